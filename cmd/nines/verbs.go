@@ -1,0 +1,8 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// verbs lists the commands; each has a file of its own.
+func verbs() []*cobra.Command {
+	return []*cobra.Command{}
+}

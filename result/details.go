@@ -1,0 +1,89 @@
+package result
+
+// Details is trials/NNNN/details.json: what a trial's verdict rests on and the
+// page draws, beyond the summary. All times are nanoseconds of CLOCK_MONOTONIC.
+type Details struct {
+	Role        string  `json:"role"` // "loop", or "generate+sink"
+	IntendedPPS float64 `json:"intended_pps"`
+	// ReceivedPPS is unique packets received over the measured time.
+	ReceivedPPS float64 `json:"received_pps"`
+	// InvalidPackets carried no payload of this trial, or a damaged one.
+	InvalidPackets uint64 `json:"invalid_packets"`
+	DurationNs     int64  `json:"duration_ns"`
+	StartedNs      int64  `json:"started_ns"`
+	// Baseline is true for a back-to-back run of the generator without a network.
+	Baseline string `json:"baseline,omitempty"` // "", "before" or "after"
+
+	TSC   TSC        `json:"tsc"`
+	Gaps  []GapMeter `json:"gaps"`
+	Drops []Counter  `json:"drops,omitempty"`
+	// Spacing is the achieved inter-departure time.
+	Spacing Percentiles `json:"spacing_ns"`
+	// StealNs is CPU time the hypervisor took from the measuring CPUs.
+	StealNs int64 `json:"steal_ns"`
+	// RunDelayNs is how long measuring threads were runnable but waiting.
+	RunDelayNs int64 `json:"run_delay_ns"`
+	// ThrottledNs is how long cgroups were held back by their CPU quota.
+	ThrottledNs int64 `json:"throttled_ns"`
+}
+
+// TSC is the clock's calibration at both ends of a trial.
+type TSC struct {
+	HzStart    float64 `json:"hz_start"`
+	HzEnd      float64 `json:"hz_end"`
+	DriftPPM   float64 `json:"drift_ppm"`
+	BracketNs  int64   `json:"bracket_ns"` // width of the best bracketed read
+	Constant   bool    `json:"constant"`
+	Nonstop    bool    `json:"nonstop"`
+	MaxErrorNs int64   `json:"max_error_ns"`
+}
+
+// GapMeter is what a measuring thread saw of time taken from it: stretches of
+// the loop that were longer than ThresholdNs.
+type GapMeter struct {
+	Thread      string `json:"thread"` // "loop", "generate", "sink", "forward dut"
+	CPU         int    `json:"cpu"`
+	ThresholdNs int64  `json:"threshold_ns"`
+	Count       uint64 `json:"count"`
+	TotalNs     int64  `json:"total_ns"`
+	MaxNs       int64  `json:"max_ns"`
+	Worst       []Gap  `json:"worst"`
+}
+
+// Gap is one stretch of time without the CPU.
+type Gap struct {
+	AtNs     int64 `json:"at_ns"` // since the trial's start
+	LengthNs int64 `json:"length_ns"`
+}
+
+// Counter is a named count, such as a drop by its reason.
+type Counter struct {
+	Name  string `json:"name"`
+	Count uint64 `json:"count"`
+}
+
+// Outlier is a row of outliers.csv: one of the slowest packets.
+type Outlier struct {
+	ID         uint32 `json:"id"`
+	Stream     uint8  `json:"stream"`
+	LatencyNs  int64  `json:"latency_ns"`
+	FromTxNs   int64  `json:"from_tx_ns"`
+	SendLagNs  int64  `json:"send_lag_ns"`
+	IntendedNs int64  `json:"intended_ns"` // since the trial's start
+	TxNs       int64  `json:"tx_ns"`
+	RxNs       int64  `json:"rx_ns"`
+	// PollGapNs is the time since the receiver looked before: the packet may
+	// have been there that much earlier.
+	PollGapNs int64  `json:"poll_gap_ns"`
+	TxCPU     int    `json:"tx_cpu"` // -1: not known
+	RxCPU     int    `json:"rx_cpu"`
+	Cause     string `json:"cause,omitempty"`
+}
+
+// Rate is a row of rate.csv: one second of a trial.
+type Rate struct {
+	Second   int    `json:"second"`
+	Offered  uint64 `json:"offered"` // intended
+	Sent     uint64 `json:"sent"`
+	Received uint64 `json:"received"`
+}

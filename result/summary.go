@@ -1,0 +1,63 @@
+package result
+
+import "time"
+
+// Schema names the form of summary.json.
+const Schema = "nines/result/v1"
+
+// Summary is summary.json: one record a trial.
+type Summary struct {
+	Schema  string    `json:"schema"`
+	Name    string    `json:"name"`
+	Started time.Time `json:"started"`
+	Trials  []Trial   `json:"trials"`
+}
+
+// Trial is one measured run of the traffic. TxPackets = RxPackets + LostPackets;
+// RxPackets counts each packet once, duplicates and reordering apart.
+type Trial struct {
+	ID string `json:"id"` // "0001", the folder below trials/
+	// Variables are the swept keys and their values in this trial.
+	Variables        map[string]any `json:"variables"`
+	Repeat           int            `json:"repeat"` // counted from 1
+	OfferedPPS       float64        `json:"offered_pps"`
+	TxPackets        uint64         `json:"tx_packets"`
+	RxPackets        uint64         `json:"rx_packets"`
+	LostPackets      uint64         `json:"lost_packets"`
+	DuplicatePackets uint64         `json:"duplicate_packets"`
+	ReorderedPackets uint64         `json:"reordered_packets"`
+	// Latency is receive − intended send, FromTx receive − actual send, SendLag
+	// actual − intended send.
+	Latency Percentiles `json:"latency_ns"`
+	FromTx  Percentiles `json:"from_tx_ns"`
+	SendLag Percentiles `json:"send_lag_ns"`
+	Verdict Verdict     `json:"verdict"`
+	Reasons []string    `json:"reasons"`
+}
+
+// Verdict says what a trial is worth.
+type Verdict string
+
+// A clean trial ran undisturbed; a noisy one was disturbed, and its reasons say
+// by what; an invalid one did not offer what it promised.
+const (
+	Clean   Verdict = "clean"
+	Noisy   Verdict = "noisy"
+	Invalid Verdict = "invalid"
+)
+
+// Percentiles are nanoseconds. A percentile that the count cannot support (fewer
+// than 1/(1−p) samples) is nil, not a guess; so is everything when Count is 0.
+type Percentiles struct {
+	Min    *int64   `json:"min"`
+	Mean   *float64 `json:"mean"`
+	P50    *int64   `json:"p50"`
+	P90    *int64   `json:"p90"`
+	P99    *int64   `json:"p99"`
+	P999   *int64   `json:"p99_9"`
+	P9999  *int64   `json:"p99_99"`
+	P99999 *int64   `json:"p99_999"`
+	P6N    *int64   `json:"p99_9999"`
+	Max    *int64   `json:"max"`
+	Count  uint64   `json:"count"`
+}

@@ -1,0 +1,26 @@
+package spec
+
+// LinkKind is how endpoints are joined.
+type LinkKind string
+
+// The link kinds; package testbed/link has one file each.
+const (
+	LinkVeth    LinkKind = "veth"
+	LinkBridge  LinkKind = "bridge"
+	LinkMacvlan LinkKind = "macvlan"
+	LinkXDP     LinkKind = "xdp"
+)
+
+// Link joins endpoints.
+type Link struct {
+	// Name is unique in the file; default link1, link2, … in order.
+	Name string   `yaml:"name,omitempty" json:"name,omitempty"`
+	Kind LinkKind `yaml:"kind,omitempty" json:"kind,omitempty"`
+	// Endpoints are "node:interface"; veth takes two, the others two or more.
+	Endpoints []string `yaml:"endpoints" json:"endpoints"`
+	// MTU in bytes, without the Ethernet header; 0 takes what the traffic needs,
+	// at least 1500.
+	MTU int `yaml:"mtu,omitempty" json:"mtu,omitempty"`
+	// Parent is the host's interface under a macvlan; empty makes a private one.
+	Parent string `yaml:"parent,omitempty" json:"parent,omitempty"`
+}

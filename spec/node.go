@@ -1,0 +1,92 @@
+package spec
+
+// Runtime is what a node is made of.
+type Runtime string
+
+// RuntimeNetns is a process in its own network, mount, pid, uts and ipc
+// namespaces on the host's file system; RuntimeLXC is an LXC system container.
+const (
+	RuntimeNetns Runtime = "netns"
+	RuntimeLXC   Runtime = "lxc"
+)
+
+// Node is one machine of the network.
+type Node struct {
+	Runtime Runtime `yaml:"runtime,omitempty" json:"runtime,omitempty"`
+	// CPUs is how many CPUs the node has for itself; 0 shares the housekeeping
+	// CPUs, unless the node runs an engine, which gets one.
+	CPUs int `yaml:"cpus,omitempty" json:"cpus,omitempty"`
+	// CPUList names the CPUs instead ("2-3,8"); it excludes CPUs.
+	CPUList string `yaml:"cpu_list,omitempty" json:"cpu_list,omitempty"`
+	// MemoryNode is the NUMA node of the CPUs and the memory; nil lets the plan choose.
+	MemoryNode *int `yaml:"memory_node,omitempty" json:"memory_node,omitempty"`
+	// Memory limits what the node may use; 0 is no limit.
+	Memory Size    `yaml:"memory,omitempty" json:"memory,omitempty"`
+	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
+	// Env is the environment of everything that nines starts in the node.
+	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
+	// Exec is run one after the other when the node's links are up; each is an
+	// argument list, never a shell line. A failure ends the start.
+	Exec   [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
+	Mounts []Mount    `yaml:"mounts,omitempty" json:"mounts,omitempty"`
+	// Sysctls are written inside the node's namespaces ("net.ipv4.ip_forward": "1").
+	Sysctls map[string]string `yaml:"sysctls,omitempty" json:"sysctls,omitempty"`
+	// Addresses are further addresses of an interface, in CIDR form; an interface
+	// that has none listed gets one from the plan.
+	Addresses map[string][]string `yaml:"addresses,omitempty" json:"addresses,omitempty"`
+	Routes    []Route             `yaml:"routes,omitempty" json:"routes,omitempty"`
+	// App is what the node does with traffic; nil is nothing.
+	App *App `yaml:"app,omitempty" json:"app,omitempty"`
+}
+
+// Rootfs says where an lxc node's file system comes from.
+type Rootfs struct {
+	// Kind is minimal (busybox, made offline) or debian (debootstrap, cached).
+	Kind RootfsKind `yaml:"kind,omitempty" json:"kind,omitempty"`
+	// Release is Debian's code name (default: the host's, where it is Debian).
+	Release string `yaml:"release,omitempty" json:"release,omitempty"`
+}
+
+// RootfsKind is the origin of a root file system.
+type RootfsKind string
+
+// The origins of a root file system.
+const (
+	RootfsMinimal RootfsKind = "minimal"
+	RootfsDebian  RootfsKind = "debian"
+)
+
+// Mount shows a path of the host inside the node.
+type Mount struct {
+	Source   string `yaml:"source" json:"source"`
+	Target   string `yaml:"target" json:"target"`
+	ReadOnly bool   `yaml:"read_only,omitempty" json:"read_only,omitempty"`
+}
+
+// Route is one route of a node.
+type Route struct {
+	To        string `yaml:"to" json:"to"` // CIDR, or "default"
+	Via       string `yaml:"via,omitempty" json:"via,omitempty"`
+	Interface string `yaml:"interface,omitempty" json:"interface,omitempty"`
+}
+
+// App is what a node does with the packets it gets.
+type App struct {
+	Kind AppKind `yaml:"kind" json:"kind"`
+	// Backend, IO and Wait are the engine's; empty takes the traffic's.
+	Backend Backend `yaml:"backend,omitempty" json:"backend,omitempty"`
+	IO      IO      `yaml:"io,omitempty" json:"io,omitempty"`
+	Wait    Wait    `yaml:"wait,omitempty" json:"wait,omitempty"`
+}
+
+// AppKind is a way of handling packets.
+type AppKind string
+
+// AppForward moves packets between the node's two interfaces with the engine,
+// AppReflect sends them back where they came from, AppRoute lets the kernel
+// forward IP.
+const (
+	AppForward AppKind = "forward"
+	AppReflect AppKind = "reflect"
+	AppRoute   AppKind = "route"
+)

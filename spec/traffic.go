@@ -1,0 +1,82 @@
+package spec
+
+// Traffic is the stream that is measured.
+type Traffic struct {
+	// From and To are "node:interface". The same endpoint twice measures the
+	// round trip through a reflecting node.
+	From string `yaml:"from" json:"from"`
+	To   string `yaml:"to" json:"to"`
+	// FrameBytes is the size of the Ethernet frame with its FCS, 64 to 9018.
+	FrameBytes int `yaml:"frame_bytes,omitempty" json:"frame_bytes,omitempty"`
+	// RatePPS is the rate in packets a second, and RateBits in bits of frames
+	// with FCS, without preamble and gap, a second; one of the two is given.
+	RatePPS  float64 `yaml:"rate_pps,omitempty" json:"rate_pps,omitempty"`
+	RateBits BitRate `yaml:"rate_bits,omitempty" json:"rate_bits,omitempty"`
+	// Pattern is how intended send times are spaced (default constant).
+	Pattern Pattern `yaml:"pattern,omitempty" json:"pattern,omitempty"`
+	// Burst is how many packets share one intended send time (default 1).
+	Burst int `yaml:"burst,omitempty" json:"burst,omitempty"`
+	// Flows is how many flows the packets go round (default 1, at most 65535).
+	Flows     int       `yaml:"flows,omitempty" json:"flows,omitempty"`
+	FlowField FlowField `yaml:"flow_field,omitempty" json:"flow_field,omitempty"`
+	Backend   Backend   `yaml:"backend,omitempty" json:"backend,omitempty"`
+	IO        IO        `yaml:"io,omitempty" json:"io,omitempty"`
+	Wait      Wait      `yaml:"wait,omitempty" json:"wait,omitempty"`
+	// Warmup is sent before the duration and not recorded (default 1s).
+	Warmup   Duration `yaml:"warmup,omitempty" json:"warmup,omitempty"`
+	Duration Duration `yaml:"duration,omitempty" json:"duration,omitempty"`
+	// Drain is how long stragglers are awaited (default 500ms).
+	Drain Duration `yaml:"drain,omitempty" json:"drain,omitempty"`
+	// Outliers is how many of the slowest packets are kept with their times (default 1000).
+	Outliers int `yaml:"outliers,omitempty" json:"outliers,omitempty"`
+}
+
+// Pattern spaces intended send times.
+type Pattern string
+
+// PatternConstant spaces bursts evenly, PatternPoisson exponentially.
+const (
+	PatternConstant Pattern = "constant"
+	PatternPoisson  Pattern = "poisson"
+)
+
+// FlowField is the header field that tells flows apart.
+type FlowField string
+
+// The fields that tell flows apart.
+const (
+	FlowSourcePort    FlowField = "source_port"
+	FlowSourceAddress FlowField = "source_address"
+)
+
+// Backend is how the engine reaches an interface.
+type Backend string
+
+// BackendUDP is UDP sockets, BackendRaw AF_PACKET sockets, BackendRing
+// TPACKET_V3 rings, BackendXDP AF_XDP sockets.
+const (
+	BackendUDP  Backend = "udp"
+	BackendRaw  Backend = "raw"
+	BackendRing Backend = "ring"
+	BackendXDP  Backend = "xdp"
+)
+
+// IO is how many packets one call moves.
+type IO string
+
+// IOSingle is one packet a call; IOBatch up to a burst of 64.
+const (
+	IOSingle IO = "single"
+	IOBatch  IO = "batch"
+)
+
+// Wait is what the engine does when there is nothing to do.
+type Wait string
+
+// WaitBlock sleeps in the kernel, WaitSpin polls, WaitBusyPoll sleeps with the
+// socket's busy polling (SO_BUSY_POLL, SO_PREFER_BUSY_POLL).
+const (
+	WaitBlock    Wait = "block"
+	WaitSpin     Wait = "spin"
+	WaitBusyPoll Wait = "busy_poll"
+)

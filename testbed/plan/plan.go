@@ -1,0 +1,122 @@
+package plan
+
+import "nines.dev/nines/spec"
+
+// Schema names the form of plan.json.
+const Schema = "nines/plan/v1"
+
+// Plan says who gets which CPUs, memory, devices and addresses, and why. It is a
+// plain value: the same experiment and host give the same plan, byte for byte.
+type Plan struct {
+	Schema string `json:"schema"`
+	Name   string `json:"name"`
+	// Prefix begins every name made outside the nodes; at most 8 bytes.
+	Prefix string `json:"prefix"`
+	// HousekeepingCPUs are left to the host and to nodes without CPUs of their own.
+	HousekeepingCPUs []int    `json:"housekeeping_cpus"`
+	Nodes            []Node   `json:"nodes"` // sorted by name
+	Links            []Link   `json:"links"` // in the file's order
+	Traffic          *Traffic `json:"traffic,omitempty"`
+	// Notes are what a reader should know, such as CPUs that had to be shared.
+	Notes []string `json:"notes"`
+}
+
+// Node is one machine of the lab.
+type Node struct {
+	Name    string       `json:"name"`
+	Runtime spec.Runtime `json:"runtime"`
+	// HostName is Prefix-Name: the container's name, the cgroup's, the namespace's.
+	HostName string `json:"host_name"`
+	// CPUs the node may use; CPUsExclusive if no other node or housekeeping has them.
+	CPUs          []int             `json:"cpus"`
+	CPUsExclusive bool              `json:"cpus_exclusive"`
+	MemoryNodes   []int             `json:"memory_nodes"`
+	MemoryBytes   int64             `json:"memory_bytes"` // 0: no limit
+	Rootfs        *spec.Rootfs      `json:"rootfs,omitempty"`
+	Env           map[string]string `json:"env,omitempty"`
+	Exec          [][]string        `json:"exec,omitempty"`
+	Mounts        []spec.Mount      `json:"mounts,omitempty"`
+	Sysctls       map[string]string `json:"sysctls,omitempty"`
+	Interfaces    []Interface       `json:"interfaces"` // in the links' order
+	Routes        []spec.Route      `json:"routes,omitempty"`
+	App           *App              `json:"app,omitempty"`
+	// Why gives a sentence for each choice made.
+	Why []string `json:"why"`
+}
+
+// Interface is one end of a link inside a node.
+type Interface struct {
+	Name       string      `json:"name"`
+	Link       string      `json:"link"`
+	MAC        string      `json:"mac"`
+	Addresses  []string    `json:"addresses"` // CIDR; the first is the engine's
+	MTU        int         `json:"mtu"`
+	Neighbours []Neighbour `json:"neighbours,omitempty"` // static, so that no ARP runs in a trial
+}
+
+// Neighbour is a permanent entry of the neighbour table.
+type Neighbour struct {
+	IP  string `json:"ip"`
+	MAC string `json:"mac"`
+}
+
+// Link joins interfaces of nodes.
+type Link struct {
+	Name string        `json:"name"`
+	Kind spec.LinkKind `json:"kind"`
+	MTU  int           `json:"mtu"`
+	// Device is the bridge, or the macvlan's private parent, in the lab's fabric
+	// namespace; Parent is a macvlan's parent on the host.
+	Device    string     `json:"device,omitempty"`
+	Parent    string     `json:"parent,omitempty"`
+	Endpoints []Endpoint `json:"endpoints"`
+}
+
+// Endpoint is where a link meets a node.
+type Endpoint struct {
+	Node      string `json:"node"`
+	Interface string `json:"interface"`
+	// FabricDevice is the other end of the veth pair, in the fabric namespace;
+	// empty where the link kind has none.
+	FabricDevice string `json:"fabric_device,omitempty"`
+}
+
+// App is what a node's engine, or its kernel, does with packets.
+type App struct {
+	Kind    spec.AppKind `json:"kind"`
+	Backend spec.Backend `json:"backend,omitempty"`
+	IO      spec.IO      `json:"io,omitempty"`
+	Wait    spec.Wait    `json:"wait,omitempty"`
+	CPU     int          `json:"cpu"` // the engine's; -1 for the kernel's forwarding
+	// Ports is one for reflect, two for forward: in, out, on the traffic's path.
+	Ports []Port `json:"ports,omitempty"`
+}
+
+// Port is an interface as the engine uses it, with the peer that it sends to.
+type Port struct {
+	Node      string `json:"node"`
+	Interface string `json:"interface"`
+	LocalIP   string `json:"local_ip"`
+	LocalMAC  string `json:"local_mac"`
+	// Peer is the next hop for what this port sends: for UDP sockets the next
+	// engine's address, for frames its MAC.
+	PeerIP  string `json:"peer_ip,omitempty"`
+	PeerMAC string `json:"peer_mac,omitempty"`
+	// UDPPort is the port that every engine of the lab listens on.
+	UDPPort int `json:"udp_port"`
+}
+
+// Traffic is the measured stream with its ends resolved.
+type Traffic struct {
+	// Role is loop where one engine sends and receives, else pair (generate and sink).
+	Role string `json:"role"`
+	// RoundTrip is true where the packets come back to the interface they left.
+	RoundTrip bool     `json:"round_trip"`
+	From      Port     `json:"from"`
+	To        Port     `json:"to"`
+	FromCPU   int      `json:"from_cpu"`
+	ToCPU     int      `json:"to_cpu"`
+	Path      []string `json:"path"` // "node:interface" in the order a packet meets them
+	// Stream is the user's traffic with all defaults filled in.
+	Stream spec.Traffic `json:"stream"`
+}
