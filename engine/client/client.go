@@ -1,0 +1,235 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// Error is a command that the engine refused.
+type Error struct {
+	Command string
+	Problem string
+	Errno   string // "ENODEV", or empty
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("engine refused %s: %s", e.Command, e.Problem)
+}
+
+// ErrGone is returned when the engine ended or closed the connection before it
+// answered.
+var ErrGone = errors.New("the engine is gone")
+
+// maxLineBytes bounds one answer: three histograms and a million outliers.
+const maxLineBytes = 256 << 20
+
+// Client is a connection to one engine.
+type Client struct {
+	lines  *bufio.Reader
+	writes sync.Mutex // Abort may run beside Trial
+	out    io.Writer
+	closer io.Closer
+}
+
+// New speaks over an engine's output (read) and input (write); closer ends the
+// connection, for a child process by closing its input.
+func New(read io.Reader, write io.Writer, closer io.Closer) *Client {
+	return &Client{lines: bufio.NewReaderSize(read, 1<<16), out: write, closer: closer}
+}
+
+// Dial connects to the control socket at path, waiting up to the context's end
+// for an engine that is just starting.
+func Dial(ctx context.Context, path string) (*Client, error) {
+	var dialer net.Dialer
+	for {
+		conn, err := dialer.DialContext(ctx, "unix", path)
+		if err == nil {
+			return New(conn, conn, conn), nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("connect to the engine at %s: %w", path, err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Close ends the connection; a forwarding engine goes on.
+func (c *Client) Close() error { return c.closer.Close() }
+
+// Hello asks who is there, and refuses another protocol version.
+func (c *Client) Hello() (Hello, error) {
+	var hello Hello
+	if err := c.call("hello", nil, &hello, nil); err != nil {
+		return Hello{}, err
+	}
+	if hello.Protocol != ProtocolVersion {
+		return Hello{}, fmt.Errorf("the engine speaks protocol %d, nines %d: build both from one version", hello.Protocol, ProtocolVersion)
+	}
+	return hello, nil
+}
+
+// Open opens a port.
+func (c *Client) Open(port Port) (Opened, error) {
+	var opened Opened
+	err := c.call("open", port, &opened, nil)
+	return opened, err
+}
+
+// ClosePort closes a port and returns its counters.
+func (c *Client) ClosePort(name string) error {
+	return c.call("close", map[string]string{"port": name}, nil, nil)
+}
+
+// Serve starts forwarding or reflecting, until Stop.
+func (c *Client) Serve(serve Serve) error { return c.call("serve", serve, nil, nil) }
+
+// Stats reads the counters of a serving engine.
+func (c *Client) Stats() (Stats, error) {
+	var stats Stats
+	err := c.call("stats", nil, &stats, nil)
+	return stats, err
+}
+
+// Stop ends serving and returns the counters.
+func (c *Client) Stop() (Stats, error) {
+	var stats Stats
+	err := c.call("stop", nil, &stats, nil)
+	return stats, err
+}
+
+// Events are called from within Trial as the engine tells of it; nil ones are
+// skipped.
+type Events struct {
+	Started  func(startNs int64, tid int)
+	Progress func(Progress)
+}
+
+// Trial runs a trial and waits for its result.
+func (c *Client) Trial(trial Trial, events Events) (TrialResult, error) {
+	var result TrialResult
+	err := c.call("trial", trial, &result, func(name string, line []byte) {
+		switch {
+		case name == "started" && events.Started != nil:
+			var started struct {
+				StartNs int64 `json:"start_ns"`
+				TID     int   `json:"tid"`
+			}
+			if json.Unmarshal(line, &started) == nil {
+				events.Started(started.StartNs, started.TID)
+			}
+		case name == "progress" && events.Progress != nil:
+			var progress Progress
+			if json.Unmarshal(line, &progress) == nil {
+				events.Progress(progress)
+			}
+		}
+	})
+	return result, err
+}
+
+// End tells a sink how many packets its generator sent; like Abort it is called
+// beside a running Trial, which skips its answer.
+func (c *Client) End(txPackets uint64) error {
+	return c.send("end", map[string]uint64{"tx_packets": txPackets})
+}
+
+// Abort ends a running trial early; Trial then returns what was measured.
+func (c *Client) Abort() error { return c.send("abort", nil) }
+
+// send writes one command line.
+func (c *Client) send(command string, fields any) error {
+	line, err := encode(command, fields)
+	if err != nil {
+		return err
+	}
+	c.writes.Lock()
+	defer c.writes.Unlock()
+	if _, err := c.out.Write(line); err != nil {
+		return fmt.Errorf("%s: %w: %w", command, ErrGone, err)
+	}
+	return nil
+}
+
+// encode puts the command's name before its fields.
+func encode(command string, fields any) ([]byte, error) {
+	body := []byte("{}")
+	if fields != nil {
+		var err error
+		if body, err = json.Marshal(fields); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", command, err)
+		}
+	}
+	line := fmt.Appendf(nil, `{"cmd":%q`, command)
+	if len(body) > 2 {
+		line = append(append(line, ','), body[1:]...)
+	} else {
+		line = append(line, '}')
+	}
+	return append(line, '\n'), nil
+}
+
+// call sends a command and reads up to its answer, which it decodes into answer.
+func (c *Client) call(command string, fields, answer any, event func(name string, line []byte)) error {
+	if err := c.send(command, fields); err != nil {
+		return err
+	}
+	for {
+		line, err := c.readLine()
+		if err != nil {
+			return fmt.Errorf("%s: %w", command, err)
+		}
+		var head struct {
+			Reply string `json:"reply"`
+			Event string `json:"event"`
+			OK    bool   `json:"ok"`
+			Error string `json:"error"`
+			Errno string `json:"errno"`
+		}
+		if err := json.Unmarshal(line, &head); err != nil {
+			return fmt.Errorf("%s: the engine answered what is not JSON: %.80q", command, line)
+		}
+		switch {
+		case head.Event != "":
+			if event != nil {
+				event(head.Event, line)
+			}
+		case head.Reply != command && head.Reply != "?":
+			// The answer to an End or Abort that ran beside a trial.
+		case !head.OK:
+			return &Error{Command: command, Problem: head.Error, Errno: head.Errno}
+		case answer == nil:
+			return nil
+		default:
+			if err := json.Unmarshal(line, answer); err != nil {
+				return fmt.Errorf("%s: the engine's answer has another form: %w", command, err)
+			}
+			return nil
+		}
+	}
+}
+
+func (c *Client) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := c.lines.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+			if len(line) > maxLineBytes {
+				return nil, fmt.Errorf("the engine's answer is longer than %d bytes", maxLineBytes)
+			}
+		default:
+			return nil, fmt.Errorf("%w (%w)", ErrGone, err)
+		}
+	}
+}

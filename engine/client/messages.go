@@ -1,0 +1,156 @@
+package client
+
+// ProtocolVersion is the version this package speaks.
+const ProtocolVersion = 1
+
+// Hello is the engine's description of itself.
+type Hello struct {
+	Protocol int      `json:"protocol"`
+	Version  string   `json:"version"`
+	PID      int      `json:"pid"`
+	Backends []string `json:"backends"`
+	TSC      TSC      `json:"tsc"`
+}
+
+// TSC is what the engine knows of the CPU's time stamp counter.
+type TSC struct {
+	Hz         float64 `json:"hz"`
+	HzStart    float64 `json:"hz_start"`
+	HzEnd      float64 `json:"hz_end"`
+	DriftPPM   float64 `json:"drift_ppm"`
+	BracketNs  int64   `json:"bracket_ns"`
+	MaxErrorNs int64   `json:"max_error_ns"`
+	Constant   bool    `json:"constant"`
+	Nonstop    bool    `json:"nonstop"`
+}
+
+// Port is the open command: an interface and what is sent through it.
+type Port struct {
+	Name       string `json:"port"`
+	Backend    string `json:"backend"`
+	Interface  string `json:"interface"`
+	IO         string `json:"io,omitempty"`
+	Wait       string `json:"wait,omitempty"`
+	LocalMAC   string `json:"local_mac,omitempty"`
+	LocalIP    string `json:"local_ip,omitempty"`
+	PeerMAC    string `json:"peer_mac,omitempty"`
+	PeerIP     string `json:"peer_ip,omitempty"`
+	UDPPort    int    `json:"udp_port,omitempty"`
+	FrameBytes int    `json:"frame_bytes,omitempty"`
+	Flows      int    `json:"flows,omitempty"`
+	FlowField  string `json:"flow_field,omitempty"`
+}
+
+// Opened is the answer to Open.
+type Opened struct {
+	Port  string   `json:"port"`
+	Mode  string   `json:"mode"`
+	Notes []string `json:"notes"`
+}
+
+// Serve is the serve command: Role is "forward" (two ports) or "reflect" (one).
+type Serve struct {
+	Role  string   `json:"role"`
+	Ports []string `json:"ports"`
+	CPU   int      `json:"cpu"`
+}
+
+// Stats are counters of a serving engine.
+type Stats struct {
+	Ports []PortStats `json:"ports"`
+	Gaps  Gaps        `json:"gaps"`
+	CPU   int         `json:"cpu"`
+	TID   int         `json:"tid"`
+}
+
+// PortStats are one port's counters.
+type PortStats struct {
+	Port      string    `json:"port"`
+	RxPackets uint64    `json:"rx_packets"`
+	TxPackets uint64    `json:"tx_packets"`
+	Drops     []Counter `json:"drops"`
+}
+
+// Counter is a named count.
+type Counter struct {
+	Name  string `json:"name"`
+	Count uint64 `json:"count"`
+}
+
+// Gaps is a measuring thread's gap meter; Worst rows are [at, length] in ns.
+type Gaps struct {
+	ThresholdNs int64      `json:"threshold_ns"`
+	Count       uint64     `json:"count"`
+	TotalNs     int64      `json:"total_ns"`
+	MaxNs       int64      `json:"max_ns"`
+	Worst       [][2]int64 `json:"worst"`
+}
+
+// Trial is the trial command. StartNs 0 begins soon; a generator and its sink
+// are given the same instant.
+type Trial struct {
+	Role       string  `json:"role"`
+	Tx         string  `json:"tx,omitempty"`
+	Rx         string  `json:"rx,omitempty"`
+	CPU        int     `json:"cpu"`
+	RatePPS    float64 `json:"rate_pps"`
+	Pattern    string  `json:"pattern,omitempty"`
+	Burst      int     `json:"burst,omitempty"`
+	Seed       uint64  `json:"seed,omitempty"`
+	WarmupNs   int64   `json:"warmup_ns"`
+	DurationNs int64   `json:"duration_ns"`
+	DrainNs    int64   `json:"drain_ns"`
+	StartNs    int64   `json:"start_ns,omitempty"`
+	Outliers   int     `json:"outliers"`
+	Record     string  `json:"record,omitempty"`
+}
+
+// Progress is sent once a second during a trial.
+type Progress struct {
+	Second   int    `json:"second"`
+	Offered  uint64 `json:"offered"`
+	Sent     uint64 `json:"sent"`
+	Received uint64 `json:"received"`
+}
+
+// Histogram is HdrHistogram's counts for 1 ns to 60 s at 3 significant digits,
+// as pairs of index and count.
+type Histogram struct {
+	Count  uint64      `json:"count"`
+	Min    int64       `json:"min"`
+	Max    int64       `json:"max"`
+	Sum    float64     `json:"sum"`
+	Counts [][2]uint64 `json:"counts"`
+}
+
+// TrialResult is the answer to a trial. Times in Outliers and Rate rows count
+// from MeasuredStartNs.
+type TrialResult struct {
+	Role            string `json:"role"`
+	Interrupted     bool   `json:"interrupted"`
+	StartNs         int64  `json:"start_ns"`
+	MeasuredStartNs int64  `json:"measured_start_ns"`
+	EndNs           int64  `json:"end_ns"`
+	CPU             int    `json:"cpu"`
+	TID             int    `json:"tid"`
+
+	IntendedPackets  uint64 `json:"intended_packets"`
+	TxPackets        uint64 `json:"tx_packets"`
+	TxFailed         uint64 `json:"tx_failed"`
+	RxPackets        uint64 `json:"rx_packets"`
+	DuplicatePackets uint64 `json:"duplicate_packets"`
+	ReorderedPackets uint64 `json:"reordered_packets"`
+	InvalidPackets   uint64 `json:"invalid_packets"`
+	LatePackets      uint64 `json:"late_packets"`
+	WarmupRxPackets  uint64 `json:"warmup_rx_packets"`
+
+	Drops    []Counter   `json:"drops"`
+	Latency  Histogram   `json:"latency"`
+	FromTx   Histogram   `json:"from_tx"`
+	SendLag  Histogram   `json:"send_lag"`
+	Spacing  Histogram   `json:"spacing"`
+	Outliers [][11]int64 `json:"outliers"`
+	Rate     [][4]uint64 `json:"rate"`
+	Gaps     Gaps        `json:"gaps"`
+	TSC      TSC         `json:"tsc"`
+}
