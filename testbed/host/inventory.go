@@ -1,0 +1,205 @@
+package host
+
+// Schema names the form of host.json.
+const Schema = "nines/host/v1"
+
+// Inventory is a machine as plain data.
+type Inventory struct {
+	Schema string `json:"schema"`
+	// Source says where the inventory comes from when it is not a live reading,
+	// such as "constructed from …".
+	Source       string       `json:"source,omitempty"`
+	Hostname     string       `json:"hostname"`
+	Kernel       Kernel       `json:"kernel"`
+	Distribution Distribution `json:"distribution"`
+	// CPUs are all that the kernel calls present, sorted by ID.
+	CPUs []CPU `json:"cpus"`
+	// AllowedCPUs are those that this process may run on (its cpuset and affinity).
+	AllowedCPUs []int `json:"allowed_cpus"`
+	// CPUFlags are the flags of /proc/cpuinfo that matter to measuring.
+	CPUFlags []string `json:"cpu_flags,omitempty"`
+	// SMT is the kernel's word: on, off, forceoff, notsupported; empty if unknown.
+	SMT       string     `json:"smt,omitempty"`
+	Caches    []Cache    `json:"caches,omitempty"`
+	NUMANodes []NUMANode `json:"numa_nodes"` // at least one
+	// MemoryBytes is the machine's memory.
+	MemoryBytes          int64       `json:"memory_bytes"`
+	Hugepages            []Hugepages `json:"hugepages,omitempty"`
+	TransparentHugepages string      `json:"transparent_hugepages,omitempty"`
+	// NICs are the interfaces of the network namespace that the reader is in.
+	NICs           []NIC          `json:"nics"`
+	Cgroup         Cgroup         `json:"cgroup"`
+	Features       []Feature      `json:"features"` // sorted by name
+	Virtualisation Virtualisation `json:"virtualisation"`
+	Clock          Clock          `json:"clock"`
+	Mitigations    []Mitigation   `json:"mitigations,omitempty"`
+	CPUIdle        CPUIdle        `json:"cpu_idle"`
+	Privileges     Privileges     `json:"privileges"`
+}
+
+// Kernel is the running kernel.
+type Kernel struct {
+	Release     string `json:"release"`
+	Version     string `json:"version"`
+	Machine     string `json:"machine,omitempty"`
+	CommandLine string `json:"command_line"`
+	// Preemption is none, voluntary, full, lazy, rt, or dynamic where the kernel
+	// can change it at boot and does not say to what; empty if unknown.
+	Preemption string `json:"preemption,omitempty"`
+	RealTime   bool   `json:"real_time"` // PREEMPT_RT
+}
+
+// Distribution is what /etc/os-release says.
+type Distribution struct {
+	ID      string `json:"id,omitempty"`
+	Version string `json:"version,omitempty"`
+	Name    string `json:"name,omitempty"`
+}
+
+// CPU is one logical CPU, a hardware thread.
+type CPU struct {
+	ID     int  `json:"id"`
+	Online bool `json:"online"`
+	// Package, Core and NUMANode are -1 while the CPU is offline; Core is unique
+	// within its package only.
+	Package  int `json:"package"`
+	Core     int `json:"core"`
+	NUMANode int `json:"numa_node"`
+	// Siblings are the threads of its core, itself among them.
+	Siblings []int `json:"siblings,omitempty"`
+	// L2 and L3 are the CPUs that share its cache of that level.
+	L2 []int `json:"l2,omitempty"`
+	L3 []int `json:"l3,omitempty"`
+	// Governor, MinMHz and MaxMHz are empty where the machine has no cpufreq.
+	Governor string `json:"governor,omitempty"`
+	MinMHz   int    `json:"min_mhz,omitempty"`
+	MaxMHz   int    `json:"max_mhz,omitempty"`
+	// Isolated is from isolcpus= or an isolated partition, NoHzFull from nohz_full=.
+	Isolated bool   `json:"isolated,omitempty"`
+	NoHzFull bool   `json:"nohz_full,omitempty"`
+	Model    string `json:"model,omitempty"`
+}
+
+// Cache is one cache and the CPUs that share it.
+type Cache struct {
+	Level     int    `json:"level"`
+	Type      string `json:"type"` // Data, Instruction, Unified
+	SizeBytes int64  `json:"size_bytes"`
+	CPUs      []int  `json:"cpus"`
+}
+
+// NUMANode is a set of CPUs with memory of their own.
+type NUMANode struct {
+	ID               int         `json:"id"`
+	CPUs             []int       `json:"cpus"`
+	MemoryTotalBytes int64       `json:"memory_total_bytes"`
+	MemoryFreeBytes  int64       `json:"memory_free_bytes"`
+	Hugepages        []Hugepages `json:"hugepages,omitempty"`
+	// Distances are to the nodes in the order of Inventory.NUMANodes; 10 is local.
+	Distances []int `json:"distances,omitempty"`
+}
+
+// Hugepages counts the pages of one size.
+type Hugepages struct {
+	SizeBytes int64 `json:"size_bytes"`
+	Total     int64 `json:"total"`
+	Free      int64 `json:"free"`
+}
+
+// NIC is one network interface.
+type NIC struct {
+	Name   string `json:"name"`
+	Driver string `json:"driver,omitempty"`
+	// PCIAddress is empty for what sits on no PCI device.
+	PCIAddress string `json:"pci_address,omitempty"`
+	NUMANode   int    `json:"numa_node"` // -1: the machine does not say
+	// SpeedMbit is 0 where the interface does not say (down, or virtual).
+	SpeedMbit int    `json:"speed_mbit,omitempty"`
+	MAC       string `json:"mac,omitempty"`
+	MTU       int    `json:"mtu"`
+	State     string `json:"state,omitempty"` // operstate
+	Queues    int    `json:"queues,omitempty"`
+	// TotalVFs is 0 without SR-IOV; NumVFs are made now.
+	TotalVFs int  `json:"total_vfs,omitempty"`
+	NumVFs   int  `json:"num_vfs,omitempty"`
+	Virtual  bool `json:"virtual"`            // lo, veth, bridge, …: no device below
+	Wireless bool `json:"wireless,omitempty"` // cannot carry a macvlan's addresses
+}
+
+// The cgroup modes.
+const (
+	CgroupV1     = "v1"
+	CgroupV2     = "v2"
+	CgroupHybrid = "hybrid" // both are mounted
+	CgroupNone   = "none"
+)
+
+// Cgroup says which control groups are mounted where.
+type Cgroup struct {
+	Mode   string        `json:"mode"`
+	Mounts []CgroupMount `json:"mounts,omitempty"`
+}
+
+// CgroupMount is one hierarchy.
+type CgroupMount struct {
+	Path        string   `json:"path"`
+	Version     int      `json:"version"` // 1 or 2
+	Controllers []string `json:"controllers"`
+	// Self is the group of the reading process in this hierarchy ("/…").
+	Self string `json:"self,omitempty"`
+}
+
+// Controller gives the mount that has a controller.
+func (c Cgroup) Controller(name string) (CgroupMount, bool) {
+	for _, m := range c.Mounts {
+		for _, have := range m.Controllers {
+			if have == name {
+				return m, true
+			}
+		}
+	}
+	return CgroupMount{}, false
+}
+
+// Virtualisation says what the machine runs in.
+type Virtualisation struct {
+	// Hypervisor is kvm, vmware, …, or "unknown" where only the CPU's hypervisor
+	// flag tells; empty on bare metal.
+	Hypervisor string `json:"hypervisor,omitempty"`
+	// Container is docker, lxc, podman, …; empty outside of one.
+	Container string `json:"container,omitempty"`
+}
+
+// Clock is the kernel's time source and the TSC's properties.
+type Clock struct {
+	Source      string   `json:"source,omitempty"`
+	Available   []string `json:"available,omitempty"`
+	ConstantTSC bool     `json:"constant_tsc"`
+	NonstopTSC  bool     `json:"nonstop_tsc"`
+}
+
+// Mitigation is one line of /sys/devices/system/cpu/vulnerabilities.
+type Mitigation struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+}
+
+// CPUIdle is how idle CPUs sleep.
+type CPUIdle struct {
+	Driver   string      `json:"driver,omitempty"`
+	Governor string      `json:"governor,omitempty"`
+	States   []IdleState `json:"states,omitempty"`
+}
+
+// IdleState is one sleep state of CPU 0.
+type IdleState struct {
+	Name      string `json:"name"`
+	LatencyUS int    `json:"latency_us"` // to wake up
+	Disabled  bool   `json:"disabled,omitempty"`
+}
+
+// Privileges are those of the reading process.
+type Privileges struct {
+	Root         bool     `json:"root"`         // effective user 0
+	Capabilities []string `json:"capabilities"` // effective ones that nines uses, such as net_admin
+}
