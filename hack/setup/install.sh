@@ -1,0 +1,54 @@
+#!/bin/sh
+# Installs the packages that packages.txt lists for the groups named on the command
+# line, after saying which. Does nothing, quickly, when nothing is missing.
+#
+#   hack/setup/install.sh build run
+#
+# As root, or through sudo. Services that come with a package are neither started
+# now nor enabled for the next boot.
+set -eu
+
+here=$(dirname "$0")
+
+# wanted prints the packages of the groups, without those whose command is there.
+wanted() {
+	for group in "$@"; do
+		grep -q "^$group " "$here/packages.txt" || {
+			echo "setup: no group '$group' in $here/packages.txt" >&2
+			return 2
+		}
+		while read -r g package unless command; do
+			[ "$g" = "$group" ] || continue
+			[ "$unless" = unless ] && command -v "$command" >/dev/null && continue
+			echo "$package"
+		done <"$here/packages.txt"
+	done
+}
+
+# missing prints those of its arguments that dpkg does not have. Asking dpkg, and
+# not apt, keeps a setup with nothing to do well under a second.
+missing() {
+	installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+		sed -n 's/^installed //p') || true
+	for package in "$@"; do
+		echo "$installed" | grep -qx "$package" || echo "$package"
+	done
+}
+
+packages=$(wanted "$@")
+# shellcheck disable=SC2086 # one word a package
+packages=$(missing $packages | sort -u)
+[ -n "$packages" ] || exit 0
+
+command -v apt-get >/dev/null || {
+	echo "setup: this is not a Debian: install what these packages hold by hand:" $packages >&2
+	exit 3
+}
+# shellcheck disable=SC2086
+echo "setup: installing for $*:" $packages
+if [ "$(id -u)" = 0 ]; then
+	# shellcheck disable=SC2086
+	exec "$here/apt.sh" $packages
+fi
+# shellcheck disable=SC2086
+exec sudo "$here/apt.sh" $packages
