@@ -106,9 +106,16 @@ type Port struct {
 	UDPPort int `json:"udp_port"`
 }
 
+// The roles of the traffic's ends: in a loop one engine sends and receives, in a
+// pair one generates and another is the sink.
+const (
+	RoleLoop = "loop"
+	RolePair = "pair"
+)
+
 // Traffic is the measured stream with its ends resolved.
 type Traffic struct {
-	// Role is loop where one engine sends and receives, else pair (generate and sink).
+	// Role is RoleLoop or RolePair.
 	Role string `json:"role"`
 	// RoundTrip is true where the packets come back to the interface they left.
 	RoundTrip bool     `json:"round_trip"`

@@ -1,0 +1,130 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// The limits of a verdict. They are shares of what the reader of a tail cares
+// for, not properties of one machine.
+const (
+	// minOffered is the share of the intended packets that must have been sent:
+	// with less, the trial answers another question.
+	minOffered = 0.999
+	// maxTakenShare is the share of the trial's time that may be taken from a
+	// measuring thread before the tail to p99.99 is the host's doing.
+	maxTakenShare = 1e-4
+	// maxGap is the longest single stretch without the CPU in a clean trial.
+	maxGap = time.Millisecond
+	// maxStealShare, maxRunDelayShare: the kernel's own witnesses of the same.
+	maxStealShare    = 1e-3
+	maxRunDelayShare = 1e-3
+	// maxDriftPPM is how far the TSC's rate may move within a trial: 50 µs in a
+	// second.
+	maxDriftPPM = 50
+	// maxLagShare is how late, as a share of the trial, the median packet may be
+	// sent before the generator has to be called too slow for the rate.
+	maxLagShare = 0.01
+)
+
+// evidence is what a verdict rests on.
+type evidence struct {
+	trial       result.Trial
+	details     result.Details
+	intended    uint64 // packets
+	txFailed    uint64
+	interrupted bool
+	duration    time.Duration // planned
+}
+
+// judge says what a trial is worth and why. Reasons that make it invalid come
+// before those that make it noisy.
+func judge(e evidence) (result.Verdict, []string) {
+	if reasons := invalidity(e); len(reasons) > 0 {
+		return result.Invalid, append(reasons, disturbances(e)...)
+	}
+	if reasons := disturbances(e); len(reasons) > 0 {
+		return result.Noisy, reasons
+	}
+	return result.Clean, []string{}
+}
+
+func invalidity(e evidence) []string {
+	reasons := []string{}
+	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	if e.interrupted {
+		say("interrupted after %v of %v", time.Duration(e.details.DurationNs).Round(time.Millisecond), e.duration)
+	}
+	if offered := float64(e.trial.TxPackets); !e.interrupted && offered < minOffered*float64(e.intended) {
+		say("offered %d of %d intended packets (%.2f %%): the generator or its interface is too slow for this rate",
+			e.trial.TxPackets, e.intended, 100*offered/float64(e.intended))
+	}
+	if e.txFailed > 0 {
+		say("the interface refused %d packets for good", e.txFailed)
+	}
+	if lag := e.trial.SendLag.P50; lag != nil && float64(*lag) > maxLagShare*float64(e.duration) {
+		say("the median packet left %v after it was due: the generator is too slow for this rate", time.Duration(*lag))
+	}
+	if !e.details.TSC.Constant || !e.details.TSC.Nonstop {
+		say("this CPU's time stamp counter is not constant and nonstop, so times cannot be trusted")
+	}
+	return reasons
+}
+
+func disturbances(e evidence) []string {
+	reasons := []string{}
+	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	span := max(e.details.DurationNs, 1)
+	share := func(ns int64) float64 { return float64(ns) / float64(span) }
+	for _, gap := range e.details.Gaps {
+		if share(gap.TotalNs) > maxTakenShare || gap.MaxNs > int64(maxGap) {
+			say("%s: CPU %d was taken away %d times, %v in all, %v at the longest: the tail above p%s is touched by it",
+				gap.Thread, gap.CPU, gap.Count, round(gap.TotalNs), round(gap.MaxNs), percent(1-share(gap.TotalNs)))
+		}
+	}
+	if share(e.details.StealNs) > maxStealShare {
+		say("the hypervisor took %v from the measuring CPUs", round(e.details.StealNs))
+	}
+	if share(e.details.RunDelayNs) > maxRunDelayShare {
+		say("measuring threads waited %v for a CPU that ran something else", round(e.details.RunDelayNs))
+	}
+	if e.details.ThrottledNs > 0 {
+		say("a cgroup's CPU quota held the engines back for %v", round(e.details.ThrottledNs))
+	}
+	if drift := e.details.TSC.DriftPPM; drift > maxDriftPPM || drift < -maxDriftPPM {
+		say("the time stamp counter's rate moved by %.0f ppm", drift)
+	}
+	if e.details.InvalidPackets > 0 {
+		say("%d packets arrived damaged or were not of this trial", e.details.InvalidPackets)
+	}
+	return reasons
+}
+
+// round shows a time with three or four digits.
+func round(ns int64) time.Duration {
+	d := time.Duration(ns)
+	switch {
+	case d >= time.Second:
+		return d.Round(time.Millisecond)
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	default:
+		return d.Round(100 * time.Nanosecond)
+	}
+}
+
+// percent shows a share near 1 with as many nines as it has: 0.99962 as 99.96.
+func percent(share float64) string {
+	digits := 0
+	for rest := 1 - share; rest < 0.1 && digits < 6; rest *= 10 {
+		digits++
+	}
+	// Rounded down: 99.996 % untouched must not be shown as 100.
+	scale := 1.0
+	for range max(digits-1, 0) {
+		scale *= 10
+	}
+	return fmt.Sprintf("%.*f", max(digits-1, 0), float64(int(max(share, 0)*100*scale))/scale)
+}

@@ -1,0 +1,238 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
+)
+
+// pairLead is how far in the future a generator and its sink are told to start:
+// enough for both engines to have set up their trial.
+const pairLead = 250 * time.Millisecond
+
+// Nodes starts engines in the nodes of a lab.
+type Nodes interface {
+	// EngineCommand is the engine inside the node, not yet started. It ends with
+	// ctx.
+	EngineCommand(ctx context.Context, node string, cpu int) (*exec.Cmd, error)
+}
+
+// Generator is the engines of one stream, with their ports open.
+type Generator struct {
+	traffic plan.Traffic
+	tx, rx  *process // the same one for a loop
+	// Notes are what the engines said of their ports, such as "copy mode".
+	Notes []string
+}
+
+// Outcome is one trial as the engines saw it. In a loop Tx and Rx are the same.
+type Outcome struct {
+	Tx, Rx client.TrialResult
+	Loop   bool
+	Log    string
+}
+
+// Start starts the engines of a stream and opens their ports.
+func Start(ctx context.Context, nodes Nodes, traffic plan.Traffic) (_ *Generator, err error) {
+	g := &Generator{traffic: traffic}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.Close())
+		}
+	}()
+	// The engine must outlive a cancelled context, to hand over what it measured;
+	// Close ends it.
+	ctx = context.WithoutCancel(ctx)
+	if g.tx, err = startIn(ctx, nodes, traffic.From.Node, traffic.FromCPU); err != nil {
+		return g, err
+	}
+	g.rx = g.tx
+	if traffic.Role != plan.RoleLoop {
+		if g.rx, err = startIn(ctx, nodes, traffic.To.Node, traffic.ToCPU); err != nil {
+			return g, err
+		}
+	}
+	if err := g.open(g.tx, txPort, traffic.From); err != nil {
+		return g, err
+	}
+	if traffic.RoundTrip {
+		return g, nil
+	}
+	return g, g.open(g.rx, rxPort, traffic.To)
+}
+
+func startIn(ctx context.Context, nodes Nodes, node string, cpu int) (*process, error) {
+	cmd, err := nodes.EngineCommand(ctx, node, cpu)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", node, err)
+	}
+	p, err := start(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", node, err)
+	}
+	return p, nil
+}
+
+// The engine's names for the two ports of a stream.
+const (
+	txPort = "tx"
+	rxPort = "rx"
+)
+
+func (g *Generator) open(p *process, name string, port plan.Port) error {
+	stream := g.traffic.Stream
+	opened, err := p.Open(client.Port{
+		Name: name, Backend: string(stream.Backend), Interface: port.Interface,
+		IO: string(stream.IO), Wait: string(stream.Wait),
+		LocalMAC: port.LocalMAC, LocalIP: port.LocalIP, PeerMAC: port.PeerMAC, PeerIP: port.PeerIP,
+		UDPPort: port.UDPPort, FrameBytes: stream.FrameBytes,
+		Flows: stream.Flows, FlowField: string(stream.FlowField),
+	})
+	if err != nil {
+		return fmt.Errorf("open %s:%s with %s: %w", port.Node, port.Interface, stream.Backend, err)
+	}
+	for _, note := range append(opened.Notes, opened.Mode) {
+		if note != "" {
+			g.Notes = append(g.Notes, fmt.Sprintf("%s:%s: %s", port.Node, port.Interface, note))
+		}
+	}
+	return nil
+}
+
+// RatePPS is the rate of a stream in packets a second.
+func RatePPS(stream spec.Traffic) float64 {
+	if stream.RatePPS > 0 {
+		return stream.RatePPS
+	}
+	return float64(stream.RateBits) / (8 * float64(stream.FrameBytes))
+}
+
+// Run runs one trial. When ctx ends first, the trial ends, and what was measured
+// is returned with Interrupted set.
+func (g *Generator) Run(ctx context.Context, seed uint64, progress func(client.Progress)) (Outcome, error) {
+	stream := g.traffic.Stream
+	trial := client.Trial{
+		RatePPS: RatePPS(stream), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed,
+		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
+		Outliers: stream.Outliers,
+	}
+	if g.rx == g.tx {
+		return g.runLoop(ctx, trial, progress)
+	}
+	return g.runPair(ctx, trial, progress)
+}
+
+func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
+	trial.Role, trial.Tx, trial.Rx, trial.CPU = "loop", txPort, rxPort, g.traffic.FromCPU
+	if g.traffic.RoundTrip {
+		trial.Rx = txPort
+	}
+	defer g.tx.abortOn(ctx)()
+	result, err := g.tx.Trial(trial, client.Events{Progress: progress})
+	if err != nil {
+		return Outcome{}, g.failed(g.tx, err)
+	}
+	return Outcome{Tx: result, Rx: result, Loop: true, Log: g.Log()}, nil
+}
+
+func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
+	now, err := monotonicNs()
+	if err != nil {
+		return Outcome{}, err
+	}
+	trial.StartNs = now + int64(pairLead)
+	sink, generate := trial, trial
+	sink.Role, sink.Rx, sink.CPU = "sink", rxPort, g.traffic.ToCPU
+	generate.Role, generate.Tx, generate.CPU = "generate", txPort, g.traffic.FromCPU
+
+	defer g.tx.abortOn(ctx)()
+	defer g.rx.abortOn(ctx)()
+	type half struct {
+		result client.TrialResult
+		err    error
+	}
+	received := make(chan half, 1)
+	go func() {
+		result, err := g.rx.Trial(sink, client.Events{Progress: progress})
+		if err != nil {
+			// Without a sink the rest of the trial is for nothing.
+			_ = g.tx.Abort()
+		}
+		received <- half{result, err}
+	}()
+	sent, sendErr := g.tx.Trial(generate, client.Events{})
+	if sendErr != nil {
+		_ = g.rx.Abort()
+	} else if err := g.rx.End(sent.TxPackets); err != nil && !errors.Is(err, client.ErrGone) {
+		sendErr = err
+	}
+	rx := <-received
+	switch {
+	case rx.err != nil:
+		return Outcome{}, g.failed(g.rx, rx.err)
+	case sendErr != nil:
+		return Outcome{}, g.failed(g.tx, sendErr)
+	}
+	return Outcome{Tx: sent, Rx: rx.result, Log: g.Log()}, nil
+}
+
+// failed explains the error of an engine, whose process is over if it is gone.
+func (g *Generator) failed(p *process, err error) error {
+	node := g.traffic.From.Node
+	if p != g.tx {
+		node = g.traffic.To.Node
+	}
+	err = fmt.Errorf("node %s: %w", node, err)
+	if errors.Is(err, client.ErrGone) {
+		err = p.explain(err, p.stop())
+		p.stopped = true
+	}
+	return err
+}
+
+// Log is what the engines wrote to their standard error.
+func (g *Generator) Log() string {
+	log := g.tx.log.tail(maxLogBytes)
+	if g.rx != g.tx {
+		log += g.rx.log.tail(maxLogBytes)
+	}
+	return log
+}
+
+// Processes are the process ids, on the host, that lead to the engines: the
+// engines themselves or what entered their node for them.
+func (g *Generator) Processes() []int {
+	pids := []int{g.tx.cmd.Process.Pid}
+	if g.rx != g.tx {
+		pids = append(pids, g.rx.cmd.Process.Pid)
+	}
+	return pids
+}
+
+// Close ends the engines. It may be called more than once.
+func (g *Generator) Close() error {
+	var errs []error
+	for _, p := range []*process{g.tx, g.rx} {
+		if p != nil && !p.stopped {
+			p.stopped = true
+			errs = append(errs, p.stop())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func monotonicNs() (int64, error) {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0, fmt.Errorf("read CLOCK_MONOTONIC: %w", err)
+	}
+	return now.Nano(), nil
+}

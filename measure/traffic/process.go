@@ -1,0 +1,120 @@
+package traffic
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"nines.dev/nines/engine/client"
+)
+
+// exitWait is how long an engine gets to end when its input is closed.
+const exitWait = 2 * time.Second
+
+// process is an engine that runs as a child and is driven over its input.
+type process struct {
+	*client.Client
+	cmd     *exec.Cmd
+	input   io.Closer
+	log     lockedBuffer
+	stopped bool
+}
+
+// start runs cmd, which must be an engine, and greets it. The child gets a
+// process group of its own, so that a Ctrl-C in the terminal reaches nines alone,
+// which ends the trial in order.
+func start(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd}
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the engine: %w", err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the engine: %w", err)
+	}
+	cmd.Stderr = &p.log
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the engine %s: %w", cmd.Path, err)
+	}
+	p.input = input
+	p.Client = client.New(output, input, input)
+	if _, err := p.Hello(); err != nil {
+		return nil, p.explain(fmt.Errorf("start the engine: %w", err), p.stop())
+	}
+	return p, nil
+}
+
+// explain adds how the engine ended and the last it said to an error of its
+// connection.
+func (p *process) explain(err, ended error) error {
+	if ended != nil {
+		err = fmt.Errorf("%w; it ended with %w", err, ended)
+	}
+	if said := strings.TrimSpace(p.log.tail(400)); said != "" {
+		err = fmt.Errorf("%w; its last words: %s", err, said)
+	}
+	return err
+}
+
+// stop closes the engine's input, on which it ends, and kills it if it does not.
+func (p *process) stop() error {
+	closeErr := p.input.Close()
+	done := make(chan error, 1)
+	go func() { done <- p.cmd.Wait() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(exitWait):
+		if err := p.cmd.Process.Kill(); err != nil {
+			return fmt.Errorf("kill an engine that did not end: %w (%w)", err, closeErr)
+		}
+		<-done
+		return fmt.Errorf("it did not end within %v of its input and was killed", exitWait)
+	}
+}
+
+// abortOn ends the engine's trial when ctx ends; the returned function ends the
+// watch.
+func (p *process) abortOn(ctx context.Context) (release func() bool) {
+	return context.AfterFunc(ctx, func() {
+		// An engine that is gone has ended its trial: Trial reports that.
+		_ = p.Abort()
+	})
+}
+
+// lockedBuffer takes the engine's log while others read it. It keeps the last
+// maxLogBytes, so that a chatty engine cannot fill memory.
+type lockedBuffer struct {
+	mu    sync.Mutex
+	bytes bytes.Buffer
+}
+
+const maxLogBytes = 1 << 20
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes.Write(p)
+	if over := b.bytes.Len() - maxLogBytes; over > 0 {
+		b.bytes.Next(over)
+	}
+	return len(p), nil
+}
+
+func (b *lockedBuffer) tail(n int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.bytes.Bytes()
+	return string(all[max(0, len(all)-n):])
+}
