@@ -11,7 +11,9 @@ type Details struct {
 	InvalidPackets uint64 `json:"invalid_packets"`
 	DurationNs     int64  `json:"duration_ns"`
 	StartedNs      int64  `json:"started_ns"`
-	// Baseline is true for a back-to-back run of the generator without a network.
+	// StartedUnixNs is the same instant in nanoseconds since 1970, UTC; 0: not known.
+	StartedUnixNs int64 `json:"started_unix_ns,omitempty"`
+	// Baseline is set for a back-to-back run of the generator without a network.
 	Baseline string `json:"baseline,omitempty"` // "", "before" or "after"
 
 	TSC   TSC        `json:"tsc"`

@@ -1,0 +1,79 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// writeAtomic makes path appear whole or not at all: a temporary file beside it,
+// flushed to the disk, then renamed. What was at path stays until then.
+func writeAtomic(path string, write func(io.Writer) error) (err error) {
+	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
+	if err := writeFile(temporary, write); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// writeFile writes and flushes a file; on failure it removes what it began, so
+// that a full disk gets its space back.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(path) // the write's error is the one to tell
+		}
+	}()
+	if err := write(file); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// syncDir flushes a folder's entries, without which a rename may not outlive a
+// power cut (fsync(2), "does not necessarily ensure that the entry in the
+// directory … has also reached disk").
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) { // file systems that cannot, such as some FUSE ones
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
+}
+
+// replaceSymlink points link at target by a rename, so that link always leads
+// somewhere.
+func replaceSymlink(target, link string) error {
+	if info, err := os.Lstat(link); err == nil && info.Mode()&os.ModeSymlink == 0 {
+		return fmt.Errorf("%s is in the way: it is not a symbolic link; rename it", link)
+	}
+	temporary := fmt.Sprintf("%s.%d.tmp", link, os.Getpid())
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Symlink(target, temporary); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, link); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	return nil
+}

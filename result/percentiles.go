@@ -1,0 +1,117 @@
+package result
+
+import "sort"
+
+// Percentile is one of the percentiles that a summary names.
+type Percentile struct {
+	Name string  // "p99_9", as in summary.json
+	P    float64 // 0.999
+	// Samples is 1/(1−p), the fewest that support the percentile.
+	Samples uint64
+	field   func(*Percentiles) **int64
+}
+
+// NamedPercentiles lists the percentiles of a summary, in rising order.
+func NamedPercentiles() []Percentile {
+	return []Percentile{
+		{"p50", 0.5, 2, func(p *Percentiles) **int64 { return &p.P50 }},
+		{"p90", 0.9, 10, func(p *Percentiles) **int64 { return &p.P90 }},
+		{"p99", 0.99, 100, func(p *Percentiles) **int64 { return &p.P99 }},
+		{"p99_9", 0.999, 1_000, func(p *Percentiles) **int64 { return &p.P999 }},
+		{"p99_99", 0.9999, 10_000, func(p *Percentiles) **int64 { return &p.P9999 }},
+		{"p99_999", 0.99999, 100_000, func(p *Percentiles) **int64 { return &p.P99999 }},
+		{"p99_9999", 0.999999, 1_000_000, func(p *Percentiles) **int64 { return &p.P6N }},
+	}
+}
+
+// Of returns the percentile's value in nanoseconds, nil where there is none.
+func (n Percentile) Of(p Percentiles) *int64 { return *n.field(&p) }
+
+// Figure is a value of Percentiles by its name in summary.json, "min" to "max";
+// "mean" is rounded to a nanosecond. It is nil where the count supports none.
+func (p Percentiles) Figure(name string) *int64 {
+	switch name {
+	case "min":
+		return p.Min
+	case "max":
+		return p.Max
+	case "mean":
+		if p.Mean == nil {
+			return nil
+		}
+		rounded := int64(*p.Mean + 0.5)
+		return &rounded
+	}
+	for _, n := range NamedPercentiles() {
+		if n.Name == name {
+			return n.Of(p)
+		}
+	}
+	return nil
+}
+
+// Point is one step of a percentile curve: the value below or at which the
+// Count of all samples up to there lies.
+type Point struct {
+	// Count is how many samples are at most ValueNs.
+	Count   uint64
+	ValueNs int64
+}
+
+// Curve is the cumulative distribution, one point for each bucket in use. Its
+// last point has the exact maximum.
+func (h *Histogram) Curve() []Point {
+	points := make([]Point, 0, 256)
+	var seen uint64
+	for _, bar := range h.counts.Distribution() {
+		if bar.Count == 0 {
+			continue
+		}
+		seen += uint64(bar.Count)
+		points = append(points, Point{Count: seen, ValueNs: h.clamp(bar.To)})
+	}
+	return points
+}
+
+// At returns the smallest value that at least p of the samples do not exceed,
+// within the histogram's resolution, and false when fewer than 1/(1−p) samples
+// were taken: then the value would be a guess.
+func (h *Histogram) At(p Percentile) (int64, bool) {
+	count := h.Count()
+	if count == 0 || count < p.Samples {
+		return 0, false
+	}
+	return h.clamp(h.counts.ValueAtQuantile(p.P * 100)), true
+}
+
+// Percentiles summarises the histogram. Min, mean and max are exact, the others
+// have three significant digits.
+func (h *Histogram) Percentiles() Percentiles {
+	out := Percentiles{Count: h.Count()}
+	if out.Count == 0 {
+		return out
+	}
+	low, high, mean := h.min, h.max, h.sum/float64(out.Count)
+	out.Min, out.Max, out.Mean = &low, &high, &mean
+	for _, named := range NamedPercentiles() {
+		if value, ok := h.At(named); ok {
+			*named.field(&out) = &value
+		}
+	}
+	return out
+}
+
+// Median is the middle of values, the mean of the two middle ones for an even
+// number, and 0 for none. It leaves values as they are.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := append([]float64(nil), values...)
+	sort.Float64s(sorted)
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

@@ -1,0 +1,120 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Record is everything that one trial leaves behind. The writer sets Trial.ID,
+// and Trial.Latency, FromTx and SendLag from the histograms, so that they cannot
+// disagree.
+type Record struct {
+	Trial      Trial
+	Details    Details
+	Histograms Histograms
+	Outliers   []Outlier
+	Rates      []Rate
+	// EngineLog is what the engine said, as text; empty writes no engine.log.
+	EngineLog []byte
+}
+
+// When says on which side of the trials a baseline was run.
+type When string
+
+// A baseline runs before the first trial and after the last.
+const (
+	Before When = "before"
+	After  When = "after"
+)
+
+// BaselineSchema names the form of baselines.json.
+const BaselineSchema = "nines/baselines/v1"
+
+// Baselines is baselines.json: the generator back to back with itself, without a
+// network, at the trials' rates. It is shown beside them, never subtracted:
+// percentiles do not add up.
+type Baselines struct {
+	Schema    string     `json:"schema"`
+	Baselines []Baseline `json:"baselines"`
+}
+
+// Baseline is a trial without a network; its ID is a folder below baselines/.
+type Baseline struct {
+	When When `json:"when"`
+	Trial
+}
+
+// check holds a record to the invariants of a result before it is written.
+func (r *Record) check() error {
+	t := &r.Trial
+	var wrong []error
+	if t.TxPackets != t.RxPackets+t.LostPackets {
+		wrong = append(wrong, fmt.Errorf("%d packets were sent, but %d received and %d lost do not add up to that",
+			t.TxPackets, t.RxPackets, t.LostPackets))
+	}
+	switch t.Verdict {
+	case Clean:
+	case Noisy, Invalid:
+		if len(t.Reasons) == 0 {
+			wrong = append(wrong, fmt.Errorf("the verdict %s has no reason", t.Verdict))
+		}
+	default:
+		wrong = append(wrong, fmt.Errorf("the verdict %q is none of clean, noisy, invalid", t.Verdict))
+	}
+	if t.Repeat < 1 {
+		wrong = append(wrong, fmt.Errorf("repeat is %d, but is counted from 1", t.Repeat))
+	}
+	for _, s := range r.Histograms.series() {
+		if *s.histogram == nil {
+			wrong = append(wrong, fmt.Errorf("the histogram %s is missing", s.tag))
+		}
+	}
+	// Every packet counts: a latency for each packet received, no more, no fewer.
+	if h := r.Histograms.Latency; h != nil && h.Count() != t.RxPackets {
+		wrong = append(wrong, fmt.Errorf("%d packets were received, but the latency of %d was recorded", t.RxPackets, h.Count()))
+	}
+	return errors.Join(wrong...)
+}
+
+// complete fills in what follows from the histograms, and empty lists for nil
+// ones, so that JSON has [] and {} instead of null.
+func (r *Record) complete(id string) {
+	r.Trial.ID = id
+	r.Trial.Latency = r.Histograms.Latency.Percentiles()
+	r.Trial.FromTx = r.Histograms.FromTx.Percentiles()
+	r.Trial.SendLag = r.Histograms.SendLag.Percentiles()
+	if r.Trial.Variables == nil {
+		r.Trial.Variables = map[string]any{}
+	}
+	if r.Trial.Reasons == nil {
+		r.Trial.Reasons = []string{}
+	}
+	if r.Details.Gaps == nil {
+		r.Details.Gaps = []GapMeter{}
+	}
+}
+
+// folderName makes a name fit to be a folder on any file system: letters,
+// digits, dot, dash and underscore, not hidden, and never "latest", which is the
+// symbolic link beside it.
+func folderName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, name)
+	clean = strings.Trim(clean, ".-")
+	if len(clean) > 100 {
+		clean = clean[:100]
+	}
+	switch clean {
+	case "":
+		return "unnamed"
+	case "latest":
+		return "latest_"
+	}
+	return clean
+}

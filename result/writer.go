@@ -1,0 +1,264 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Names of the files of a result folder; docs/results.md describes each.
+const (
+	SummaryFile    = "summary.json"
+	SummaryCSVFile = "summary.csv"
+	BaselinesFile  = "baselines.json"
+	ExperimentFile = "experiment.yaml"
+	HostFile       = "host.json"
+	PlanFile       = "plan.json"
+	ReportFile     = "report.html"
+
+	HlogFile      = "latency.hlog"
+	OutliersFile  = "outliers.csv"
+	RateFile      = "rate.csv"
+	DetailsFile   = "details.json"
+	EngineLogFile = "engine.log"
+
+	trialsDir    = "trials"
+	baselinesDir = "baselines"
+	latestLink   = "latest"
+)
+
+// Writer fills a result folder. Every file appears whole or not at all, and the
+// summary names a trial only when its files are there: the folder can be read at
+// any moment, also after a crash, and holds all finished trials. A Writer is for
+// one goroutine.
+type Writer struct {
+	root      string // the folder of all results
+	dir       string // this result
+	summary   Summary
+	baselines Baselines
+}
+
+// WriteError says what could not be written and what is there nevertheless.
+type WriteError struct {
+	Path string
+	Kept string
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	remedy := ""
+	switch {
+	case errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.EDQUOT):
+		remedy = "; free some space, or write elsewhere with --out"
+	case errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, syscall.EROFS):
+		remedy = "; write elsewhere with --out"
+	}
+	return fmt.Sprintf("cannot write %s: %v%s%s", e.Path, e.Err, remedy, e.Kept)
+}
+
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// Create makes the folder dir/<name>/<UTC time> and in it a summary without
+// trials. Two runs that start in the same second get folders of their own.
+func Create(dir, name string, started time.Time) (*Writer, error) {
+	parent := filepath.Join(dir, folderName(name))
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, &WriteError{Path: parent, Err: err}
+	}
+	// No colons, so that the path can be given to scp and read on any system.
+	stamp := started.UTC().Format("2006-01-02T15-04-05Z")
+	target := filepath.Join(parent, stamp)
+	for attempt := 2; ; attempt++ {
+		err := os.Mkdir(target, 0o755)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, &WriteError{Path: target, Err: err}
+		}
+		target = filepath.Join(parent, fmt.Sprintf("%s-%d", stamp, attempt))
+	}
+	w := &Writer{
+		root:      dir,
+		dir:       target,
+		summary:   Summary{Schema: Schema, Name: name, Started: started.UTC(), Trials: []Trial{}},
+		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
+	}
+	return w, w.writeSummary()
+}
+
+// Dir is the result folder.
+func (w *Writer) Dir() string { return w.dir }
+
+// Summary is what has been written so far.
+func (w *Writer) Summary() Summary {
+	summary := w.summary
+	summary.Trials = append([]Trial(nil), w.summary.Trials...)
+	return summary
+}
+
+// WriteExperiment keeps the experiment file as it was run.
+func (w *Writer) WriteExperiment(text []byte) error {
+	return w.write(ExperimentFile, func(out io.Writer) error { _, err := out.Write(text); return err })
+}
+
+// WriteHost keeps the host's inventory; v is anything that has a JSON form.
+func (w *Writer) WriteHost(v any) error { return w.writeJSON(HostFile, v) }
+
+// WritePlan keeps the plan, or the plans; v is anything that has a JSON form.
+func (w *Writer) WritePlan(v any) error { return w.writeJSON(PlanFile, v) }
+
+// WriteReport keeps the page.
+func (w *Writer) WriteReport(page func(io.Writer) error) error { return w.write(ReportFile, page) }
+
+// AddTrial writes the files of a finished trial and then the summaries with it.
+// It returns the trial with its ID and percentiles. After an error the folder
+// holds all trials before this one.
+func (w *Writer) AddTrial(r Record) (Trial, error) {
+	if err := r.check(); err != nil {
+		return Trial{}, fmt.Errorf("the trial cannot be kept: %w", err)
+	}
+	r.complete(fmt.Sprintf("%04d", len(w.summary.Trials)+1))
+	if err := w.writeRecord(trialsDir, r); err != nil {
+		return Trial{}, err
+	}
+	before := w.summary.Trials
+	w.summary.Trials = append(before[:len(before):len(before)], r.Trial)
+	if err := w.writeSummary(); err != nil {
+		w.summary.Trials = before
+		return Trial{}, err
+	}
+	return r.Trial, nil
+}
+
+// AddBaseline writes a run of the generator without a network, in the same form
+// as a trial.
+func (w *Writer) AddBaseline(when When, r Record) (Baseline, error) {
+	r.Details.Baseline = string(when)
+	if err := r.check(); err != nil {
+		return Baseline{}, fmt.Errorf("the baseline cannot be kept: %w", err)
+	}
+	r.complete(fmt.Sprintf("%04d", len(w.baselines.Baselines)+1))
+	if err := w.writeRecord(baselinesDir, r); err != nil {
+		return Baseline{}, err
+	}
+	before, added := w.baselines.Baselines, Baseline{When: when, Trial: r.Trial}
+	w.baselines.Baselines = append(before[:len(before):len(before)], added)
+	if err := w.writeJSON(BaselinesFile, w.baselines); err != nil {
+		w.baselines.Baselines = before
+		return Baseline{}, err
+	}
+	return added, nil
+}
+
+// Close points <root>/latest at this result. The folder is whole without it.
+func (w *Writer) Close() error {
+	target, err := filepath.Rel(w.root, w.dir)
+	if err != nil {
+		return err
+	}
+	link := filepath.Join(w.root, latestLink)
+	if err := replaceSymlink(target, link); err != nil {
+		return &WriteError{Path: link, Err: err, Kept: w.kept()}
+	}
+	return nil
+}
+
+// writeRecord writes a trial's folder under a temporary name and renames it when
+// it is complete.
+func (w *Writer) writeRecord(below string, r Record) error {
+	parent := filepath.Join(w.dir, below)
+	final := filepath.Join(parent, r.Trial.ID)
+	temporary := filepath.Join(parent, "."+r.Trial.ID+".tmp")
+	fail := func(path string, err error) error {
+		_ = os.RemoveAll(temporary) // gives a full disk its space back
+		return &WriteError{Path: path, Err: err, Kept: w.kept()}
+	}
+	// What a failed attempt at this number left is not in the summary.
+	for _, stale := range []string{temporary, final} {
+		if err := os.RemoveAll(stale); err != nil {
+			return fail(stale, err)
+		}
+	}
+	if err := os.MkdirAll(temporary, 0o755); err != nil {
+		return fail(temporary, err)
+	}
+	when := span{start: w.summary.Started, duration: time.Duration(r.Details.DurationNs)}
+	if r.Details.StartedUnixNs != 0 {
+		when.start = time.Unix(0, r.Details.StartedUnixNs)
+	}
+	files := []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{HlogFile, func(out io.Writer) error { return writeHlog(out, r.Histograms, when) }},
+		{OutliersFile, func(out io.Writer) error { return writeOutliers(out, r.Outliers) }},
+		{RateFile, func(out io.Writer) error { return writeRates(out, r.Rates) }},
+		{DetailsFile, func(out io.Writer) error { return encodeJSON(out, r.Details) }},
+	}
+	if len(r.EngineLog) > 0 {
+		files = append(files, struct {
+			name  string
+			write func(io.Writer) error
+		}{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})
+	}
+	for _, file := range files {
+		if err := writeFile(filepath.Join(temporary, file.name), file.write); err != nil {
+			return fail(filepath.Join(final, file.name), err)
+		}
+	}
+	if err := os.Rename(temporary, final); err != nil {
+		return fail(final, err)
+	}
+	if err := syncDir(parent); err != nil {
+		return fail(final, err)
+	}
+	return nil
+}
+
+// writeSummary writes summary.csv first: summary.json, which readers go by,
+// names a trial only when everything else is there.
+func (w *Writer) writeSummary() error {
+	err := w.write(SummaryCSVFile, func(out io.Writer) error { return WriteSummaryCSV(out, w.summary.Trials) })
+	if err != nil {
+		return err
+	}
+	return w.writeJSON(SummaryFile, w.summary)
+}
+
+func (w *Writer) writeJSON(name string, v any) error {
+	return w.write(name, func(out io.Writer) error { return encodeJSON(out, v) })
+}
+
+func (w *Writer) write(name string, write func(io.Writer) error) error {
+	path := filepath.Join(w.dir, name)
+	if err := writeAtomic(path, write); err != nil {
+		return &WriteError{Path: path, Err: err, Kept: w.kept()}
+	}
+	return nil
+}
+
+// kept says what an error leaves behind.
+func (w *Writer) kept() string {
+	switch n := len(w.summary.Trials); n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" (1 finished trial is kept in %s)", w.dir)
+	default:
+		return fmt.Sprintf(" (%d finished trials are kept in %s)", n, w.dir)
+	}
+}
+
+func encodeJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
