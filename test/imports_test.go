@@ -1,0 +1,102 @@
+package test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "nines.dev/nines/"
+
+// mayImport says which packages of the project each package may import: those before
+// it in the way of the data (ARCHITECTURE.md), and no others. A new package needs a
+// line here. Its tests are held to the same.
+var mayImport = map[string][]string{
+	"spec":            {},
+	"result":          {},
+	"testbed/host":    {},
+	"engine/client":   {},
+	"testbed/journal": {},
+
+	"testbed/plan":    {"spec", "testbed/host"},
+	"testbed/isolate": {"spec", "testbed/host", "testbed/plan", "testbed/journal"},
+	"testbed/node":    {"spec", "testbed/host", "testbed/plan", "testbed/journal"},
+	"testbed/link":    {"spec", "testbed/host", "testbed/plan", "testbed/journal"},
+	"testbed": {"spec", "testbed/host", "testbed/plan", "testbed/journal",
+		"testbed/isolate", "testbed/node", "testbed/link", "engine/client"},
+
+	"measure":         {"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client", "measure/traffic", "measure/method"},
+	"measure/method":  {"result"},
+	"measure/traffic": {"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client"},
+
+	"report": {"result"},
+
+	"cmd/nines": {everything},
+
+	"test": {},
+}
+
+// everything is for the command, which wires the parts together.
+const everything = "*"
+
+type goPackage struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(run(t, "go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")))
+	var list []goPackage
+	for {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		t.Fatal("go list names no package")
+	}
+	return list
+}
+
+func TestImportsFollowTheData(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("%s is not in the table of who may import whom: add it to mayImport, after the design", name)
+			continue
+		}
+		if slices.Contains(allowed, everything) {
+			continue
+		}
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			other, ours := strings.CutPrefix(imported, module)
+			if ours && other != name && !slices.Contains(allowed, other) {
+				t.Errorf("%s imports %s; it may import %v", name, other, allowed)
+			}
+		}
+	}
+}
+
+func TestImportTableNamesOnlyPackagesThatExist(t *testing.T) {
+	exists := map[string]bool{everything: true}
+	for _, p := range packages(t) {
+		exists[strings.TrimPrefix(p.ImportPath, module)] = true
+	}
+	for name, allowed := range mayImport {
+		for _, n := range append([]string{name}, allowed...) {
+			if !exists[n] {
+				t.Errorf("mayImport names %s, which is no package", n)
+			}
+		}
+	}
+}
