@@ -68,7 +68,7 @@ func TestTrialDeliversEventsAndSkipsOtherAnswers(t *testing.T) {
 	if startedTID != 7 || len(seconds) != 1 || seconds[0].Received != 8 {
 		t.Errorf("events: tid %d, progress %v", startedTID, seconds)
 	}
-	if result.TxPackets != 10 || result.Latency.Counts[1] != [2]uint64{3, 5} || result.Outliers[0][10] != -1 {
+	if result.TxPackets != 10 || result.Latency.Counts[1] != [2]int64{3, 5} || result.Outliers[0][10] != -1 {
 		t.Errorf("result = %+v", result)
 	}
 }

@@ -120,7 +120,7 @@ type Histogram struct {
 	Min    int64       `json:"min"`
 	Max    int64       `json:"max"`
 	Sum    float64     `json:"sum"`
-	Counts [][2]uint64 `json:"counts"`
+	Counts [][2]int64 `json:"counts"`
 }
 
 // TrialResult is the answer to a trial. Times in Outliers and Rate rows count
