@@ -133,6 +133,9 @@ type TrialResult struct {
 	EndNs           int64  `json:"end_ns"`
 	CPU             int    `json:"cpu"`
 	TID             int    `json:"tid"`
+	// RunDelayNs is how long the measuring thread was runnable without a CPU
+	// (/proc/thread-self/schedstat) between the trial's start and end.
+	RunDelayNs int64 `json:"run_delay_ns"`
 
 	IntendedPackets  uint64 `json:"intended_packets"`
 	TxPackets        uint64 `json:"tx_packets"`
