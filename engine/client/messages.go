@@ -116,10 +116,10 @@ type Progress struct {
 // Histogram is HdrHistogram's counts for 1 ns to 60 s at 3 significant digits,
 // as pairs of index and count.
 type Histogram struct {
-	Count  uint64      `json:"count"`
-	Min    int64       `json:"min"`
-	Max    int64       `json:"max"`
-	Sum    float64     `json:"sum"`
+	Count  uint64     `json:"count"`
+	Min    int64      `json:"min"`
+	Max    int64      `json:"max"`
+	Sum    float64    `json:"sum"`
 	Counts [][2]int64 `json:"counts"`
 }
 
