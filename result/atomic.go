@@ -9,17 +9,36 @@ import (
 	"syscall"
 )
 
-// writeAtomic makes path appear whole or not at all: a temporary file beside it,
-// flushed to the disk, then renamed. What was at path stays until then.
-func writeAtomic(path string, write func(io.Writer) error) (err error) {
-	temporary := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
-	if err := writeFile(temporary, write); err != nil {
-		return err
+// content is a file to be written.
+type content struct {
+	name  string
+	write func(io.Writer) error
+}
+
+// writeAtomic makes the files of dir appear whole or not at all: temporary files
+// beside them, flushed to the disk, then renamed, in the order given. All are
+// written before the first is renamed, so that a full disk leaves what was there.
+// On failure it names the file that could not be written.
+func writeAtomic(dir string, files ...content) (failed string, err error) {
+	temporary := func(name string) string { return filepath.Join(dir, "."+name+".tmp") }
+	defer func() {
+		if err != nil {
+			for _, f := range files {
+				_ = os.Remove(temporary(f.name)) // renamed ones are gone already
+			}
+		}
+	}()
+	for _, f := range files {
+		if err := writeFile(temporary(f.name), f.write); err != nil {
+			return f.name, err
+		}
 	}
-	if err := os.Rename(temporary, path); err != nil {
-		return errors.Join(err, os.Remove(temporary))
+	for _, f := range files {
+		if err := os.Rename(temporary(f.name), filepath.Join(dir, f.name)); err != nil {
+			return f.name, err
+		}
 	}
-	return syncDir(filepath.Dir(path))
+	return files[0].name, syncDir(dir)
 }
 
 // writeFile writes and flushes a file; on failure it removes what it began, so

@@ -59,7 +59,11 @@ func (e *WriteError) Error() string {
 	case errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, syscall.EROFS):
 		remedy = "; write elsewhere with --out"
 	}
-	return fmt.Sprintf("cannot write %s: %v%s%s", e.Path, e.Err, remedy, e.Kept)
+	reason := e.Err
+	if path := new(fs.PathError); errors.As(reason, &path) {
+		reason = path.Err // its path is a temporary one
+	}
+	return fmt.Sprintf("cannot write %s: %v%s%s", e.Path, reason, remedy, e.Kept)
 }
 
 func (e *WriteError) Unwrap() error { return e.Err }
@@ -90,7 +94,10 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 		summary:   Summary{Schema: Schema, Name: name, Started: started.UTC(), Trials: []Trial{}},
 		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
 	}
-	return w, w.writeSummary()
+	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
+		return nil, w.failed(name, err)
+	}
+	return w, nil
 }
 
 // Dir is the result folder.
@@ -130,9 +137,10 @@ func (w *Writer) AddTrial(r Record) (Trial, error) {
 	}
 	before := w.summary.Trials
 	w.summary.Trials = append(before[:len(before):len(before)], r.Trial)
-	if err := w.writeSummary(); err != nil {
+	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
 		w.summary.Trials = before
-		return Trial{}, err
+		_ = os.RemoveAll(filepath.Join(w.dir, trialsDir, r.Trial.ID)) // no summary names it
+		return Trial{}, w.failed(name, err)
 	}
 	return r.Trial, nil
 }
@@ -152,6 +160,7 @@ func (w *Writer) AddBaseline(when When, r Record) (Baseline, error) {
 	w.baselines.Baselines = append(before[:len(before):len(before)], added)
 	if err := w.writeJSON(BaselinesFile, w.baselines); err != nil {
 		w.baselines.Baselines = before
+		_ = os.RemoveAll(filepath.Join(w.dir, baselinesDir, r.Trial.ID))
 		return Baseline{}, err
 	}
 	return added, nil
@@ -193,20 +202,14 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	if r.Details.StartedUnixNs != 0 {
 		when.start = time.Unix(0, r.Details.StartedUnixNs)
 	}
-	files := []struct {
-		name  string
-		write func(io.Writer) error
-	}{
+	files := []content{
 		{HlogFile, func(out io.Writer) error { return writeHlog(out, r.Histograms, when) }},
 		{OutliersFile, func(out io.Writer) error { return writeOutliers(out, r.Outliers) }},
 		{RateFile, func(out io.Writer) error { return writeRates(out, r.Rates) }},
 		{DetailsFile, func(out io.Writer) error { return encodeJSON(out, r.Details) }},
 	}
 	if len(r.EngineLog) > 0 {
-		files = append(files, struct {
-			name  string
-			write func(io.Writer) error
-		}{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})
+		files = append(files, content{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})
 	}
 	for _, file := range files {
 		if err := writeFile(filepath.Join(temporary, file.name), file.write); err != nil {
@@ -222,14 +225,13 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	return nil
 }
 
-// writeSummary writes summary.csv first: summary.json, which readers go by,
-// names a trial only when everything else is there.
-func (w *Writer) writeSummary() error {
-	err := w.write(SummaryCSVFile, func(out io.Writer) error { return WriteSummaryCSV(out, w.summary.Trials) })
-	if err != nil {
-		return err
+// summaryFiles puts summary.json last: readers go by it, and it names a trial
+// only when everything else is there.
+func (w *Writer) summaryFiles() []content {
+	return []content{
+		{SummaryCSVFile, func(out io.Writer) error { return WriteSummaryCSV(out, w.summary.Trials) }},
+		{SummaryFile, func(out io.Writer) error { return encodeJSON(out, w.summary) }},
 	}
-	return w.writeJSON(SummaryFile, w.summary)
 }
 
 func (w *Writer) writeJSON(name string, v any) error {
@@ -237,11 +239,14 @@ func (w *Writer) writeJSON(name string, v any) error {
 }
 
 func (w *Writer) write(name string, write func(io.Writer) error) error {
-	path := filepath.Join(w.dir, name)
-	if err := writeAtomic(path, write); err != nil {
-		return &WriteError{Path: path, Err: err, Kept: w.kept()}
+	if _, err := writeAtomic(w.dir, content{name, write}); err != nil {
+		return w.failed(name, err)
 	}
 	return nil
+}
+
+func (w *Writer) failed(name string, err error) error {
+	return &WriteError{Path: filepath.Join(w.dir, name), Err: err, Kept: w.kept()}
 }
 
 // kept says what an error leaves behind.

@@ -1,0 +1,93 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPublicReaderOpensTheLog has hdr-histogram-js read a log of ours.
+func TestPublicReaderOpensTheLog(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing(t, "node, to run a public HdrHistogram reader (apt-get install nodejs)")
+	}
+	modules, err := filepath.Abs("../web/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "hdr-histogram-js")); err != nil {
+		missing(t, "hdr-histogram-js (npm ci in web/)")
+	}
+	r := record(1, 5000)
+	r.complete("0001")
+	path := filepath.Join(t.TempDir(), "latency.hlog")
+	var log bytes.Buffer
+	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: 1500 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, log.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(node, "testdata/read_hlog.mjs", modules, path)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		StartSec float64
+		Series   map[string]struct {
+			Count          uint64
+			Min, Max       float64
+			P50, P99       float64
+			StartMs, EndMs float64
+		}
+	}
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if want := float64(testStart.UnixMilli()) / 1000; math.Abs(got.StartSec-want) > 0.0005 {
+		t.Errorf("the log starts at %f s, want %f", got.StartSec, want)
+	}
+	for tag, want := range map[string]Percentiles{"latency": r.Trial.Latency, "from_tx": r.Trial.FromTx, "send_lag": r.Trial.SendLag} {
+		series, ok := got.Series[tag]
+		if !ok {
+			t.Errorf("the reader found no series %s in %s", tag, out)
+			continue
+		}
+		near := func(what string, got float64, want int64) {
+			// Both sides round to three digits.
+			if math.Abs(got-float64(want)) > float64(want)/500+1 {
+				t.Errorf("%s: the reader's %s is %g ns, ours %d ns", tag, what, got, want)
+			}
+		}
+		if series.Count != want.Count {
+			t.Errorf("%s: the reader counts %d, we %d", tag, series.Count, want.Count)
+		}
+		near("max", series.Max, *want.Max)
+		near("p50", series.P50, *want.P50)
+		near("p99", series.P99, *want.P99)
+		if series.EndMs-series.StartMs != 1500 {
+			t.Errorf("%s: the interval lasts %g ms, want 1500", tag, series.EndMs-series.StartMs)
+		}
+	}
+}
+
+func TestDamagedLogIsRefused(t *testing.T) {
+	r := record(1, 5000)
+	var log bytes.Buffer
+	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	damaged := strings.Replace(log.String(), "HISTFAAA", "HISTFAAB", 1)
+	if _, err := readHlog([]byte(damaged)); err == nil {
+		t.Error("a damaged histogram was read without an error")
+	}
+}
