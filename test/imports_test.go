@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 		"testbed/isolate", "testbed/node", "testbed/link", "engine/client"},
 
 	"measure":         {"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client", "measure/traffic", "measure/method"},
-	"measure/method":  {"result"},
+	"measure/method":  {"spec", "result"},
 	"measure/traffic": {"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client"},
 
 	"report": {"result"},

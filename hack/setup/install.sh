@@ -41,7 +41,7 @@ packages=$(missing $packages | sort -u)
 [ -n "$packages" ] || exit 0
 
 command -v apt-get >/dev/null || {
-	echo "setup: this is not a Debian: install what these packages hold by hand:" $packages >&2
+	echo "setup: this is not a Debian: install what these packages hold by hand: $packages" >&2
 	exit 3
 }
 # shellcheck disable=SC2086

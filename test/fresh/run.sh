@@ -1,0 +1,148 @@
+#!/bin/bash
+# Proves that the project builds and runs on a Debian with nothing but git and make:
+#
+#   host ── unshare: mounts, processes ── chroot build/fresh/<suite>
+#                                          ├─ apt, Go modules, npm: caches in build/cache
+#                                          └─ ~/nines: a clone of HEAD
+#
+#   test/fresh/run.sh [bookworm] [trixie]     default: both
+#
+# In Debian 12 everything runs as root, in Debian 13 as a user with sudo. Mirrors,
+# proxies and certificates are those of the machine it runs on. Needs root, mmdebstrap
+# and the network; leaves no mount, process or namespace, and in build/ only caches.
+# shellcheck disable=SC2016 # $1 and $(SITE) are for mmdebstrap and apt
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cache=$root/build/cache/fresh
+
+# The outer call gets namespaces of its own: when the inner one ends, however it does,
+# the kernel ends its processes and takes its mounts away.
+if [ "${1:-}" != --inside ]; then
+	suites=("$@")
+	[ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
+	for suite in "${suites[@]}"; do
+		unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
+			"$here/run.sh" --inside "$suite"
+	done
+	exit
+fi
+suite=$2
+rootfs=$root/build/fresh/$suite
+
+say() { echo "fresh $suite: $*"; }
+
+# timed NAME COMMAND... runs a step and says how long it took.
+timed() {
+	local name=$1 begin=$SECONDS
+	shift
+	say "$name"
+	"$@" </dev/null || { say "FAIL $name after $((SECONDS - begin)) s"; exit 1; }
+	say "PASS $name in $((SECONDS - begin)) s"
+}
+
+bootstrap() {
+	local include=git,make,ca-certificates
+	[ "$suite" = bookworm ] || include+=,sudo
+	rm -rf "$rootfs"
+	mkdir -p "$rootfs" "$cache/$suite/partial"
+	# The packages are kept for the next time, as mmdebstrap(1) shows.
+	mmdebstrap --quiet --mode=root --variant=minbase --include="$include" \
+		--skip=download/empty,essential/unlink,cleanup/apt \
+		--setup-hook='mkdir -p "$1/var/cache/apt/archives"' \
+		--setup-hook="cp -a '$cache/$suite/.' \"\$1/var/cache/apt/archives/\"" \
+		--customize-hook="cp -au \"\$1/var/cache/apt/archives/.\" '$cache/$suite/'" \
+		"$suite" "$rootfs" - < <(sources)
+}
+
+# sources are Debian's own suites, from the mirror that this machine uses.
+sources() {
+	local mirror security
+	mirror=$(apt-get indextargets --format '$(SITE)' 'Label: Debian' 'Created-By: Packages' | head -1)
+	security=$(apt-get indextargets --format '$(SITE)' 'Label: Debian-Security' 'Created-By: Packages' | head -1)
+	mirror=${mirror:-http://deb.debian.org/debian}
+	security=${security:-http://deb.debian.org/debian-security}
+	echo "deb $mirror $suite main"
+	echo "deb $mirror $suite-updates main"
+	echo "deb $security $suite-security main"
+}
+
+# furnish gives the new system what a machine on this network has, and a user.
+furnish() {
+	cp /etc/resolv.conf /etc/hosts "$rootfs/etc/"
+	cp /etc/ssl/certs/ca-certificates.crt "$rootfs/etc/ssl/certs/"
+	apt-config dump Acquire::http::Proxy Acquire::https::Proxy >"$rootfs/etc/apt/apt.conf.d/90proxy"
+	echo 'APT::Keep-Downloaded-Packages "true";' >"$rootfs/etc/apt/apt.conf.d/91keep"
+
+	mount -t proc proc "$rootfs/proc"
+	mount --rbind /sys "$rootfs/sys"
+	mount --rbind /dev "$rootfs/dev"
+	mount -t tmpfs -o mode=755 tmpfs "$rootfs/run"
+	mount --bind "$cache/$suite" "$rootfs/var/cache/apt/archives"
+
+	user=root
+	if [ "$suite" != bookworm ]; then
+		user=researcher
+		chroot "$rootfs" useradd --create-home --shell /bin/bash "$user"
+		echo "$user ALL=(ALL) NOPASSWD: ALL" >"$rootfs/etc/sudoers.d/$user"
+	fi
+	IFS=: read -r _ _ uid gid _ home _ < <(chroot "$rootfs" getent passwd "$user")
+	mkdir -p "$cache/go" "$cache/npm" "$rootfs$home/go/pkg/mod" "$rootfs$home/.npm"
+	mount --bind "$cache/go" "$rootfs$home/go/pkg/mod"
+	mount --bind "$cache/npm" "$rootfs$home/.npm"
+	git -c safe.directory='*' clone --quiet --no-local "$root" "$rootfs$home/nines"
+	chown -R "$uid:$gid" "$rootfs$home"
+}
+
+# inside runs a shell line in the clone as the user of the new system, with nothing of
+# this environment but what leads to the network.
+inside() {
+	local pass=() name
+	for name in {http,https,no}_proxy {HTTP,HTTPS,NO}_PROXY GOPROXY GOSUMDB GONOSUMDB \
+		GOPRIVATE npm_config_registry; do
+		[ -z "${!name:-}" ] || pass+=("$name=${!name}")
+	done
+	chroot --userspec="$uid:$gid" "$rootfs" env -i "${pass[@]}" \
+		HOME="$home" USER="$user" TERM=dumb PATH="$path" \
+		NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
+		sh -c "cd && cd nines && $1"
+}
+
+# What the build and the setup cost when there is nothing to do.
+again() {
+	local begin=$EPOCHREALTIME out
+	out=$(inside 'make --no-print-directory setup')
+	[ -z "$out" ] || { say "a second setup does something: $out"; return 1; }
+	say "a second setup takes $(awk "BEGIN {print $EPOCHREALTIME - $begin}") s"
+	inside 'find bin report/page -type f -exec sha256sum {} + -exec stat -c %y {} + >/tmp/1 &&
+		make --no-print-directory build &&
+		find bin report/page -type f -exec sha256sum {} + -exec stat -c %y {} + >/tmp/2 &&
+		cmp /tmp/1 /tmp/2'
+}
+
+# The quickstart as a newcomer has it, but short, and without LXC, which needs cgroups
+# that a chroot cannot be sure of.
+quickstart() {
+	local sudo=
+	[ "$user" = root ] || sudo=sudo
+	inside "$sudo bin/nines run examples/quickstart.yaml --set topology.nodes.dut.runtime=netns \
+		--set traffic.duration=1s --set traffic.warmup=100ms --set repeat=1"
+	inside 'test -s results/latest/report.html'
+	inside "node -e '
+		const {trials} = JSON.parse(require(\"fs\").readFileSync(\"results/latest/summary.json\"));
+		const lost = trials.filter((t) => !t.rx_packets);
+		console.log(trials.length + \" trials, \" + lost.length + \" without a packet\");
+		process.exit(trials.length > 0 && lost.length == 0 ? 0 : 1)'"
+	inside "test -z \"\$($sudo bin/nines ls --format json | tr -d \"[]\\n \")\""
+}
+
+path=/usr/local/bin:/usr/bin:/bin # a Debian user's
+[ "$suite" != bookworm ] || path=/usr/local/sbin:/usr/sbin:/sbin:$path
+timed 'bootstrap' bootstrap
+timed 'furnish' furnish
+timed 'make setup' inside 'make setup'
+timed 'make build' inside 'make build'
+timed 'nothing to do again' again
+timed 'make test-unit' inside 'make setup-unit test-unit'
+timed 'quickstart' quickstart
