@@ -1,5 +1,11 @@
 package host
 
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
 // State is whether a feature is there.
 type State string
 
@@ -55,4 +61,128 @@ func (inv *Inventory) Feature(name string) Feature {
 		}
 	}
 	return Feature{Name: name, State: StateUnknown}
+}
+
+// configFeatures are features that the kernel's configuration tells, with the
+// module that carries them.
+var configFeatures = []struct{ name, option, module string }{
+	{FeatureVeth, "VETH", "veth"},
+	{FeatureBridge, "BRIDGE", "bridge"},
+	{FeatureMacvlan, "MACVLAN", "macvlan"},
+	{FeatureVLAN, "VLAN_8021Q", "8021q"},
+	{FeatureVXLAN, "VXLAN", "vxlan"},
+	{FeatureAFXDP, "XDP_SOCKETS", ""},
+	{FeatureNoHzFull, "NO_HZ_FULL", ""},
+}
+
+// deviceFeatures are features that a device node shows.
+var deviceFeatures = []struct{ name, path string }{
+	{FeatureTun, "/dev/net/tun"},
+	{FeatureVFIO, "/dev/vfio/vfio"},
+	{FeatureVhostNet, "/dev/vhost-net"},
+}
+
+// readFeatures tells what files tell; nothing is tried.
+func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
+	var list []Feature
+	add := func(name string, state State, detail string) {
+		list = append(list, Feature{Name: name, State: state, Detail: detail})
+	}
+	present := func(name string, have bool, detail string) {
+		state := StateNo
+		if have {
+			state = StateYes
+		}
+		add(name, state, detail)
+	}
+	for _, f := range configFeatures {
+		state, detail := configState(t, config, f.option, f.module)
+		add(f.name, state, detail)
+	}
+	for _, f := range deviceFeatures {
+		present(f.name, t.Exists(f.path), f.path)
+	}
+	veth, _ := configState(t, config, "VETH", "veth")
+	bpf, _ := configState(t, config, "BPF_SYSCALL", "")
+	switch {
+	case veth == StateNo || bpf == StateNo:
+		add(FeatureXDPVeth, StateNo, "needs CONFIG_VETH and CONFIG_BPF_SYSCALL")
+	case !inv.Kernel.AtLeast(4, 19):
+		add(FeatureXDPVeth, StateNo, "needs Linux 4.19")
+	default:
+		add(FeatureXDPVeth, veth, "by the kernel's release; not tried")
+	}
+	_, errNetns := t.ReadLink("/proc/self/ns/net")
+	present(FeatureNetns, errNetns == nil, "/proc/self/ns/net")
+	present(FeatureBTF, t.Exists("/sys/kernel/btf/vmlinux"), "/sys/kernel/btf/vmlinux")
+	present(FeatureLivepatch, t.Exists("/sys/kernel/livepatch"), "/sys/kernel/livepatch")
+	groups, _ := t.ReadDir("/sys/kernel/iommu_groups")
+	present(FeatureIOMMU, len(groups) > 0, plural(len(groups), "IOMMU group"))
+	present(FeatureHugepages, len(inv.Hugepages) > 0, "")
+	if m, ok := inv.Cgroup.Controller("cpuset"); ok {
+		add(FeatureCpuset, StateYes, m.Path)
+	} else {
+		add(FeatureCpuset, StateNo, "no cpuset controller is mounted")
+	}
+	list = append(list, ioURing(t, config), lxcTools(t), kvmDevice(t))
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	return list
+}
+
+// configState tells a feature from the kernel's configuration.
+func configState(t Tree, config kernelConfig, option, module string) (State, string) {
+	if module != "" && t.Exists("/sys/module/"+module) {
+		return StateYes, "loaded"
+	}
+	switch {
+	case config == nil:
+		return StateUnknown, "the kernel's configuration is not to be found"
+	case config[option] == "y":
+		return StateYes, ""
+	case config[option] == "m":
+		return StateModule, "module " + module
+	}
+	return StateNo, "CONFIG_" + option + " is not set"
+}
+
+// ioURing reads kernel.io_uring_disabled (since 6.6): 0 for all, 1 for a group,
+// 2 for nobody.
+func ioURing(t Tree, config kernelConfig) Feature {
+	f := Feature{Name: FeatureIOURing}
+	switch text(t, "/proc/sys/kernel/io_uring_disabled") {
+	case "0":
+		f.State = StateYes
+	case "1":
+		f.State, f.Detail = StateYes, "for root and kernel.io_uring_group only"
+	case "2":
+		f.State, f.Detail = StateNo, "kernel.io_uring_disabled is 2"
+	default:
+		f.State, f.Detail = configState(t, config, "IO_URING", "")
+	}
+	return f
+}
+
+// lxcTools asks lxc-start for its version.
+func lxcTools(t Tree) Feature {
+	version, err := t.Output("lxc-start", "--version")
+	if err != nil {
+		return Feature{Name: FeatureLXC, State: StateNo, Detail: "lxc-start is not there; apt-get install lxc"}
+	}
+	return Feature{Name: FeatureLXC, State: StateYes, Detail: strings.TrimSpace(version)}
+}
+
+// kvmDevice does not call KVM usable because its device exists: in nested
+// virtual machines it often is there and runs no kernel.
+func kvmDevice(t Tree) Feature {
+	if !t.Exists("/dev/kvm") {
+		return Feature{Name: FeatureKVM, State: StateNo, Detail: "/dev/kvm is not there"}
+	}
+	return Feature{Name: FeatureKVM, State: StateUnknown, Detail: "/dev/kvm is there; whether a guest runs has to be tried"}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,0 +1,177 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+const cpuRoot = "/sys/devices/system/cpu"
+
+// processor is one paragraph of /proc/cpuinfo.
+type processor struct {
+	id    int
+	model string
+	flags []string
+}
+
+// parseCPUInfo reads /proc/cpuinfo; Arm names flags "Features" and has no model.
+func parseCPUInfo(content string) []processor {
+	var list []processor
+	for paragraph := range strings.SplitSeq(content, "\n\n") {
+		id, err := strconv.Atoi(field(paragraph, "processor"))
+		if err != nil {
+			continue
+		}
+		flags := field(paragraph, "flags")
+		if flags == "" {
+			flags = field(paragraph, "Features")
+		}
+		list = append(list, processor{id, field(paragraph, "model name"), strings.Fields(flags)})
+	}
+	return list
+}
+
+// flagsOfInterest tell whether the TSC is a clock, whether this is a virtual
+// machine, how idle can wait, and what a data plane library is compiled for.
+var flagsOfInterest = []string{
+	"constant_tsc", "nonstop_tsc", "rdtscp", "tsc_known_freq", "tsc_adjust", "tsc_deadline_timer",
+	"hypervisor", "arat", "monitor", "waitpkg", "vmx", "svm", "pdpe1gb", "cat_l3",
+	"sse4_2", "avx2", "avx512f", "invpcid", "ht",
+}
+
+func interestingFlags(processors []processor) []string {
+	if len(processors) == 0 {
+		return nil
+	}
+	var have []string
+	for _, flag := range flagsOfInterest {
+		if slices.Contains(processors[0].flags, flag) {
+			have = append(have, flag)
+		}
+	}
+	sort.Strings(have)
+	return have
+}
+
+// readCPUs reads every CPU that the kernel calls present, and their caches.
+func readCPUs(t Tree, processors []processor) ([]CPU, []Cache) {
+	models := map[int]string{}
+	for _, p := range processors {
+		models[p.id] = p.model
+	}
+	online := cpuList(t, cpuRoot+"/online")
+	isolated := cpuList(t, cpuRoot+"/isolated")
+	nohz := cpuList(t, cpuRoot+"/nohz_full")
+	var cpus []CPU
+	var caches []Cache
+	seen := map[string]bool{}
+	for _, id := range cpuList(t, cpuRoot+"/present") {
+		dir := fmt.Sprintf("%s/cpu%d", cpuRoot, id)
+		cpu := CPU{
+			ID:       id,
+			Online:   slices.Contains(online, id),
+			Package:  intOr(t, dir+"/topology/physical_package_id", -1),
+			Core:     intOr(t, dir+"/topology/core_id", -1),
+			NUMANode: -1,
+			Isolated: slices.Contains(isolated, id),
+			NoHzFull: slices.Contains(nohz, id),
+			Governor: text(t, dir+"/cpufreq/scaling_governor"),
+			MinMHz:   intOr(t, dir+"/cpufreq/cpuinfo_min_freq", 0) / 1000,
+			MaxMHz:   intOr(t, dir+"/cpufreq/cpuinfo_max_freq", 0) / 1000,
+			Model:    models[id],
+		}
+		if cpu.Online {
+			cpu.Siblings = cpuList(t, dir+"/topology/thread_siblings_list")
+			if len(cpu.Siblings) == 0 {
+				cpu.Siblings = []int{id}
+			}
+			for _, c := range readCaches(t, dir+"/cache") {
+				switch {
+				case c.Level == 2 && c.Type != "Instruction":
+					cpu.L2 = c.CPUs
+				case c.Level == 3:
+					cpu.L3 = c.CPUs
+				}
+				key := fmt.Sprint(c.Level, c.Type, c.CPUs)
+				if !seen[key] {
+					seen[key] = true
+					caches = append(caches, c)
+				}
+			}
+		}
+		cpus = append(cpus, cpu)
+	}
+	sort.SliceStable(caches, func(i, j int) bool { return caches[i].Level < caches[j].Level })
+	return cpus, caches
+}
+
+// readCaches reads the caches that one CPU sees.
+func readCaches(t Tree, dir string) []Cache {
+	var caches []Cache
+	names, _ := t.ReadDir(dir) // absent in many virtual machines
+	for _, name := range names {
+		if !strings.HasPrefix(name, "index") {
+			continue
+		}
+		index := dir + "/" + name
+		caches = append(caches, Cache{
+			Level:     intOr(t, index+"/level", 0),
+			Type:      text(t, index+"/type"),
+			SizeBytes: cacheSize(text(t, index+"/size")),
+			CPUs:      cpuList(t, index+"/shared_cpu_list"),
+		})
+	}
+	return caches
+}
+
+// cacheSize reads "32K", as the kernel prints it (drivers/base/cacheinfo.c).
+func cacheSize(s string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSuffix(s, "K"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n * 1024
+}
+
+// readCPUIdle reads the driver, and CPU 0's sleep states.
+func readCPUIdle(t Tree) CPUIdle {
+	idle := CPUIdle{
+		Driver:   noneIsEmpty(text(t, cpuRoot+"/cpuidle/current_driver")),
+		Governor: noneIsEmpty(text(t, cpuRoot+"/cpuidle/current_governor_ro")),
+	}
+	if idle.Governor == "" {
+		idle.Governor = noneIsEmpty(text(t, cpuRoot+"/cpuidle/current_governor"))
+	}
+	for i := 0; ; i++ {
+		dir := fmt.Sprintf("%s/cpu0/cpuidle/state%d", cpuRoot, i)
+		name := text(t, dir+"/name")
+		if name == "" {
+			return idle
+		}
+		idle.States = append(idle.States, IdleState{
+			Name:      name,
+			LatencyUS: intOr(t, dir+"/latency", 0),
+			Disabled:  text(t, dir+"/disable") == "1",
+		})
+	}
+}
+
+func noneIsEmpty(s string) string {
+	if s == "none" {
+		return ""
+	}
+	return s
+}
+
+func readMitigations(t Tree) []Mitigation {
+	var list []Mitigation
+	names, _ := t.ReadDir(cpuRoot + "/vulnerabilities") // before 4.15 there are none
+	for _, name := range names {
+		status := text(t, cpuRoot+"/vulnerabilities/"+name)
+		list = append(list, Mitigation{name, status})
+	}
+	return list
+}

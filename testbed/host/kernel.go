@@ -1,0 +1,136 @@
+package host
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// kernelConfig maps CONFIG_ names, without that prefix, to y or m; nil if the
+// kernel's configuration is not to be found.
+type kernelConfig map[string]string
+
+// configPaths are where distributions keep the running kernel's configuration.
+func configPaths(release string) []string {
+	return []string{
+		"/proc/config.gz",
+		"/boot/config-" + release,
+		"/lib/modules/" + release + "/config",
+	}
+}
+
+func readKernelConfig(t Tree) kernelConfig {
+	for _, path := range configPaths(text(t, "/proc/sys/kernel/osrelease")) {
+		data, err := t.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		if config := parseKernelConfig(data); len(config) > 0 {
+			return config
+		}
+	}
+	return nil
+}
+
+// maxConfigBytes bounds what we unpack; a distribution's configuration is 300 kB.
+const maxConfigBytes = 4 << 20
+
+// parseKernelConfig reads "CONFIG_VETH=y" lines, packed or plain.
+func parseKernelConfig(data []byte) kernelConfig {
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) { // gzip, RFC 1952 section 2.3.1
+		unpacker, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return nil
+		}
+		if data, err = io.ReadAll(io.LimitReader(unpacker, maxConfigBytes)); err != nil {
+			return nil
+		}
+	}
+	config := kernelConfig{}
+	for line := range strings.SplitSeq(string(data), "\n") {
+		name, value, ok := strings.Cut(line, "=")
+		if name, isOption := strings.CutPrefix(name, "CONFIG_"); ok && isOption {
+			if value == "y" || value == "m" {
+				config[name] = value
+			}
+		}
+	}
+	return config
+}
+
+func readKernel(t Tree, config kernelConfig) Kernel {
+	k := Kernel{
+		Release:     text(t, "/proc/sys/kernel/osrelease"),
+		Version:     text(t, "/proc/sys/kernel/version"),
+		Machine:     text(t, "/proc/sys/kernel/arch"), // since 6.1
+		CommandLine: kernelParameters(text(t, "/proc/cmdline")),
+	}
+	k.RealTime = text(t, "/sys/kernel/realtime") == "1" || strings.Contains(k.Version, "PREEMPT_RT")
+	k.Preemption = preemption(t, k, config)
+	return k
+}
+
+// kernelParameters cuts what follows "--": that is for init, none of the
+// kernel's business, and may be private.
+func kernelParameters(cmdline string) string {
+	before, _, _ := strings.Cut(cmdline+" ", " -- ")
+	return strings.TrimSpace(before)
+}
+
+// preemption finds the preemption model: what debugfs says, else the command
+// line, else what the kernel was built to start with.
+func preemption(t Tree, k Kernel, config kernelConfig) string {
+	if k.RealTime {
+		return "rt"
+	}
+	if now := bracketed(text(t, "/sys/kernel/debug/sched/preempt")); now != "" {
+		return now
+	}
+	dynamic := strings.Contains(k.Version, "PREEMPT_DYNAMIC")
+	if dynamic {
+		for _, parameter := range strings.Fields(k.CommandLine) {
+			if value, ok := strings.CutPrefix(parameter, "preempt="); ok {
+				return value
+			}
+		}
+	}
+	// kernel/Kconfig.preempt: one of these is set; with PREEMPT_DYNAMIC it is the
+	// model at boot.
+	for _, model := range []struct{ option, name string }{
+		{"PREEMPT_NONE", "none"}, {"PREEMPT_VOLUNTARY", "voluntary"},
+		{"PREEMPT_LAZY", "lazy"}, {"PREEMPT", "full"},
+	} {
+		if config[model.option] == "y" {
+			return model.name
+		}
+	}
+	switch {
+	case dynamic:
+		return "dynamic"
+	case strings.Contains(k.Version, "PREEMPT"):
+		return "full"
+	}
+	return ""
+}
+
+// AtLeast tells whether the kernel's release is at least major.minor.
+func (k Kernel) AtLeast(major, minor int) bool {
+	var haveMajor, haveMinor int
+	if n, _ := fmt.Sscanf(k.Release, "%d.%d", &haveMajor, &haveMinor); n != 2 {
+		return false
+	}
+	return haveMajor > major || haveMajor == major && haveMinor >= minor
+}
+
+// readDistribution reads os-release(5).
+func readDistribution(t Tree) Distribution {
+	values := map[string]string{}
+	for line := range strings.SplitSeq(text(t, "/etc/os-release"), "\n") {
+		if key, value, ok := strings.Cut(line, "="); ok {
+			values[key] = strings.Trim(value, `"'`)
+		}
+	}
+	return Distribution{ID: values["ID"], Version: values["VERSION_ID"], Name: values["PRETTY_NAME"]}
+}

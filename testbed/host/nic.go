@@ -1,0 +1,68 @@
+package host
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+const netRoot = "/sys/class/net"
+
+// pciAddress is domain:bus:device.function, as in /sys/bus/pci/devices.
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+
+// readNICs reads the interfaces of our network namespace.
+func readNICs(t Tree) []NIC {
+	nics := []NIC{}
+	names, _ := t.ReadDir(netRoot)
+	for _, name := range names {
+		dir := netRoot + "/" + name
+		target, err := t.ReadLink(dir)
+		if err != nil {
+			continue // bonding_masters is a file, not an interface
+		}
+		nic := NIC{
+			Name:       name,
+			PCIAddress: lastPCIAddress(target),
+			NUMANode:   intOr(t, dir+"/device/numa_node", -1),
+			MAC:        text(t, dir+"/address"),
+			MTU:        intOr(t, dir+"/mtu", 0),
+			State:      text(t, dir+"/operstate"),
+			Virtual:    strings.Contains(target, "/virtual/"),
+			Wireless:   t.Exists(dir+"/wireless") || t.Exists(dir+"/phy80211"),
+		}
+		if driver, err := t.ReadLink(dir + "/device/driver"); err == nil {
+			nic.Driver = path.Base(driver)
+		}
+		// A reading of -1 is "unknown" (drivers/net/…, SPEED_UNKNOWN).
+		nic.SpeedMbit = max(0, intOr(t, dir+"/speed", 0))
+		queues, _ := t.ReadDir(dir + "/queues")
+		for _, q := range queues {
+			if strings.HasPrefix(q, "rx-") {
+				nic.Queues++
+			}
+		}
+		if nic.PCIAddress != "" {
+			// A virtio interface sits on a virtio device that sits on the PCI one;
+			// only the latter tells its NUMA node.
+			pci := "/sys/bus/pci/devices/" + nic.PCIAddress
+			nic.NUMANode = intOr(t, pci+"/numa_node", nic.NUMANode)
+			nic.TotalVFs = intOr(t, pci+"/sriov_totalvfs", 0)
+			nic.NumVFs = intOr(t, pci+"/sriov_numvfs", 0)
+		}
+		nics = append(nics, nic)
+	}
+	return nics
+}
+
+// lastPCIAddress finds the device nearest to the interface in a link such as
+// ../../devices/pci0000:00/0000:00:03.0/virtio2/net/eth0.
+func lastPCIAddress(target string) string {
+	address := ""
+	for part := range strings.SplitSeq(target, "/") {
+		if pciAddress.MatchString(part) {
+			address = part
+		}
+	}
+	return address
+}

@@ -1,0 +1,69 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Read takes the inventory of the machine we run on. It needs no privileges and
+// changes nothing; what it cannot read stays empty. It fails only where /proc
+// and /sys are not there at all.
+func Read() (*Inventory, error) { return ReadTree(dirTree{"/"}) }
+
+// ReadTree takes the inventory from a tree, live or recorded.
+func ReadTree(t Tree) (*Inventory, error) {
+	inv := &Inventory{
+		Schema:   Schema,
+		Hostname: text(t, "/proc/sys/kernel/hostname"),
+	}
+	info, err := t.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return nil, &MissingError{
+			Capability: "proc",
+			Reason:     "cannot read /proc/cpuinfo",
+			Remedy:     "mount -t proc proc /proc",
+			Err:        err,
+		}
+	}
+	if !t.Exists(cpuRoot) {
+		return nil, &MissingError{
+			Capability: "sysfs",
+			Reason:     cpuRoot + " is not there",
+			Remedy:     "mount -t sysfs sysfs /sys",
+		}
+	}
+	processors := parseCPUInfo(string(info))
+	config := readKernelConfig(t)
+	inv.Kernel = readKernel(t, config)
+	inv.Distribution = readDistribution(t)
+	inv.MemoryBytes = kilobytes(field(text(t, "/proc/meminfo"), "MemTotal"))
+	inv.CPUs, inv.Caches = readCPUs(t, processors)
+	if len(inv.CPUs) == 0 {
+		return nil, fmt.Errorf("%s/present names no CPU", cpuRoot)
+	}
+	inv.SMT = text(t, cpuRoot+"/smt/control")
+	inv.CPUFlags = interestingFlags(processors)
+	inv.NUMANodes = readNUMANodes(t, inv)
+	inv.Hugepages = readHugepages(t, "/sys/kernel/mm/hugepages")
+	inv.TransparentHugepages = bracketed(text(t, "/sys/kernel/mm/transparent_hugepage/enabled"))
+	inv.NICs = readNICs(t)
+	inv.Cgroup = readCgroup(t)
+	inv.Clock = readClock(t, inv.CPUFlags)
+	inv.Virtualisation = readVirtualisation(t, inv)
+	inv.Mitigations = readMitigations(t)
+	inv.CPUIdle = readCPUIdle(t)
+	inv.Privileges, inv.AllowedCPUs = readSelf(t, inv)
+	inv.Features = readFeatures(t, inv, config)
+	return inv, nil
+}
+
+// bracketed gives the chosen word of a list such as "always [madvise] never" or
+// "none (voluntary) full".
+func bracketed(s string) string {
+	for _, word := range strings.Fields(s) {
+		if inner := strings.Trim(word, "[]()"); inner != word {
+			return inner
+		}
+	}
+	return ""
+}
