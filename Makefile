@@ -1,19 +1,25 @@
 # nines: `make help` lists the targets. Everything runs as root or through sudo.
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
 
 GO := hack/go
+TOOL := $(GO) tool -modfile=hack/tools/go.mod
 ifneq ($(shell id -u),0)
 SUDO := sudo
 endif
-VERSION := $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo devel)
+# A checkout may belong to another user than the one who builds in it.
+export GIT_CONFIG_COUNT := 1
+export GIT_CONFIG_KEY_0 := safe.directory
+export GIT_CONFIG_VALUE_0 := *
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 BPF_SOURCES := $(wildcard testbed/link/xdp/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:.c=.o)
 # The kernel's <asm/types.h> is in the multiarch folder, which -target bpf does not search.
 BPF_CFLAGS := -O2 -g -Wall -Werror -target bpf -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
 PAGE := report/page/index.html
-PAGE_SOURCES := $(shell find web -name node_modules -prune -o -type f -print)
+PAGE_SOURCES := $(shell find web \( -name node_modules -o -name build \) -prune -o -type f -print)
 
 .PHONY: help
 ## help: list the targets
@@ -21,38 +27,43 @@ help:
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
 .PHONY: quickstart
-## quickstart: install what is missing, build, run examples/quickstart.yaml and show the result
+## quickstart: install what is missing, build, run examples/quickstart.yaml, show the result
 quickstart: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) build
 	$(SUDO) bin/nines run examples/quickstart.yaml
 	@echo "The page: $(CURDIR)/results/latest/report.html"
 
-.PHONY: setup setup-test setup-bench
-## setup: install the packages that building and running need (setup-test, setup-bench: and more)
+# setup-GROUP... installs for more: see hack/setup/packages.txt.
+.PHONY: setup setup-unit setup-test setup-bench
+## setup: install the packages that building and running need
 setup:
 	@hack/setup/install.sh build run
 	@$(GO) version >/dev/null
-setup-test:
-	@hack/setup/install.sh build run test
-	@$(GO) version >/dev/null
-setup-bench:
-	@hack/setup/install.sh build run bench
-	@$(GO) version >/dev/null
+setup-unit: setup
+	@hack/setup/install.sh unit
+setup-test: setup
+	@hack/setup/install.sh unit test
+setup-bench: setup
+	@hack/setup/install.sh bench
 
 .PHONY: build
 ## build: build bin/nines and what it needs
 build: bin/nines bin/nines-engine bin/nines-init
 
-# Go, the engine and the init know best what is out of date; they do nothing then.
+# What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
-bin/nines: FORCE $(BPF_OBJECTS) $(PAGE)
+bin/nines: FORCE embedded
 	@$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/nines
 
 bin/nines-engine: FORCE
-	@$(MAKE) --no-print-directory -C engine
+	@$(MAKE) -C engine
 
 bin/nines-init: FORCE
-	@$(MAKE) --no-print-directory -C testbed/node/init
+	@$(MAKE) -C testbed/node/init
+
+# What the Go code embeds, and so what go vet and go test need too.
+.PHONY: embedded
+embedded: $(BPF_OBJECTS) $(PAGE)
 
 %.bpf.o: %.bpf.c
 	clang $(BPF_CFLAGS) -c $< -o $@
@@ -63,29 +74,75 @@ web/node_modules/.package-lock.json: web/package-lock.json
 
 $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 	cd web && npm run --silent build
+	@touch $@
 
-.PHONY: test test-unit test-root
+.PHONY: test
 ## test: install what the tests need, build, run every test and the linters
-test: setup-test
-	$(MAKE) --no-print-directory build test-unit test-root
+test:
+	@hack/stages.sh setup-test build lint test-unit test-root test-fuzz test-fresh
 
-# Root, too, runs these as nobody: in a user namespace where it is mapped to no one.
+.PHONY: test-unit test-unit-go test-unit-engine test-unit-web
+## test-unit: run the tests that need no root: Go, C with sanitizers, TypeScript
+test-unit: test-unit-go test-unit-engine test-unit-web
+
+# As root they run in a user namespace in which root is nobody, so that they see what a
+# user sees. What they skip then, test-root runs.
+GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails --hide-summary=skipped --
 ifeq ($(SUDO),)
 UNPRIVILEGED := -exec 'unshare --user'
 endif
-## test-unit: run the tests that need no root
-test-unit: build
-	env -u NINES_REQUIRE $(GO) test $(UNPRIVILEGED) ./...
+test-unit-go: build
+	env -u NINES_REQUIRE $(GOTESTSUM) $(UNPRIVILEGED) ./...
 
-# The test binaries run as root; go itself and its caches stay the user's.
+test-unit-engine:
+	$(MAKE) -C engine test asan-test
+
+test-unit-web: web/node_modules/.package-lock.json
+	cd web && npm test --silent
+
+# Through sudo only the test binaries run as root; go's caches stay the user's.
 ifneq ($(SUDO),)
-AS_ROOT := -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) PATH=$(PATH)'
+AS_ROOT = -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) PATH=$(PATH):/usr/sbin:/sbin'
 endif
+.PHONY: test-root
 ## test-root: run all Go tests as root, with namespaces, links and containers
 test-root: build
-	$(GO) test $(AS_ROOT) ./...
+	$(GOTESTSUM) $(AS_ROOT) ./...
+
+.PHONY: test-fuzz
+# Each fuzz target for some seconds; longer with FUZZ_SECONDS.
+test-fuzz: embedded
+	hack/fuzz.sh $(or $(FUZZ_SECONDS),5)
+
+.PHONY: test-fresh
+## test-fresh: build and run in a new Debian 12 and a new Debian 13
+test-fresh:
+	$(SUDO) test/fresh/run.sh
+
+.PHONY: bench
+## bench: measure beside the peers, print a table and write bench.json
+bench: setup-bench
+	@$(MAKE) build
+	$(GO) build -trimpath -o build/bench ./test/bench
+	$(SUDO) build/bench
+
+.PHONY: lint
+## lint: check format and find faults in Go, C, shell and TypeScript
+lint: embedded
+	hack/lint.sh
+
+.PHONY: format
+## format: format Go and C
+format:
+	gofmt -w $$(git ls-files '*.go')
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+.PHONY: generate
+## generate: write anew what is derived: golden files, docs/commands.md
+generate: embedded
+	hack/generate.sh
 
 .PHONY: clean
 ## clean: remove what was built, but not results/
 clean:
-	rm -rf bin build $(BPF_OBJECTS) report/page web/node_modules
+	$(SUDO) rm -rf bin build $(BPF_OBJECTS) report/page web/node_modules web/build

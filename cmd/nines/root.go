@@ -70,6 +70,7 @@ vary. One command runs it and leaves a folder with everything that was measured.
   nines run lab.yaml --set traffic.rate_pps=1000 # change any key
   nines up lab.yaml && nines exec dut -- ip addr # look around in a lab
   nines down                                     # and put everything back`,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

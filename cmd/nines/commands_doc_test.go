@@ -1,0 +1,94 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+var update = flag.Bool("update", false, "write docs/commands.md anew")
+
+// TestCommandsDocument: docs/commands.md is what the help texts say, verb by verb.
+func TestCommandsDocument(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(commandsIntroduction)
+	for _, c := range newRootCommand().Commands() {
+		describe(&b, c, "")
+	}
+	got := b.String()
+	path := filepath.Join("..", "..", "docs", "commands.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("docs/commands.md is not what the help says; make generate writes it anew:\n%s", diff)
+	}
+}
+
+const commandsIntroduction = `# Commands
+
+<!-- Written by make generate from the help texts in cmd/nines. -->
+
+Every verb tells the same with ` + "`--help`" + `. Errors go to standard error, with what to do next.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | failed |
+| 2 | the file or the call is wrong |
+| 3 | the host cannot do it: the error names what is missing, and how to get it |
+`
+
+// describe writes a section for a command and those below it.
+func describe(b *strings.Builder, c *cobra.Command, parent string) {
+	if c.Hidden || !c.IsAvailableCommand() {
+		return
+	}
+	name := strings.TrimSpace(parent + " " + c.Name())
+	long := c.Long
+	if long == "" {
+		long = c.Short + "."
+	}
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n    %s\n", name, strings.TrimSpace(long), c.UseLine())
+	if c.Example != "" {
+		fmt.Fprintf(b, "\nExamples:\n\n```\n%s\n```\n", strings.TrimRight(c.Example, "\n"))
+	}
+	if flags := c.LocalFlags().FlagUsages(); flags != "" {
+		fmt.Fprintf(b, "\nFlags:\n\n```\n%s```\n", flags)
+	}
+	for _, sub := range c.Commands() {
+		describe(b, sub, name)
+	}
+}
+
+// TestHelpTeaches: every verb says in its help what it does, and shows how.
+func TestHelpTeaches(t *testing.T) {
+	for _, c := range newRootCommand().Commands() {
+		if c.Short == "" || c.Long == "" || c.Example == "" {
+			t.Errorf("nines %s has no summary, no description or no example", c.Name())
+		}
+	}
+}
+
+// TestVersion: the version that the build sets is what is printed.
+func TestVersion(t *testing.T) {
+	var out, errors strings.Builder
+	if code := execute([]string{"--version"}, &out, &errors); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, &errors)
+	}
+	if want := "nines version " + version + "\n"; out.String() != want {
+		t.Errorf("nines --version prints %q, want %q", &out, want)
+	}
+}

@@ -1,0 +1,36 @@
+#!/bin/bash
+# Runs every linter, also after one has found something, and fails if any has.
+set -uo pipefail
+
+tool() { hack/go tool -modfile=hack/tools/go.mod "$@"; }
+
+status=0
+# check NAME COMMAND... is clean if the command succeeds and prints nothing.
+check() {
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1 </dev/null) && [ -z "$out" ]; then
+		echo "lint: PASS $name"
+	else
+		echo "$out"
+		echo "lint: FAIL $name"
+		status=1
+	fi
+}
+
+mapfile -t go_files < <(git ls-files '*.go')
+mapfile -t c_files < <(git ls-files '*.c' '*.h')
+mapfile -t c_sources < <(git ls-files 'engine/*.c' 'testbed/node/init/*.c')
+mapfile -t scripts < <(git ls-files '*.sh' hack/go .ci/run)
+
+check gofmt gofmt -l "${go_files[@]}"
+check 'go vet' hack/go vet ./...
+check staticcheck tool staticcheck ./...
+check errcheck tool errcheck -exclude hack/errcheck.txt ./...
+check errorlint tool go-errorlint ./...
+check clang-format clang-format --dry-run -Werror "${c_files[@]}"
+check cppcheck cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+	--enable=warning,performance,portability -I engine "${c_sources[@]}"
+check shellcheck shellcheck "${scripts[@]}"
+check tsc npm --prefix web run --silent check
+exit $status
