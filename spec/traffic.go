@@ -1,5 +1,7 @@
 package spec
 
+import "go.yaml.in/yaml/v4"
+
 // Traffic is the stream that is measured.
 type Traffic struct {
 	// From and To are "node:interface". The same endpoint twice measures the
@@ -8,9 +10,11 @@ type Traffic struct {
 	To   string `yaml:"to" json:"to"`
 	// FrameBytes is the size of the Ethernet frame with its FCS, 64 to 9018.
 	FrameBytes int `yaml:"frame_bytes,omitempty" json:"frame_bytes,omitempty"`
-	// RatePPS is the rate in packets a second, and RateBits in bits of frames
-	// with FCS, without preamble and gap, a second; one of the two is given.
-	RatePPS  float64 `yaml:"rate_pps,omitempty" json:"rate_pps,omitempty"`
+	// RatePPS is the rate in packets a second; 0 is as fast as the port takes
+	// them. One of rate_pps and rate_bits is given.
+	RatePPS float64 `yaml:"rate_pps,omitempty" json:"rate_pps,omitempty"`
+	// RateBits is the rate in bits of frames a second, with FCS, without preamble
+	// and gap.
 	RateBits BitRate `yaml:"rate_bits,omitempty" json:"rate_bits,omitempty"`
 	// Pattern is how intended send times are spaced (default constant).
 	Pattern Pattern `yaml:"pattern,omitempty" json:"pattern,omitempty"`
@@ -23,12 +27,37 @@ type Traffic struct {
 	IO        IO        `yaml:"io,omitempty" json:"io,omitempty"`
 	Wait      Wait      `yaml:"wait,omitempty" json:"wait,omitempty"`
 	// Warmup is sent before the duration and not recorded (default 1s).
-	Warmup   Duration `yaml:"warmup,omitempty" json:"warmup,omitempty"`
+	Warmup   Duration `yaml:"warmup" json:"warmup"`
 	Duration Duration `yaml:"duration,omitempty" json:"duration,omitempty"`
 	// Drain is how long stragglers are awaited (default 500ms).
-	Drain Duration `yaml:"drain,omitempty" json:"drain,omitempty"`
+	Drain Duration `yaml:"drain" json:"drain"`
 	// Outliers is how many of the slowest packets are kept with their times (default 1000).
-	Outliers int `yaml:"outliers,omitempty" json:"outliers,omitempty"`
+	Outliers int `yaml:"outliers" json:"outliers"`
+}
+
+// PacketsPerSecond is the rate, whichever way it was given; 0 is as fast as the
+// port takes packets.
+func (t *Traffic) PacketsPerSecond() float64 {
+	if t.RateBits > 0 {
+		return float64(t.RateBits) / 8 / float64(t.FrameBytes)
+	}
+	return t.RatePPS
+}
+
+// MarshalYAML keeps a rate of 0, which would else be left out as empty.
+func (t Traffic) MarshalYAML() (any, error) {
+	type plain Traffic
+	if t.RatePPS != 0 || t.RateBits != 0 {
+		return plain(t), nil
+	}
+	var node yaml.Node
+	if err := node.Encode(plain(t)); err != nil {
+		return nil, err
+	}
+	node.Content = append(node.Content,
+		&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "rate_pps"},
+		&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0"})
+	return &node, nil
 }
 
 // Pattern spaces intended send times.

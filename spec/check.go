@@ -1,0 +1,135 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Limits on a lab. A Linux bridge has 1024 port numbers, of which 0 is none
+// (BR_MAX_PORTS in net/bridge/br_private.h).
+const (
+	maxNodes         = 8192
+	maxLinks         = 16384
+	maxLinkEndpoints = 1023
+)
+
+// checker finds what the types alone cannot tell: names that must exist, values
+// that must fit one another. It points at the tree's places.
+type checker struct {
+	e    *Experiment
+	root *node
+	errs *collector
+	// ends says for each endpoint which link has it.
+	ends map[string]int
+	// interfaces lists each node's interfaces, in the links' order.
+	interfaces map[string][]string
+}
+
+// fillIn sets the defaults that depend on other values.
+func fillIn(e *Experiment) {
+	for i, link := range e.Topology.Links {
+		if link.Name == "" {
+			link.Name = defaultLinkName(i)
+		}
+	}
+	engine := Traffic{Backend: BackendUDP, IO: IOSingle, Wait: WaitBlock}
+	if e.Traffic != nil {
+		engine = *e.Traffic
+	}
+	for _, n := range e.Topology.Nodes {
+		if n.Runtime == RuntimeLXC && n.Rootfs == nil {
+			n.Rootfs = &Rootfs{Kind: RootfsMinimal}
+		}
+		if a := n.App; a != nil && a.Kind != AppRoute {
+			a.Backend = either(a.Backend, engine.Backend)
+			a.IO = either(a.IO, engine.IO)
+			a.Wait = either(a.Wait, engine.Wait)
+		}
+	}
+}
+
+func either[T ~string](given, otherwise T) T {
+	if given != "" {
+		return given
+	}
+	return otherwise
+}
+
+// checkLimits keeps the other checks from work that no lab needs.
+func checkLimits(e *Experiment, root *node, errs *collector) {
+	c := &checker{e: e, root: root, errs: errs}
+	if n := len(e.Topology.Nodes); n > maxNodes {
+		c.fail(fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d", maxNodes), "", "topology", "nodes")
+	}
+	if n := len(e.Topology.Links); n > maxLinks {
+		c.fail(fmt.Sprintf("%d links", n), fmt.Sprintf("at most %d", maxLinks), "", "topology", "links")
+	}
+}
+
+// check reports everything about a decoded and filled experiment that cannot work
+// on any host.
+func check(e *Experiment, root *node, errs *collector) {
+	c := &checker{e: e, root: root, errs: errs, ends: map[string]int{}, interfaces: map[string][]string{}}
+	for _, name := range c.nodeNames() {
+		c.key("Topology.nodes", name, "topology", "nodes")
+	}
+	c.links()
+	c.addresses()
+	for _, name := range c.nodeNames() {
+		c.node(name, e.Topology.Nodes[name])
+	}
+	if e.Traffic != nil {
+		c.traffic(e.Traffic)
+	}
+}
+
+// nodeNames lists the nodes in the file's order.
+func (c *checker) nodeNames() []string {
+	var names []string
+	for _, e := range c.root.at([]string{"topology", "nodes"}).entries {
+		names = append(names, e.key.text)
+	}
+	return names
+}
+
+// fail reports a problem at the value that the steps lead to, or what encloses it.
+func (c *checker) fail(problem, allowed, remedy string, steps ...string) {
+	c.failAt(c.root.at(steps), problem, allowed, remedy, steps...)
+}
+
+func (c *checker) failAt(n *node, problem, allowed, remedy string, steps ...string) {
+	quoted := make([]string, len(steps))
+	for i, step := range steps {
+		quoted[i] = quoteKey(step)
+	}
+	(&decoder{c.errs}).fail(n, strings.Join(quoted, "."), problem, allowed, remedy)
+}
+
+// failKey reports a problem with a key itself.
+func (c *checker) failKey(problem, allowed, remedy string, steps ...string) {
+	last := len(steps) - 1
+	parent := c.root.at(steps[:last])
+	for _, e := range parent.entries {
+		if e.key.text == steps[last] {
+			parent = e.key
+			break
+		}
+	}
+	c.failAt(parent, problem, allowed, remedy, steps...)
+}
+
+// key checks the form of a key that a user chose.
+func (c *checker) key(which, key string, parent ...string) {
+	p := keyPatterns[which]
+	if !matches(p.pattern, key) {
+		c.failKey(fmt.Sprintf("%q cannot be %s", clip(key), p.what), p.form, "", append(parent, key)...)
+	}
+}
+
+// under extends steps without touching the caller's.
+func under(steps []string, more ...string) []string {
+	return append(append([]string(nil), steps...), more...)
+}
+
+func linkSteps(i int) []string { return []string{"topology", "links", strconv.Itoa(i)} }

@@ -1,0 +1,87 @@
+package spec
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+)
+
+// addresses checks what the user gives to interfaces; an address is used once in
+// the lab.
+func (c *checker) addresses() {
+	owner := map[netip.Addr]string{}
+	for _, name := range c.nodeNames() {
+		n := c.e.Topology.Nodes[name]
+		parent := []string{"topology", "nodes", name, "addresses"}
+		for _, iface := range sortedKeys(n.Addresses) {
+			at := under(parent, iface)
+			if !slices.Contains(c.interfaces[name], iface) {
+				c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), listedInOrder(c.interfaces[name]), didYouMean(iface, c.interfaces[name]), at...)
+			}
+			for i, text := range n.Addresses[iface] {
+				here := under(at, strconv.Itoa(i))
+				if addr, ok := c.address(text, here); ok {
+					if other, twice := owner[addr]; twice {
+						c.fail(fmt.Sprintf("%s is already the address of %s", addr, other), "", "give each interface its own", here...)
+					} else {
+						owner[addr] = name + ":" + iface
+					}
+				}
+			}
+		}
+	}
+}
+
+// address checks one address in CIDR form.
+func (c *checker) address(text string, at []string) (netip.Addr, bool) {
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		remedy := ""
+		if addr, err := netip.ParseAddr(text); err == nil {
+			remedy = fmt.Sprintf("write %s/%d, or the length of its network", addr, addr.BitLen())
+		}
+		c.fail(fmt.Sprintf("%q is not an address with its prefix length", clip(text)), "such as 10.0.0.1/24 or fd00::1/64", remedy, at...)
+		return netip.Addr{}, false
+	}
+	addr := prefix.Addr()
+	switch {
+	case addr.IsMulticast(), addr.IsUnspecified(), addr.IsLoopback(), addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		c.fail(fmt.Sprintf("%s cannot be an interface's address", addr), "unicast addresses", "", at...)
+		return addr, false
+	case addr.Is4() && prefix.Bits() < 31 && addr == prefix.Masked().Addr():
+		c.fail(fmt.Sprintf("%s is the network's own address, not a host's", text), "", fmt.Sprintf("write %s/%d", addr.Next(), prefix.Bits()), at...)
+		return addr, false
+	}
+	return addr, true
+}
+
+func (c *checker) routes(name string, n *Node, at []string) {
+	for i, r := range n.Routes {
+		here := under(at, "routes", strconv.Itoa(i))
+		var to netip.Prefix
+		if r.To != "default" {
+			var err error
+			if to, err = netip.ParsePrefix(r.To); err != nil {
+				c.fail(fmt.Sprintf("%q is not a network", clip(r.To)), `networks such as 10.0.0.0/24, or "default"`, "", under(here, "to")...)
+			} else if to != to.Masked() {
+				c.fail(fmt.Sprintf("%s has bits beyond its prefix length", r.To), "", fmt.Sprintf("write %s", to.Masked()), under(here, "to")...)
+			}
+		}
+		if r.Via == "" && r.Interface == "" {
+			c.fail("the route leads nowhere", "", `add "via", "interface" or both`, here...)
+		}
+		if r.Via != "" {
+			via, err := netip.ParseAddr(r.Via)
+			switch {
+			case err != nil:
+				c.fail(fmt.Sprintf("%q is not an address", clip(r.Via)), "such as 10.0.0.1 (without a prefix length)", "", under(here, "via")...)
+			case to.IsValid() && via.Is4() != to.Addr().Is4():
+				c.fail(fmt.Sprintf("%s and %s are not of the same IP version", r.Via, r.To), "", "", under(here, "via")...)
+			}
+		}
+		if r.Interface != "" && !slices.Contains(c.interfaces[name], r.Interface) {
+			c.fail(fmt.Sprintf("%q has no interface %q", name, r.Interface), listedInOrder(c.interfaces[name]), didYouMean(r.Interface, c.interfaces[name]), under(here, "interface")...)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// reservedInterfaces cannot name a lab's interface: lo is there already, and all
+// and default are the kernel's own folders in /proc/sys/net/ipv4/conf.
+var reservedInterfaces = []string{"lo", "all", "default"}
+
+// splitEndpoint expects the form "node:interface", which the decoder has checked.
+func splitEndpoint(endpoint string) (node, iface string) {
+	node, iface, _ = strings.Cut(endpoint, ":")
+	return node, iface
+}
+
+// endpoints lists what the links join, in their order.
+func (e *Experiment) endpoints() []string {
+	var all []string
+	for _, link := range e.Topology.Links {
+		all = append(all, link.Endpoints...)
+	}
+	return all
+}
+
+// links checks the links and learns the endpoints for the checks that follow.
+func (c *checker) links() {
+	first := map[string]int{}
+	for i, link := range c.e.Topology.Links {
+		at := linkSteps(i)
+		if other, twice := first[link.Name]; twice {
+			c.fail(fmt.Sprintf("the name %q is also that of link %d", link.Name, other), "", "give each link its own name", under(at, "name")...)
+		} else {
+			first[link.Name] = i
+		}
+		c.endpointCount(link, at)
+		for j, endpoint := range link.Endpoints {
+			c.endpoint(endpoint, i, under(at, "endpoints", strconv.Itoa(j)))
+		}
+		if link.Parent != "" && link.Kind != LinkMacvlan {
+			c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "take it away, or write kind: macvlan", under(at, "parent")...)
+		}
+		if slices.Contains(reservedInterfaces, link.Parent) {
+			c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or leave it out for a private one", under(at, "parent")...)
+		}
+	}
+}
+
+func (c *checker) endpointCount(link *Link, at []string) {
+	n := len(link.Endpoints)
+	switch {
+	case link.Kind == LinkVeth && n != 2:
+		c.fail(fmt.Sprintf("a veth link joins two endpoints, and this one has %d", n), "", "use kind: bridge or kind: xdp for more", under(at, "endpoints")...)
+	case n > maxLinkEndpoints:
+		c.fail(fmt.Sprintf("%d endpoints on one link", n), fmt.Sprintf("at most %d, the ports of a Linux bridge", maxLinkEndpoints), "", under(at, "endpoints")...)
+	}
+}
+
+func (c *checker) endpoint(endpoint string, link int, at []string) {
+	name, iface := splitEndpoint(endpoint)
+	if c.e.Topology.Nodes[name] == nil {
+		names := c.nodeNames()
+		c.fail(fmt.Sprintf("there is no node %q", name), listed(names), didYouMean(name, names), at...)
+		return
+	}
+	if slices.Contains(reservedInterfaces, iface) {
+		c.fail(fmt.Sprintf("%q cannot be an interface's name: the kernel uses it", iface), "", "choose another, such as eth0", at...)
+		return
+	}
+	if other, twice := c.ends[endpoint]; twice {
+		c.fail(fmt.Sprintf("%q is already an endpoint of the link %q", endpoint, c.e.Topology.Links[other].Name), "", "an interface has one link; give the node another interface", at...)
+		return
+	}
+	c.ends[endpoint] = link
+	c.interfaces[name] = append(c.interfaces[name], iface)
+}

@@ -1,0 +1,179 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// hostNamespaceSysctls are the sysctls outside net that belong to a namespace a
+// node has: ipc (ipc/ipc_sysctl.c, ipc/mq_sysctl.c) and uts.
+var hostNamespaceSysctls = []string{
+	"kernel.domainname", "kernel.hostname", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni",
+	"kernel.sem", "kernel.shm_rmid_forced", "kernel.shmall", "kernel.shmmax", "kernel.shmmni",
+}
+
+func (c *checker) node(name string, n *Node) {
+	at := []string{"topology", "nodes", name}
+	if n.CPUs > 0 && n.CPUList != "" {
+		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
+	}
+	if n.CPUList != "" {
+		if _, err := ParseCPUList(n.CPUList); err != nil {
+			c.fail(err.Error(), rules["Node.cpu_list"].form, "", under(at, "cpu_list")...)
+		}
+	}
+	c.rootfs(n, at)
+	for _, key := range sortedKeys(n.Env) {
+		c.key("Node.env", key, under(at, "env")...)
+	}
+	for i, arguments := range n.Exec {
+		if arguments[0] == "" {
+			c.fail("the program's name is empty", "", "", under(at, "exec", strconv.Itoa(i), "0")...)
+		}
+	}
+	c.mounts(n, at)
+	for _, key := range sortedKeys(n.Sysctls) {
+		c.sysctl(key, n.Sysctls[key], under(at, "sysctls"))
+	}
+	c.routes(name, n, at)
+	if n.App != nil {
+		c.app(name, n.App, under(at, "app"))
+	}
+}
+
+func (c *checker) rootfs(n *Node, at []string) {
+	if n.Rootfs == nil {
+		return
+	}
+	if n.Runtime != RuntimeLXC {
+		c.fail(fmt.Sprintf("a %s node shares the host's file system", n.Runtime), "", "take rootfs away, or write runtime: lxc", under(at, "rootfs")...)
+	} else if n.Rootfs.Release != "" && n.Rootfs.Kind != RootfsDebian {
+		c.fail("only a debian root file system has a release", "", "take it away, or write kind: debian", under(at, "rootfs", "release")...)
+	}
+}
+
+func (c *checker) mounts(n *Node, at []string) {
+	targets := map[string]int{}
+	for i, m := range n.Mounts {
+		here := under(at, "mounts", strconv.Itoa(i))
+		for _, one := range []struct{ key, path string }{{"source", m.Source}, {"target", m.Target}} {
+			if clean := path.Clean(one.path); clean != one.path && clean != strings.TrimSuffix(one.path, "/") {
+				c.fail(fmt.Sprintf("%q is not the shortest form of the path", clip(one.path)), "", fmt.Sprintf("write %q", clip(clean)), under(here, one.key)...)
+			}
+		}
+		target := path.Clean(m.Target)
+		if target == "/" {
+			c.fail("cannot mount over the whole root", "", "name a folder below it", under(here, "target")...)
+		}
+		if first, twice := targets[target]; twice {
+			c.fail(fmt.Sprintf("%q is also the target of mount %d", target, first), "", "keep one of them", under(here, "target")...)
+		}
+		targets[target] = i
+	}
+}
+
+// sysctl refuses what belongs to no namespace of the node: written there it would
+// change the host, silently and after the lab is gone.
+func (c *checker) sysctl(key, value string, parent []string) {
+	at := under(parent, key)
+	if !matches(sysctlPattern, key) {
+		c.key("Node.sysctls", key, parent...)
+		return
+	}
+	// As in sysctl(8): where the first separator is a slash, dots are plain text,
+	// so that "net/ipv4/conf/eth0.1/forwarding" can be named.
+	steps := strings.Split(key, ".")
+	if i := strings.IndexAny(key, "./"); key[i] == '/' {
+		steps = strings.Split(key, "/")
+	}
+	for _, step := range steps {
+		if step == "" || step == "." || step == ".." || strings.Contains(step, "/") && strings.Contains(step, "..") {
+			c.failKey(fmt.Sprintf("%q is not a sysctl's name", clip(key)), "", "write it as sysctl prints it", at...)
+			return
+		}
+	}
+	dotted := strings.Join(steps, ".")
+	if steps[0] != "net" && !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(hostNamespaceSysctls, dotted) {
+		c.failKey(fmt.Sprintf("%q belongs to the whole host, not to a node: setting it would change the host", clip(key)),
+			"net.*, fs.mqueue.*, "+strings.Join(hostNamespaceSysctls, ", "), "set it on the host yourself", at...)
+	}
+	if strings.ContainsAny(value, "\n\r") {
+		c.fail("the value has several lines", "", "write one line", at...)
+	}
+}
+
+// app checks that the node has the interfaces that its app needs.
+func (c *checker) app(name string, a *App, at []string) {
+	n := len(c.interfaces[name])
+	switch a.Kind {
+	case AppForward:
+		if n != 2 {
+			c.fail(fmt.Sprintf("forward moves packets between two interfaces, and %q has %d", name, n), "", "join the node to two links, or use kind: route", under(at, "kind")...)
+		}
+	case AppReflect:
+		if n < 1 {
+			c.fail(fmt.Sprintf("reflect needs an interface, and %q has none", name), "", "join the node to a link", under(at, "kind")...)
+		}
+	case AppRoute:
+		if n < 2 {
+			c.fail(fmt.Sprintf("route moves packets between interfaces, and %q has %d", name, n), "", "join the node to two links or more", under(at, "kind")...)
+		}
+		for _, set := range []struct{ key, value string }{
+			{"backend", string(a.Backend)}, {"io", string(a.IO)}, {"wait", string(a.Wait)},
+		} {
+			if set.value != "" {
+				c.fail(fmt.Sprintf("with route the kernel forwards, so there is no %s", set.key), "", "take it away, or use kind: forward", under(at, set.key)...)
+			}
+		}
+	}
+}
+
+// ParseCPUList reads the kernel's form of a set of CPUs, "2-3,8", in rising order.
+func ParseCPUList(text string) ([]int, error) {
+	if !matches(cpuListPattern, text) {
+		return nil, fmt.Errorf("%q is not a list of CPUs", clip(text))
+	}
+	var cpus []int
+	for _, part := range strings.Split(text, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(from)
+		if err != nil {
+			return nil, err
+		}
+		last := first
+		if isRange {
+			if last, err = strconv.Atoi(to); err != nil {
+				return nil, err
+			}
+		}
+		if last < first {
+			return nil, fmt.Errorf("the range %s runs backwards", part)
+		}
+		for cpu := first; cpu <= last; cpu++ {
+			cpus = append(cpus, cpu)
+		}
+		if len(cpus) > 1<<14 {
+			return nil, fmt.Errorf("more CPUs than Linux can have")
+		}
+	}
+	slices.Sort(cpus)
+	for i := 1; i < len(cpus); i++ {
+		if cpus[i] == cpus[i-1] {
+			return nil, fmt.Errorf("CPU %d is in the list twice", cpus[i])
+		}
+	}
+	return cpus, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}

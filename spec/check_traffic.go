@@ -1,0 +1,102 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+)
+
+func (c *checker) traffic(t *Traffic) {
+	given := c.root.get("traffic")
+	hasPPS, hasBits := given.get("rate_pps") != nil, given.get("rate_bits") != nil
+	switch {
+	case !hasPPS && !hasBits:
+		c.fail("no rate is given", "rate_pps or rate_bits", "add one, such as rate_pps: 10000 (0 is as fast as it goes)", "traffic")
+	case hasPPS && hasBits:
+		c.fail("rate_pps and rate_bits exclude one another", "", "keep one of them", "traffic", "rate_bits")
+	}
+	known := true
+	for _, end := range []struct{ key, endpoint string }{{"from", t.From}, {"to", t.To}} {
+		known = c.trafficEnd(end.key, end.endpoint) && known
+	}
+	if !known {
+		return
+	}
+	route, found := c.route(t.From, t.To)
+	if !found {
+		c.noRoute(t)
+		return
+	}
+	for _, i := range route {
+		link := c.e.Topology.Links[i]
+		if need := t.FrameBytes - frameOverheadBytes; link.MTU != 0 && link.MTU < need {
+			c.fail(fmt.Sprintf("an MTU of %d is too small for frames of %d bytes", link.MTU, t.FrameBytes),
+				fmt.Sprintf("%d or more (the frame without its %d bytes of Ethernet header and FCS)", need, frameOverheadBytes),
+				"raise it, or take it away to let nines choose", under(linkSteps(i), "mtu")...)
+		}
+	}
+}
+
+// trafficEnd checks that an end exists and is free for the generator.
+func (c *checker) trafficEnd(key, endpoint string) bool {
+	if _, ok := c.ends[endpoint]; !ok {
+		all := c.e.endpoints()
+		c.fail(fmt.Sprintf("no link has the endpoint %q", endpoint), listedInOrder(all), didYouMean(endpoint, all), "traffic", key)
+		return false
+	}
+	name, _ := splitEndpoint(endpoint)
+	if app := c.e.Topology.Nodes[name].App; app != nil && app.Kind != AppRoute {
+		c.fail(fmt.Sprintf("%q runs the app %s, which takes the packets of its interfaces", name, app.Kind), "", "let the traffic begin and end at a node without it", "traffic", key)
+		return false
+	}
+	return true
+}
+
+func (c *checker) noRoute(t *Traffic) {
+	if t.From == t.To {
+		c.fail(fmt.Sprintf("nothing sends the packets back to %q", t.From), "", "give the node at the other side app: {kind: reflect}, or another endpoint as to", "traffic", "to")
+		return
+	}
+	c.fail(fmt.Sprintf("no links and forwarding nodes lead from %q to %q", t.From, t.To), "",
+		"join them by a link, or give the nodes between them app: {kind: forward} or {kind: route}", "traffic", "to")
+}
+
+// route searches breadth first, as a packet would travel, and gives the links on
+// the way. Where both ends are the same, the goal is a reflecting node.
+func (c *checker) route(from, to string) (links []int, found bool) {
+	type visit struct {
+		endpoint string // from which the packet leaves
+		before   int    // index of the visit that led here
+	}
+	visits := []visit{{from, -1}}
+	entered := map[int]bool{}
+	for i := 0; i < len(visits); i++ {
+		link := c.ends[visits[i].endpoint]
+		if entered[link] {
+			continue
+		}
+		entered[link] = true
+		for _, far := range c.e.Topology.Links[link].Endpoints {
+			name, iface := splitEndpoint(far)
+			n := c.e.Topology.Nodes[name]
+			if far == visits[i].endpoint || n == nil {
+				continue
+			}
+			if far == to || from == to && n.App != nil && n.App.Kind == AppReflect {
+				for j := i; j >= 0; j = visits[j].before {
+					links = append(links, c.ends[visits[j].endpoint])
+				}
+				slices.Reverse(links)
+				return links, true
+			}
+			if n.App == nil || n.App.Kind == AppReflect {
+				continue
+			}
+			for _, out := range c.interfaces[name] {
+				if out != iface {
+					visits = append(visits, visit{name + ":" + out, i})
+				}
+			}
+		}
+	}
+	return nil, false
+}

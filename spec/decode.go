@@ -1,0 +1,372 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// decoder turns a tree into the types, by their yaml tags and the rules. It
+// refuses what it does not know and goes on to find further errors.
+type decoder struct{ errs *collector }
+
+// decodeExperiment decodes a tree without its sweep.
+func decodeExperiment(root *node, errs *collector) *Experiment {
+	d := &decoder{errs}
+	e := &Experiment{}
+	d.value(root, reflect.ValueOf(e).Elem(), "", rule{})
+	return e
+}
+
+func (d *decoder) fail(n *node, path, problem, allowed, remedy string) {
+	d.errs.add(&Error{
+		File: n.place.file, Line: n.place.line, Column: n.place.column,
+		Path: path, Problem: problem, Allowed: allowed, Remedy: remedy,
+	})
+}
+
+func (d *decoder) value(n *node, v reflect.Value, path string, r rule) {
+	if d.errs.full() {
+		return
+	}
+	t := v.Type()
+	if n.isNull() {
+		// "dut:" with nothing behind it is a node with every default.
+		if t != reflect.TypeFor[*Node]() {
+			d.fail(n, path, "has no value", "", "give it one, or take the key away")
+			return
+		}
+		n = &node{kind: mapping, place: n.place}
+	}
+	if t.Kind() == reflect.Pointer {
+		v.Set(reflect.New(t.Elem()))
+		v, t = v.Elem(), t.Elem()
+	}
+	if want := shapeOf(t); n.kind != want {
+		d.fail(n, path, fmt.Sprintf("wants %s, and this is %s", want, n.kind), "", "")
+		return
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		d.structure(n, v, path)
+	case reflect.Map:
+		d.dictionary(n, v, path, r)
+	case reflect.Slice:
+		d.slice(n, v, path, r)
+	default:
+		d.scalar(n, v, path, r)
+	}
+}
+
+// shapeOf is what a type looks like in the file.
+func shapeOf(t reflect.Type) kind {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return mapping
+	case reflect.Slice:
+		return list
+	default:
+		return scalar
+	}
+}
+
+// field is a key of a struct with its rule.
+type field struct {
+	key   string
+	index int
+	typ   reflect.Type
+	rule  rule
+}
+
+var fieldsOf sync.Map // reflect.Type → []field
+
+// fields lists a struct's keys in the order of the type.
+func fields(t reflect.Type) []field {
+	if known, ok := fieldsOf.Load(t); ok {
+		return known.([]field)
+	}
+	var list []field
+	for i := range t.NumField() {
+		key, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+		list = append(list, field{key, i, t.Field(i).Type, rules[t.Name()+"."+key]})
+	}
+	fieldsOf.Store(t, list)
+	return list
+}
+
+// keysOf lists the keys that a struct has in the file.
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for _, f := range fields(t) {
+		keys = append(keys, f.key)
+	}
+	if t == reflect.TypeFor[Experiment]() {
+		keys = append(keys, "sweep")
+	}
+	return keys
+}
+
+func (d *decoder) structure(n *node, v reflect.Value, path string) {
+	t := v.Type()
+	known := map[string]field{}
+	for _, f := range fields(t) {
+		known[f.key] = f
+	}
+	for _, e := range n.entries {
+		f, ok := known[e.key.text]
+		if !ok {
+			keys := keysOf(t)
+			d.fail(e.key, join(path, e.key.text), "unknown key", listedInOrder(keys), didYouMean(e.key.text, keys))
+			continue
+		}
+		delete(known, f.key)
+		d.value(e.value, v.Field(f.index), join(path, f.key), f.rule)
+	}
+	for _, f := range fields(t) {
+		if _, absent := known[f.key]; !absent {
+			continue
+		}
+		switch {
+		case f.rule.required:
+			d.fail(n, path, fmt.Sprintf("the key %q is missing", f.key), "", "add it")
+		case f.rule.byDefault != "":
+			d.scalar(literal(f.rule.byDefault, f.typ), v.Field(f.index), join(path, f.key), f.rule)
+		}
+	}
+}
+
+// literal is a scalar as the parser would have read it for the type.
+func literal(text string, t reflect.Type) *node {
+	n := &node{kind: scalar, tag: "!!str", text: text}
+	if (t.Kind() == reflect.Int || t.Kind() == reflect.Float64) && unitOf(t) == nil {
+		n.tag = "!!int"
+	}
+	return n
+}
+
+func (d *decoder) dictionary(n *node, v reflect.Value, path string, r rule) {
+	if len(n.entries) < r.minItems {
+		d.fail(n, path, "is empty", "", "add one")
+	}
+	t := v.Type()
+	v.Set(reflect.MakeMapWithSize(t, len(n.entries)))
+	for _, e := range n.entries {
+		element := reflect.New(t.Elem()).Elem()
+		d.value(e.value, element, join(path, quoteKey(e.key.text)), rule{asWritten: r.asWritten})
+		v.SetMapIndex(reflect.ValueOf(e.key.text), element)
+	}
+}
+
+func (d *decoder) slice(n *node, v reflect.Value, path string, r rule) {
+	t := v.Type()
+	innermost := t.Elem().Kind() != reflect.Slice
+	if innermost && len(n.items) < r.minItems {
+		d.fail(n, path, fmt.Sprintf("has %d entries", len(n.items)), fmt.Sprintf("at least %d", r.minItems), "")
+	}
+	v.Set(reflect.MakeSlice(t, len(n.items), len(n.items)))
+	r.required = false
+	for i, item := range n.items {
+		d.value(item, v.Index(i), join(path, strconv.Itoa(i)), r)
+	}
+}
+
+// join appends a step to a path.
+func join(path, step string) string {
+	if path == "" {
+		return step
+	}
+	return path + "." + step
+}
+
+func (d *decoder) scalar(n *node, v reflect.Value, path string, r rule) {
+	t := v.Type()
+	switch {
+	case unitOf(t) != nil:
+		d.unit(n, v, path, r)
+	case t.Kind() == reflect.String:
+		d.text(n, v, path, r)
+	case t.Kind() == reflect.Int:
+		f, ok := n.number()
+		if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+			d.fail(n, path, fmt.Sprintf("wants a whole number, and this is %s", describe(n)), bounds(r), "")
+			return
+		}
+		if d.inBounds(n, f, t, path, r) {
+			v.SetInt(int64(f))
+		}
+	case t.Kind() == reflect.Float64:
+		f, ok := n.number()
+		if !ok && r.packetRate && n.tag == "!!str" {
+			var err error
+			f, err = parsePacketRate(n.text)
+			ok = err == nil
+		}
+		if !ok {
+			d.fail(n, path, fmt.Sprintf("wants a number such as 10000, 100k or 1.5M, and this is %s", describe(n)), bounds(r), "")
+			return
+		}
+		if d.inBounds(n, f, t, path, r) {
+			v.SetFloat(f)
+		}
+	case t.Kind() == reflect.Bool:
+		if n.tag != "!!bool" {
+			d.fail(n, path, fmt.Sprintf("wants true or false, and this is %s", describe(n)), "true, false", "")
+			return
+		}
+		v.SetBool(strings.EqualFold(n.text, "true"))
+	default:
+		panic("spec: no way to decode " + t.String())
+	}
+}
+
+// unitKind is how a type with a unit is read; the example is for remedies.
+type unitKind struct {
+	parse   func(string) (float64, error)
+	example func(number string) string
+	pattern string
+}
+
+var unitKinds = map[reflect.Type]*unitKind{
+	reflect.TypeFor[Duration](): {
+		func(s string) (float64, error) { v, err := ParseDuration(s); return float64(v), err },
+		func(n string) string { return n + "s, " + n + "ms or " + n + "us" }, durationPattern,
+	},
+	reflect.TypeFor[Size](): {
+		func(s string) (float64, error) { v, err := ParseSize(s); return float64(v), err },
+		func(n string) string { return n + "MiB, " + n + "kB or " + n + "B" }, sizePattern,
+	},
+	reflect.TypeFor[BitRate](): {
+		func(s string) (float64, error) { v, err := ParseBitRate(s); return float64(v), err },
+		func(n string) string { return n + "Gbit/s, " + n + "Mbit/s or " + n + "bit/s" }, bitRatePattern,
+	},
+}
+
+func unitOf(t reflect.Type) *unitKind { return unitKinds[t] }
+
+func (d *decoder) unit(n *node, v reflect.Value, path string, r rule) {
+	u := unitOf(v.Type())
+	if _, bare := n.number(); bare {
+		d.fail(n, path, fmt.Sprintf("%s has no unit", clip(n.text)), "", "write "+u.example(n.text))
+		return
+	}
+	f, err := u.parse(n.text)
+	if err != nil || n.tag != "!!str" {
+		problem := "is " + describe(n)
+		if err != nil {
+			problem = fmt.Sprintf("%s is %v", describe(n), err)
+		}
+		d.fail(n, path, problem, bounds(r), "")
+		return
+	}
+	if !d.inBounds(n, f, v.Type(), path, r) {
+		return
+	}
+	if v.Kind() == reflect.Float64 {
+		v.SetFloat(f)
+	} else {
+		v.SetInt(int64(f))
+	}
+}
+
+func (d *decoder) text(n *node, v reflect.Value, path string, r rule) {
+	if n.tag != "!!str" && !r.asWritten {
+		d.fail(n, path, fmt.Sprintf("wants a text, and this is %s", describe(n)), allowedTexts(v.Type(), r), fmt.Sprintf("write %q in quotes if you mean the text", clip(n.text)))
+		return
+	}
+	if values := enums[v.Type()]; values != nil {
+		for _, value := range values {
+			if n.text == value {
+				v.SetString(value)
+				return
+			}
+		}
+		d.fail(n, path, fmt.Sprintf("%q is not known", clip(n.text)), listedInOrder(values), didYouMean(n.text, values))
+		return
+	}
+	if r.pattern != "" && !matches(r.pattern, n.text) {
+		d.fail(n, path, fmt.Sprintf("%q cannot be used", clip(n.text)), r.form, "")
+		return
+	}
+	v.SetString(n.text)
+}
+
+func allowedTexts(t reflect.Type, r rule) string {
+	if values := enums[t]; values != nil {
+		return listedInOrder(values)
+	}
+	return r.form
+}
+
+var compiled sync.Map // pattern → *regexp.Regexp
+
+func matches(pattern, text string) bool {
+	form, ok := compiled.Load(pattern)
+	if !ok {
+		form, _ = compiled.LoadOrStore(pattern, regexp.MustCompile(pattern))
+	}
+	return form.(*regexp.Regexp).MatchString(text)
+}
+
+// describe shows a scalar in an error message.
+func describe(n *node) string {
+	switch n.tag {
+	case "!!str":
+		return strconv.Quote(clip(n.text))
+	case "!!bool":
+		return n.text + ", a truth value"
+	default:
+		return clip(n.text)
+	}
+}
+
+// clip keeps an error message short, whatever the file holds.
+func clip(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+func (d *decoder) inBounds(n *node, f float64, t reflect.Type, path string, r rule) bool {
+	least, most := bound(r.least, t), bound(r.most, t)
+	if (r.least == "" || f >= least) && (r.most == "" || f <= most) {
+		return true
+	}
+	problem := clip(n.text) + " is too small"
+	if r.least == "" || f >= least {
+		problem = clip(n.text) + " is too large"
+	}
+	d.fail(n, path, problem, bounds(r), r.why)
+	return false
+}
+
+// bound reads one end of a rule's range.
+func bound(text string, t reflect.Type) float64 {
+	if text == "" {
+		return 0
+	}
+	if u := unitOf(t); u != nil {
+		f, err := u.parse(text)
+		if err != nil {
+			panic("spec: bound " + text + ": " + err.Error())
+		}
+		return f
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		panic("spec: bound " + text)
+	}
+	return f
+}
+
+func bounds(r rule) string {
+	if r.least == "" && r.most == "" {
+		return ""
+	}
+	return r.least + " to " + r.most
+}

@@ -1,0 +1,119 @@
+package spec
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// exitUsage is the exit code for a file or a call that is wrong.
+const exitUsage = 2
+
+// Error is one thing that is wrong with a file, at its place.
+type Error struct {
+	// File is the name of the file, or "--set KEY=VALUE" where the value came
+	// from the command line; Line and Column count from 1 and are 0 there.
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	// Path is the key, such as "traffic.frame_bytes"; empty for the whole file.
+	Path    string `json:"path,omitempty"`
+	Problem string `json:"problem"`
+	// Allowed says what would be right; Remedy what to do.
+	Allowed string `json:"allowed,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// Error prints "file:line:column: path: problem; remedy; allowed: …".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	}
+	b.WriteString(": ")
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	b.WriteString(e.Problem)
+	if e.Remedy != "" {
+		b.WriteString("; " + e.Remedy)
+	}
+	if e.Allowed != "" {
+		b.WriteString("; allowed: " + e.Allowed)
+	}
+	return b.String()
+}
+
+// ExitCode is that of a wrong file.
+func (e *Error) ExitCode() int { return exitUsage }
+
+// Errors is everything that is wrong with a file, in the order of the places.
+type Errors []*Error
+
+// Error prints one error a line, after a heading where there are several.
+func (e Errors) Error() string {
+	if len(e) == 1 {
+		return e[0].Error()
+	}
+	lines := make([]string, 0, len(e)+1)
+	lines = append(lines, fmt.Sprintf("%d errors:", len(e)))
+	for _, one := range e {
+		lines = append(lines, one.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ExitCode is that of a wrong file.
+func (e Errors) ExitCode() int { return exitUsage }
+
+// Unwrap gives the single errors to errors.As.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, one := range e {
+		all[i] = one
+	}
+	return all
+}
+
+// maxErrors is how many errors are reported at once; a reader mends the first
+// few and tries again.
+const maxErrors = 50
+
+// collector gathers errors, each once, while a file is read.
+type collector struct {
+	list Errors
+	seen map[string]bool
+}
+
+func (c *collector) add(e *Error) {
+	key := e.Error()
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	if c.seen[key] || len(c.list) >= maxErrors {
+		return
+	}
+	c.seen[key] = true
+	c.list = append(c.list, e)
+}
+
+func (c *collector) full() bool { return len(c.list) >= maxErrors }
+
+// err gives the errors sorted by place, or nil.
+func (c *collector) err() error {
+	if len(c.list) == 0 {
+		return nil
+	}
+	sort.SliceStable(c.list, func(i, j int) bool {
+		a, b := c.list[i], c.list[j]
+		if a.File != b.File {
+			return a.File < b.File
+		}
+		if a.Line != b.Line {
+			return a.Line < b.Line
+		}
+		return a.Column < b.Column
+	})
+	return c.list
+}

@@ -1,0 +1,224 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// File is an experiment file that has been read, but not yet checked: Set may
+// still change it. Runs and Experiment check all of it. A File is not safe for
+// concurrent use.
+type File struct {
+	name string
+	raw  []byte
+	root *node
+	sets []string
+}
+
+// LoadFile reads a file. An error of the system is wrapped; an error in the
+// file's YAML is an Errors.
+func LoadFile(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Error{File: path, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
+	}
+	defer func() { _ = f.Close() }() // read only: nothing can be lost
+	// One byte more than allowed is enough for Load to say that it is too much.
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, &Error{File: path, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
+	}
+	return Load(path, data)
+}
+
+// Load reads the bytes of a file; the name stands in the errors' places.
+func Load(name string, data []byte) (*File, error) {
+	root, err := parseYAML(name, data)
+	if err != nil {
+		return nil, err
+	}
+	if root.kind != mapping {
+		return nil, Errors{{
+			File: name, Line: root.place.line, Column: root.place.column,
+			Problem: "an experiment is a mapping, and this is " + root.kind.String(),
+			Allowed: listedInOrder(keysOf(reflect.TypeFor[Experiment]())),
+		}}
+	}
+	return &File{name: name, raw: bytes.Clone(data), root: root}, nil
+}
+
+// Name is the name the file was loaded by.
+func (f *File) Name() string { return f.name }
+
+// Raw is the file as the user wrote it, byte for byte.
+func (f *File) Raw() []byte { return bytes.Clone(f.raw) }
+
+// Sets are the KEY=VALUE expressions that Set has applied, in order.
+func (f *File) Sets() []string { return append([]string(nil), f.sets...) }
+
+// Set changes one key, as --set does: "traffic.rate_pps=1000", "links.*.kind=veth",
+// "nodes.dut.cpus=2", "sweep.traffic.burst=[1, 16]". The value is YAML; an empty
+// one takes the key away. A key that the sweep varies is fixed: it leaves the sweep.
+func (f *File) Set(expression string) error {
+	path, text, found := strings.Cut(expression, "=")
+	where := "--set " + expression
+	if !found || path == "" {
+		return &Error{File: where, Problem: "has no value", Remedy: "write --set key=value, such as --set traffic.rate_pps=1000"}
+	}
+	if path == "sweep" || strings.HasPrefix(path, "sweep.") {
+		return f.setSweep(where, path, text)
+	}
+	goal, wrong := resolve(f.root, path)
+	if wrong != nil {
+		return &Error{File: where, Path: path, Problem: wrong.problem, Allowed: wrong.allowed, Remedy: wrong.remedy}
+	}
+	value, err := setValue(where, text, goal.typ)
+	if err != nil {
+		return err
+	}
+	root, err := f.withoutSwept(where, path, goal)
+	if err != nil {
+		return err
+	}
+	for _, steps := range goal.places {
+		root = root.with(steps, value)
+	}
+	f.root, f.sets = root, append(f.sets, expression)
+	return nil
+}
+
+// setSweep changes the sweep or one of its keys, whose dots belong to the key.
+func (f *File) setSweep(where, path, text string) error {
+	value, err := setValue(where, text, reflect.TypeFor[map[string]any]())
+	if err != nil {
+		return err
+	}
+	steps := []string{"sweep"}
+	if key, ok := strings.CutPrefix(path, "sweep."); ok {
+		steps = append(steps, key)
+		if swept := f.root.get("sweep"); swept != nil && swept.kind != mapping && !swept.isNull() {
+			return &Error{File: where, Path: path, Problem: "the file's sweep is not a mapping"}
+		}
+	}
+	f.root, f.sets = f.root.with(steps, value), append(f.sets, strings.TrimPrefix(where, "--set "))
+	return nil
+}
+
+// setValue reads the right side of a --set; nil stands for an empty one. What is
+// no single YAML value is taken as it is where the key wants a text.
+func setValue(where, text string, t reflect.Type) (*node, error) {
+	if text == "" {
+		return nil, nil
+	}
+	value, err := parseYAML(where, []byte(text))
+	if t.Kind() == reflect.String && (err != nil || value.kind != scalar) && !strings.ContainsRune(text, 0) {
+		value, err = &node{kind: scalar, tag: "!!str", text: text}, nil
+	}
+	if err != nil {
+		var several Errors
+		if errors.As(err, &several) {
+			for _, e := range several {
+				e.Line, e.Column = 0, 0
+			}
+		}
+		return nil, err
+	}
+	if value.isNull() {
+		return nil, nil
+	}
+	return value.placed(place{file: where}), nil
+}
+
+// placed gives the tree one place for all its nodes.
+func (n *node) placed(p place) *node {
+	moved := *n
+	moved.place = p
+	moved.entries, moved.items = nil, nil
+	for _, e := range n.entries {
+		moved.entries = append(moved.entries, entry{e.key.placed(p), e.value.placed(p)})
+	}
+	for _, item := range n.items {
+		moved.items = append(moved.items, item.placed(p))
+	}
+	return &moved
+}
+
+// withoutSwept takes the key that is being set out of the sweep, which would
+// otherwise overwrite it.
+func (f *File) withoutSwept(where, path string, goal target) (*node, error) {
+	root := f.root
+	swept := root.get("sweep")
+	if swept == nil || swept.kind != mapping {
+		return root, nil
+	}
+	for _, e := range swept.entries {
+		axis, wrong := resolve(f.root, e.key.text)
+		if wrong != nil {
+			continue // Runs reports it
+		}
+		covered, touched := 0, false
+		for _, a := range axis.places {
+			inside := false
+			for _, g := range goal.places {
+				touched = touched || overlap(a, g)
+				inside = inside || len(g) <= len(a) && overlap(a, g)
+			}
+			if inside {
+				covered++
+			}
+		}
+		switch {
+		case covered == len(axis.places):
+			root = root.with([]string{"sweep", e.key.text}, nil)
+		case touched:
+			return nil, &Error{
+				File: where, Path: path,
+				Problem: fmt.Sprintf("the sweep's %q would overwrite this", e.key.text),
+				Remedy:  fmt.Sprintf("set %s itself, or take it out of the sweep: --set 'sweep.%s='", e.key.text, e.key.text),
+			}
+		}
+	}
+	if left := root.get("sweep"); len(left.entries) == 0 {
+		root = root.with([]string{"sweep"}, nil)
+	}
+	return root, nil
+}
+
+// Effective is the file with every Set applied; without one it is Raw.
+func (f *File) Effective() ([]byte, error) {
+	if len(f.sets) == 0 {
+		return f.Raw(), nil
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# %s, changed by:\n", strings.ReplaceAll(f.name, "\n", " "))
+	for _, set := range f.sets {
+		fmt.Fprintf(&out, "#   --set %q\n", set)
+	}
+	body, err := marshalNode(f.root)
+	if err != nil {
+		return nil, fmt.Errorf("writing %s with its changes: %w", f.name, err)
+	}
+	out.Write(body)
+	return out.Bytes(), nil
+}
+
+func marshalNode(n *node) ([]byte, error) { return yaml.Dump(n.yaml(), yaml.WithIndent(2)) }
+
+// Marshal writes an experiment, defaults and all, as a file that Load reads.
+func Marshal(e *Experiment) ([]byte, error) { return yaml.Dump(e, yaml.WithIndent(2)) }
+
+// systemReason is the system's reason without the path, which the place has.
+func systemReason(err error) string {
+	var pathErr *os.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,74 @@
+package spec
+
+import (
+	"sort"
+	"strings"
+)
+
+// nearest gives the candidate that a mistyped word most likely means, or "".
+func nearest(word string, candidates []string) string {
+	if len(word) > 64 {
+		return ""
+	}
+	best, bestDistance := "", len(word)/3+2
+	for _, candidate := range candidates {
+		if len(candidate) > 64 {
+			continue
+		}
+		if d := editDistance(strings.ToLower(word), strings.ToLower(candidate)); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	return best
+}
+
+// didYouMean phrases the nearest candidate as a remedy, or gives "".
+func didYouMean(word string, candidates []string) string {
+	if candidate := nearest(word, candidates); candidate != "" {
+		return `did you mean "` + candidate + `"?`
+	}
+	return ""
+}
+
+// editDistance counts the insertions, deletions, substitutions and swaps of
+// neighbours between two words (the restricted Damerau-Levenshtein distance).
+func editDistance(a, b string) int {
+	before := make([]int, len(b)+1)
+	previous := make([]int, len(b)+1)
+	current := make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		current[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			current[j] = min(previous[j]+1, current[j-1]+1, previous[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				current[j] = min(current[j], before[j-2]+1)
+			}
+		}
+		before, previous, current = previous, current, before
+	}
+	return previous[len(b)]
+}
+
+// maxListed is how many names an error lists before it says "and N more".
+const maxListed = 20
+
+// listed joins names for an error message, sorted and bounded.
+func listed(names []string) string {
+	sorted := append([]string(nil), names...)
+	sort.Strings(sorted)
+	return listedInOrder(sorted)
+}
+
+func listedInOrder(names []string) string {
+	if len(names) > maxListed {
+		return strings.Join(names[:maxListed], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,242 @@
+package spec
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// segment is one step of a path as a user writes it.
+type segment struct {
+	text   string
+	quoted bool
+}
+
+func (s segment) wild() bool { return s.text == "*" && !s.quoted }
+
+// splitPath reads "links.*.kind"; a step that holds a dot is quoted:
+// nodes.dut.addresses."eth0.1".0.
+func splitPath(path string) ([]segment, error) {
+	var segments []segment
+	for rest := path; ; {
+		var s segment
+		if strings.HasPrefix(rest, `"`) {
+			end := strings.IndexByte(rest[1:], '"')
+			if end < 0 {
+				return nil, fmt.Errorf("a quote is not closed")
+			}
+			s, rest = segment{rest[1 : 1+end], true}, rest[end+2:]
+			if rest != "" && !strings.HasPrefix(rest, ".") {
+				return nil, fmt.Errorf("a dot is missing after the closing quote")
+			}
+		} else {
+			end := strings.IndexByte(rest, '.')
+			if end < 0 {
+				end = len(rest)
+			}
+			s, rest = segment{rest[:end], false}, rest[end:]
+		}
+		if s.text == "" {
+			return nil, fmt.Errorf("a step of the path is empty")
+		}
+		segments = append(segments, s)
+		if rest == "" {
+			return segments, nil
+		}
+		rest = rest[1:]
+	}
+}
+
+// quoteKey writes a key so that splitPath reads it as one step.
+func quoteKey(key string) string {
+	if strings.ContainsAny(key, ".\"") || key == "*" || key == "" {
+		return `"` + key + `"`
+	}
+	return key
+}
+
+// target is what a path names: one type, at one or, with "*", several places.
+type target struct {
+	typ  reflect.Type
+	rule rule
+	// places are the concrete steps from the root of the file.
+	places [][]string
+}
+
+// pathError is a path that names nothing; the caller adds where it was written.
+type pathError struct{ problem, allowed, remedy string }
+
+// resolve finds what a path names in the file. "links" and "nodes" are short for
+// topology.links and topology.nodes.
+func resolve(root *node, path string) (target, *pathError) {
+	segments, err := splitPath(path)
+	if err != nil {
+		return target{}, &pathError{problem: err.Error(), allowed: "keys joined by dots, such as traffic.rate_pps or links.*.kind"}
+	}
+	if first := segments[0].text; first == "links" || first == "nodes" {
+		segments = append([]segment{{text: "topology"}}, segments...)
+	}
+	w := &walker{}
+	if e := w.types(reflect.TypeFor[Experiment](), segments); e != nil {
+		return target{}, e
+	}
+	if e := w.walk(reflect.TypeFor[Experiment](), root, segments, nil, false); e != nil {
+		return target{}, e
+	}
+	if len(w.found.places) == 0 {
+		return target{}, &pathError{problem: "matches nothing in the file"}
+	}
+	return w.found, nil
+}
+
+type walker struct{ found target }
+
+// types follows the path through the types alone, to tell a mistyped key.
+func (w *walker) types(t reflect.Type, segments []segment) *pathError {
+	w.found.typ = t
+	if len(segments) == 0 {
+		return nil
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	step, rest := segments[0], segments[1:]
+	switch t.Kind() {
+	case reflect.Struct:
+		for _, f := range fields(t) {
+			if f.key == step.text {
+				w.found.rule = f.rule
+				return w.types(f.typ, rest)
+			}
+		}
+		keys := keysOf(t)
+		return &pathError{fmt.Sprintf("unknown key %q", clip(step.text)), listedInOrder(keys), didYouMean(step.text, keys)}
+	case reflect.Map:
+		w.found.rule = rule{asWritten: w.found.rule.asWritten}
+		if t.Elem().Kind() == reflect.String { // the rest is one key: sysctls.net.ipv4.ip_forward
+			rest = nil
+		}
+		return w.types(t.Elem(), rest)
+	case reflect.Slice:
+		w.found.rule.required = false
+		return w.types(t.Elem(), rest)
+	default:
+		return &pathError{problem: fmt.Sprintf("there is nothing below a single value, and so no %q", clip(step.text))}
+	}
+}
+
+// walk finds the places. Beyond a "*" a path holds only where its parent is
+// there, so that nodes.*.app.wait reaches the nodes that have an app.
+func (w *walker) walk(t reflect.Type, n *node, segments []segment, steps []string, wild bool) *pathError {
+	if len(segments) == 0 {
+		w.found.places = append(w.found.places, append([]string(nil), steps...))
+		return nil
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if n == nil && wild {
+		return nil
+	}
+	step, rest := segments[0], segments[1:]
+	switch t.Kind() {
+	case reflect.Struct:
+		for _, f := range fields(t) {
+			if f.key == step.text {
+				return w.walk(f.typ, n.get(f.key), rest, append(steps, f.key), wild)
+			}
+		}
+	case reflect.Map:
+		return w.walkMap(t, n, segments, steps, wild)
+	case reflect.Slice:
+		return w.walkList(t, n, step, rest, steps, wild)
+	}
+	return nil
+}
+
+func (w *walker) walkMap(t reflect.Type, n *node, segments []segment, steps []string, wild bool) *pathError {
+	step, rest := segments[0], segments[1:]
+	if step.wild() {
+		if n == nil {
+			return nil
+		}
+		for _, e := range n.entries {
+			if err := w.walk(t.Elem(), e.value, rest, append(steps, e.key.text), true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	key := step.text
+	if t.Elem().Kind() == reflect.String {
+		texts := make([]string, len(segments))
+		for i, s := range segments {
+			texts[i] = s.text
+		}
+		key, rest = strings.Join(texts, "."), nil
+	}
+	value := n.get(key)
+	if value == nil && t.Elem() == reflect.TypeFor[*Node]() {
+		var names []string
+		if n != nil {
+			for _, e := range n.entries {
+				names = append(names, e.key.text)
+			}
+		}
+		return &pathError{fmt.Sprintf("there is no node %q", clip(key)), listed(names), didYouMean(key, names)}
+	}
+	return w.walk(t.Elem(), value, rest, append(steps, key), wild)
+}
+
+func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment, steps []string, wild bool) *pathError {
+	if n == nil || n.kind != list {
+		if step.wild() {
+			return nil
+		}
+		return &pathError{problem: "the list is not in the file", remedy: "write the list first"}
+	}
+	var names []string
+	chosen := -1
+	for i, item := range n.items {
+		name := strconv.Itoa(i)
+		if t.Elem() == reflect.TypeFor[*Link]() {
+			name = linkName(item, i)
+		}
+		names = append(names, name)
+		if step.wild() {
+			if err := w.walk(t.Elem(), item, rest, append(steps, strconv.Itoa(i)), true); err != nil {
+				return err
+			}
+		} else if chosen < 0 && (name == step.text || strconv.Itoa(i) == step.text) {
+			chosen = i
+		}
+	}
+	if step.wild() {
+		return nil
+	}
+	if chosen < 0 {
+		return &pathError{fmt.Sprintf("there is no entry %q", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names)}
+	}
+	return w.walk(t.Elem(), n.items[chosen], rest, append(steps, strconv.Itoa(chosen)), wild)
+}
+
+// linkName is the name of the i-th link, by default link1, link2, ….
+func linkName(link *node, i int) string {
+	if name := link.get("name"); name != nil && name.kind == scalar && !name.isNull() {
+		return name.text
+	}
+	return defaultLinkName(i)
+}
+
+func defaultLinkName(i int) string { return "link" + strconv.Itoa(i+1) }
+
+// overlap says whether one of two places is the other, or encloses it.
+func overlap(a, b []string) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

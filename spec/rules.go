@@ -1,0 +1,139 @@
+package spec
+
+import "reflect"
+
+// rule is what a key's type does not say. The decoder, the JSON Schema and the
+// documentation's test all read this one table.
+type rule struct {
+	// required keys must be in the file, even where a sweep sets them.
+	required bool
+	// byDefault is the value of an absent key, as one would write it.
+	byDefault string
+	// least and most bound numbers and units, both included, as one would write them.
+	least, most string
+	// why explains the bounds.
+	why string
+	// pattern is the form of a text, and form describes it.
+	pattern, form string
+	// asWritten takes numbers and booleans as the text they were written as.
+	asWritten bool
+	// minItems is the least length of a list or mapping.
+	minItems int
+	// packetRate also takes "100k" and "1.5M".
+	packetRate bool
+}
+
+// The forms of names.
+const (
+	namePattern      = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?$`
+	nameForm         = "lower-case letters, digits and '-', at most 32, with a letter or digit at both ends"
+	prefixPattern    = `^[a-z][-a-z0-9]{0,7}$`
+	prefixForm       = "a lower-case letter, then letters, digits and '-', at most 8 characters"
+	linkNamePattern  = `^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`
+	linkNameForm     = "a lower-case letter, then letters, digits and '-', at most 32"
+	interfacePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
+	interfaceForm    = "letters, digits, '_', '.' and '-', at most 15 bytes (the kernel's IFNAMSIZ - 1)"
+	endpointPattern  = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
+	endpointForm     = `"node:interface"`
+	cpuListPattern   = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
+	absolutePattern  = `^/[^\x00-\x1f]*$`
+	environPattern   = `^[A-Za-z_][A-Za-z0-9_]*$`
+	releasePattern   = `^[a-z][a-z0-9-]{0,31}$`
+	sysctlPattern    = `^[a-z][A-Za-z0-9_-]*([./][A-Za-z0-9_.:-]+)+$`
+)
+
+// minFrameBytes is Ethernet's shortest frame: 14 bytes of header, 20 of IPv4, 8
+// of UDP, the 18 of the payload and 4 of FCS fill it exactly. maxFrameBytes is
+// the usual jumbo frame: an MTU of 9000 with header and FCS.
+const (
+	minFrameBytes      = 64
+	maxFrameBytes      = 9018
+	frameOverheadBytes = 18 // Ethernet header and FCS
+)
+
+// rules holds the keys by type and name in the file.
+var rules = map[string]rule{
+	"Experiment.name":     {required: true, pattern: namePattern, form: nameForm},
+	"Experiment.prefix":   {pattern: prefixPattern, form: prefixForm},
+	"Experiment.topology": {required: true},
+	"Experiment.repeat":   {byDefault: "1", least: "1", most: "100000"},
+	"Experiment.order":    {byDefault: string(OrderInterleaved)},
+
+	"Topology.nodes": {required: true, minItems: 1},
+
+	"Node.runtime":     {byDefault: string(RuntimeNetns)},
+	"Node.cpus":        {byDefault: "0", least: "0", most: "4096"},
+	"Node.cpu_list":    {pattern: cpuListPattern, form: `CPU numbers and ranges, such as "2-3,8"`, asWritten: true},
+	"Node.memory_node": {least: "0", most: "1023"},
+	"Node.memory":      {least: "4MiB", most: "1024TiB", why: "a shell and the engine need that much"},
+	"Node.env":         {asWritten: true},
+	"Node.exec":        {asWritten: true, minItems: 1},
+	"Node.sysctls":     {asWritten: true},
+
+	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
+	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},
+
+	"Mount.source": {required: true, pattern: absolutePattern, form: "an absolute path"},
+	"Mount.target": {required: true, pattern: absolutePattern, form: "an absolute path"},
+
+	"Route.to":        {required: true},
+	"Route.interface": {pattern: interfacePattern, form: interfaceForm},
+
+	"App.kind": {required: true},
+
+	"Link.name":      {pattern: linkNamePattern, form: linkNameForm},
+	"Link.kind":      {byDefault: string(LinkVeth)},
+	"Link.endpoints": {required: true, minItems: 2, pattern: endpointPattern, form: endpointForm},
+	"Link.mtu":       {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
+	"Link.parent":    {pattern: interfacePattern, form: interfaceForm},
+
+	"Traffic.from": {required: true, pattern: endpointPattern, form: endpointForm},
+	"Traffic.to":   {required: true, pattern: endpointPattern, form: endpointForm},
+	"Traffic.frame_bytes": {
+		byDefault: "64", least: "64", most: "9018",
+		why: "the frame counts its 18 bytes of Ethernet header and FCS; 64 just holds IPv4, UDP and the payload of 18 bytes, 9018 an MTU of 9000",
+	},
+	"Traffic.rate_pps":   {least: "0", most: "1000000000", packetRate: true},
+	"Traffic.rate_bits":  {least: "1bit/s", most: "10Tbit/s"},
+	"Traffic.pattern":    {byDefault: string(PatternConstant)},
+	"Traffic.burst":      {byDefault: "1", least: "1", most: "4096"},
+	"Traffic.flows":      {byDefault: "1", least: "1", most: "65535"},
+	"Traffic.flow_field": {byDefault: string(FlowSourcePort)},
+	"Traffic.backend":    {byDefault: string(BackendUDP)},
+	"Traffic.io":         {byDefault: string(IOSingle)},
+	"Traffic.wait":       {byDefault: string(WaitBlock)},
+	"Traffic.warmup":     {byDefault: "1s", least: "0s", most: "1h"},
+	"Traffic.duration":   {byDefault: "10s", least: "1ms", most: "168h"},
+	"Traffic.drain":      {byDefault: "500ms", least: "0s", most: "60s"},
+	"Traffic.outliers":   {byDefault: "1000", least: "0", most: "1000000"},
+}
+
+// keyPatterns are the forms of the keys of mappings whose keys a user chooses.
+var keyPatterns = map[string]struct{ what, pattern, form string }{
+	"Topology.nodes": {"a node's name", namePattern, nameForm},
+	"Node.env":       {"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"},
+	"Node.sysctls":   {"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`},
+	"Node.addresses": {"an interface's name", interfacePattern, interfaceForm},
+}
+
+// enums are the values of the types that have a fixed set of them.
+var enums = map[reflect.Type][]string{
+	reflect.TypeFor[Order]():      texts(OrderInterleaved, OrderSequential),
+	reflect.TypeFor[Runtime]():    texts(RuntimeNetns, RuntimeLXC),
+	reflect.TypeFor[RootfsKind](): texts(RootfsMinimal, RootfsDebian),
+	reflect.TypeFor[AppKind]():    texts(AppForward, AppReflect, AppRoute),
+	reflect.TypeFor[LinkKind]():   texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP),
+	reflect.TypeFor[Pattern]():    texts(PatternConstant, PatternPoisson),
+	reflect.TypeFor[FlowField]():  texts(FlowSourcePort, FlowSourceAddress),
+	reflect.TypeFor[Backend]():    texts(BackendUDP, BackendRaw, BackendRing, BackendXDP),
+	reflect.TypeFor[IO]():         texts(IOSingle, IOBatch),
+	reflect.TypeFor[Wait]():       texts(WaitBlock, WaitSpin, WaitBusyPoll),
+}
+
+func texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}

@@ -1,0 +1,249 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+)
+
+// Limits on a sweep: each run is an Experiment of its own, in memory.
+const (
+	maxRuns        = 100_000
+	maxRunsByNodes = 4_000_000 // runs × nodes of the tree
+)
+
+// Run is one combination of the sweep.
+type Run struct {
+	// Variables are the swept keys with this run's values, in the sweep's order;
+	// empty without a sweep.
+	Variables []Variable
+	// Experiment has every default filled in and has been checked.
+	Experiment *Experiment
+}
+
+// Variable is a swept key and its value in one run.
+type Variable struct {
+	Path string // as the file writes it: "links.*.kind"
+	// Value is a string, float64, int, bool, or what encoding/json makes of a
+	// mapping or list.
+	Value any
+	// Text is the value in one line, as the file writes it.
+	Text string
+}
+
+// VariableMap gives the run's variables by key.
+func (r Run) VariableMap() map[string]any {
+	m := make(map[string]any, len(r.Variables))
+	for _, v := range r.Variables {
+		m[v.Path] = v.Value
+	}
+	return m
+}
+
+// String names the combination: "links.*.kind=veth, traffic.rate_pps=1000".
+func (r Run) String() string {
+	parts := make([]string, len(r.Variables))
+	for i, v := range r.Variables {
+		parts[i] = v.Path + "=" + v.Text
+	}
+	return strings.Join(parts, ", ")
+}
+
+// axis is one key of the sweep.
+type axis struct {
+	path   string
+	goal   target
+	values []*node
+	vars   []Variable
+}
+
+// Runs checks the file and gives its runs: the cross product of the sweep, whose
+// first key is the outermost loop. Repeats are not in it. The error is an Errors.
+func (f *File) Runs() ([]Run, error) {
+	errs := &collector{}
+	base := f.root.with([]string{"sweep"}, nil)
+	first := decodeExperiment(base, errs)
+	if err := errs.err(); err != nil {
+		return nil, err
+	}
+	checkLimits(first, base, errs)
+	axes := f.axes(base, errs)
+	if err := errs.err(); err != nil {
+		return nil, err
+	}
+	count, err := f.countRuns(base, axes)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]Run, 0, count)
+	firstWith, times := map[string]string{}, map[string]int{}
+	var found []*Error
+	for i := range count {
+		run, tree := combine(base, axes, i, count)
+		own := &collector{}
+		run.Experiment = decodeExperiment(tree, own)
+		if len(own.list) == 0 {
+			fillIn(run.Experiment)
+			check(run.Experiment, tree, own)
+		}
+		for _, e := range own.list {
+			key := e.Error()
+			if times[key]++; times[key] == 1 && len(found) < maxErrors {
+				firstWith[key] = run.String()
+				found = append(found, e)
+			}
+		}
+		runs = append(runs, run)
+	}
+	for _, e := range found {
+		// What fails in some runs only is the doing of their combination.
+		if key := e.Error(); times[key] < count {
+			e.Problem += fmt.Sprintf(" (in %d of %d runs, first with %s)", times[key], count, firstWith[key])
+		}
+		errs.add(e)
+	}
+	if err := errs.err(); err != nil {
+		return nil, err
+	}
+	return runs, nil
+}
+
+// Experiment checks the file and gives its first run's experiment, which is the
+// only one without a sweep.
+func (f *File) Experiment() (*Experiment, error) {
+	runs, err := f.Runs()
+	if err != nil {
+		return nil, err
+	}
+	return runs[0].Experiment, nil
+}
+
+// axes reads the sweep.
+func (f *File) axes(base *node, errs *collector) []axis {
+	d := &decoder{errs}
+	swept := f.root.get("sweep")
+	if swept == nil {
+		return nil
+	}
+	if swept.kind != mapping {
+		d.fail(swept, "sweep", "wants a mapping of keys to lists, and this is "+swept.kind.String(), "", "write sweep: {traffic.rate_pps: [1000, 10000]}, or take the key away")
+		return nil
+	}
+	var axes []axis
+	for _, e := range swept.entries {
+		path := "sweep." + e.key.text
+		goal, wrong := resolve(base, e.key.text)
+		switch {
+		case wrong != nil:
+			d.fail(e.key, path, wrong.problem, wrong.allowed, wrong.remedy)
+			continue
+		case goal.places[0][0] != "topology" && goal.places[0][0] != "traffic":
+			d.fail(e.key, path, "this key is the same for all runs", "keys of topology and traffic", "")
+			continue
+		case e.value.kind != list:
+			d.fail(e.value, path, "wants a list of values, and this is "+e.value.kind.String(), "", fmt.Sprintf("write %s: [a, b, c], or put the one value where the key belongs", e.key.text))
+			continue
+		case len(e.value.items) == 0:
+			d.fail(e.value, path, "has no values", "", "give at least one, or take the key away")
+			continue
+		}
+		for _, other := range axes {
+			if sharesPlace(other.goal, goal) {
+				d.fail(e.key, path, fmt.Sprintf("sets the same value as %q", other.path), "", "keep one of the two")
+			}
+		}
+		a := axis{path: e.key.text, goal: goal, values: e.value.items}
+		for i, value := range e.value.items {
+			a.vars = append(a.vars, d.variable(value, a, fmt.Sprintf("%s.%d", path, i)))
+		}
+		axes = append(axes, a)
+	}
+	return axes
+}
+
+func sharesPlace(a, b target) bool {
+	for _, one := range a.places {
+		for _, two := range b.places {
+			if overlap(one, two) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// variable checks one value of the sweep by itself, which gives its place to a
+// wrong one, and makes it the run's variable.
+func (d *decoder) variable(n *node, a axis, path string) Variable {
+	v := reflect.New(a.goal.typ).Elem()
+	before := len(d.errs.list)
+	d.value(n, v, path, a.goal.rule)
+	if len(d.errs.list) > before {
+		return Variable{Path: a.path}
+	}
+	variable := Variable{Path: a.path, Text: n.text}
+	for v.Kind() == reflect.Pointer && !v.IsNil() && shapeOf(v.Type().Elem()) == scalar {
+		v = v.Elem()
+	}
+	switch {
+	case n.kind != scalar || n.isNull():
+		variable.Value = n.plain()
+		if text, err := json.Marshal(variable.Value); err == nil {
+			variable.Text = string(text)
+		}
+	case unitOf(v.Type()) != nil:
+		variable.Text = fmt.Sprint(v.Interface())
+		variable.Value = variable.Text
+	case v.Kind() == reflect.Int:
+		variable.Value = int(v.Int())
+	case v.Kind() == reflect.Float64:
+		variable.Value = v.Float()
+	case v.Kind() == reflect.Bool:
+		variable.Value = v.Bool()
+	default:
+		variable.Value = v.String()
+	}
+	return variable
+}
+
+// countRuns multiplies the axes and refuses what does not fit into memory.
+func (f *File) countRuns(base *node, axes []axis) (int, error) {
+	count := 1.0
+	for _, a := range axes {
+		count *= float64(len(a.values))
+	}
+	size := base.size()
+	most := math.Min(maxRuns, math.Max(1, math.Floor(float64(maxRunsByNodes/size))))
+	if count <= most {
+		return int(count), nil
+	}
+	at := f.root.get("sweep").place
+	factors := make([]string, len(axes))
+	for i, a := range axes {
+		factors[i] = fmt.Sprintf("%d × %s", len(a.values), a.path)
+	}
+	return 0, Errors{{
+		File: at.file, Line: at.line, Column: at.column, Path: "sweep",
+		Problem: fmt.Sprintf("makes %.0f runs (%s)", count, listedInOrder(factors)),
+		Allowed: fmt.Sprintf("at most %.0f runs with a file of this size", most),
+		Remedy:  "sweep less, or in several files",
+	}}
+}
+
+// combine gives the i-th of count combinations; the last axis turns fastest.
+func combine(base *node, axes []axis, i, count int) (Run, *node) {
+	tree := base
+	run := Run{}
+	for _, a := range axes {
+		count /= len(a.values)
+		choice := i / count
+		i %= count
+		for _, steps := range a.goal.places {
+			tree = tree.with(steps, a.values[choice])
+		}
+		run.Variables = append(run.Variables, a.vars[choice])
+	}
+	return run, tree
+}

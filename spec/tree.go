@@ -1,0 +1,195 @@
+package spec
+
+import (
+	"strconv"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// kind is the shape of a node of the tree.
+type kind int
+
+const (
+	scalar kind = iota
+	mapping
+	list
+)
+
+// String names the shape as error messages do.
+func (k kind) String() string {
+	switch k {
+	case mapping:
+		return "a mapping"
+	case list:
+		return "a list"
+	default:
+		return "a single value"
+	}
+}
+
+// place is where a node was written.
+type place struct {
+	file         string
+	line, column int
+}
+
+// node is a value of the file that remembers its place. A tree is never changed
+// once it is made: with shares what it does not touch, so the runs of a sweep
+// cost only what differs.
+type node struct {
+	kind    kind
+	tag     string // of a scalar: !!str, !!int, !!float, !!bool, !!null
+	text    string // of a scalar
+	entries []entry
+	items   []*node
+	place   place
+	style   yaml.Style
+	// before, beside and after are the comments around the node.
+	before, beside, after string
+}
+
+// entry is one key of a mapping, in the file's order.
+type entry struct{ key, value *node }
+
+func (n *node) get(key string) *node {
+	if n == nil || n.kind != mapping {
+		return nil
+	}
+	for _, e := range n.entries {
+		if e.key.text == key {
+			return e.value
+		}
+	}
+	return nil
+}
+
+func (n *node) isNull() bool { return n.kind == scalar && n.tag == "!!null" }
+
+// size counts the nodes of the tree.
+func (n *node) size() int {
+	total := 1
+	for _, e := range n.entries {
+		total += 1 + e.value.size()
+	}
+	for _, item := range n.items {
+		total += item.size()
+	}
+	return total
+}
+
+// at walks down the steps and gives the deepest node that is there, so that an
+// error about something absent points at what encloses it.
+func (n *node) at(steps []string) *node {
+	here := n
+	for _, step := range steps {
+		var next *node
+		switch here.kind {
+		case mapping:
+			next = here.get(step)
+		case list:
+			if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(here.items) {
+				next = here.items[i]
+			}
+		}
+		if next == nil {
+			return here
+		}
+		here = next
+	}
+	return here
+}
+
+// with gives a tree in which the value at the steps is replaced, made, or, for a
+// nil value, taken away. Mappings on the way are made; list items must be there.
+func (n *node) with(steps []string, value *node) *node {
+	if len(steps) == 0 {
+		return value
+	}
+	if n == nil || n.isNull() {
+		if value == nil {
+			return n
+		}
+		n = &node{kind: mapping, place: value.place}
+	}
+	changed := *n
+	switch n.kind {
+	case mapping:
+		changed.entries = make([]entry, 0, len(n.entries)+1)
+		found := false
+		for _, e := range n.entries {
+			if e.key.text == steps[0] {
+				found = true
+				if e.value = e.value.with(steps[1:], value); e.value == nil {
+					continue
+				}
+			}
+			changed.entries = append(changed.entries, e)
+		}
+		if !found && value != nil {
+			key := &node{kind: scalar, tag: "!!str", text: steps[0], place: value.place}
+			var none *node
+			changed.entries = append(changed.entries, entry{key, none.with(steps[1:], value)})
+		}
+	case list:
+		i, err := strconv.Atoi(steps[0])
+		if err != nil || i < 0 || i >= len(n.items) {
+			return n
+		}
+		item := n.items[i].with(steps[1:], value)
+		changed.items = append([]*node(nil), n.items[:i]...)
+		if item != nil {
+			changed.items = append(changed.items, item)
+		}
+		changed.items = append(changed.items, n.items[i+1:]...)
+	}
+	return &changed
+}
+
+// plain gives the tree as encoding/json would: maps, slices, numbers, strings.
+func (n *node) plain() any {
+	switch n.kind {
+	case mapping:
+		m := make(map[string]any, len(n.entries))
+		for _, e := range n.entries {
+			m[e.key.text] = e.value.plain()
+		}
+		return m
+	case list:
+		l := make([]any, len(n.items))
+		for i, item := range n.items {
+			l[i] = item.plain()
+		}
+		return l
+	}
+	switch n.tag {
+	case "!!int", "!!float":
+		if v, ok := n.number(); ok {
+			return v
+		}
+	case "!!bool":
+		return n.text == "true" || n.text == "True" || n.text == "TRUE"
+	case "!!null":
+		return nil
+	}
+	return n.text
+}
+
+// yaml turns the tree back into the library's nodes, comments and style kept.
+func (n *node) yaml() *yaml.Node {
+	out := &yaml.Node{Style: n.style, HeadComment: n.before, LineComment: n.beside, FootComment: n.after}
+	switch n.kind {
+	case mapping:
+		out.Kind, out.Tag = yaml.MappingNode, "!!map"
+		for _, e := range n.entries {
+			out.Content = append(out.Content, e.key.yaml(), e.value.yaml())
+		}
+	case list:
+		out.Kind, out.Tag = yaml.SequenceNode, "!!seq"
+		for _, item := range n.items {
+			out.Content = append(out.Content, item.yaml())
+		}
+	default:
+		out.Kind, out.Tag, out.Value = yaml.ScalarNode, n.tag, n.text
+	}
+	return out
+}
