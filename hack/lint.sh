@@ -2,6 +2,7 @@
 # Runs every linter, also after one has found something, and fails if any has.
 set -uo pipefail
 
+# shellcheck disable=SC2317 # called by check
 tool() { hack/go tool -modfile=hack/tools/go.mod "$@"; }
 
 status=0
