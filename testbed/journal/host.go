@@ -1,0 +1,61 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Host is the World that steps were really made in.
+type Host struct {
+	// BootID is the boot id of the journal. After a reboot only files are undone.
+	BootID string
+	// Note is told what was left alone, and why; nil drops it.
+	Note func(string)
+}
+
+// BootID is the id of this boot of the kernel.
+func BootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(id))
+}
+
+func (h Host) rebooted() bool { return h.BootID != BootID() }
+
+func (h Host) note(format string, args ...any) {
+	if h.Note != nil {
+		h.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// Remove undoes one step that is no process.
+func (h Host) Remove(_ context.Context, entry Entry, holder *Entry) error {
+	switch entry.Kind {
+	case KindDirectory:
+		return h.removeDirectory(entry)
+	case KindTree:
+		return removeTree(entry)
+	case KindFile:
+		return h.removeFile(entry)
+	case KindSymlink:
+		return h.removeSymlink(entry)
+	}
+	if h.rebooted() {
+		return nil
+	}
+	switch entry.Kind {
+	case KindLink:
+		return h.removeLink(entry, holder)
+	case KindCgroup:
+		return removeCgroup(entry)
+	case KindMount:
+		return h.removeMount(entry)
+	case KindSetting:
+		return h.restoreSetting(entry)
+	}
+	return fmt.Errorf("the journal has a kind of step that this nines does not know")
+}

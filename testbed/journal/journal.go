@@ -1,0 +1,178 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+)
+
+// Header is the first line of a journal.
+type Header struct {
+	// Form is the form of the file.
+	Form string `json:"journal"`
+	// Lab and Prefix are the lab's.
+	Lab    string `json:"lab"`
+	Prefix string `json:"prefix"`
+	// BootID is the kernel's, as in /proc/sys/kernel/random/boot_id: another one
+	// means that every process, device and control group of the journal is gone.
+	BootID string `json:"boot_id"`
+	// Token begins the tokens of all steps.
+	Token string `json:"token"`
+}
+
+const form = "nines/journal/v1"
+
+// Journal is an open journal.
+type Journal struct {
+	Header Header
+
+	mu      sync.Mutex
+	file    *os.File
+	size    int64
+	nextID  int
+	entries map[int]*Entry
+}
+
+// Create starts a journal.
+func Create(path string, header Header) (*Journal, error) {
+	header.Form = form
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("start the journal: %w", err)
+	}
+	j := &Journal{Header: header, file: file, nextID: 1, entries: map[int]*Entry{}}
+	if err := j.append(header); err != nil {
+		return nil, errors.Join(err, file.Close(), os.Remove(path))
+	}
+	return j, nil
+}
+
+// Open reads a journal and makes it ready for more, behind the last whole line.
+func Open(path string) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	j, err := read(file)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
+	}
+	j.file = file
+	// A torn line that cannot be cut off now is cut off before the next append.
+	_ = file.Truncate(j.size)
+	return j, nil
+}
+
+// Read reads a journal without opening it for more.
+func Read(path string) (*Journal, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the journal: %w", err)
+	}
+	defer file.Close()
+	j, err := read(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return j, nil
+}
+
+// Close closes the file.
+func (j *Journal) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
+}
+
+// Token is the token of a step for name.
+func (j *Journal) Token(name string) string { return j.Header.Token + ":" + name }
+
+// Make journals a step's intent, makes it, and journals what was learnt.
+func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
+	id, err := j.Begin(step)
+	if err != nil {
+		return err
+	}
+	learnt, err := make()
+	if err != nil {
+		return err
+	}
+	return j.Done(id, learnt)
+}
+
+// Begin journals the intent of a step and returns its number. On an error the step
+// must not be made.
+func (j *Journal) Begin(step Step) (int, error) {
+	faultPoint("before intent")
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	id := j.nextID
+	if err := j.append(line{Intent: id, Step: &step}); err != nil {
+		return 0, fmt.Errorf("not making %s: %w", step, err)
+	}
+	j.nextID++
+	j.entries[id] = &Entry{ID: id, Step: step}
+	faultPoint("after intent")
+	return id, nil
+}
+
+// Done journals that a step was made. What was learnt is kept in memory even if
+// the disk is full, so that the caller can undo it.
+func (j *Journal) Done(id int, learnt Learnt) error {
+	faultPoint("after making")
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	entry := j.entries[id]
+	if entry == nil {
+		return fmt.Errorf("journal: step %d was never begun", id)
+	}
+	entry.Learnt = &learnt
+	if err := j.append(line{Done: id, Learnt: &learnt}); err != nil {
+		return fmt.Errorf("made %s, but: %w", entry.Step, err)
+	}
+	faultPoint("after done")
+	return nil
+}
+
+// Entries are the steps that have not been undone, in the order of their making.
+func (j *Journal) Entries() []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	entries := make([]Entry, 0, len(j.entries))
+	for id := 1; id < j.nextID; id++ {
+		if e := j.entries[id]; e != nil {
+			entries = append(entries, *e)
+		}
+	}
+	return entries
+}
+
+// forget journals that steps are undone. A full disk does not matter here: undoing
+// them once more does nothing.
+func (j *Journal) forget(ids []int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, id := range ids {
+		delete(j.entries, id)
+	}
+	if len(ids) > 0 && j.file != nil {
+		_ = j.append(line{Undone: ids})
+	}
+}
+
+// String names a step for people.
+func (s Step) String() string {
+	parts := []string{string(s.Kind)}
+	for _, part := range []string{s.Name, s.Path} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 1 && s.Node != "" {
+		parts = append(parts, "of node "+s.Node)
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,98 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// line is one line after the header: an intent, a done or an undone.
+type line struct {
+	Intent int `json:"intent,omitempty"`
+	*Step
+	Done int `json:"done,omitempty"`
+	*Learnt
+	Undone []int `json:"undone,omitempty"`
+}
+
+// append writes one line, whole or not at all.
+func (j *Journal) append(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	text = append(text, '\n')
+	n, err := j.file.Write(text)
+	if err != nil {
+		if n > 0 {
+			err = errors.Join(err, j.file.Truncate(j.size))
+		}
+		return fmt.Errorf("cannot write the journal: %w", err)
+	}
+	j.size += int64(n)
+	return nil
+}
+
+// read takes all whole lines; a last line without its end, or one that is no JSON
+// because its end was torn off, was never followed by its step.
+func read(file *os.File) (*Journal, error) {
+	in := bufio.NewReaderSize(file, 1<<20)
+	j := &Journal{nextID: 1, entries: map[int]*Entry{}}
+	for number := 1; ; number++ {
+		text, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := j.take(number, bytes.TrimSpace(text)); err != nil {
+			if _, last := in.Peek(1); errors.Is(last, io.EOF) && number > 1 {
+				break
+			}
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		j.size += int64(len(text))
+	}
+	if j.Header.Form == "" {
+		return nil, ErrEmpty
+	}
+	return j, nil
+}
+
+// ErrEmpty is a journal without a header: its maker died before it made anything.
+var ErrEmpty = errors.New("the journal is empty")
+
+func (j *Journal) take(number int, text []byte) error {
+	if number == 1 {
+		if err := json.Unmarshal(text, &j.Header); err != nil {
+			return err
+		}
+		if j.Header.Form != form {
+			return fmt.Errorf("a journal of form %q; this nines reads %q", j.Header.Form, form)
+		}
+		return nil
+	}
+	l := line{Step: &Step{}, Learnt: &Learnt{}}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return err
+	}
+	switch {
+	case l.Intent > 0:
+		j.entries[l.Intent] = &Entry{ID: l.Intent, Step: *l.Step}
+		j.nextID = max(j.nextID, l.Intent+1)
+	case l.Done > 0:
+		if entry := j.entries[l.Done]; entry != nil {
+			entry.Learnt = l.Learnt
+		}
+	case len(l.Undone) > 0:
+		for _, id := range l.Undone {
+			delete(j.entries, id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package journal
+
+// Kind is the kind of thing that a step makes.
+type Kind string
+
+// The kinds of step, and how each is undone.
+const (
+	// KindProcess is killed if its start time is the one learnt, or, where the
+	// maker died before it learnt one, if its arguments or environment hold Token.
+	KindProcess Kind = "process"
+	// KindContainer is an LXC container: Path is its LXC path, Name its name. Its
+	// init and its monitor are ended.
+	KindContainer Kind = "container"
+	// KindLink is a device, Name, in the network namespace of the process that
+	// step Holder started; it goes with that process, or by itself.
+	KindLink Kind = "link"
+	// KindCgroup is a control group's directory, Path, with those below it.
+	KindCgroup Kind = "cgroup"
+	// KindMount is a mount point, Path, of the file system Target.
+	KindMount Kind = "mount"
+	// KindDirectory is a directory, Path, removed if it is empty.
+	KindDirectory Kind = "directory"
+	// KindTree is a directory, Path, that only nines writes to, removed with all in it.
+	KindTree Kind = "tree"
+	// KindFile is a file, Path.
+	KindFile Kind = "file"
+	// KindSymlink is a symbolic link, Path to Target.
+	KindSymlink Kind = "symlink"
+	// KindSetting is a kernel setting's file, Path, which had Old and got Value: a
+	// sysctl or a control group's file.
+	KindSetting Kind = "setting"
+)
+
+// Step is something to be made, with what undoing it needs.
+type Step struct {
+	Kind Kind `json:"kind"`
+	// Node and Link say which part of the plan the step is for.
+	Node string `json:"node,omitempty"`
+	Link string `json:"link,omitempty"`
+	// Path, Name, Target, Value and Old depend on the kind.
+	Path   string `json:"path,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Target string `json:"target,omitempty"`
+	Value  string `json:"value,omitempty"`
+	Old    string `json:"old,omitempty"`
+	// Token is unique to the step and found in a process it started.
+	Token string `json:"token,omitempty"`
+	// Holder is the number of the step that started the process in whose network
+	// namespace a device is; 0 is the host's.
+	Holder int `json:"holder,omitempty"`
+}
+
+// Learnt is what is known of a thing once it is made.
+type Learnt struct {
+	PID int `json:"pid,omitempty"`
+	// StartTicks is the process's start in clock ticks since boot, proc(5).
+	StartTicks uint64 `json:"start_ticks,omitempty"`
+	// NetInode is the inode of the process's network namespace.
+	NetInode uint64 `json:"net_inode,omitempty"`
+	// Inode is a file's or directory's.
+	Inode uint64 `json:"inode,omitempty"`
+	// Index is a device's interface index.
+	Index int `json:"index,omitempty"`
+}
+
+// Entry is a step as the journal holds it.
+type Entry struct {
+	ID int
+	Step
+	// Learnt is nil if the journal does not say that the step was done.
+	Learnt *Learnt
+}

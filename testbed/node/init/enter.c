@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Runs a command inside a node: first its cgroups, then its namespaces and root,
+ * then a fork (a pid namespace holds only for children), the CPUs, the folder.
+ *
+ * The outer process stays: it hands signals on, follows the command's stops, and
+ * ends with its exit code. The command dies with it. With --detach it prints the
+ * command's process id instead and goes; the node's pid 1 adopts the command.
+ */
+#define _GNU_SOURCE
+#include "init.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct enter {
+	int pid;
+	unsigned long long start;
+	const char *cpus;
+	const char *dir;
+	const char *detach;
+	char **command;
+};
+
+static int enter__fail(const char *what, const char *which)
+{
+	fprintf(stderr, "nines-init: %s %s: %s\n", what, which, strerror(errno));
+	return INIT_EXIT_FAILED;
+}
+
+/* The start time is field 22 of /proc/PID/stat, proc(5); the name, field 2, may
+ * hold anything, so fields are counted from its closing bracket. */
+static unsigned long long enter__start_time(int pid)
+{
+	char path[64];
+	char text[1024];
+	const char *at;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	at = strrchr(text, ')');
+	for (int field = 2; at != NULL && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at == NULL ? 0 : strtoull(at, NULL, 10);
+}
+
+static int enter__join_cgroup(const char *procs)
+{
+	int fd = open(procs, O_WRONLY | O_CLOEXEC);
+	int failed;
+
+	if (fd < 0)
+		return -1;
+	failed = write(fd, "0", 1) != 1;
+	close(fd);
+	return failed ? -1 : 0;
+}
+
+/* "0-3,8" in the kernel's list form. */
+static int enter__set_cpus(const char *list)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	while (*list != '\0') {
+		char *end;
+		long first = strtol(list, &end, 10);
+		long last = first;
+
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		if (end == list || first < 0 || last >= CPU_SETSIZE) {
+			errno = EINVAL;
+			return -1;
+		}
+		for (long cpu = first; cpu <= last; cpu++)
+			CPU_SET(cpu, &set);
+		list = *end == ',' ? end + 1 : end;
+		if (*end != ',' && *end != '\0') {
+			errno = EINVAL;
+			return -1;
+		}
+	}
+	return sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Becomes the command. */
+static int enter__run(const struct enter *enter, const sigset_t *mask)
+{
+	if (enter->detach != NULL)
+		setsid();
+	else
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (enter->cpus != NULL && enter__set_cpus(enter->cpus) < 0)
+		return enter__fail("use CPUs", enter->cpus);
+	if (chdir(enter->dir) < 0)
+		return enter__fail("go to", enter->dir);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(enter->command[0], enter->command);
+	enter__fail("run", enter->command[0]);
+	return errno == ENOENT ? INIT_EXIT_NOT_FOUND : INIT_EXIT_CANNOT_RUN;
+}
+
+/* Ends as the child ended, so that the caller sees the same. */
+static int enter__end_as(int status)
+{
+	sigset_t set;
+	int number;
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	number = WTERMSIG(status);
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	prctl(PR_SET_DUMPABLE, 0);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+static int enter__wait(pid_t child, const sigset_t *all)
+{
+	for (;;) {
+		siginfo_t info;
+		int status;
+		int number = sigwaitinfo(all, &info);
+
+		if (number < 0)
+			continue;
+		if (number != SIGCHLD) {
+			/* What the terminal sends, it sends the command too. */
+			if (info.si_code <= 0)
+				kill(child, number);
+			continue;
+		}
+		while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
+			if (!WIFSTOPPED(status))
+				return enter__end_as(status);
+			/* Stop as the command did (Ctrl-Z), and go on together. */
+			kill(getpid(), SIGSTOP);
+			kill(child, SIGCONT);
+		}
+	}
+}
+
+static int enter__parse(struct enter *enter, int argc, char **argv)
+{
+	for (int i = 0; i + 1 < argc; i += 2) {
+		const char *key = argv[i];
+		const char *value = argv[i + 1];
+
+		if (strcmp(key, "--") == 0) {
+			enter->command = argv + i + 1;
+			return enter->pid > 0 ? 0 : -1;
+		}
+		if (strcmp(key, "--pid") == 0)
+			enter->pid = atoi(value);
+		else if (strcmp(key, "--start") == 0)
+			enter->start = strtoull(value, NULL, 10);
+		else if (strcmp(key, "--cpus") == 0)
+			enter->cpus = value;
+		else if (strcmp(key, "--dir") == 0)
+			enter->dir = value;
+		else if (strcmp(key, "--detach") == 0)
+			enter->detach = value;
+		else if (strcmp(key, "--cgroup") != 0)
+			return -1;
+	}
+	return -1;
+}
+
+int enter__main(int argc, char **argv)
+{
+	struct enter enter = {.dir = "/"};
+	sigset_t all;
+	sigset_t before;
+	pid_t child;
+	int node;
+
+	if (enter__parse(&enter, argc, argv) < 0) {
+		fputs("nines-init: wrong options for enter; see nines-init --help\n", stderr);
+		return INIT_EXIT_USAGE;
+	}
+	/* The pidfd first, then the start time: what is checked is what is joined. */
+	node = (int)syscall(SYS_pidfd_open, enter.pid, 0);
+	if (node < 0 || enter__start_time(enter.pid) != enter.start) {
+		fprintf(stderr, "nines-init: the node's process %d has ended\n", enter.pid);
+		return INIT_EXIT_FAILED;
+	}
+	for (int i = 0; i + 1 < argc && strcmp(argv[i], "--") != 0; i += 2)
+		if (strcmp(argv[i], "--cgroup") == 0 && enter__join_cgroup(argv[i + 1]) < 0)
+			return enter__fail("join cgroup", argv[i + 1]);
+	if (setns(node, CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID |
+				CLONE_NEWNET) < 0)
+		return enter__fail("join the namespaces of", "the node");
+	close(node);
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (child < 0)
+		return enter__fail("start", enter.command[0]);
+	if (child == 0)
+		_exit(enter__run(&enter, &before));
+	if (enter.detach == NULL)
+		return enter__wait(child, &all);
+	printf("%d\n", (int)child);
+	return 0;
+}

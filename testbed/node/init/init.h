@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of nines-init share. */
+#ifndef NINES_INIT_H
+#define NINES_INIT_H
+
+/* Exit codes of its own failures, as in env(1), timeout(1) and nsenter(1). */
+#define INIT_EXIT_USAGE	     2
+#define INIT_EXIT_FAILED     125
+#define INIT_EXIT_CANNOT_RUN 126
+#define INIT_EXIT_NOT_FOUND  127
+
+/* Sets up the namespaces that it was started in, then reaps until SIGTERM. */
+int node__main(int argc, char **argv);
+/* Reaps children until SIGTERM; the kernel then ends what is left in the namespace. */
+int reaper__main(void);
+/* Joins a node and runs a command in it. */
+int enter__main(int argc, char **argv);
+
+#endif

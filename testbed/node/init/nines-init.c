@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * nines-init is pid 1 of every node, and the way into a node:
+ *
+ *   nines-init node TOKEN HOSTNAME [MODE SOURCE TARGET]...   pid 1 of new namespaces
+ *   nines-init lxc                                           pid 1 of an LXC container
+ *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
+ *
+ * It is static and small, because a lab of a thousand nodes has a thousand of it.
+ * It allocates nothing and reads no file but what a task needs.
+ */
+#include "init.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+	"usage: nines-init node TOKEN HOSTNAME [ro|rw SOURCE TARGET]...\n"
+	"       nines-init lxc\n"
+	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
+	"                        [--dir DIR] [--detach TOKEN] -- COMMAND [ARGUMENT]...\n";
+
+int main(int argc, char **argv)
+{
+	if (argc >= 4 && strcmp(argv[1], "node") == 0)
+		return node__main(argc - 2, argv + 2);
+	if (argc == 2 && strcmp(argv[1], "lxc") == 0)
+		return reaper__main();
+	if (argc >= 3 && strcmp(argv[1], "enter") == 0)
+		return enter__main(argc - 2, argv + 2);
+	fputs(usage, stderr);
+	return INIT_EXIT_USAGE;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pid 1 of a netns node. The parent started it with new net, mount, pid, uts and
+ * ipc namespaces, and speaks over file descriptor 3:
+ *
+ *   1. the parent writes its journal, then one byte;
+ *   2. node mounts, names itself, and answers "ok\n" or what failed.
+ *
+ * If the parent dies before 1, the read ends and so does this process: an orphan
+ * that no journal knows cannot stay. TOKEN only has to be in the arguments, where
+ * `nines down` finds it if the parent died after 1 and before its journal said done.
+ */
+#define _GNU_SOURCE
+#include "init.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CONTROL_FD = 3 };
+
+static int node__fail(const char *what, const char *which)
+{
+	char line[512];
+	int length = snprintf(line, sizeof line, "%s %s: %s\n", what, which, strerror(errno));
+
+	if (length > (int)sizeof line)
+		length = sizeof line;
+	/* If the parent is gone there is nobody left to tell. */
+	if (write(CONTROL_FD, line, length) < 0)
+		return INIT_EXIT_FAILED;
+	return INIT_EXIT_FAILED;
+}
+
+/* Shows SOURCE at TARGET, recursively. */
+static int node__bind(const char *mode, const char *source, const char *target)
+{
+	if (mount(source, target, NULL, MS_BIND | MS_REC, NULL) < 0)
+		return -errno;
+	if (strcmp(mode, "ro") != 0)
+		return 0;
+	/* A bind mount takes MS_RDONLY only in a second step, mount(2). */
+	if (mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
+int node__main(int argc, char **argv)
+{
+	const char *hostname = argv[1];
+	sigset_t all;
+	char go;
+
+	/* Signals wait until the reaper asks for them. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (read(CONTROL_FD, &go, 1) != 1)
+		return 0;
+
+	if (sethostname(hostname, strlen(hostname)) < 0)
+		return node__fail("set host name", hostname);
+	/* Private, so that no mount of the node shows on the host, nor the other way. */
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return node__fail("make private", "/");
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return node__fail("mount", "/proc");
+	/* A sysfs shows the net namespace of the process that mounted it. */
+	if (mount("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return node__fail("mount", "/sys");
+	for (int i = 2; i + 2 < argc; i += 3)
+		if (node__bind(argv[i], argv[i + 1], argv[i + 2]) < 0)
+			return node__fail("mount", argv[i + 2]);
+	if (write(CONTROL_FD, "ok\n", 3) != 3)
+		return INIT_EXIT_FAILED;
+	close(CONTROL_FD);
+	return reaper__main();
+}
+
+int reaper__main(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (chdir("/") < 0)
+		return INIT_EXIT_FAILED;
+	for (;;) {
+		int signal = sigwaitinfo(&all, NULL);
+
+		if (signal == SIGCHLD)
+			while (waitpid(-1, NULL, WNOHANG) > 0)
+				;
+		/* LXC stops a container with lxc.signal.halt, which we set to SIGTERM. */
+		if (signal == SIGTERM)
+			return 0;
+	}
+}

@@ -1,0 +1,152 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Identity is one process of this boot.
+type Identity struct {
+	PID int
+	// StartTicks is its start in clock ticks since boot, field 22 of
+	// /proc/PID/stat, proc(5).
+	StartTicks uint64
+}
+
+// Of identifies a process by its id as of now.
+func Of(pid int) (Identity, error) {
+	stat, err := readStat(pid)
+	if err != nil {
+		return Identity{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return Identity{PID: pid, StartTicks: stat.start}, nil
+}
+
+type stat struct {
+	state byte
+	start uint64
+}
+
+func readStat(pid int) (stat, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, err
+	}
+	// Field 2, the name in brackets, may hold spaces and brackets itself.
+	end := bytes.LastIndexByte(text, ')')
+	fields := strings.Fields(string(text[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return stat{}, errors.New("cannot read its stat")
+	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	return stat{state: fields[0][0], start: start}, err
+}
+
+// Alive is true while the process runs; a zombie does not.
+func (id Identity) Alive() bool {
+	s, err := readStat(id.PID)
+	return err == nil && s.start == id.StartTicks && s.state != 'Z' && s.state != 'X'
+}
+
+// Signal sends a signal, to this process and no successor; none if it has ended.
+func (id Identity) Signal(signal unix.Signal) error {
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("pidfd_open: %w", err)
+	}
+	defer unix.Close(fd)
+	// Checked after it was opened: what is checked is what is signalled.
+	if !id.Alive() {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(fd, signal, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("pidfd_send_signal: %w", err)
+	}
+	return nil
+}
+
+// Reap takes the exit status of an ended child of ours; it does nothing for others.
+func (id Identity) Reap() { _, _ = unix.Wait4(id.PID, nil, unix.WNOHANG, nil) }
+
+// Holds is true if an argument or a value in the environment is the token.
+func (id Identity) Holds(token string) bool {
+	for _, file := range []string{"cmdline", "environ"} {
+		for _, word := range id.words(file) {
+			if word == token || strings.HasSuffix(word, "="+token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// HasArguments is true if all words occur in the arguments, also where the process
+// has rewritten them into one string, as LXC's monitor does.
+func (id Identity) HasArguments(wanted ...string) bool {
+	have := map[string]bool{}
+	for _, argument := range id.words("cmdline") {
+		for _, word := range strings.Fields(argument) {
+			have[word] = true
+		}
+	}
+	for _, word := range wanted {
+		if !have[word] {
+			return false
+		}
+	}
+	return true
+}
+
+func (id Identity) words(file string) []string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/" + file)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(string(text), "\x00")
+}
+
+// Command is the process's name.
+func (id Identity) Command() string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/comm")
+	if err != nil {
+		return "?"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// NetInode is the inode of the process's network namespace; 0 if it has ended.
+func (id Identity) NetInode() uint64 {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/"+strconv.Itoa(id.PID)+"/ns/net", &st); err != nil {
+		return 0
+	}
+	return st.Ino
+}
+
+// Each calls f for every process but kernel threads' and our own.
+func Each(f func(Identity)) error {
+	names, err := os.ReadDir("/proc")
+	if err != nil {
+		return fmt.Errorf("list processes: %w", err)
+	}
+	self := os.Getpid()
+	for _, name := range names {
+		pid, err := strconv.Atoi(name.Name())
+		if err != nil || pid == self {
+			continue
+		}
+		if id, err := Of(pid); err == nil {
+			f(id)
+		}
+	}
+	return nil
+}
