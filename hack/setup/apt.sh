@@ -28,7 +28,7 @@ before=$(enabled)
 # Package lists that are too old name packages that are gone: update, and then
 # install, unless the lists are there and the installation succeeds with them.
 apt_install() {
-	apt-get install -y -q --no-install-recommends "$@"
+	apt-get install -y -q -o Dpkg::Use-Pty=0 --no-install-recommends "$@"
 }
 if ! apt-cache show "$@" >/dev/null 2>&1 || ! apt_install "$@"; then
 	apt-get update -q
