@@ -1,0 +1,153 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nines.dev/nines/result"
+)
+
+// LiveOptions describe a run that is about to begin.
+type LiveOptions struct {
+	// Total is how many trials the run has.
+	Total int
+	// TrialTime is how long a trial is expected to take, for the time left until
+	// the first has ended; 0 gives none.
+	TrialTime time.Duration
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Live shows a run as it goes: a line for each finished trial, and on a terminal
+// one below that says what is running and how much time is left. It is for one
+// goroutine. Errors of the output are ignored: a closed terminal must not end a
+// measurement.
+type Live struct {
+	w       io.Writer
+	style   style
+	options LiveOptions
+	begun   time.Time
+	ended   time.Time // of the last trial, or begun
+	done    int
+	running string // the trial that runs; "" for none
+	drawn   bool   // a running line is on the terminal
+}
+
+// NewLive begins to show a run on w.
+func NewLive(w io.Writer, options LiveOptions) *Live {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	now := options.Now()
+	return &Live{w: w, style: styleOf(w), options: options, begun: now, ended: now}
+}
+
+// Say writes a line above the running one, such as "building the network".
+func (l *Live) Say(format string, args ...any) {
+	l.clear()
+	fmt.Fprintln(l.w, plain(fmt.Sprintf(format, args...)))
+}
+
+// Status shows what is going on in the running line; on anything but a terminal
+// it shows nothing.
+func (l *Live) Status(format string, args ...any) {
+	if !l.style.terminal {
+		return
+	}
+	line := plain(fmt.Sprintf(format, args...))
+	if limit := max(l.style.columns-1, 10); utf8.RuneCountInString(line) > limit {
+		line = string([]rune(line)[:limit-1]) + "…"
+	}
+	l.clear()
+	fmt.Fprint(l.w, l.style.paint(dim, line))
+	l.drawn = true
+}
+
+// Begin tells that a trial begins.
+func (l *Live) Begin(variables map[string]any, repeat int) {
+	l.running = fmt.Sprintf("%s, repeat %d", describe(variables), repeat)
+	l.Progress(0, l.options.TrialTime)
+}
+
+// Progress tells how far the running trial is; of is 0 where that is not known.
+func (l *Live) Progress(done, of time.Duration) {
+	line := fmt.Sprintf("%s  %s", l.number(l.done+1), l.running)
+	if of > 0 {
+		line += fmt.Sprintf("  %s of %s", span(min(done, of)), span(of))
+	}
+	if left, ok := l.left(); ok {
+		line += fmt.Sprintf(", about %s left", span(left))
+	}
+	l.Status("%s", line)
+}
+
+// Trial shows a finished trial.
+func (l *Live) Trial(t result.Trial) {
+	l.clear()
+	l.done++
+	l.ended = l.options.Now()
+	l.running = ""
+	parts := []string{fmt.Sprintf("%s  %s", l.number(l.done), describe(t.Variables))}
+	received, _ := receivedPPS(t)
+	parts = append(parts, fmt.Sprintf("%s of %s pps", grouped(received), grouped(t.OfferedPPS)))
+	for _, name := range []string{"p50", "p99", "max"} {
+		text := none
+		if value, ok := LatencyFigure(name).Of(t); ok {
+			text = significant(value/1000) + " µs"
+		}
+		parts = append(parts, name+" "+text)
+	}
+	line := plain(strings.Join(parts, "  "))
+	fmt.Fprintln(l.w, line+"  "+l.style.paint(verdictColour(t.Verdict), string(t.Verdict)))
+}
+
+// Close removes the running line.
+func (l *Live) Close() { l.clear() }
+
+// left estimates the rest of the run by the trials that have ended, which
+// includes what building networks between them costs.
+func (l *Live) left() (time.Duration, bool) {
+	each := l.options.TrialTime
+	if l.done > 0 {
+		each = l.ended.Sub(l.begun) / time.Duration(l.done)
+	}
+	if each == 0 {
+		return 0, false
+	}
+	running := l.options.Now().Sub(l.ended)
+	return time.Duration(max(l.options.Total-l.done-1, 0))*each + max(each-running, 0), true
+}
+
+func (l *Live) number(n int) string {
+	width := len(fmt.Sprint(l.options.Total))
+	return fmt.Sprintf("%*d/%d", width, n, l.options.Total)
+}
+
+func (l *Live) clear() {
+	if l.drawn {
+		fmt.Fprint(l.w, "\r\x1b[K") // ECMA-48 "erase in line"
+		l.drawn = false
+	}
+}
+
+// describe names a trial by its variables: "kind=veth rate_pps=1000".
+func describe(variables map[string]any) string {
+	names := make([]string, 0, len(variables))
+	for name := range variables {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	short := shortNames(names)
+	parts := make([]string, 0, len(names))
+	for _, name := range names {
+		parts = append(parts, short[name]+"="+result.FormatVariable(variables[name]))
+	}
+	if len(parts) == 0 {
+		return "trial"
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// clock is moved by the test.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time          { return c.now }
+func (c *clock) forward(d time.Duration) { c.now = c.now.Add(d) }
+
+func TestLiveOnAPipeWritesOnlyLines(t *testing.T) {
+	var out strings.Builder
+	live := NewLive(&out, LiveOptions{Total: 12, TrialTime: 10 * time.Second})
+	first := trial("0001", "veth", 1000, 1, 6900, 21000, -1, 812345)
+	live.Say("building %s", "lab\x1b[2J")
+	live.Begin(first.Variables, 1)
+	live.Progress(3*time.Second, 10*time.Second)
+	live.Trial(first)
+	live.Close()
+	want := "building lab?[2J\n" +
+		" 1/12  kind=veth rate_pps=1000  1,000 of 1,000 pps  p50 6.90 µs  p99 21.0 µs  max 812 µs  clean\n"
+	if out.String() != want {
+		t.Errorf("got\n%q, want\n%q", out.String(), want)
+	}
+}
+
+func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
+	var out strings.Builder
+	now := &clock{time.Unix(0, 0)}
+	live := NewLive(&out, LiveOptions{Total: 3, TrialTime: 10 * time.Second, Now: now.Now})
+	live.style = style{terminal: true, columns: 60}
+	one := trial("0001", "veth", 1000, 1, 6900, 21000, -1, 812345)
+	live.Begin(one.Variables, 1)
+	now.forward(4 * time.Second)
+	live.Progress(4*time.Second, 10*time.Second)
+	if !strings.Contains(out.String(), "\r\x1b[K1/3  kind=veth rate_pps=1000, repeat 1  4 s of 10 s, about…") {
+		t.Errorf("%q", out.String())
+	}
+	live.style.columns = 100
+	now.forward(8 * time.Second)
+	live.Trial(one) // after 12 s, with the building
+	out.Reset()
+	live.Begin(one.Variables, 2)
+	if !strings.Contains(out.String(), "about 24 s left") {
+		t.Errorf("two trials of 12 s are left: %q", out.String())
+	}
+	out.Reset()
+	now.forward(5 * time.Second)
+	live.Progress(5*time.Second, 10*time.Second)
+	if !strings.Contains(out.String(), "about 19 s left") {
+		t.Errorf("%q", out.String())
+	}
+	out.Reset()
+	live.Close()
+	live.Close()
+	if out.String() != "\r\x1b[K" {
+		t.Errorf("Close writes %q", out.String())
+	}
+}
+
+func TestSpanIsForPeople(t *testing.T) {
+	for d, want := range map[time.Duration]string{45 * time.Second: "45 s", 200 * time.Second: "3 min 20 s", 125 * time.Minute: "2 h 5 min"} {
+		if got := span(d); got != want {
+			t.Errorf("span(%v) = %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"nines.dev/nines/result"
+)
+
+// TableOptions choose what a table shows.
+type TableOptions struct {
+	// Repeats shows each repeat on a line of its own instead of their median.
+	Repeats bool
+}
+
+// WriteTable writes the trials for a terminal: one line for each combination of
+// the swept variables, latency in microseconds, and what disturbed them below.
+func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error {
+	s := styleOf(w)
+	groups := Groups(summary.Trials)
+	repeats := 0
+	for _, g := range groups {
+		repeats = max(repeats, len(g.Trials))
+	}
+	var out strings.Builder
+	title := fmt.Sprintf("%s, %s UTC, %s", plain(summary.Name), summary.Started.UTC().Format("2006-01-02 15:04:05"),
+		plural(len(summary.Trials), "trial"))
+	if repeats > 1 && !options.Repeats {
+		title += fmt.Sprintf(": medians of %d repeats", repeats)
+	}
+	out.WriteString(s.paint(bold, title) + "\n\n")
+	if len(summary.Trials) == 0 {
+		out.WriteString("No trial was finished.\n")
+	} else {
+		trialTable(summary, groups, repeats, options).write(&out, s)
+		writeReasons(&out, s, summary.Trials)
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// The latencies of the table; the page and summary.csv have all of them.
+var tableLatencies = []string{"p50", "p99", "p99_9", "p99_99", "max"}
+
+func trialTable(summary result.Summary, groups []Group, repeats int, options TableOptions) *table {
+	variables := result.VariableNames(summary.Trials)
+	short := shortNames(variables)
+	t := &table{}
+	for _, name := range variables {
+		if isNumeric(summary.Trials, name) {
+			t.column(plain(short[name]), "")
+		} else {
+			t.wordColumn(plain(short[name]))
+		}
+	}
+	if options.Repeats {
+		t.column("repeat", "")
+	}
+	figures := RateFigures()
+	for _, name := range tableLatencies {
+		figures = append(figures, LatencyFigure(name))
+	}
+	for _, f := range figures {
+		t.column(f.Title, f.Unit)
+	}
+	spread := repeats > 1 && !options.Repeats
+	if spread {
+		t.column("p99 ±", "%")
+	}
+	t.wordColumn("verdict")
+
+	for _, g := range groups {
+		rows := []Group{g}
+		if options.Repeats {
+			rows = rows[:0]
+			for _, trial := range g.Trials {
+				rows = append(rows, Group{Variables: g.Variables, Trials: []result.Trial{trial}})
+			}
+		}
+		for _, row := range rows {
+			var cells []cell
+			for _, name := range variables {
+				cells = append(cells, cell{text: plain(readable(row.Variables[name]))})
+			}
+			if options.Repeats {
+				cells = append(cells, cell{text: fmt.Sprint(row.Trials[0].Repeat)})
+			}
+			for _, f := range figures {
+				cells = append(cells, figureCell(row, f))
+			}
+			if spread {
+				cells = append(cells, cell{text: relativeSpread(row, LatencyFigure("p99"))})
+			}
+			t.rows = append(t.rows, append(cells, verdictCell(row)))
+		}
+	}
+	return t
+}
+
+// isNumeric tells variables whose values are all numbers.
+func isNumeric(trials []result.Trial, name string) bool {
+	for _, t := range trials {
+		switch t.Variables[name].(type) {
+		case nil, float64, int, int64, uint64:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// readable groups the digits of large whole numbers.
+func readable(v any) string {
+	if number, ok := v.(float64); ok && number == float64(int64(number)) && number >= 1000 {
+		return grouped(number)
+	}
+	return result.FormatVariable(v)
+}
+
+func figureCell(g Group, f Figure) cell {
+	s := spreadOf(g.Values(f))
+	if s == nil {
+		return cell{text: none}
+	}
+	value := s.Median * f.Scale
+	if f.Unit == "pps" {
+		return cell{text: grouped(value)}
+	}
+	return cell{text: significant(value)}
+}
+
+// relativeSpread is half the range of the repeats in per cent of their median.
+func relativeSpread(g Group, f Figure) string {
+	values, ok := g.Values(f)
+	s := spreadOf(values, ok)
+	if s == nil || len(values) < 2 || s.Median == 0 {
+		return none
+	}
+	return significant(100 * (s.Max - s.Min) / 2 / s.Median)
+}
+
+func verdictCell(g Group) cell {
+	counts := g.Verdicts()
+	for _, verdict := range []result.Verdict{result.Invalid, result.Noisy, result.Clean} {
+		count := counts[verdict]
+		if count == 0 {
+			continue
+		}
+		text := string(verdict)
+		if count < len(g.Trials) {
+			text = fmt.Sprintf("%s %d/%d", verdict, count, len(g.Trials))
+		}
+		return cell{text: text, colour: verdictColour(verdict)}
+	}
+	return cell{text: none}
+}
+
+// maxReasons bounds the lines below a table.
+const maxReasons = 6
+
+// writeReasons tells what the verdicts rest on: reasons that differ only in
+// their numbers are one line, with the trial that stands for them.
+func writeReasons(out *strings.Builder, s style, trials []result.Trial) {
+	type class struct {
+		example, id string
+		verdict     result.Verdict
+		count       int
+	}
+	var classes []*class
+	byForm := map[string]*class{}
+	for _, t := range trials {
+		for _, reason := range t.Reasons {
+			form := string(t.Verdict) + withoutNumbers(reason)
+			if byForm[form] == nil {
+				byForm[form] = &class{example: reason, id: t.ID, verdict: t.Verdict}
+				classes = append(classes, byForm[form])
+			}
+			byForm[form].count++
+		}
+	}
+	if len(classes) == 0 {
+		return
+	}
+	rank := map[result.Verdict]int{result.Invalid: 0, result.Noisy: 1, result.Clean: 2}
+	sort.SliceStable(classes, func(i, j int) bool {
+		if a, b := rank[classes[i].verdict], rank[classes[j].verdict]; a != b {
+			return a < b
+		}
+		return classes[i].count > classes[j].count
+	})
+	out.WriteString("\n")
+	for i, c := range classes {
+		if i == maxReasons {
+			fmt.Fprintf(out, "and %s more; summary.csv has all\n", plural(len(classes)-i, "kind of reason"))
+			break
+		}
+		where := fmt.Sprintf("trial %s", plain(c.id))
+		if c.count > 1 {
+			where = fmt.Sprintf("%s, such as trial %s", plural(c.count, "trial"), plain(c.id))
+		}
+		head := s.paint(verdictColour(c.verdict), string(c.verdict))
+		indent := utf8.RuneCountInString(string(c.verdict)) + 2
+		out.WriteString(head + "  " + wrap(fmt.Sprintf("%s: %s", where, plain(c.example)), indent, s.columns) + "\n")
+	}
+}
+
+// withoutNumbers makes reasons comparable that differ in their figures only.
+func withoutNumbers(reason string) string {
+	words := strings.Fields(reason)
+	for i, word := range words {
+		if strings.ContainsAny(word, "0123456789") {
+			words[i] = "#"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if strings.HasPrefix(noun, "kind of ") {
+		return fmt.Sprintf("%d kinds of %s", n, strings.TrimPrefix(noun, "kind of "))
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// wrap breaks text at spaces, with later lines indented.
+func wrap(text string, indent, columns int) string {
+	width := max(columns-indent, 20)
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, line)
+			line = word
+			continue
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	lines = append(lines, line)
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}
+
+// TableSchema names the form of WriteTableJSON.
+const TableSchema = "nines/table/v1"
+
+// groupJSON is a line of the table; figures that the trials do not support are null.
+type groupJSON struct {
+	Variables map[string]any         `json:"variables"`
+	Trials    []string               `json:"trials"` // IDs
+	Counted   int                    `json:"counted"`
+	Verdicts  map[result.Verdict]int `json:"verdicts"`
+	Figures   map[string]*Spread     `json:"figures"`
+}
+
+// WriteTableJSON writes the table's lines with all figures, each as the median,
+// least and greatest of the repeats; times are nanoseconds.
+func WriteTableJSON(w io.Writer, summary result.Summary) error {
+	document := struct {
+		Schema string      `json:"schema"`
+		Name   string      `json:"name"`
+		Groups []groupJSON `json:"groups"`
+	}{TableSchema, summary.Name, []groupJSON{}}
+	for _, g := range Groups(summary.Trials) {
+		line := groupJSON{Variables: g.Variables, Trials: []string{}, Counted: len(g.Counted()),
+			Verdicts: g.Verdicts(), Figures: map[string]*Spread{}}
+		for _, t := range g.Trials {
+			line.Trials = append(line.Trials, t.ID)
+		}
+		for _, f := range AllFigures() {
+			line.Figures[f.Name] = spreadOf(g.Values(f))
+		}
+		document.Groups = append(document.Groups, line)
+	}
+	return writeJSON(w, document)
+}
+
+// AllFigures are rates, loss and the whole of the latency.
+func AllFigures() []Figure {
+	figures := append(RateFigures(), LatencyFigure("min"), LatencyFigure("mean"))
+	for _, p := range result.NamedPercentiles() {
+		figures = append(figures, LatencyFigure(p.Name))
+	}
+	return append(figures, LatencyFigure("max"))
+}
+
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
