@@ -1,0 +1,224 @@
+package plan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"net/netip"
+	"slices"
+
+	"nines.dev/nines/spec"
+)
+
+// labRange is what RFC 2544, C.2.2 sets apart for benchmarks: no lab's address
+// can be one that the host needs.
+var labRange = netip.MustParsePrefix("198.18.0.0/15")
+
+// maxStaticNeighbours is the size of a link up to which every interface knows
+// every other without ARP. Beyond it the entries would grow as the square.
+const maxStaticNeighbours = 16
+
+// assignMACs gives each interface a locally administered address (bit 1 of the
+// first octet, IEEE 802-2014, 8.4) from the hash of its names, so that it stays
+// the same when other links come and go.
+func (w *work) assignMACs() error {
+	taken := map[string]bool{}
+	for _, l := range w.links {
+		for _, e := range l.endpoints {
+			for salt := 0; ; salt++ {
+				h := hash("mac", w.prefix, l.name, e.String(), fmt.Sprint(salt))
+				e.mac = fmt.Sprintf("02:%02x:%02x:%02x:%02x:%02x", byte(h>>32), byte(h>>24), byte(h>>16), byte(h>>8), byte(h))
+				if !taken[e.mac] {
+					break
+				}
+			}
+			taken[e.mac] = true
+		}
+	}
+	return nil
+}
+
+// assignAddresses takes the user's addresses, and gives each interface without an
+// IPv4 address one of its link's subnet.
+func (w *work) assignAddresses() error {
+	owner := map[netip.Addr]*endpoint{}
+	if err := w.userAddresses(owner); err != nil {
+		return err
+	}
+	var used []netip.Prefix // subnets that planned ones must keep off
+	for _, l := range w.links {
+		for _, e := range l.endpoints {
+			for _, a := range e.addresses {
+				used = append(used, a.Masked())
+			}
+		}
+	}
+	slots := map[uint32]bool{} // /30s of labRange that planned subnets took
+	for _, l := range w.links {
+		if err := w.addressLink(l, owner, used, slots); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// userAddresses reads what the nodes list, IPv4 before IPv6.
+func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
+	for _, n := range w.nodes {
+		for _, name := range sortedKeys(n.spec.Addresses) {
+			place := "node " + n.name + ": addresses." + name
+			i := slices.IndexFunc(n.endpoints, func(e *endpoint) bool { return e.name == name })
+			if i < 0 {
+				return &Conflict{place, "no link has the endpoint " + n.name + ":" + name, "put it on a link"}
+			}
+			e := n.endpoints[i]
+			for _, text := range n.spec.Addresses[name] {
+				a, err := netip.ParsePrefix(text)
+				if err != nil {
+					return &Conflict{place, fmt.Sprintf("%q is no address", text), `write it with its prefix length, as "10.0.0.1/24"`}
+				}
+				if other := owner[a.Addr()]; other != nil && !a.Addr().IsLinkLocalUnicast() {
+					return &Conflict{place, fmt.Sprintf("%s is the address of %s already", a.Addr(), other), "an address belongs to one interface"}
+				}
+				owner[a.Addr()] = e
+				e.addresses = append(e.addresses, a)
+			}
+			slices.SortStableFunc(e.addresses, func(a, b netip.Prefix) int {
+				return boolToInt(a.Addr().Is6()) - boolToInt(b.Addr().Is6())
+			})
+		}
+	}
+	return nil
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (e *endpoint) hasIPv4() bool {
+	return len(e.addresses) > 0 && e.addresses[0].Addr().Is4()
+}
+
+// addressLink fills in the addresses of one link.
+func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip.Prefix, slots map[uint32]bool) error {
+	missing := 0
+	for _, e := range l.endpoints {
+		if !e.hasIPv4() {
+			missing++
+		} else if !l.subnet.IsValid() {
+			l.subnet = e.addresses[0].Masked()
+		}
+	}
+	if missing == 0 {
+		return nil
+	}
+	// Flows by source address count up from the sender's, so it comes last, with
+	// room above it: the receiver's own address as a source would be dropped.
+	order := slices.Clone(l.endpoints)
+	flows := 0
+	if w.stream != nil && w.stream.FlowField == spec.FlowSourceAddress && w.stream.Flows > 1 && w.path[0].link == l {
+		flows = w.stream.Flows - 1
+		order = slices.DeleteFunc(order, func(e *endpoint) bool { return e == w.path[0] })
+		order = append(order, w.path[0])
+	}
+	if !l.subnet.IsValid() {
+		var err error
+		if l.subnet, err = freeSubnet(w.prefix, l, len(order)+flows, used, slots); err != nil {
+			return err
+		}
+	}
+	next := l.subnet.Addr().Next()
+	last := lastAddress(l.subnet)
+	for _, e := range order {
+		if e.hasIPv4() {
+			continue
+		}
+		for owner[next] != nil {
+			next = next.Next()
+		}
+		if !l.subnet.Contains(next) || next == last {
+			return &Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", l.subnet, e), "use a larger subnet, or list an address for every interface"}
+		}
+		owner[next] = e
+		e.addresses = slices.Insert(e.addresses, 0, netip.PrefixFrom(next, l.subnet.Bits()))
+	}
+	return nil
+}
+
+// freeSubnet picks the smallest subnet that holds so many addresses. It looks from
+// a place that the link's name gives, so that links keep theirs when others come.
+func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slots map[uint32]bool) (netip.Prefix, error) {
+	const smallest = 30
+	hostBits := max(32-smallest, bits.Len(uint(addresses+1))) // with network and broadcast
+	if 32-hostBits < labRange.Bits() {
+		return netip.Prefix{}, &Conflict{"link " + l.name, fmt.Sprintf("wants %d addresses; %s has %d", addresses, labRange, 1<<(32-labRange.Bits())),
+			"use fewer flows, or flow_field: source_port"}
+	}
+	base := binary.BigEndian.Uint32(labRange.Addr().AsSlice())
+	count := uint64(1) << (32 - labRange.Bits() - hostBits)
+	width := uint32(1) << (hostBits - (32 - smallest)) // in /30s
+	start := hash("subnet", prefix, l.name) % count
+	for i := range count {
+		slot := uint32((start + i) % count)
+		if anySlot(slots, slot*width, width) {
+			continue
+		}
+		var raw [4]byte
+		binary.BigEndian.PutUint32(raw[:], base+slot<<hostBits)
+		subnet := netip.PrefixFrom(netip.AddrFrom4(raw), 32-hostBits)
+		if slices.ContainsFunc(used, subnet.Overlaps) {
+			continue
+		}
+		for s := range width {
+			slots[slot*width+s] = true
+		}
+		return subnet, nil
+	}
+	return netip.Prefix{}, &Conflict{"link " + l.name, fmt.Sprintf("%s has no free subnet for its %d addresses", labRange, addresses),
+		"list addresses of your own for some links, or use fewer flows by source address"}
+}
+
+func anySlot(slots map[uint32]bool, first, width uint32) bool {
+	for s := range width {
+		if slots[first+s] {
+			return true
+		}
+	}
+	return false
+}
+
+// lastAddress is a subnet's broadcast address.
+func lastAddress(p netip.Prefix) netip.Addr {
+	raw := p.Addr().As4()
+	n := binary.BigEndian.Uint32(raw[:]) | 1<<(32-p.Bits()) - 1
+	binary.BigEndian.PutUint32(raw[:], n)
+	return netip.AddrFrom4(raw)
+}
+
+func (e *endpoint) cidrs() []string {
+	list := make([]string, 0, len(e.addresses))
+	for _, a := range e.addresses {
+		list = append(list, a.String())
+	}
+	return list
+}
+
+// neighbours are the other interfaces of the link.
+func (e *endpoint) neighbours() []Neighbour {
+	if len(e.link.endpoints) > maxStaticNeighbours {
+		return nil
+	}
+	var list []Neighbour
+	for _, other := range e.link.endpoints {
+		if other == e {
+			continue
+		}
+		for _, a := range other.addresses {
+			list = append(list, Neighbour{IP: a.Addr().String(), MAC: other.mac})
+		}
+	}
+	return list
+}

@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"nines.dev/nines/spec"
+)
+
+// udpPort is where every engine of a lab listens; 7999 is registered to nobody
+// that sends unasked (IANA: irdmi2, a retired remote desktop service).
+const udpPort = 7999
+
+// isEngineStop tells whether an engine of the lab takes the packet at a node, and
+// not the kernel.
+func (w *work) isEngineStop(n *node) bool {
+	app := n.app()
+	return app == spec.AppForward || app == spec.AppReflect ||
+		w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
+}
+
+// hop is one sending of a packet: out of an endpoint, over a link, into the next.
+type hop struct{ out, in *endpoint }
+
+// hops splits a path into its links. The path holds both ends of each link in
+// turn; the reflecting endpoint of a round trip stands once and is in and out.
+func (w *work) hops() []hop {
+	var list []hop
+	for i := 0; i+1 < len(w.path); i++ {
+		if w.path[i].link == w.path[i+1].link {
+			list = append(list, hop{w.path[i], w.path[i+1]})
+		}
+	}
+	return list
+}
+
+// peer finds what a port sends to: the MAC address is the next interface's, the IP
+// address that of the next engine, for the kernel's routers pass it on.
+func (w *work) peer(hops []hop, i int) (ip, mac string) {
+	mac = hops[i].in.mac
+	for ; i < len(hops); i++ {
+		if i+1 == len(hops) || w.isEngineStop(hops[i].in.node) {
+			return hops[i].in.ip().String(), mac
+		}
+	}
+	return "", mac
+}
+
+// reversed gives the hops of the way back.
+func reversed(hops []hop) []hop {
+	back := make([]hop, 0, len(hops))
+	for _, h := range slices.Backward(hops) {
+		back = append(back, hop{h.in, h.out})
+	}
+	return back
+}
+
+// port describes an interface as an engine uses it. Its peer is where it sends on
+// the traffic's way, else on the way back, else the other end of a link of two.
+func (w *work) port(e *endpoint) Port {
+	p := Port{Node: e.node.name, Interface: e.name, LocalIP: e.ip().String(), LocalMAC: e.mac, UDPPort: udpPort}
+	hops := w.hops()
+	for _, way := range [][]hop{hops, reversed(hops)} {
+		for i, h := range way {
+			if h.out == e {
+				p.PeerIP, p.PeerMAC = w.peer(way, i)
+				return p
+			}
+		}
+	}
+	if others := e.link.endpoints; len(others) == 2 {
+		other := others[0]
+		if other == e {
+			other = others[1]
+		}
+		p.PeerIP, p.PeerMAC = other.ip().String(), other.mac
+	}
+	return p
+}
+
+func (w *work) trafficResult() *Traffic {
+	from, to := w.path[0], w.path[len(w.path)-1]
+	t := &Traffic{
+		Role:      "pair",
+		RoundTrip: w.round,
+		From:      w.port(from),
+		To:        w.port(to),
+		FromCPU:   from.node.engineCPU,
+		ToCPU:     to.node.engineCPU,
+		Path:      []string{},
+		Stream:    *w.stream,
+	}
+	if from.node == to.node {
+		t.Role = "loop"
+	}
+	for _, e := range w.path {
+		t.Path = append(t.Path, e.String())
+	}
+	return t
+}
+
+// appResult says what a node does with packets, and through which ports.
+func (w *work) appResult(n *node) (*App, error) {
+	if n.spec.App == nil {
+		return nil, nil
+	}
+	app := &App{Kind: n.spec.App.Kind, CPU: n.engineCPU}
+	if app.Kind == spec.AppRoute {
+		app.CPU = -1
+		return app, nil
+	}
+	app.Backend, app.IO, app.Wait = n.spec.App.Backend, n.spec.App.IO, n.spec.App.Wait
+	if w.stream != nil {
+		defaultTo(&app.Backend, w.stream.Backend)
+		defaultTo(&app.IO, w.stream.IO)
+		defaultTo(&app.Wait, w.stream.Wait)
+	}
+	defaultTo(&app.Backend, spec.BackendUDP)
+	defaultTo(&app.IO, spec.IOSingle)
+	defaultTo(&app.Wait, spec.WaitBlock)
+	ends, err := w.appEndpoints(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range ends {
+		app.Ports = append(app.Ports, w.port(e))
+	}
+	return app, nil
+}
+
+// appEndpoints gives a forwarder's two interfaces, in and out on the traffic's
+// way, or the one of a reflector.
+func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
+	kind, want := n.app(), 2
+	if kind == spec.AppReflect {
+		want = 1
+	}
+	var ends []*endpoint
+	for _, e := range w.path {
+		if e.node == n && !slices.Contains(ends, e) {
+			ends = append(ends, e)
+		}
+	}
+	if len(ends) == 0 {
+		ends = n.endpoints
+	}
+	if len(ends) != want {
+		return nil, &Conflict{"node " + n.name,
+			fmt.Sprintf("app %s works on %s, and the node has %d off the traffic's way", kind, plural(want, "interface"), len(ends)),
+			"give it that many links, or lead the traffic through it"}
+	}
+	return ends, nil
+}
+
+// routes are the user's, and one to each engine that the node's packets go to
+// through kernel routers. They are host routes, which cannot clash with the
+// subnets of a node's own interfaces.
+func (w *work) routes(n *node) []spec.Route {
+	list := slices.Clone(n.spec.Routes)
+	add := func(hops []hop) {
+		for i, h := range hops {
+			if h.out.node != n || w.isEngineStop(h.in.node) || i+1 == len(hops) {
+				continue
+			}
+			ip, _ := w.peer(hops, i)
+			r := spec.Route{To: ip + "/32", Via: h.in.ip().String(), Interface: h.out.name}
+			if !slices.ContainsFunc(list, func(o spec.Route) bool { return o.To == r.To }) {
+				list = append(list, r)
+			}
+		}
+	}
+	if w.stream != nil {
+		hops := w.hops()
+		add(hops)
+		add(reversed(hops))
+	}
+	return list
+}
+
+// sysctls are the user's, and what kernel forwarding needs; the user's win.
+func (w *work) sysctls(n *node) map[string]string {
+	set := map[string]string{}
+	if n.app() == spec.AppRoute {
+		set["net.ipv4.ip_forward"] = "1"
+	}
+	if w.stream != nil && w.routed() {
+		// Packets come in where the reverse path does not go out, and in a node
+		// that has both ends with one of its own addresses as source
+		// (Documentation/networking/ip-sysctl.rst: rp_filter, accept_local).
+		if slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node == n }) {
+			set["net.ipv4.conf.all.rp_filter"] = "0"
+			set["net.ipv4.conf.default.rp_filter"] = "0"
+		}
+		from, to := w.path[0].node, w.path[len(w.path)-1].node
+		if n == from && n == to {
+			set["net.ipv4.conf.all.accept_local"] = "1"
+		}
+	}
+	maps.Copy(set, n.spec.Sysctls)
+	if len(set) == 0 {
+		return nil
+	}
+	return set
+}
+
+// routed tells whether the kernel forwards on the traffic's way.
+func (w *work) routed() bool {
+	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app() == spec.AppRoute })
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,152 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// demand is what a node wants of the host's CPUs.
+type demand struct {
+	count    int   // CPUs of its own; 0 shares the housekeeping CPUs
+	list     []int // the CPUs by number, where the user names them
+	explicit bool  // the user asked; if not, the plan may make the node share
+	engine   bool  // it runs an engine
+	end      bool  // it is an end of the traffic
+	spin     bool  // its engine polls and never sleeps
+	// memoryNode is the NUMA node that the user asks for; -1 leaves it open.
+	memoryNode int
+	// nic is the physical interface under one of its links, by which it wants to be.
+	nic *host.NIC
+}
+
+// collectDemands says for each node what it wants, and refuses what no host has.
+func (w *work) collectDemands() error {
+	listed := map[int]string{}
+	for _, n := range w.nodes {
+		d := &n.demand
+		d.memoryNode = -1
+		if n.spec.MemoryNode != nil {
+			d.memoryNode = *n.spec.MemoryNode
+		}
+		d.end = w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
+		d.engine = d.end || n.app() == spec.AppForward || n.app() == spec.AppReflect
+		d.spin = d.engine && w.wait(n) == spec.WaitSpin
+		d.nic = w.nearestNIC(n)
+		switch {
+		case n.spec.CPUs < 0:
+			return &Conflict{"node " + n.name, fmt.Sprintf("cpus is %d", n.spec.CPUs), "give 0 or more"}
+		case n.spec.CPUList != "" && n.spec.CPUs > 0:
+			return &Conflict{"node " + n.name, "it has both cpus and cpu_list", "give one of them"}
+		case n.spec.CPUList != "":
+			if err := w.demandList(n, listed); err != nil {
+				return err
+			}
+		case n.spec.CPUs > 0:
+			d.count, d.explicit = n.spec.CPUs, true
+		case d.engine:
+			d.count = 1
+		}
+		if d.memoryNode >= 0 && w.numaNode(d.memoryNode) == nil {
+			return &Impossible{fmt.Sprintf("node %s wants NUMA node %d", n.name, d.memoryNode),
+				fmt.Sprintf("the host has %s", plural(len(w.inv.NUMANodes), "NUMA node")), "leave memory_node out and the plan chooses"}
+		}
+	}
+	return nil
+}
+
+// demandList takes a node's cpu_list if the host has these CPUs and no other node
+// names them.
+func (w *work) demandList(n *node, listed map[int]string) error {
+	d := &n.demand
+	list, err := host.ParseCPUList(n.spec.CPUList)
+	if err != nil {
+		return &Conflict{"node " + n.name + ": cpu_list", err.Error(), ""}
+	}
+	if len(list) == 0 {
+		return &Conflict{"node " + n.name + ": cpu_list", "it names no CPU", "leave it out and the plan chooses"}
+	}
+	for _, id := range list {
+		if other, taken := listed[id]; taken {
+			return &Conflict{"node " + n.name + ": cpu_list", fmt.Sprintf("CPU %d is in the list of node %s", id, other), "a CPU belongs to one node"}
+		}
+		listed[id] = n.name
+		want := fmt.Sprintf("node %s wants CPU %d", n.name, id)
+		cpu, err := w.inv.CPU(id)
+		switch {
+		case err != nil:
+			return &Impossible{want, "the host has the CPUs " + host.FormatCPUList(w.usable()), "name others in cpu_list, or give cpus"}
+		case !cpu.Online:
+			return &Impossible{want, "that CPU is offline", fmt.Sprintf("echo 1 > /sys/devices/system/cpu/cpu%d/online", id)}
+		case !slices.Contains(w.inv.AllowedCPUs, id):
+			return &Impossible{want, "this process may only use " + host.FormatCPUList(w.usable()), "widen its cpuset or affinity (taskset -p)"}
+		}
+	}
+	d.list, d.count, d.explicit = list, len(list), true
+	return nil
+}
+
+// wait is how a node's engine waits for packets.
+func (w *work) wait(n *node) spec.Wait {
+	if n.spec.App != nil && n.spec.App.Wait != "" {
+		return n.spec.App.Wait
+	}
+	if w.stream != nil {
+		return w.stream.Wait
+	}
+	return spec.WaitBlock
+}
+
+// nearestNIC is the physical interface that a node wants to be beside: the first
+// on the traffic's way, for packets come in there, else the first in the file.
+func (w *work) nearestNIC(n *node) *host.NIC {
+	for _, list := range [][]*endpoint{w.path, n.endpoints} {
+		for _, e := range list {
+			if e.node != n {
+				continue
+			}
+			if nic := w.parentNIC(e.link); nic != nil && nic.NUMANode >= 0 {
+				return nic
+			}
+		}
+	}
+	return nil
+}
+
+// usable are the CPUs that are online and that this process may use, sorted.
+func (w *work) usable() []int {
+	list := []int{}
+	for _, c := range w.inv.CPUs {
+		if c.Online && slices.Contains(w.inv.AllowedCPUs, c.ID) {
+			list = append(list, c.ID)
+		}
+	}
+	return list
+}
+
+func (w *work) numaNode(id int) *host.NUMANode {
+	i := slices.IndexFunc(w.inv.NUMANodes, func(u host.NUMANode) bool { return u.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &w.inv.NUMANodes[i]
+}
+
+// localDistance is the distance of a NUMA node to itself (ACPI 6.5, 5.2.17).
+const localDistance = 10
+
+// distance is how far apart two NUMA nodes are; where the host does not say, all
+// others are twice as far.
+func (w *work) distance(a, b int) int {
+	if a == b {
+		return localDistance
+	}
+	from := w.numaNode(a)
+	to := slices.IndexFunc(w.inv.NUMANodes, func(u host.NUMANode) bool { return u.ID == b })
+	if from == nil || to < 0 || to >= len(from.Distances) {
+		return 2 * localDistance
+	}
+	return from.Distances[to]
+}

@@ -1,0 +1,51 @@
+package plan
+
+// The exit codes of nines; cmd/nines says what each means.
+const (
+	exitUsage       = 2
+	exitUnsupported = 3
+)
+
+// Impossible says which demand of the experiment this host cannot meet.
+type Impossible struct {
+	// Demand is who wants what: "node dut wants 4 CPUs".
+	Demand string
+	// Reason is what stands against it: "the host has 2, …".
+	Reason string
+	// Remedy is what would work.
+	Remedy string
+}
+
+// Error gives demand, reason and remedy in one line.
+func (e *Impossible) Error() string { return join(e.Demand, e.Reason, e.Remedy) }
+
+// ExitCode is the exit code of nines for this error.
+func (e *Impossible) ExitCode() int { return exitUnsupported }
+
+// Conflict says which parts of the experiment contradict each other on any host.
+type Conflict struct {
+	// Place is where: "node dut", "link in", "traffic".
+	Place  string
+	Reason string
+	Remedy string
+}
+
+// Error gives place, reason and remedy in one line.
+func (e *Conflict) Error() string { return join(e.Place+": "+e.Reason, e.Remedy) }
+
+// ExitCode is the exit code of nines for this error.
+func (e *Conflict) ExitCode() int { return exitUsage }
+
+func join(parts ...string) string {
+	s := ""
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if s != "" {
+			s += "; "
+		}
+		s += p
+	}
+	return s
+}

@@ -1,0 +1,273 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// nodesPerHousekeepingCPU is how many nodes share one CPU before housekeeping
+// gets more: a choice, so that large labs do not queue behind one core.
+const nodesPerHousekeepingCPU = 8
+
+// finish writes a try that fitted into the nodes, and explains it.
+func (a *assignment) finish() {
+	w := a.w
+	a.growHousekeeping()
+	rest := a.untaken()
+	for _, n := range w.nodes {
+		switch {
+		case slices.Contains(a.joined, n):
+			a.explainJoined(n)
+		case slices.Contains(a.onKept, n):
+			n.cpus = a.housekeeping
+			n.engineCPU = n.cpus[len(n.cpus)-1]
+			n.because("CPUs are few: it runs on the housekeeping CPU %s", host.FormatCPUList(n.cpus))
+		case slices.Contains(a.crowd, n):
+			n.cpus = rest
+			if len(rest) == 0 {
+				n.cpus = a.housekeeping
+			}
+			n.engineCPU = n.cpus[slices.Index(a.crowd, n)%len(n.cpus)]
+			n.because("CPUs are few: it shares CPU %d with other engines", n.engineCPU)
+		case n.demand.count > 0:
+			n.cpus, n.exclusive = a.placed[n], true
+			a.explainOwn(n)
+		default:
+			n.cpus = a.housekeeping
+			n.because("it asks for no CPU of its own and shares %s", host.FormatCPUList(n.cpus))
+		}
+	}
+	a.notes()
+}
+
+// growHousekeeping gives the host all that is left where no node wants a CPU, and
+// more cores where many nodes share.
+func (a *assignment) growHousekeeping() {
+	sharing, owning := 0, 0
+	for _, n := range a.w.nodes {
+		if n.demand.count == 0 {
+			sharing++
+		} else {
+			owning++
+		}
+	}
+	for _, c := range slices.Backward(a.cores) { // away from CPU 0's neighbours, which nodes have
+		if owning > 0 && len(a.housekeeping)*nodesPerHousekeepingCPU >= sharing {
+			break
+		}
+		if !c.untouched() || owning > 0 && c.isolated {
+			continue
+		}
+		for _, id := range c.threads {
+			c.kept[id] = true
+			a.housekeeping = append(a.housekeeping, id)
+		}
+	}
+	if owning == 0 {
+		for _, id := range a.untaken() {
+			a.housekeeping = append(a.housekeeping, id)
+		}
+	}
+	slices.Sort(a.housekeeping)
+	a.housekeeping = slices.Compact(a.housekeeping)
+}
+
+// untaken are the CPUs that nobody has, sorted.
+func (a *assignment) untaken() []int {
+	list := []int{}
+	for _, c := range a.cores {
+		list = append(list, c.free()...)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// engineOf picks the engine's CPU among a node's own: not the first, where there
+// are several, for that is where the rest of the node runs; an isolated one, and
+// one whose core it has to itself, if there is.
+func (a *assignment) engineOf(cpus []int) int {
+	if len(cpus) == 1 {
+		return cpus[0]
+	}
+	bestCPU, bestCost := cpus[1], 4
+	firstCore := coreOf(a.cores, cpus[0])
+	for _, id := range cpus[1:] {
+		c := coreOf(a.cores, id)
+		cost := 2*boolToInt(!c.isolated) + boolToInt(c == firstCore)
+		if cost < bestCost {
+			bestCPU, bestCost = id, cost
+		}
+	}
+	return bestCPU
+}
+
+func (a *assignment) explainOwn(n *node) {
+	d := n.demand
+	list := host.FormatCPUList(n.cpus)
+	switch {
+	case len(d.list) > 0:
+		n.because("CPU %s: named by cpu_list", list)
+	case d.explicit:
+		n.because("CPU %s: %s of its own, as asked", list, plural(d.count, "CPU"))
+	default:
+		n.because("CPU %s: one of its own, for its engine", list)
+	}
+	if d.engine {
+		n.engineCPU = a.engineOf(n.cpus)
+		if len(n.cpus) > 1 {
+			n.because("CPU %d runs the engine; CPU %d is for all else in the node", n.engineCPU, n.cpus[0])
+		}
+	}
+	var idle []int
+	isolated := 0
+	for _, id := range n.cpus {
+		c := coreOf(a.cores, id)
+		for _, sibling := range c.threads {
+			if c.idle[sibling] {
+				idle = append(idle, sibling)
+			}
+		}
+		isolated += boolToInt(c.isolated)
+	}
+	slices.Sort(idle)
+	if idle = slices.Compact(idle); len(idle) > 0 {
+		n.because("CPU %s, on the same core, is left idle, as the engine polls", host.FormatCPUList(idle))
+	}
+	if isolated == len(n.cpus) {
+		n.because("the host isolates %s from its scheduler or timer", theseCPUs(n.cpus))
+	}
+	if nic := d.nic; nic != nil {
+		if numas := numaOf(a.w.inv, n.cpus); slices.Equal(numas, []int{nic.NUMANode}) {
+			n.because("on NUMA node %d, beside %s", nic.NUMANode, nic.Name)
+		} else {
+			n.because("on NUMA node %s; its %s is on node %d", host.FormatCPUList(numas), nic.Name, nic.NUMANode)
+		}
+	}
+}
+
+func theseCPUs(cpus []int) string {
+	if len(cpus) == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// explainJoined writes the CPU that the two ends of the traffic share.
+func (a *assignment) explainJoined(n *node) {
+	n.cpus = a.placed[a.joined[0]]
+	n.engineCPU = n.cpus[0]
+	n.because("CPUs are few: generator and sink share CPU %d", n.engineCPU)
+}
+
+// notes says what a reader should know about the whole.
+func (a *assignment) notes() {
+	w := a.w
+	usable := w.usable()
+	if online := countOnline(w.inv); online > len(usable) {
+		w.note("The host has %d CPUs online; this process may use %s.", online, host.FormatCPUList(usable))
+	}
+	if len(a.joined) > 0 {
+		w.note("CPUs are few: %s share CPU %d. The generator's work delays the sink's receive stamps.", names(a.joined), a.placed[a.joined[0]][0])
+	}
+	if len(a.onKept) > 0 {
+		w.note("CPUs are few: %s on the housekeeping CPU %s, beside the host's own work, which delays packets now and then. The nodes with CPUs of their own are not touched by it.",
+			runs(a.onKept), host.FormatCPUList(a.housekeeping))
+	}
+	if len(a.crowd) > 0 {
+		w.note("CPUs are few: the engines of %s share CPUs, so they wait for one another.", names(a.crowd))
+	}
+	for _, c := range a.cores {
+		a.noteSharedCore(c)
+	}
+	w.noteCrossings()
+}
+
+// noteSharedCore says where two nodes have threads of one core.
+func (a *assignment) noteSharedCore(c *core) {
+	var users []string
+	poller := false
+	for _, id := range c.threads {
+		n := c.user[id]
+		switch {
+		case n != nil:
+			if !slices.Contains(users, n.name) {
+				users = append(users, n.name)
+			}
+			poller = poller || n.demand.spin
+		case c.kept[id]:
+			if !slices.Contains(users, "housekeeping") {
+				users = append(users, "housekeeping")
+			}
+		}
+	}
+	if len(users) < 2 {
+		return
+	}
+	slowed := "slow each other down"
+	if poller {
+		slowed = "slow each other down, the more as one polls"
+	}
+	a.w.note("Cores are few: %s share a physical core (CPUs %s) and %s.", strings.Join(users, " and "), host.FormatCPUList(c.threads), slowed)
+}
+
+// noteCrossings says which links join CPUs of different NUMA nodes.
+func (w *work) noteCrossings() {
+	for _, n := range w.nodes {
+		if numas := numaOf(w.inv, n.cpus); n.exclusive && len(numas) > 1 {
+			w.note("node %s has CPUs on NUMA nodes %s, as none has enough for it.", n.name, host.FormatCPUList(numas))
+		}
+	}
+	for _, l := range w.links {
+		if !w.onPath(l) {
+			continue
+		}
+		var numas []int
+		for _, e := range l.endpoints {
+			if e.node.exclusive {
+				numas = append(numas, numaOf(w.inv, e.node.cpus)...)
+			}
+		}
+		if nic := w.parentNIC(l); nic != nil && nic.NUMANode >= 0 {
+			numas = append(numas, nic.NUMANode)
+		}
+		slices.Sort(numas)
+		if numas = slices.Compact(numas); len(numas) > 1 {
+			w.note("link %s crosses NUMA nodes %s, which adds about 1.7 µs (Emmerich et al.).", l.name, host.FormatCPUList(numas))
+		}
+	}
+}
+
+func countOnline(inv *host.Inventory) int {
+	count := 0
+	for _, c := range inv.CPUs {
+		count += boolToInt(c.Online)
+	}
+	return count
+}
+
+// names lists some nodes, and counts the rest.
+func names(nodes []*node) string {
+	const most = 5
+	var list []string
+	for _, n := range nodes {
+		if len(list) == most {
+			list = append(list, fmt.Sprintf("%d more", len(nodes)-most))
+			break
+		}
+		list = append(list, n.name)
+	}
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+func runs(nodes []*node) string {
+	if len(nodes) == 1 {
+		return names(nodes) + " runs"
+	}
+	return names(nodes) + " run"
+}

@@ -1,0 +1,300 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// rung says what is given up where CPUs are few.
+type rung struct {
+	shareCores        bool // two nodes may have threads of one core
+	crowdPollers      bool // also pollers' cores are shared
+	smallHousekeeping bool // housekeeping has one thread, not a whole core
+	joinEnds          bool // the two ends of the traffic share one CPU
+	fromKept          bool // the sender runs on the housekeeping CPUs
+	endsKept          bool // both ends do
+	shareEngines      bool // engines that asked for no CPU share what is left
+}
+
+// ladder is what is tried, in order: the first that suffices is taken. What the
+// user asked for in numbers is never given up, nor is the last housekeeping CPU.
+var ladder = []rung{
+	{},
+	{shareCores: true},
+	{shareCores: true, crowdPollers: true},
+	{shareCores: true, crowdPollers: true, smallHousekeeping: true},
+	{shareCores: true, crowdPollers: true, smallHousekeeping: true, joinEnds: true},
+	{shareCores: true, crowdPollers: true, smallHousekeeping: true, fromKept: true},
+	{shareCores: true, crowdPollers: true, smallHousekeeping: true, endsKept: true},
+	{shareCores: true, crowdPollers: true, smallHousekeeping: true, endsKept: true, shareEngines: true},
+}
+
+// assignment is one try at handing out the CPUs.
+type assignment struct {
+	w            *work
+	rung         rung
+	cores        []*core
+	housekeeping []int
+	kept         *core // the core that housekeeping began with
+	placed       map[*node][]int
+	joined       []*node // share the first one's CPU
+	onKept       []*node // engines on the housekeeping CPUs
+	crowd        []*node // engines that share what is left
+}
+
+// shortage is a demand that did not fit in a try.
+type shortage struct {
+	node *node
+	free int // CPUs that were left for it
+}
+
+// assignCPUs goes down the ladder until all demands are met.
+func (w *work) assignCPUs() error {
+	if len(w.usable()) == 0 {
+		return &Impossible{"the lab wants a CPU", "this process may use none that is online", "widen its cpuset or affinity (taskset -p)"}
+	}
+	if len(w.inv.NUMANodes) == 0 {
+		return &Impossible{"the lab wants memory", "the inventory has no NUMA node", "a host has at least one: take the inventory again (nines host --format json)"}
+	}
+	var short *shortage
+	for _, r := range ladder {
+		if !w.applies(r) {
+			continue
+		}
+		a := &assignment{w: w, rung: r, cores: w.cores(), placed: map[*node][]int{}}
+		if short = a.try(); short == nil {
+			w.cpus = a
+			a.finish()
+			return nil
+		}
+	}
+	return w.impossible(short)
+}
+
+// applies tells whether a rung can make a difference. Pollers on one CPU would
+// take turns of milliseconds, so two ends that poll are not joined.
+func (w *work) applies(r rung) bool {
+	if !r.joinEnds && !r.fromKept {
+		return true
+	}
+	if w.stream == nil {
+		return false
+	}
+	from, to := w.path[0].node, w.path[len(w.path)-1].node
+	if from == to {
+		return false
+	}
+	if r.joinEnds {
+		return !from.demand.explicit && !to.demand.explicit && !from.demand.spin
+	}
+	return !from.demand.explicit
+}
+
+// try hands out CPUs: first those that are named, then one core for housekeeping,
+// then the rest by need.
+func (a *assignment) try() *shortage {
+	for _, n := range a.w.nodes {
+		for _, id := range n.demand.list {
+			coreOf(a.cores, id).give(n, []int{id})
+		}
+		if len(n.demand.list) > 0 {
+			a.placed[n] = n.demand.list
+		}
+	}
+	if s := a.keepHouse(); s != nil {
+		return s
+	}
+	var waiting []*node
+	for _, n := range a.w.placingOrder() {
+		d := n.demand
+		switch {
+		case d.count == 0 || len(d.list) > 0:
+		case d.explicit:
+			waiting = append(waiting, n)
+		case a.rung.joinEnds && d.end:
+			a.joined = append(a.joined, n)
+			if len(a.joined) == 1 {
+				waiting = append(waiting, n)
+			}
+		case a.rung.endsKept && d.end, a.rung.fromKept && n == a.w.path[0].node:
+			a.onKept = append(a.onKept, n)
+		case a.rung.shareEngines:
+			a.crowd = append(a.crowd, n)
+		default:
+			waiting = append(waiting, n)
+		}
+	}
+	for i, n := range waiting {
+		if s := a.place(n, waiting[i:]); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// keepHouse takes a core for the host and for nodes without CPUs of their own:
+// that of CPU 0, where the kernel keeps its own house, unless a node names it or
+// the host isolates it; else the first of the NUMA node farthest from the NICs.
+func (a *assignment) keepHouse() *shortage {
+	w := a.w
+	nics := w.physicalNICNodes()
+	far := func(c *core) int {
+		sum := 0
+		for _, u := range nics {
+			sum += w.distance(c.numa, u)
+		}
+		return sum
+	}
+	candidates := slices.DeleteFunc(slices.Clone(a.cores), func(c *core) bool { return len(c.free()) == 0 })
+	if len(candidates) == 0 {
+		for _, n := range w.nodes {
+			if len(n.demand.list) > 0 {
+				return &shortage{n, 0}
+			}
+		}
+	}
+	sort.SliceStable(candidates, func(i, j int) bool {
+		x, y := candidates[i], candidates[j]
+		for _, by := range [][2]int{
+			{boolToInt(!x.untouched()), boolToInt(!y.untouched())},
+			{boolToInt(x.isolated), boolToInt(y.isolated)},
+			{boolToInt(x.threads[0] != 0), boolToInt(y.threads[0] != 0)},
+			{-far(x), -far(y)},
+		} {
+			if by[0] != by[1] {
+				return by[0] < by[1]
+			}
+		}
+		return false // the order of the cores decides
+	})
+	a.kept = candidates[0]
+	keep := a.kept.free()
+	if a.rung.smallHousekeeping {
+		keep = keep[:1]
+	}
+	for _, id := range keep {
+		a.kept.kept[id] = true
+	}
+	a.housekeeping = keep
+	return nil
+}
+
+// physicalNICNodes are the NUMA nodes of the NICs that the lab uses, else of all
+// physical ones.
+func (w *work) physicalNICNodes() []int {
+	var used, all []int
+	for _, l := range w.links {
+		if nic := w.parentNIC(l); nic != nil && nic.NUMANode >= 0 {
+			used = append(used, nic.NUMANode)
+		}
+	}
+	for _, nic := range w.inv.NICs {
+		if !nic.Virtual && nic.NUMANode >= 0 {
+			all = append(all, nic.NUMANode)
+		}
+	}
+	if len(used) > 0 {
+		return used
+	}
+	return all
+}
+
+// placingOrder puts nodes that are bound to a place first, then those on the
+// traffic's way, then their neighbours, so that each is placed beside the last.
+func (w *work) placingOrder() []*node {
+	var order []*node
+	seen := map[*node]bool{}
+	add := func(n *node) {
+		if !seen[n] {
+			seen[n] = true
+			order = append(order, n)
+		}
+	}
+	for _, n := range w.nodes {
+		if n.demand.memoryNode >= 0 {
+			add(n)
+		}
+	}
+	for _, n := range w.nodes {
+		if n.demand.nic != nil {
+			add(n)
+		}
+	}
+	for _, e := range w.path {
+		add(e.node)
+	}
+	visitedLinks := map[*link]bool{}
+	for _, n := range w.nodes {
+		for i := 0; i < len(order); i++ { // grows while we walk it
+			for _, e := range order[i].endpoints {
+				if visitedLinks[e.link] {
+					continue
+				}
+				visitedLinks[e.link] = true
+				for _, other := range e.link.endpoints {
+					add(other.node)
+				}
+			}
+		}
+		add(n)
+	}
+	return order
+}
+
+// impossible words the demand that failed even where all else was given up.
+func (w *work) impossible(s *shortage) error {
+	n, d := s.node, s.node.demand
+	usable := w.usable()
+	want := fmt.Sprintf("node %s wants %s", n.name, plural(d.count, "CPU"))
+	if len(d.list) > 0 {
+		return &Impossible{fmt.Sprintf("node %s wants the CPUs %s", n.name, n.spec.CPUList),
+			fmt.Sprintf("the host has %d (%s), and the nodes' lists leave none for housekeeping", len(usable), host.FormatCPUList(usable)),
+			"leave one out of cpu_list"}
+	}
+	if d.memoryNode >= 0 {
+		want += fmt.Sprintf(" on NUMA node %d", d.memoryNode)
+	}
+	reason := fmt.Sprintf("the host has %d", len(usable))
+	if total := len(w.inv.CPUs); total > len(usable) {
+		reason += fmt.Sprintf(" usable of %d", total)
+	}
+	if d.memoryNode >= 0 {
+		reason += fmt.Sprintf(", that node %d", len(w.usableOn(d.memoryNode)))
+	}
+	parts := []string{reason, "1 is kept for housekeeping"}
+	const named = 5
+	more := 0
+	for _, other := range w.nodes {
+		if other == n || !other.demand.explicit {
+			continue
+		}
+		if len(parts) < named+2 {
+			parts = append(parts, fmt.Sprintf("%s wants %d", other.name, other.demand.count))
+		} else {
+			more += other.demand.count
+		}
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("further nodes want %d", more))
+	}
+	remedy := fmt.Sprintf("ask for fewer (--set nodes.%s.cpus=%d)", n.name, s.free)
+	switch {
+	case s.free == 0:
+		remedy = fmt.Sprintf("let it share (--set nodes.%s.cpus=0), ask for fewer elsewhere, or use a host with more CPUs", n.name)
+	case d.memoryNode >= 0:
+		remedy += ", or leave memory_node out"
+	}
+	return &Impossible{want, strings.Join(parts, ", "), remedy}
+}
+
+// usableOn are the usable CPUs of a NUMA node.
+func (w *work) usableOn(numa int) []int {
+	return slices.DeleteFunc(w.usable(), func(id int) bool {
+		cpu, err := w.inv.CPU(id)
+		return err != nil || cpu.NUMANode != numa
+	})
+}

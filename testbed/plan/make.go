@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"fmt"
+	"sort"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// work is a plan in the making.
+type work struct {
+	exp    *spec.Experiment
+	inv    *host.Inventory
+	prefix string
+	nodes  []*node // sorted by name
+	byName map[string]*node
+	links  []*link // in the file's order
+	stream *spec.Traffic
+	path   []*endpoint // the traffic's way; nil without traffic
+	round  bool        // the path goes out and back
+	cpus   *assignment
+	notes  []string
+}
+
+// Make assigns what the experiment wants from what the host has. Its errors are
+// *Conflict where the experiment contradicts itself and *Impossible where the
+// host does not suffice.
+func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
+	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
+	for _, step := range []func() error{
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath,
+		w.nameHosts, w.nameDevices, w.sizeLinks,
+		w.assignMACs, w.assignAddresses,
+		w.collectDemands, w.assignCPUs, w.assignMemory,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return w.result()
+}
+
+func (w *work) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// result writes the finished work down as plain data.
+func (w *work) result() (*Plan, error) {
+	p := &Plan{
+		Schema:           Schema,
+		Name:             w.exp.Name,
+		Prefix:           w.prefix,
+		HousekeepingCPUs: w.cpus.housekeeping,
+		Nodes:            []Node{},
+		Links:            []Link{},
+		Notes:            []string{},
+	}
+	for _, n := range w.nodes {
+		out, err := w.nodeResult(n)
+		if err != nil {
+			return nil, err
+		}
+		p.Nodes = append(p.Nodes, out)
+	}
+	for _, l := range w.links {
+		p.Links = append(p.Links, l.result())
+	}
+	if w.stream != nil {
+		p.Traffic = w.trafficResult()
+	}
+	p.Notes = append(p.Notes, w.notes...)
+	return p, nil
+}
+
+func (w *work) nodeResult(n *node) (Node, error) {
+	app, err := w.appResult(n)
+	if err != nil {
+		return Node{}, err
+	}
+	out := Node{
+		Name:          n.name,
+		Runtime:       n.spec.Runtime,
+		HostName:      n.hostName,
+		CPUs:          n.cpus,
+		CPUsExclusive: n.exclusive,
+		MemoryNodes:   n.memoryNodes,
+		MemoryBytes:   int64(n.spec.Memory),
+		Rootfs:        n.spec.Rootfs,
+		Env:           n.spec.Env,
+		Exec:          n.spec.Exec,
+		Mounts:        n.spec.Mounts,
+		Sysctls:       w.sysctls(n),
+		Interfaces:    []Interface{},
+		Routes:        w.routes(n),
+		App:           app,
+		Why:           n.why,
+	}
+	if out.Runtime == "" {
+		out.Runtime = spec.RuntimeNetns
+	}
+	for _, e := range n.endpoints {
+		out.Interfaces = append(out.Interfaces, e.result())
+	}
+	return out, nil
+}
+
+func (l *link) result() Link {
+	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}}
+	for _, e := range l.endpoints {
+		out.Endpoints = append(out.Endpoints, Endpoint{Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice})
+	}
+	return out
+}
+
+func (e *endpoint) result() Interface {
+	return Interface{
+		Name:       e.name,
+		Link:       e.link.name,
+		MAC:        e.mac,
+		Addresses:  e.cidrs(),
+		MTU:        e.link.mtu,
+		Neighbours: e.neighbours(),
+	}
+}
+
+// sortedKeys gives a map's keys in order, for the plan must not depend on chance.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

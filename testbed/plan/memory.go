@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// assignMemory puts each node's memory where its CPUs are, and refuses a limit
+// that the place cannot hold. Totals decide, not what is free at the moment.
+func (w *work) assignMemory() error {
+	for _, n := range w.nodes {
+		n.memoryNodes = w.memoryFor(n)
+		var total int64
+		for _, id := range n.memoryNodes {
+			total += w.numaNode(id).MemoryTotalBytes
+		}
+		if len(w.inv.NUMANodes) == 1 {
+			// Kernels that initialise memory late count it up in the node as they go.
+			total = max(total, w.inv.MemoryBytes)
+		}
+		if limit := int64(n.spec.Memory); limit > total {
+			return &Impossible{fmt.Sprintf("node %s wants %s of memory on NUMA node %s", n.name, mebibytes(limit), host.FormatCPUList(n.memoryNodes)),
+				"there are " + mebibytes(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}
+		}
+	}
+	return nil
+}
+
+func (w *work) memoryFor(n *node) []int {
+	if id := n.demand.memoryNode; id >= 0 {
+		n.because("memory on NUMA node %d, as asked", id)
+		if numas := numaOf(w.inv, n.cpus); n.exclusive && !slices.Equal(numas, []int{id}) {
+			w.note("node %s has its memory on NUMA node %d and its CPUs on %s: each access crosses over.", n.name, id, host.FormatCPUList(numas))
+		}
+		return []int{id}
+	}
+	var withMemory []int
+	numas := numaOf(w.inv, n.cpus)
+	for _, id := range numas {
+		if w.numaNode(id) != nil && w.numaNode(id).MemoryTotalBytes > 0 {
+			withMemory = append(withMemory, id)
+		}
+	}
+	if len(withMemory) > 0 {
+		if n.exclusive && len(w.inv.NUMANodes) > 1 {
+			n.because("memory on NUMA node %s, with its CPUs", host.FormatCPUList(withMemory))
+		}
+		return withMemory
+	}
+	nearest := w.nearestMemory(numas)
+	if n.exclusive && len(w.inv.NUMANodes) > 1 {
+		n.because("memory on NUMA node %d, as its CPUs' own has none", nearest)
+	}
+	return []int{nearest}
+}
+
+// nearestMemory is the NUMA node with memory nearest to some others.
+func (w *work) nearestMemory(numas []int) int {
+	best, bestDistance := w.inv.NUMANodes[0].ID, -1
+	for _, u := range w.inv.NUMANodes {
+		if u.MemoryTotalBytes == 0 {
+			continue
+		}
+		sum := 0
+		for _, id := range numas {
+			sum += w.distance(id, u.ID)
+		}
+		if bestDistance < 0 || sum < bestDistance {
+			best, bestDistance = u.ID, sum
+		}
+	}
+	return best
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

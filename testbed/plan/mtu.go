@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+const (
+	// frameOverhead is what a frame has beyond the MTU: the Ethernet header and
+	// the FCS (IEEE 802.3, 3.1.1).
+	frameOverhead = 14 + 4
+	defaultMTU    = 1500
+)
+
+// sizeLinks chooses each link's MTU: the user's, else what the traffic needs and
+// at least 1500, unless a physical parent has less.
+func (w *work) sizeLinks() error {
+	for _, l := range w.links {
+		need := 0
+		if w.onPath(l) {
+			need = w.stream.FrameBytes - frameOverhead
+		}
+		l.mtu = max(defaultMTU, need)
+		if l.spec.MTU != 0 {
+			l.mtu = l.spec.MTU
+		}
+		if l.mtu < need {
+			return &Conflict{"link " + l.name, fmt.Sprintf("mtu %d is less than the %d of frames of %d bytes", l.mtu, need, w.stream.FrameBytes),
+				fmt.Sprintf("leave mtu out, or send frames of at most %d bytes", l.mtu+frameOverhead)}
+		}
+		if err := w.fitParent(l, need); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitParent checks a macvlan's parent on the host, and takes its MTU where that is
+// less than the default.
+func (w *work) fitParent(l *link, need int) error {
+	if l.spec.Parent == "" {
+		return nil
+	}
+	demand := fmt.Sprintf("link %s wants the parent %s", l.name, l.spec.Parent)
+	if l.kind != spec.LinkMacvlan {
+		return &Conflict{"link " + l.name, fmt.Sprintf("kind %s takes no parent", l.kind), "use kind: macvlan, or leave parent out"}
+	}
+	nic := w.parentNIC(l)
+	if nic == nil {
+		return &Impossible{demand, "the host has no such interface",
+			"it has " + strings.Join(nicNames(w.inv), ", ") + "; or leave parent out for a private one"}
+	}
+	if nic.MTU == 0 || nic.MTU >= l.mtu {
+		return nil
+	}
+	if l.spec.MTU != 0 || nic.MTU < need {
+		return &Impossible{demand, fmt.Sprintf("its MTU is %d and the link's %d", nic.MTU, l.mtu),
+			fmt.Sprintf("ip link set %s mtu %d", nic.Name, l.mtu)}
+	}
+	w.note("link %s has MTU %d, as its parent %s has no more.", l.name, nic.MTU, nic.Name)
+	l.mtu = nic.MTU
+	return nil
+}
+
+// parentNIC is the host's interface under a link; nil if there is none.
+func (w *work) parentNIC(l *link) *host.NIC {
+	if l.spec.Parent == "" {
+		return nil
+	}
+	i := slices.IndexFunc(w.inv.NICs, func(n host.NIC) bool { return n.Name == l.spec.Parent })
+	if i < 0 {
+		return nil
+	}
+	return &w.inv.NICs[i]
+}
+
+func nicNames(inv *host.Inventory) []string {
+	var names []string
+	for _, n := range inv.NICs {
+		if n.Name != "lo" {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"none but lo"}
+	}
+	return names
+}

@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"nines.dev/nines/spec"
+)
+
+const (
+	// maxInterfaceName is IFNAMSIZ without the final zero (include/uapi/linux/if.h).
+	maxInterfaceName = 15
+	// maxHostName is one label of a host name (RFC 1035, 2.3.4); HOST_NAME_MAX is 64.
+	maxHostName = 63
+	// maxPrefix leaves room in an interface's name for what tells devices apart.
+	maxPrefix = 8
+	// A derived prefix is the start of the lab's name and base-36 digits of its hash.
+	prefixLetters = 5
+	prefixDigits  = 3
+)
+
+// hash is a number that depends on all parts and on where one ends.
+func hash(parts ...string) uint64 {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+// base36 gives the last digits of a number in 0-9a-z.
+func base36(n uint64, digits int) string {
+	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
+	b := make([]byte, digits)
+	for i := range b {
+		b[i] = alphabet[n%36]
+		n /= 36
+	}
+	return string(b)
+}
+
+// choosePrefix takes the user's, or derives one so that two labs differ.
+func (w *work) choosePrefix() error {
+	w.prefix = w.exp.Prefix
+	if w.prefix == "" {
+		letters := strings.ReplaceAll(plainName(w.exp.Name), "-", "")
+		letters = letters[:min(len(letters), prefixLetters)]
+		w.prefix = letters + base36(hash(w.exp.Name), prefixDigits)
+		return nil
+	}
+	if len(w.prefix) > maxPrefix || plainName(w.prefix) != w.prefix {
+		return &Conflict{"prefix", fmt.Sprintf("%q does not begin names well", w.prefix),
+			fmt.Sprintf("use at most %d of the letters a-z, digits and inner hyphens", maxPrefix)}
+	}
+	return nil
+}
+
+// plainName keeps what may stand in a host name: lower-case letters, digits and
+// inner hyphens.
+func plainName(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(s) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	return strings.Trim(b.String(), "-")
+}
+
+// nameHosts gives each node its name on the host. A name that a host name cannot
+// take gets digits of its hash, so that a_b and a-b stay two.
+func (w *work) nameHosts() error {
+	taken := map[string]string{}
+	for _, n := range w.nodes {
+		plain := plainName(n.name)
+		room := maxHostName - len(w.prefix) - 1
+		if plain != n.name || len(plain) > room {
+			const digits = 6
+			plain = plain[:min(len(plain), room-digits-1)]
+			plain = strings.TrimLeft(plain+"-"+base36(hash(n.name), digits), "-")
+		}
+		n.hostName = w.prefix + "-" + plain
+		if other, clash := taken[n.hostName]; clash {
+			return &Conflict{"node " + n.name, "its host name " + n.hostName + " is that of node " + other, "rename one of them"}
+		}
+		taken[n.hostName] = n.name
+	}
+	return nil
+}
+
+// nameDevices names what the lab makes outside the nodes. Names come from the
+// link's, not from its place in the file, so that a link that is put in between
+// renames no other.
+func (w *work) nameDevices() error {
+	taken := map[string]bool{}
+	device := func(tail string, from ...string) string {
+		name := w.prefix + "-" + tail
+		if len(name) > maxInterfaceName || taken[name] || plainName(tail) != tail {
+			digits := maxInterfaceName - len(w.prefix) - 1
+			for salt := 0; ; salt++ {
+				name = w.prefix + "-" + base36(hash(append(from, fmt.Sprint(salt))...), digits)
+				if !taken[name] {
+					break
+				}
+			}
+		}
+		taken[name] = true
+		return name
+	}
+	for _, l := range w.links {
+		switch l.kind {
+		case spec.LinkBridge:
+			l.device = device(l.name, "bridge", l.name)
+		case spec.LinkMacvlan:
+			if l.spec.Parent == "" {
+				l.device = device(l.name, "parent", l.name)
+			}
+			continue // a macvlan is moved into its node whole
+		case spec.LinkVeth:
+			continue // both ends are inside nodes
+		}
+		for i, e := range l.endpoints {
+			e.fabricDevice = device(fmt.Sprintf("%s-%d", l.name, i), "port", l.name, e.String())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/spec"
+)
+
+// Defaults of a stream, for experiments that were not made by package spec, which
+// fills them in itself.
+const (
+	defaultFrameBytes = 64
+	defaultOutliers   = 1000
+	defaultWarmup     = spec.Duration(1e9)
+	defaultDuration   = spec.Duration(10e9)
+	defaultDrain      = spec.Duration(500e6)
+)
+
+func defaultTo[T comparable](value *T, otherwise T) {
+	var zero T
+	if *value == zero {
+		*value = otherwise
+	}
+}
+
+// findPath resolves the traffic: its defaults, its ends and the way between them.
+func (w *work) findPath() error {
+	if w.exp.Traffic == nil {
+		return nil
+	}
+	s := *w.exp.Traffic
+	defaultTo(&s.FrameBytes, defaultFrameBytes)
+	defaultTo(&s.Pattern, spec.PatternConstant)
+	defaultTo(&s.Burst, 1)
+	defaultTo(&s.Flows, 1)
+	defaultTo(&s.FlowField, spec.FlowSourcePort)
+	defaultTo(&s.Backend, spec.BackendUDP)
+	defaultTo(&s.IO, spec.IOSingle)
+	defaultTo(&s.Wait, spec.WaitBlock)
+	defaultTo(&s.Warmup, defaultWarmup)
+	defaultTo(&s.Duration, defaultDuration)
+	defaultTo(&s.Drain, defaultDrain)
+	defaultTo(&s.Outliers, defaultOutliers)
+	w.stream = &s
+
+	from, err := w.endpoint("traffic.from", s.From)
+	if err != nil {
+		return err
+	}
+	to, err := w.endpoint("traffic.to", s.To)
+	if err != nil {
+		return err
+	}
+	for _, end := range []*endpoint{from, to} {
+		if app := end.node.app(); app != "" {
+			return &Conflict{"traffic", fmt.Sprintf("it ends at %s, but node %s runs app %s", end, end.node.name, app),
+				"end the traffic at a node without an app; for a round trip through a reflecting node give from and to the same endpoint"}
+		}
+	}
+	out, err := w.search(from, to)
+	if err != nil {
+		return err
+	}
+	w.path, w.round = out, from == to
+	if w.round { // and back the same way
+		back := slices.Clone(out[:len(out)-1])
+		slices.Reverse(back)
+		w.path = append(slices.Clone(out), back...)
+	}
+	return nil
+}
+
+// search finds the shortest way from one endpoint to another through nodes that
+// pass packets on, breadth first. Where from is to, the way ends at the first
+// node that reflects. Among equals the links' order in the file decides.
+func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
+	type step struct {
+		at   *endpoint // where the packet leaves a node
+		path []*endpoint
+	}
+	queue := []step{{from, []*endpoint{from}}}
+	visited := map[*node]bool{from.node: true}
+	var stuck []string // endpoints that packets reach, in nodes that pass nothing on
+	for len(queue) > 0 {
+		here := queue[0]
+		queue = queue[1:]
+		for _, next := range here.at.link.endpoints {
+			if next == here.at {
+				continue
+			}
+			path := append(slices.Clone(here.path), next)
+			if next == to || from == to && next.node.app() == spec.AppReflect {
+				return path, nil
+			}
+			if visited[next.node] {
+				continue
+			}
+			if app := next.node.app(); app != spec.AppForward && app != spec.AppRoute {
+				stuck = append(stuck, next.String())
+				continue
+			}
+			visited[next.node] = true
+			for _, exit := range next.node.endpoints {
+				if exit.link != next.link {
+					queue = append(queue, step{exit, append(slices.Clone(path), exit)})
+				}
+			}
+		}
+	}
+	place := fmt.Sprintf("traffic from %s to %s", from, to)
+	if from == to {
+		return nil, &Conflict{place, "from and to are the same endpoint, and no node on the way reflects",
+			"give the far node app: {kind: reflect}"}
+	}
+	if len(stuck) == 0 {
+		return nil, &Conflict{place, "there is no way", "join them by links and by nodes with app: {kind: forward} or {kind: route}"}
+	}
+	return nil, &Conflict{place, "packets come no farther than " + strings.Join(stuck, ", "),
+		"give that node app: {kind: forward} or {kind: route}, or end the traffic there"}
+}
+
+// roundTripNode is where the packets turn round; nil if they do not.
+func (w *work) roundTripNode() *node {
+	if !w.round {
+		return nil
+	}
+	return w.path[len(w.path)/2].node
+}
+
+// onPath tells whether the traffic goes over a link.
+func (w *work) onPath(l *link) bool {
+	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.link == l })
+}

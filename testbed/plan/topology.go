@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"nines.dev/nines/spec"
+)
+
+// node is a node of the experiment with what has been decided for it.
+type node struct {
+	name      string
+	spec      *spec.Node
+	endpoints []*endpoint // in the links' order
+	hostName  string
+
+	demand      demand
+	cpus        []int
+	exclusive   bool
+	engineCPU   int // -1: it runs no engine
+	memoryNodes []int
+	why         []string
+}
+
+func (n *node) because(format string, args ...any) {
+	n.why = append(n.why, fmt.Sprintf(format, args...))
+}
+
+func (n *node) app() spec.AppKind {
+	if n.spec.App == nil {
+		return ""
+	}
+	return n.spec.App.Kind
+}
+
+// link is a link of the experiment with what has been decided for it.
+type link struct {
+	name      string
+	kind      spec.LinkKind
+	spec      *spec.Link
+	endpoints []*endpoint
+	mtu       int
+	device    string
+	subnet    netip.Prefix
+}
+
+// endpoint is an interface of a node on a link.
+type endpoint struct {
+	node         *node
+	name         string // the interface's
+	link         *link
+	fabricDevice string
+	mac          string
+	addresses    []netip.Prefix // the first is IPv4, the engine's
+}
+
+func (e *endpoint) String() string { return e.node.name + ":" + e.name }
+
+func (e *endpoint) ip() netip.Addr { return e.addresses[0].Addr() }
+
+func (w *work) buildNodes() error {
+	for _, name := range sortedKeys(w.exp.Topology.Nodes) {
+		s := w.exp.Topology.Nodes[name]
+		if s == nil {
+			s = &spec.Node{} // "dut:" with nothing after it
+		}
+		n := &node{name: name, spec: s, engineCPU: -1, why: []string{}}
+		w.nodes = append(w.nodes, n)
+		w.byName[name] = n
+	}
+	return nil
+}
+
+func (w *work) buildLinks() error {
+	names := map[string]bool{}
+	taken := map[string]string{} // "node:interface" → the link that has it
+	for i, s := range w.exp.Topology.Links {
+		l := &link{name: s.Name, kind: s.Kind, spec: s}
+		if l.name == "" {
+			l.name = fmt.Sprintf("link%d", i+1)
+		}
+		if l.kind == "" {
+			l.kind = spec.LinkVeth
+		}
+		place := "link " + l.name
+		if names[l.name] {
+			return &Conflict{place, "another link has this name", "give each link a name of its own"}
+		}
+		names[l.name] = true
+		for _, text := range s.Endpoints {
+			n, name, err := w.parseEndpoint(place, text)
+			if err != nil {
+				return err
+			}
+			if other, used := taken[text]; used {
+				return &Conflict{place, fmt.Sprintf("endpoint %s is on link %s already", text, other), "an interface is on one link"}
+			}
+			taken[text] = l.name
+			e := &endpoint{node: n, name: name, link: l}
+			l.endpoints = append(l.endpoints, e)
+			n.endpoints = append(n.endpoints, e)
+		}
+		if len(l.endpoints) < 2 {
+			return &Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}
+		}
+		if l.kind == spec.LinkVeth && len(l.endpoints) != 2 {
+			return &Conflict{place, fmt.Sprintf("has %d endpoints; veth joins two", len(l.endpoints)), "use kind: bridge or xdp"}
+		}
+		w.links = append(w.links, l)
+	}
+	return nil
+}
+
+// parseEndpoint resolves "node:interface" to the node.
+func (w *work) parseEndpoint(place, text string) (*node, string, error) {
+	nodeName, name, ok := strings.Cut(text, ":")
+	if !ok || name == "" {
+		return nil, "", &Conflict{place, fmt.Sprintf("%q is not an endpoint", text), `write "node:interface"`}
+	}
+	n := w.byName[nodeName]
+	if n == nil {
+		return nil, "", &Conflict{place, fmt.Sprintf("endpoint %s names no node", text), "the nodes are " + strings.Join(sortedKeys(w.exp.Topology.Nodes), ", ")}
+	}
+	if len(name) > maxInterfaceName {
+		return nil, "", &Conflict{place, fmt.Sprintf("the interface name of %s has %d characters", text, len(name)), fmt.Sprintf("Linux takes at most %d", maxInterfaceName)}
+	}
+	return n, name, nil
+}
+
+// endpoint finds an endpoint of the links.
+func (w *work) endpoint(place, text string) (*endpoint, error) {
+	n, name, err := w.parseEndpoint(place, text)
+	if err != nil {
+		return nil, err
+	}
+	var have []string
+	for _, e := range n.endpoints {
+		if e.name == name {
+			return e, nil
+		}
+		have = append(have, e.String())
+	}
+	remedy := "put " + text + " on a link"
+	if len(have) > 0 {
+		remedy = "node " + n.name + " has " + strings.Join(have, ", ")
+	}
+	return nil, &Conflict{place, text + " is on no link", remedy}
+}
