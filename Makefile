@@ -85,14 +85,14 @@ test:
 ## test-unit: run the tests that need no root: Go, C with sanitizers, TypeScript
 test-unit: test-unit-go test-unit-engine test-unit-web
 
-# As root they run in a user namespace in which root is nobody, so that they see what a
-# user sees. What they skip then, test-root runs.
-GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails --hide-summary=skipped --
+# As root they run in a user namespace in which root is an ordinary user. What they skip
+# there, test-root runs.
+GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails
 ifeq ($(SUDO),)
-UNPRIVILEGED := -exec 'unshare --user'
+UNPRIVILEGED := -exec 'unshare --user --map-user=1000 --map-group=1000'
 endif
 test-unit-go: build
-	env -u NINES_REQUIRE $(GOTESTSUM) $(UNPRIVILEGED) ./...
+	env -u NINES_REQUIRE $(GOTESTSUM) --hide-summary=skipped -- $(UNPRIVILEGED) ./...
 
 test-unit-engine:
 	$(MAKE) -C engine test asan-test
@@ -104,10 +104,11 @@ test-unit-web: web/node_modules/.package-lock.json
 ifneq ($(SUDO),)
 AS_ROOT = -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) PATH=$(PATH):/usr/sbin:/sbin'
 endif
+# One package at a time: the cores are for what is being measured.
 .PHONY: test-root
 ## test-root: run all Go tests as root, with namespaces, links and containers
 test-root: build
-	$(GOTESTSUM) $(AS_ROOT) ./...
+	$(GOTESTSUM) -- -p 1 $(AS_ROOT) ./...
 
 .PHONY: test-fuzz
 # Each fuzz target for some seconds; longer with FUZZ_SECONDS.
