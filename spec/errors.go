@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -24,7 +25,7 @@ type Error struct {
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// Error prints "file:line:column: path: problem; remedy; allowed: …".
+// Error prints `file:line:column: path: problem; remedy; allowed: …`.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -40,7 +41,11 @@ func (e *Error) Error() string {
 		b.WriteString("; " + e.Remedy)
 	}
 	if e.Allowed != "" {
-		b.WriteString("; allowed: " + e.Allowed)
+		separator := "; "
+		if strings.HasSuffix(e.Remedy, "?") {
+			separator = " "
+		}
+		b.WriteString(separator + "allowed: " + e.Allowed)
 	}
 	return b.String()
 }
@@ -116,4 +121,17 @@ func (c *collector) err() error {
 		return a.Column < b.Column
 	})
 	return c.list
+}
+
+// AsErrors gives the errors in a file that err consists of.
+func AsErrors(err error) (Errors, bool) {
+	var several Errors
+	if errors.As(err, &several) {
+		return several, true
+	}
+	var one *Error
+	if errors.As(err, &one) {
+		return Errors{one}, true
+	}
+	return nil, false
 }

@@ -5,10 +5,11 @@ package spec
 type Experiment struct {
 	// Name is the name of the lab and of its result folder.
 	Name string `yaml:"name" json:"name"`
-	// Prefix begins every name made on the host. Empty: derived from Name.
-	Prefix   string   `yaml:"prefix,omitempty" json:"prefix,omitempty"`
+	// Prefix begins every name made on the host (default: derived from the name).
+	Prefix string `yaml:"prefix,omitempty" json:"prefix,omitempty"`
+	// Topology is the network.
 	Topology Topology `yaml:"topology" json:"topology"`
-	// Traffic is nil for a lab that is only brought up, not measured.
+	// Traffic is what is measured; without it the lab is only brought up.
 	Traffic *Traffic `yaml:"traffic,omitempty" json:"traffic,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).
 	Repeat int `yaml:"repeat,omitempty" json:"repeat,omitempty"`
@@ -28,6 +29,8 @@ const (
 
 // Topology is the network: nodes by name, and the links between them.
 type Topology struct {
+	// Nodes are the machines, by name.
 	Nodes map[string]*Node `yaml:"nodes" json:"nodes"`
-	Links []*Link          `yaml:"links,omitempty" json:"links,omitempty"`
+	// Links join the nodes' interfaces, which they make.
+	Links []*Link `yaml:"links,omitempty" json:"links,omitempty"`
 }

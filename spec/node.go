@@ -12,30 +12,35 @@ const (
 
 // Node is one machine of the network.
 type Node struct {
+	// Runtime is what the node is made of (default netns).
 	Runtime Runtime `yaml:"runtime,omitempty" json:"runtime,omitempty"`
 	// CPUs is how many CPUs the node has for itself; 0 shares the housekeeping
 	// CPUs, unless the node runs an engine, which gets one.
 	CPUs int `yaml:"cpus,omitempty" json:"cpus,omitempty"`
 	// CPUList names the CPUs instead ("2-3,8"); it excludes CPUs.
 	CPUList string `yaml:"cpu_list,omitempty" json:"cpu_list,omitempty"`
-	// MemoryNode is the NUMA node of the CPUs and the memory; nil lets the plan choose.
+	// MemoryNode is the NUMA node of the CPUs and the memory (default: the plan
+	// chooses, near the node's network card).
 	MemoryNode *int `yaml:"memory_node,omitempty" json:"memory_node,omitempty"`
-	// Memory limits what the node may use; 0 is no limit.
-	Memory Size    `yaml:"memory,omitempty" json:"memory,omitempty"`
+	// Memory limits what the node may use (default: no limit).
+	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
+	// Rootfs is the file system of an lxc node.
 	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
 	// Env is the environment of everything that nines starts in the node.
 	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
 	// Exec is run one after the other when the node's links are up; each is an
 	// argument list, never a shell line. A failure ends the start.
-	Exec   [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
-	Mounts []Mount    `yaml:"mounts,omitempty" json:"mounts,omitempty"`
+	Exec [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
+	// Mounts show paths of the host inside the node.
+	Mounts []Mount `yaml:"mounts,omitempty" json:"mounts,omitempty"`
 	// Sysctls are written inside the node's namespaces ("net.ipv4.ip_forward": "1").
 	Sysctls map[string]string `yaml:"sysctls,omitempty" json:"sysctls,omitempty"`
 	// Addresses are further addresses of an interface, in CIDR form; an interface
 	// that has none listed gets one from the plan.
 	Addresses map[string][]string `yaml:"addresses,omitempty" json:"addresses,omitempty"`
-	Routes    []Route             `yaml:"routes,omitempty" json:"routes,omitempty"`
-	// App is what the node does with traffic; nil is nothing.
+	// Routes are added when the node's links are up.
+	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty"`
+	// App is what the node does with packets (default: nothing).
 	App *App `yaml:"app,omitempty" json:"app,omitempty"`
 }
 
@@ -58,25 +63,35 @@ const (
 
 // Mount shows a path of the host inside the node.
 type Mount struct {
-	Source   string `yaml:"source" json:"source"`
-	Target   string `yaml:"target" json:"target"`
-	ReadOnly bool   `yaml:"read_only,omitempty" json:"read_only,omitempty"`
+	// Source is an absolute path on the host.
+	Source string `yaml:"source" json:"source"`
+	// Target is an absolute path in the node.
+	Target string `yaml:"target" json:"target"`
+	// ReadOnly keeps the node from writing there (default false).
+	ReadOnly bool `yaml:"read_only,omitempty" json:"read_only,omitempty"`
 }
 
 // Route is one route of a node.
 type Route struct {
-	To        string `yaml:"to" json:"to"` // CIDR, or "default"
-	Via       string `yaml:"via,omitempty" json:"via,omitempty"`
+	// To is a network in CIDR form, or "default".
+	To string `yaml:"to" json:"to"`
+	// Via is the address of the next hop.
+	Via string `yaml:"via,omitempty" json:"via,omitempty"`
+	// Interface is the node's interface that the route leaves by.
 	Interface string `yaml:"interface,omitempty" json:"interface,omitempty"`
 }
 
 // App is what a node does with the packets it gets.
 type App struct {
+	// Kind is forward, reflect or route.
 	Kind AppKind `yaml:"kind" json:"kind"`
-	// Backend, IO and Wait are the engine's; empty takes the traffic's.
+	// Backend is how the engine reaches the interfaces (default: the traffic's).
 	Backend Backend `yaml:"backend,omitempty" json:"backend,omitempty"`
-	IO      IO      `yaml:"io,omitempty" json:"io,omitempty"`
-	Wait    Wait    `yaml:"wait,omitempty" json:"wait,omitempty"`
+	// IO is how many packets one call moves (default: the traffic's).
+	IO IO `yaml:"io,omitempty" json:"io,omitempty"`
+	// Wait is what the engine does when there is nothing to do (default: the
+	// traffic's).
+	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
 }
 
 // AppKind is a way of handling packets.

@@ -4,11 +4,13 @@ import "go.yaml.in/yaml/v4"
 
 // Traffic is the stream that is measured.
 type Traffic struct {
-	// From and To are "node:interface". The same endpoint twice measures the
-	// round trip through a reflecting node.
+	// From is the "node:interface" that the packets leave by.
 	From string `yaml:"from" json:"from"`
-	To   string `yaml:"to" json:"to"`
-	// FrameBytes is the size of the Ethernet frame with its FCS, 64 to 9018.
+	// To is the "node:interface" that they arrive at. The same as From measures
+	// the round trip through a reflecting node.
+	To string `yaml:"to" json:"to"`
+	// FrameBytes is the size of the Ethernet frame with its FCS, 64 to 9018
+	// (default 64).
 	FrameBytes int `yaml:"frame_bytes,omitempty" json:"frame_bytes,omitempty"`
 	// RatePPS is the rate in packets a second; 0 is as fast as the port takes
 	// them. One of rate_pps and rate_bits is given.
@@ -21,13 +23,18 @@ type Traffic struct {
 	// Burst is how many packets share one intended send time (default 1).
 	Burst int `yaml:"burst,omitempty" json:"burst,omitempty"`
 	// Flows is how many flows the packets go round (default 1, at most 65535).
-	Flows     int       `yaml:"flows,omitempty" json:"flows,omitempty"`
+	Flows int `yaml:"flows,omitempty" json:"flows,omitempty"`
+	// FlowField is the field that tells flows apart (default source_port).
 	FlowField FlowField `yaml:"flow_field,omitempty" json:"flow_field,omitempty"`
-	Backend   Backend   `yaml:"backend,omitempty" json:"backend,omitempty"`
-	IO        IO        `yaml:"io,omitempty" json:"io,omitempty"`
-	Wait      Wait      `yaml:"wait,omitempty" json:"wait,omitempty"`
+	// Backend is how the engine reaches the interfaces (default udp).
+	Backend Backend `yaml:"backend,omitempty" json:"backend,omitempty"`
+	// IO is how many packets one call moves (default single).
+	IO IO `yaml:"io,omitempty" json:"io,omitempty"`
+	// Wait is what the engine does when there is nothing to do (default block).
+	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
 	// Warmup is sent before the duration and not recorded (default 1s).
-	Warmup   Duration `yaml:"warmup" json:"warmup"`
+	Warmup Duration `yaml:"warmup" json:"warmup"`
+	// Duration is how long the recorded packets are sent (default 10s).
 	Duration Duration `yaml:"duration,omitempty" json:"duration,omitempty"`
 	// Drain is how long stragglers are awaited (default 500ms).
 	Drain Duration `yaml:"drain" json:"drain"`

@@ -4,5 +4,8 @@ import "github.com/spf13/cobra"
 
 // verbs lists the commands; each has a file of its own.
 func verbs() []*cobra.Command {
-	return []*cobra.Command{}
+	return []*cobra.Command{
+		newSchemaCommand(),
+		newValidateCommand(),
+	}
 }

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/spec"
+)
+
+func newSchemaCommand() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the experiment file",
+		Long: `Print the JSON Schema of the experiment file, made from the program's own types.
+Editors with a YAML language server check and complete a file by it, when its
+first line names the schema.`,
+		Example: `  nines schema --out nines.schema.json
+  # then, as the first line of an experiment file:
+  #   # yaml-language-server: $schema=nines.schema.json`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("schema takes no arguments, and this is %q; --out names a file", args[0])}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			schema, err := spec.Schema()
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				return os.WriteFile(out, schema, 0o644)
+			}
+			_, err = c.OutOrStdout().Write(schema)
+			return err
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "write it to this file instead of standard output")
+	return c
+}

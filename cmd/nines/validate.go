@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/spec"
+)
+
+// validated is one file's part of the JSON output.
+type validated struct {
+	File    string        `json:"file"`
+	Valid   bool          `json:"valid"`
+	Errors  spec.Errors   `json:"errors"`
+	Meaning *spec.Meaning `json:"meaning,omitempty"`
+}
+
+func newValidateCommand() *cobra.Command {
+	var sets []string
+	var format string
+	c := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check experiment files and say what they mean",
+		Long: `Check experiment files without looking at the host, and say what they mean: the
+nodes, the links, the runs of the sweep and how long they measure.
+
+What is wrong is reported all at once, each with its place, what is allowed and
+the nearest valid key. Whether this host can run it is what 'nines plan' tells.`,
+		Example: `  nines validate lab.yaml
+  nines validate examples/*.yaml
+  nines validate lab.yaml --set traffic.frame_bytes=1518 --set 'sweep.traffic.burst=[1, 16]'
+  nines validate lab.yaml --format json`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("name at least one experiment file, such as examples/quickstart.yaml")}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if format != "table" && format != "json" {
+				return usageError{fmt.Errorf("--format %q is not known: table or json", format)}
+			}
+			return validate(c, args, sets, format)
+		},
+	}
+	c.Flags().StringArrayVar(&sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func validate(c *cobra.Command, paths, sets []string, format string) error {
+	all := []validated{}
+	var wrong spec.Errors
+	for _, path := range paths {
+		one := validated{File: path, Errors: spec.Errors{}}
+		meaning, err := meaningOf(path, sets)
+		if err != nil {
+			found, ok := spec.AsErrors(err)
+			if !ok {
+				return err
+			}
+			one.Errors, wrong = found, append(wrong, found...)
+		} else {
+			one.Valid, one.Meaning = true, meaning
+			if format == "table" {
+				if err := meaning.Write(c.OutOrStdout()); err != nil {
+					return err
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	if format == "json" {
+		out := json.NewEncoder(c.OutOrStdout())
+		out.SetIndent("", "  ")
+		if err := out.Encode(all); err != nil {
+			return err
+		}
+	}
+	if len(wrong) > 0 {
+		return wrong
+	}
+	return nil
+}
+
+// meaningOf loads, changes and checks one file.
+func meaningOf(path string, sets []string) (*spec.Meaning, error) {
+	f, err := spec.LoadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range sets {
+		if err := f.Set(set); err != nil {
+			return nil, err
+		}
+	}
+	return f.Meaning()
+}

@@ -1,0 +1,151 @@
+package spec
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Meaning is what a file comes to, for a reader: nines validate prints it.
+type Meaning struct {
+	File  string        `json:"file"`
+	Name  string        `json:"name"`
+	Nodes []NodeMeaning `json:"nodes"`
+	Links []LinkMeaning `json:"links"`
+	// Sweep has the swept keys in order, each with its values.
+	Sweep []SweepMeaning `json:"sweep"`
+	// Traffic describes the first run's traffic in one line; empty without one.
+	Traffic string `json:"traffic,omitempty"`
+	Runs    int    `json:"runs"`
+	Repeat  int    `json:"repeat"`
+	// Trials is Runs × Repeat, 0 without traffic.
+	Trials int `json:"trials"`
+	// TrialTimeSeconds is warm-up, duration and drain of all trials; building the
+	// lab and the baselines come on top.
+	TrialTimeSeconds float64 `json:"trial_time_seconds"`
+}
+
+// NodeMeaning is a node in one line.
+type NodeMeaning struct {
+	Name       string   `json:"name"`
+	Runtime    Runtime  `json:"runtime"`
+	Interfaces []string `json:"interfaces"`
+	App        AppKind  `json:"app,omitempty"`
+}
+
+// LinkMeaning is a link in one line.
+type LinkMeaning struct {
+	Name      string   `json:"name"`
+	Kind      LinkKind `json:"kind"`
+	Endpoints []string `json:"endpoints"`
+}
+
+// SweepMeaning is a swept key with its values as text.
+type SweepMeaning struct {
+	Key    string   `json:"key"`
+	Values []string `json:"values"`
+}
+
+// Meaning checks the file and says what it comes to.
+func (f *File) Meaning() (*Meaning, error) {
+	runs, err := f.Runs()
+	if err != nil {
+		return nil, err
+	}
+	e := runs[0].Experiment
+	m := &Meaning{File: f.name, Name: e.Name, Runs: len(runs), Repeat: e.Repeat, Sweep: []SweepMeaning{}, Links: []LinkMeaning{}}
+	interfaces := map[string][]string{}
+	for _, link := range e.Topology.Links {
+		m.Links = append(m.Links, LinkMeaning{link.Name, link.Kind, link.Endpoints})
+		for _, endpoint := range link.Endpoints {
+			name, iface := splitEndpoint(endpoint)
+			interfaces[name] = append(interfaces[name], iface)
+		}
+	}
+	for _, entry := range f.root.at([]string{"topology", "nodes"}).entries {
+		name := entry.key.text
+		n := e.Topology.Nodes[name]
+		one := NodeMeaning{Name: name, Runtime: n.Runtime, Interfaces: append([]string{}, interfaces[name]...)}
+		if n.App != nil {
+			one.App = n.App.Kind
+		}
+		m.Nodes = append(m.Nodes, one)
+	}
+	m.sweep(runs)
+	if e.Traffic == nil {
+		return m, nil
+	}
+	m.Traffic = e.Traffic.line()
+	m.Trials = m.Runs * m.Repeat
+	var each time.Duration
+	for _, run := range runs {
+		t := run.Experiment.Traffic
+		each += time.Duration(t.Warmup) + time.Duration(t.Duration) + time.Duration(t.Drain)
+	}
+	m.TrialTimeSeconds = each.Seconds() * float64(m.Repeat)
+	return m, nil
+}
+
+// sweep gathers each variable's values in the order of their first run.
+func (m *Meaning) sweep(runs []Run) {
+	for i, v := range runs[0].Variables {
+		one := SweepMeaning{Key: v.Path}
+		seen := map[string]bool{}
+		for _, run := range runs {
+			if text := run.Variables[i].Text; !seen[text] {
+				seen[text] = true
+				one.Values = append(one.Values, text)
+			}
+		}
+		m.Sweep = append(m.Sweep, one)
+	}
+}
+
+// line describes the traffic in one line.
+func (t *Traffic) line() string {
+	rate := fmt.Sprintf("%g packets/s", t.RatePPS)
+	switch {
+	case t.RateBits > 0:
+		rate = t.RateBits.String()
+	case t.RatePPS == 0:
+		rate = "as fast as it goes"
+	}
+	return fmt.Sprintf("%s to %s, %d bytes, %s, %s, backend %s, io %s, wait %s",
+		t.From, t.To, t.FrameBytes, rate, t.Pattern, t.Backend, t.IO, t.Wait)
+}
+
+// Write prints the meaning for a terminal. Long lists of nodes and links are cut.
+func (m *Meaning) Write(w io.Writer) error {
+	const most = 20
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(cells ...string) { _, _ = fmt.Fprintln(t, "  "+strings.Join(cells, "\t")) } // Flush tells of errors
+	_, _ = fmt.Fprintf(t, "%s: valid\n", m.File)
+	row("name", m.Name)
+	row("nodes", fmt.Sprint(len(m.Nodes)))
+	for _, n := range m.Nodes[:min(most, len(m.Nodes))] {
+		text := string(n.Runtime)
+		if n.App != "" {
+			text += ", " + string(n.App)
+		}
+		row("", n.Name, text, strings.Join(n.Interfaces, " "))
+	}
+	row("links", fmt.Sprint(len(m.Links)))
+	for _, l := range m.Links[:min(most, len(m.Links))] {
+		row("", l.Name, string(l.Kind), listedInOrder(l.Endpoints))
+	}
+	if m.Traffic != "" {
+		row("traffic", m.Traffic)
+	}
+	for _, s := range m.Sweep {
+		row("sweep", s.Key, fmt.Sprintf("%d values", len(s.Values)), listedInOrder(s.Values))
+	}
+	if m.Traffic == "" {
+		row("trials", "none: a lab to bring up with nines up")
+	} else {
+		took := time.Duration(m.TrialTimeSeconds * float64(time.Second)).Round(100 * time.Millisecond)
+		row("trials", fmt.Sprintf("%d runs × %d repeats = %d, measuring for %s in all", m.Runs, m.Repeat, m.Trials, took))
+	}
+	return t.Flush()
+}
