@@ -9,7 +9,8 @@
 #
 # In Debian 12 everything runs as root, in Debian 13 as a user with sudo. Mirrors,
 # proxies and certificates are those of the machine it runs on. Needs root, mmdebstrap
-# and the network; leaves no mount, process or namespace, and in build/ only caches.
+# and the network; leaves no mount, process or
+# namespace, and in build/ only caches.
 # shellcheck disable=SC2016 # $1 and $(SITE) are for mmdebstrap and apt
 set -euo pipefail
 
@@ -25,6 +26,8 @@ if [ "${1:-}" != --inside ]; then
 	for suite in "${suites[@]}"; do
 		unshare --mount --propagation private --pid --fork --kill-child --mount-proc \
 			"$here/run.sh" --inside "$suite"
+		# Kept after a failure, to look around in.
+		rm -rf --one-file-system "$root/build/fresh/$suite"
 	done
 	exit
 fi
@@ -45,7 +48,7 @@ timed() {
 bootstrap() {
 	local include=git,make,ca-certificates
 	[ "$suite" = bookworm ] || include+=,sudo
-	rm -rf "$rootfs"
+	rm -rf --one-file-system "$rootfs"
 	mkdir -p "$rootfs" "$cache/$suite/partial"
 	# The packages are kept for the next time, as mmdebstrap(1) shows.
 	mmdebstrap --quiet --mode=root --variant=minbase --include="$include" \
