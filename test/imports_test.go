@@ -16,31 +16,39 @@ const module = "nines.dev/nines/"
 // it in the way of the data (ARCHITECTURE.md), and no others. A new package needs a
 // line here. Its tests are held to the same.
 var mayImport = map[string][]string{
-	"spec":            {},
-	"result":          {},
-	"testbed/host":    {},
-	"engine/client":   {},
-	"testbed/journal": {},
+	"spec":          {},
+	"result":        {},
+	"engine/client": {},
+	"testbed/host":  {},
+	"testbed/netns": {},
+	"testbed/proc":  {},
 
 	"testbed/plan":    {"spec", "testbed/host"},
-	"testbed/isolate": {"spec", "testbed/host", "testbed/plan", "testbed/journal"},
-	"testbed/node":    {"spec", "testbed/host", "testbed/plan", "testbed/journal"},
-	"testbed/link":    {"spec", "testbed/host", "testbed/plan", "testbed/journal"},
-	"testbed": {"spec", "testbed/host", "testbed/plan", "testbed/journal",
-		"testbed/isolate", "testbed/node", "testbed/link", "engine/client"},
+	"testbed/journal": {"testbed/netns", "testbed/proc"},
+	"testbed/isolate": makers,
+	"testbed/node":    makers,
+	"testbed/link":    makers,
+	"testbed": slices.Concat(makers,
+		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client"}),
 
-	"measure":         {"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client", "measure/traffic", "measure/method"},
 	"measure/method":  {"spec", "result"},
-	"measure/traffic": {"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client"},
+	"measure/traffic": measurers,
+	"measure":         slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
 
 	"report": {"result"},
 
-	"cmd/nines": {everything},
-
-	"test": {},
+	"cmd/nines":  {everything},
+	"test":       {},
+	"test/bench": {everything},
 }
 
-// everything is for the command, which wires the parts together.
+// makers is what those see that make a plan real and write it into the journal.
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/plan", "testbed/journal"}
+
+// measurers is what those see that measure on a running lab.
+var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client"}
+
+// everything is for those who wire the parts together.
 const everything = "*"
 
 type goPackage struct {
