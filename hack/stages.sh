@@ -23,9 +23,12 @@ count() {
 			}
 			passed += total - bad - skip; failed += bad; skipped += skip
 		}
-		/^\[  PASSED  \] [0-9]+ test/ { passed += $4 }
-		/^\[  FAILED  \] [0-9]+ test/ { failed += $4 }
-		/^\[  SKIPPED \] [0-9]+ test/ { skipped += $4 }
+		/^\[  (PASSED|FAILED|SKIPPED) +\] .*[0-9]+ test\(s\)/ {
+			for (i = 4; i <= NF; i++) if ($i ~ /^test\(s\)/) n = $(i - 1)
+			if ($2 == "PASSED") passed += n
+			else if ($2 == "FAILED") failed += n
+			else skipped += n
+		}
 		/^(#|ℹ) pass [0-9]+/ { passed += $3 }
 		/^(#|ℹ) fail [0-9]+/ { failed += $3 }
 		/^(#|ℹ) skipped [0-9]+/ { skipped += $3 }
