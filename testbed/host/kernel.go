@@ -79,6 +79,13 @@ func kernelParameters(cmdline string) string {
 	return strings.TrimSpace(before)
 }
 
+// preemptionModels are the choices of kernel/Kconfig.preempt: one of them is set;
+// with PREEMPT_DYNAMIC it is the model at boot.
+var preemptionModels = []struct{ option, name string }{
+	{"PREEMPT_NONE", "none"}, {"PREEMPT_VOLUNTARY", "voluntary"},
+	{"PREEMPT_LAZY", "lazy"}, {"PREEMPT", "full"},
+}
+
 // preemption finds the preemption model: what debugfs says, else the command
 // line, else what the kernel was built to start with.
 func preemption(t Tree, k Kernel, config kernelConfig) string {
@@ -96,12 +103,7 @@ func preemption(t Tree, k Kernel, config kernelConfig) string {
 			}
 		}
 	}
-	// kernel/Kconfig.preempt: one of these is set; with PREEMPT_DYNAMIC it is the
-	// model at boot.
-	for _, model := range []struct{ option, name string }{
-		{"PREEMPT_NONE", "none"}, {"PREEMPT_VOLUNTARY", "voluntary"},
-		{"PREEMPT_LAZY", "lazy"}, {"PREEMPT", "full"},
-	} {
+	for _, model := range preemptionModels {
 		if config[model.option] == "y" {
 			return model.name
 		}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/host"
+)
+
+func newHostCommand() *cobra.Command {
+	var format, record string
+	var probe bool
+	c := &cobra.Command{
+		Use:   "host",
+		Short: "Show what this machine has: CPUs, memory, network cards, kernel features",
+		Long: `Show what this machine has, as plans see it: CPUs with their cores, caches and
+NUMA nodes, memory and hugepages, network cards, cgroups, the kernel and what it
+can do. Nothing is changed, and no privileges are needed.
+
+Some features can be known only by trying. --probe tries them in a network
+namespace of its own, which is then thrown away; that needs root.`,
+		Example: `  nines host
+  nines host --probe
+  nines host --format json > server1.json   # plan for this machine elsewhere:
+  nines plan lab.yaml --host server1.json
+  nines host --record server1.json          # the files read, for a bug report`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			if record != "" {
+				return recordHost(record)
+			}
+			inv, err := host.Read()
+			if err != nil {
+				return err
+			}
+			if probe {
+				probed, err := host.Probe(c.Context())
+				if err != nil {
+					return err
+				}
+				inv.SetFeatures(probed)
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), inv)
+			}
+			return inv.Write(c.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	c.Flags().BoolVar(&probe, "probe", false, "try the features that only a try can tell (needs root)")
+	c.Flags().StringVar(&record, "record", "", "write what was read to this file, without names and addresses")
+	return c
+}
+
+// recordHost writes a recording whole or not at all.
+func recordHost(path string) error {
+	recording, err := host.Record()
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	if err := recording.Write(f); err != nil {
+		_ = f.Close() // the write's error says more
+		return fmt.Errorf("recording to %s: %w", path, err)
+	}
+	return f.Close()
+}
+
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%s takes no argument, and got %q; see '%s --help'", c.Name(), args[0], c.CommandPath())}
+	}
+	return nil
+}
+
+func checkFormat(format string) error {
+	if format != "table" && format != "json" {
+		return usageError{fmt.Errorf("--format %q is not known: table or json", format)}
+	}
+	return nil
+}
+
+// writeJSON prints a value as reporting verbs do.
+func writeJSON(out io.Writer, value any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
+}

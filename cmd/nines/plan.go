@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/plan"
+)
+
+// planCall is one call of nines plan.
+type planCall struct {
+	file   string
+	sets   []string
+	host   string // a file; empty is this machine
+	run    int
+	format string
+}
+
+func newPlanCommand() *cobra.Command {
+	var call planCall
+	c := &cobra.Command{
+		Use:   "plan FILE",
+		Short: "Show who gets which CPUs, memory and addresses, and why",
+		Long: `Show who gets which CPUs, memory, names and addresses, and why. Nothing is made.
+The same file and host always give the same plan.
+
+A plan is for one run of the sweep: the first, or the one that --run names. With
+--host it is for another machine, of which 'nines host' wrote the inventory.`,
+		Example: `  nines plan lab.yaml
+  nines plan lab.yaml --set nodes.dut.cpus=2
+  nines plan lab.yaml --run 3
+  nines plan lab.yaml --host server1.json
+  nines plan lab.yaml --format json | jq .nodes`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("name one experiment file, such as examples/quickstart.yaml; got %d", len(args))}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(call.format); err != nil {
+				return err
+			}
+			call.file = args[0]
+			p, err := call.make()
+			if err != nil {
+				return err
+			}
+			if call.format == "json" {
+				return writeJSON(c.OutOrStdout(), p)
+			}
+			return p.Write(c.OutOrStdout())
+		},
+	}
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&call.host, "host", "", "an inventory, from 'nines host --format json' (default: this machine)")
+	c.Flags().IntVar(&call.run, "run", 1, "which run of the sweep, from 1")
+	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+func (p planCall) make() (*plan.Plan, error) {
+	f, err := spec.LoadFile(p.file)
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range p.sets {
+		if err := f.Set(set); err != nil {
+			return nil, err
+		}
+	}
+	runs, err := f.Runs()
+	if err != nil {
+		return nil, err
+	}
+	if p.run < 1 || p.run > len(runs) {
+		return nil, usageError{fmt.Errorf("--run %d: %s has the runs 1 to %d", p.run, p.file, len(runs))}
+	}
+	inv, err := p.inventory()
+	if err != nil {
+		return nil, err
+	}
+	return plan.Make(runs[p.run-1].Experiment, inv)
+}
+
+func (p planCall) inventory() (*host.Inventory, error) {
+	if p.host == "" {
+		return host.Read()
+	}
+	data, err := os.ReadFile(p.host)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--host: %w", err)}
+	}
+	inv, err := host.Load(data)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--host %s: %w", p.host, err)}
+	}
+	return inv, nil
+}

@@ -1,0 +1,175 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// RecordingSchema names the form of a recorded machine.
+const RecordingSchema = "nines/host-recording/v1"
+
+// Recording is what Read read of a machine: enough to take its inventory again
+// elsewhere, and no more. It is a Tree itself. Addresses, paths and parameters
+// that say nothing about the machine's speed are left out (redact.go).
+type Recording struct {
+	Schema  string              `json:"schema"`
+	Files   map[string]string   `json:"files"`
+	Dirs    map[string][]string `json:"dirs"`
+	Links   map[string]string   `json:"links"`
+	Exist   map[string]bool     `json:"exist"`
+	Outputs map[string]string   `json:"outputs"` // by the command in one line
+}
+
+// Record reads the machine we run on as Read does, and notes what was read.
+func Record() (*Recording, error) { return recordTree(dirTree{"/"}) }
+
+func recordTree(t Tree) (*Recording, error) {
+	r := &recorder{from: t, to: &Recording{
+		Schema: RecordingSchema, Files: map[string]string{}, Dirs: map[string][]string{},
+		Links: map[string]string{}, Exist: map[string]bool{}, Outputs: map[string]string{},
+	}}
+	if _, err := ReadTree(r); err != nil {
+		return nil, err
+	}
+	return r.to, nil
+}
+
+// Write prints the recording as JSON.
+func (r *Recording) Write(out io.Writer) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", " ")
+	return e.Encode(r)
+}
+
+// Load reads an inventory from JSON: host.json, or a recording, which is read as
+// the machine was.
+func Load(data []byte) (*Inventory, error) {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("no inventory: %w", err)
+	}
+	switch head.Schema {
+	case Schema:
+		inv := &Inventory{}
+		if err := json.Unmarshal(data, inv); err != nil {
+			return nil, fmt.Errorf("no inventory: %w", err)
+		}
+		return inv, inv.validate()
+	case RecordingSchema:
+		r := &Recording{}
+		if err := json.Unmarshal(data, r); err != nil {
+			return nil, fmt.Errorf("no recording: %w", err)
+		}
+		return ReadTree(r)
+	}
+	return nil, fmt.Errorf("no inventory: the schema is %q, not %s or %s; nines host --format json writes one", head.Schema, Schema, RecordingSchema)
+}
+
+// validate refuses an inventory that no reading could give.
+func (inv *Inventory) validate() error {
+	if len(inv.CPUs) == 0 || len(inv.NUMANodes) == 0 {
+		return fmt.Errorf("no inventory: a host has a CPU and a NUMA node")
+	}
+	for i, c := range inv.CPUs {
+		if i > 0 && c.ID <= inv.CPUs[i-1].ID {
+			return fmt.Errorf("no inventory: the CPUs are not sorted by id")
+		}
+	}
+	return nil
+}
+
+// recorder reads from one tree and notes it in a recording.
+type recorder struct {
+	from Tree
+	to   *Recording
+}
+
+func (r *recorder) ReadFile(path string) ([]byte, error) {
+	data, err := r.from.ReadFile(path)
+	if err != nil {
+		return data, err
+	}
+	data = redact(path, data)
+	r.to.Files[path] = string(data)
+	return data, nil
+}
+
+func (r *recorder) ReadDir(path string) ([]string, error) {
+	names, err := r.from.ReadDir(path)
+	if err == nil {
+		r.to.Dirs[path] = names
+	}
+	return names, err
+}
+
+func (r *recorder) ReadLink(path string) (string, error) {
+	target, err := r.from.ReadLink(path)
+	if err == nil {
+		r.to.Links[path] = target
+	}
+	return target, err
+}
+
+func (r *recorder) Exists(path string) bool {
+	if !r.from.Exists(path) {
+		return false
+	}
+	r.to.Exist[path] = true
+	return true
+}
+
+func (r *recorder) Output(argv ...string) (string, error) {
+	out, err := r.from.Output(argv...)
+	if err == nil {
+		r.to.Outputs[strings.Join(argv, " ")] = out
+	}
+	return out, err
+}
+
+// ReadFile gives a recorded file's content.
+func (r *Recording) ReadFile(path string) ([]byte, error) {
+	content, ok := r.Files[path]
+	if !ok {
+		return nil, absent("open", path)
+	}
+	return []byte(content), nil
+}
+
+// ReadDir gives the names of a recorded directory.
+func (r *Recording) ReadDir(path string) ([]string, error) {
+	names, ok := r.Dirs[path]
+	if !ok {
+		return nil, absent("readdir", path)
+	}
+	return names, nil
+}
+
+// ReadLink gives the target of a recorded link.
+func (r *Recording) ReadLink(path string) (string, error) {
+	target, ok := r.Links[path]
+	if !ok {
+		return "", absent("readlink", path)
+	}
+	return target, nil
+}
+
+// Exists tells whether a path was seen.
+func (r *Recording) Exists(path string) bool { return r.Exist[path] }
+
+// Output gives what a tool printed when it was recorded.
+func (r *Recording) Output(argv ...string) (string, error) {
+	out, ok := r.Outputs[strings.Join(argv, " ")]
+	if !ok {
+		return "", absent("run", strings.Join(argv, " "))
+	}
+	return out, nil
+}
+
+func absent(op, path string) error {
+	return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist}
+}

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// latencyParameters are the kernel parameters that change how steadily a machine
+// runs; a recording keeps no others, for they name disks, hosts and secrets.
+var latencyParameters = []string{
+	"isolcpus", "nohz", "nohz_full", "rcu_nocbs", "rcu_nocb_poll", "irqaffinity", "idle", "nosmt", "mitigations",
+	"intel_pstate", "amd_pstate", "intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off", "cpufreq.default_governor",
+	"preempt", "skew_tick", "tsc", "clocksource", "nmi_watchdog", "nowatchdog", "nosoftlockup", "mce", "audit", "hpet",
+	"hugepages", "hugepagesz", "default_hugepagesz", "transparent_hugepage", "numa_balancing", "psi",
+	"intel_iommu", "amd_iommu", "iommu", "cgroup_no_v1", "systemd.unified_cgroup_hierarchy", "threadirqs",
+	"random.trust_cpu", "rcupdate.rcu_normal_after_boot", "cpuidle_haltpoll.force", "haltpoll.guest_halt_poll_ns", "nomodule", "quiet",
+}
+
+// redact leaves out of a file what says nothing about the machine's speed, and
+// the bulk that no inventory reads.
+func redact(name string, data []byte) []byte {
+	content := string(data)
+	switch {
+	case name == "/proc/cmdline":
+		var kept []string
+		for _, parameter := range strings.Fields(kernelParameters(content)) {
+			key, _, _ := strings.Cut(parameter, "=")
+			if slices.Contains(latencyParameters, key) {
+				kept = append(kept, parameter)
+			}
+		}
+		content = strings.Join(kept, " ") + "\n"
+	case name == "/proc/mounts":
+		content = keepLines(content, func(line string) bool {
+			f := strings.Fields(line)
+			return len(f) > 2 && (f[2] == "cgroup" || f[2] == "cgroup2")
+		})
+	case name == "/proc/self/cgroup":
+		var b strings.Builder
+		for line := range strings.Lines(content) {
+			f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+			if len(f) == 3 && f[2] != "/" {
+				f[2] = "/redacted"
+			}
+			b.WriteString(strings.Join(f, ":") + "\n")
+		}
+		content = b.String()
+	case name == "/proc/self/status":
+		content = keepLines(content, func(line string) bool {
+			key, _, _ := strings.Cut(line, ":")
+			return slices.Contains([]string{"Uid", "CapEff", "Cpus_allowed_list"}, key)
+		})
+	case name == "/proc/meminfo":
+		content = keepLines(content, func(line string) bool { return strings.HasPrefix(line, "Mem") })
+	case name == "/proc/cpuinfo":
+		content = keepLines(content, func(line string) bool {
+			key, _, _ := strings.Cut(line, ":")
+			return strings.TrimSpace(line) == "" || slices.Contains([]string{"processor", "model name", "flags", "Features"}, strings.TrimSpace(key))
+		})
+	case slices.Contains(configFiles, path.Base(name)) || strings.HasPrefix(name, "/boot/config-"):
+		config := parseKernelConfig(data)
+		var b strings.Builder
+		for _, option := range configOptions() {
+			if value := config[option]; value != "" {
+				b.WriteString("CONFIG_" + option + "=" + value + "\n")
+			}
+		}
+		content = b.String()
+	case strings.HasPrefix(name, netRoot) && path.Base(name) == "address":
+		// The first half is the vendor's, the second the card's own.
+		if mac := strings.TrimSpace(content); len(mac) == len("02:00:00:00:00:00") {
+			content = mac[:len("02:00:00")] + ":00:00:00\n"
+		}
+	}
+	return []byte(content)
+}
+
+// configFiles are the names of kernel configurations outside of /boot.
+var configFiles = []string{"config.gz", "config"}
+
+// configOptions are the options that an inventory asks for, sorted.
+func configOptions() []string {
+	list := []string{"BPF_SYSCALL", "IO_URING"}
+	for _, m := range preemptionModels {
+		list = append(list, m.option)
+	}
+	for _, f := range configFeatures {
+		list = append(list, f.option)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func keepLines(content string, keep func(line string) bool) string {
+	var b strings.Builder
+	for line := range strings.Lines(content) {
+		if keep(strings.TrimRight(line, "\n")) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

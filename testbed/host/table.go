@@ -1,0 +1,180 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Write prints what matters of an inventory to a measurement, aligned.
+func (inv *Inventory) Write(out io.Writer) error {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	if inv.Source != "" {
+		row("source", "%s", inv.Source)
+	}
+	row("host", "%s, %s", inv.Hostname, orUnknown(inv.Distribution.Name))
+	row("kernel", "%s, preemption %s%s", inv.Kernel.Release, orUnknown(inv.Kernel.Preemption), ifTrue(inv.Kernel.RealTime, ", real time"))
+	row("", "%s", inv.Kernel.CommandLine)
+	row("runs in", "%s", inv.Virtualisation)
+	row("clock", "%s, TSC %s, %s", orUnknown(inv.Clock.Source),
+		choose(inv.Clock.ConstantTSC, "constant", "not constant"), choose(inv.Clock.NonstopTSC, "nonstop", "stops in sleep"))
+	inv.writeCPUs(row)
+	inv.writeMemory(row)
+	row("cgroups", "%s", inv.Cgroup)
+	row("privileges", "%s, capabilities %s", choose(inv.Privileges.Root, "root", "not root"), orNone(strings.Join(inv.Privileges.Capabilities, " ")))
+	for _, s := range []State{StateYes, StateModule, StateUnknown, StateNo} {
+		if list := inv.featuresIn(s); len(list) > 0 {
+			row(featureHeading[s], "%s", strings.Join(list, ", "))
+		}
+	}
+	row("", "")
+	fmt.Fprintln(w, "interface\tdriver\tPCI\tNUMA\tspeed\tMTU\tstate\tVFs")
+	for _, n := range inv.NICs {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.Name, dash(n.kind()), dash(n.PCIAddress),
+			dashIf(n.NUMANode < 0, n.NUMANode), dashIf(n.SpeedMbit == 0, fmt.Sprintf("%d Mbit/s", n.SpeedMbit)), n.MTU, dash(n.State),
+			dashIf(n.TotalVFs == 0, fmt.Sprintf("%d of %d", n.NumVFs, n.TotalVFs)))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	// The writer pads empty last cells; trailing blanks help nobody.
+	for line := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var featureHeading = map[State]string{
+	StateYes: "has", StateModule: "has as modules", StateUnknown: "to be tried", StateNo: "lacks",
+}
+
+func (inv *Inventory) featuresIn(s State) []string {
+	var list []string
+	for _, f := range inv.Features {
+		if f.State == s {
+			name := f.Name
+			if f.Name == FeatureLXC && s == StateYes {
+				name += " " + f.Detail
+			}
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func (inv *Inventory) writeCPUs(row func(name, format string, args ...any)) {
+	var online, offline, isolated, nohz, packages []int
+	cores := map[string]bool{}
+	governors, models := map[string]bool{}, map[string]bool{}
+	for _, c := range inv.CPUs {
+		if !c.Online {
+			offline = append(offline, c.ID)
+			continue
+		}
+		online = append(online, c.ID)
+		cores[fmt.Sprint(c.Package, c.Siblings)] = true
+		if !slices.Contains(packages, c.Package) {
+			packages = append(packages, c.Package)
+		}
+		if c.Isolated {
+			isolated = append(isolated, c.ID)
+		}
+		if c.NoHzFull {
+			nohz = append(nohz, c.ID)
+		}
+		if c.Governor != "" {
+			governors[c.Governor] = true
+		}
+		if c.Model != "" {
+			models[c.Model] = true
+		}
+	}
+	row("CPU", "%s", orUnknown(strings.Join(sortedNames(models), " + ")))
+	row("CPUs", "%d online (%s), %s, %s, SMT %s", len(online), FormatCPUList(online),
+		plural(len(cores), "core"), plural(len(packages), "package"), orUnknown(inv.SMT))
+	if len(offline) > 0 {
+		row("", "offline: %s", FormatCPUList(offline))
+	}
+	if !slices.Equal(online, inv.AllowedCPUs) {
+		row("", "this process may use %s", FormatCPUList(inv.AllowedCPUs))
+	}
+	row("", "isolated: %s; nohz_full: %s", orNone(FormatCPUList(isolated)), orNone(FormatCPUList(nohz)))
+	row("", "governor %s, idle driver %s", orNone(strings.Join(sortedNames(governors), " ")), orNone(inv.CPUIdle.Driver))
+}
+
+func (inv *Inventory) writeMemory(row func(name, format string, args ...any)) {
+	row("memory", "%s, transparent hugepages %s", gibibytes(inv.MemoryBytes), orUnknown(inv.TransparentHugepages))
+	for _, h := range inv.Hugepages {
+		row("", "hugepages of %s: %d, %d free", mebibytes(h.SizeBytes), h.Total, h.Free)
+	}
+	for _, n := range inv.NUMANodes {
+		row(fmt.Sprintf("NUMA node %d", n.ID), "CPUs %s, %s, distances %v", orNone(FormatCPUList(n.CPUs)), gibibytes(n.MemoryTotalBytes), n.Distances)
+	}
+}
+
+// String names hypervisor and container.
+func (v Virtualisation) String() string {
+	switch {
+	case v.Hypervisor == "" && v.Container == "":
+		return "bare metal"
+	case v.Container == "":
+		return "a virtual machine (" + v.Hypervisor + ")"
+	case v.Hypervisor == "":
+		return "a container (" + v.Container + ")"
+	}
+	return fmt.Sprintf("a container (%s) in a virtual machine (%s)", v.Container, v.Hypervisor)
+}
+
+// String names the mode and where the controllers that the lab uses are.
+func (c Cgroup) String() string {
+	parts := []string{c.Mode}
+	for _, name := range []string{"cpuset", "cpu", "memory"} {
+		if m, ok := c.Controller(name); ok {
+			parts = append(parts, fmt.Sprintf("%s at %s (v%d)", name, m.Path, m.Version))
+		} else {
+			parts = append(parts, "no "+name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (n NIC) kind() string {
+	if n.Driver == "" && n.Virtual {
+		return "virtual"
+	}
+	return n.Driver
+}
+
+func sortedNames(set map[string]bool) []string {
+	var list []string
+	for name := range set {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func choose(condition bool, yes, no string) string {
+	if condition {
+		return yes
+	}
+	return no
+}
+
+func ifTrue(condition bool, s string) string { return choose(condition, s, "") }
+func orUnknown(s string) string              { return choose(s == "", "unknown", s) }
+func orNone(s string) string                 { return choose(s == "", "none", s) }
+func dash(s string) string                   { return choose(s == "", "-", s) }
+func dashIf(absent bool, value any) string   { return choose(absent, "-", fmt.Sprint(value)) }
+
+func gibibytes(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// Write prints the plan: who gets which CPUs and memory, the links' addresses, the
+// traffic's way, then why, then what to know.
+func (p *Plan) Write(out io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on CPU %s\n\n", p.Name, p.Prefix, host.FormatCPUList(p.HousekeepingCPUs))
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NODE\tRUNTIME\tCPUS\tENGINE\tNUMA\tMEMORY\tAPP\tNAME ON THE HOST")
+	for _, n := range p.Nodes {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Runtime, n.cpusText(), p.engineText(n),
+			host.FormatCPUList(n.MemoryNodes), n.memoryText(), n.appText(), n.HostName)
+	}
+	if len(p.Links) > 0 {
+		fmt.Fprintln(w, "\nLINK\tKIND\tMTU\tENDPOINT\tMAC\tADDRESSES\tFABRIC")
+	}
+	for _, l := range p.Links {
+		for i, e := range l.Endpoints {
+			first := []string{l.Name, string(l.Kind), strconv.Itoa(l.MTU)}
+			if i > 0 {
+				first = []string{"", "", ""}
+			}
+			face := p.face(e)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", strings.Join(first, "\t"), e.Node+":"+e.Interface+"\t"+face.MAC,
+				strings.Join(face.Addresses, " "), l.fabricText(e))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if t := p.Traffic; t != nil {
+		fmt.Fprintf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
+		fmt.Fprintf(&b, "         %s on %s, %d-byte frames, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
+			t.Stream.FrameBytes, t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
+	}
+	fmt.Fprintln(&b, "\nwhy:")
+	for _, n := range p.Nodes {
+		for i, why := range n.Why {
+			name := n.Name + ":"
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(w, "  %s\t%s.\n", name, why)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(p.Notes) > 0 {
+		fmt.Fprintln(&b, "\nnotes:")
+	}
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "  - %s\n", note)
+	}
+	// The writer pads empty last cells; trailing blanks help nobody.
+	for line := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n Node) cpusText() string {
+	list := host.FormatCPUList(n.CPUs)
+	if !n.CPUsExclusive {
+		list += " (shared)"
+	}
+	return list
+}
+
+// engineText is the CPU of the node's engine, be it for an app or a traffic end.
+func (p *Plan) engineText(n Node) string {
+	if n.App != nil && n.App.CPU >= 0 {
+		return strconv.Itoa(n.App.CPU)
+	}
+	if t := p.Traffic; t != nil {
+		switch n.Name {
+		case t.From.Node:
+			return strconv.Itoa(t.FromCPU)
+		case t.To.Node:
+			return strconv.Itoa(t.ToCPU)
+		}
+	}
+	return "-"
+}
+
+func (n Node) memoryText() string {
+	if n.MemoryBytes == 0 {
+		return "no limit"
+	}
+	return mebibytes(n.MemoryBytes)
+}
+
+func (n Node) appText() string {
+	if n.App == nil {
+		return "-"
+	}
+	if n.App.Kind == spec.AppRoute {
+		return string(n.App.Kind)
+	}
+	return fmt.Sprintf("%s (%s, %s, %s)", n.App.Kind, n.App.Backend, n.App.IO, n.App.Wait)
+}
+
+// face is the interface that an endpoint names.
+func (p *Plan) face(e Endpoint) Interface {
+	for _, n := range p.Nodes {
+		for _, i := range n.Interfaces {
+			if n.Name == e.Node && i.Name == e.Interface {
+				return i
+			}
+		}
+	}
+	return Interface{}
+}
+
+func (l Link) fabricText(e Endpoint) string {
+	switch {
+	case l.Parent != "":
+		return "on the host's " + l.Parent
+	case e.FabricDevice != "" && l.Device != "":
+		return e.FabricDevice + " in " + l.Device
+	case e.FabricDevice != "":
+		return e.FabricDevice
+	case l.Device != "":
+		return "on " + l.Device
+	}
+	return "-"
+}
+
+func (t *Traffic) cpusText() string {
+	if t.Role == "loop" || t.FromCPU == t.ToCPU {
+		return fmt.Sprintf("CPU %d", t.FromCPU)
+	}
+	return fmt.Sprintf("CPUs %d and %d", t.FromCPU, t.ToCPU)
+}
