@@ -90,12 +90,15 @@ func (n *Namespace) Sysctl(name, value string) error {
 	return n.Do(func() error { return WriteSysctl(name, value) })
 }
 
+// ErrNoSysctl is a sysctl that the kernel does not have in a namespace of a lab.
+var ErrNoSysctl = errors.New("the kernel has none of that name in a node's namespaces")
+
 // WriteSysctl writes a value below /proc/sys for the calling thread's namespaces.
 func WriteSysctl(name, value string) error {
 	path := SysctlPath(name)
 	if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("sysctl %s: the kernel has none of that name in a node's namespaces", name)
+			return fmt.Errorf("sysctl %s: %w", name, ErrNoSysctl)
 		}
 		return fmt.Errorf("sysctl %s: write %q: %w", name, value, err)
 	}

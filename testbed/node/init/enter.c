@@ -105,10 +105,13 @@ static int enter__set_cpus(const char *list)
 /* Becomes the command. */
 static int enter__run(const struct enter *enter, const sigset_t *mask)
 {
-	if (enter->detach != NULL)
+	if (enter->detach != NULL) {
+		/* Its standard output is where the process id is printed, and not its. */
 		setsid();
-	else
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	} else {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	}
 	if (enter->cpus != NULL && enter__set_cpus(enter->cpus) < 0)
 		return enter__fail("use CPUs", enter->cpus);
 	if (chdir(enter->dir) < 0)

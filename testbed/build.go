@@ -1,0 +1,262 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/isolate"
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/testbed/plan"
+)
+
+// fabricNode names the fabric namespace in the journal; no node can have that name.
+const fabricNode = "."
+
+// netnsDir is where ip(8) looks for named network namespaces.
+const netnsDir = "/run/netns"
+
+// programs are the paths of what nines starts.
+type programs struct{ init, engine string }
+
+// check finds out, before anything is made, whether the host has what the plan
+// needs of this package.
+func check(p *plan.Plan) (programs, error) {
+	var found programs
+	if err := checkName(p.Name); err != nil {
+		return found, err
+	}
+	if os.Geteuid() != 0 {
+		return found, needRoot(nil)
+	}
+	var err error
+	if found.init, err = node.Program("nines-init"); err != nil {
+		return found, err
+	}
+	if err := isolate.Check(p); err != nil {
+		return found, err
+	}
+	needsEngine := p.Traffic != nil
+	for _, n := range p.Nodes {
+		needsEngine = needsEngine || n.App != nil && n.App.Kind != spec.AppRoute
+		if n.Runtime == spec.RuntimeLXC {
+			if err := node.CheckLXC(); err != nil {
+				return found, err
+			}
+		}
+	}
+	found.engine, err = node.Program("nines-engine")
+	if err != nil && needsEngine {
+		return found, err
+	}
+	return found, nil
+}
+
+// builder makes what is new in a lab.
+type builder struct {
+	*Lab
+	journal  *journal.Journal
+	programs programs
+	progress func(string)
+	site     *link.Site
+}
+
+// buildAll makes a whole lab.
+func (b *builder) buildAll(ctx context.Context, experiment []byte) error {
+	b.running = map[string]*node.Running{}
+	if err := writeFile(b.state.experiment(), experiment); err != nil {
+		return err
+	}
+	if err := b.state.writePlan(b.plan); err != nil {
+		return err
+	}
+	if err := os.Mkdir(b.state.engines(), 0o755); err != nil {
+		return fmt.Errorf("make the folder of sockets: %w", err)
+	}
+	if err := b.startFabric(); err != nil {
+		return err
+	}
+	whole := work{nodes: b.plan.Nodes}
+	for _, l := range b.plan.Links {
+		whole.links = append(whole.links, linkWork{l, l.Endpoints})
+	}
+	return b.build(ctx, whole)
+}
+
+// work is what has to be made.
+type work struct {
+	nodes []plan.Node
+	links []linkWork
+	// interfaces are those to be set up, by node, besides those of the new nodes.
+	interfaces map[string]bool
+	// apps are nodes that stay and get another app.
+	apps []plan.Node
+}
+
+type linkWork struct {
+	plan.Link
+	endpoints []plan.Endpoint
+}
+
+// build makes nodes, then links, then what runs in them.
+func (b *builder) build(ctx context.Context, w work) error {
+	stages := []struct {
+		name string
+		run  func(context.Context, work) error
+	}{
+		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
+		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
+		{"setting up interfaces", b.configure},
+		{"starting engines", b.startApps},
+		{"running the nodes' commands", b.runExecs},
+	}
+	for _, stage := range stages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := slow(b.progress, stage.name, func() error { return stage.run(ctx, w) })
+		if err != nil {
+			return err
+		}
+	}
+	b.settings = b.mergedSettings()
+	return writeJSON(b.state.settings(), b.settings)
+}
+
+func (b *builder) place() node.Place {
+	return node.Place{
+		Journal: b.journal, StateDir: b.state.dir, Prefix: b.plan.Prefix,
+		InitPath: b.programs.init, EnginePath: b.programs.engine, Progress: b.progress,
+	}
+}
+
+func (b *builder) startFabric() error {
+	if err := b.directory(netnsDir); err != nil {
+		return err
+	}
+	hostName := b.plan.Prefix + ".fabric"
+	fabric, err := b.place().StartNetns(fabricNode, hostName, nil)
+	if err != nil {
+		return err
+	}
+	b.fabric = fabric
+	if err := b.nameNamespace(fabricNode, hostName, fabric); err != nil {
+		return err
+	}
+	return link.Quiet(holderOf(fabric))
+}
+
+// directory makes a directory of the host that others may use too.
+func (b *builder) directory(path string) error {
+	if journal.Inode(path) != 0 {
+		return nil
+	}
+	return b.journal.Make(journal.Step{Kind: journal.KindDirectory, Path: path}, func() (journal.Learnt, error) {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learnt{Inode: journal.Inode(path)}, nil
+	})
+}
+
+// nameNamespace lets `ip netns exec HOSTNAME` find a node's namespace.
+func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) error {
+	step := journal.Step{
+		Kind: journal.KindSymlink, Node: nodeName,
+		Path: filepath.Join(netnsDir, hostName), Target: fmt.Sprintf("/proc/%d/ns/net", r.PID),
+	}
+	if journal.Inode(step.Path) != 0 {
+		return fmt.Errorf("%s is there already, and not ours; set another prefix in the file", step.Path)
+	}
+	return b.journal.Make(step, func() (journal.Learnt, error) {
+		if err := os.Symlink(step.Target, step.Path); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learnt{Inode: journal.Inode(step.Path)}, nil
+	})
+}
+
+func (b *builder) startNodes(ctx context.Context, w work) error {
+	started := make([]*node.Running, len(w.nodes))
+	groups := isolate.Lab{Journal: b.journal, Prefix: b.plan.Prefix}
+	err := node.Each(ctx, len(w.nodes), func(i int) error {
+		r, err := b.startNode(ctx, w.nodes[i], &groups)
+		started[i] = r
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range started {
+		b.running[r.Name] = r
+	}
+	return nil
+}
+
+func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.Lab) (*node.Running, error) {
+	var r *node.Running
+	var err error
+	switch n.Runtime {
+	case spec.RuntimeNetns:
+		if r, err = b.place().StartNetns(n.Name, n.HostName, n.Mounts); err != nil {
+			return nil, err
+		}
+		if err := groups.Confine(n, r.PID, isolate.Controllers(n, b.plan.HousekeepingCPUs)); err != nil {
+			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+	case spec.RuntimeLXC:
+		if r, err = b.place().StartLXC(ctx, n, len(isolate.Controllers(n, b.plan.HousekeepingCPUs)) > 0); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, &host.MissingError{
+			Capability: string(n.Runtime), Reason: "this nines does not know the runtime",
+			Remedy: "use netns or lxc",
+		}
+	}
+	if err := b.nameNamespace(n.Name, n.HostName, r); err != nil {
+		return nil, err
+	}
+	return r, link.Quiet(holderOf(r))
+}
+
+func holderOf(r *node.Running) link.Holder { return link.Holder{PID: r.PID, Step: r.Step} }
+
+func (b *builder) makeLinks(ctx context.Context, w work) error {
+	b.site = &link.Site{Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), Nodes: map[string]link.Holder{}}
+	for name, r := range b.running {
+		b.site.Nodes[name] = holderOf(r)
+	}
+	return node.Each(ctx, len(w.links), func(i int) error {
+		return b.site.Make(w.links[i].Link, w.links[i].endpoints)
+	})
+}
+
+// configure sets up the interfaces of new nodes and those that the work names.
+func (b *builder) configure(ctx context.Context, w work) error {
+	isNew := map[string]bool{}
+	for _, n := range w.nodes {
+		isNew[n.Name] = true
+	}
+	return node.Each(ctx, len(b.plan.Nodes), func(i int) error {
+		n := b.plan.Nodes[i]
+		var todo []plan.Interface
+		for _, iface := range n.Interfaces {
+			if isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name] {
+				todo = append(todo, iface)
+			}
+		}
+		if len(todo) == 0 && !isNew[n.Name] {
+			return nil
+		}
+		if err := b.site.Configure(n, todo); err != nil {
+			return err
+		}
+		return b.sysctls(n)
+	})
+}

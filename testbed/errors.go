@@ -1,0 +1,59 @@
+package testbed
+
+import (
+	"fmt"
+	"strings"
+)
+
+// NotFoundError is a lab that is not there.
+type NotFoundError struct{ Name string }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("there is no lab %q; nines ls lists those that are up", e.Name)
+}
+
+// BusyError is a lab that another process is changing.
+type BusyError struct {
+	Name string
+	// PID is the other process; 0 if it is not known.
+	PID int
+}
+
+func (e *BusyError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("lab %q is being changed by another process; wait for it, or end it", e.Name)
+	}
+	return fmt.Sprintf("lab %q is being changed by process %d; wait for it, or end it", e.Name, e.PID)
+}
+
+// ExistsError is a lab that is up already.
+type ExistsError struct {
+	Name string
+	// Other is the lab that has the same prefix; empty if the name itself is taken.
+	Other  string
+	Prefix string
+}
+
+func (e *ExistsError) Error() string {
+	if e.Other != "" {
+		return fmt.Sprintf("lab %q would begin its names with %q, and so does lab %q, which is up; set another prefix in the file, or nines down %s",
+			e.Name, e.Prefix, e.Other, e.Other)
+	}
+	return fmt.Sprintf("lab %q is up already; nines apply changes it, nines down %s removes it", e.Name, e.Name)
+}
+
+// ExitCode is 2: the call cannot be right while that lab is up.
+func (e *ExistsError) ExitCode() int { return 2 }
+
+// NoNodeError is a node that the lab does not have.
+type NoNodeError struct {
+	Lab, Node string
+	Nodes     []string
+}
+
+func (e *NoNodeError) Error() string {
+	return fmt.Sprintf("lab %q has no node %q; it has %s", e.Lab, e.Node, strings.Join(e.Nodes, ", "))
+}
+
+// ExitCode is 2: the call is wrong.
+func (e *NoNodeError) ExitCode() int { return 2 }

@@ -1,0 +1,177 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/testbed/plan"
+)
+
+// Quiet turns off, in a namespace without devices yet, what would send packets of
+// its own: IPv6 (router solicitations, duplicate address detection, MLD). It sets
+// the loopback up.
+func Quiet(h Holder) error {
+	return inside(h, func(ns *netns.Namespace, handle *netlink.Handle) error {
+		err := ns.Do(func() error {
+			for _, scope := range []string{"all", "default"} {
+				err := netns.WriteSysctl("net/ipv6/conf/"+scope+"/disable_ipv6", "1")
+				if err != nil && !errors.Is(err, netns.ErrNoSysctl) { // a kernel without IPv6
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		loopback, err := handle.LinkByName("lo")
+		if err != nil {
+			return fmt.Errorf("find lo: %w", err)
+		}
+		return handle.LinkSetUp(loopback)
+	})
+}
+
+// Configure sets up interfaces of a node whose links are made: offloads,
+// addresses, neighbours, up; and then the node's routes. It can be repeated.
+func (s *Site) Configure(n plan.Node, interfaces []plan.Interface) error {
+	holder, err := s.node(n.Name)
+	if err != nil {
+		return err
+	}
+	return inside(holder, func(ns *netns.Namespace, handle *netlink.Handle) error {
+		e, err := openEthtool(ns)
+		if err != nil {
+			return err
+		}
+		defer e.close()
+		for _, i := range interfaces {
+			if err := s.configure(n, i, ns, handle, e); err != nil {
+				return fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
+			}
+		}
+		for _, r := range n.Routes {
+			if err := replaceRoute(handle, r); err != nil {
+				return fmt.Errorf("node %q: route to %s: %w", n.Name, r.To, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Site) configure(n plan.Node, i plan.Interface, ns *netns.Namespace, handle *netlink.Handle, e *ethtool) error {
+	device, err := handle.LinkByName(i.Name)
+	if err != nil {
+		return err
+	}
+	values, err := e.apply(i.Name, honest(s.needsNAPI(i)))
+	if err != nil {
+		return err
+	}
+	describe(device, values)
+	values["ipv6"] = "off"
+	for _, address := range i.Addresses {
+		parsed, err := netlink.ParseAddr(address)
+		if err != nil {
+			return fmt.Errorf("address %q: %w", address, err)
+		}
+		if parsed.IP.To4() == nil {
+			if err := ns.Sysctl("net/ipv6/conf/"+i.Name+"/disable_ipv6", "0"); err != nil {
+				return err
+			}
+			values["ipv6"] = "on"
+			// No duplicate address detection: the plan gave it out once.
+			parsed.Flags = unix.IFA_F_NODAD
+		}
+		if err := handle.AddrReplace(device, parsed); err != nil {
+			return fmt.Errorf("add address %s: %w", address, err)
+		}
+	}
+	s.record(n.Name, i.Link, i.Name, values)
+	if err := handle.LinkSetUp(device); err != nil {
+		return fmt.Errorf("set up: %w", err)
+	}
+	return setNeighbours(handle, device, i.Neighbours)
+}
+
+// needsNAPI is true for ends that an XDP redirect has to reach.
+func (s *Site) needsNAPI(i plan.Interface) bool {
+	for _, l := range s.Plan.Links {
+		if l.Name == i.Link {
+			return l.Kind == spec.LinkXDP
+		}
+	}
+	return false
+}
+
+// setNeighbours makes the permanent entries those of the plan, so that no ARP runs
+// in a trial.
+func setNeighbours(handle *netlink.Handle, device netlink.Link, wanted []plan.Neighbour) error {
+	index := device.Attrs().Index
+	keep := map[string]bool{}
+	for _, w := range wanted {
+		mac, err := net.ParseMAC(w.MAC)
+		if err != nil {
+			return err
+		}
+		ip := net.ParseIP(w.IP)
+		if ip == nil {
+			return fmt.Errorf("neighbour %q is no IP address", w.IP)
+		}
+		entry := netlink.Neigh{LinkIndex: index, State: unix.NUD_PERMANENT, IP: ip, HardwareAddr: mac}
+		if err := handle.NeighSet(&entry); err != nil {
+			return fmt.Errorf("set neighbour %s: %w", w.IP, err)
+		}
+		keep[ip.String()] = true
+	}
+	have, err := handle.NeighList(index, unix.AF_UNSPEC)
+	if err != nil {
+		return fmt.Errorf("list neighbours: %w", err)
+	}
+	for _, n := range have {
+		if n.State == unix.NUD_PERMANENT && !keep[n.IP.String()] {
+			if err := handle.NeighDel(&n); err != nil && !errors.Is(err, unix.ENOENT) {
+				return fmt.Errorf("remove neighbour %s: %w", n.IP, err)
+			}
+		}
+	}
+	return nil
+}
+
+func replaceRoute(handle *netlink.Handle, r spec.Route) error {
+	to := r.To
+	switch {
+	case to == "default" && strings.Contains(r.Via, ":"):
+		to = "::/0"
+	case to == "default":
+		to = "0.0.0.0/0"
+	}
+	route := netlink.Route{}
+	var err error
+	if _, route.Dst, err = net.ParseCIDR(to); err != nil {
+		return err
+	}
+	if r.Via != "" {
+		if route.Gw = net.ParseIP(r.Via); route.Gw == nil {
+			return fmt.Errorf("via %q is no IP address", r.Via)
+		}
+	}
+	if r.Interface != "" {
+		device, err := handle.LinkByName(r.Interface)
+		if err != nil {
+			return fmt.Errorf("interface %q: %w", r.Interface, err)
+		}
+		route.LinkIndex = device.Attrs().Index
+	}
+	if err := handle.RouteReplace(&route); err != nil {
+		return fmt.Errorf("add: %w", err)
+	}
+	return nil
+}

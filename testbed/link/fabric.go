@@ -1,0 +1,85 @@
+package link
+
+import (
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/testbed/plan"
+)
+
+// fabric is a routing socket and an ethtool socket in the fabric namespace.
+type fabric struct {
+	*netlink.Handle
+	ns      *netns.Namespace
+	ethtool *ethtool
+}
+
+func (s *Site) inFabric(f func(*fabric) error) error {
+	return inside(s.Fabric, func(ns *netns.Namespace, handle *netlink.Handle) error {
+		e, err := openEthtool(ns)
+		if err != nil {
+			return err
+		}
+		defer e.close()
+		return f(&fabric{handle, ns, e})
+	})
+}
+
+// addFabricPair makes a veth pair between the fabric and a node, sets the fabric's
+// end up, and returns that end.
+func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int, gro bool) (netlink.Link, error) {
+	far, err := s.nodeEnd(e)
+	if err != nil {
+		return nil, err
+	}
+	near := end{name: e.FabricDevice, holder: s.Fabric}
+	step := journal.Step{Link: l.Name, Node: e.Node}
+	if err := s.addPair(f.Handle, step, near, far, l.MTU, master); err != nil {
+		return nil, err
+	}
+	device, err := f.LinkByName(e.FabricDevice)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", e.FabricDevice, err)
+	}
+	values, err := f.ethtool.apply(e.FabricDevice, honest(gro))
+	if err != nil {
+		return nil, err
+	}
+	describe(device, values)
+	s.record("", l.Name, e.FabricDevice, values)
+	if err := f.LinkSetUp(device); err != nil {
+		return nil, fmt.Errorf("set %s up: %w", e.FabricDevice, err)
+	}
+	return device, nil
+}
+
+// findOrAdd finds a device of the fabric, or makes it.
+func (s *Site) findOrAdd(f *fabric, l plan.Link, device netlink.Link) (netlink.Link, bool, error) {
+	name := device.Attrs().Name
+	if found, err := f.LinkByName(name); err == nil {
+		return found, false, nil
+	}
+	step := journal.Step{Link: l.Name, Holder: s.Fabric.Step}
+	if err := s.add(f.Handle, step, device); err != nil {
+		return nil, false, err
+	}
+	found, err := f.LinkByName(name)
+	if err != nil {
+		return nil, false, fmt.Errorf("find %s: %w", name, err)
+	}
+	return found, true, nil
+}
+
+// describe adds what the kernel says of a device's queue and MTU.
+func describe(device netlink.Link, values map[string]string) {
+	attrs := device.Attrs()
+	values["mtu"] = fmt.Sprint(attrs.MTU)
+	values["txqueuelen"] = fmt.Sprint(attrs.TxQLen)
+	if attrs.NumTxQueues > 0 {
+		values["tx_queues"] = fmt.Sprint(attrs.NumTxQueues)
+		values["rx_queues"] = fmt.Sprint(attrs.NumRxQueues)
+	}
+}

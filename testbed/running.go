@@ -1,0 +1,47 @@
+package testbed
+
+import (
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/testbed/proc"
+)
+
+// runningOf is the node whose first process a journal's entry started; nil if it
+// is another kind of entry.
+func runningOf(entry journal.Entry) *node.Running {
+	isNode := entry.Kind == journal.KindProcess && entry.Name != engineStep ||
+		entry.Kind == journal.KindContainer
+	if !isNode || entry.Node == "" || entry.Learnt == nil {
+		return nil
+	}
+	return &node.Running{
+		Name: entry.Node, Step: entry.ID,
+		Identity: proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks},
+	}
+}
+
+// mergedSettings are the settings of before, as far as their devices are still in
+// the plan, with those made now.
+func (b *builder) mergedSettings() []link.Setting {
+	type key struct{ node, link, device string }
+	wanted := map[key]bool{}
+	for _, l := range b.plan.Links {
+		wanted[key{"", l.Name, l.Device}] = true
+		for _, e := range l.Endpoints {
+			wanted[key{"", l.Name, e.FabricDevice}] = true
+			wanted[key{e.Node, l.Name, e.Interface}] = true
+		}
+	}
+	merged := b.site.Settings()
+	have := map[key]bool{}
+	for _, s := range merged {
+		have[key{s.Node, s.Link, s.Device}] = true
+	}
+	for _, s := range b.settings {
+		if k := (key{s.Node, s.Link, s.Device}); wanted[k] && !have[k] {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}

@@ -1,0 +1,152 @@
+package testbed
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/plan"
+)
+
+// UpOptions says what to bring up.
+type UpOptions struct {
+	Plan *plan.Plan
+	// Experiment is the file that the plan comes from; it is kept with the lab.
+	Experiment []byte
+	// Progress is told what takes long, in a few words; nil drops it.
+	Progress func(string)
+}
+
+// Up makes a lab. If it fails, or ctx ends, all that was made is removed again.
+func Up(ctx context.Context, options UpOptions) (*Lab, error) {
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	programs, err := check(options.Plan)
+	if err != nil {
+		return nil, err
+	}
+	held, err := enroll(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{
+		Lab:      &Lab{name: options.Plan.Name, state: held.state, plan: options.Plan},
+		journal:  held.journal,
+		programs: programs,
+		progress: options.Progress,
+	}
+	if err := b.buildAll(ctx, options.Experiment); err != nil {
+		options.Progress("taking back what was made")
+		// What was cancelled still has to be undone.
+		back := held.undoAll(context.WithoutCancel(ctx), nil)
+		if back != nil {
+			back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, b.name)
+		}
+		return nil, errors.Join(err, back, held.free())
+	}
+	return b.Lab, held.free()
+}
+
+// holding is a lab that this process changes.
+type holding struct {
+	state   state
+	lock    *lock
+	journal *journal.Journal
+}
+
+func (h *holding) free() error {
+	err := h.lock.free()
+	if h.journal != nil {
+		err = errors.Join(err, h.journal.Close())
+	}
+	return err
+}
+
+// enroll reserves the lab's name and prefix, removes what a killed Up of the same
+// name left, and starts the journal.
+func enroll(ctx context.Context, options UpOptions) (*holding, error) {
+	p := options.Plan
+	registry, err := lockRegistry()
+	if err != nil {
+		return nil, err
+	}
+	defer registry.free()
+	labs, err := List()
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range labs {
+		switch {
+		case other.Name == p.Name && other.Condition == ConditionUp:
+			return nil, &ExistsError{Name: p.Name}
+		case other.Name != p.Name && other.Prefix == p.Prefix:
+			return nil, &ExistsError{Name: p.Name, Prefix: p.Prefix, Other: other.Name}
+		}
+	}
+	h := &holding{state: stateOf(p.Name)}
+	if err := os.MkdirAll(h.state.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the lab's folder: %w", err)
+	}
+	if h.lock, err = takeLock(h.state.lock(), p.Name, 0); err != nil {
+		return nil, err
+	}
+	if err := h.clear(ctx, options.Progress); err != nil {
+		return nil, errors.Join(err, h.lock.free())
+	}
+	token := make([]byte, 8)
+	_, _ = rand.Read(token) // never fails, crypto/rand
+	h.journal, err = journal.Create(h.state.journal(), journal.Header{
+		Lab: p.Name, Prefix: p.Prefix, BootID: journal.BootID(), Token: "nines-" + hex.EncodeToString(token),
+	})
+	if err != nil {
+		return nil, errors.Join(err, h.state.remove(), h.lock.free())
+	}
+	return h, nil
+}
+
+// clear removes what a lab of the same name left when its Up was killed.
+func (h *holding) clear(ctx context.Context, progress func(string)) error {
+	old, err := journal.Open(h.state.journal())
+	switch {
+	case errors.Is(err, journal.ErrEmpty):
+		return absentIsFine(os.Remove(h.state.journal()))
+	case absentIsFine(err) == nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	progress("removing what an earlier start left")
+	world := journal.Host{BootID: old.Header.BootID}
+	if err := old.Undo(context.WithoutCancel(ctx), world, nil); err != nil {
+		return errors.Join(fmt.Errorf("remove what an earlier start left: %w", err), old.Close())
+	}
+	if err := old.Close(); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(h.state.dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if path := filepath.Join(h.state.dir, entry.Name()); path != h.state.lock() {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// slow calls progress if f takes longer than people like to wait in silence.
+func slow(progress func(string), what string, f func() error) error {
+	timer := time.AfterFunc(2*time.Second, func() { progress(what) })
+	defer timer.Stop()
+	return f()
+}
