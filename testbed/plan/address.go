@@ -62,6 +62,18 @@ func (w *work) assignAddresses() error {
 	return nil
 }
 
+// checkHops refuses a way on which two neighbours are not in one subnet, unless the
+// sender has routes of the user's: its sockets would find no way.
+func (w *work) checkHops() error {
+	for _, h := range w.hops() {
+		if !h.out.addresses[0].Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
+			return &Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.addresses[0], h.in, h.in.addresses[0]),
+				"give them addresses of one subnet, or node " + h.out.node.name + " a route"}
+		}
+	}
+	return nil
+}
+
 // userAddresses reads what the nodes list, IPv4 before IPv6.
 func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 	for _, n := range w.nodes {
@@ -132,6 +144,9 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip
 	}
 	next := l.subnet.Addr().Next()
 	last := lastAddress(l.subnet)
+	if l.subnet.Bits() >= 31 { // no network and broadcast address (RFC 3021)
+		next, last = l.subnet.Addr(), netip.Addr{}
+	}
 	for _, e := range order {
 		if e.hasIPv4() {
 			continue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/spec"
 )
@@ -144,6 +145,10 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 	}
 	if len(ends) == 0 {
 		ends = n.endpoints
+		if kind == spec.AppReflect && len(ends) > 1 {
+			w.note("node %s reflects on %s only; no traffic comes to its other interfaces.", n.name, ends[0])
+			ends = ends[:1]
+		}
 	}
 	if len(ends) != want {
 		return nil, &Conflict{"node " + n.name,
@@ -196,6 +201,9 @@ func (w *work) sysctls(n *node) map[string]string {
 		if n == from && n == to {
 			set["net.ipv4.conf.all.accept_local"] = "1"
 		}
+	}
+	for key := range n.spec.Sysctls {
+		delete(set, strings.ReplaceAll(key, "/", ".")) // sysctl(8) takes both forms
 	}
 	maps.Copy(set, n.spec.Sysctls)
 	if len(set) == 0 {

@@ -24,7 +24,7 @@ func (a *assignment) finish() {
 		case slices.Contains(a.onKept, n):
 			n.cpus = a.housekeeping
 			n.engineCPU = n.cpus[len(n.cpus)-1]
-			n.because("CPUs are few: it runs on the housekeeping CPU %s", host.FormatCPUList(n.cpus))
+			n.because("CPUs are few: it runs on the housekeeping %s", cpuText(n.cpus))
 		case slices.Contains(a.crowd, n):
 			n.cpus = rest
 			if len(rest) == 0 {
@@ -37,7 +37,7 @@ func (a *assignment) finish() {
 			a.explainOwn(n)
 		default:
 			n.cpus = a.housekeeping
-			n.because("it asks for no CPU of its own and shares %s", host.FormatCPUList(n.cpus))
+			n.because("it needs no CPU of its own: it shares the housekeeping %s", cpuText(n.cpus))
 		}
 	}
 	a.notes()
@@ -106,14 +106,14 @@ func (a *assignment) engineOf(cpus []int) int {
 
 func (a *assignment) explainOwn(n *node) {
 	d := n.demand
-	list := host.FormatCPUList(n.cpus)
+	list := cpuText(n.cpus)
 	switch {
 	case len(d.list) > 0:
-		n.because("CPU %s: named by cpu_list", list)
+		n.because("%s: named by cpu_list", list)
 	case d.explicit:
-		n.because("CPU %s: %s of its own, as asked", list, plural(d.count, "CPU"))
+		n.because("%s: %s of its own, as asked", list, plural(d.count, "CPU"))
 	default:
-		n.because("CPU %s: one of its own, for its engine", list)
+		n.because("%s: one of its own, for its engine", list)
 	}
 	if d.engine {
 		n.engineCPU = a.engineOf(n.cpus)
@@ -134,10 +134,10 @@ func (a *assignment) explainOwn(n *node) {
 	}
 	slices.Sort(idle)
 	if idle = slices.Compact(idle); len(idle) > 0 {
-		n.because("CPU %s, on the same core, is left idle, as the engine polls", host.FormatCPUList(idle))
+		n.because("%s on the same %s left idle, as the engine polls", cpuText(idle), choose(len(n.cpus) == 1, "core is", "cores are"))
 	}
 	if isolated == len(n.cpus) {
-		n.because("the host isolates %s from its scheduler or timer", theseCPUs(n.cpus))
+		n.because("the host isolates %s from its scheduler or timer", choose(len(n.cpus) == 1, "it", "them"))
 	}
 	if nic := d.nic; nic != nil {
 		if numas := numaOf(a.w.inv, n.cpus); slices.Equal(numas, []int{nic.NUMANode}) {
@@ -148,11 +148,16 @@ func (a *assignment) explainOwn(n *node) {
 	}
 }
 
-func theseCPUs(cpus []int) string {
-	if len(cpus) == 1 {
-		return "it"
+// cpuText names CPUs in a sentence: "CPU 3", "CPUs 0-1".
+func cpuText(cpus []int) string {
+	return choose(len(cpus) == 1, "CPU ", "CPUs ") + host.FormatCPUList(cpus)
+}
+
+func choose(condition bool, yes, no string) string {
+	if condition {
+		return yes
 	}
-	return "them"
+	return no
 }
 
 // explainJoined writes the CPU that the two ends of the traffic share.
@@ -173,8 +178,12 @@ func (a *assignment) notes() {
 		w.note("CPUs are few: %s share CPU %d. The generator's work delays the sink's receive stamps.", names(a.joined), a.placed[a.joined[0]][0])
 	}
 	if len(a.onKept) > 0 {
-		w.note("CPUs are few: %s on the housekeeping CPU %s, beside the host's own work, which delays packets now and then. The nodes with CPUs of their own are not touched by it.",
-			runs(a.onKept), host.FormatCPUList(a.housekeeping))
+		untouched := ""
+		if len(a.placed) > 0 {
+			untouched = " Nodes with CPUs of their own are not touched by it."
+		}
+		w.note("CPUs are few: %s on the housekeeping %s, beside the host's own work, which delays packets now and then.%s",
+			runs(a.onKept), cpuText(a.housekeeping), untouched)
 	}
 	if len(a.crowd) > 0 {
 		w.note("CPUs are few: the engines of %s share CPUs, so they wait for one another.", names(a.crowd))
@@ -266,8 +275,5 @@ func names(nodes []*node) string {
 }
 
 func runs(nodes []*node) string {
-	if len(nodes) == 1 {
-		return names(nodes) + " runs"
-	}
-	return names(nodes) + " run"
+	return names(nodes) + choose(len(nodes) == 1, " runs", " run")
 }

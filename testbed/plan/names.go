@@ -50,9 +50,9 @@ func (w *work) choosePrefix() error {
 		w.prefix = letters + base36(hash(w.exp.Name), prefixDigits)
 		return nil
 	}
-	if len(w.prefix) > maxPrefix || plainName(w.prefix) != w.prefix {
+	if len(w.prefix) > maxPrefix || plainName(w.prefix) != strings.TrimRight(w.prefix, "-") {
 		return &Conflict{"prefix", fmt.Sprintf("%q does not begin names well", w.prefix),
-			fmt.Sprintf("use at most %d of the letters a-z, digits and inner hyphens", maxPrefix)}
+			fmt.Sprintf("use at most %d of the letters a-z, digits and hyphens, a letter or digit first", maxPrefix)}
 	}
 	return nil
 }

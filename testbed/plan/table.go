@@ -16,7 +16,7 @@ import (
 // traffic's way, then why, then what to know.
 func (p *Plan) Write(out io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on CPU %s\n\n", p.Name, p.Prefix, host.FormatCPUList(p.HousekeepingCPUs))
+	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs))
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tRUNTIME\tCPUS\tENGINE\tNUMA\tMEMORY\tAPP\tNAME ON THE HOST")
 	for _, n := range p.Nodes {
