@@ -67,6 +67,9 @@ func invalidity(e evidence) []string {
 	if lag := e.trial.SendLag.P50; lag != nil && float64(*lag) > maxLagShare*float64(e.duration) {
 		say("the median packet left %v after it was due: the generator is too slow for this rate", time.Duration(*lag))
 	}
+	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
+		say("no packet arrived: look at the path with 'nines up' and 'nines capture'")
+	}
 	if !e.details.TSC.Constant || !e.details.TSC.Nonstop {
 		say("this CPU's time stamp counter is not constant and nonstop, so times cannot be trusted")
 	}

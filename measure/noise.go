@@ -35,7 +35,10 @@ func (p noiseProbe) read() (noise, error) {
 	if err != nil {
 		return noise{}, err
 	}
-	n := noise{steal: steal}
+	n := noise{steal: make(map[int]time.Duration)}
+	for _, cpu := range p.cpus {
+		n.steal[cpu] = steal[cpu]
+	}
 	for _, pid := range p.pids {
 		n.throttled += p.readThrottled(pid)
 	}
@@ -143,15 +146,4 @@ func (n noise) since(before noise) (steal, throttled time.Duration) {
 		steal += now - before.steal[cpu]
 	}
 	return steal, n.throttled - before.throttled
-}
-
-// only keeps the CPUs that measure.
-func (n noise) only(cpus []int) noise {
-	kept := noise{steal: make(map[int]time.Duration), throttled: n.throttled}
-	for _, cpu := range cpus {
-		if steal, ok := n.steal[cpu]; ok {
-			kept.steal[cpu] = steal
-		}
-	}
-	return kept
 }

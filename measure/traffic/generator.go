@@ -4,26 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
 	"nines.dev/nines/testbed/plan"
 )
 
 // pairLead is how far in the future a generator and its sink are told to start:
 // enough for both engines to have set up their trial.
 const pairLead = 250 * time.Millisecond
-
-// Nodes starts engines in the nodes of a lab.
-type Nodes interface {
-	// EngineCommand is the engine inside the node, not yet started. It ends with
-	// ctx.
-	EngineCommand(ctx context.Context, node string, cpu int) (*exec.Cmd, error)
-}
 
 // Generator is the engines of one stream, with their ports open.
 type Generator struct {
@@ -41,7 +34,7 @@ type Outcome struct {
 }
 
 // Start starts the engines of a stream and opens their ports.
-func Start(ctx context.Context, nodes Nodes, traffic plan.Traffic) (_ *Generator, err error) {
+func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic) (_ *Generator, err error) {
 	g := &Generator{traffic: traffic}
 	defer func() {
 		if err != nil {
@@ -51,12 +44,12 @@ func Start(ctx context.Context, nodes Nodes, traffic plan.Traffic) (_ *Generator
 	// The engine must outlive a cancelled context, to hand over what it measured;
 	// Close ends it.
 	ctx = context.WithoutCancel(ctx)
-	if g.tx, err = startIn(ctx, nodes, traffic.From.Node, traffic.FromCPU); err != nil {
+	if g.tx, err = startIn(ctx, lab, traffic.From.Node); err != nil {
 		return g, err
 	}
 	g.rx = g.tx
 	if traffic.Role != plan.RoleLoop {
-		if g.rx, err = startIn(ctx, nodes, traffic.To.Node, traffic.ToCPU); err != nil {
+		if g.rx, err = startIn(ctx, lab, traffic.To.Node); err != nil {
 			return g, err
 		}
 	}
@@ -69,8 +62,13 @@ func Start(ctx context.Context, nodes Nodes, traffic plan.Traffic) (_ *Generator
 	return g, g.open(g.rx, rxPort, traffic.To)
 }
 
-func startIn(ctx context.Context, nodes Nodes, node string, cpu int) (*process, error) {
-	cmd, err := nodes.EngineCommand(ctx, node, cpu)
+func startIn(ctx context.Context, lab *testbed.Lab, node string) (*process, error) {
+	engine, err := lab.EnginePath(node)
+	if err != nil {
+		return nil, err
+	}
+	// On any of the node's CPUs: the trial pins the measuring thread alone.
+	cmd, err := lab.Command(ctx, node, []string{engine}, testbed.ExecOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
@@ -114,6 +112,10 @@ func RatePPS(stream spec.Traffic) float64 {
 	}
 	return float64(stream.RateBits) / (8 * float64(stream.FrameBytes))
 }
+
+// SetStream changes the rate, pattern and times of the trials that follow. What
+// the open ports depend on, such as the frame size, must be as before.
+func (g *Generator) SetStream(stream spec.Traffic) { g.traffic.Stream = stream }
 
 // Run runs one trial. When ctx ends first, the trial ends, and what was measured
 // is returned with Interrupted set.

@@ -1,0 +1,55 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
+)
+
+// baselineDuration bounds a baseline: long enough for its p99.9 at 1,000 packets
+// a second, short beside the trials it is run for.
+const baselineDuration = time.Second
+
+// The names in a baseline's own network.
+const (
+	baselineTx = "tx"
+	baselineRx = "rx"
+)
+
+// baselineOf is the experiment that measures a run's generator alone: the same
+// stream on the same CPU, from one end of a veth pair to the other within one
+// node, with no device under test. Both ends of a pair of engines become one
+// loop.
+func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
+	node := p.Traffic.From.Node
+	stream := *run.Traffic
+	stream.From, stream.To = node+":"+baselineTx, node+":"+baselineRx
+	stream.Duration = min(stream.Duration, spec.Duration(baselineDuration))
+	return &spec.Experiment{
+		Name: baselineName(run.Name),
+		Topology: spec.Topology{
+			Nodes: map[string]*spec.Node{node: {
+				Runtime: spec.RuntimeNetns,
+				CPUList: fmt.Sprint(p.Traffic.FromCPU),
+				Sysctls: map[string]string{
+					// The kernel must take packets for itself from itself.
+					"net.ipv4.conf.all.accept_local":     "1",
+					"net.ipv4.conf.default.accept_local": "1",
+					"net.ipv4.conf.all.rp_filter":        "0",
+					"net.ipv4.conf.default.rp_filter":    "0",
+				},
+			}},
+			Links: []*spec.Link{{Name: "loop", Kind: spec.LinkVeth, Endpoints: []string{stream.From, stream.To}}},
+		},
+		Traffic: &stream,
+		Repeat:  1, Order: run.Order,
+	}
+}
+
+// baselineName keeps a baseline's lab apart from the lab it is run for.
+func baselineName(lab string) string {
+	const suffix = "-baseline"
+	return lab[:min(len(lab), 32-len(suffix))] + suffix
+}

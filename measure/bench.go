@@ -1,0 +1,193 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/plan"
+)
+
+// bench is the measuring bench: the lab that is up and the engines that are
+// running, kept from trial to trial as long as the next one needs the same.
+type bench struct {
+	source []byte
+	watch  Watcher
+
+	lab       *testbed.Lab
+	labID     string
+	generator *traffic.Generator
+	streamID  string
+}
+
+// set brings up the lab that a plan asks for, unless it is up already, and the
+// engines of its stream.
+func (b *bench) set(ctx context.Context, p *plan.Plan) error {
+	lab := identity(struct {
+		Name  string
+		Nodes []plan.Node
+		Links []plan.Link
+		// The forwarding engines' ports are opened for this size.
+		FrameBytes int
+	}{p.Name, p.Nodes, p.Links, p.Traffic.Stream.FrameBytes})
+	if b.lab == nil || b.labID != lab {
+		if err := b.clear(ctx); err != nil {
+			return err
+		}
+		b.watch.Doing("building " + p.Name)
+		built, err := testbed.Up(ctx, testbed.UpOptions{Plan: p, Experiment: b.source, Progress: b.watch.Doing})
+		if err != nil {
+			return err
+		}
+		b.lab, b.labID = built, lab
+	}
+	stream := streamIdentity(p.Traffic)
+	if b.generator != nil && b.streamID == stream {
+		b.generator.SetStream(p.Traffic.Stream)
+		return nil
+	}
+	if err := b.stopGenerator(); err != nil {
+		return err
+	}
+	generator, err := traffic.Start(ctx, b.lab, *p.Traffic)
+	if err != nil {
+		return err
+	}
+	b.generator, b.streamID = generator, stream
+	return nil
+}
+
+// streamIdentity is equal for streams that the same engines with the same open
+// ports can send: rate, pattern and times may differ.
+func streamIdentity(t *plan.Traffic) string {
+	same := *t
+	same.Stream.RatePPS, same.Stream.RateBits = 0, 0
+	same.Stream.Pattern, same.Stream.Burst, same.Stream.Outliers = "", 0, 0
+	same.Stream.Warmup, same.Stream.Duration, same.Stream.Drain = 0, 0, 0
+	return identity(same)
+}
+
+// identity is a text that equal values share.
+func identity(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("a plan has no JSON form: %v", err)) // only plain values go in
+	}
+	return string(text)
+}
+
+// trial runs one trial on what set has built.
+func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, error) {
+	t := r.plan.Traffic
+	probe := noiseProbe{root: "/", cpus: []int{t.FromCPU, t.ToCPU}, pids: b.generator.Processes()}
+	if err := b.restartForwarders(r.plan); err != nil {
+		return result.Record{}, err
+	}
+	before, err := probe.read()
+	if err != nil {
+		return result.Record{}, err
+	}
+	o := observation{stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, started: time.Now().Add(time.Duration(t.Stream.Warmup))}
+	// The seed follows from the repeat, so that a Poisson stream is the same for
+	// all runs that are compared, and another one in each repeat.
+	o.outcome, err = b.generator.Run(ctx, uint64(repeat), func(p client.Progress) {
+		b.watch.Progress(p.Second, p.Sent, p.Received)
+	})
+	if err != nil {
+		return result.Record{}, errors.Join(err, b.health())
+	}
+	after, err := probe.read()
+	if err != nil {
+		return result.Record{}, err
+	}
+	o.steal, o.throttled = after.since(before)
+	if o.forwarders, err = b.readForwarders(r.plan); err != nil {
+		return result.Record{}, err
+	}
+	return record(o, r.variables, repeat)
+}
+
+// health names the nodes that have died, which explains an engine's silence.
+func (b *bench) health() error {
+	var dead []error
+	for _, node := range b.lab.Plan().Nodes {
+		if !b.lab.Alive(node.Name) {
+			dead = append(dead, fmt.Errorf("node %s has ended", node.Name))
+		}
+	}
+	return errors.Join(dead...)
+}
+
+// clear ends the engines and takes the lab down.
+func (b *bench) clear(ctx context.Context) error {
+	err := b.stopGenerator()
+	if b.lab == nil {
+		return err
+	}
+	b.watch.Doing("taking " + b.lab.Plan().Name + " down")
+	lab := b.lab
+	b.lab, b.labID = nil, ""
+	return errors.Join(err, lab.Down(ctx))
+}
+
+func (b *bench) stopGenerator() error {
+	if b.generator == nil {
+		return nil
+	}
+	generator := b.generator
+	b.generator, b.streamID = nil, ""
+	return generator.Close()
+}
+
+// restartForwarders makes the engines on the path count from zero.
+func (b *bench) restartForwarders(p *plan.Plan) error {
+	return b.eachForwarder(p, func(node plan.Node, engine *client.Client) error {
+		stats, err := engine.Stop()
+		if err != nil {
+			return err
+		}
+		serve := client.Serve{Role: string(node.App.Kind), CPU: node.App.CPU}
+		for _, port := range stats.Ports {
+			serve.Ports = append(serve.Ports, port.Port)
+		}
+		return engine.Serve(serve)
+	})
+}
+
+func (b *bench) readForwarders(p *plan.Plan) ([]forwarder, error) {
+	var list []forwarder
+	err := b.eachForwarder(p, func(node plan.Node, engine *client.Client) error {
+		stats, err := engine.Stats()
+		list = append(list, forwarder{node: node.Name, stats: stats})
+		return err
+	})
+	return list, err
+}
+
+// forwarderPatience is how long a forwarding engine may take to answer.
+const forwarderPatience = 5 * time.Second
+
+func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) error) error {
+	for _, node := range p.Nodes {
+		if node.App == nil || node.App.Kind == spec.AppRoute {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), forwarderPatience)
+		engine, err := client.Dial(ctx, b.lab.EngineSocket(node.Name))
+		cancel()
+		if err == nil {
+			err = errors.Join(do(node, engine), engine.Close())
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("node %s: its engine: %w", node.Name, err), b.health())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nines.dev/nines/measure/method"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/plan"
+)
+
+// Experiment is a sweep that is ready to be measured: every run is planned.
+type Experiment struct {
+	// Source is the experiment file as it will be kept with the lab.
+	Source []byte
+	runs   []run
+	steps  []method.Step
+	// baselines are the runs' generators alone, one for each different stream.
+	baselines []run
+}
+
+// run is one combination of the sweep with its plan.
+type run struct {
+	variables map[string]any
+	spec      *spec.Experiment
+	plan      *plan.Plan
+}
+
+// Watcher is told how an experiment goes. Its methods are called one at a time.
+type Watcher interface {
+	// Doing says what is done between trials: "building the lab (bridge)".
+	Doing(what string)
+	// Baseline begins a baseline, and Trial a trial: the number-th of total.
+	Baseline(variables map[string]any)
+	Trial(number, total int, variables map[string]any, repeat int)
+	// Progress is called about once a second within a trial.
+	Progress(second int, sent, received uint64)
+	// Measured hands over a finished trial.
+	Measured(trial result.Trial)
+}
+
+// Prepare plans every run of the file's sweep on the host. Nothing is built.
+func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
+	runs, err := file.Runs()
+	if err != nil {
+		return nil, err
+	}
+	source, err := file.Effective()
+	if err != nil {
+		return nil, err
+	}
+	e := &Experiment{Source: source}
+	seen := make(map[string]bool)
+	for _, one := range runs {
+		if one.Experiment.Traffic == nil {
+			return nil, &NoTrafficError{File: file.Name()}
+		}
+		p, err := plan.Make(one.Experiment, inventory)
+		if err != nil {
+			return nil, err
+		}
+		r := run{variables: one.VariableMap(), spec: one.Experiment, plan: p}
+		e.runs = append(e.runs, r)
+
+		alone := baselineOf(one.Experiment, p)
+		key := identity(alone)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		if r.plan, err = plan.Make(alone, inventory); err != nil {
+			return nil, fmt.Errorf("plan the baseline: %w", err)
+		}
+		r.spec = alone
+		e.baselines = append(e.baselines, r)
+	}
+	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)
+	return e, nil
+}
+
+// NoTrafficError is a file that describes a lab and nothing to measure.
+type NoTrafficError struct{ File string }
+
+func (e *NoTrafficError) Error() string {
+	return e.File + ": there is no traffic to measure; add a 'traffic:' section, or bring the lab up with 'nines up'"
+}
+
+// ExitCode says that the file is at fault.
+func (e *NoTrafficError) ExitCode() int { return 2 }
+
+// Plans are the plans of the runs, in the order of the sweep.
+func (e *Experiment) Plans() []*plan.Plan {
+	plans := make([]*plan.Plan, len(e.runs))
+	for i, r := range e.runs {
+		plans[i] = r.plan
+	}
+	return plans
+}
+
+// Trials is how many trials there are, baselines apart.
+func (e *Experiment) Trials() int { return len(e.steps) }
+
+// Duration is about how long the traffic of the experiment takes, without the
+// building of labs.
+func (e *Experiment) Duration() time.Duration {
+	var total spec.Duration
+	for _, step := range e.steps {
+		t := e.runs[step.Run].spec.Traffic
+		total += t.Warmup + t.Duration + t.Drain
+	}
+	for _, b := range e.baselines {
+		t := b.spec.Traffic
+		total += 2 * (t.Warmup + t.Duration + t.Drain)
+	}
+	return time.Duration(total)
+}
+
+// Measure runs the experiment and writes each trial as it ends. When ctx ends,
+// the running trial ends, what is done is kept, the lab is taken down, and the
+// context's error is returned. The lab is gone when it returns.
+func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch Watcher) (err error) {
+	b := &bench{source: e.Source, watch: watch}
+	defer func() {
+		// Taking down must not be cut short by the Ctrl-C that led to it.
+		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)))
+	}()
+	if err := e.measureBaselines(ctx, b, writer, result.Before); err != nil {
+		return err
+	}
+	for number, step := range e.steps {
+		r := e.runs[step.Run]
+		if err := b.set(ctx, r.plan); err != nil {
+			return err
+		}
+		watch.Trial(number+1, len(e.steps), r.variables, step.Repeat)
+		rec, err := b.trial(ctx, r, step.Repeat)
+		if err != nil {
+			return err
+		}
+		trial, err := writer.AddTrial(rec)
+		if err != nil {
+			return err
+		}
+		watch.Measured(trial)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return e.measureBaselines(ctx, b, writer, result.After)
+}
+
+func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *result.Writer, when result.When) error {
+	for _, alone := range e.baselines {
+		if err := b.set(ctx, alone.plan); err != nil {
+			return fmt.Errorf("baseline: %w", err)
+		}
+		b.watch.Baseline(alone.variables)
+		rec, err := b.trial(ctx, alone, 1)
+		if err != nil {
+			return fmt.Errorf("baseline: %w", err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // half a baseline says nothing
+		}
+		if _, err := writer.AddBaseline(when, rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package measure
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// quiet is the evidence of an undisturbed trial of one second.
+func quiet() evidence {
+	lag := int64(2_000)
+	return evidence{
+		trial:    result.Trial{TxPackets: 10_000, RxPackets: 10_000, SendLag: result.Percentiles{P50: &lag}},
+		details:  result.Details{DurationNs: 1e9, TSC: result.TSC{Constant: true, Nonstop: true}},
+		intended: 10_000, duration: time.Second,
+	}
+}
+
+func TestJudge(t *testing.T) {
+	lateLag := int64(20 * time.Millisecond)
+	tests := []struct {
+		name   string
+		change func(*evidence)
+		want   result.Verdict
+		reason string
+	}{
+		{"undisturbed", func(*evidence) {}, result.Clean, ""},
+		{"loss is a finding, not noise", func(e *evidence) { e.trial.RxPackets = 9_000 }, result.Clean, ""},
+		{"a few unsent at the very end", func(e *evidence) { e.trial.TxPackets = 9_995 }, result.Clean, ""},
+		{"offered too little", func(e *evidence) { e.trial.TxPackets = 9_900 }, result.Invalid, "99.00 %"},
+		{"nothing arrived", func(e *evidence) { e.trial.RxPackets = 0 }, result.Invalid, "no packet arrived"},
+		{"refused for good", func(e *evidence) { e.txFailed = 3 }, result.Invalid, "refused 3 packets"},
+		{"behind the schedule throughout", func(e *evidence) { e.trial.SendLag.P50 = &lateLag }, result.Invalid, "20ms after it was due"},
+		{"interrupted", func(e *evidence) { e.interrupted = true; e.details.DurationNs = 4e8 }, result.Invalid, "interrupted after 400ms of 1s"},
+		{"an unusable clock", func(e *evidence) { e.details.TSC.Nonstop = false }, result.Invalid, "time stamp counter"},
+		{"one long gap", func(e *evidence) {
+			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
+		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: the tail above p99.8 "},
+		{"many short gaps", func(e *evidence) {
+			e.details.Gaps = []result.GapMeter{{Thread: "sink", CPU: 0, Count: 100, TotalNs: 380_000, MaxNs: 5_000}}
+		}, result.Noisy, "p99.96 "},
+		{"few short gaps", func(e *evidence) {
+			e.details.Gaps = []result.GapMeter{{Thread: "sink", CPU: 0, Count: 10, TotalNs: 50_000, MaxNs: 9_000}}
+		}, result.Clean, ""},
+		{"steal", func(e *evidence) { e.details.StealNs = 2e7 }, result.Noisy, "hypervisor took 20ms"},
+		{"run delay", func(e *evidence) { e.details.RunDelayNs = 3e6 }, result.Noisy, "waited 3ms"},
+		{"throttled", func(e *evidence) { e.details.ThrottledNs = 1e6 }, result.Noisy, "quota"},
+		{"drift either way", func(e *evidence) { e.details.TSC.DriftPPM = -80 }, result.Noisy, "-80 ppm"},
+		{"damaged packets", func(e *evidence) { e.details.InvalidPackets = 1 }, result.Noisy, "damaged"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := quiet()
+			test.change(&e)
+			verdict, reasons := judge(e)
+			if verdict != test.want {
+				t.Fatalf("verdict %s (%v), want %s", verdict, reasons, test.want)
+			}
+			if (verdict == result.Clean) != (len(reasons) == 0) {
+				t.Errorf("verdict %s has the reasons %q", verdict, reasons)
+			}
+			if all := strings.Join(reasons, "\n"); !strings.Contains(all, test.reason) {
+				t.Errorf("reasons %q do not say %q", all, test.reason)
+			}
+		})
+	}
+}
+
+func TestInvalidReasonsComeFirst(t *testing.T) {
+	e := quiet()
+	e.details.StealNs = 1e8
+	e.trial.TxPackets = 1
+	_, reasons := judge(e)
+	if len(reasons) != 2 || !strings.HasPrefix(reasons[0], "offered") {
+		t.Errorf("reasons = %q", reasons)
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for share, want := range map[float64]string{
+		0.5: "50", 0.95: "95", 0.998: "99.8", 0.99962: "99.96", 0.999999: "99.9999", 0: "0", -1: "0",
+	} {
+		if got := percent(share); got != want {
+			t.Errorf("percent(%v) = %s, want %s", share, got, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package measure
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseSteal(t *testing.T) {
+	const stat = `cpu  100 0 50 900 0 0 7 30 0 0
+cpu0 50 0 25 450 0 0 3 10 0 0
+cpu1 50 0 25 450 0 0 4 20 0 0
+intr 12345
+`
+	steal, err := parseSteal(strings.NewReader(stat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(steal) != 2 || steal[0] != 100*time.Millisecond || steal[1] != 200*time.Millisecond {
+		t.Errorf("steal = %v", steal)
+	}
+}
+
+func TestNoiseSince(t *testing.T) {
+	before := noise{steal: map[int]time.Duration{0: 1, 1: 10}, throttled: 5}
+	after := noise{steal: map[int]time.Duration{0: 4, 1: 10}, throttled: 9}
+	if steal, throttled := after.since(before); steal != 3 || throttled != 4 {
+		t.Errorf("since = %v, %v", steal, throttled)
+	}
+}
+
+// TestThrottledOfBothVersions reads a process in a nested cgroup: its own time
+// and that of the groups above it count.
+func TestThrottledOfBothVersions(t *testing.T) {
+	tests := map[string]struct {
+		cgroup string
+		files  map[string]string
+		want   time.Duration
+	}{
+		"v2": {"0::/lab/dut\n", map[string]string{
+			"sys/fs/cgroup/lab/dut/cpu.stat": "usage_usec 5\nthrottled_usec 30\n",
+			"sys/fs/cgroup/lab/cpu.stat":     "throttled_usec 4\n",
+		}, 34 * time.Microsecond},
+		"v1": {"4:cpu,cpuacct:/lab\n2:memory:/other\n", map[string]string{
+			"sys/fs/cgroup/cpu/lab/cpu.stat": "nr_throttled 1\nthrottled_time 7000\n",
+		}, 7 * time.Microsecond},
+		"none": {"0::/\n", nil, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			test.files = withFile(test.files, "proc/42/cgroup", test.cgroup)
+			for path, content := range test.files {
+				path = filepath.Join(root, path)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := (noiseProbe{root: root}).readThrottled(42); got != test.want {
+				t.Errorf("throttled %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func withFile(files map[string]string, path, content string) map[string]string {
+	all := map[string]string{path: content}
+	for p, c := range files {
+		all[p] = c
+	}
+	return all
+}
+
+func TestThisHostHasStealTimes(t *testing.T) {
+	steal, err := noiseProbe{root: "/", cpus: []int{0}, pids: []int{os.Getpid()}}.readSteal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := steal[0]; !ok {
+		t.Errorf("CPU 0 was not read from /proc/stat: %v", steal)
+	}
+}

@@ -1,0 +1,195 @@
+package measure
+
+import (
+	"fmt"
+	"time"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// observation is everything that was seen of one trial.
+type observation struct {
+	outcome traffic.Outcome
+	stream  spec.Traffic
+	started time.Time
+	fromCPU int
+	toCPU   int
+	// forwarders are the engines on the path, by node.
+	forwarders []forwarder
+	steal      time.Duration
+	throttled  time.Duration
+}
+
+// forwarder is what an engine between the ends did in a trial.
+type forwarder struct {
+	node  string
+	stats client.Stats
+}
+
+// record turns an observation into what the result's store keeps, with its
+// verdict. It is pure.
+func record(o observation, variables map[string]any, repeat int) (result.Record, error) {
+	tx, rx := o.outcome.Tx, o.outcome.Rx
+	if rx.RxPackets > tx.TxPackets {
+		return result.Record{}, fmt.Errorf("the sink counted %d packets of the %d that were sent: another stream uses the same port", rx.RxPackets, tx.TxPackets)
+	}
+	histograms, spacing, err := importHistograms(o.outcome)
+	if err != nil {
+		return result.Record{}, err
+	}
+	measured := time.Duration(o.stream.Duration)
+	if tx.Interrupted {
+		measured = min(measured, time.Duration(max(tx.EndNs-tx.MeasuredStartNs, 0)))
+	}
+	r := result.Record{
+		Trial: result.Trial{
+			Variables: variables, Repeat: repeat,
+			OfferedPPS: perSecond(tx.TxPackets, measured),
+			TxPackets:  tx.TxPackets, RxPackets: rx.RxPackets, LostPackets: tx.TxPackets - rx.RxPackets,
+			DuplicatePackets: rx.DuplicatePackets, ReorderedPackets: rx.ReorderedPackets,
+		},
+		Details:    details(o, measured),
+		Histograms: histograms,
+		Outliers:   outliers(rx.Outliers),
+		Rates:      rates(o.outcome),
+		EngineLog:  []byte(o.outcome.Log),
+	}
+	r.Details.ReceivedPPS = perSecond(rx.RxPackets, measured)
+	r.Details.Spacing = spacing.Percentiles()
+	r.Trial.SendLag = histograms.SendLag.Percentiles()
+	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
+		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
+		interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+	})
+	return r, nil
+}
+
+func perSecond(packets uint64, span time.Duration) float64 {
+	if span <= 0 {
+		return 0
+	}
+	return float64(packets) / span.Seconds()
+}
+
+// importHistograms takes the latencies from the sink and the rest from the
+// generator, which saw every packet leave.
+func importHistograms(outcome traffic.Outcome) (h result.Histograms, spacing *result.Histogram, err error) {
+	for _, one := range []struct {
+		name string
+		from client.Histogram
+		to   **result.Histogram
+	}{
+		{"latency", outcome.Rx.Latency, &h.Latency},
+		{"from_tx", outcome.Rx.FromTx, &h.FromTx},
+		{"send_lag", outcome.Tx.SendLag, &h.SendLag},
+		{"spacing", outcome.Tx.Spacing, &spacing},
+	} {
+		if *one.to, err = result.ImportHistogram(result.Sparse(one.from)); err != nil {
+			return h, nil, fmt.Errorf("the engine's histogram %s: %w", one.name, err)
+		}
+	}
+	return h, spacing, nil
+}
+
+func details(o observation, measured time.Duration) result.Details {
+	tx, rx := o.outcome.Tx, o.outcome.Rx
+	d := result.Details{
+		Role: "generate+sink", IntendedPPS: traffic.RatePPS(o.stream),
+		InvalidPackets: rx.InvalidPackets,
+		DurationNs:     int64(measured), StartedNs: tx.MeasuredStartNs, StartedUnixNs: o.started.UnixNano(),
+		TSC:         tsc(tx.TSC, rx.TSC),
+		RunDelayNs:  tx.RunDelayNs,
+		StealNs:     int64(o.steal),
+		ThrottledNs: int64(o.throttled),
+	}
+	if o.outcome.Loop {
+		d.Role = "loop"
+		d.Gaps = append(d.Gaps, gapMeter("loop", o.fromCPU, tx.Gaps))
+	} else {
+		d.RunDelayNs += rx.RunDelayNs
+		d.Gaps = append(d.Gaps, gapMeter("generate", o.fromCPU, tx.Gaps), gapMeter("sink", o.toCPU, rx.Gaps))
+		d.Drops = counters(d.Drops, "sink", rx.Drops)
+	}
+	d.Drops = counters(d.Drops, "generator", tx.Drops)
+	for _, f := range o.forwarders {
+		d.Gaps = append(d.Gaps, gapMeter("forward "+f.node, f.stats.CPU, f.stats.Gaps))
+		for _, port := range f.stats.Ports {
+			d.Drops = counters(d.Drops, f.node+":"+port.Port, port.Drops)
+		}
+	}
+	return d
+}
+
+// tsc keeps the worse of the two ends' calibrations.
+func tsc(tx, rx client.TSC) result.TSC {
+	worse := tx
+	if abs(rx.DriftPPM) > abs(tx.DriftPPM) {
+		worse = rx
+	}
+	return result.TSC{
+		HzStart: worse.HzStart, HzEnd: worse.HzEnd, DriftPPM: worse.DriftPPM,
+		BracketNs:  max(tx.BracketNs, rx.BracketNs),
+		MaxErrorNs: max(tx.MaxErrorNs, rx.MaxErrorNs),
+		Constant:   tx.Constant && rx.Constant, Nonstop: tx.Nonstop && rx.Nonstop,
+	}
+}
+
+func abs(f float64) float64 { return max(f, -f) }
+
+func gapMeter(thread string, cpu int, from client.Gaps) result.GapMeter {
+	meter := result.GapMeter{
+		Thread: thread, CPU: cpu, ThresholdNs: from.ThresholdNs,
+		Count: from.Count, TotalNs: from.TotalNs, MaxNs: from.MaxNs,
+		Worst: make([]result.Gap, 0, len(from.Worst)),
+	}
+	for _, row := range from.Worst {
+		meter.Worst = append(meter.Worst, result.Gap{AtNs: row[0], LengthNs: row[1]})
+	}
+	return meter
+}
+
+// counters adds what was dropped, each under the place where it happened.
+func counters(to []result.Counter, place string, from []client.Counter) []result.Counter {
+	for _, drop := range from {
+		if drop.Count > 0 {
+			to = append(to, result.Counter{Name: place + " " + drop.Name, Count: drop.Count})
+		}
+	}
+	return to
+}
+
+func outliers(rows [][11]int64) []result.Outlier {
+	list := make([]result.Outlier, 0, len(rows))
+	for _, row := range rows {
+		list = append(list, result.Outlier{
+			ID: uint32(row[0]), Stream: uint8(row[1]),
+			LatencyNs: row[2], FromTxNs: row[3], SendLagNs: row[4],
+			IntendedNs: row[5], TxNs: row[6], RxNs: row[7], PollGapNs: row[8],
+			TxCPU: int(row[9]), RxCPU: int(row[10]),
+		})
+	}
+	return list
+}
+
+// rates joins what the generator sent with what the sink received, by second.
+func rates(outcome traffic.Outcome) []result.Rate {
+	seconds := max(len(outcome.Tx.Rate), len(outcome.Rx.Rate))
+	list := make([]result.Rate, seconds)
+	for i := range list {
+		list[i].Second = i
+	}
+	for _, row := range outcome.Tx.Rate {
+		if second := row[0]; second < uint64(seconds) {
+			list[second].Offered, list[second].Sent = row[1], row[2]
+		}
+	}
+	for _, row := range outcome.Rx.Rate {
+		if second := row[0]; second < uint64(seconds) {
+			list[second].Received = row[3]
+		}
+	}
+	return list
+}

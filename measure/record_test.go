@@ -1,0 +1,104 @@
+package measure
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// samples is a histogram with n samples of 1 ns, whose index is 1.
+func samples(n uint64) client.Histogram {
+	if n == 0 {
+		return client.Histogram{}
+	}
+	return client.Histogram{Count: n, Min: 1, Max: 1, Sum: float64(n), Counts: [][2]int64{{1, int64(n)}}}
+}
+
+func pairObservation() observation {
+	good := client.TSC{Constant: true, Nonstop: true}
+	return observation{
+		stream:  spec.Traffic{RatePPS: 100, FrameBytes: 64, Duration: spec.Duration(time.Second)},
+		started: time.Unix(1, 0), fromCPU: 0, toCPU: 1,
+		outcome: traffic.Outcome{
+			Tx: client.TrialResult{
+				IntendedPackets: 100, TxPackets: 100, MeasuredStartNs: 50, EndNs: 50 + 1e9,
+				SendLag: samples(100), Spacing: samples(99), TSC: good, RunDelayNs: 7,
+				Rate: [][4]uint64{{0, 100, 100, 0}},
+			},
+			Rx: client.TrialResult{
+				RxPackets: 98, DuplicatePackets: 1, ReorderedPackets: 2, RunDelayNs: 3,
+				Latency: samples(98), FromTx: samples(98), TSC: good,
+				Drops:    []client.Counter{{Name: "rx_ring_full", Count: 2}, {Name: "rx_error", Count: 0}},
+				Rate:     [][4]uint64{{0, 0, 0, 97}, {1, 0, 0, 1}},
+				Outliers: [][11]int64{{9, 1, 30, 20, 10, 100, 110, 130, 5, 0, -1}},
+			},
+		},
+	}
+}
+
+func TestRecordOfAPair(t *testing.T) {
+	r, err := record(pairObservation(), map[string]any{"traffic.rate_pps": 100}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Trial.LostPackets != 2 || r.Trial.OfferedPPS != 100 || r.Trial.Repeat != 2 || r.Details.ReceivedPPS != 98 {
+		t.Errorf("trial = %+v", r.Trial)
+	}
+	if r.Details.RunDelayNs != 10 || len(r.Details.Gaps) != 2 {
+		t.Errorf("details = %+v", r.Details)
+	}
+	wantDrops := []result.Counter{{Name: "sink rx_ring_full", Count: 2}}
+	if diff := cmp.Diff(wantDrops, r.Details.Drops); diff != "" {
+		t.Errorf("drops (-want +got):\n%s", diff)
+	}
+	wantRates := []result.Rate{{Second: 0, Offered: 100, Sent: 100, Received: 97}, {Second: 1, Received: 1}}
+	if diff := cmp.Diff(wantRates, r.Rates); diff != "" {
+		t.Errorf("rates (-want +got):\n%s", diff)
+	}
+	wantOutliers := []result.Outlier{{
+		ID: 9, Stream: 1, LatencyNs: 30, FromTxNs: 20, SendLagNs: 10, IntendedNs: 100, TxNs: 110, RxNs: 130,
+		PollGapNs: 5, TxCPU: 0, RxCPU: -1,
+	}}
+	if diff := cmp.Diff(wantOutliers, r.Outliers); diff != "" {
+		t.Errorf("outliers (-want +got):\n%s", diff)
+	}
+}
+
+func TestRecordOfAnInterruptedTrial(t *testing.T) {
+	o := pairObservation()
+	o.outcome.Tx.Interrupted = true
+	o.outcome.Tx.EndNs = o.outcome.Tx.MeasuredStartNs + 5e8
+	r, err := record(o, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Trial.Verdict != result.Invalid || !strings.Contains(r.Trial.Reasons[0], "interrupted after 500ms of 1s") {
+		t.Errorf("verdict %s: %q", r.Trial.Verdict, r.Trial.Reasons)
+	}
+	if r.Trial.OfferedPPS != 200 {
+		t.Errorf("offered %v a second; 100 packets in half a second are 200", r.Trial.OfferedPPS)
+	}
+}
+
+func TestRecordRefusesForeignPackets(t *testing.T) {
+	o := pairObservation()
+	o.outcome.Rx.RxPackets = 101
+	if _, err := record(o, nil, 1); err == nil || !strings.Contains(err.Error(), "another stream") {
+		t.Errorf("record = %v", err)
+	}
+}
+
+func TestRecordRefusesALossyHistogram(t *testing.T) {
+	o := pairObservation()
+	o.outcome.Rx.Latency.Counts = nil
+	if _, err := record(o, nil, 1); err == nil || !strings.Contains(err.Error(), "latency") {
+		t.Errorf("record = %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/plan"
+)
+
+// arena is two nodes, a and b, with one link between them: where nines and its
+// peers take turns.
+type arena struct {
+	lab  *testbed.Lab
+	plan *plan.Plan
+}
+
+// stream is one way of sending from a to b.
+type stream struct {
+	backend spec.Backend
+	io      spec.IO
+	wait    spec.Wait
+	burst   int
+	ratePPS float64 // 0: as fast as it goes
+	seconds float64
+}
+
+func openArena(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
+	text := fmt.Sprintf(`name: bench-%s
+topology:
+  nodes: {a: {cpus: 1}, b: {cpus: 1}}
+  links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000}
+`, kind, kind)
+	file, err := spec.Load("bench.yaml", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	experiment, err := file.Experiment()
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.Make(experiment, inventory)
+	if err != nil {
+		return nil, err
+	}
+	lab, err := testbed.Up(ctx, testbed.UpOptions{Plan: p, Experiment: []byte(text)})
+	if err != nil {
+		return nil, err
+	}
+	return &arena{lab: lab, plan: p}, nil
+}
+
+func (a *arena) close() error { return a.lab.Down(context.Background()) }
+
+// send runs one trial and returns what both ends saw.
+func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, err error) {
+	t := *a.plan.Traffic
+	t.Stream.Backend, t.Stream.IO, t.Stream.Wait, t.Stream.Burst = s.backend, s.io, s.wait, max(s.burst, 1)
+	t.Stream.RatePPS = s.ratePPS
+	t.Stream.Warmup = spec.Duration(200 * time.Millisecond)
+	t.Stream.Duration = spec.Duration(s.seconds * float64(time.Second))
+	t.Stream.Drain = spec.Duration(200 * time.Millisecond)
+	t.Stream.Outliers = 100
+	generator, err := traffic.Start(ctx, a.lab, t)
+	if err != nil {
+		return traffic.Outcome{}, err
+	}
+	defer func() { err = errors.Join(err, generator.Close()) }()
+	outcome, err = generator.Run(ctx, 1, nil)
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return outcome, err
+}
+
+// receivedPPS is what arrived, each packet once, with its latency recorded.
+func (a *arena) receivedPPS(ctx context.Context, s stream) (float64, error) {
+	outcome, err := a.send(ctx, s)
+	return float64(outcome.Rx.RxPackets) / s.seconds, err
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+const (
+	latencyRounds  = 7
+	latencySeconds = 2
+	// latencyPPS leaves the receiver asleep before each packet, as a ping-pong does.
+	latencyPPS = 10_000
+)
+
+// benchLatency holds the measured median one-way latency against half of
+// sockperf's round trip on the same link, both ends blocking.
+func benchLatency(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
+	if _, err := exec.LookPath("sockperf"); err != nil {
+		return nil, missingPeer("sockperf")
+	}
+	a, err := openArena(ctx, inventory, spec.LinkVeth)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	var ours, halfRTT []float64
+	for range latencyRounds {
+		peer, err := sockperfPingPong(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		p50, err := a.medianMicros(ctx, stream{
+			backend: spec.BackendUDP, io: spec.IOSingle, wait: spec.WaitBlock,
+			ratePPS: latencyPPS, seconds: latencySeconds,
+		})
+		if err != nil {
+			return nil, err
+		}
+		halfRTT, ours = append(halfRTT, peer), append(ours, p50)
+	}
+	goal, met := within(0.1)
+	return []Row{compare("veth, udp, blocking: median one-way latency", "µs", median(ours),
+		"sockperf RTT/2", median(halfRTT), goal, met)}, nil
+}
+
+// medianMicros is the median of receive − actual send, which is what a ping-pong
+// sees: it sends without a schedule.
+func (a *arena) medianMicros(ctx context.Context, s stream) (float64, error) {
+	outcome, err := a.send(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	h, err := result.ImportHistogram(result.Sparse(outcome.Rx.FromTx))
+	if err != nil {
+		return 0, err
+	}
+	p50 := h.Percentiles().P50
+	if p50 == nil {
+		return 0, errors.New("no packet arrived")
+	}
+	return float64(*p50) / 1000, nil
+}
+
+func sockperfPingPong(ctx context.Context, a *arena) (halfRTTMicros float64, err error) {
+	t := a.plan.Traffic
+	stop, err := sockperfServer(ctx, a.lab, t.To.Node, t.ToCPU, t.To.LocalIP)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	out, err := sockperfClient(ctx, a.lab, t.From.Node, t.FromCPU,
+		"ping-pong", "-i", t.To.LocalIP, "-t", fmt.Sprint(latencySeconds))
+	if err != nil {
+		return 0, err
+	}
+	return sockperfFigure(medianUsec, out)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"text/tabwriter"
+)
+
+// Row is one figure beside its peer.
+type Row struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Peer is what it is compared with; empty where there is nothing like it, and
+	// then PeerValue is the goal itself.
+	Peer      string  `json:"peer"`
+	PeerValue float64 `json:"peer_value"`
+	Ratio     float64 `json:"ratio"`
+	// Goal is what the ratio should be: ">= 0.95", "<= 1".
+	Goal    string `json:"goal"`
+	Command string `json:"command"`
+
+	met func(ratio float64) bool
+}
+
+func atLeast(goal float64) (string, func(float64) bool) {
+	return fmt.Sprintf(">= %g", goal), func(ratio float64) bool { return ratio >= goal }
+}
+
+func atMost(goal float64) (string, func(float64) bool) {
+	return fmt.Sprintf("<= %g", goal), func(ratio float64) bool { return ratio <= goal }
+}
+
+func within(goal float64) (string, func(float64) bool) {
+	return fmt.Sprintf("%g to %g", 1-goal, 1+goal), func(ratio float64) bool { return ratio >= 1-goal && ratio <= 1+goal }
+}
+
+// compare makes a row of a value and its peer's.
+func compare(name, unit string, value float64, peer string, peerValue float64, goal string, met func(float64) bool) Row {
+	row := Row{
+		Name: name, Value: value, Unit: unit, Peer: peer, PeerValue: peerValue,
+		Goal: goal, Command: "make bench", met: met,
+	}
+	if peerValue != 0 {
+		row.Ratio = value / peerValue
+	}
+	return row
+}
+
+func printTable(out io.Writer, rows []Row) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "figure\tnines\tunit\tpeer\tpeer's\tratio\tgoal\t")
+	for _, row := range rows {
+		mark := "met"
+		if !row.met(row.Ratio) {
+			mark = "NOT MET"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2f\t%s\t%s\n", row.Name, short(row.Value), row.Unit,
+			row.Peer, short(row.PeerValue), row.Ratio, row.Goal, mark)
+	}
+	return w.Flush()
+}
+
+func short(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+func writeJSON(path string, rows []Row) error {
+	data, err := json.MarshalIndent(rows, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
+}
+
+// median of a round's figures; the middle one, or the lower of the two.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(len(sorted)-1)/2]
+}

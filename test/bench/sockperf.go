@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+
+	"nines.dev/nines/testbed"
+)
+
+// sockperfPayloadBytes is the UDP payload of a 64-byte frame, the same as ours.
+const sockperfPayloadBytes = 18
+
+const sockperfPort = "11111"
+
+// sockperfServer runs `sockperf server` in a node until the returned function is
+// called.
+func sockperfServer(ctx context.Context, lab *testbed.Lab, node string, cpu int, ip string) (stop func() error, err error) {
+	server, err := lab.Command(ctx, node, []string{"sockperf", "server", "-i", ip, "-p", sockperfPort}, testbed.ExecOptions{CPUs: []int{cpu}})
+	if err != nil {
+		return nil, err
+	}
+	if err := server.Start(); err != nil {
+		return nil, fmt.Errorf("start the sockperf server: %w", err)
+	}
+	time.Sleep(300 * time.Millisecond) // it says nothing when it is ready
+	return func() error {
+		if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		var exit *exec.ExitError
+		if err := server.Wait(); err != nil && !errors.As(err, &exit) {
+			return err
+		}
+		return nil
+	}, nil
+}
+
+func sockperfClient(ctx context.Context, lab *testbed.Lab, node string, cpu int, args ...string) (string, error) {
+	args = append([]string{"sockperf"}, args...)
+	args = append(args, "-p", sockperfPort, "-m", strconv.Itoa(sockperfPayloadBytes))
+	client, err := lab.Command(ctx, node, args, testbed.ExecOptions{CPUs: []int{cpu}})
+	if err != nil {
+		return "", err
+	}
+	out, err := client.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("sockperf %v: %w: %s", args, err, out)
+	}
+	return string(out), nil
+}
+
+var (
+	messageRate = regexp.MustCompile(`Message Rate is (\d+) \[msg/sec\]`)
+	medianUsec  = regexp.MustCompile(`percentile 50\.000 = +([0-9.]+)`)
+)
+
+func sockperfFigure(pattern *regexp.Regexp, out string) (float64, error) {
+	match := pattern.FindStringSubmatch(out)
+	if match == nil {
+		return 0, fmt.Errorf("sockperf's output has no %q:\n%s", pattern, out)
+	}
+	return strconv.ParseFloat(match[1], 64)
+}
