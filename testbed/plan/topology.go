@@ -76,10 +76,7 @@ func (w *work) buildLinks() error {
 	names := map[string]bool{}
 	taken := map[string]string{} // "node:interface" → the link that has it
 	for i, s := range w.exp.Topology.Links {
-		l := &link{name: s.Name, kind: s.Kind, spec: s}
-		if l.name == "" {
-			l.name = fmt.Sprintf("link%d", i+1)
-		}
+		l := &link{name: linkName(i, s), kind: s.Kind, spec: s}
 		if l.kind == "" {
 			l.kind = spec.LinkVeth
 		}
@@ -110,6 +107,14 @@ func (w *work) buildLinks() error {
 		w.links = append(w.links, l)
 	}
 	return nil
+}
+
+// linkName is the user's, or link1, link2, … by the link's place in the file.
+func linkName(i int, s *spec.Link) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return fmt.Sprintf("link%d", i+1)
 }
 
 // parseEndpoint resolves "node:interface" to the node.

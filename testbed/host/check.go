@@ -1,0 +1,217 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Needs is what an experiment wants of a host, beyond CPUs and memory, which a
+// plan tells.
+type Needs struct {
+	// Root is true if something is made: namespaces, links, control groups.
+	Root bool
+	// Measured is true if packets are timed.
+	Measured bool
+	// Features are the features that are used, and by whom.
+	Features []Need
+	// Controllers are control group controllers, and for what.
+	Controllers []Need
+}
+
+// Need is one thing that is wanted, and what wants it.
+type Need struct {
+	Name string // a feature's or controller's
+	For  string // "link in", "node dut"
+}
+
+// Severity says whether a finding stands in the way.
+type Severity string
+
+// SeverityError stands in the way, SeverityWarning spoils figures, SeverityNote is
+// good to know.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+	SeverityNote    Severity = "note"
+)
+
+// Finding is one thing that the host lacks or that will be seen in the figures.
+type Finding struct {
+	Severity   Severity `json:"severity"`
+	Capability string   `json:"capability"`
+	Problem    string   `json:"problem"`
+	Remedy     string   `json:"remedy,omitempty"`
+	// Works is what can be done without.
+	Works string `json:"works,omitempty"`
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	s := fmt.Sprintf("%s: %s: %s", f.Severity, f.Capability, f.Problem)
+	if f.Remedy != "" {
+		s += "; " + f.Remedy
+	}
+	if f.Works != "" {
+		s += "; without it " + f.Works
+	}
+	return s
+}
+
+// Check holds a host against needs. It is pure; errors come first, then warnings.
+// What only a try can tell is not found here: the try will say it.
+func Check(inv *Inventory, needs Needs) []Finding {
+	list := []Finding{}
+	list = append(list, checkPrivileges(inv, needs)...)
+	list = append(list, checkFeatures(inv, needs)...)
+	list = append(list, checkControllers(inv, needs)...)
+	if needs.Measured {
+		list = append(list, checkClock(inv)...)
+		list = append(list, checkNoise(inv)...)
+	}
+	order := []Severity{SeverityError, SeverityWarning, SeverityNote}
+	sort.SliceStable(list, func(i, j int) bool {
+		return slices.Index(order, list[i].Severity) < slices.Index(order, list[j].Severity)
+	})
+	return list
+}
+
+// Missing gives the findings that stand in the way as errors, joined; nil if
+// there are none. Each is a MissingError.
+func Missing(findings []Finding) error {
+	var errs []error
+	for _, f := range findings {
+		if f.Severity != SeverityError {
+			continue
+		}
+		remedy := f.Remedy
+		if f.Works != "" {
+			remedy = strings.TrimPrefix(remedy+"; without it "+f.Works, "; ")
+		}
+		errs = append(errs, &MissingError{Capability: f.Capability, Reason: f.Problem, Remedy: remedy})
+	}
+	return errors.Join(errs...)
+}
+
+// checkPrivileges asks for the capabilities that making a lab takes.
+func checkPrivileges(inv *Inventory, needs Needs) []Finding {
+	if !needs.Root {
+		return nil
+	}
+	var lacking []string
+	for _, c := range []string{"net_admin", "sys_admin"} {
+		if !slices.Contains(inv.Privileges.Capabilities, c) {
+			lacking = append(lacking, "CAP_"+strings.ToUpper(c))
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	return []Finding{{SeverityError, "root", "namespaces and links cannot be made without " + strings.Join(lacking, " and "),
+		"run it with sudo", "validate, plan, host, schema, report and compare work"}}
+}
+
+// remedies tells how to get a feature, and what works without.
+var remedies = map[string]struct{ remedy, works string }{
+	FeatureNetns:   {"use a kernel with CONFIG_NET_NS", ""},
+	FeatureLXC:     {"apt-get install lxc", "nodes with runtime: netns work"},
+	FeatureVeth:    {"use a kernel with CONFIG_VETH", ""},
+	FeatureBridge:  {"use a kernel with CONFIG_BRIDGE", "links of kind veth and xdp work"},
+	FeatureMacvlan: {"use a kernel with CONFIG_MACVLAN", "links of kind veth, bridge and xdp work"},
+	FeatureXDPVeth: {"use Linux 4.19 or newer with CONFIG_VETH and CONFIG_BPF_SYSCALL", "links of kind veth and bridge work"},
+	FeatureAFXDP:   {"use a kernel with CONFIG_XDP_SOCKETS", "the backends udp, raw and ring work"},
+}
+
+func checkFeatures(inv *Inventory, needs Needs) []Finding {
+	var list []Finding
+	for _, name := range namesOf(needs.Features) {
+		f := inv.Feature(name)
+		switch f.State {
+		case StateNo:
+			r := remedies[name]
+			list = append(list, Finding{SeverityError, name, wantedBy(needs.Features, name) + ": " + f.Detail, r.remedy, r.works})
+		case StateModule:
+			list = append(list, Finding{SeverityNote, name, wantedBy(needs.Features, name) + ": " + f.Detail + " is loaded when it is first used", "", ""})
+		case StateYes, StateUnknown:
+		}
+	}
+	return list
+}
+
+func checkControllers(inv *Inventory, needs Needs) []Finding {
+	var list []Finding
+	for _, name := range namesOf(needs.Controllers) {
+		if _, ok := inv.Cgroup.Controller(name); ok {
+			continue
+		}
+		remedy := "mount the controller, or boot without cgroup_disable=" + name
+		list = append(list, Finding{SeverityError, "cgroup " + name, wantedBy(needs.Controllers, name) + ": no " + name + " controller is mounted", remedy,
+			"nodes that ask for no " + choose(name == "memory", "memory limit", "CPUs") + " work"})
+	}
+	return list
+}
+
+// checkClock asks for a TSC that is a clock: the engine stamps packets with it.
+func checkClock(inv *Inventory) []Finding {
+	var list []Finding
+	if !inv.Clock.ConstantTSC || !inv.Clock.NonstopTSC {
+		lacking := choose(inv.Clock.ConstantTSC, "nonstop_tsc", "constant_tsc")
+		list = append(list, Finding{SeverityWarning, "tsc", "the CPU does not promise " + lacking + ", so the TSC may run unevenly", "measure on a CPU with both flags", "labs work, and latencies are not to be trusted"})
+	}
+	if inv.Clock.Source != "" && inv.Clock.Source != "tsc" {
+		list = append(list, Finding{SeverityWarning, "clocksource", "the kernel's clock is " + inv.Clock.Source + ": reading it is slow and it may jump",
+			"echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource", ""})
+	}
+	return list
+}
+
+// checkNoise names what will be seen in the tail whatever is measured.
+func checkNoise(inv *Inventory) []Finding {
+	var list []Finding
+	if len(inv.AllowedCPUs) < 2 {
+		list = append(list, Finding{SeverityWarning, "cpus", fmt.Sprintf("there is %s: generator, nodes and host wait for one another", plural(len(inv.AllowedCPUs), "usable CPU")), "use two or more", "everything works, with latencies of milliseconds"})
+	}
+	if inv.Virtualisation.Hypervisor != "" {
+		list = append(list, Finding{SeverityNote, "virtual machine", "the hypervisor (" + inv.Virtualisation.Hypervisor + ") takes CPUs away at times, which shows in the tail", "measure on bare metal", ""})
+	}
+	slow := map[string]bool{}
+	for _, c := range inv.CPUs {
+		if c.Online && c.Governor != "" && c.Governor != "performance" {
+			slow[c.Governor] = true
+		}
+	}
+	if len(slow) > 0 {
+		list = append(list, Finding{SeverityWarning, "governor", "CPUs change their frequency (" + strings.Join(sortedNames(slow), ", ") + ")", "cpupower frequency-set -g performance", ""})
+	}
+	return list
+}
+
+// namesOf gives each name once, sorted.
+func namesOf(needs []Need) []string {
+	var list []string
+	for _, n := range needs {
+		list = append(list, n.Name)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// wantedBy names the first that wants a thing, and counts the others.
+func wantedBy(needs []Need, name string) string {
+	first, others := "", 0
+	for _, n := range needs {
+		switch {
+		case n.Name != name || n.For == first:
+		case first == "":
+			first = n.For
+		default:
+			others++
+		}
+	}
+	if others > 0 {
+		return fmt.Sprintf("%s and %s want it", first, plural(others, "other"))
+	}
+	return first + " wants it"
+}
