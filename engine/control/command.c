@@ -1,0 +1,315 @@
+/* The commands and their keys; see command.h. */
+#include "control/command.h"
+
+#include "control/field.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct command, member)
+
+static const char *const io_names[] = {"single", "batch", NULL};
+static const char *const wait_names[] = {"block", "spin", "busy_poll", NULL};
+static const char *const flow_names[] = {"source_port", "source_address", NULL};
+static const char *const pattern_names[] = {"constant", "poisson", NULL};
+static const char *const serve_roles[] = {"forward", "reflect", NULL};
+static const char *const trial_roles[] = {"generate", "sink", "loop", NULL};
+
+enum {
+	CPU_MAX = 4095,
+	FLOWS_MAX = 65535,
+	BURST_MAX = 4096,
+	OUTLIERS_MAX = 1000000,
+};
+/* A day; and 10^9 pps, beyond any port. */
+#define DURATION_MAX_NS INT64_C(86400000000000)
+#define RATE_MAX_PPS	INT64_C(1000000000)
+
+#define CMD                                       \
+	{                                         \
+		.key = "cmd", .type = FIELD_OTHER \
+	}
+#define NAME(k, member)                                                         \
+	{                                                                       \
+		.key = k, .type = FIELD_STRING, .offset = AT(member), .min = 1, \
+		.max = PORT_NAME_MAX - 1                                        \
+	}
+#define UINT(k, member, low, high)                                                           \
+	{                                                                                    \
+		.key = k, .type = FIELD_UINT, .offset = AT(member), .min = low, .max = high, \
+		.width = sizeof(((struct command *)0)->member)                               \
+	}
+#define CHOICE(k, member, names)                                                       \
+	{                                                                              \
+		.key = k, .type = FIELD_CHOICE, .offset = AT(member), .choices = names \
+	}
+
+static const struct field no_fields[] = {CMD, {0}};
+
+static const struct field close_fields[] = {
+	CMD,
+	{.key = "port",
+	 .type = FIELD_STRING,
+	 .offset = AT(port),
+	 .min = 1,
+	 .max = PORT_NAME_MAX - 1,
+	 .required = true},
+	{0},
+};
+
+#define CHANCE(k)                                                                         \
+	{                                                                                 \
+		.key = #k, .type = FIELD_CHANCE, .offset = offsetof(struct port_fault, k) \
+	}
+
+static const struct field fault_fields[] = {
+	CHANCE(drop),
+	CHANCE(duplicate),
+	CHANCE(reorder),
+	CHANCE(corrupt),
+	CHANCE(delay),
+	{.key = "delay_ns",
+	 .type = FIELD_UINT,
+	 .offset = offsetof(struct port_fault, delay_ns),
+	 .max = DURATION_MAX_NS,
+	 .width = 8},
+	{.key = "seed",
+	 .type = FIELD_UINT,
+	 .offset = offsetof(struct port_fault, seed),
+	 .max = INT64_MAX,
+	 .width = 8},
+	{0},
+};
+
+static const struct field open_fields[] = {
+	CMD,
+	{.key = "port",
+	 .type = FIELD_STRING,
+	 .offset = AT(config.name),
+	 .min = 1,
+	 .max = PORT_NAME_MAX - 1,
+	 .required = true},
+	{.key = "backend", .type = FIELD_OTHER, .required = true},
+	{.key = "interface",
+	 .type = FIELD_STRING,
+	 .offset = AT(config.interface),
+	 .min = 1,
+	 .max = IFNAMSIZ - 1,
+	 .required = true},
+	CHOICE("io", config.io, io_names),
+	CHOICE("wait", config.wait, wait_names),
+	{.key = "local_mac",
+	 .type = FIELD_MAC,
+	 .offset = AT(config.local_mac),
+	 .given = AT(config.has_local_mac)},
+	{.key = "peer_mac",
+	 .type = FIELD_MAC,
+	 .offset = AT(config.peer_mac),
+	 .given = AT(config.has_peer_mac)},
+	{.key = "local_ip", .type = FIELD_IP, .offset = AT(config.local_ip)},
+	{.key = "peer_ip", .type = FIELD_IP, .offset = AT(config.peer_ip)},
+	UINT("udp_port", config.udp_port, 1, 65535),
+	UINT("frame_bytes", config.frame_bytes, FRAME_MIN_BYTES, FRAME_MAX_BYTES),
+	UINT("flows", config.flows, 1, FLOWS_MAX),
+	CHOICE("flow_field", config.flow_field, flow_names),
+	{.key = "fault", .type = FIELD_OBJECT, .offset = AT(config.fault), .fields = fault_fields},
+	{0},
+};
+
+static const struct field serve_fields[] = {
+	CMD,
+	{.key = "role",
+	 .type = FIELD_CHOICE,
+	 .offset = AT(serve_role),
+	 .choices = serve_roles,
+	 .required = true},
+	{.key = "ports", .type = FIELD_OTHER, .required = true},
+	{.key = "cpu", .type = FIELD_INT, .offset = AT(trial.cpu), .min = -1, .max = CPU_MAX},
+	{0},
+};
+
+static const struct field trial_fields[] = {
+	CMD,
+	{.key = "role",
+	 .type = FIELD_CHOICE,
+	 .offset = AT(trial_role),
+	 .choices = trial_roles,
+	 .required = true},
+	NAME("tx", tx),
+	NAME("rx", rx),
+	{.key = "cpu", .type = FIELD_INT, .offset = AT(trial.cpu), .min = -1, .max = CPU_MAX},
+	{.key = "rate_pps",
+	 .type = FIELD_RATE,
+	 .offset = AT(trial.schedule.rate_upps),
+	 .max = RATE_MAX_PPS},
+	CHOICE("pattern", trial.schedule.pattern, pattern_names),
+	UINT("burst", trial.schedule.burst, 1, BURST_MAX),
+	UINT("seed", trial.schedule.seed, 0, INT64_MAX),
+	UINT("warmup_ns", trial.warmup_ns, 0, DURATION_MAX_NS),
+	{.key = "duration_ns",
+	 .type = FIELD_UINT,
+	 .offset = AT(trial.duration_ns),
+	 .min = 1,
+	 .max = DURATION_MAX_NS,
+	 .width = 8,
+	 .required = true},
+	UINT("drain_ns", trial.drain_ns, 0, DURATION_MAX_NS),
+	UINT("start_ns", trial.start_ns, 0, INT64_MAX / 2),
+	UINT("outliers", trial.outliers, 0, OUTLIERS_MAX),
+	{.key = "record",
+	 .type = FIELD_STRING,
+	 .offset = AT(trial.record),
+	 .max = sizeof(((struct trial_config *)0)->record) - 1},
+	{0},
+};
+
+static const struct field end_fields[] = {
+	CMD,
+	{.key = "tx_packets",
+	 .type = FIELD_UINT,
+	 .offset = AT(tx_packets),
+	 .max = INT64_MAX,
+	 .width = 8,
+	 .required = true},
+	{0},
+};
+
+static int check_open(const json_t *object, struct command *c, char *error, size_t size)
+{
+	const char *name = json_string_value(json_object_get(object, "backend"));
+	c->backend = name ? port_backend(name) : NULL;
+	if (!c->backend) {
+		snprintf(error, size, "\"backend\" must be one of udp raw ring xdp memory fault");
+		return -EINVAL;
+	}
+	if (json_object_get(object, "fault") && strcmp(c->backend->name, "fault") != 0) {
+		snprintf(error, size, "\"fault\" goes with \"backend\":\"fault\" only");
+		return -EINVAL;
+	}
+	const struct port_config *p = &c->config;
+	if (p->flow_field == PORT_FLOW_SOURCE_PORT && p->udp_port + p->flows > 65536) {
+		snprintf(error, size, "\"flows\": source ports from %u on allow at most %u flows",
+			 p->udp_port, 65536u - p->udp_port);
+		return -EINVAL;
+	}
+	const struct port_fault *f = &p->fault;
+	if (f->drop + f->duplicate + f->reorder + f->corrupt + f->delay > 1.0000001) {
+		snprintf(error, size,
+			 "\"fault\": a packet has one fate, so the chances must not "
+			 "add up to more than 1");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_serve(const json_t *object, struct command *c, char *error, size_t size)
+{
+	const json_t *ports = json_object_get(object, "ports");
+	size_t want = c->serve_role == ROLE_FORWARD ? 2 : 1;
+	if (json_array_size(ports) != want) {
+		snprintf(error, size, "\"ports\" must name %zu port%s for %s", want,
+			 want == 1 ? "" : "s", serve_roles[c->serve_role]);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < want; i++) {
+		const json_t *port = json_array_get(ports, i);
+		if (!json_is_string(port) || json_string_length(port) >= PORT_NAME_MAX) {
+			snprintf(error, size, "\"ports\" must be names of ports");
+			return -EINVAL;
+		}
+		memcpy(c->serve_ports[i], json_string_value(port), json_string_length(port) + 1);
+	}
+	c->serve_port_count = (unsigned)want;
+	if (want == 2 && strcmp(c->serve_ports[0], c->serve_ports[1]) == 0) {
+		snprintf(error, size, "\"ports\": forward needs two different ports");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_trial(const json_t *object, struct command *c, char *error, size_t size)
+{
+	bool needs_tx = c->trial_role != ROLE_SINK, needs_rx = c->trial_role != ROLE_GENERATE;
+	(void)object;
+	if (needs_tx != (c->tx[0] != '\0') || needs_rx != (c->rx[0] != '\0')) {
+		snprintf(error, size, "role %s takes %s", trial_roles[c->trial_role],
+			 !needs_rx   ? "\"tx\" only"
+			 : !needs_tx ? "\"rx\" only"
+				     : "\"tx\" and \"rx\"");
+		return -EINVAL;
+	}
+	snprintf(c->trial.role, sizeof c->trial.role, "%s", trial_roles[c->trial_role]);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	enum command_kind kind;
+	const struct field *fields;
+	int (*check)(const json_t *object, struct command *c, char *error, size_t size);
+} commands[] = {
+	{"hello", COMMAND_HELLO, no_fields, NULL},
+	{"open", COMMAND_OPEN, open_fields, check_open},
+	{"close", COMMAND_CLOSE, close_fields, NULL},
+	{"serve", COMMAND_SERVE, serve_fields, check_serve},
+	{"stats", COMMAND_STATS, no_fields, NULL},
+	{"stop", COMMAND_STOP, no_fields, NULL},
+	{"trial", COMMAND_TRIAL, trial_fields, check_trial},
+	{"end", COMMAND_END, end_fields, NULL},
+	{"abort", COMMAND_ABORT, no_fields, NULL},
+};
+
+static void set_defaults(struct command *c)
+{
+	memset(c, 0, sizeof *c);
+	memcpy(c->name, "?", 2);
+	c->config.udp_port = 7999;
+	c->config.frame_bytes = FRAME_MIN_BYTES;
+	c->config.flows = 1;
+	c->trial.cpu = -1;
+	c->trial.schedule.burst = 1;
+	c->trial.schedule.seed = 1;
+}
+
+static int parse_object(const json_t *object, struct command *out, char *error, size_t size)
+{
+	const char *name = json_string_value(json_object_get(object, "cmd"));
+	if (!name) {
+		snprintf(error, size, "\"cmd\" is missing or no text");
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+		if (strcmp(commands[i].name, name) != 0)
+			continue;
+		memcpy(out->name, name, strlen(name) + 1);
+		out->kind = commands[i].kind;
+		int err = field_fill(object, commands[i].fields, out, error, size);
+		if (!err && commands[i].check)
+			err = commands[i].check(object, out, error, size);
+		return err;
+	}
+	snprintf(error, size,
+		 "unknown command \"%.32s\"; known are hello open close serve stats "
+		 "stop trial end abort",
+		 name);
+	return -EINVAL;
+}
+
+int command_parse(const char *line, size_t length, struct command *out, char *error, size_t size)
+{
+	json_error_t problem;
+	set_defaults(out);
+	json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &problem);
+	if (!object) {
+		snprintf(error, size, "not JSON: %s, at byte %d", problem.text, problem.position);
+		return -EINVAL;
+	}
+	int err = -EINVAL;
+	if (json_is_object(object))
+		err = parse_object(object, out, error, size);
+	else
+		snprintf(error, size, "a command is a JSON object");
+	json_decref(object);
+	return err;
+}

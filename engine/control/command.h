@@ -1,0 +1,47 @@
+/*
+ * command: one line of JSON into one checked struct, or a message that says what
+ * is wrong and what is allowed. A pure function: nothing outside is touched, so
+ * a refused command changes nothing. docs/engine-protocol.md is the contract.
+ */
+#ifndef NINES_COMMAND_H
+#define NINES_COMMAND_H
+
+#include "port/port.h"
+#include "role/trial.h"
+
+enum command_kind {
+	COMMAND_HELLO,
+	COMMAND_OPEN,
+	COMMAND_CLOSE,
+	COMMAND_SERVE,
+	COMMAND_STATS,
+	COMMAND_STOP,
+	COMMAND_TRIAL,
+	COMMAND_END,
+	COMMAND_ABORT,
+};
+
+enum { COMMAND_ERROR_BYTES = 512, COMMAND_LINE_MAX = 1 << 20 };
+
+enum command_role { ROLE_FORWARD, ROLE_REFLECT };
+enum command_trial_role { ROLE_GENERATE, ROLE_SINK, ROLE_LOOP };
+
+struct command {
+	enum command_kind kind;
+	char name[16]; /* "?" until it is known */
+	char port[PORT_NAME_MAX];
+	const struct port_ops *backend; /* open */
+	struct port_config config; /* open */
+	enum command_role serve_role;
+	char serve_ports[2][PORT_NAME_MAX];
+	unsigned serve_port_count;
+	enum command_trial_role trial_role;
+	char tx[PORT_NAME_MAX], rx[PORT_NAME_MAX]; /* empty: not given */
+	struct trial_config trial; /* ports not yet looked up */
+	uint64_t tx_packets; /* end */
+};
+
+/* 0, or -EINVAL with a message. */
+int command_parse(const char *line, size_t length, struct command *out, char *error, size_t size);
+
+#endif

@@ -1,0 +1,322 @@
+/* What each command does; see engine.h. */
+#include "control/engine.h"
+
+#include "control/reply.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef NINES_VERSION
+#define NINES_VERSION "devel"
+#endif
+
+static json_t *accepted(const char *name)
+{
+	return json_pack("{s:s,s:b}", "reply", name, "ok", 1);
+}
+
+json_t *engine_refusal(const char *name, int err, const char *why)
+{
+	json_t *o = json_pack("{s:s,s:b}", "reply", name, "ok", 0);
+	const char *symbol = err ? strerrorname_np(err < 0 ? -err : err) : NULL;
+	char text[COMMAND_ERROR_BYTES + 128];
+	if (err && err != -EINVAL)
+		snprintf(text, sizeof text, "%s: %s", why, strerror(err < 0 ? -err : err));
+	else
+		snprintf(text, sizeof text, "%s", why);
+	/* A message may quote a byte that is no UTF-8, which JSON cannot hold. */
+	json_t *message = json_string(text);
+	json_object_set_new(o, "error", message ? message : json_string("unreadable text"));
+	if (symbol)
+		json_object_set_new(o, "errno", json_string(symbol));
+	return o;
+}
+
+static struct port *find(struct engine *e, const char *name, unsigned *at)
+{
+	for (unsigned i = 0; i < e->port_count; i++)
+		if (strcmp(e->ports[i]->config.name, name) == 0) {
+			if (at)
+				*at = i;
+			return e->ports[i];
+		}
+	return NULL;
+}
+
+static bool busy(const struct engine *e)
+{
+	return e->trial || e->service;
+}
+
+static json_t *no_port(const char *command, const char *name)
+{
+	char why[COMMAND_ERROR_BYTES];
+	snprintf(why, sizeof why, "no port \"%s\" is open; open it first", name);
+	return engine_refusal(command, -ENOENT, why);
+}
+
+static json_t *refuse_busy(const struct engine *e, const char *command)
+{
+	return engine_refusal(command, -EBUSY,
+			      e->trial ? "a trial is running; wait for it or send abort"
+				       : "a role is serving; send stop first");
+}
+
+static json_t *do_hello(const struct engine *e)
+{
+	json_t *o = accepted("hello"), *names = json_array(), *notes = json_array();
+	for (size_t i = 0; port_backends[i]; i++)
+		json_array_append_new(names, json_string(port_backends[i]->name));
+	for (unsigned i = 0; i < e->note_count; i++)
+		json_array_append_new(notes, json_string(e->notes[i]));
+	json_object_set_new(o, "protocol", json_integer(1));
+	json_object_set_new(o, "version", json_string(NINES_VERSION));
+	json_object_set_new(o, "pid", json_integer(getpid()));
+	json_object_set_new(o, "backends", names);
+	json_object_set_new(o, "tsc", reply_tsc());
+	json_object_set_new(o, "notes", notes);
+	return o;
+}
+
+static json_t *do_open(struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot open";
+	struct port *port;
+	if (busy(e))
+		return refuse_busy(e, "open");
+	if (find(e, c->config.name, NULL))
+		return engine_refusal("open", -EEXIST, "a port of that name is open");
+	if (e->port_count == ENGINE_PORTS_MAX)
+		return engine_refusal("open", -EMFILE, "too many ports are open");
+	int err = c->backend->open(&c->config, &port, error, sizeof error);
+	if (err)
+		return engine_refusal("open", err, error);
+	e->ports[e->port_count++] = port;
+	json_t *o = accepted("open"), *notes = json_array();
+	json_object_set_new(o, "port", json_string(port->config.name));
+	json_object_set_new(o, "mode", json_string(port->mode));
+	for (unsigned i = 0; i < port->note_count; i++)
+		json_array_append_new(notes, json_string(port->notes[i]));
+	json_object_set_new(o, "notes", notes);
+	return o;
+}
+
+static json_t *do_close(struct engine *e, const struct command *c)
+{
+	unsigned at;
+	struct port *port = find(e, c->port, &at);
+	if (!port)
+		return no_port("close", c->port);
+	if (busy(e))
+		return refuse_busy(e, "close");
+	port->ops->refresh(port);
+	json_t *o = accepted("close"), *counters = reply_port(port);
+	json_object_update(o, counters);
+	json_decref(counters);
+	port->ops->close(port);
+	e->ports[at] = e->ports[--e->port_count];
+	return o;
+}
+
+static json_t *do_serve(struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot serve";
+	struct port *ports[2] = {NULL, NULL};
+	if (busy(e))
+		return refuse_busy(e, "serve");
+	for (unsigned i = 0; i < c->serve_port_count; i++) {
+		ports[i] = find(e, c->serve_ports[i], NULL);
+		if (!ports[i])
+			return no_port("serve", c->serve_ports[i]);
+	}
+	int err = service_start(&e->service, ports, c->trial.cpu, error, sizeof error);
+	return err ? engine_refusal("serve", err, error) : accepted("serve");
+}
+
+static json_t *with_counters(const char *name, struct engine *e)
+{
+	json_t *o = accepted(name), *counters = NULL;
+	if (e->service) {
+		counters = reply_service(e->service);
+	} else {
+		json_t *ports = json_array();
+		for (unsigned i = 0; i < e->port_count; i++)
+			json_array_append_new(ports, reply_port(e->ports[i]));
+		counters = json_pack("{s:o}", "ports", ports);
+		if (e->trial) {
+			json_object_set_new(counters, "gaps",
+					    reply_gaps(&e->trial->gaps, &e->trial->scale,
+						       e->trial->measured_ticks));
+			json_object_set_new(counters, "tid", json_integer(e->trial->tid));
+			json_object_set_new(counters, "cpu", json_integer(e->trial->config.cpu));
+		}
+	}
+	json_object_update(o, counters);
+	json_decref(counters);
+	return o;
+}
+
+static json_t *do_stats(struct engine *e)
+{
+	for (unsigned i = 0; i < e->port_count; i++)
+		e->ports[i]->ops->refresh(e->ports[i]);
+	return with_counters("stats", e);
+}
+
+static json_t *do_stop(struct engine *e)
+{
+	if (!e->service)
+		return engine_refusal("stop", -ESRCH, "nothing is serving");
+	service_stop(e->service);
+	json_t *o = with_counters("stop", e);
+	service_free(e->service);
+	e->service = NULL;
+	return o;
+}
+
+static bool has_peer(const struct port *p)
+{
+	const struct port_config *c = &p->config;
+	return c->peer_ip && (p->ops->layer == PORT_PAYLOAD || (c->has_peer_mac && c->local_ip));
+}
+
+static json_t *do_trial(struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot begin the trial";
+	struct trial_config config = c->trial;
+	if (busy(e))
+		return refuse_busy(e, "trial");
+	if (c->tx[0] && !(config.tx = find(e, c->tx, NULL)))
+		return no_port("trial", c->tx);
+	if (c->rx[0] && !(config.rx = find(e, c->rx, NULL)))
+		return no_port("trial", c->rx);
+	if (config.tx && config.tx->ops->needs_peer && !has_peer(config.tx))
+		return engine_refusal("trial", -EDESTADDRREQ,
+				      "the tx port does not know whom to send to; open it with "
+				      "peer_ip (and, but for udp, peer_mac and local_ip)");
+	int err = trial_new(&config, &e->trial, error, sizeof error);
+	if (err)
+		return engine_refusal("trial", err, error);
+	err = trial_start(e->trial, error, sizeof error);
+	if (err) {
+		trial_free(e->trial);
+		e->trial = NULL;
+		return engine_refusal("trial", err, error);
+	}
+	e->started_told = false;
+	e->seconds_told = 0;
+	e->offered_told = e->sent_told = e->received_told = 0;
+	return NULL;
+}
+
+json_t *engine_command(struct engine *e, const struct command *c)
+{
+	switch (c->kind) {
+	case COMMAND_HELLO:
+		return do_hello(e);
+	case COMMAND_OPEN:
+		return do_open(e, c);
+	case COMMAND_CLOSE:
+		return do_close(e, c);
+	case COMMAND_SERVE:
+		return do_serve(e, c);
+	case COMMAND_STATS:
+		return do_stats(e);
+	case COMMAND_STOP:
+		return do_stop(e);
+	case COMMAND_TRIAL:
+		return do_trial(e, c);
+	case COMMAND_END:
+	case COMMAND_ABORT:
+		if (!e->trial)
+			return engine_refusal(c->name, -ESRCH, "no trial is running");
+		if (c->kind == COMMAND_ABORT)
+			trial_stop(e->trial);
+		else
+			trial_expect(e->trial, c->tx_packets);
+		return accepted(c->name);
+	}
+	return engine_refusal(c->name, -ENOSYS, "not implemented");
+}
+
+int engine_event_fd(const struct engine *e)
+{
+	return e->trial ? e->trial->done_fd : -1;
+}
+
+uint64_t engine_next_progress_ns(const struct engine *e)
+{
+	if (!e->trial)
+		return 0;
+	return e->trial->measured_start_ns + (e->seconds_told + 1) * UINT64_C(1000000000);
+}
+
+/* Differences since the second before, so that they are per second. */
+static json_t *progress(struct engine *e)
+{
+	struct trial *t = e->trial;
+	uint64_t offered = atomic_load(&t->shown_offered), sent = atomic_load(&t->shown_sent);
+	uint64_t received = atomic_load(&t->shown_received);
+	json_t *o = json_pack("{s:s,s:i,s:I,s:I,s:I}", "event", "progress", "second",
+			      (int)++e->seconds_told, "offered",
+			      (json_int_t)(offered - e->offered_told), "sent",
+			      (json_int_t)(sent - e->sent_told), "received",
+			      (json_int_t)(received - e->received_told));
+	e->offered_told = offered;
+	e->sent_told = sent;
+	e->received_told = received;
+	return o;
+}
+
+json_t *engine_event(struct engine *e)
+{
+	uint64_t times;
+	struct trial *t = e->trial;
+	if (!t)
+		return NULL;
+	if (!e->started_told) {
+		if (!atomic_load(&t->begun))
+			return NULL;
+		e->started_told = true;
+		return json_pack("{s:s,s:I,s:i}", "event", "started", "start_ns",
+				 (json_int_t)t->start_ns, "tid", t->tid);
+	}
+	/* The eventfd counts: 1 when the thread begins, 1 more when it is done. */
+	if (atomic_load(&t->ended)) {
+		trial_join(t);
+		json_t *o = reply_trial(t);
+		trial_free(t);
+		e->trial = NULL;
+		return o;
+	}
+	if (read(t->done_fd, &times, sizeof times) < 0 && errno != EAGAIN)
+		return NULL;
+	if (clock_monotonic_ns() >= engine_next_progress_ns(e))
+		return progress(e);
+	return NULL;
+}
+
+void engine_interrupt(struct engine *e)
+{
+	if (e->trial)
+		trial_stop(e->trial);
+}
+
+void engine_close(struct engine *e)
+{
+	if (e->trial)
+		trial_free(e->trial);
+	e->trial = NULL;
+	if (e->service) {
+		service_stop(e->service);
+		service_free(e->service);
+		e->service = NULL;
+	}
+	/* A fault port is closed before the memory it wraps. */
+	while (e->port_count > 0) {
+		struct port *p = e->ports[--e->port_count];
+		p->ops->close(p);
+	}
+}

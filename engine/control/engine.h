@@ -1,0 +1,51 @@
+/*
+ * engine: the open ports and what runs on them: at most one trial or service.
+ * Belongs to the control thread. Each command becomes one answer (a JSON object,
+ * owned by the caller), but for a trial's, which comes when it is done.
+ */
+#ifndef NINES_ENGINE_H
+#define NINES_ENGINE_H
+
+#include "control/command.h"
+#include "role/service.h"
+#include "role/trial.h"
+
+#include <jansson.h>
+
+enum { ENGINE_PORTS_MAX = 64 };
+
+struct engine {
+	struct port *ports[ENGINE_PORTS_MAX];
+	unsigned port_count;
+	struct trial *trial;
+	struct service *service;
+	bool started_told;
+	unsigned seconds_told;
+	uint64_t offered_told, sent_told, received_told;
+	char notes[2][160];
+	unsigned note_count;
+};
+
+/* The answer, or NULL for a trial that is now running. */
+json_t *engine_command(struct engine *e, const struct command *c);
+
+/* An answer that says why not; err 0 leaves errno out. */
+json_t *engine_refusal(const char *name, int err, const char *why);
+
+/* To be polled for reading while a trial runs; -1 when none does. */
+int engine_event_fd(const struct engine *e);
+
+/* After the descriptor was readable or a second went by: an event, the trial's
+ * answer, or NULL. Call until NULL. */
+json_t *engine_event(struct engine *e);
+
+/* When the next progress is due, CLOCK_MONOTONIC ns; 0: never. */
+uint64_t engine_next_progress_ns(const struct engine *e);
+
+/* Asks a running trial to end; its answer still comes by engine_event. */
+void engine_interrupt(struct engine *e);
+
+/* Stops and closes everything. */
+void engine_close(struct engine *e);
+
+#endif

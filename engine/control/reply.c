@@ -1,0 +1,177 @@
+/* Results as JSON; see reply.h. */
+#include "control/reply.h"
+
+#include <string.h>
+
+static json_t *number(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+/* Ticks since a moment, in ns; what came before it is negative. */
+static json_t *since(const struct clock_scale *s, uint64_t from, uint64_t ticks)
+{
+	if (ticks >= from)
+		return number(clock_ticks_to_ns(s, ticks - from));
+	return json_integer(-(json_int_t)clock_ticks_to_ns(s, from - ticks));
+}
+
+json_t *reply_histogram(const struct histogram *h)
+{
+	json_t *counts = json_array();
+	for (uint32_t i = 0; i < HISTOGRAM_COUNTS; i++)
+		if (h->counts[i])
+			json_array_append_new(counts, json_pack("[I,I]", (json_int_t)i,
+								(json_int_t)h->counts[i]));
+	return json_pack("{s:I,s:I,s:I,s:I,s:o}", "count", (json_int_t)h->count, "min",
+			 (json_int_t)(h->count ? h->min : 0), "max", (json_int_t)h->max, "sum",
+			 (json_int_t)h->sum, "counts", counts);
+}
+
+json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64_t from_ticks)
+{
+	json_t *worst = json_array();
+	for (uint32_t i = 0; i < g->kept; i++)
+		json_array_append_new(
+			worst,
+			json_pack("[o,o]", since(scale, from_ticks, g->worst[i].at_ticks),
+				  number(clock_ticks_to_ns(scale, g->worst[i].length_ticks))));
+	return json_pack("{s:o,s:I,s:o,s:o,s:o}", "threshold_ns",
+			 number(clock_ticks_to_ns(scale, gaps_threshold(g))), "count",
+			 (json_int_t)g->count, "total_ns",
+			 number(clock_ticks_to_ns(scale, g->total_ticks)), "max_ns",
+			 number(clock_ticks_to_ns(scale, g->max_ticks)), "worst", worst);
+}
+
+static void add_drops(json_t *list, const struct port *p)
+{
+	for (unsigned i = 0; p && i < p->drop_count; i++)
+		json_array_append_new(list,
+				      json_pack("{s:s,s:I}", "name", p->drops[i].name, "count",
+						(json_int_t)__atomic_load_n(&p->drops[i].count,
+									    __ATOMIC_RELAXED)));
+}
+
+json_t *reply_port(const struct port *p)
+{
+	json_t *drops = json_array();
+	add_drops(drops, p);
+	return json_pack(
+		"{s:s,s:I,s:I,s:o}", "port", p->config.name, "rx_packets",
+		(json_int_t)__atomic_load_n(&p->rx_packets, __ATOMIC_RELAXED), "tx_packets",
+		(json_int_t)__atomic_load_n(&p->tx_packets, __ATOMIC_RELAXED), "drops", drops);
+}
+
+json_t *reply_service(const struct service *s)
+{
+	json_t *ports = json_array();
+	for (int i = 0; i < 2 && s->ports[i]; i++)
+		json_array_append_new(ports, reply_port(s->ports[i]));
+	/* While the thread runs its gap meter is read without a lock: a count may be
+	 * newer than its total. */
+	return json_pack("{s:o,s:o,s:i,s:i}", "ports", ports, "gaps",
+			 reply_gaps(&s->gaps, &clock_global.scale, s->start_ticks), "cpu", s->cpu,
+			 "tid", s->tid);
+}
+
+json_t *reply_tsc(void)
+{
+	return json_pack("{s:f,s:b,s:b,s:I}", "hz", clock_global.scale.hz, "constant",
+			 clock_global.constant, "nonstop", clock_global.nonstop, "bracket_ns",
+			 (json_int_t)clock_global.scale.base.bracket_ns);
+}
+
+static json_t *outliers(const struct trial *t)
+{
+	const struct worst *w = &t->receiver.worst;
+	json_t *list = json_array();
+	for (uint32_t i = 0; i < w->size; i++) {
+		const struct outlier *o = &w->heap[i];
+		const struct clock_scale *s = &t->scale;
+		uint64_t lag_ticks = clock_ns_to_ticks(s, o->send_lag_ns);
+		/* In a loop this thread sent the packet, too. */
+		int tx_cpu = t->config.tx ? t->cpu_ran : -1;
+		json_array_append_new(
+			list, json_pack("[I,i,I,I,I,o,o,o,I,i,i]", (json_int_t)o->id, o->stream,
+					(json_int_t)o->latency_ns, (json_int_t)o->from_tx_ns,
+					(json_int_t)o->send_lag_ns,
+					since(s, t->measured_ticks, o->tx_ticks - lag_ticks),
+					since(s, t->measured_ticks, o->tx_ticks),
+					since(s, t->measured_ticks, o->rx_ticks),
+					(json_int_t)o->poll_gap_ns, tx_cpu, (int)o->rx_cpu));
+	}
+	return list;
+}
+
+static json_t *rates(const struct trial *t)
+{
+	json_t *list = json_array();
+	uint32_t last = t->seconds;
+	const uint64_t *r = t->rates;
+	while (last > 0 && !r[last - 1] && !r[t->seconds + last - 1] &&
+	       !r[2 * t->seconds + last - 1])
+		last--;
+	for (uint32_t i = 0; i < last; i++)
+		json_array_append_new(list, json_pack("[I,I,I,I]", (json_int_t)i, (json_int_t)r[i],
+						      (json_int_t)r[t->seconds + i],
+						      (json_int_t)r[2 * t->seconds + i]));
+	return list;
+}
+
+static json_t *tsc(const struct trial *t)
+{
+	double drift = (t->scale_end.hz / t->scale.hz - 1) * 1e6;
+	return json_pack("{s:f,s:f,s:f,s:I,s:I,s:b,s:b}", "hz_start", t->scale.hz, "hz_end",
+			 t->scale_end.hz, "drift_ppm", drift, "bracket_ns",
+			 (json_int_t)t->end_point.bracket_ns, "max_error_ns",
+			 (json_int_t)t->max_error_ns, "constant", clock_global.constant, "nonstop",
+			 clock_global.nonstop);
+}
+
+static void set_counts(json_t *o, const struct trial *t)
+{
+	const struct receiver *r = &t->receiver;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} counts[] = {
+		{"intended_packets", t->intended},	  {"tx_packets", t->sender.send_lag.count},
+		{"tx_failed", t->sender.failed},	  {"rx_packets", r->seen.unique},
+		{"duplicate_packets", r->seen.duplicate}, {"reordered_packets", r->seen.reordered},
+		{"invalid_packets", r->invalid},	  {"late_packets", r->seen.late},
+		{"warmup_rx_packets", r->warmup},
+	};
+	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+		json_object_set_new(o, counts[i].key, number(counts[i].value));
+}
+
+json_t *reply_trial(const struct trial *t)
+{
+	json_t *o = json_pack("{s:s,s:b,s:s,s:b,s:I,s:I,s:o,s:i,s:i,s:I}", "reply", "trial", "ok",
+			      1, "role", t->config.role, "interrupted", t->interrupted, "start_ns",
+			      (json_int_t)t->start_ns, "measured_start_ns",
+			      (json_int_t)t->measured_start_ns, "end_ns",
+			      number(clock_at_ns(&t->scale, t->end_ticks)), "cpu", t->cpu_ran,
+			      "tid", t->tid, "run_delay_ns", (json_int_t)t->run_delay_ns);
+	json_t *drops = json_array(), *notes = json_array();
+	set_counts(o, t);
+	add_drops(drops, t->config.tx);
+	if (t->config.rx != t->config.tx)
+		add_drops(drops, t->config.rx);
+	json_object_set_new(o, "drops", drops);
+	json_object_set_new(o, "latency", reply_histogram(&t->receiver.latency));
+	json_object_set_new(o, "from_tx", reply_histogram(&t->receiver.from_tx));
+	/* A sink knows the lag of what arrived, a sender that of what it sent. */
+	json_object_set_new(
+		o, "send_lag",
+		reply_histogram(t->config.tx ? &t->sender.send_lag : &t->receiver.send_lag));
+	json_object_set_new(o, "spacing", reply_histogram(&t->sender.spacing));
+	json_object_set_new(o, "outliers", outliers(t));
+	json_object_set_new(o, "rate", rates(t));
+	json_object_set_new(o, "gaps", reply_gaps(&t->gaps, &t->scale, t->measured_ticks));
+	json_object_set_new(o, "tsc", tsc(t));
+	for (unsigned i = 0; i < t->note_count; i++)
+		json_array_append_new(notes, json_string(t->notes[i]));
+	json_object_set_new(o, "notes", notes);
+	return o;
+}

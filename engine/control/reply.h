@@ -1,0 +1,17 @@
+/* reply: results as JSON, in the forms of docs/engine-protocol.md. */
+#ifndef NINES_REPLY_H
+#define NINES_REPLY_H
+
+#include "role/service.h"
+#include "role/trial.h"
+
+#include <jansson.h>
+
+json_t *reply_trial(const struct trial *t);
+json_t *reply_service(const struct service *s);
+json_t *reply_histogram(const struct histogram *h);
+json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64_t from_ticks);
+json_t *reply_port(const struct port *p);
+json_t *reply_tsc(void);
+
+#endif

@@ -1,0 +1,81 @@
+/* nines-engine: sends, receives and forwards packets, driven by JSON lines
+ * (docs/engine-protocol.md). README.md in this folder has a reading order. */
+#include "clock/clock.h"
+#include "control/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#ifndef NINES_VERSION
+#define NINES_VERSION "devel"
+#endif
+
+static const char help[] =
+	"nines-engine " NINES_VERSION ": sends, receives and forwards packets\n"
+	"\n"
+	"  nines-engine                commands on stdin, answers on stdout\n"
+	"  nines-engine --socket PATH  the same on a UNIX socket, one client at a time\n"
+	"  nines-engine --help         this text\n"
+	"  nines-engine --version      the version\n"
+	"\n"
+	"Commands are JSON objects, one a line, such as\n"
+	"  {\"cmd\":\"hello\"}\n"
+	"  {\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"memory\",\"interface\":\"loop0\",\"wait\":\"spin\"}\n"
+	"  {\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
+	"\"duration_ns\":1000000000}\n";
+
+static int run(const char *socket_path)
+{
+	static struct engine engine;
+	sigset_t signals;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signal_fd < 0)
+		return -errno;
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+		snprintf(engine.notes[engine.note_count++], sizeof engine.notes[0],
+			 "memory is not locked (%s): needs CAP_IPC_LOCK or a larger "
+			 "RLIMIT_MEMLOCK",
+			 strerror(errno));
+	clock_init();
+	int err = socket_path ? session_socket(&engine, socket_path, signal_fd)
+			      : session_stdio(&engine, STDIN_FILENO, STDOUT_FILENO, signal_fd);
+	engine_close(&engine);
+	close(signal_fd);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	const char *socket_path = NULL;
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		puts("nines-engine " NINES_VERSION);
+		return 0;
+	}
+	if (argc == 3 && strcmp(argv[1], "--socket") == 0) {
+		socket_path = argv[2];
+	} else if (argc != 1) {
+		fprintf(stderr, "nines-engine: unknown arguments; see nines-engine --help\n");
+		return 2;
+	}
+	int err = run(socket_path);
+	if (err) {
+		fprintf(stderr, "nines-engine: %s%s%s\n", socket_path ? socket_path : "",
+			socket_path ? ": " : "", strerror(-err));
+		return 1;
+	}
+	return 0;
+}

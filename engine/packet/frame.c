@@ -1,0 +1,106 @@
+/* Templates, checks and rewriting; see frame.h. */
+#include "packet/frame.h"
+
+#include <arpa/inet.h>
+#include <net/ethernet.h>
+#include <netinet/in.h>
+
+void frame_template_init(struct frame_template *t, const struct port_config *config)
+{
+	uint32_t length = config->frame_bytes - FRAME_FCS_BYTES;
+	struct frame_header *h = &t->header;
+	memset(t, 0, sizeof *t);
+	memcpy(h->destination, config->peer_mac, 6);
+	memcpy(h->source, config->local_mac, 6);
+	h->ethertype = htons(ETHERTYPE_IP);
+	h->version_ihl = 0x45;
+	h->ip_length = htons((uint16_t)(length - FRAME_ETHERNET));
+	h->ip_fragment = htons(0x4000); /* do not fragment */
+	h->ttl = 64; /* RFC 1700's default */
+	h->protocol = IPPROTO_UDP;
+	h->ip_source = config->local_ip;
+	h->ip_destination = config->peer_ip;
+	h->udp_source = htons(config->udp_port);
+	h->udp_destination = htons(config->udp_port);
+	h->udp_length = htons((uint16_t)(length - FRAME_ETHERNET - FRAME_IP));
+	t->ip_sum = checksum_add(0, &h->version_ihl, FRAME_IP);
+	h->ip_checksum = (uint16_t)~checksum_fold(t->ip_sum);
+	t->udp_sum =
+		(uint64_t)h->ip_source + h->ip_destination + htons(IPPROTO_UDP) + h->udp_length;
+	t->udp_sum = checksum_add(t->udp_sum, &h->udp_source, FRAME_UDP);
+	t->length = length;
+	t->flows = config->flows;
+	t->flow_field = config->flow_field;
+}
+
+enum frame_verdict frame_check(const uint8_t *data, uint32_t length, uint16_t udp_port,
+			       bool accepts_partial)
+{
+	struct frame_header h;
+	if (length < FRAME_HEADERS)
+		return FRAME_FOREIGN;
+	memcpy(&h, data, sizeof h);
+	if (h.ethertype != htons(ETHERTYPE_IP) || h.version_ihl != 0x45 ||
+	    h.protocol != IPPROTO_UDP || h.udp_destination != htons(udp_port))
+		return FRAME_FOREIGN;
+	uint32_t udp_length = ntohs(h.udp_length);
+	if (ntohs(h.ip_length) != udp_length + FRAME_IP || udp_length < FRAME_UDP ||
+	    FRAME_ETHERNET + FRAME_IP + udp_length > length)
+		return FRAME_DAMAGED;
+	if (checksum_fold(checksum_add(0, data + FRAME_ETHERNET, FRAME_IP)) != 0xffff)
+		return FRAME_DAMAGED;
+	if (h.udp_checksum == 0)
+		return FRAME_GOOD; /* the sender made none (RFC 768) */
+	uint64_t sum = (uint64_t)h.ip_source + h.ip_destination + h.udp_length + htons(IPPROTO_UDP);
+	sum = checksum_add(sum, data + FRAME_ETHERNET + FRAME_IP, udp_length);
+	if (checksum_fold(sum) == 0xffff)
+		return FRAME_GOOD;
+	if (accepts_partial && h.udp_checksum == frame_partial_checksum(&h))
+		return FRAME_GOOD;
+	return FRAME_DAMAGED;
+}
+
+void frame_complete_checksum(uint8_t *data, uint32_t length)
+{
+	struct frame_header h;
+	memcpy(&h, data, sizeof h);
+	if (h.udp_checksum != frame_partial_checksum(&h))
+		return;
+	uint32_t udp_length = ntohs(h.udp_length);
+	if (udp_length < FRAME_UDP || FRAME_ETHERNET + FRAME_IP + udp_length > length)
+		return;
+	/* The field holds the pseudo header's sum, so it is summed with the rest. */
+	uint64_t sum = checksum_add(0, data + FRAME_ETHERNET + FRAME_IP, udp_length);
+	h.udp_checksum = checksum_udp_field(sum);
+	memcpy(data, &h, sizeof h);
+}
+
+void frame_set_destination(uint8_t *data, uint32_t ip)
+{
+	struct frame_header h;
+	memcpy(&h, data, sizeof h);
+	h.ip_checksum = checksum_update32(h.ip_checksum, h.ip_destination, ip);
+	if (h.udp_checksum) {
+		uint16_t c = checksum_update32(h.udp_checksum, h.ip_destination, ip);
+		h.udp_checksum = c ? c : 0xffff;
+	}
+	h.ip_destination = ip;
+	memcpy(data, &h, sizeof h);
+}
+
+void frame_swap(uint8_t *data)
+{
+	struct frame_header h;
+	memcpy(&h, data, sizeof h);
+	uint32_t ip = h.ip_source;
+	h.ip_source = h.ip_destination;
+	h.ip_destination = ip;
+	uint16_t port = h.udp_source;
+	h.udp_source = h.udp_destination;
+	h.udp_destination = port;
+	uint8_t mac[6];
+	memcpy(mac, h.source, 6);
+	memcpy(h.source, h.destination, 6);
+	memcpy(h.destination, mac, 6);
+	memcpy(data, &h, sizeof h);
+}

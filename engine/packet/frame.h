@@ -1,0 +1,109 @@
+/*
+ * frame: Ethernet/IPv4/UDP headers, built from a template per port and checked
+ * on arrival. Frame lengths here are without the FCS, as in memory.
+ */
+#ifndef NINES_FRAME_H
+#define NINES_FRAME_H
+
+#include "packet/checksum.h"
+#include "packet/payload.h"
+#include "port/port.h"
+
+enum {
+	FRAME_FCS_BYTES = 4,
+	FRAME_MIN_BYTES = 64, /* with FCS, IEEE 802.3 */
+	FRAME_MAX_BYTES = 9018, /* with FCS: 9000 bytes of IP */
+	FRAME_ETHERNET = 14,
+	FRAME_IP = 20,
+	FRAME_UDP = 8,
+	FRAME_HEADERS = FRAME_ETHERNET + FRAME_IP + FRAME_UDP,
+	FRAME_PAYLOAD_AT = FRAME_HEADERS,
+};
+
+struct frame_header {
+	uint8_t destination[6], source[6];
+	uint16_t ethertype;
+	uint8_t version_ihl, tos;
+	uint16_t ip_length, ip_id, ip_fragment;
+	uint8_t ttl, protocol;
+	uint16_t ip_checksum;
+	uint32_t ip_source, ip_destination;
+	uint16_t udp_source, udp_destination, udp_length, udp_checksum;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct frame_header) == FRAME_HEADERS, "no options, no VLAN tag");
+
+/* All frames of a port, but for flow, payload and checksum. */
+struct frame_template {
+	struct frame_header header;
+	uint32_t length; /* of the frame, without FCS */
+	uint64_t udp_sum; /* of pseudo header and UDP header of flow 0, checksum 0 */
+	uint64_t ip_sum; /* of the IP header of flow 0, checksum 0 */
+	uint32_t flows;
+	enum port_flow_field flow_field;
+};
+
+void frame_template_init(struct frame_template *t, const struct port_config *config);
+
+/* UDP payload bytes in a frame of frame_bytes with FCS. */
+static inline uint32_t frame_payload_bytes(uint32_t frame_bytes)
+{
+	return frame_bytes - FRAME_FCS_BYTES - FRAME_HEADERS;
+}
+
+/* Writes headers and payload of a frame whose rest is zero: the checksum is the
+ * template's sum plus the 18 bytes and what the flow changes. */
+static inline void frame_write(const struct frame_template *t, uint8_t *data, uint32_t flow,
+			       const struct payload *payload)
+{
+	struct frame_header h = t->header;
+	uint64_t udp_sum = t->udp_sum;
+	if (flow) {
+		if (t->flow_field == PORT_FLOW_SOURCE_PORT) {
+			uint16_t port = (uint16_t)(__builtin_bswap16(h.udp_source) + flow);
+			udp_sum += (uint16_t)~h.udp_source;
+			h.udp_source = __builtin_bswap16(port);
+			udp_sum += h.udp_source;
+		} else {
+			uint32_t ip = __builtin_bswap32(__builtin_bswap32(h.ip_source) + flow);
+			uint64_t change = (uint64_t)(uint32_t)~h.ip_source + ip;
+			h.ip_source = ip;
+			h.ip_checksum = (uint16_t)~checksum_fold(t->ip_sum + change);
+			udp_sum += change;
+		}
+	}
+	h.udp_checksum = checksum_udp_field(checksum_add(udp_sum, payload, PAYLOAD_BYTES));
+	memcpy(data, &h, sizeof h);
+	memcpy(data + FRAME_PAYLOAD_AT, payload, PAYLOAD_BYTES);
+}
+
+enum frame_verdict {
+	FRAME_GOOD,
+	FRAME_FOREIGN, /* not IPv4 UDP to the port */
+	FRAME_DAMAGED, /* a length or a checksum is wrong */
+};
+
+/* The UDP checksum field as a kernel leaves it for its device to complete: the
+ * folded pseudo header (CHECKSUM_PARTIAL, include/linux/skbuff.h). */
+static inline uint16_t frame_partial_checksum(const struct frame_header *h)
+{
+	uint64_t sum = (uint64_t)h->ip_source + h->ip_destination + h->udp_length;
+	sum += __builtin_bswap16(h->protocol);
+	return checksum_fold(sum);
+}
+
+enum frame_verdict frame_check(const uint8_t *data, uint32_t length, uint16_t udp_port,
+			       bool accepts_partial);
+
+/* Completes a partial UDP checksum, because a frame sent by raw, ring or xdp is
+ * checked by its receiver. A frame that happens to look partial gets the
+ * checksum that it had. */
+void frame_complete_checksum(uint8_t *data, uint32_t length);
+
+/* Sets the destination address and keeps both checksums right (RFC 1624). */
+void frame_set_destination(uint8_t *data, uint32_t ip);
+
+/* Swaps addresses and ports, for reflect: sums stay as they are. */
+void frame_swap(uint8_t *data);
+
+#endif

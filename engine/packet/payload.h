@@ -1,0 +1,45 @@
+/*
+ * payload: the 18 bytes behind the UDP header, little-endian, so that a 64-byte
+ * frame holds them; compatible with MoonSniff at its start.
+ *
+ *   0 u32 id   4 u8 0x55   5 u8 stream   6 u32 send lag ns   10 u64 TSC at the send
+ */
+#ifndef NINES_PAYLOAD_H
+#define NINES_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	PAYLOAD_BYTES = 18,
+	PAYLOAD_MARK = 0x55, /* MoonSniff's identification byte */
+	STREAM_WARMUP = 0,
+	STREAM_MEASURED = 1,
+};
+
+struct payload {
+	uint32_t id;
+	uint8_t mark;
+	uint8_t stream;
+	uint32_t send_lag_ns; /* saturated at 4.29 s */
+	uint64_t tx_ticks;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct payload) == PAYLOAD_BYTES, "the protocol's layout");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "x86-64 only: the TSC is the clock");
+
+static inline uint32_t payload_saturate_lag(uint64_t lag_ns)
+{
+	return lag_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)lag_ns;
+}
+
+static inline bool payload_read(const uint8_t *data, uint32_t length, struct payload *out)
+{
+	if (length < PAYLOAD_BYTES)
+		return false;
+	memcpy(out, data, sizeof *out);
+	return out->mark == PAYLOAD_MARK && out->stream <= STREAM_MEASURED;
+}
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * port: where packets go in and out. One file a backend: udp.c, raw.c, ring.c,
+ * xdp.c, memory.c, fault.c; port.c lists them.
+ *
+ * The way of a packet, out:  tx_acquire  gives empty buffers of the port
+ *                            (the role writes them)
+ *                            tx_commit   sends them; what it did not take stays the caller's
+ *                            tx_release  frees what shall not be sent after all
+ *                    and in: rx_burst    gives received packets, still in the port's buffers
+ *                            (the role reads them)
+ *                            rx_release  gives the buffers back
+ *       from port to port:   tx_forward  sends packets that are another port's received buffers;
+ *                            they stay the caller's, who releases them to where they came from
+ *
+ * Buffers are lent, never copied by the interface: a backend whose buffers the
+ * kernel or a device shares (rings, DPDK mbufs) sends and receives in place;
+ * `handle` is the backend's own name for the buffer (a frame address, an mbuf).
+ *
+ * A port belongs to one thread at a time: the control thread opens, starts and
+ * closes it; the measuring thread uses it in between. No operation blocks; a
+ * thread with nothing to do sleeps on port_pollfds.
+ *
+ * Errors are -errno. Every packet that a port drops is counted by reason.
+ */
+#ifndef NINES_PORT_H
+#define NINES_PORT_H
+
+#include <net/if.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	PORT_BURST = 64, /* most packets in one call */
+	PORT_NAME_MAX = 64, /* of a port, with its NUL */
+	PORT_NOTES_MAX = 8,
+	PORT_COUNTERS_MAX = 12,
+	PORT_POLLFDS_MAX = 2,
+};
+
+/* What the buffers hold. */
+enum port_layer {
+	PORT_FRAME, /* an Ethernet frame without its FCS */
+	PORT_PAYLOAD, /* what follows the UDP header */
+};
+
+enum port_io { PORT_SINGLE, PORT_BATCH };
+enum port_wait { PORT_BLOCK, PORT_SPIN, PORT_BUSY_POLL };
+enum port_flow_field { PORT_FLOW_SOURCE_PORT, PORT_FLOW_SOURCE_ADDRESS };
+
+/* Which directions a role will use; a port may do better knowing it. */
+enum port_direction {
+	PORT_RX = 1,
+	PORT_TX = 2,
+	PORT_REFLECT = 4, /* what tx_forward sends goes back to its sender */
+};
+
+struct packet {
+	uint8_t *data;
+	uint32_t length; /* bytes at data; on tx set by the role, at most capacity */
+	uint32_t capacity; /* of the buffer, tx only */
+	uint32_t flow; /* tx: which flow, below port_config.flows */
+	uint64_t handle;
+};
+
+/* Probabilities per packet, for the fault backend. */
+struct port_fault {
+	double drop, duplicate, reorder, corrupt, delay;
+	uint64_t delay_ns;
+	uint64_t seed;
+};
+
+struct port_config {
+	char name[PORT_NAME_MAX];
+	char interface[IFNAMSIZ];
+	enum port_io io;
+	enum port_wait wait;
+	uint8_t local_mac[6], peer_mac[6];
+	uint32_t local_ip, peer_ip; /* network byte order; 0: none */
+	bool has_local_mac, has_peer_mac;
+	uint16_t udp_port;
+	uint32_t frame_bytes; /* with FCS */
+	uint32_t flows;
+	enum port_flow_field flow_field;
+	struct port_fault fault;
+};
+
+struct port_counter {
+	const char *name;
+	uint64_t count;
+};
+
+struct port;
+
+struct port_ops {
+	const char *name;
+	enum port_layer layer;
+	bool needs_peer; /* sending takes addresses */
+	/* Allocates the port; on failure writes what to do into `error`. */
+	int (*open)(const struct port_config *config, struct port **port, char *error,
+		    size_t error_size);
+	void (*close)(struct port *port);
+	/* Before a role begins: throws away what waits to be received. */
+	int (*start)(struct port *port, unsigned directions);
+	unsigned (*rx_burst)(struct port *port, struct packet *burst, unsigned max);
+	void (*rx_release)(struct port *port, struct packet *burst, unsigned count);
+	unsigned (*tx_acquire)(struct port *port, struct packet *burst, unsigned count);
+	/* How many were taken, from the first; -errno when the first cannot be sent
+   * for good. 0: full, try again. */
+	int (*tx_commit)(struct port *port, struct packet *burst, unsigned count);
+	void (*tx_release)(struct port *port, struct packet *burst, unsigned count);
+	int (*tx_forward)(struct port *port, struct packet *burst, unsigned count);
+	/* File descriptors to sleep on, with events for receiving; for sending too if asked. */
+	unsigned (*pollfds)(struct port *port, struct pollfd *fds, bool want_tx);
+	/* Reads the kernel's drop counters into port->drops. Control thread, or when
+   * the role is done. */
+	void (*refresh)(struct port *port);
+};
+
+/* The public part; a backend's struct begins with it. */
+struct port {
+	const struct port_ops *ops;
+	struct port_config config;
+	unsigned burst; /* packets a call: 1 for single */
+	bool accepts_partial; /* frames may carry the kernel's partial checksum */
+	bool tx_dirty; /* buffers may hold more than zeros behind what is written */
+	char mode[32]; /* what the backend got, such as "copy" */
+	char notes[PORT_NOTES_MAX][160];
+	unsigned note_count;
+	uint64_t rx_packets, tx_packets;
+	struct port_counter drops[PORT_COUNTERS_MAX];
+	unsigned drop_count;
+};
+
+/* NULL-terminated; fault and memory are for tests and benchmarks. */
+extern const struct port_ops *const port_backends[];
+extern const struct port_ops port_udp, port_raw, port_ring, port_xdp, port_memory, port_fault;
+
+const struct port_ops *port_backend(const char *name);
+
+/* What open of every backend does first. */
+void port_init(struct port *port, const struct port_ops *ops, const struct port_config *config);
+void port_note(struct port *port, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Registers a drop counter; the pointer is valid as long as the port. */
+uint64_t *port_drop_counter(struct port *port, const char *name);
+
+/* One thread writes, the control thread may read meanwhile. */
+static inline void port_count(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static inline unsigned port_rx_burst(struct port *p, struct packet *burst, unsigned max)
+{
+	unsigned n = p->ops->rx_burst(p, burst, max < p->burst ? max : p->burst);
+	port_count(&p->rx_packets, n);
+	return n;
+}
+
+static inline int port_tx_commit(struct port *p, struct packet *burst, unsigned count)
+{
+	int n = p->ops->tx_commit(p, burst, count);
+	if (n > 0)
+		port_count(&p->tx_packets, (unsigned)n);
+	return n;
+}
+
+static inline int port_tx_forward(struct port *p, struct packet *burst, unsigned count)
+{
+	int n = p->ops->tx_forward(p, burst, count);
+	if (n > 0)
+		port_count(&p->tx_packets, (unsigned)n);
+	return n;
+}
+
+#endif

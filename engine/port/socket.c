@@ -1,0 +1,114 @@
+/* What the backends on sockets share; see socket.h. */
+#include "port/socket.h"
+
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* include/uapi/asm-generic/socket.h; 5.11 and newer than some libcs. */
+#ifndef SO_PREFER_BUSY_POLL
+#define SO_PREFER_BUSY_POLL 69
+#endif
+#ifndef SO_BUSY_POLL_BUDGET
+#define SO_BUSY_POLL_BUDGET 70
+#endif
+#ifndef SO_MEMINFO
+#define SO_MEMINFO 55
+#endif
+
+enum {
+	/* About 100 ms of small packets at 100 kpps, with the kernel's overhead of
+	 * some 800 bytes each. */
+	BUFFER_BYTES = 8 << 20,
+	/* The value of tuned's network-latency profile, and NAPI's own weight. */
+	BUSY_POLL_US = 50,
+	BUSY_POLL_BUDGET = 64,
+};
+
+static void set_buffer(int fd, struct port *port, int force, int ask, const char *name)
+{
+	int want = BUFFER_BYTES, got = 0;
+	socklen_t length = sizeof got;
+	if (setsockopt(fd, SOL_SOCKET, force, &want, sizeof want) == 0)
+		return;
+	setsockopt(fd, SOL_SOCKET, ask, &want, sizeof want);
+	getsockopt(fd, SOL_SOCKET, ask, &got, &length);
+	port_note(port, "%s is %d bytes, not %d: CAP_NET_ADMIN is missing", name, got / 2, want);
+}
+
+void socket_buffers(int fd, struct port *port)
+{
+	set_buffer(fd, port, SO_RCVBUFFORCE, SO_RCVBUF, "receive buffer");
+	set_buffer(fd, port, SO_SNDBUFFORCE, SO_SNDBUF, "send buffer");
+}
+
+void socket_busy_poll(int fd, struct port *port)
+{
+	if (port->config.wait != PORT_BUSY_POLL)
+		return;
+	int us = BUSY_POLL_US, one = 1, budget = BUSY_POLL_BUDGET;
+	if (setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof us) < 0)
+		port_note(port, "SO_BUSY_POLL: %s", strerror(errno));
+	if (setsockopt(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, &one, sizeof one) < 0)
+		port_note(port, "SO_PREFER_BUSY_POLL: %s", strerror(errno));
+	if (setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, &budget, sizeof budget) < 0)
+		port_note(port, "SO_BUSY_POLL_BUDGET: %s", strerror(errno));
+}
+
+uint64_t socket_drops(int fd)
+{
+	uint32_t info[SK_MEMINFO_VARS] = {0};
+	socklen_t length = sizeof info;
+	if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, info, &length) < 0)
+		return 0;
+	return info[SK_MEMINFO_DROPS];
+}
+
+int socket_send_error(void)
+{
+	switch (errno) {
+	case EAGAIN:
+	case ENOBUFS:
+	case ENOMEM:
+	case EINTR:
+	/* An ICMP error about an earlier packet; this one was not sent. */
+	case ECONNREFUSED:
+		return 0;
+	default:
+		return -errno;
+	}
+}
+
+int socket_interface(struct port_config *config, int *ifindex, char *error, size_t error_size)
+{
+	struct ifreq request = {0};
+	int err = 0;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	memcpy(request.ifr_name, config->interface, sizeof request.ifr_name);
+	if (ioctl(fd, SIOCGIFINDEX, &request) < 0) {
+		err = -errno;
+		snprintf(error, error_size, "no interface %s here; see `ip link`",
+			 config->interface);
+		goto out;
+	}
+	*ifindex = request.ifr_ifindex;
+	if (!config->has_local_mac) {
+		if (ioctl(fd, SIOCGIFHWADDR, &request) < 0) {
+			err = -errno;
+			snprintf(error, error_size, "cannot read the MAC address of %s",
+				 config->interface);
+			goto out;
+		}
+		memcpy(config->local_mac, request.ifr_hwaddr.sa_data, 6);
+		config->has_local_mac = true;
+	}
+out:
+	close(fd);
+	return err;
+}

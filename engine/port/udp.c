@@ -1,0 +1,316 @@
+/*
+ * udp: UDP sockets. Buffers hold what follows the UDP header; the kernel makes
+ * and checks the rest. single: send/recv, one packet a call; batch:
+ * sendmmsg/recvmmsg.
+ *
+ * Each flow has its own socket (a source port, or a source address with
+ * IP_TRANSPARENT); flow 0's also receives. A role that only sends connects them,
+ * which saves the route look-up of every packet; one that receives must not,
+ * because a connected socket takes only its peer's packets.
+ */
+#include "packet/frame.h"
+#include "port/port.h"
+#include "port/socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	UDP_FLOWS_MAX = 1000, /* a socket each, below the usual limit of 1024 files */
+};
+
+struct udp_port {
+	struct port port;
+	int *fds; /* one a flow */
+	struct sockaddr_in peer;
+	bool connected;
+	bool reflects; /* answers go to the sender, not to the peer */
+	uint8_t *rx_buffers, *tx_buffers;
+	uint32_t rx_stride, tx_stride;
+	struct iovec rx_iov[PORT_BURST], tx_iov[PORT_BURST];
+	struct mmsghdr rx_msgs[PORT_BURST], tx_msgs[PORT_BURST];
+	struct sockaddr_in senders[PORT_BURST];
+	uint64_t *rx_queue_full;
+};
+
+static struct udp_port *udp_of(struct port *port)
+{
+	return (struct udp_port *)port;
+}
+
+static int udp_socket(const struct port_config *c, uint32_t flow, int *out, const char **what)
+{
+	struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(c->udp_port)};
+	int one = 1, err;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		*what = "create a UDP socket";
+		return -errno;
+	}
+	*what = "bind the UDP socket to the interface";
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, c->interface,
+		       (socklen_t)strlen(c->interface)) < 0)
+		goto fail;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	/* A frame too big for the MTU shall fail, not be sent in fragments. */
+	int discover = IP_PMTUDISC_DO;
+	setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
+	if (flow) {
+		if (c->flow_field == PORT_FLOW_SOURCE_PORT) {
+			local.sin_port = htons((uint16_t)(c->udp_port + flow));
+			local.sin_addr.s_addr = c->local_ip;
+		} else {
+			local.sin_addr.s_addr = htonl(ntohl(c->local_ip) + flow);
+			*what = "use foreign source addresses (IP_TRANSPARENT needs CAP_NET_ADMIN)";
+			if (setsockopt(fd, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof one) < 0)
+				goto fail;
+		}
+	}
+	*what = "bind the UDP socket; is its port taken, or its address missing?";
+	if (bind(fd, (struct sockaddr *)&local, sizeof local) < 0)
+		goto fail;
+	*out = fd;
+	return 0;
+fail:
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+static void udp_close(struct port *port)
+{
+	struct udp_port *u = udp_of(port);
+	for (uint32_t i = 0; u->fds && i < port->config.flows; i++)
+		if (u->fds[i] >= 0)
+			close(u->fds[i]);
+	free(u->fds);
+	free(u->rx_buffers);
+	free(u->tx_buffers);
+	free(u);
+}
+
+static void udp_messages(struct udp_port *u)
+{
+	for (int i = 0; i < PORT_BURST; i++) {
+		u->rx_iov[i].iov_base = u->rx_buffers + (size_t)i * u->rx_stride;
+		u->rx_iov[i].iov_len = u->rx_stride;
+		u->rx_msgs[i].msg_hdr.msg_iov = &u->rx_iov[i];
+		u->rx_msgs[i].msg_hdr.msg_iovlen = 1;
+		u->tx_msgs[i].msg_hdr.msg_iov = &u->tx_iov[i];
+		u->tx_msgs[i].msg_hdr.msg_iovlen = 1;
+	}
+}
+
+static int udp_open(const struct port_config *c, struct port **out, char *error, size_t size)
+{
+	int err = -ENOMEM;
+	const char *what = "allocate";
+	if (c->flows > UDP_FLOWS_MAX) {
+		snprintf(error, size, "udp has a socket for each flow: at most %d flows; use raw",
+			 UDP_FLOWS_MAX);
+		return -EINVAL;
+	}
+	struct udp_port *u = calloc(1, sizeof *u);
+	if (!u)
+		goto fail;
+	port_init(&u->port, &port_udp, c);
+	u->rx_queue_full = port_drop_counter(&u->port, "rx_queue_full");
+	u->rx_stride = FRAME_MAX_BYTES + 46; /* 9064: not a multiple of 4096, for the caches */
+	u->tx_stride = (frame_payload_bytes(c->frame_bytes) + 63u) / 64u * 64u + 64u;
+	u->rx_buffers = calloc(PORT_BURST, u->rx_stride);
+	u->tx_buffers = calloc(PORT_BURST, u->tx_stride);
+	u->fds = malloc(c->flows * sizeof *u->fds);
+	if (!u->rx_buffers || !u->tx_buffers || !u->fds)
+		goto fail;
+	for (uint32_t i = 0; i < c->flows; i++)
+		u->fds[i] = -1;
+	for (uint32_t i = 0; i < c->flows; i++) {
+		err = udp_socket(c, i, &u->fds[i], &what);
+		if (err)
+			goto fail;
+	}
+	socket_buffers(u->fds[0], &u->port);
+	socket_busy_poll(u->fds[0], &u->port);
+	u->peer = (struct sockaddr_in){.sin_family = AF_INET,
+				       .sin_port = htons(c->udp_port),
+				       .sin_addr.s_addr = c->peer_ip};
+	udp_messages(u);
+	snprintf(u->port.mode, sizeof u->port.mode, "socket");
+	*out = &u->port;
+	return 0;
+fail:
+	snprintf(error, size, "cannot %s (%s)", what, c->interface);
+	if (u)
+		udp_close(&u->port);
+	return err;
+}
+
+static int udp_connect(struct udp_port *u, bool connected)
+{
+	struct sockaddr_in none = {.sin_family = AF_UNSPEC};
+	for (uint32_t i = 0; i < u->port.config.flows; i++) {
+		const struct sockaddr_in *to = connected ? &u->peer : &none;
+		if (connect(u->fds[i], (const struct sockaddr *)to, sizeof *to) < 0)
+			return -errno;
+	}
+	u->connected = connected;
+	return 0;
+}
+
+static int udp_start(struct port *port, unsigned directions)
+{
+	struct udp_port *u = udp_of(port);
+	bool only_tx = directions == PORT_TX;
+	uint8_t scratch[1];
+	u->reflects = directions & PORT_REFLECT;
+	if (only_tx != u->connected) {
+		int err = udp_connect(u, only_tx);
+		if (err)
+			return err;
+	}
+	while (recv(u->fds[0], scratch, sizeof scratch, MSG_DONTWAIT) >= 0 || errno == ECONNREFUSED)
+		;
+	for (int i = 0; i < PORT_BURST; i++) {
+		u->rx_msgs[i].msg_hdr.msg_name = u->reflects ? &u->senders[i] : NULL;
+		u->rx_msgs[i].msg_hdr.msg_namelen = u->reflects ? sizeof u->senders[i] : 0;
+	}
+	return 0;
+}
+
+static unsigned udp_rx_burst(struct port *port, struct packet *burst, unsigned max)
+{
+	struct udp_port *u = udp_of(port);
+	if (port->config.io == PORT_SINGLE) {
+		ssize_t n;
+		if (u->reflects) {
+			socklen_t length = sizeof u->senders[0];
+			n = recvfrom(u->fds[0], u->rx_buffers, u->rx_stride, MSG_DONTWAIT,
+				     (struct sockaddr *)&u->senders[0], &length);
+		} else {
+			n = recv(u->fds[0], u->rx_buffers, u->rx_stride, MSG_DONTWAIT);
+		}
+		if (n < 0)
+			return 0;
+		burst[0] = (struct packet){.data = u->rx_buffers, .length = (uint32_t)n};
+		return 1;
+	}
+	int n = recvmmsg(u->fds[0], u->rx_msgs, max, MSG_DONTWAIT, NULL);
+	if (n < 0)
+		return 0;
+	for (int i = 0; i < n; i++)
+		burst[i] = (struct packet){.data = u->rx_iov[i].iov_base,
+					   .length = u->rx_msgs[i].msg_len,
+					   .handle = (uint64_t)i};
+	return (unsigned)n;
+}
+
+static void udp_rx_release(struct port *port, struct packet *burst, unsigned count)
+{
+	(void)port, (void)burst, (void)count; /* the buffers are read again by the next call */
+}
+
+static unsigned udp_tx_acquire(struct port *port, struct packet *burst, unsigned count)
+{
+	struct udp_port *u = udp_of(port);
+	uint32_t bytes = frame_payload_bytes(port->config.frame_bytes);
+	for (unsigned i = 0; i < count; i++)
+		burst[i] = (struct packet){.data = u->tx_buffers + (size_t)i * u->tx_stride,
+					   .length = bytes,
+					   .capacity = bytes};
+	return count;
+}
+
+static void udp_tx_release(struct port *port, struct packet *burst, unsigned count)
+{
+	(void)port, (void)burst, (void)count;
+}
+
+/* Sends the packets from the first that share its flow and, if the socket is
+ * not connected, each to its own address. */
+static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bool reflect)
+{
+	struct sockaddr_in *to = u->connected ? NULL : &u->peer;
+	int fd = u->fds[burst[0].flow];
+	if (u->port.config.io == PORT_SINGLE) {
+		if (reflect)
+			to = &u->senders[burst[0].handle];
+		ssize_t n = sendto(fd, burst[0].data, burst[0].length, MSG_DONTWAIT,
+				   (struct sockaddr *)to, to ? sizeof *to : 0);
+		return n < 0 ? socket_send_error() : 1;
+	}
+	unsigned same = 1;
+	while (same < count && burst[same].flow == burst[0].flow)
+		same++;
+	for (unsigned i = 0; i < same; i++) {
+		if (reflect)
+			to = &u->senders[burst[i].handle];
+		u->tx_iov[i] = (struct iovec){burst[i].data, burst[i].length};
+		u->tx_msgs[i].msg_hdr.msg_name = to;
+		u->tx_msgs[i].msg_hdr.msg_namelen = to ? sizeof *to : 0;
+	}
+	int n = sendmmsg(fd, u->tx_msgs, same, MSG_DONTWAIT);
+	return n < 0 ? socket_send_error() : n;
+}
+
+static int udp_send_all(struct udp_port *u, struct packet *burst, unsigned count, bool reflect)
+{
+	unsigned sent = 0;
+	while (sent < count) {
+		int n = udp_send(u, burst + sent, count - sent, reflect);
+		if (n <= 0)
+			return sent ? (int)sent : n;
+		sent += (unsigned)n;
+	}
+	return (int)sent;
+}
+
+static int udp_tx_commit(struct port *port, struct packet *burst, unsigned count)
+{
+	return udp_send_all(udp_of(port), burst, count, false);
+}
+
+/* The kernel copies from any memory, so another port's buffers go as they are. */
+static int udp_tx_forward(struct port *port, struct packet *burst, unsigned count)
+{
+	struct udp_port *u = udp_of(port);
+	for (unsigned i = 0; u->reflects && i < count; i++)
+		u->senders[burst[i].handle].sin_port = u->peer.sin_port;
+	return udp_send_all(u, burst, count, u->reflects);
+}
+
+static unsigned udp_pollfds(struct port *port, struct pollfd *fds, bool want_tx)
+{
+	fds[0] = (struct pollfd){.fd = udp_of(port)->fds[0],
+				 .events = (short)(POLLIN | (want_tx ? POLLOUT : 0))};
+	return 1;
+}
+
+static void udp_refresh(struct port *port)
+{
+	struct udp_port *u = udp_of(port);
+	*u->rx_queue_full = socket_drops(u->fds[0]);
+}
+
+const struct port_ops port_udp = {
+	.name = "udp",
+	.layer = PORT_PAYLOAD,
+	.needs_peer = true,
+	.open = udp_open,
+	.close = udp_close,
+	.start = udp_start,
+	.rx_burst = udp_rx_burst,
+	.rx_release = udp_rx_release,
+	.tx_acquire = udp_tx_acquire,
+	.tx_commit = udp_tx_commit,
+	.tx_release = udp_tx_release,
+	.tx_forward = udp_tx_forward,
+	.pollfds = udp_pollfds,
+	.refresh = udp_refresh,
+};

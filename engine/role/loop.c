@@ -1,0 +1,160 @@
+/*
+ * The measuring thread of a trial: sends what is due, receives what is there,
+ * sleeps when there is nothing to do and the ports wait so.
+ *
+ * A blocking thread really sleeps (ppoll on the receiving sockets, until the
+ * next intended send), so that the latency it sees is that of a receiver that
+ * is woken. Everything the loop touches was allocated and faulted in before.
+ */
+#include "role/thread.h"
+#include "role/trial.h"
+
+#include <unistd.h>
+
+enum {
+	/* When all packets are there, how long duplicates are still waited for. */
+	LINGER_MAX_NS = 20000000,
+	/* A sleeping thread wakes at least so often, to see the time. */
+	SLEEP_MAX_NS = 100000000,
+	/* How long to wait for room in a port that took nothing. */
+	FULL_SLEEP_NS = 1000000,
+};
+
+struct turn {
+	struct trial *t;
+	enum port_wait wait;
+	struct port *rx_only[1];
+	uint64_t linger_ticks;
+	uint64_t active_ticks; /* of the last packet */
+	bool drain_set;
+};
+
+/* Whether the trial is over; sets the ends of waiting as they become known. */
+static bool finished(struct turn *turn, uint64_t now)
+{
+	struct trial *t = turn->t;
+	bool sends = t->config.tx;
+	if (sends && !t->sender.done)
+		return false;
+	if (!t->config.rx)
+		return true;
+	uint64_t expect = atomic_load_explicit(&t->expect, memory_order_relaxed);
+	if (sends) {
+		expect = t->sender.send_lag.count;
+		if (!turn->drain_set) {
+			t->drain_end_ticks = now + clock_ns_to_ticks(&t->scale, t->config.drain_ns);
+			turn->drain_set = true;
+		}
+	}
+	if (now >= t->drain_end_ticks)
+		return true;
+	if (t->receiver.seen.unique < expect)
+		return false;
+	if (!turn->linger_ticks) {
+		uint64_t linger = t->config.drain_ns;
+		if (linger > LINGER_MAX_NS)
+			linger = LINGER_MAX_NS;
+		turn->linger_ticks = now + clock_ns_to_ticks(&t->scale, linger);
+	}
+	return now >= turn->linger_ticks;
+}
+
+/* The moment until which nothing is to be done but receiving. */
+static uint64_t idle_until(const struct turn *turn, uint64_t now)
+{
+	const struct trial *t = turn->t;
+	const struct sender *s = &t->sender;
+	uint64_t until = now + clock_ns_to_ticks(&t->scale, SLEEP_MAX_NS);
+	uint64_t next = until;
+	if (t->config.tx && !s->done)
+		next = s->held_count ? now + clock_ns_to_ticks(&t->scale, FULL_SLEEP_NS)
+				     : s->due_ticks;
+	else if (t->config.rx)
+		next = turn->linger_ticks ? turn->linger_ticks : t->drain_end_ticks;
+	return next < until ? next : until;
+}
+
+static void sleep_idle(struct turn *turn, uint64_t now)
+{
+	struct trial *t = turn->t;
+	uint64_t until = idle_until(turn, now);
+	if (turn->wait == PORT_SPIN || until <= now)
+		return;
+	if (turn->wait == PORT_BUSY_POLL &&
+	    now - turn->active_ticks < clock_ns_to_ticks(&t->scale, THREAD_BUSY_POLL_NS))
+		return;
+	struct port *full = t->sender.held_count ? t->config.tx : NULL;
+	struct port *ports[2] = {t->config.rx, full == t->config.rx ? NULL : full};
+	int ready =
+		thread_sleep(ports, 2, full, t->stop_fd, clock_ticks_to_ns(&t->scale, until - now));
+	now = clock_ticks();
+	if (ready == 0 && !full)
+		gaps_woken(&t->gaps, until, now);
+	gaps_begin(&t->gaps, now);
+	/* While it slept, the kernel looked for it. */
+	t->receiver.last_poll_ticks = now;
+}
+
+static void show(struct trial *t)
+{
+	atomic_store_explicit(&t->shown_sent, t->sender.send_lag.count, memory_order_relaxed);
+	atomic_store_explicit(&t->shown_offered, t->sender.send_lag.count + t->sender.failed,
+			      memory_order_relaxed);
+	atomic_store_explicit(&t->shown_received, t->receiver.seen.unique, memory_order_relaxed);
+}
+
+void *trial_loop(void *arg)
+{
+	struct trial *t = arg;
+	struct port *ports[2] = {t->config.tx, t->config.rx};
+	struct turn turn = {.t = t, .wait = thread_wait(ports, 2)};
+	uint64_t one = 1;
+	int awake = -1;
+	t->tid = thread_begin("nines-measure");
+	if (turn.wait == PORT_SPIN) {
+		awake = thread_hold_awake();
+		if (awake < 0)
+			trial_note(t, "/dev/cpu_dma_latency is not held: CPUs may sleep deeply");
+	}
+	t->run_delay_ns = thread_run_delay_ns();
+	atomic_store(&t->begun, true);
+	if (write(t->done_fd, &one, sizeof one) < 0)
+		trial_note(t, "eventfd refused a write");
+	uint64_t now = clock_ticks();
+	gaps_begin(&t->gaps, now);
+	t->receiver.last_poll_ticks = now;
+	while (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
+		unsigned packets = 0;
+		if (t->config.tx && !t->sender.done)
+			packets += sender_step(t, now);
+		if (t->config.rx)
+			packets += receiver_step(t);
+		now = clock_ticks();
+		gaps_turn(&t->gaps, now, packets);
+		if (packets) {
+			turn.active_ticks = now;
+			show(t);
+			continue;
+		}
+		if (finished(&turn, now))
+			break;
+		sleep_idle(&turn, now);
+		now = clock_ticks();
+	}
+	t->end_ticks = clock_ticks();
+	t->run_delay_ns = thread_run_delay_ns() - t->run_delay_ns;
+	uint32_t cpu;
+	clock_ticks_on(&cpu);
+	t->cpu_ran = (int)cpu;
+	if (t->sender.held_count)
+		t->config.tx->ops->tx_release(t->config.tx, &t->sender.held[t->sender.held_from],
+					      t->sender.held_count);
+	t->sender.held_count = 0;
+	if (awake >= 0)
+		close(awake);
+	t->interrupted = atomic_load(&t->stop);
+	atomic_store(&t->ended, true);
+	if (write(t->done_fd, &one, sizeof one) < 0)
+		trial_note(t, "eventfd refused a write");
+	return NULL;
+}

@@ -1,0 +1,76 @@
+/*
+ * The receiving half of a trial.
+ *
+ *   rx_burst -> stamp -> check -> seen? -> histograms, worst, record -> rx_release
+ *
+ * All of it on the measuring thread. The packets of a burst share a stamp: that
+ * is when the application had them.
+ */
+#include "role/trial.h"
+
+static inline bool parse(const struct port *port, const struct packet *p, struct payload *out)
+{
+	if (port->ops->layer == PORT_PAYLOAD)
+		return payload_read(p->data, p->length, out);
+	return frame_check(p->data, p->length, port->config.udp_port, port->accepts_partial) ==
+		       FRAME_GOOD &&
+	       payload_read(p->data + FRAME_PAYLOAD_AT, p->length - FRAME_PAYLOAD_AT, out);
+}
+
+static void keep_outlier(struct receiver *r, const struct payload *payload, uint64_t latency,
+			 uint64_t from_tx, uint64_t poll_gap, uint64_t now, uint32_t cpu)
+{
+	struct outlier o = {
+		.latency_ns = latency,
+		.from_tx_ns = from_tx,
+		.send_lag_ns = payload->send_lag_ns,
+		.poll_gap_ns = poll_gap,
+		.tx_ticks = payload->tx_ticks,
+		.rx_ticks = now,
+		.id = payload->id,
+		.rx_cpu = cpu,
+		.stream = payload->stream,
+	};
+	worst_insert(&r->worst, &o);
+}
+
+unsigned receiver_step(struct trial *t)
+{
+	struct receiver *r = &t->receiver;
+	struct packet burst[PORT_BURST];
+	uint32_t cpu;
+	uint64_t last = r->last_poll_ticks;
+	unsigned count = port_rx_burst(r->port, burst, PORT_BURST);
+	uint64_t now = clock_ticks_on(&cpu);
+	r->last_poll_ticks = now;
+	for (unsigned i = 0; i < count; i++) {
+		struct payload payload;
+		if (!parse(r->port, &burst[i], &payload) || payload.tx_ticks < r->begin_ticks) {
+			r->invalid++;
+			continue;
+		}
+		if (payload.stream != STREAM_MEASURED) {
+			r->warmup++;
+			continue;
+		}
+		if (seen_record(&r->seen, payload.id) >= SEEN_DUPLICATE)
+			continue;
+		/* Stamps of two cores may differ by less than the transit takes. */
+		uint64_t ticks = now > payload.tx_ticks ? now - payload.tx_ticks : 0;
+		uint64_t from_tx = clock_ticks_to_ns(&t->scale, ticks);
+		uint64_t latency = from_tx + payload.send_lag_ns;
+		histogram_record(&r->latency, latency);
+		histogram_record(&r->from_tx, from_tx);
+		histogram_record(&r->send_lag, payload.send_lag_ns);
+		if (__builtin_expect(worst_wants(&r->worst, latency), 0))
+			keep_outlier(r, &payload, latency, from_tx,
+				     clock_ticks_to_ns(&t->scale, now - last), now, cpu);
+		if (r->recorder)
+			recorder_put(r->recorder, payload.id, payload.send_lag_ns, payload.tx_ticks,
+				     now);
+		rate_count(&r->received, now, 1);
+	}
+	if (count)
+		r->port->ops->rx_release(r->port, burst, count);
+	return count;
+}

@@ -1,0 +1,51 @@
+/*
+ * schedule: when each packet is meant to be sent, fixed in advance, in
+ * nanoseconds since the start of its phase. A late packet keeps its time.
+ *
+ * constant: packet k of burst b is due at floor(b * burst * 10^15 / rate_upps) ns,
+ * found by an exact remainder (no rounding accumulates in any number of packets).
+ * poisson: the bursts' distances are exponential with the same mean, added up in
+ * integers of 2^-16 ns.
+ */
+#ifndef NINES_SCHEDULE_H
+#define NINES_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum schedule_pattern { SCHEDULE_CONSTANT, SCHEDULE_POISSON };
+
+struct schedule_config {
+	uint64_t rate_upps; /* packets per second, in millionths; 0: as fast as possible */
+	enum schedule_pattern pattern;
+	uint32_t burst; /* packets that share a time, at least 1 */
+	uint64_t seed;
+};
+
+struct schedule {
+	struct schedule_config config;
+	uint64_t due_ns; /* of the next packet */
+	uint32_t left; /* packets still to come at due_ns */
+	uint64_t step_ns, step_remainder, remainder;
+	double mean_q16; /* mean distance of bursts, in 2^-16 ns */
+	uint64_t due_q16;
+	uint64_t random[4];
+};
+
+void schedule_init(struct schedule *s, const struct schedule_config *config);
+
+/* The next burst's time; for schedule_advance. */
+void schedule_advance_burst(struct schedule *s);
+
+/* Moves on to the next packet. */
+static inline void schedule_advance(struct schedule *s)
+{
+	if (--s->left == 0)
+		schedule_advance_burst(s);
+}
+
+/* Packets due before duration_ns: exact for constant, the mean for poisson, 0
+ * for rate 0. */
+uint64_t schedule_expected(const struct schedule_config *config, uint64_t duration_ns);
+
+#endif

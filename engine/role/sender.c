@@ -1,0 +1,196 @@
+/*
+ * The sending half of a trial.
+ *
+ *   schedule -> due? -> tx_acquire -> write headers, payload and stamp -> tx_commit
+ *                                          ^                                |
+ *                                          '---- what the port did not take-'
+ *
+ * All of it on the measuring thread. A packet is stamped just before its burst
+ * is committed, and again if the port was full; its intended time stays.
+ */
+#include "role/trial.h"
+
+#include <errno.h>
+
+enum {
+	/* How long after its end a trial may still send what is late, so that one
+	 * hiccup at the end does not cost packets: a hundredth of it, at most 10 ms.
+	 * A generator that cannot keep up is stopped there, and falls short. */
+	GRACE_DIVISOR = 100,
+	GRACE_MAX_NS = 10000000,
+};
+
+static bool asap(const struct sender *s)
+{
+	return s->schedule.config.rate_upps == 0;
+}
+
+static void begin_phase(struct trial *t, uint8_t stream, uint64_t start_ticks, uint64_t length_ns)
+{
+	struct sender *s = &t->sender;
+	struct schedule_config config = t->config.schedule;
+	if (stream == STREAM_WARMUP)
+		config.seed = ~config.seed;
+	schedule_init(&s->schedule, &config);
+	s->stream = stream;
+	s->phase_ticks = start_ticks;
+	s->phase_ns = length_ns;
+	s->due_ticks = start_ticks;
+	s->id = 0;
+}
+
+void sender_begin(struct trial *t)
+{
+	struct sender *s = &t->sender;
+	uint64_t grace = t->config.duration_ns / GRACE_DIVISOR;
+	if (grace > GRACE_MAX_NS)
+		grace = GRACE_MAX_NS;
+	if (t->config.schedule.rate_upps == 0)
+		grace = 0;
+	s->stop_ticks = t->measured_end_ticks + clock_ns_to_ticks(&t->scale, grace);
+	begin_phase(t, STREAM_WARMUP, t->start_ticks, t->config.warmup_ns);
+	if (t->config.warmup_ns == 0)
+		begin_phase(t, STREAM_MEASURED, t->measured_ticks, t->config.duration_ns);
+}
+
+/* Whether the packet at the head of the schedule is due; moves to the next phase
+ * when this one's schedule is over. */
+static bool head_is_due(struct trial *t, uint64_t now)
+{
+	struct sender *s = &t->sender;
+	if (s->stream == STREAM_WARMUP &&
+	    (now >= t->measured_ticks || s->schedule.due_ns >= s->phase_ns)) {
+		begin_phase(t, STREAM_MEASURED, t->measured_ticks, t->config.duration_ns);
+	}
+	if (s->stream == STREAM_MEASURED &&
+	    (now >= s->stop_ticks || s->schedule.due_ns >= s->phase_ns)) {
+		s->done = true;
+		return false;
+	}
+	return now >= s->due_ticks;
+}
+
+static void advance(struct trial *t)
+{
+	struct sender *s = &t->sender;
+	s->id++;
+	if (++s->flow >= s->port->config.flows)
+		s->flow = 0;
+	schedule_advance(&s->schedule);
+	if (!asap(s))
+		s->due_ticks = s->phase_ticks + clock_ns_to_ticks(&t->scale, s->schedule.due_ns);
+}
+
+/* Writes a packet with its stamp; returns the stamp. */
+static inline uint64_t write_packet(struct trial *t, struct packet *p, uint32_t id, uint64_t due)
+{
+	struct sender *s = &t->sender;
+	uint64_t now = clock_ticks();
+	uint64_t lag = now > due ? clock_ticks_to_ns(&t->scale, now - due) : 0;
+	struct payload payload = {
+		.id = id,
+		.mark = PAYLOAD_MARK,
+		.stream = s->held_stream,
+		.send_lag_ns = asap(s) ? 0 : payload_saturate_lag(lag),
+		.tx_ticks = now,
+	};
+	if (s->port->ops->layer == PORT_PAYLOAD) {
+		memcpy(p->data, &payload, PAYLOAD_BYTES);
+	} else {
+		if (s->port->tx_dirty)
+			memset(p->data, 0, p->length);
+		frame_write(&s->template, p->data, p->flow, &payload);
+	}
+	return now;
+}
+
+static void count_sent(struct trial *t, uint64_t due, uint64_t stamp)
+{
+	struct sender *s = &t->sender;
+	if (s->held_stream != STREAM_MEASURED)
+		return;
+	if (asap(s))
+		due = stamp;
+	histogram_record(&s->send_lag, stamp > due ? clock_ticks_to_ns(&t->scale, stamp - due) : 0);
+	if (s->last_tx_ticks)
+		histogram_record(&s->spacing,
+				 clock_ticks_to_ns(&t->scale, stamp - s->last_tx_ticks));
+	s->last_tx_ticks = stamp;
+	rate_count(&s->offered, due, 1);
+	rate_count(&s->sent, stamp, 1);
+}
+
+/* Stamps and commits what is held; the number taken. */
+static unsigned commit_held(struct trial *t)
+{
+	struct sender *s = &t->sender;
+	uint64_t stamps[PORT_BURST];
+	struct packet *first = &s->held[s->held_from];
+	for (unsigned i = 0; i < s->held_count; i++)
+		stamps[i] =
+			write_packet(t, first + i, s->held_id + i, s->held_due[s->held_from + i]);
+	int taken = port_tx_commit(s->port, first, s->held_count);
+	if (taken < 0) {
+		/* Refused for good: the next may be taken. */
+		s->port->ops->tx_release(s->port, first, 1);
+		if (s->held_stream == STREAM_MEASURED) {
+			s->failed++;
+			rate_count(&s->offered, s->held_due[s->held_from], 1);
+		}
+		s->held_from++;
+		s->held_id++;
+		s->held_count--;
+		return 0;
+	}
+	for (int i = 0; i < taken; i++)
+		count_sent(t, s->held_due[s->held_from + (unsigned)i], stamps[i]);
+	s->held_from += (unsigned)taken;
+	s->held_id += (uint32_t)taken;
+	s->held_count -= (unsigned)taken;
+	return (unsigned)taken;
+}
+
+unsigned sender_step(struct trial *t, uint64_t now)
+{
+	struct sender *s = &t->sender;
+	if (s->held_count > 0) {
+		/* A port that stays full must not hold a phase up. */
+		uint64_t end = s->held_stream == STREAM_WARMUP ? t->measured_ticks : s->stop_ticks;
+		if (now < end)
+			return commit_held(t);
+		s->port->ops->tx_release(s->port, &s->held[s->held_from], s->held_count);
+		s->held_count = 0;
+	}
+	if (!head_is_due(t, now))
+		return 0;
+	unsigned room = s->port->ops->tx_acquire(s->port, s->held, s->port->burst);
+	unsigned count = 0;
+	s->held_stream = s->stream; /* head_is_due has just looked */
+	s->held_id = s->id;
+	while (count < room && head_is_due(t, now) && s->stream == s->held_stream) {
+		s->held[count].flow = s->flow;
+		s->held_due[count] = asap(s) ? now : s->due_ticks;
+		count++;
+		advance(t);
+	}
+	if (count < room)
+		s->port->ops->tx_release(s->port, s->held + count, room - count);
+	s->held_from = 0;
+	s->held_count = count;
+	return count ? commit_held(t) : 0;
+}
+
+uint64_t sender_intended(const struct trial *t)
+{
+	const struct sender *s = &t->sender;
+	if (asap(s))
+		return s->send_lag.count + s->failed;
+	if (t->config.schedule.pattern == SCHEDULE_CONSTANT)
+		return schedule_expected(&t->config.schedule, t->config.duration_ns);
+	struct schedule rest;
+	uint64_t n = 0;
+	schedule_init(&rest, &t->config.schedule);
+	for (; rest.due_ns < t->config.duration_ns; schedule_advance(&rest))
+		n++;
+	return n;
+}

@@ -1,0 +1,108 @@
+/* What every measuring thread does around its loop; see thread.h. */
+#include "role/thread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 1 << 20, CPUS_MAX = 4096 };
+
+int thread_start(pthread_t *thread, int cpu, void *(*body)(void *), void *arg, char *error,
+		 size_t size)
+{
+	pthread_attr_t attributes;
+	cpu_set_t *set = NULL;
+	int err = -pthread_attr_init(&attributes);
+	if (err)
+		return err;
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	if (cpu >= 0) {
+		set = CPU_ALLOC(CPUS_MAX);
+		if (!set) {
+			err = -ENOMEM;
+			goto out;
+		}
+		CPU_ZERO_S(CPU_ALLOC_SIZE(CPUS_MAX), set);
+		CPU_SET_S(cpu, CPU_ALLOC_SIZE(CPUS_MAX), set);
+		pthread_attr_setaffinity_np(&attributes, CPU_ALLOC_SIZE(CPUS_MAX), set);
+	}
+	err = -pthread_create(thread, &attributes, body, arg);
+	if (err)
+		snprintf(error, size,
+			 "cannot start a thread on CPU %d: is it online and in this cpuset?", cpu);
+	if (set)
+		CPU_FREE(set);
+out:
+	pthread_attr_destroy(&attributes);
+	return err;
+}
+
+int thread_begin(const char *name)
+{
+	pthread_setname_np(pthread_self(), name);
+	/* By default a timer may come 50 us late to save wake-ups. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	return (int)syscall(SYS_gettid);
+}
+
+uint64_t thread_run_delay_ns(void)
+{
+	char text[128];
+	unsigned long long run, delay;
+	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return sscanf(text, "%llu %llu", &run, &delay) == 2 ? delay : 0;
+}
+
+int thread_hold_awake(void)
+{
+	int32_t latency_us = 0;
+	int fd = open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, &latency_us, sizeof latency_us) != sizeof latency_us) {
+		int err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+enum port_wait thread_wait(struct port *const *ports, unsigned count)
+{
+	enum port_wait wait = PORT_BLOCK;
+	for (unsigned i = 0; i < count; i++) {
+		if (!ports[i])
+			continue;
+		if (ports[i]->config.wait == PORT_SPIN)
+			return PORT_SPIN;
+		if (ports[i]->config.wait == PORT_BUSY_POLL)
+			wait = PORT_BUSY_POLL;
+	}
+	return wait;
+}
+
+int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx, int stop_fd,
+		 uint64_t timeout_ns)
+{
+	struct pollfd fds[2 * PORT_POLLFDS_MAX + 2];
+	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+				   .tv_nsec = (long)(timeout_ns % 1000000000u)};
+	unsigned n = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (ports[i])
+			n += ports[i]->ops->pollfds(ports[i], fds + n, ports[i] == want_tx);
+	fds[n++] = (struct pollfd){.fd = stop_fd, .events = POLLIN};
+	return ppoll(fds, n, &timeout, NULL);
+}

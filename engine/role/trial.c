@@ -1,0 +1,236 @@
+/* Setting a trial up, and taking it down; see trial.h. */
+#include "role/trial.h"
+
+#include "role/thread.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+	/* The calibration's baseline: 50 ns of uncertainty in 200 ms is 0.25 ppm. */
+	CALIBRATION_NS = 200000000,
+	/* From trial_start to the first packet, if the user names no time: enough
+	 * for the thread to start and the control thread to say so. */
+	LEAD_NS = 5000000,
+	GAP_FLOOR_NS = 1000,
+};
+
+void trial_note(struct trial *t, const char *format, ...)
+{
+	va_list args;
+	if (t->note_count == TRIAL_NOTES_MAX)
+		return;
+	va_start(args, format);
+	vsnprintf(t->notes[t->note_count++], sizeof t->notes[0], format, args);
+	va_end(args);
+}
+
+/* Rate 0 has no schedule: a bound by what any port does, 40 Mpps. */
+static uint64_t ids_expected(const struct trial_config *c)
+{
+	uint64_t n = schedule_expected(&c->schedule, c->duration_ns);
+	/* A poisson schedule may hold more than its mean; 6 sigma. */
+	if (c->schedule.pattern == SCHEDULE_POISSON)
+		n += n / 16 + 1024 * (uint64_t)c->schedule.burst;
+	return n;
+}
+
+static int trial_rates(struct trial *t)
+{
+	uint64_t ns = t->config.duration_ns + t->config.drain_ns;
+	t->seconds = (uint32_t)(ns / 1000000000u) + 2;
+	t->rates = calloc(3 * (size_t)t->seconds, sizeof *t->rates);
+	return t->rates ? 0 : -ENOMEM;
+}
+
+int trial_new(const struct trial_config *config, struct trial **out, char *error, size_t size)
+{
+	int err = -ENOMEM;
+	struct trial *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
+	if (!t)
+		goto fail;
+	memset(t, 0, sizeof *t); /* and so faulted in */
+	t->config = *config;
+	t->stop_fd = t->done_fd = -1;
+	t->cpu_ran = -1;
+	atomic_store(&t->expect, UINT64_MAX);
+	histogram_clear(&t->sender.send_lag);
+	histogram_clear(&t->sender.spacing);
+	histogram_clear(&t->receiver.latency);
+	histogram_clear(&t->receiver.from_tx);
+	histogram_clear(&t->receiver.send_lag);
+	t->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	t->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (t->stop_fd < 0 || t->done_fd < 0) {
+		err = -errno;
+		goto fail;
+	}
+	err = trial_rates(t);
+	if (err)
+		goto fail;
+	t->sender.port = config->tx;
+	if (config->tx && config->tx->ops->layer == PORT_FRAME)
+		frame_template_init(&t->sender.template, &config->tx->config);
+	if (config->rx) {
+		struct receiver *r = &t->receiver;
+		r->port = config->rx;
+		err = seen_init(&r->seen, ids_expected(config));
+		if (err)
+			goto fail;
+		memset(r->seen.words, 0, seen_bytes(&r->seen));
+		err = worst_init(&r->worst, config->outliers);
+		if (err)
+			goto fail;
+		if (r->worst.heap)
+			memset(r->worst.heap, 0, config->outliers * sizeof *r->worst.heap);
+	}
+	*out = t;
+	return 0;
+fail:
+	snprintf(error, size, "cannot set the trial up");
+	if (t)
+		trial_free(t);
+	return err;
+}
+
+static int start_ports(struct trial *t, char *error, size_t size)
+{
+	struct trial_config *c = &t->config;
+	int err = 0;
+	struct port *failed = c->tx;
+	if (c->tx == c->rx) {
+		err = c->tx->ops->start(c->tx, PORT_RX | PORT_TX);
+	} else {
+		if (c->tx)
+			err = c->tx->ops->start(c->tx, PORT_TX);
+		if (!err && c->rx) {
+			failed = c->rx;
+			err = c->rx->ops->start(c->rx, PORT_RX);
+		}
+	}
+	if (err)
+		snprintf(error, size, "cannot start port %s: %s", failed->config.name,
+			 err == -ENETUNREACH ? "its peer_ip has no route here"
+					     : "see errno; is its interface up?");
+	return err;
+}
+
+static void set_times(struct trial *t)
+{
+	const struct trial_config *c = &t->config;
+	t->start_ns = c->start_ns ? c->start_ns : clock_monotonic_ns() + LEAD_NS;
+	t->measured_start_ns = t->start_ns + c->warmup_ns;
+	t->start_ticks = clock_at_ticks(&t->scale, t->start_ns);
+	t->measured_ticks = clock_at_ticks(&t->scale, t->measured_start_ns);
+	t->measured_end_ticks = clock_at_ticks(&t->scale, t->measured_start_ns + c->duration_ns);
+	t->drain_end_ticks = t->measured_end_ticks + clock_ns_to_ticks(&t->scale, c->drain_ns);
+	uint64_t second = clock_ns_to_ticks(&t->scale, 1000000000u);
+	rate_init(&t->sender.offered, t->rates, t->seconds, t->measured_ticks, second);
+	rate_init(&t->sender.sent, t->rates + t->seconds, t->seconds, t->measured_ticks, second);
+	rate_init(&t->receiver.received, t->rates + 2 * t->seconds, t->seconds, t->measured_ticks,
+		  second);
+	t->receiver.begin_ticks = t->start_ticks;
+	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
+}
+
+static int open_recorder(struct trial *t, char *error, size_t size)
+{
+	struct recorder_header header = {
+		.magic = RECORDER_MAGIC,
+		.version = 1,
+		.record_bytes = sizeof(struct record),
+		.tsc_hz = t->scale.hz,
+		.base_ticks = t->scale.base.ticks,
+		.base_ns = t->scale.base.ns,
+		.measured_start_ns = t->measured_start_ns,
+	};
+	if (!t->config.record[0] || !t->config.rx)
+		return 0;
+	int err = recorder_open(&t->receiver.recorder, t->config.record, &header);
+	if (err)
+		snprintf(error, size, "cannot record into %.200s", t->config.record);
+	return err;
+}
+
+int trial_start(struct trial *t, char *error, size_t size)
+{
+	int err = start_ports(t, error, size);
+	if (err)
+		return err;
+	t->scale = clock_calibrate(CALIBRATION_NS);
+	if (!clock_global.use_tsc)
+		trial_note(t, "no constant and nonstop TSC: stamps are clock_gettime's");
+	set_times(t);
+	err = open_recorder(t, error, size);
+	if (err)
+		return err;
+	sender_begin(t);
+	err = thread_start(&t->thread, t->config.cpu, trial_loop, t, error, size);
+	t->thread_started = err == 0;
+	return err;
+}
+
+void trial_stop(struct trial *t)
+{
+	uint64_t one = 1;
+	atomic_store(&t->stop, true);
+	/* Wakes it where it sleeps; it cannot fail on an empty eventfd. */
+	if (write(t->stop_fd, &one, sizeof one) < 0)
+		return;
+}
+
+void trial_expect(struct trial *t, uint64_t packets)
+{
+	atomic_store(&t->expect, packets);
+}
+
+void trial_join(struct trial *t)
+{
+	pthread_join(t->thread, NULL);
+	t->thread_started = false;
+	t->end_point = clock_read_point();
+	t->scale_end = clock_scale_between(t->scale.base, t->end_point);
+	uint64_t told = clock_at_ns(&t->scale, t->end_point.ticks);
+	uint64_t off = told > t->end_point.ns ? told - t->end_point.ns : t->end_point.ns - told;
+	t->max_error_ns = off + t->end_point.bracket_ns;
+	t->intended = t->config.tx ? sender_intended(t) : 0;
+	if (t->receiver.recorder) {
+		uint64_t lost = t->receiver.recorder->lost;
+		int err = recorder_close(t->receiver.recorder);
+		t->receiver.recorder = NULL;
+		if (err)
+			trial_note(t, "the record is not complete: %s", strerror(-err));
+		if (lost)
+			trial_note(t, "the record lacks %llu packets: its disk is too slow",
+				   (unsigned long long)lost);
+	}
+	worst_sort(&t->receiver.worst);
+	gaps_sort(&t->gaps);
+	if (t->config.tx)
+		t->config.tx->ops->refresh(t->config.tx);
+	if (t->config.rx)
+		t->config.rx->ops->refresh(t->config.rx);
+}
+
+void trial_free(struct trial *t)
+{
+	if (t->thread_started) {
+		trial_stop(t);
+		pthread_join(t->thread, NULL);
+	}
+	if (t->receiver.recorder)
+		recorder_close(t->receiver.recorder);
+	seen_free(&t->receiver.seen);
+	worst_free(&t->receiver.worst);
+	free(t->rates);
+	if (t->stop_fd >= 0)
+		close(t->stop_fd);
+	if (t->done_fd >= 0)
+		close(t->done_fd);
+	free(t);
+}

@@ -1,0 +1,129 @@
+/*
+ * trial: one measured run of traffic: generate, sink, or loop (both in one
+ * thread).
+ *
+ *   control thread                         measuring thread (pinned to a CPU)
+ *   trial_new: allocates, prefaults
+ *   trial_start ------------------------>  sender_step / receiver_step, sleeps
+ *     trial_stop, trial_end: flags           per packet: no allocation, lock, or
+ *     trial_progress: relaxed reads          system call but the backend's
+ *   trial_join  <------------------------  done_fd
+ *   trial_report, trial_free
+ */
+#ifndef NINES_TRIAL_H
+#define NINES_TRIAL_H
+
+#include "clock/clock.h"
+#include "packet/frame.h"
+#include "port/port.h"
+#include "role/schedule.h"
+#include "stats/gaps.h"
+#include "stats/histogram.h"
+#include "stats/rate.h"
+#include "stats/recorder.h"
+#include "stats/seen.h"
+#include "stats/worst.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { TRIAL_NOTES_MAX = 8 };
+
+struct trial_config {
+	char role[16];
+	struct port *tx, *rx; /* NULL where the role has none */
+	int cpu; /* -1: not pinned */
+	struct schedule_config schedule;
+	uint64_t warmup_ns, duration_ns, drain_ns, start_ns;
+	uint32_t outliers;
+	char record[4096];
+};
+
+/* The sending half; owned by the measuring thread. */
+struct sender {
+	struct port *port;
+	struct frame_template template;
+	struct schedule schedule;
+	uint64_t phase_ticks; /* start of the phase that is being sent */
+	uint64_t phase_ns; /* its length */
+	uint64_t due_ticks; /* of the next packet */
+	uint64_t stop_ticks; /* hard stop: what is not sent by then is not sent */
+	uint8_t stream;
+	bool done;
+	uint32_t id, flow;
+	struct packet held[PORT_BURST]; /* acquired, not taken yet */
+	uint64_t held_due[PORT_BURST];
+	unsigned held_from, held_count;
+	uint32_t held_id; /* of the first one held */
+	uint8_t held_stream;
+	uint64_t last_tx_ticks; /* of stream 1; 0 before the first */
+	uint64_t failed;
+	struct histogram send_lag, spacing;
+	struct rate_counter offered, sent;
+};
+
+/* The receiving half; owned by the measuring thread. */
+struct receiver {
+	struct port *port;
+	uint64_t last_poll_ticks;
+	uint64_t begin_ticks; /* stamps before are of an earlier trial */
+	uint64_t invalid, warmup;
+	struct seen seen;
+	struct worst worst;
+	struct histogram latency, from_tx, send_lag;
+	struct rate_counter received;
+	struct recorder *recorder;
+};
+
+struct trial {
+	struct trial_config config;
+	struct clock_scale scale; /* of the start */
+	struct clock_scale scale_end; /* of the whole trial */
+	struct clock_point end_point;
+	uint64_t max_error_ns;
+	uint64_t start_ns, measured_start_ns;
+	uint64_t start_ticks, measured_ticks, measured_end_ticks, drain_end_ticks, end_ticks;
+	struct sender sender;
+	struct receiver receiver;
+	struct gaps gaps;
+	uint32_t seconds;
+	uint64_t *rates; /* offered, sent, received: `seconds` each */
+	uint64_t intended;
+	uint64_t run_delay_ns;
+	bool interrupted;
+	int tid, cpu_ran;
+	char notes[TRIAL_NOTES_MAX][160];
+	unsigned note_count;
+
+	pthread_t thread;
+	bool thread_started;
+	int stop_fd, done_fd; /* eventfds: to the thread, from the thread */
+	atomic_bool stop;
+	atomic_bool begun, ended;
+	_Atomic uint64_t expect; /* a sink's packets to come; UINT64_MAX: not known */
+	/* For progress; written once a turn. */
+	_Atomic uint64_t shown_offered, shown_sent, shown_received;
+};
+
+/* Both halves are optional; see trial_config. -errno with a message. */
+int trial_new(const struct trial_config *config, struct trial **out, char *error, size_t size);
+int trial_start(struct trial *t, char *error, size_t size);
+void trial_stop(struct trial *t);
+void trial_expect(struct trial *t, uint64_t packets);
+void trial_join(struct trial *t);
+void trial_free(struct trial *t);
+void trial_note(struct trial *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The measuring thread's body; see loop.c. */
+void *trial_loop(void *trial);
+
+/* Sends what is due, at most a burst; the number taken. See sender.c. */
+void sender_begin(struct trial *t);
+unsigned sender_step(struct trial *t, uint64_t now);
+/* How many packets the whole schedule holds. */
+uint64_t sender_intended(const struct trial *t);
+
+/* Receives at most a burst; the number received. See receiver.c. */
+unsigned receiver_step(struct trial *t);
+
+#endif

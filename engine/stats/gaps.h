@@ -1,0 +1,78 @@
+/*
+ * gaps: how long the host took the core away. The measuring loop marks each
+ * turn; a turn that took more than 8 times the shortest of its kind is a gap
+ * (the factor of jitter tools such as sysjitter and oslat).
+ *
+ * Turns are compared with their like: empty ones, and ones with 1, 2-3, 4-7 …
+ * packets, because handling packets takes time that nobody took away. Intended
+ * sleep is no gap; being woken later than the timer asked is.
+ *
+ * Owned by one measuring thread.
+ */
+#ifndef NINES_GAPS_H
+#define NINES_GAPS_H
+
+#include <stdint.h>
+
+enum {
+	GAPS_KEPT = 64,
+	GAPS_FACTOR = 8,
+	GAPS_KINDS = 10, /* empty, 1, 2-3, …, 128-255 packets, and waking by timer */
+	GAPS_KIND_TIMER = GAPS_KINDS - 1,
+	/* The first turns of a kind only teach its shortest. */
+	GAPS_LEARN_TURNS = 200,
+};
+
+struct gap {
+	uint64_t at_ticks, length_ticks;
+};
+
+struct gaps {
+	uint64_t floor_ticks; /* nothing shorter is a gap */
+	uint64_t last_ticks;
+	uint64_t shortest[GAPS_KINDS], threshold[GAPS_KINDS];
+	uint32_t turns[GAPS_KINDS]; /* saturates at GAPS_LEARN_TURNS */
+	uint64_t count, total_ticks, max_ticks;
+	struct gap worst[GAPS_KEPT]; /* a min-heap by length */
+	uint32_t kept;
+};
+
+void gaps_init(struct gaps *g, uint64_t floor_ticks);
+void gaps_learn(struct gaps *g, unsigned kind, uint64_t ticks);
+void gaps_add(struct gaps *g, uint64_t at_ticks, uint64_t length_ticks);
+
+/* The threshold of the most common kind, in ticks. */
+uint64_t gaps_threshold(const struct gaps *g);
+void gaps_sort(struct gaps *g);
+
+/* Begins a stretch of running, after a sleep or at the start. */
+static inline void gaps_begin(struct gaps *g, uint64_t now)
+{
+	g->last_ticks = now;
+}
+
+static inline void gaps_measure(struct gaps *g, unsigned kind, uint64_t at, uint64_t length)
+{
+	if (__builtin_expect(length < g->shortest[kind] || g->turns[kind] < GAPS_LEARN_TURNS, 0))
+		gaps_learn(g, kind, length);
+	else if (__builtin_expect(length > g->threshold[kind], 0))
+		gaps_add(g, at, length);
+}
+
+/* Ends a turn that handled `packets`. */
+static inline void gaps_turn(struct gaps *g, uint64_t now, unsigned packets)
+{
+	unsigned kind = packets ? 32u - (unsigned)__builtin_clz(packets) : 0;
+	gaps_measure(g, kind < GAPS_KIND_TIMER ? kind : GAPS_KIND_TIMER - 1, g->last_ticks,
+		     now - g->last_ticks);
+	g->last_ticks = now;
+}
+
+/* The thread slept until a timer and was woken `now`. */
+static inline void gaps_woken(struct gaps *g, uint64_t due, uint64_t now)
+{
+	if (now > due)
+		gaps_measure(g, GAPS_KIND_TIMER, due, now - due);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* The bitmap over packet ids; see seen.h. */
+#include "stats/seen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* At rate 0 the number is not known: 2^26 ids are 3 s at 20 Mpps, and more than
+ * any queue reorders. */
+enum { SEEN_BITS_UNKNOWN_LOG2 = 26, SEEN_BITS_MIN_LOG2 = 12 };
+
+int seen_init(struct seen *s, uint64_t ids)
+{
+	unsigned log2 = SEEN_BITS_MIN_LOG2;
+	memset(s, 0, sizeof *s);
+	if (ids == 0)
+		log2 = SEEN_BITS_UNKNOWN_LOG2;
+	while (log2 < SEEN_BITS_MAX_LOG2 && (UINT64_C(1) << log2) < ids)
+		log2++;
+	s->word_mask = (UINT64_C(1) << (log2 - 6)) - 1;
+	s->words = calloc(s->word_mask + 1, sizeof *s->words);
+	return s->words ? 0 : -ENOMEM;
+}
+
+void seen_free(struct seen *s)
+{
+	free(s->words);
+	s->words = NULL;
+}
+
+size_t seen_bytes(const struct seen *s)
+{
+	return (size_t)(s->word_mask + 1) * sizeof *s->words;
+}
+
+void seen_slide(struct seen *s, uint64_t word)
+{
+	if (word - s->last_word > s->word_mask)
+		s->last_word = word - s->word_mask - 1;
+	while (s->last_word < word)
+		s->words[++s->last_word & s->word_mask] = 0;
+}
