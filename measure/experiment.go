@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"nines.dev/nines/measure/method"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
@@ -16,9 +18,10 @@ import (
 // Experiment is a sweep that is ready to be measured: every run is planned.
 type Experiment struct {
 	// Source is the experiment file as it will be kept with the lab.
-	Source []byte
-	runs   []run
-	steps  []method.Step
+	Source    []byte
+	runs      []run
+	steps     []method.Step
+	inventory *host.Inventory
 	// baselines are the runs' generators alone, one for each different stream.
 	baselines []run
 }
@@ -53,7 +56,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Experiment{Source: source}
+	e := &Experiment{Source: source, inventory: inventory}
 	seen := make(map[string]bool)
 	for _, one := range runs {
 		if one.Experiment.Traffic == nil {
@@ -91,6 +94,37 @@ func (e *NoTrafficError) Error() string {
 
 // ExitCode says that the file is at fault.
 func (e *NoTrafficError) ExitCode() int { return 2 }
+
+// Name is the experiment's name.
+func (e *Experiment) Name() string { return e.runs[0].spec.Name }
+
+// Check holds the host against what the runs need, before anything is built. What
+// stands in the way is the error; the findings say what else will be seen.
+func (e *Experiment) Check() ([]host.Finding, error) {
+	var findings []host.Finding
+	for _, r := range e.runs {
+		for _, finding := range host.Check(e.inventory, plan.Needs(r.spec)) {
+			if !slices.Contains(findings, finding) {
+				findings = append(findings, finding)
+			}
+		}
+	}
+	if err := host.Missing(findings); err != nil {
+		return findings, err
+	}
+	for _, r := range e.runs {
+		if err := testbed.Check(r.plan); err != nil {
+			return findings, err
+		}
+	}
+	return findings, nil
+}
+
+// TrialTime is about how long one trial takes.
+func (e *Experiment) TrialTime() time.Duration {
+	t := e.runs[0].spec.Traffic
+	return time.Duration(t.Warmup + t.Duration + t.Drain)
+}
 
 // Plans are the plans of the runs, in the order of the sweep.
 func (e *Experiment) Plans() []*plan.Plan {

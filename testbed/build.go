@@ -24,6 +24,13 @@ const netnsDir = "/run/netns"
 // programs are the paths of what nines starts.
 type programs struct{ init, engine string }
 
+// Check finds out, without making anything, whether the host has what a lab
+// needs of this package.
+func Check(p *plan.Plan) error {
+	_, err := check(p)
+	return err
+}
+
 // check finds out, before anything is made, whether the host has what the plan
 // needs of this package.
 func check(p *plan.Plan) (programs, error) {

@@ -7,6 +7,7 @@ func verbs() []*cobra.Command {
 	return []*cobra.Command{
 		newHostCommand(),
 		newPlanCommand(),
+		newRunCommand(),
 		newSchemaCommand(),
 		newValidateCommand(),
 	}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/measure"
+	"nines.dev/nines/report"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// runCall is one call of nines run.
+type runCall struct {
+	file   string
+	sets   []string
+	out    string
+	format string
+}
+
+func newRunCommand() *cobra.Command {
+	var call runCall
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Build the network, measure every packet, show the tail, take it down",
+		Long: `Run an experiment: build the network that each run of the sweep needs, measure,
+show a line for each trial as it ends and a table at the end, write everything to
+a folder, and take the network down.
+
+The folder holds a page for the browser (report.html), the summary as JSON and
+CSV, and for each trial its histograms and its slowest packets. results/latest
+points to the newest. Ctrl-C keeps the trials that are done and puts everything
+back.`,
+		Example: `  nines run examples/quickstart.yaml
+  nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
+  nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
+  nines run lab.yaml --out /data/results --format json | jq '.trials[].latency_ns.p99'`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("name one experiment file, such as examples/quickstart.yaml; got %d", len(args))}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(call.format); err != nil {
+				return err
+			}
+			call.file = args[0]
+			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
+	c.Flags().StringVar(&call.format, "format", "table", "what goes to standard output at the end: table or json (summary.json)")
+	return c
+}
+
+func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
+	file, err := spec.LoadFile(r.file)
+	if err != nil {
+		return err
+	}
+	for _, set := range r.sets {
+		if err := file.Set(set); err != nil {
+			return err
+		}
+	}
+	inventory, err := host.Read()
+	if err != nil {
+		return err
+	}
+	experiment, err := measure.Prepare(file, inventory)
+	if err != nil {
+		return err
+	}
+	findings, err := experiment.Check()
+	if err != nil {
+		return err
+	}
+	for _, finding := range findings {
+		fmt.Fprintln(stderr, finding)
+	}
+	writer, err := result.Create(r.out, experiment.Name(), time.Now())
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		writer.WriteExperiment(experiment.Source),
+		writer.WriteHost(inventory),
+		writer.WritePlan(experiment.Plans()),
+	)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "%s: %d trials, about %v of traffic, into %s\n",
+		experiment.Name(), experiment.Trials(), experiment.Duration().Round(time.Second), writer.Dir())
+	// Progress is for people and goes to standard error; standard output has the
+	// result alone.
+	live := report.NewLive(stderr, report.LiveOptions{Total: experiment.Trials(), TrialTime: experiment.TrialTime()})
+	measured := experiment.Measure(ctx, writer, &liveWatcher{live: live, trialTime: experiment.TrialTime()})
+	live.Close()
+	trials := len(writer.Summary().Trials)
+	if errors.Is(measured, context.Canceled) {
+		measured = fmt.Errorf("interrupted; finished trials: %d", trials)
+	}
+	if trials == 0 {
+		// The folder says nothing that the error does not.
+		return errors.Join(measured, os.RemoveAll(writer.Dir()))
+	}
+	return errors.Join(measured, r.finish(writer, stdout, stderr))
+}
+
+// finish writes the page and shows what there is, also of a run that failed.
+func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
+	page := func(w io.Writer) error { return report.WritePage(writer.Dir(), w) }
+	if err := errors.Join(writer.WriteReport(page), writer.Close()); err != nil {
+		return err
+	}
+	if r.format == "json" {
+		return writeJSON(stdout, writer.Summary())
+	}
+	if err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{}); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "\n%s\n%s\n", writer.Dir(), filepath.Join(writer.Dir(), result.ReportFile))
+	return nil
+}
+
+// liveWatcher shows a measurement as it goes.
+type liveWatcher struct {
+	live      *report.Live
+	trialTime time.Duration
+}
+
+func (w *liveWatcher) Doing(what string) { w.live.Status("%s", what) }
+
+func (w *liveWatcher) Baseline(variables map[string]any) { w.live.Status("baseline of the generator alone") }
+
+func (w *liveWatcher) Trial(_, _ int, variables map[string]any, repeat int) {
+	w.live.Begin(variables, repeat)
+}
+
+func (w *liveWatcher) Progress(second int, _, _ uint64) {
+	w.live.Progress(time.Duration(second)*time.Second, w.trialTime)
+}
+
+func (w *liveWatcher) Measured(trial result.Trial) { w.live.Trial(trial) }
