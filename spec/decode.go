@@ -165,7 +165,7 @@ func (d *decoder) slice(n *node, v reflect.Value, path string, r rule) {
 	t := v.Type()
 	innermost := t.Elem().Kind() != reflect.Slice
 	if innermost && len(n.items) < r.minItems {
-		d.fail(n, path, fmt.Sprintf("has %d entries", len(n.items)), fmt.Sprintf("at least %d", r.minItems), "")
+		d.fail(n, path, fmt.Sprintf("holds %d, too few", len(n.items)), fmt.Sprintf("at least %d", r.minItems), "")
 	}
 	v.Set(reflect.MakeSlice(t, len(n.items), len(n.items)))
 	r.required = false
@@ -241,7 +241,7 @@ var unitKinds = map[reflect.Type]*unitKind{
 	},
 	reflect.TypeFor[BitRate](): {
 		func(s string) (float64, error) { v, err := ParseBitRate(s); return float64(v), err },
-		func(n string) string { return n + "Gbit/s, " + n + "Mbit/s or " + n + "bit/s" }, bitRatePattern,
+		func(n string) string { return n + "bit/s, or give it in kbit/s, Mbit/s or Gbit/s" }, bitRatePattern,
 	},
 }
 
@@ -273,11 +273,12 @@ func (d *decoder) unit(n *node, v reflect.Value, path string, r rule) {
 }
 
 func (d *decoder) text(n *node, v reflect.Value, path string, r rule) {
-	if n.tag != "!!str" && !r.asWritten {
-		d.fail(n, path, fmt.Sprintf("wants a text, and this is %s", describe(n)), allowedTexts(v.Type(), r), fmt.Sprintf("write %q in quotes if you mean the text", clip(n.text)))
+	values := enums[v.Type()]
+	if n.tag != "!!str" && !r.asWritten && values == nil {
+		d.fail(n, path, fmt.Sprintf("wants a text, and this is %s", describe(n)), r.form, fmt.Sprintf("write %q in quotes if you mean the text", clip(n.text)))
 		return
 	}
-	if values := enums[v.Type()]; values != nil {
+	if values != nil {
 		for _, value := range values {
 			if n.text == value {
 				v.SetString(value)
@@ -292,13 +293,6 @@ func (d *decoder) text(n *node, v reflect.Value, path string, r rule) {
 		return
 	}
 	v.SetString(n.text)
-}
-
-func allowedTexts(t reflect.Type, r rule) string {
-	if values := enums[t]; values != nil {
-		return listedInOrder(values)
-	}
-	return r.form
 }
 
 var compiled sync.Map // pattern → *regexp.Regexp

@@ -10,7 +10,8 @@ func nearest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}
-	best, bestDistance := "", len(word)/3+2
+	// A third of the letters may be wrong, but never all of them.
+	best, bestDistance := "", min(len(word)/3+2, len(word))
 	for _, candidate := range candidates {
 		if len(candidate) > 64 {
 			continue

@@ -107,6 +107,8 @@ func (p *parser) syntaxError(err error) error {
 		e.Remedy = `check the indentation of this line and the one above, and quote a value that contains ": "`
 	case strings.Contains(e.Problem, "unknown anchor"):
 		e.Remedy = "an alias (*name) needs an anchor (&name) before it"
+	case strings.Contains(e.Problem, "end of stream"):
+		e.Remedy = "close the quote or bracket that is open"
 	case strings.Contains(e.Problem, "did not find expected"):
 		e.Remedy = "check the brackets, quotes and indentation here and just above"
 	}
@@ -186,7 +188,7 @@ func (p *parser) scalar(n *yaml.Node, out *node) {
 func (p *parser) mapping(n *yaml.Node, out *node, depth int) {
 	var merged []entry
 	line := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i+1 < len(n.Content) && p.budget > 0; i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
@@ -200,6 +202,9 @@ func (p *parser) mapping(n *yaml.Node, out *node, depth int) {
 			continue
 		}
 		k := p.convert(key, depth+1)
+		if p.budget <= 0 {
+			return
+		}
 		if k.isNull() && key.Value == "" {
 			p.fail(key, "a key is empty", "")
 			continue

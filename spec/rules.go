@@ -34,7 +34,7 @@ const (
 	interfacePattern = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
 	interfaceForm    = "letters, digits, '_', '.' and '-', at most 15 bytes (the kernel's IFNAMSIZ - 1)"
 	endpointPattern  = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
-	endpointForm     = `"node:interface"`
+	endpointForm     = `"node:interface", the interface's name of letters, digits, '_', '.' and '-', at most 15 bytes`
 	cpuListPattern   = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
 	absolutePattern  = `^/[^\x00-\x1f]*$`
 	environPattern   = `^[A-Za-z_][A-Za-z0-9_]*$`

@@ -10,8 +10,8 @@ import (
 
 // Limits on a sweep: each run is an Experiment of its own, in memory.
 const (
-	maxRuns        = 100_000
-	maxRunsByNodes = 4_000_000 // runs × nodes of the tree
+	maxRuns        = 10_000
+	maxRunsByNodes = 1_000_000 // runs × nodes of the tree
 )
 
 // Run is one combination of the sweep.

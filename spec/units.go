@@ -40,8 +40,7 @@ type unit struct {
 	factor float64
 }
 
-// Each list starts with the unit that is preferred for writing; the larger
-// units come first.
+// The larger units come first; those of bitRateShortUnits are read, not written.
 var (
 	durationUnits = []unit{{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}}
 	sizeUnits     = []unit{
@@ -49,10 +48,10 @@ var (
 		{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
 	}
 	bitRateUnits = []unit{
-		{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3},
-		{"Tbps", 1e12}, {"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}, {"bit/s", 1},
+		{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1},
 	}
-	packetRateUnits = []unit{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}}
+	bitRateShortUnits = []unit{{"Tbps", 1e12}, {"Gbps", 1e9}, {"Mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}}
+	packetRateUnits   = []unit{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}}
 )
 
 // ParseDuration reads "10s", "250us", "1.5ms" or "1m30s".
@@ -86,6 +85,9 @@ func ParseSize(text string) (Size, error) {
 func ParseBitRate(text string) (BitRate, error) {
 	if !bitRateForm.MatchString(text) {
 		return 0, errors.New("not a bit rate with a unit, such as 1Gbit/s or 80Mbit/s")
+	}
+	if strings.HasSuffix(text, "bps") {
+		return BitRate(parseWithUnit(text, bitRateShortUnits)), nil
 	}
 	return BitRate(parseWithUnit(text, bitRateUnits)), nil
 }
@@ -124,23 +126,23 @@ func formatWithUnit(v float64, units []unit) string {
 	return strconv.FormatFloat(v, 'f', -1, 64) + units[len(units)-1].suffix
 }
 
-// String writes the duration so that ParseDuration reads it back.
+// String writes the duration so that ParseDuration reads it back: in the largest
+// unit in which it is whole, or below 1000 and needs at most three decimals.
 func (d Duration) String() string {
+	if d == 0 {
+		return "0s"
+	}
 	for _, u := range durationUnits {
 		factor := int64(u.factor)
 		whole, rest := int64(d)/factor, int64(d)%factor
-		if whole > 0 && rest*1000%factor == 0 || factor == 1 {
-			text := strconv.FormatInt(whole, 10)
-			if rest != 0 {
-				text += strings.TrimRight(fmt.Sprintf(".%03d", rest*1000/factor), "0")
-			}
-			if int64(d) == 0 {
-				return "0s"
-			}
-			return text + u.suffix
+		switch {
+		case rest == 0:
+			return strconv.FormatInt(whole, 10) + u.suffix
+		case whole > 0 && whole < 1000 && rest*1000%factor == 0:
+			return strconv.FormatInt(whole, 10) + strings.TrimRight(fmt.Sprintf(".%03d", rest*1000/factor), "0") + u.suffix
 		}
 	}
-	return time.Duration(d).String()
+	return strconv.FormatInt(int64(d), 10) + "ns"
 }
 
 // String writes the size so that ParseSize reads it back.

@@ -1,0 +1,71 @@
+package spec
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzFile reads anything: no input may crash the reader, cost more than its
+// limits allow, or be accepted and then read differently once written out.
+func FuzzFile(f *testing.F) {
+	for _, pattern := range []string{"testdata/valid/*.yaml", "testdata/invalid/*.yaml", "../examples/*.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			f.Fatalf("no seeds in %s (%v)", pattern, err)
+		}
+		for _, path := range paths {
+			// Costly on purpose; TestInvalidFiles has it.
+			if !strings.HasSuffix(path, "billion-laughs.yaml") {
+				f.Add(read(f, path), "traffic.burst=2")
+			}
+		}
+	}
+	for _, set := range []string{"links.*.kind=xdp", "sweep.traffic.burst=[1,2]", "sweep=", `nodes."a".env.X=[`, "nodes.*.app.wait=spin"} {
+		f.Add(read(f, "../examples/quickstart.yaml"), set)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, set string) {
+		if len(data) > 1<<16 || len(set) > 1<<12 {
+			t.Skip("longer inputs only cost time; the limits have tests of their own")
+		}
+		file, err := Load("fuzz.yaml", data)
+		if err != nil {
+			wellFormed(t, err)
+			return
+		}
+		if err := file.Set(set); err != nil {
+			wellFormed(t, err)
+		}
+		effective, err := file.Effective()
+		if err != nil {
+			t.Fatalf("a file that was read cannot be written: %v", err)
+		}
+		runs, err := file.Runs()
+		if err != nil {
+			wellFormed(t, err)
+			return
+		}
+		again, err := Load("effective.yaml", effective)
+		if err != nil {
+			t.Fatalf("the effective file is not read: %v\n%s", err, effective)
+		}
+		rereads(t, runs[0].Experiment)
+		if more, err := again.Runs(); err != nil || len(more) != len(runs) || more[0].String() != runs[0].String() {
+			t.Fatalf("the effective file gives other runs: %v\n%s", err, effective)
+		}
+	})
+}
+
+// wellFormed holds that an error is of the kind that users are promised.
+func wellFormed(t *testing.T, err error) {
+	t.Helper()
+	errs, ok := AsErrors(err)
+	if !ok || len(errs) == 0 || errs.ExitCode() != 2 {
+		t.Fatalf("not an error of the file: %#v", err)
+	}
+	for _, e := range errs {
+		if e.File == "" || e.Problem == "" {
+			t.Fatalf("an error without place or problem: %#v", e)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package spec
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func contains(list []string, one string) bool { return slices.Contains(list, one) }
+
+func lengthOf(v any) int { return reflect.ValueOf(v).Len() }
+
+// mustLoad loads a text that the test knows to be right.
+func mustLoad(t testing.TB, text string) *File {
+	t.Helper()
+	f, err := Load("lab.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}

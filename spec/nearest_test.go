@@ -1,0 +1,28 @@
+package spec
+
+import "testing"
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"veth", "veth", 0}, {"veth", "vteh", 1}, {"veth", "vet", 1}, {"bridge", "brigde", 1},
+		{"", "abc", 3}, {"kitten", "sitting", 3},
+	} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d; want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	keys := []string{"rate_pps", "rate_bits", "pattern", "io"}
+	for word, want := range map[string]string{
+		"rate_pp": "rate_pps", "ratebits": "rate_bits", "PATTERN": "pattern", "colour": "", "oi": "io", "x": "",
+	} {
+		if got := nearest(word, keys); got != want {
+			t.Errorf("%q: %q; want %q", word, got, want)
+		}
+	}
+}
