@@ -191,6 +191,14 @@ func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) erro
 func (b *builder) startNodes(ctx context.Context, w work) error {
 	started := make([]*node.Running, len(w.nodes))
 	groups := isolate.Lab{Journal: b.journal, Prefix: b.plan.Prefix}
+	for _, n := range w.nodes {
+		if n.Runtime == spec.RuntimeLXC || len(isolate.Controllers(n, b.plan.HousekeepingCPUs)) > 0 {
+			if err := groups.Claim(); err != nil {
+				return err
+			}
+			break
+		}
+	}
 	err := node.Each(ctx, len(w.nodes), func(i int) error {
 		r, err := b.startNode(ctx, w.nodes[i], &groups)
 		started[i] = r

@@ -1,7 +1,9 @@
 package isolate
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"nines.dev/nines/testbed/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
@@ -45,8 +48,28 @@ type Lab struct {
 	Journal *journal.Journal
 	Prefix  string
 
-	mu   sync.Mutex
-	made map[string]bool
+	mu sync.Mutex
+}
+
+// Claim journals the lab's own group, <mount>/<prefix>, in every hierarchy, and
+// makes none of them: LXC and Confine do, where they need it.
+func (l *Lab) Claim() error {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return err
+	}
+	for _, entry := range l.Journal.Entries() {
+		if entry.Kind == journal.KindCgroup && entry.Name == l.Prefix {
+			return nil
+		}
+	}
+	for _, h := range hierarchies {
+		if path := filepath.Join(h.Mount, l.Prefix); journal.Inode(path) != 0 {
+			return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
+		}
+	}
+	_, err = l.Journal.Begin(journal.Step{Kind: journal.KindCgroup, Name: l.Prefix})
+	return err
 }
 
 // Confine makes a node's groups and moves its first process into them.
@@ -77,15 +100,15 @@ func (l *Lab) Confine(n plan.Node, pid int, controllers []Controller) error {
 }
 
 // group makes <mount>/<prefix>/<host name>, with a controller ready for use in it.
-func (l *Lab) group(h Hierarchy, c Controller, n plan.Node) (string, error) {
+func (l *Lab) group(h cgroup.Hierarchy, c Controller, n plan.Node) (string, error) {
 	parent := filepath.Join(h.Mount, l.Prefix)
 	if h.Version == 2 {
 		if err := l.delegate(h.Mount, c); err != nil {
 			return "", err
 		}
 	}
-	if err := l.directory(parent, ""); err != nil {
-		return "", err
+	if err := os.Mkdir(parent, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make control group: %w", err)
 	}
 	if h.Version == 2 {
 		// Goes with the directory, so it needs no undoing of its own.
@@ -119,36 +142,19 @@ func (l *Lab) delegate(mount string, c Controller) error {
 }
 
 func (l *Lab) directory(path, node string) error {
-	if l.made[path] {
-		return nil
-	}
-	if journal.Inode(path) != 0 {
-		for _, entry := range l.Journal.Entries() {
-			if entry.Kind == journal.KindCgroup && entry.Path == path {
-				l.remember(path)
-				return nil
-			}
-		}
-		return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
-	}
 	step := journal.Step{Kind: journal.KindCgroup, Path: path, Node: node}
 	return l.Journal.Make(step, func() (journal.Learnt, error) {
-		if err := os.Mkdir(path, 0o755); err != nil {
+		err := os.Mkdir(path, 0o755)
+		// The lab's group is ours, so what is in it is: another controller of the
+		// same hierarchy was here first.
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return journal.Learnt{}, fmt.Errorf("make control group: %w", err)
 		}
-		l.remember(path)
 		return journal.Learnt{Inode: journal.Inode(path)}, nil
 	})
 }
 
-func (l *Lab) remember(path string) {
-	if l.made == nil {
-		l.made = map[string]bool{}
-	}
-	l.made[path] = true
-}
-
-func (l *Lab) limit(h Hierarchy, c Controller, dir string, n plan.Node) error {
+func (l *Lab) limit(h cgroup.Hierarchy, c Controller, dir string, n plan.Node) error {
 	if c == Memory {
 		file := "memory.max"
 		if h.Version == 1 {

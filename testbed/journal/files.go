@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/cgroup"
 )
 
 // Inode is the inode of a path itself, not of what it links to; 0 if it is absent.
@@ -111,8 +113,23 @@ func (h Host) restoreSetting(entry Entry) error {
 const cgroupPatience = 5 * time.Second
 
 func removeCgroup(entry Entry) error {
+	if entry.Path != "" {
+		return removeCgroupTree(entry.Path)
+	}
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, h := range hierarchies {
+		failures = append(failures, removeCgroupTree(filepath.Join(h.Mount, entry.Name)))
+	}
+	return errors.Join(failures...)
+}
+
+func removeCgroupTree(path string) error {
 	var dirs []string
-	err := filepath.WalkDir(entry.Path, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -20,67 +20,60 @@ const endTimeout = 60 * time.Second
 // monitorGrace is what a container's monitor has for its own tidying.
 const monitorGrace = 3 * time.Second
 
-// killBatch bounds the process descriptors that are open at once.
-const killBatch = 256
+// endRounds bounds how often End looks for more: a container whose start was cut off
+// may still be starting processes.
+const endRounds = 20
 
 // End kills the processes and containers and waits for them and their namespaces.
 func (h Host) End(ctx context.Context, entries []Entry) error {
 	if h.rebooted() {
 		return nil
 	}
-	targets, err := h.targets(entries)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	// All are killed before any is awaited, so that the kernel takes the namespaces
-	// down together.
-	var first, monitors []proc.Identity
 	inodes := map[uint64]string{}
-	for _, t := range targets {
-		if t.monitor {
-			monitors = append(monitors, t.Identity)
-			continue
-		}
-		first = append(first, t.Identity)
-		if t.inode != 0 {
-			inodes[t.inode] = t.node
-		}
-	}
-	for start := 0; start < len(first); start += killBatch {
-		if err := killAll(first[start:min(start+killBatch, len(first))]); err != nil {
+	for round := 0; ; round++ {
+		found, err := findTargets(entries)
+		if err != nil {
 			return err
 		}
-	}
-	for _, id := range first {
-		if err := awaitEnd(ctx, id); err != nil {
+		if len(found.processes)+len(found.monitors) == 0 {
+			break
+		}
+		if round == endRounds {
+			return fmt.Errorf("new processes appear as fast as they are ended, such as %d", found.any().PID)
+		}
+		for inode, node := range found.inodes {
+			inodes[inode] = node
+		}
+		if err := found.end(ctx); err != nil {
 			return err
 		}
-	}
-	if err := endMonitors(ctx, monitors); err != nil {
-		return err
 	}
 	h.noteHeld(inodes)
 	return netns.Settle(ctx)
 }
 
-// target is a process to be ended.
-type target struct {
-	proc.Identity
-	node    string
-	inode   uint64
-	monitor bool
+// targets are the processes to be ended.
+type targets struct {
+	processes []proc.Identity
+	// monitors are LXC's, which end by themselves after their container.
+	monitors []proc.Identity
+	// inodes are the network namespaces of the processes, with the node's name.
+	inodes map[uint64]string
 }
 
-func (h Host) targets(entries []Entry) ([]target, error) {
-	var found []target
+func (t targets) any() proc.Identity { return append(t.processes, t.monitors...)[0] }
+
+func findTargets(entries []Entry) (targets, error) {
+	found := targets{inodes: map[uint64]string{}}
 	tokens := map[string]Entry{}
 	for _, entry := range entries {
 		if entry.Learnt != nil && entry.Learnt.PID > 0 {
 			id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
 			if id.Alive() {
-				found = append(found, target{Identity: id, node: entry.Node, inode: entry.Learnt.NetInode})
+				found.processes = append(found.processes, id)
+				found.inodes[entry.Learnt.NetInode] = entry.Node
 			}
 		}
 		// A container's monitor is never learnt; a process whose maker died may be
@@ -89,20 +82,51 @@ func (h Host) targets(entries []Entry) ([]target, error) {
 			tokens[entry.Token] = entry
 		}
 	}
+	delete(found.inodes, 0)
 	if len(tokens) == 0 {
 		return found, nil
 	}
 	err := proc.Each(func(id proc.Identity) {
 		for token, entry := range tokens {
 			switch {
+			case !id.Alive():
 			case entry.Kind == KindContainer && id.HasArguments(entry.Path, entry.Name):
-				found = append(found, target{Identity: id, node: entry.Node, monitor: true})
+				found.monitors = append(found.monitors, id)
 			case id.Holds(token):
-				found = append(found, target{Identity: id, node: entry.Node})
+				found.processes = append(found.processes, id)
 			}
 		}
 	})
 	return found, err
+}
+
+// end kills all before it awaits any, so that the kernel takes their namespaces
+// down together. Monitors of containers that were killed get time to remove what
+// they made; one without a container is still starting it, and gets none.
+func (t targets) end(ctx context.Context) error {
+	if err := killAll(t.processes); err != nil {
+		return err
+	}
+	for _, id := range t.processes {
+		if err := awaitEnd(ctx, id); err != nil {
+			return err
+		}
+	}
+	grace := monitorGrace
+	if len(t.processes) == 0 {
+		grace = 0
+	}
+	patient, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	for _, id := range t.monitors {
+		if awaitEnd(patient, id) == nil {
+			continue
+		}
+		if err := errors.Join(killAll([]proc.Identity{id}), awaitEnd(ctx, id)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func killAll(ids []proc.Identity) error {
@@ -123,22 +147,6 @@ func awaitEnd(ctx context.Context, id proc.Identity) error {
 		}
 	}
 	id.Reap()
-	return nil
-}
-
-// endMonitors lets LXC's monitors finish after their container, so that they remove
-// what they made, and ends those that do not.
-func endMonitors(ctx context.Context, monitors []proc.Identity) error {
-	grace, cancel := context.WithTimeout(ctx, monitorGrace)
-	defer cancel()
-	for _, id := range monitors {
-		if awaitEnd(grace, id) == nil {
-			continue
-		}
-		if err := errors.Join(killAll([]proc.Identity{id}), awaitEnd(ctx, id)); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -14,7 +14,8 @@ const (
 	// KindLink is a device, Name, in the network namespace of the process that
 	// step Holder started; it goes with that process, or by itself.
 	KindLink Kind = "link"
-	// KindCgroup is a control group's directory, Path, with those below it.
+	// KindCgroup is a control group's directory, Path, with those below it; without
+	// a Path it is the directory Name in every hierarchy.
 	KindCgroup Kind = "cgroup"
 	// KindMount is a mount point, Path, of the file system Target.
 	KindMount Kind = "mount"

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,11 +8,11 @@ import (
 	"path/filepath"
 	"sort"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/testbed/cgroup"
 	"nines.dev/nines/testbed/host"
 )
 
@@ -83,76 +82,20 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 // cgroupsOf lists the control group directories of a process that differ from
 // ours, so the ones that a command has to join.
 func cgroupsOf(pid int) ([]string, error) {
-	theirs, err := cgroupPaths(strconv.Itoa(pid))
+	theirs, err := cgroup.DirsOf(pid)
 	if err != nil {
 		return nil, err
 	}
-	ours, err := cgroupPaths("self")
-	if err != nil {
-		return nil, err
-	}
-	mounts, err := cgroupMounts()
+	ours, err := cgroup.DirsOf(os.Getpid())
 	if err != nil {
 		return nil, err
 	}
 	var dirs []string
-	for controllers, path := range theirs {
-		if mount, ok := mounts[controllers]; ok && ours[controllers] != path {
-			dirs = append(dirs, filepath.Join(mount, path))
+	for mount, dir := range theirs {
+		if ours[mount] != dir {
+			dirs = append(dirs, dir)
 		}
 	}
 	sort.Strings(dirs)
 	return dirs, nil
-}
-
-// cgroupPaths reads /proc/PID/cgroup: "4:memory:/path", "0::/path"; cgroups(7).
-func cgroupPaths(pid string) (map[string]string, error) {
-	text, err := os.ReadFile("/proc/" + pid + "/cgroup")
-	if err != nil {
-		return nil, fmt.Errorf("read control groups: %w", err)
-	}
-	paths := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		if parts := strings.SplitN(strings.TrimSpace(line), ":", 3); len(parts) == 3 {
-			paths[parts[1]] = parts[2]
-		}
-	}
-	return paths, nil
-}
-
-// cgroupMounts maps the controllers, as in /proc/PID/cgroup, to mount points.
-func cgroupMounts() (map[string]string, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, fmt.Errorf("read mounts: %w", err)
-	}
-	mounts := map[string]string{}
-	for line := range bytes.Lines(text) {
-		before, after, _ := strings.Cut(string(line), " - ")
-		point, kind := strings.Fields(before), strings.Fields(after)
-		if len(point) < 5 || len(kind) < 3 {
-			continue
-		}
-		switch kind[0] {
-		case "cgroup2":
-			mounts[""] = point[4]
-		case "cgroup":
-			mounts[controllersOf(kind[2])] = point[4]
-		}
-	}
-	return mounts, nil
-}
-
-// controllersOf leaves out the mount options that are no controllers.
-func controllersOf(options string) string {
-	var controllers []string
-	for _, option := range strings.Split(options, ",") {
-		switch {
-		case option == "rw", option == "ro", option == "xattr", option == "noprefix",
-			option == "clone_children", strings.HasPrefix(option, "release_agent="):
-		default:
-			controllers = append(controllers, option)
-		}
-	}
-	return strings.Join(controllers, ",")
 }

@@ -1,0 +1,107 @@
+package node
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/plan"
+)
+
+// The paths of what is nines' own in every container.
+const (
+	containerFolder = "/nines"
+	containerInit   = containerFolder + "/nines-init"
+	// ContainerEngine is nines-engine, ContainerEngines the folder of control sockets.
+	ContainerEngine  = containerFolder + "/nines-engine"
+	ContainerEngines = containerFolder + "/engines"
+)
+
+// bind is a mount of the host's into a container.
+type bind struct {
+	source, target string
+	file, readOnly bool
+}
+
+// lxcConfig is the container's configuration, lxc.container.conf(5). The network
+// is a namespace with nothing in it; package link fills it.
+func (p Place) lxcConfig(n plan.Node, root rootfs, group, token string, confine bool) (string, error) {
+	var b strings.Builder
+	set := func(key, format string, values ...any) {
+		fmt.Fprintf(&b, "%s = %s\n", key, fmt.Sprintf(format, values...))
+	}
+	set("lxc.uts.name", "%s", n.HostName)
+	set("lxc.rootfs.path", "%s", root.path)
+	set("lxc.net.0.type", "empty")
+	// Our own pid 1 keeps the container quiet: no services, no timers.
+	set("lxc.init.cmd", "%s lxc", containerInit)
+	set("lxc.signal.halt", "SIGTERM")
+	set("lxc.environment", "NINES_TOKEN=%s", token)
+	set("lxc.mount.auto", "proc:mixed sys:mixed")
+	set("lxc.tty.max", "0")
+	set("lxc.pty.max", "64")
+	set("lxc.console.path", "none")
+	// The engine needs raw sockets and BPF; what would change the host is taken.
+	set("lxc.cap.drop", "sys_module sys_time sys_boot mac_admin mac_override")
+	set("lxc.apparmor.profile", "unconfined")
+	set("lxc.cgroup.dir.container", "%s", group)
+	set("lxc.cgroup.dir.monitor", "%s.monitor", group)
+	if err := limits(set, n, confine); err != nil {
+		return "", err
+	}
+	for _, m := range p.binds(n, root) {
+		kind, mode := "dir", ""
+		if m.file {
+			kind = "file"
+		}
+		if m.readOnly {
+			mode = ",ro"
+		}
+		set("lxc.mount.entry", "%s %s none bind,create=%s%s 0 0",
+			escape(m.source), escape(strings.TrimPrefix(m.target, "/")), kind, mode)
+	}
+	return b.String(), nil
+}
+
+func (p Place) binds(n plan.Node, root rootfs) []bind {
+	binds := append([]bind{}, root.binds...)
+	binds = append(binds,
+		bind{p.InitPath, containerInit, true, true},
+		bind{filepath.Join(p.StateDir, "engines"), ContainerEngines, false, false})
+	if p.EnginePath != "" {
+		binds = append(binds, bind{p.EnginePath, ContainerEngine, true, true})
+	}
+	for _, m := range n.Mounts {
+		binds = append(binds, bind{m.Source, m.Target, !isDir(m.Source), m.ReadOnly})
+	}
+	return binds
+}
+
+// limits writes CPUs and memory for the version of control groups that has them.
+func limits(set func(string, string, ...any), n plan.Node, confine bool) error {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return err
+	}
+	for _, h := range hierarchies {
+		if confine && h.Has("cpuset") && len(n.CPUs) > 0 {
+			key := map[int]string{1: "lxc.cgroup.cpuset.", 2: "lxc.cgroup2.cpuset."}[h.Version]
+			set(key+"cpus", "%s", host.FormatCPUList(n.CPUs))
+			if len(n.MemoryNodes) > 0 {
+				set(key+"mems", "%s", host.FormatCPUList(n.MemoryNodes))
+			}
+		}
+		if h.Has("memory") && n.MemoryBytes > 0 {
+			key := map[int]string{1: "lxc.cgroup.memory.limit_in_bytes", 2: "lxc.cgroup2.memory.max"}[h.Version]
+			set(key, "%d", n.MemoryBytes)
+		}
+	}
+	return nil
+}
+
+// escape writes a path for fstab(5), whose form mount entries have.
+func escape(path string) string {
+	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
+}
