@@ -1,0 +1,98 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func load(t *testing.T, name string) *Inventory {
+	t.Helper()
+	data, err := os.ReadFile(hostFile(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := Load(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+// measuredLab is what a measured lab with all link kinds in LXC wants.
+var measuredLab = Needs{
+	Root: true, Measured: true,
+	Features: []Need{
+		{FeatureNetns, "node dut"}, {FeatureLXC, "node dut"},
+		{FeatureVeth, "link in"}, {FeatureBridge, "link out"}, {FeatureXDPVeth, "link fast"}, {FeatureXDPVeth, "link faster"},
+	},
+	Controllers: []Need{{"cpuset", "node dut"}, {"memory", "node dut"}},
+}
+
+// TestCheck: each machine of testdata/hosts has just these findings.
+func TestCheck(t *testing.T) {
+	for name, want := range map[string][]string{
+		"microvm": {"note virtual machine"},
+		"epyc-7551p": {
+			"note bridge", "note veth", "note xdp_native_veth",
+		},
+		"xeon-e5-2640v4": {"error xdp_native_veth", "note bridge", "note veth"},
+		"laptop-i7-1165g7": {
+			"error root", "error lxc", "warning governor", "note bridge", "note veth", "note xdp_native_veth",
+		},
+	} {
+		var got []string
+		for _, f := range Check(load(t, name), measuredLab) {
+			got = append(got, string(f.Severity)+" "+f.Capability)
+			if strings.Contains(f.String(), "\n") {
+				t.Errorf("%s: not one line: %q", name, f)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: found %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestCheckBareHost: what a machine without anything lacks is all named, with the
+// exit code for it and what works without.
+func TestCheckBareHost(t *testing.T) {
+	inv := load(t, "microvm")
+	inv.Cgroup = Cgroup{Mode: CgroupNone}
+	inv.Features = []Feature{{Name: FeatureXDPVeth, State: StateNo, Detail: "needs Linux 4.19"}}
+	inv.AllowedCPUs = []int{1}
+	inv.Clock = Clock{Source: "hpet"}
+	findings := Check(inv, measuredLab)
+	var got []string
+	for _, f := range findings {
+		got = append(got, string(f.Severity)+" "+f.Capability)
+	}
+	want := []string{"error xdp_native_veth", "error cgroup cpuset", "error cgroup memory",
+		"warning tsc", "warning clocksource", "warning cpus", "note virtual machine"}
+	if !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	err := Missing(findings)
+	var missing *MissingError
+	if !errors.As(err, &missing) || missing.ExitCode() != exitUnsupported {
+		t.Fatalf("Missing gives %v", err)
+	}
+	if text := missing.Error(); text != "this host lacks xdp_native_veth: link fast and 1 other want it: needs Linux 4.19; "+
+		"use Linux 4.19 or newer with CONFIG_VETH and CONFIG_BPF_SYSCALL; without it links of kind veth and bridge work" {
+		t.Errorf("the first error is %q", text)
+	}
+	if Missing(findings[3:]) != nil {
+		t.Error("warnings and notes are given as errors")
+	}
+}
+
+// TestCheckUnmeasured: a lab that is only looked at does not care for clocks.
+func TestCheckUnmeasured(t *testing.T) {
+	inv := load(t, "microvm")
+	inv.Clock, inv.AllowedCPUs = Clock{Source: "hpet"}, []int{0}
+	if got := Check(inv, Needs{Root: true}); len(got) != 0 {
+		t.Errorf("found %v, want nothing", got)
+	}
+}

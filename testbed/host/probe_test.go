@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"testing"
+)
+
+// TestProbe: what is tried here is told as tried, and leaves no device behind.
+func TestProbe(t *testing.T) {
+	inv, err := Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(inv.Privileges.Capabilities, "sys_admin") {
+		if os.Getenv("NINES_REQUIRE") == "all" {
+			t.Fatal("CAP_SYS_ADMIN is missing, and NINES_REQUIRE=all promises it")
+		}
+		t.Skip("needs CAP_SYS_ADMIN")
+	}
+	before := interfaceNames(t)
+	features, err := Probe(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range interfaceNames(t) { // other tests may run and make theirs
+		if slices.Contains([]string{"a", "b", "br", "mac", "vlan", "vx", "tap"}, name) && !slices.Contains(before, name) {
+			t.Errorf("the probe left the interface %s", name)
+		}
+	}
+	for _, f := range features {
+		if !f.Probed {
+			t.Errorf("%s was not tried", f.Name)
+		}
+		// A configuration that names a thing as built in, and a try that failed,
+		// contradict each other: one of the two is read wrongly.
+		if read := inv.Feature(f.Name); read.State == StateYes && f.State == StateNo {
+			t.Errorf("%s: read as %s (%s), but %s", f.Name, read.State, read.Detail, f.Detail)
+		}
+	}
+	inv.SetFeatures(features)
+	if f := inv.Feature(FeatureNetns); !f.Probed || f.State != StateYes {
+		t.Errorf("netns is %+v after the probe", f)
+	}
+}
+
+func interfaceNames(t *testing.T) []string {
+	t.Helper()
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, i := range interfaces {
+		names = append(names, i.Name)
+	}
+	return names
+}
