@@ -1,0 +1,253 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
+)
+
+// The networks of these tests:
+//
+//	loop   gen:tx ──in── dut:in ▸ forward ▸ dut:out ──out── gen:rx
+//	pair   a:eth ──wire── b:eth
+const (
+	loopNetwork = `
+topology:
+  nodes:
+    gen: {}
+    dut: {app: {kind: forward}}
+  links:
+    - {name: in, endpoints: ["gen:tx", "dut:in"]}
+    - {name: out, endpoints: ["dut:out", "gen:rx"]}
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 200ms, outliers: 10}
+`
+	pairNetwork = `
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{name: wire, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "b:eth", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 200ms, outliers: 10}
+`
+)
+
+// silent watches nothing, but may act when a trial begins or ends.
+type silent struct{ began, measured func() }
+
+func (s silent) Doing(string)            {}
+func (s silent) Baseline(map[string]any) {}
+func (s silent) Trial(int, int, map[string]any, int) {
+	if s.began != nil {
+		s.began()
+	}
+}
+func (s silent) Progress(int, uint64, uint64) {}
+func (s silent) Measured(result.Trial) {
+	if s.measured != nil {
+		s.measured()
+	}
+}
+
+func prepare(t *testing.T, name, network string, sets ...string) (*Experiment, *result.Writer) {
+	t.Helper()
+	file, err := spec.Load("test.yaml", []byte("name: "+name+network))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range sets {
+		if err := file.Set(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	inventory, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	experiment, err := Prepare(file, inventory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := result.Create(t.TempDir(), name, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return experiment, writer
+}
+
+// noLabLeft fails the test if the experiment left its lab up.
+func noLabLeft(t *testing.T) {
+	t.Helper()
+	labs, err := testbed.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(labs) != 0 {
+		t.Errorf("labs are left: %+v", labs)
+	}
+}
+
+func TestEveryPacketIsAccountedFor(t *testing.T) {
+	labtest.Root(t)
+	tests := map[string]struct{ network, role string }{
+		"loop": {loopNetwork, "loop"},
+		"pair": {pairNetwork, "generate+sink"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			experiment, writer := prepare(t, name, test.network, "repeat=2", "sweep.links.*.kind=[veth, bridge]")
+			if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+				t.Fatal(err)
+			}
+			noLabLeft(t)
+			done, err := result.Open(writer.Dir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(done.Summary.Trials) != 4 {
+				t.Fatalf("%d trials, want 2 kinds × 2 repeats", len(done.Summary.Trials))
+			}
+			for i, trial := range done.Summary.Trials {
+				if trial.TxPackets != 600 {
+					t.Errorf("trial %s sent %d packets; 0.3 s at 2,000 a second are 600", trial.ID, trial.TxPackets)
+				}
+				if trial.RxPackets == 0 || trial.Latency.Count != trial.RxPackets {
+					t.Errorf("trial %s received %d packets and recorded %d", trial.ID, trial.RxPackets, trial.Latency.Count)
+				}
+				if kind, want := trial.Variables["links.*.kind"], []string{"veth", "bridge"}[i%2]; kind != want {
+					t.Errorf("trial %s has the kind %v, want %s: the order is interleaved", trial.ID, kind, want)
+				}
+			}
+			for _, baseline := range done.Baselines {
+				if baseline.RxPackets == 0 {
+					t.Errorf("baseline %s (%s) received nothing", baseline.ID, baseline.When)
+				}
+			}
+			if len(done.Baselines) != 2 {
+				t.Errorf("%d baselines, want one before and one after: both kinds have the same stream", len(done.Baselines))
+			}
+		})
+	}
+}
+
+func TestCtrlCKeepsWhatIsDone(t *testing.T) {
+	labtest.Root(t)
+	experiment, writer := prepare(t, "stopped", loopNetwork, "repeat=3", "traffic.duration=20s")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	began := silent{began: func() { time.AfterFunc(500*time.Millisecond, cancel) }}
+	err := experiment.Measure(ctx, writer, began)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("Measure = %v, want context.Canceled", err)
+	}
+	noLabLeft(t)
+	trials := writer.Summary().Trials
+	if len(trials) != 1 || trials[0].Verdict != result.Invalid || !strings.Contains(trials[0].Reasons[0], "interrupted") {
+		t.Fatalf("kept %+v, want one interrupted trial", trials)
+	}
+	if trials[0].RxPackets == 0 {
+		t.Error("the interrupted trial lost the packets it had received")
+	}
+}
+
+// TestDeathsInATrialAreNamed kills what a trial depends on while it runs.
+func TestDeathsInATrialAreNamed(t *testing.T) {
+	labtest.Root(t)
+	tests := map[string]struct {
+		victim func(t *testing.T) int
+		says   string
+	}{
+		"the generator's engine": {func(t *testing.T) int { return engineOf(t, "deaths") }, "the engine is gone"},
+		"the node of the device under test": {func(t *testing.T) int {
+			lab, err := testbed.Open("deaths")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lab.PID("dut")
+		}, "node dut has ended"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			experiment, writer := prepare(t, "deaths", loopNetwork, "traffic.duration=2s")
+			err := experiment.Measure(context.Background(), writer, silent{began: func() {
+				pid := test.victim(t)
+				time.AfterFunc(700*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+			}})
+			if err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("Measure = %v, want %q in it", err, test.says)
+			}
+			noLabLeft(t)
+		})
+	}
+}
+
+// engineOf finds the engine that this test started in a lab's generator node.
+func engineOf(t *testing.T, name string) int {
+	t.Helper()
+	lab, err := testbed.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", lab.PID("gen")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, comm := range entries {
+		name, _ := os.ReadFile(comm)
+		ns, _ := os.Readlink(filepath.Join(filepath.Dir(comm), "ns/net"))
+		if ns == want && strings.HasPrefix(string(name), "nines-engine") {
+			var pid int
+			if _, err := fmt.Sscanf(comm, "/proc/%d/comm", &pid); err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatal("no engine runs in gen")
+	return 0
+}
+
+func TestTwoRunsOfOneLabAtOnce(t *testing.T) {
+	labtest.Root(t)
+	first, firstWriter := prepare(t, "twice", pairNetwork)
+	second, secondWriter := prepare(t, "twice", pairNetwork)
+	var err error
+	firstErr := first.Measure(context.Background(), firstWriter, silent{began: func() {
+		err = second.Measure(context.Background(), secondWriter, silent{})
+	}})
+	if firstErr != nil {
+		t.Errorf("the first run was disturbed: %v", firstErr)
+	}
+	if err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("the second run = %v, want a message that names the lab", err)
+	}
+	noLabLeft(t)
+}
+
+func TestAFileWithoutTraffic(t *testing.T) {
+	file, err := spec.Load("lab.yaml", []byte("name: lab\ntopology: {nodes: {a: {}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inventory, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var none *NoTrafficError
+	if _, err := Prepare(file, inventory); !errors.As(err, &none) || none.ExitCode() != 2 {
+		t.Errorf("Prepare = %v, want NoTrafficError", err)
+	}
+}
