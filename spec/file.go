@@ -118,7 +118,8 @@ func setValue(where, text string, t reflect.Type) (*node, error) {
 		return nil, nil
 	}
 	value, err := parseYAML(where, []byte(text))
-	if t.Kind() == reflect.String && (err != nil || value.kind != scalar) && !strings.ContainsRune(text, 0) {
+	readable := (&parser{file: where}).readable([]byte(text))
+	if t.Kind() == reflect.String && readable && (err != nil || value.kind != scalar) {
 		value, err = &node{kind: scalar, tag: "!!str", text: text}, nil
 	}
 	if err != nil {

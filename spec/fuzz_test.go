@@ -69,3 +69,38 @@ func wellFormed(t *testing.T, err error) {
 		}
 	}
 }
+
+// FuzzText sends any text through a value: what --set takes is what the
+// experiment has, and what both ways of writing a file give back.
+func FuzzText(f *testing.F) {
+	for _, text := range []string{"a", "", " a ", "a: b", "# no", "'", `"`, "1", "true", "~", "- x", "|\n a", "a\nb", "\u2028", "\u0085", "é", "[1, 2]", "*a", "&a b", "!x y", "%", "\t", "a #b", "2020-01-01", "<<", "=", "\ufeff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		file := mustLoad(t, setLab)
+		if err := file.Set("sweep="); err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Set("nodes.a.env.X=" + text); err != nil {
+			wellFormed(t, err)
+			return
+		}
+		e, err := file.Experiment()
+		if err != nil {
+			wellFormed(t, err)
+			return
+		}
+		rereads(t, e)
+		effective, err := file.Effective()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := mustLoad(t, string(effective)).Experiment()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, effective)
+		}
+		if want, got := e.Topology.Nodes["a"].Env["X"], again.Topology.Nodes["a"].Env["X"]; want != got {
+			t.Fatalf("%q was written as %q:\n%s", want, got, effective)
+		}
+	})
+}
