@@ -1,0 +1,127 @@
+package spec
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const documentPath = "../docs/experiment-file.md"
+
+// documentRow is a row of a table: | `key` | type | default | what it is |.
+var documentRow = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (.*) \\| (.*) \\| .* \\|$")
+
+// Each key has a row in its section's table, with the default, the bounds and the
+// values that the program has; and no row is for a key that is not there.
+func TestDocumentHasEveryKey(t *testing.T) {
+	rows := map[string][2]string{}
+	for title, section := range documentSections(t) {
+		for _, row := range documentRow.FindAllStringSubmatch(section, -1) {
+			rows[title+"."+row[1]] = [2]string{row[2], row[3]}
+		}
+	}
+	titles := map[string]string{
+		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Mount": "mounts",
+		"Route": "routes", "App": "app", "Link": "Links", "Traffic": "Traffic",
+	}
+	delete(rows, titles["Experiment"]+".sweep")
+	for _, structure := range structures() {
+		for _, f := range fields(structure) {
+			name := titles[structure.Name()] + "." + f.key
+			row, ok := rows[name]
+			if !ok {
+				t.Errorf("%s: no row for %s", documentPath, name)
+				continue
+			}
+			delete(rows, name)
+			checkRow(t, name, f, row[0], row[1])
+		}
+	}
+	for name := range rows {
+		t.Errorf("%s: the row %s is for no key", documentPath, name)
+	}
+}
+
+func checkRow(t *testing.T, name string, f field, typ, byDefault string) {
+	t.Helper()
+	if f.rule.required != strings.HasPrefix(byDefault, "required") {
+		t.Errorf("%s: required is %v, and the default says %q", name, f.rule.required, byDefault)
+	}
+	if want := "`" + f.rule.byDefault + "`"; f.rule.byDefault != "" && byDefault != want {
+		t.Errorf("%s: the default is %s, and the document says %s", name, want, byDefault)
+	}
+	if b := bounds(f.rule); b != "" && !strings.Contains(typ, b) {
+		t.Errorf("%s: the bounds are %s, and the document says %q", name, b, typ)
+	}
+	for _, value := range enums[f.typ] {
+		if !strings.Contains(typ, "`"+value+"`") {
+			t.Errorf("%s: the value %s is not in %q", name, value, typ)
+		}
+	}
+}
+
+// documentSections splits the document at its headings.
+func documentSections(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(documentPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, part := range regexp.MustCompile(`(?m)^##+ `).Split(string(text), -1)[1:] {
+		title, body, _ := strings.Cut(part, "\n")
+		sections[title] = body
+	}
+	return sections
+}
+
+// The examples in the document are right.
+func TestDocumentExamples(t *testing.T) {
+	text := string(read(t, documentPath))
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1)
+	checked := 0
+	for _, block := range blocks {
+		if !strings.HasPrefix(block[1], "name:") {
+			continue
+		}
+		if _, err := mustLoad(t, block[1]).Runs(); err != nil {
+			t.Errorf("%v\n%s", err, block[1])
+		}
+		checked++
+	}
+	if checked == 0 {
+		t.Error("no example was found")
+	}
+	for _, set := range regexp.MustCompile(`--set ('[^']*'|\S+)`).FindAllStringSubmatch(text, -1) {
+		expression := strings.Trim(set[1], "'`")
+		if expression == "KEY=VALUE" || !strings.Contains(expression, "=") {
+			continue
+		}
+		f := mustLoad(t, blocks[0][1])
+		if err := f.Set(expression); err != nil {
+			t.Error(err)
+			continue
+		}
+		if _, err := f.Runs(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestDocumentLimits(t *testing.T) {
+	limits := documentSections(t)["Limits"]
+	for _, want := range []string{
+		fmt.Sprintf("%d MiB", maxFileBytes>>20), fmt.Sprintf("%d levels", maxDepth), fmt.Sprintf("%d values", maxTreeNodes),
+		fmt.Sprintf("%d nodes", maxNodes), fmt.Sprintf("%d links", maxLinks), fmt.Sprintf("%d endpoints", maxLinkEndpoints),
+		fmt.Sprintf("%d runs", maxRuns),
+	} {
+		if !strings.Contains(limits, want) {
+			t.Errorf("%s: the limits do not say %q", documentPath, want)
+		}
+	}
+	if maxRunsByNodes != 1_000_000 {
+		t.Errorf("%s says a million, and the limit is %d", documentPath, maxRunsByNodes)
+	}
+}
