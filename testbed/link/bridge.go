@@ -33,7 +33,7 @@ func makeBridge(s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 			return err
 		}
 		for _, e := range endpoints {
-			if _, err := s.addFabricPair(f, l, e, bridge.Attrs().Index, false); err != nil {
+			if _, err := s.addFabricPair(f, l, e, bridge.Attrs().Index); err != nil {
 				return err
 			}
 		}
@@ -56,7 +56,7 @@ func (s *Site) bridge(f *fabric, l plan.Link) (netlink.Link, error) {
 	if err != nil || !isNew {
 		return bridge, err
 	}
-	values, err := f.ethtool.apply(l.Device, honest(false))
+	values, err := f.ethtool.apply(l.Device, honest)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 
@@ -71,7 +72,7 @@ func (s *Site) configure(n plan.Node, i plan.Interface, ns *netns.Namespace, han
 	if err != nil {
 		return err
 	}
-	values, err := e.apply(i.Name, honest(s.needsNAPI(i)))
+	values, err := e.apply(i.Name, honest)
 	if err != nil {
 		return err
 	}
@@ -94,10 +95,19 @@ func (s *Site) configure(n plan.Node, i plan.Interface, ns *netns.Namespace, han
 			return fmt.Errorf("add address %s: %w", address, err)
 		}
 	}
-	s.record(n.Name, i.Link, i.Name, values)
 	if err := handle.LinkSetUp(device); err != nil {
 		return fmt.Errorf("set up: %w", err)
 	}
+	if s.needsNAPI(i) {
+		// After it is up: only then does a veth tell its peer that it may be the target
+		// of redirects (veth_set_features in drivers/net/veth.c).
+		gro, err := e.apply(i.Name, offloads{{featureGRO, true}})
+		if err != nil {
+			return err
+		}
+		maps.Copy(values, gro)
+	}
+	s.record(n.Name, i.Link, i.Name, values)
 	return setNeighbours(handle, device, i.Neighbours)
 }
 

@@ -30,7 +30,7 @@ func (s *Site) inFabric(f func(*fabric) error) error {
 
 // addFabricPair makes a veth pair between the fabric and a node, sets the fabric's
 // end up, and returns that end.
-func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int, gro bool) (netlink.Link, error) {
+func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int) (netlink.Link, error) {
 	far, err := s.nodeEnd(e)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", e.FabricDevice, err)
 	}
-	values, err := f.ethtool.apply(e.FabricDevice, honest(gro))
+	values, err := f.ethtool.apply(e.FabricDevice, honest)
 	if err != nil {
 		return nil, err
 	}

@@ -12,36 +12,65 @@ import (
 )
 
 // makeMacvlan gives each endpoint a macvlan device in bridge mode, made in its
-// node, on a private dummy device in the fabric, or on an interface of the host:
+// node, on a private parent in the fabric, or on an interface of the host:
 //
-//	ip link add PARENT type dummy
+//	ip link add PARENT type veth peer name PREFIX~N
 //	ip link add link PARENT name IF address MAC netns NODE type macvlan mode bridge
+//
+// The private parent is a veth whose peer nobody listens to: it has a carrier, and
+// every kernel that runs labs has it, which cannot be said of dummy devices.
 func makeMacvlan(s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Parent != "" {
 		return s.onHostParent(l, endpoints)
 	}
 	return s.inFabric(func(f *fabric) error {
-		attrs := netlink.NewLinkAttrs()
-		attrs.Name = l.Device
-		attrs.MTU = l.MTU
-		attrs.TxQLen = txQueueLen
-		parent, isNew, err := s.findOrAdd(f, l, &netlink.Dummy{LinkAttrs: attrs})
+		parent, err := s.privateParent(f, l)
 		if err != nil {
 			return err
 		}
-		if isNew {
-			values, err := f.ethtool.apply(l.Device, honest(false))
-			if err != nil {
-				return err
-			}
-			describe(parent, values)
-			s.record("", l.Name, l.Device, values)
-			if err := f.LinkSetUp(parent); err != nil {
-				return fmt.Errorf("set %s up: %w", l.Device, err)
-			}
-		}
 		return s.addMacvlans(f.Handle, l, parent, endpoints)
 	})
+}
+
+func (s *Site) privateParent(f *fabric, l plan.Link) (netlink.Link, error) {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = l.Device
+	attrs.MTU = l.MTU
+	attrs.TxQLen = txQueueLen
+	attrs.NumTxQueues, attrs.NumRxQueues = 1, 1
+	quiet := s.quietEnd(l)
+	parent, isNew, err := s.findOrAdd(f, l, &netlink.Veth{LinkAttrs: attrs, PeerName: quiet, PeerMTU: uint32(l.MTU)})
+	if err != nil || !isNew {
+		return parent, err
+	}
+	values, err := f.ethtool.apply(l.Device, honest)
+	if err != nil {
+		return nil, err
+	}
+	describe(parent, values)
+	values["mode"] = "bridge"
+	s.record("", l.Name, l.Device, values)
+	for _, name := range []string{quiet, l.Device} {
+		device, err := f.LinkByName(name)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", name, err)
+		}
+		if err := f.LinkSetUp(device); err != nil {
+			return nil, fmt.Errorf("set %s up: %w", name, err)
+		}
+	}
+	return parent, nil
+}
+
+// quietEnd names the far end of a private parent; a prefix has at most 8 bytes and
+// no other device's name has a tilde.
+func (s *Site) quietEnd(l plan.Link) string {
+	for i := range s.Plan.Links {
+		if s.Plan.Links[i].Name == l.Name {
+			return fmt.Sprintf("%s~%d", s.Plan.Prefix, i+1)
+		}
+	}
+	return s.Plan.Prefix + "~"
 }
 
 func (s *Site) onHostParent(l plan.Link, endpoints []plan.Endpoint) error {

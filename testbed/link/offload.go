@@ -48,9 +48,10 @@ type offloads []struct {
 	on bool
 }
 
-// honest are the offloads of every device that packets are measured on.
-func honest(gro bool) offloads {
-	return offloads{{featureTxChecksum, false}, {featureTSO, false}, {featureGSO, false}, {featureGRO, gro}}
+// honest are the offloads of every device that packets are measured on. (The ends
+// of an xdp link have GRO on all the same.)
+var honest = offloads{
+	{featureTxChecksum, false}, {featureTSO, false}, {featureGSO, false}, {featureGRO, false},
 }
 
 // ethtool is a socket for the ioctls in one namespace.

@@ -40,6 +40,7 @@ func (s *Site) Make(l plan.Link, endpoints []plan.Endpoint) error {
 		spec.LinkVeth:    makeVeth,
 		spec.LinkBridge:  makeBridge,
 		spec.LinkMacvlan: makeMacvlan,
+		spec.LinkXDP:     makeXDP,
 	}
 	maker := makers[l.Kind]
 	if maker == nil {

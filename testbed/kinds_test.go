@@ -1,0 +1,57 @@
+package testbed
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestEveryKindCarriesPackets pings from every node to every other over each kind,
+// with two endpoints and with three, with frames of the usual and of jumbo size.
+func TestEveryKindCarriesPackets(t *testing.T) {
+	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp"} {
+		for _, nodes := range []int{2, 3} {
+			if kind == "veth" && nodes != 2 {
+				continue
+			}
+			for _, mtu := range []int{1500, 9000} {
+				t.Run(fmt.Sprintf("%s/%d/%d", kind, nodes, mtu), func(t *testing.T) {
+					root(t)
+					everyPing(t, up(t, star(kind, nodes, mtu)), mtu)
+				})
+			}
+		}
+	}
+}
+
+// star is a lab of nodes n1, n2, … with one interface each on one link.
+func star(kind string, nodes, mtu int) string {
+	var names, endpoints []string
+	for i := 1; i <= nodes; i++ {
+		names = append(names, fmt.Sprintf("    n%d: {runtime: netns}\n", i))
+		endpoints = append(endpoints, fmt.Sprintf(`"n%d:eth"`, i))
+	}
+	return fmt.Sprintf("name: star\ntopology:\n  nodes:\n%s  links:\n    - {name: lan, kind: %s, mtu: %d, endpoints: [%s]}\n",
+		strings.Join(names, ""), kind, mtu, strings.Join(endpoints, ", "))
+}
+
+func everyPing(t *testing.T, lab *Lab, mtu int) {
+	t.Helper()
+	// 20 bytes of IP and 8 of ICMP fill the frame.
+	size := fmt.Sprint(mtu - 28)
+	for _, n := range lab.Plan().Nodes {
+		for _, neighbour := range n.Interfaces[0].Neighbours {
+			out := in(t, lab, n.Name, "ping", "-c2", "-i0.01", "-W2", "-M", "do", "-s", size, neighbour.IP)
+			if !strings.Contains(out, " 0% packet loss") {
+				t.Errorf("%s to %s: %s", n.Name, neighbour.IP, out)
+			}
+		}
+	}
+	for _, s := range lab.Settings() {
+		for _, feature := range []string{"tso", "gso", "tx_checksum"} {
+			if s.Values[feature] == "on" {
+				t.Errorf("%s %s: %s is on", s.Node, s.Device, feature)
+			}
+		}
+	}
+}
