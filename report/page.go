@@ -1,0 +1,52 @@
+package report
+
+import (
+	"bytes"
+	_ "embed" // the page is built from web/ before this package
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"nines.dev/nines/result"
+)
+
+// pageTemplate is the whole page but for its data. When the compiler finds no
+// page/index.html, run "make build", or "npm ci && npm run build" in web/.
+//
+//go:embed page/index.html
+var pageTemplate []byte
+
+// dataMark is where the data goes, within a script element of type
+// application/json; web/src/index.html has it once.
+var dataMark = []byte("{\"nines\":\"data\"}")
+
+// WritePage makes the page of a result folder: one file that opens offline and
+// makes no request. Names and texts of the result are data, never markup.
+func WritePage(resultDir string, w io.Writer) error {
+	r, err := result.Open(resultDir)
+	if err != nil {
+		return err
+	}
+	return WritePageOf(r, w)
+}
+
+// WritePageOf is WritePage for a result that is open already.
+func WritePageOf(r *result.Result, w io.Writer) error {
+	if bytes.Count(pageTemplate, dataMark) != 1 {
+		return errors.New("the page that was built in has no place for the data: build it anew with 'npm run build' in web/")
+	}
+	// Marshal writes <, > and & as \u003c, \u003e, \u0026, so that no text in the
+	// data can end the script element.
+	data, err := json.Marshal(newPageData(r))
+	if err != nil {
+		return fmt.Errorf("making the page of %s: %w", r.Dir, err)
+	}
+	before, after, _ := bytes.Cut(pageTemplate, dataMark)
+	for _, part := range [][]byte{before, data, after} {
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/result"
+)
+
+// dataOf takes the data out of a page, as a browser does.
+func dataOf(t *testing.T, html []byte) pageData {
+	t.Helper()
+	_, rest, found := bytes.Cut(html, []byte(`<script type="application/json" id="data">`))
+	if !found {
+		t.Fatal("the page has no data element")
+	}
+	raw, _, _ := bytes.Cut(rest, []byte("</script>"))
+	var data pageData
+	if err := json.Unmarshal(raw, &data); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestPageHoldsTheWholeResult(t *testing.T) {
+	dir := quickstartSimulation().write(t, t.TempDir())
+	var page bytes.Buffer
+	if err := WritePage(dir, &page); err != nil {
+		t.Fatal(err)
+	}
+	if page.Len() > 3<<20 {
+		t.Errorf("the page of 27 trials has %d bytes", page.Len())
+	}
+	data := dataOf(t, page.Bytes())
+	r, err := result.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data.Trials) != 27 || len(data.Groups) != 9 || len(data.Baselines) != 3 || len(data.Problems) != 0 {
+		t.Fatalf("%d trials, %d groups, %d baselines, problems %v", len(data.Trials), len(data.Groups), len(data.Baselines), data.Problems)
+	}
+	for i, trial := range data.Trials {
+		h, err := r.TrialFolder(trial.ID).Histograms()
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkCurve(t, trial.ID, trial.Curves.Latency, h.Latency)
+		if i == 0 && (len(trial.Outliers) == 0 || trial.OutliersAll < len(trial.Outliers) || len(trial.Rate) != 10) {
+			t.Errorf("trial %s has %d of %d outliers and %d rows of rates", trial.ID, len(trial.Outliers), trial.OutliersAll, len(trial.Rate))
+		}
+	}
+	group := data.Groups[0]
+	if group.Curves.Latency.Count != data.Trials[0].RxPackets*3 {
+		t.Errorf("the group's curve is of %d packets, its three trials have %d each", group.Curves.Latency.Count, data.Trials[0].RxPackets)
+	}
+}
+
+// checkCurve: each thinned point says of the histogram what is true, and between
+// points the curve is not further off than the eye can see.
+func checkCurve(t *testing.T, name string, curve *pageCurve, h *result.Histogram) {
+	t.Helper()
+	full := h.Curve()
+	last := len(curve.ValueNs) - 1
+	if curve.Count != h.Count() || curve.ValueNs[last] != full[len(full)-1].ValueNs {
+		t.Errorf("%s: the curve is of %d samples to %d ns", name, curve.Count, curve.ValueNs[last])
+	}
+	if len(curve.Below) > 1000 {
+		t.Errorf("%s: the curve has %d points", name, len(curve.Below))
+	}
+	at, below := 0, uint64(0)
+	for _, point := range full {
+		for at < last && curve.Below[at+1] <= below {
+			at++
+		}
+		if off := math.Abs(math.Log10(float64(point.ValueNs) / float64(curve.ValueNs[at]))); off > 2*curveHeightDecades {
+			t.Errorf("%s: from rank %d the histogram has %d ns, the curve %d ns", name, below, point.ValueNs, curve.ValueNs[at])
+			return
+		}
+		below = point.Count
+	}
+}
+
+func TestPageTellsWhatIsMissing(t *testing.T) {
+	dir := simulation{name: "broken", kinds: []string{"veth"}, rates: []float64{1000}, repeats: 2, seconds: 1, seed: 5}.write(t, t.TempDir())
+	trial := filepath.Join(dir, "trials", "0001")
+	if err := os.Remove(filepath.Join(trial, result.HlogFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(trial, result.DetailsFile), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, result.HostFile), []byte("nonsense"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := WritePage(dir, &page); err != nil {
+		t.Fatal(err)
+	}
+	data := dataOf(t, page.Bytes())
+	all := strings.Join(data.Problems, "\n")
+	for _, want := range []string{"trials/0001/latency.hlog is missing", "trials/0001/details.json is damaged", "host.json is damaged"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the problems lack %q:\n%s", want, all)
+		}
+	}
+	if len(data.Problems) != 3 || data.Trials[0].Details != nil || data.Trials[1].Details == nil {
+		t.Errorf("problems: %s", all)
+	}
+}
+
+func TestPageOfNoResultIsAnError(t *testing.T) {
+	if err := WritePage(t.TempDir(), io.Discard); err == nil || !strings.Contains(err.Error(), "is not a result folder") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPageOfHundredsOfTrialsStaysSmall(t *testing.T) {
+	s := simulation{name: "large", repeats: 10, seconds: 1, seed: 7}
+	for kind := range 3 {
+		s.kinds = append(s.kinds, []string{"bridge", "veth", "xdp"}[kind])
+	}
+	for rate := range 10 {
+		s.rates = append(s.rates, float64(1000*(rate+1)))
+	}
+	var page bytes.Buffer
+	if err := WritePage(s.write(t, t.TempDir()), &page); err != nil {
+		t.Fatal(err)
+	}
+	data := dataOf(t, page.Bytes())
+	if len(data.Trials) != 300 || page.Len() > 16<<20 {
+		t.Errorf("the page of %d trials has %d bytes", len(data.Trials), page.Len())
+	}
+}

@@ -1,0 +1,252 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math"
+	"sort"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// PageSchema names the form of the data in the page; web/src/data.ts reads it.
+const PageSchema = "nines/page/v1"
+
+// Limits that keep a page of hundreds of trials small enough to open.
+const (
+	maxPageOutliers    = 60_000 // of all trials together
+	minTrialOutliers   = 100    // of one
+	maxTrialGaps       = 50
+	maxTrialRateRows   = 1000
+	curveStepDecades   = 0.02 // a point for each 4.7 % of 1/(1−p)…
+	curveHeightDecades = 0.01 // …or 2.3 % of latency
+)
+
+// pageData is all that the page shows.
+type pageData struct {
+	Schema     string          `json:"schema"`
+	Name       string          `json:"name"`
+	Started    time.Time       `json:"started"`
+	Variables  []string        `json:"variables"`
+	Groups     []pageGroup     `json:"groups"`
+	Trials     []pageTrial     `json:"trials"`
+	Baselines  []pageTrial     `json:"baselines"`
+	Host       json.RawMessage `json:"host"`
+	Plan       json.RawMessage `json:"plan"`
+	Experiment string          `json:"experiment"`
+	// Problems are files that were missing or damaged.
+	Problems []string `json:"problems"`
+}
+
+// pageGroup is all repeats of the same variables. Its curves are of all packets
+// of its valid trials together.
+type pageGroup struct {
+	Variables map[string]any `json:"variables"`
+	Trials    []int          `json:"trials"`  // indexes into trials
+	Counted   []int          `json:"counted"` // those the curves are made of
+	Curves    pageCurves     `json:"curves"`
+}
+
+// pageTrial is a trial with what the page draws of it.
+type pageTrial struct {
+	result.Trial
+	When    result.When     `json:"when,omitempty"`
+	Details *result.Details `json:"details"` // null where it is missing
+	Curves  pageCurves      `json:"curves"`
+	// Outliers are [intended µs, latency ns, send lag ns, poll gap ns, receiving CPU].
+	Outliers [][5]int64 `json:"outliers"`
+	// OutliersAll is how many the file has.
+	OutliersAll int `json:"outliers_all"`
+	// Rate is [second, offered, sent, received]; RateStep the seconds a row stands for.
+	Rate     [][4]uint64 `json:"rate"`
+	RateStep int         `json:"rate_step"`
+}
+
+type pageCurves struct {
+	Latency *pageCurve `json:"latency"`
+	FromTx  *pageCurve `json:"from_tx"`
+	SendLag *pageCurve `json:"send_lag"`
+}
+
+// pageCurve is a thinned percentile curve: Below[i] of Count samples are less
+// than ValueNs[i], and from that rank on samples are at least that. The last
+// point is the maximum.
+type pageCurve struct {
+	Count   uint64   `json:"count"`
+	Below   []uint64 `json:"below"`
+	ValueNs []int64  `json:"value_ns"`
+}
+
+// newPageData reads a whole result. What is missing or damaged becomes a problem
+// that the page tells, not an error: the rest is worth seeing.
+func newPageData(r *result.Result) pageData {
+	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
+		Variables: result.VariableNames(r.Summary.Trials), Groups: []pageGroup{}, Trials: []pageTrial{},
+		Baselines: []pageTrial{}, Problems: append([]string{}, r.Problems...)}
+	outliers := max(minTrialOutliers, maxPageOutliers/max(len(r.Summary.Trials), 1))
+	indexes := map[string]int{}
+	merged := newMerger(r.Summary.Trials)
+	for i, t := range r.Summary.Trials {
+		indexes[t.ID] = i
+		folder := r.TrialFolder(t.ID)
+		read, histograms := p.readTrial(t, folder, outliers)
+		p.Trials = append(p.Trials, read)
+		merged.add(t, histograms)
+	}
+	for _, b := range r.Baselines {
+		read, _ := p.readTrial(b.Trial, r.BaselineFolder(b.ID), minTrialOutliers)
+		read.When = b.When
+		p.Baselines = append(p.Baselines, read)
+	}
+	for i, g := range Groups(r.Summary.Trials) {
+		group := pageGroup{Variables: g.Variables, Curves: curvesOf(merged.groups[i])}
+		for _, t := range g.Trials {
+			group.Trials = append(group.Trials, indexes[t.ID])
+		}
+		for _, t := range g.Counted() {
+			group.Counted = append(group.Counted, indexes[t.ID])
+		}
+		p.Groups = append(p.Groups, group)
+	}
+	var err error
+	if p.Host, err = r.Host(); err != nil {
+		p.problem(err)
+	}
+	if p.Plan, err = r.Plan(); err != nil {
+		p.problem(err)
+	}
+	if p.Experiment, err = r.Experiment(); err != nil {
+		p.problem(err)
+	}
+	sort.Strings(p.Problems)
+	return p
+}
+
+func (p *pageData) problem(err error) { p.Problems = append(p.Problems, err.Error()) }
+
+func (p *pageData) readTrial(t result.Trial, folder result.Folder, outliers int) (pageTrial, result.Histograms) {
+	read := pageTrial{Trial: t, Outliers: [][5]int64{}, Rate: [][4]uint64{}, RateStep: 1}
+	note := func(err error) bool {
+		// Open has told of the files that are not there.
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			p.problem(err)
+		}
+		return err == nil
+	}
+	histograms, err := folder.Histograms()
+	if note(err) {
+		read.Curves = curvesOf(histograms)
+	}
+	if details, err := folder.Details(); note(err) {
+		for i := range details.Gaps {
+			if len(details.Gaps[i].Worst) > maxTrialGaps {
+				details.Gaps[i].Worst = details.Gaps[i].Worst[:maxTrialGaps]
+			}
+		}
+		read.Details = &details
+	}
+	if all, err := folder.Outliers(); note(err) {
+		read.OutliersAll = len(all)
+		read.Outliers = worst(all, outliers)
+	}
+	if rates, err := folder.Rates(); note(err) {
+		read.Rate, read.RateStep = thinRates(rates)
+	}
+	return read, histograms
+}
+
+// worst keeps the slowest packets, in the order of time.
+func worst(all []result.Outlier, keep int) [][5]int64 {
+	sorted := append([]result.Outlier(nil), all...)
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].LatencyNs > sorted[j].LatencyNs })
+	sorted = sorted[:min(len(sorted), keep)]
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].IntendedNs < sorted[j].IntendedNs })
+	rows := make([][5]int64, 0, len(sorted))
+	for _, o := range sorted {
+		rows = append(rows, [5]int64{o.IntendedNs / 1000, o.LatencyNs, o.SendLagNs, o.PollGapNs, int64(o.RxCPU)})
+	}
+	return rows
+}
+
+// thinRates adds seconds up where there are more than can be seen.
+func thinRates(rates []result.Rate) ([][4]uint64, int) {
+	step := max((len(rates)+maxTrialRateRows-1)/maxTrialRateRows, 1)
+	rows := [][4]uint64{}
+	for i, r := range rates {
+		if i%step == 0 {
+			rows = append(rows, [4]uint64{uint64(r.Second), 0, 0, 0})
+		}
+		row := &rows[len(rows)-1]
+		row[1] += r.Offered
+		row[2] += r.Sent
+		row[3] += r.Received
+	}
+	return rows, step
+}
+
+// merger adds the histograms of a group's counted trials while they are read, so
+// that only one trial's are in memory besides.
+type merger struct {
+	index  map[string]int // of the group, by trial ID; counted ones only
+	groups []result.Histograms
+}
+
+func newMerger(trials []result.Trial) *merger {
+	m := &merger{index: map[string]int{}}
+	for i, g := range Groups(trials) {
+		for _, t := range g.Counted() {
+			m.index[t.ID] = i
+		}
+		m.groups = append(m.groups, result.Histograms{})
+	}
+	return m
+}
+
+func (m *merger) add(t result.Trial, from result.Histograms) {
+	i, counted := m.index[t.ID]
+	if !counted {
+		return
+	}
+	to := &m.groups[i]
+	for _, pair := range []struct {
+		to   **result.Histogram
+		from *result.Histogram
+	}{{&to.Latency, from.Latency}, {&to.FromTx, from.FromTx}, {&to.SendLag, from.SendLag}} {
+		if pair.from == nil {
+			continue
+		}
+		if *pair.to == nil {
+			*pair.to = result.NewHistogram()
+		}
+		(*pair.to).Merge(pair.from)
+	}
+}
+
+func curvesOf(h result.Histograms) pageCurves {
+	return pageCurves{Latency: thinCurve(h.Latency), FromTx: thinCurve(h.FromTx), SendLag: thinCurve(h.SendLag)}
+}
+
+// thinCurve keeps the points of a curve that can be told apart on logarithmic
+// axes, and always the first and the last.
+func thinCurve(h *result.Histogram) *pageCurve {
+	if h == nil || h.Count() == 0 {
+		return nil
+	}
+	all := h.Curve()
+	curve := &pageCurve{Count: h.Count()}
+	lastX, lastY := math.Inf(-1), math.Inf(-1)
+	below := uint64(0)
+	for i, point := range all {
+		x := math.Log10(float64(curve.Count) / float64(curve.Count-below))
+		y := math.Log10(math.Max(float64(point.ValueNs), 1))
+		if i == 0 || i == len(all)-1 || x-lastX >= curveStepDecades || y-lastY >= curveHeightDecades {
+			curve.Below = append(curve.Below, below)
+			curve.ValueNs = append(curve.ValueNs, point.ValueNs)
+			lastX, lastY = x, y
+		}
+		below = point.Count
+	}
+	return curve
+}

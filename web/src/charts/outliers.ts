@@ -1,0 +1,71 @@
+// The slowest packets over time: a tick of the timer shows as a row, a burst of
+// preemption as a column, a drift as a slope.
+
+import type { Page } from "../data.ts";
+import { micros, significant, time } from "../format.ts";
+import { linearTicks, logRange, logTicks } from "../scale.ts";
+import type { Selection } from "../selection.ts";
+import type { Frame } from "./frame.ts";
+import { scatter, type Point } from "./scatter.ts";
+
+export function outlierChart(page: Page, selection: Selection): Frame {
+  return scatter({
+    id: "outliers-chart",
+    label: "Slowest packets over time",
+    height: (width) => (width < 560 ? 300 : 380),
+    empty: "No slow packet to draw: check a line in the table, or widen the filters.",
+    content: () => {
+      const points: Point[] = [];
+      let seconds = 0;
+      for (const line of selection.shown()) {
+        for (const index of line.trials) {
+          const trial = page.trials[index]!;
+          seconds = Math.max(seconds, (trial.details?.duration_ns ?? 0) / 1e9);
+          const name = selection.mode === "together" ? `${line.label} · repeat ${trial.repeat}` : line.label;
+          for (const [at, latency, lag, poll, cpu] of trial.outliers) {
+            seconds = Math.max(seconds, at / 1e6);
+            points.push({
+              x: at / 1e6, y: Math.max(latency, 1) / 1000, colour: line.colour, shape: line.dash,
+              tip: () => ({
+                title: `${micros(latency)} µs, due at ${(at / 1e6).toFixed(6)} s`,
+                rows: [
+                  { colour: line.colour, dash: line.dash, label: name, value: "" },
+                  { colour: null, dash: 0, label: "sent late by", value: time(lag) },
+                  { colour: null, dash: 0, label: "receiver last looked", value: `${time(poll)} before` },
+                  ...(cpu >= 0 ? [{ colour: null, dash: 0, label: "received on CPU", value: String(cpu) }] : []),
+                ],
+              }),
+            });
+          }
+          if (!selection.gaps) continue;
+          for (const meter of trial.details?.gaps ?? []) {
+            for (const gap of meter.worst) {
+              points.push({
+                x: gap.at_ns / 1e9, y: Math.max(gap.length_ns, 1) / 1000, colour: line.colour, shape: line.dash, hollow: true,
+                tip: () => ({
+                  title: `CPU ${meter.cpu} away for ${time(gap.length_ns)}, at ${(gap.at_ns / 1e9).toFixed(6)} s`,
+                  rows: [{ colour: line.colour, dash: line.dash, label: `${name} · ${meter.thread}`, value: "" }],
+                }),
+              });
+            }
+          }
+        }
+      }
+      if (points.length === 0) return null;
+      return {
+        points, radius: points.length > 4000 ? 1.8 : 2.4,
+        x: {
+          label: "time in s since the trial began", log: false, range: [0, seconds || 1],
+          ticks: (low, high, most) => ({ splits: linearTicks(low, high, most), text: (v) => String(v) }),
+        },
+        y: {
+          label: "latency in µs", log: true, range: logRange(points.map((p) => p.y)),
+          ticks: (low, high, most) => {
+            const { splits, labelled } = logTicks(low, high, most);
+            return { splits, text: (v) => (labelled.has(v) ? significant(v) : "") };
+          },
+        },
+      };
+    },
+  });
+}

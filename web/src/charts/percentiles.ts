@@ -1,0 +1,142 @@
+// The percentile plot: latency by 1/(1−p), both axes logarithmic, as HdrHistogram
+// plots it. Each further nine takes the same width, so the tail is in plain view.
+
+import uPlot from "uplot";
+import { grid, isMaximum, sample } from "../curve.ts";
+import type { Curve, Metric, Page } from "../data.ts";
+import { grouped, percentileAt, significant } from "../format.ts";
+import { labelOf, type Line } from "../lines.ts";
+import { logRange, logTicks, percentileTicks } from "../scale.ts";
+import type { Selection } from "../selection.ts";
+import { palette } from "../theme.ts";
+import { axis, dashPatterns, Frame, type Tip, type TipRow } from "./frame.ts";
+
+export const metricNames: Record<Metric, string> = {
+  latency: "from intended send",
+  from_tx: "from actual send",
+  send_lag: "send lag",
+};
+
+interface Drawn {
+  curve: Curve;
+  label: string;
+  colour: number; // −1: a baseline
+  dash: number;
+  /** A repeat behind the line of all repeats; it is not in the tip. */
+  faint: boolean;
+}
+
+function drawnLines(page: Page, selection: Selection): Drawn[] {
+  const drawn: Drawn[] = [];
+  const shown = selection.shown();
+  if (selection.mode === "together") {
+    for (const line of shown) {
+      if (line.trials.length < 2) continue;
+      for (const t of line.trials) add(page.trials[t]!.curves[selection.metric], line, true);
+    }
+  }
+  if (selection.baseline) {
+    for (const trial of baselinesFor(page, shown)) {
+      const curve = trial.curves[selection.metric];
+      const label = page.baselines.length > 1 && Object.keys(trial.variables).length > 0 ? ` · ${labelOf(trial.variables, page.variables)}` : "";
+      if (curve) drawn.push({ curve, label: `baseline ${trial.when ?? ""}${label}`, colour: -1, dash: 0, faint: false });
+    }
+  }
+  for (const line of shown) add(line.curves[selection.metric], line, false);
+  return drawn;
+
+  function add(curve: Curve | null, line: Line, faint: boolean): void {
+    if (curve) drawn.push({ curve, label: line.label, colour: line.colour, dash: line.dash, faint });
+  }
+}
+
+/** The baselines that were run for something that is shown. */
+export function baselinesFor(page: Page, shown: readonly Line[]): Page["baselines"] {
+  return page.baselines.filter((b) =>
+    shown.some((line) => Object.entries(b.variables).every(([name, value]) => !(name in line.variables) || line.variables[name] === value)));
+}
+
+export function percentileChart(page: Page, selection: Selection): Frame {
+  const frame: Frame = new Frame({
+    id: "percentiles",
+    label: "Latency by percentile",
+    height: (width) => (width < 560 ? 340 : 460),
+    empty: "Nothing to draw: check a line in the table, or widen the filters.",
+    make,
+    step: (plot, by, from) => {
+      const xs = plot.data[0] as number[];
+      const low = plot.scales["x"]!.min ?? 1;
+      const high = plot.scales["x"]!.max ?? 1;
+      const here = plot.cursor.idx ?? 0;
+      let next = from === "start" ? 0 : from === "end" ? xs.length - 1 : here + 10 * by;
+      next = Math.max(xs.findIndex((x) => x >= low), Math.min(next, xs.length - 1));
+      while (next > 0 && xs[next]! > high) next--;
+      plot.setCursor({ left: plot.valToPos(xs[next]!, "x"), top: 10 });
+    },
+  });
+  return frame;
+
+  function make(width: number, height: number, place: HTMLElement): uPlot | null {
+    const lines = drawnLines(page, selection);
+    if (lines.length === 0) return null;
+    const xs = grid(Math.max(...lines.map((line) => line.curve.count)));
+    const ys = lines.map((line) => sample(line.curve, xs));
+    const colours = palette();
+    const range = logRange(ys.flat());
+    const room = Math.max(2, Math.floor((width - 70) / 62));
+    const series: uPlot.Series[] = lines.map((line) => ({
+      stroke: line.colour < 0 ? colours.muted : colours.series[line.colour] ?? colours.text,
+      width: line.faint ? 1 : line.colour < 0 ? 1.5 : 2,
+      alpha: line.faint ? 0.28 : 1,
+      dash: line.colour < 0 ? [3, 3] : [...(dashPatterns[line.dash] ?? [])],
+      points: { show: false },
+    }));
+    const ticks = (plot: uPlot) => percentileTicks(plot.scales["x"]!.max ?? 10, room);
+    const levels = (plot: uPlot) => logTicks(plot.scales["y"]!.min ?? 1, plot.scales["y"]!.max ?? 10, Math.floor(height / 26));
+    return new uPlot({
+      width, height,
+      padding: [10, 16, 0, 0],
+      legend: { show: false },
+      cursor: { points: { size: 7 }, drag: { x: true, y: false }, focus: { prox: -1 } },
+      scales: {
+        x: { time: false, distr: 3, range: (_, low, high) => [low, high] },
+        y: { distr: 3, range: () => range },
+      },
+      axes: [
+        axis({
+          label: "percentile of packets", labelSize: 22,
+          splits: (plot) => ticks(plot).splits,
+          values: (plot, splits) => splits.map((x) => (ticks(plot).labelled.has(x) ? percentileAt(x) : "")),
+        }),
+        axis({
+          label: `${metricNames[selection.metric]} in µs`, size: 58,
+          splits: (plot) => levels(plot).splits,
+          values: (plot, splits) => splits.map((y) => (levels(plot).labelled.has(y) ? significant(y) : "")),
+        }),
+      ],
+      series: [{}, ...series],
+      hooks: {
+        setCursor: [(plot) => {
+          const at = plot.cursor.idx;
+          const { left, top } = plot.cursor;
+          if (at === null || at === undefined || left === undefined || left < 0) frame.hideTip();
+          else frame.showTip(plot, left, top ?? 0, tip(at));
+        }],
+      },
+    }, [xs, ...ys] as uPlot.AlignedData, place);
+
+    function tip(at: number): Tip {
+      const x = xs[at]!;
+      const rows = lines
+        .map((line, i) => ({ line, value: ys[i]![at]! }))
+        .filter(({ line, value }) => !line.faint && value !== null)
+        .sort((a, b) => b.value - a.value)
+        .map(({ line, value }): TipRow => ({
+          colour: line.colour, dash: line.dash, label: line.label,
+          value: `${significant(value)} µs${isMaximum(line.curve, x) ? " max" : ""}`,
+        }));
+      return { title: percentileAt(x), note: x >= 2 ? `1 packet in ${grouped(x)} is slower` : "", rows };
+    }
+  }
+}
+

@@ -1,0 +1,151 @@
+// Rates: received packets over time beside those that were due, and what was
+// received of what was offered, trial by trial.
+
+import uPlot from "uplot";
+import type { Page, Trial } from "../data.ts";
+import { grouped, significant } from "../format.ts";
+import type { Line } from "../lines.ts";
+import { linearRange, linearTicks, logRange, logTicks } from "../scale.ts";
+import type { Selection } from "../selection.ts";
+import { palette } from "../theme.ts";
+import { axis, dashPatterns, Frame, type Tip } from "./frame.ts";
+import { scatter } from "./scatter.ts";
+
+type Column = 1 | 2 | 3; // offered, sent, received
+
+/** The mean of the repeats in each second, in packets a second; null where none has that second. */
+export function meanRate(trials: readonly Trial[], column: Column): (number | null)[] {
+  const step = Math.max(1, ...trials.map((t) => t.rate_step));
+  const seconds = Math.max(0, ...trials.map((t) => t.rate.length * t.rate_step));
+  const out: (number | null)[] = [];
+  for (let second = 0; second < seconds; second += step) {
+    const rates = trials.flatMap((t) => {
+      const row = t.rate[Math.floor(second / t.rate_step)];
+      // The last row may stand for less than a whole step or second.
+      const left = (t.details?.duration_ns ?? Infinity) / 1e9 - (row?.[0] ?? 0);
+      const length = Math.min(t.rate_step, left);
+      return row && length > 0.05 ? [row[column] / length] : [];
+    });
+    out.push(rates.length === 0 ? null : rates.reduce((a, b) => a + b, 0) / rates.length);
+  }
+  return out;
+}
+
+/** A range over twenty times its least value needs a logarithmic axis. */
+const logarithmicFrom = 20;
+
+export function rateChart(page: Page, selection: Selection): Frame {
+  const frame: Frame = new Frame({
+    id: "rate-chart",
+    label: "Received packets a second over time",
+    height: (width) => (width < 560 ? 260 : 300),
+    empty: "No rate to draw: check a line in the table, or widen the filters.",
+    make,
+    step: (plot, by, from) => {
+      const last = plot.data[0].length - 1;
+      const next = from === "start" ? 0 : from === "end" ? last : Math.max(0, Math.min((plot.cursor.idx ?? 0) + by, last));
+      plot.setCursor({ left: plot.valToPos(plot.data[0][next]!, "x"), top: 10 });
+    },
+  });
+  return frame;
+
+  function make(width: number, height: number, place: HTMLElement): uPlot | null {
+    const lines = selection.shown().map((line) => {
+      const trials = line.trials.map((t) => page.trials[t]!);
+      return { line, offered: meanRate(trials, 1), received: meanRate(trials, 3), step: Math.max(1, ...trials.map((t) => t.rate_step)) };
+    }).filter(({ received }) => received.length > 0);
+    if (lines.length === 0) return null;
+    const step = Math.max(...lines.map((l) => l.step));
+    const rows = Math.max(...lines.map((l) => l.received.length));
+    // In the middle of the second that it stands for.
+    const xs = Array.from({ length: rows }, (_, i) => (i + 0.5) * step);
+    const pad = (list: (number | null)[]) => xs.map((_, i) => list[i] ?? null);
+    const all = lines.flatMap((l) => [...l.offered, ...l.received]).filter((v): v is number => v !== null && v > 0);
+    const log = Math.max(...all, 1) / Math.min(...all, Infinity) > logarithmicFrom;
+    const range: [number, number] = log ? logRange(all) : linearRange(all);
+    const colours = palette();
+    const levels = (plot: uPlot) => {
+      const low = plot.scales["y"]!.min ?? range[0];
+      const high = plot.scales["y"]!.max ?? range[1];
+      const most = Math.floor(height / 28);
+      if (log) return logTicks(low, high, most);
+      const splits = linearTicks(low, high, most);
+      return { splits, labelled: new Set(splits) };
+    };
+    return new uPlot({
+      width, height,
+      padding: [10, 16, 0, 0],
+      legend: { show: false },
+      cursor: { points: { size: 7 }, drag: { x: true, y: false } },
+      scales: { x: { time: false, range: (_, low, high) => (low === high ? [0, rows * step] : [Math.max(0, low - 0.5 * step), high + 0.5 * step]) }, y: { distr: log ? 3 : 1, range: () => range } },
+      axes: [
+        axis({ label: "time in s", splits: (plot) => linearTicks(plot.scales["x"]!.min ?? 0, plot.scales["x"]!.max ?? 1, Math.floor(width / 70)), values: (_, splits) => splits.map(String) }),
+        axis({ label: "packets a second", size: 74, splits: (plot) => levels(plot).splits, values: (plot, splits) => splits.map((v) => (levels(plot).labelled.has(v) ? grouped(v) : "")) }),
+      ],
+      series: [{},
+        ...lines.map((): uPlot.Series => ({ stroke: colours.muted, width: 1, dash: [2, 3], points: { show: false } })),
+        ...lines.map(({ line }): uPlot.Series => ({ stroke: colours.series[line.colour] ?? colours.text, width: 2, dash: [...(dashPatterns[line.dash] ?? [])], points: { show: rows < 3, size: 6 } }))],
+      hooks: {
+        setCursor: [(plot) => {
+          const at = plot.cursor.idx;
+          const { left, top } = plot.cursor;
+          if (at === null || at === undefined || left === undefined || left < 0) frame.hideTip();
+          else frame.showTip(plot, left, top ?? 0, tip(at));
+        }],
+      },
+    }, [xs, ...lines.map((l) => pad(l.offered)), ...lines.map((l) => pad(l.received))] as uPlot.AlignedData, place);
+
+    function tip(at: number): Tip {
+      return {
+        title: step === 1 ? `second ${at + 1}` : `seconds ${at * step + 1} to ${(at + 1) * step}`,
+        note: "received of those that were due",
+        rows: lines.filter((l) => (l.received[at] ?? null) !== null).map(({ line, offered, received }) => ({
+          colour: line.colour, dash: line.dash, label: line.label, value: `${grouped(received[at]!)} of ${grouped(offered[at] ?? 0)}`,
+        })),
+      };
+    }
+  }
+}
+
+export function offeredChart(page: Page, selection: Selection): Frame {
+  return scatter({
+    id: "offered-chart",
+    label: "Received against intended rate, a point for each trial",
+    height: (width) => (width < 560 ? 260 : 300),
+    empty: "No trial to draw.",
+    content: () => {
+      const points = selection.shown().flatMap((line) => line.trials.map((t) => point(page.trials[t]!, line)));
+      if (points.length === 0) return null;
+      const range = logRange(points.flatMap((p) => [p.x, p.y]));
+      const ticks = (low: number, high: number, most: number) => {
+        const { splits, labelled } = logTicks(low, high, most);
+        return { splits, text: (v: number) => (labelled.has(v) ? grouped(v) : "") };
+      };
+      return {
+        points, radius: 4, diagonal: true,
+        x: { label: "intended packets a second", log: true, range, ticks: (low, high, most) => ticks(low, high, Math.min(most, 4)) },
+        y: { label: "received packets a second", log: true, range, ticks },
+      };
+    },
+  });
+}
+
+function point(trial: Trial, line: Line) {
+  const received = trial.details?.received_pps ?? (trial.tx_packets > 0 ? (trial.offered_pps * trial.rx_packets) / trial.tx_packets : 0);
+  const intended = trial.details?.intended_pps || trial.offered_pps;
+  const loss = trial.tx_packets > 0 ? (100 * trial.lost_packets) / trial.tx_packets : 0;
+  return {
+    // Nothing received is drawn at the bottom: a logarithmic axis has no zero.
+    x: Math.max(intended, 1), y: Math.max(received, 1), colour: line.colour, shape: line.dash,
+    tip: (): Tip => ({
+      title: `trial ${trial.id}`,
+      rows: [
+        { colour: line.colour, dash: line.dash, label: line.label, value: "" },
+        { colour: null, dash: 0, label: "intended", value: `${grouped(intended)} pps` },
+        { colour: null, dash: 0, label: "offered", value: `${grouped(trial.offered_pps)} pps` },
+        { colour: null, dash: 0, label: "received", value: `${grouped(received)} pps` },
+        { colour: null, dash: 0, label: "lost", value: `${significant(loss)} %` },
+      ],
+    }),
+  };
+}

@@ -1,0 +1,115 @@
+// The data in the page, as report/pagedata.go writes it. Times are nanoseconds
+// where a name does not say otherwise.
+
+export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
+export type Variables = Record<string, Value>;
+export type Verdict = "clean" | "noisy" | "invalid";
+export type Metric = "latency" | "from_tx" | "send_lag";
+
+export interface Percentiles {
+  min: number | null;
+  mean: number | null;
+  p50: number | null;
+  p90: number | null;
+  p99: number | null;
+  p99_9: number | null;
+  p99_99: number | null;
+  p99_999: number | null;
+  p99_9999: number | null;
+  max: number | null;
+  count: number;
+}
+
+export type PercentileName = Exclude<keyof Percentiles, "count">;
+
+export const percentileNames: readonly PercentileName[] = [
+  "min", "mean", "p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "p99_9999", "max",
+];
+
+/** below[i] of count samples are less than value_ns[i]; the last value is the maximum. */
+export interface Curve {
+  count: number;
+  below: number[];
+  value_ns: number[];
+}
+
+export type Curves = Record<Metric, Curve | null>;
+
+export interface GapMeter {
+  thread: string;
+  cpu: number;
+  threshold_ns: number;
+  count: number;
+  total_ns: number;
+  max_ns: number;
+  worst: { at_ns: number; length_ns: number }[];
+}
+
+export interface Details {
+  role: string;
+  intended_pps: number;
+  received_pps: number;
+  invalid_packets: number;
+  duration_ns: number;
+  started_unix_ns?: number;
+  tsc: { hz_start: number; hz_end: number; drift_ppm: number; bracket_ns: number; max_error_ns: number; constant: boolean; nonstop: boolean };
+  gaps: GapMeter[];
+  drops?: { name: string; count: number }[];
+  spacing_ns: Percentiles;
+  steal_ns: number;
+  run_delay_ns: number;
+  throttled_ns: number;
+}
+
+export interface Trial {
+  id: string;
+  variables: Variables;
+  repeat: number;
+  offered_pps: number;
+  tx_packets: number;
+  rx_packets: number;
+  lost_packets: number;
+  duplicate_packets: number;
+  reordered_packets: number;
+  latency_ns: Percentiles;
+  from_tx_ns: Percentiles;
+  send_lag_ns: Percentiles;
+  verdict: Verdict;
+  reasons: string[];
+  when?: "before" | "after";
+  details: Details | null;
+  curves: Curves;
+  /** [intended µs, latency, send lag, poll gap, receiving CPU] in the order of time */
+  outliers: [number, number, number, number, number][];
+  outliers_all: number;
+  /** [second, offered, sent, received] packets in rate_step seconds */
+  rate: [number, number, number, number][];
+  rate_step: number;
+}
+
+export interface Group {
+  variables: Variables;
+  trials: number[];
+  counted: number[];
+  curves: Curves;
+}
+
+export interface Page {
+  schema: string;
+  name: string;
+  started: string;
+  variables: string[];
+  groups: Group[];
+  trials: Trial[];
+  baselines: Trial[];
+  host: Value;
+  plan: Value;
+  experiment: string;
+  problems: string[];
+}
+
+export function readPage(text: string): Page {
+  const data = JSON.parse(text) as Page;
+  if (data.schema !== "nines/page/v1") throw new Error("This page has no data of nines in it.");
+  return data;
+}

@@ -1,0 +1,115 @@
+// The page: reads the data in it, builds the sections, and redraws them when the
+// reader chooses something else.
+
+import { outlierChart } from "./charts/outliers.ts";
+import { swatch, type Frame } from "./charts/frame.ts";
+import { metricNames, percentileChart } from "./charts/percentiles.ts";
+import { offeredChart, rateChart } from "./charts/rate.ts";
+import { readPage, type Metric, type Page } from "./data.ts";
+import { choice, h, section } from "./dom.ts";
+import { firstShown, Selection } from "./selection.ts";
+import { controls } from "./sections/controls.ts";
+import { files } from "./sections/files.ts";
+import { gapTable, lagTable, listedTrials, witnessTable } from "./sections/generator.ts";
+import { header } from "./sections/header.ts";
+import { trialTable } from "./sections/trials.ts";
+import { verdictTable } from "./sections/verdicts.ts";
+import { startTheme } from "./theme.ts";
+
+/** A check box in a figure's head. */
+function toggle(id: string, text: string, checked: boolean, change: (checked: boolean) => void): HTMLElement {
+  const box = h("input", { type: "checkbox", id, change: () => change(box.checked) });
+  box.checked = checked;
+  return h("label", { for: id, class: "chip" }, box, text);
+}
+
+/** The lines that are drawn; a click takes one out. */
+function legend(selection: Selection): HTMLElement {
+  const list = h("ul", { class: "legend", "aria-label": "Lines in the figures" });
+  const update = () => {
+    const listed = selection.listed();
+    list.replaceChildren(...listed.map((line) => {
+      const checked = selection.isChecked(line);
+      return h("li", null, h("button", { type: "button", "aria-pressed": String(checked), "data-key": line.key, title: checked ? "Hide" : "Draw",
+        click: () => selection.change(() => selection.setChecked([line], !checked)) }, swatch(line.colour, line.dash), line.label));
+    }));
+  };
+  selection.onChange(() => {
+    const focused = list.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
+    update();
+    if (focused) list.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+  });
+  update();
+  return list;
+}
+
+function build(page: Page, place: HTMLElement): void {
+  document.title = `${page.name || "unnamed"} · nines`;
+  const selection = new Selection(page);
+  place.append(header(page));
+  if (page.trials.length === 0) {
+    place.append(h("p", { class: "empty" }, "No trial was finished, so there is nothing to draw."), section("files", "What was run", null, ...files(page)));
+    return;
+  }
+  const frames: Frame[] = [];
+  const figure = (frame: Frame) => {
+    frames.push(frame);
+    return frame.element;
+  };
+  const metrics = choice<Metric>("Latency", (Object.keys(metricNames) as Metric[]).map((m) => [m, metricNames[m]]), () => selection.metric,
+    (metric) => selection.change(() => (selection.metric = metric)));
+  const chosenTrials = () => {
+    const shown = new Set(selection.shown().flatMap((line) => (line.repeat === null ? page.groups[line.group]!.trials : line.trials)));
+    return listedTrials(page, page.trials.filter((_, i) => shown.has(i)));
+  };
+  const lag = lagTable("lag-table", chosenTrials);
+  const gaps = gapTable(chosenTrials);
+  const witnesses = witnessTable(chosenTrials);
+  selection.onChange(() => [lag, gaps, witnesses].forEach((t) => t.update()));
+  const reasons = page.trials.some((t) => t.reasons.length > 0);
+  const kept = page.trials.reduce((sum, t) => sum + t.outliers.length, 0);
+  const all = page.trials.reduce((sum, t) => sum + t.outliers_all, 0);
+
+  place.append(
+    controls(page, selection),
+    page.groups.length > firstShown ? h("p", { class: "hint" }, `The first ${firstShown} of ${page.groups.length} lines are drawn; choose others in the table.`) : "",
+    section("latency", "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
+      h("div", { class: "tools left" }, metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on))) : null),
+      figure(percentileChart(page, selection)), legend(selection)),
+    section("trials", "Trials", null, trialTable(page, selection).element),
+    section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
+      h("div", { class: "tools left" }, toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
+      figure(outlierChart(page, selection))),
+    section("rates", "Rate and loss", null, h("div", { class: "pair" },
+      h("div", null, h("h3", null, "Received over time; dotted: due"), figure(rateChart(page, selection))),
+      h("div", null, h("h3", null, "Received against intended; dotted: all of it"), figure(offeredChart(page, selection))))),
+    section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null),
+    section("generator", "The instrument", "A late packet keeps the time at which it was due, so what held the generator up counts as latency. These tables tell how much that was.",
+      lag.element, gaps.element, witnesses.element),
+    page.baselines.length > 0 ? section("baselines", "Baseline", "The generator back to back with itself, with nothing between: the floor of the instrument. It is shown beside the trials, never subtracted.",
+      baselineTable(page)) : "",
+    section("files", "What was run", null, ...files(page)),
+    h("footer", null, "Made by nines from the result folder; this page makes no request."),
+  );
+  selection.onChange(() => frames.forEach((frame) => frame.draw()));
+}
+
+function baselineTable(page: Page): HTMLElement {
+  // The same columns as the trials', of the baselines alone.
+  const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...b.variables }, trials: [i], counted: [i], curves: b.curves })) };
+  only.variables = ["when", ...page.variables.filter((name) => page.baselines.some((b) => name in b.variables))];
+  const selection = new Selection(only);
+  const result = trialTable(only, selection);
+  result.element.id = "baseline-table";
+  result.element.classList.add("plain");
+  return result.element;
+}
+
+startTheme();
+const place = document.getElementById("page")!;
+try {
+  build(readPage(document.getElementById("data")!.textContent ?? ""), place);
+} catch (error) {
+  place.append(h("p", { class: "problems", role: "alert" }, `This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`));
+  throw error;
+}

@@ -1,0 +1,105 @@
+// Tables that sort by a click on a heading and copy as TSV.
+
+import { copyText, h } from "./dom.ts";
+import { compare, toTSV } from "./tsv.ts";
+
+export interface Cell {
+  text: string;
+  /** What sorts and is copied: numbers unrounded, null for what is missing. */
+  value: string | number | null;
+  node?: Node;
+  class?: string;
+}
+
+export interface Column<Row> {
+  title: string;
+  unit?: string;
+  /** Words are aligned to the left, numbers to the right. */
+  words?: boolean;
+  /** What the heading's tooltip explains. */
+  hint?: string;
+  cell: (row: Row) => Cell;
+}
+
+export const number = (value: number | null | undefined, text: (value: number) => string): Cell =>
+  value === null || value === undefined ? { text: "–", value: null } : { text: text(value), value };
+
+export const words = (text: string): Cell => ({ text, value: text });
+
+export interface TableOptions<Row> {
+  id: string;
+  caption: string;
+  columns: Column<Row>[];
+  rows: () => Row[];
+  /** A first column that is neither sorted nor copied, such as a check box. */
+  lead?: { title: () => Node; cell: (row: Row) => Node };
+  rowClass?: (row: Row) => string;
+}
+
+export interface Table {
+  element: HTMLElement;
+  update: () => void;
+}
+
+export function table<Row>(options: TableOptions<Row>): Table {
+  let sortedBy: number | null = null;
+  let descending = false;
+  const { columns } = options;
+  const leadHead = h("th", { scope: "col", class: "check" });
+  const heads = columns.map((column, i) =>
+    h("th", { scope: "col", class: column.words ? "words" : "", "aria-sort": "none" },
+      h("button", { type: "button", title: column.hint, click: () => {
+        // The third click goes back to the order of the sweep.
+        if (sortedBy !== i) [sortedBy, descending] = [i, false];
+        else if (!descending) descending = true;
+        else sortedBy = null;
+        update();
+      } }, column.title, column.unit ? h("span", { class: "unit" }, column.unit) : null)));
+  const body = h("tbody");
+  const copy = h("button", { type: "button", class: "quiet copy", click: () => { void copyTable(); } }, "Copy as TSV");
+  const status = h("span", { role: "status", class: "copied" });
+  const element = h("figure", { class: "table", id: options.id },
+    h("figcaption", null, h("span", null, options.caption), h("span", { class: "tools" }, status, copy)),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption },
+      h("table", null, h("thead", null, h("tr", null, options.lead ? leadHead : null, ...heads)), body)));
+
+  function ordered(): Row[] {
+    const rows = options.rows();
+    if (sortedBy === null) return rows;
+    const column = columns[sortedBy]!;
+    return rows.map((row) => ({ row, value: column.cell(row).value }))
+      .sort((a, b) => compare(a.value, b.value, descending)).map(({ row }) => row);
+  }
+
+  function update(): void {
+    heads.forEach((head, i) => head.setAttribute("aria-sort", i !== sortedBy ? "none" : descending ? "descending" : "ascending"));
+    if (options.lead) leadHead.replaceChildren(options.lead.title());
+    // A check box keeps the focus when its table is written anew.
+    const focused = body.contains(document.activeElement) ? document.activeElement?.id : null;
+    body.replaceChildren(...ordered().map((row) =>
+      h("tr", { class: options.rowClass?.(row) ?? "" }, options.lead ? h("td", { class: "check" }, options.lead.cell(row)) : null,
+        ...columns.map((column) => {
+          const cell = column.cell(row);
+          return h("td", { class: [column.words ? "words" : "", cell.class ?? ""].join(" ").trim() }, cell.node ?? cell.text);
+        }))));
+    if (focused) document.getElementById(focused)?.focus();
+  }
+
+  async function copyTable(): Promise<void> {
+    const head = columns.map((column) => (column.unit ? `${column.title} (${column.unit})` : column.title));
+    const rows = ordered().map((row) => columns.map((column) => {
+      const { value } = column.cell(row);
+      return value === null ? "" : String(value);
+    }));
+    try {
+      await copyText(toTSV([head, ...rows]));
+      status.textContent = `${rows.length} rows copied`;
+    } catch (error) {
+      status.textContent = `not copied: ${error instanceof Error ? error.message : String(error)}`;
+    }
+    window.setTimeout(() => (status.textContent = ""), 4000);
+  }
+
+  update();
+  return { element, update };
+}
