@@ -16,15 +16,16 @@ const module = "nines.dev/nines/"
 // it in the way of the data (ARCHITECTURE.md), and no others. A new package needs a
 // line here. Its tests are held to the same.
 var mayImport = map[string][]string{
-	"spec":          {},
-	"result":        {},
-	"engine/client": {},
-	"testbed/host":  {},
-	"testbed/netns": {},
-	"testbed/proc":  {},
+	"spec":           {},
+	"result":         {},
+	"engine/client":  {},
+	"testbed/host":   {},
+	"testbed/netns":  {},
+	"testbed/proc":   {},
+	"testbed/cgroup": {},
 
 	"testbed/plan":    {"spec", "testbed/host"},
-	"testbed/journal": {"testbed/netns", "testbed/proc"},
+	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup"},
 	"testbed/isolate": makers,
 	"testbed/node":    makers,
 	"testbed/link":    makers,
@@ -44,7 +45,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/plan", "testbed/journal"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client"}

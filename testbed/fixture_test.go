@@ -2,8 +2,6 @@ package testbed
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,41 +9,6 @@ import (
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
-
-// require skips a test that needs what is missing, or fails it where CI promises
-// that everything is there.
-func require(t testing.TB, capability string, there bool) {
-	t.Helper()
-	switch {
-	case there:
-	case os.Getenv("NINES_REQUIRE") == "all":
-		t.Fatalf("missing: %s", capability)
-	default:
-		t.Skipf("missing: %s", capability)
-	}
-}
-
-// root gives a test a state folder of its own and the programs that were built.
-func root(t testing.TB) {
-	t.Helper()
-	require(t, "root", os.Geteuid() == 0)
-	if os.Getenv("NINES_LIBEXEC") == "" {
-		bin, err := filepath.Abs("../bin")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("NINES_LIBEXEC", bin)
-	}
-	_, err := os.Stat(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines-init"))
-	require(t, "nines-init (make build)", err == nil)
-	// Not t.TempDir: its path is too long for a socket.
-	dir, err := os.MkdirTemp("/tmp", "nines")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	t.Setenv("NINES_STATE_DIR", dir)
-}
 
 // planOf plans an experiment for this host.
 func planOf(t testing.TB, text string) *plan.Plan {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
 )
 
 // TestEveryKindCarriesPackets pings from every node to every other over each kind,
@@ -16,7 +19,7 @@ func TestEveryKindCarriesPackets(t *testing.T) {
 			}
 			for _, mtu := range []int{1500, 9000} {
 				t.Run(fmt.Sprintf("%s/%d/%d", kind, nodes, mtu), func(t *testing.T) {
-					root(t)
+					labtest.Root(t)
 					everyPing(t, up(t, star(kind, nodes, mtu)), mtu)
 				})
 			}
@@ -49,7 +52,10 @@ func everyPing(t *testing.T, lab *Lab, mtu int) {
 	}
 	for _, s := range lab.Settings() {
 		for _, feature := range []string{"tso", "gso", "tx_checksum"} {
-			if s.Values[feature] == "on" {
+			// A macvlan cannot do without (ALWAYS_ON_OFFLOADS in drivers/net/macvlan.c);
+			// with GSO off TCP has no use for TSO.
+			fixed := lab.Plan().Links[0].Kind == spec.LinkMacvlan && s.Node != "" && feature != "gso"
+			if s.Values[feature] == "on" && !fixed {
 				t.Errorf("%s %s: %s is on", s.Node, s.Device, feature)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // a:x ──veth── b:x    a is a process in namespaces, b an LXC container
@@ -20,11 +22,11 @@ topology:
 func lxc(t testing.TB) {
 	t.Helper()
 	_, err := exec.LookPath("lxc-start")
-	require(t, "lxc", err == nil)
+	labtest.Require(t, "lxc", err == nil)
 }
 
 func TestContainerIsAMachineOfItsOwn(t *testing.T) {
-	root(t)
+	labtest.Root(t)
 	lxc(t)
 	lab := up(t, mixedLab)
 	a := lab.Plan().Nodes[0].Interfaces[0]

@@ -3,6 +3,8 @@ package testbed
 import (
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // a:x ──veth── b:x    a:y, b:y, c:y ──bridge──
@@ -19,7 +21,7 @@ topology:
 `
 
 func TestUpMakesANetworkThatCarriesPackets(t *testing.T) {
-	root(t)
+	labtest.Root(t)
 	lab := up(t, smallLab)
 	for _, n := range lab.Plan().Nodes {
 		if name := in(t, lab, n.Name, "hostname"); name != n.HostName {
