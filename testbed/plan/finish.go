@@ -86,22 +86,25 @@ func (a *assignment) untaken() []int {
 }
 
 // engineOf picks the engine's CPU among a node's own: not the first, where there
-// are several, for that is where the rest of the node runs; an isolated one, and
-// one whose core it has to itself, if there is.
+// are several, for that is where the rest of the node runs; one whose core no other
+// node uses, an isolated one, one whose core it has to itself, in this order.
 func (a *assignment) engineOf(cpus []int) int {
 	if len(cpus) == 1 {
 		return cpus[0]
 	}
-	bestCPU, bestCost := cpus[1], 4
-	firstCore := coreOf(a.cores, cpus[0])
-	for _, id := range cpus[1:] {
+	owner := coreOf(a.cores, cpus[0]).user[cpus[0]]
+	cost := func(id int) int {
 		c := coreOf(a.cores, id)
-		cost := 2*boolToInt(!c.isolated) + boolToInt(c == firstCore)
-		if cost < bestCost {
-			bestCPU, bestCost = id, cost
+		alone, ours := true, true
+		for _, sibling := range c.threads {
+			if sibling != id && (c.user[sibling] != nil || c.kept[sibling]) {
+				alone = false
+				ours = ours && c.user[sibling] == owner
+			}
 		}
+		return 4*boolToInt(!ours) + 2*boolToInt(!c.isolated) + boolToInt(!alone)
 	}
-	return bestCPU
+	return slices.MinFunc(cpus[1:], func(x, y int) int { return cost(x) - cost(y) })
 }
 
 func (a *assignment) explainOwn(n *node) {
@@ -143,7 +146,7 @@ func (a *assignment) explainOwn(n *node) {
 		if numas := numaOf(a.w.inv, n.cpus); slices.Equal(numas, []int{nic.NUMANode}) {
 			n.because("on NUMA node %d, beside %s", nic.NUMANode, nic.Name)
 		} else {
-			n.because("on NUMA node %s; its %s is on node %d", host.FormatCPUList(numas), nic.Name, nic.NUMANode)
+			n.because("on NUMA %s; its %s is on node %d", numaText(numas), nic.Name, nic.NUMANode)
 		}
 	}
 }
@@ -151,6 +154,11 @@ func (a *assignment) explainOwn(n *node) {
 // cpuText names CPUs in a sentence: "CPU 3", "CPUs 0-1".
 func cpuText(cpus []int) string {
 	return choose(len(cpus) == 1, "CPU ", "CPUs ") + host.FormatCPUList(cpus)
+}
+
+// numaText names NUMA nodes in a sentence: "node 1", "nodes 0-1".
+func numaText(nodes []int) string {
+	return choose(len(nodes) == 1, "node ", "nodes ") + host.FormatCPUList(nodes)
 }
 
 func choose(condition bool, yes, no string) string {
@@ -226,7 +234,11 @@ func (a *assignment) noteSharedCore(c *core) {
 func (w *work) noteCrossings() {
 	for _, n := range w.nodes {
 		if numas := numaOf(w.inv, n.cpus); n.exclusive && len(numas) > 1 {
-			w.note("node %s has CPUs on NUMA nodes %s, as none has enough for it.", n.name, host.FormatCPUList(numas))
+			why := "as none has enough for it"
+			if len(n.demand.list) > 0 {
+				why = "as its cpu_list says"
+			}
+			w.note("node %s has CPUs on NUMA nodes %s, %s.", n.name, host.FormatCPUList(numas), why)
 		}
 	}
 	for _, l := range w.links {

@@ -3,8 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-
-	"nines.dev/nines/testbed/host"
 )
 
 // assignMemory puts each node's memory where its CPUs are, and refuses a limit
@@ -21,7 +19,7 @@ func (w *work) assignMemory() error {
 			total = max(total, w.inv.MemoryBytes)
 		}
 		if limit := int64(n.spec.Memory); limit > total {
-			return &Impossible{fmt.Sprintf("node %s wants %s of memory on NUMA node %s", n.name, mebibytes(limit), host.FormatCPUList(n.memoryNodes)),
+			return &Impossible{fmt.Sprintf("node %s wants %s of memory on NUMA %s", n.name, mebibytes(limit), numaText(n.memoryNodes)),
 				"there are " + mebibytes(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}
 		}
 	}
@@ -32,7 +30,7 @@ func (w *work) memoryFor(n *node) []int {
 	if id := n.demand.memoryNode; id >= 0 {
 		n.because("memory on NUMA node %d, as asked", id)
 		if numas := numaOf(w.inv, n.cpus); n.exclusive && !slices.Equal(numas, []int{id}) {
-			w.note("node %s has its memory on NUMA node %d and its CPUs on %s: each access crosses over.", n.name, id, host.FormatCPUList(numas))
+			w.note("node %s has its memory on NUMA node %d and its CPUs on %s: each access crosses over.", n.name, id, numaText(numas))
 		}
 		return []int{id}
 	}
@@ -45,7 +43,7 @@ func (w *work) memoryFor(n *node) []int {
 	}
 	if len(withMemory) > 0 {
 		if n.exclusive && len(w.inv.NUMANodes) > 1 {
-			n.because("memory on NUMA node %s, with its CPUs", host.FormatCPUList(withMemory))
+			n.because("memory on NUMA %s, with its CPUs", numaText(withMemory))
 		}
 		return withMemory
 	}

@@ -54,6 +54,12 @@ func (w *work) fitParent(l *link, need int) error {
 		return &Impossible{demand, "the host has no such interface",
 			"it has " + strings.Join(nicNames(w.inv), ", ") + "; or leave parent out for a private one"}
 	}
+	if nic.Name == "lo" {
+		return &Impossible{demand, "the kernel puts no macvlan on the loopback interface", "leave parent out for a private one"}
+	}
+	if nic.Wireless {
+		w.note("link %s is on the wireless %s: its nodes reach one another, but an access point drops frames from their addresses.", l.name, nic.Name)
+	}
 	if nic.MTU == 0 || nic.MTU >= l.mtu {
 		return nil
 	}

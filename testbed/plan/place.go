@@ -58,7 +58,7 @@ func (a *assignment) cost(n *node, numa int, picks []pick, waiting []*node) []in
 		}
 	}
 	crossing := 0
-	for _, other := range w.neighbours(n) {
+	for _, other := range w.near(n) {
 		if cpus := a.placed[other]; len(cpus) > 0 {
 			for _, u := range numaOf(w.inv, cpus) {
 				crossing += w.distance(numa, u) - localDistance
@@ -74,16 +74,34 @@ func (a *assignment) cost(n *node, numa int, picks []pick, waiting []*node) []in
 	}
 	tooSmall := boolToInt(wanted > free)
 	noMemory := boolToInt(w.numaNode(numa).MemoryTotalBytes == 0)
-	return []int{toNIC, noMemory, unisolated, crossing, tooSmall, -free, numa}
+	return []int{toNIC, noMemory, crossing, tooSmall, unisolated, -free, numa}
 }
 
-// neighbours are the nodes that share a link with a node.
-func (w *work) neighbours(n *node) []*node {
+// near are the nodes that a node's packets meet first: those on its links, and
+// beyond those without CPUs of their own, whose work its own CPU does.
+func (w *work) near(n *node) []*node {
 	var list []*node
-	for _, e := range n.endpoints {
-		for _, other := range e.link.endpoints {
-			if other.node != n {
-				list = append(list, other.node)
+	seen := map[*node]bool{n: true}
+	links := map[*link]bool{}
+	queue := []*node{n}
+	for len(queue) > 0 {
+		here := queue[0]
+		queue = queue[1:]
+		for _, e := range here.endpoints {
+			if links[e.link] {
+				continue
+			}
+			links[e.link] = true
+			for _, other := range e.link.endpoints {
+				if seen[other.node] {
+					continue
+				}
+				seen[other.node] = true
+				if other.node.demand.count == 0 {
+					queue = append(queue, other.node)
+				} else {
+					list = append(list, other.node)
+				}
 			}
 		}
 	}
@@ -135,11 +153,15 @@ func (a *assignment) pick(n *node, numas []int) ([]pick, int) {
 				here = append(here, c)
 			}
 		}
-		// Where cores are shared, fill those begun, so that whole ones stay for pollers.
+		// Fill cores that were begun, so that whole ones stay for pollers, but only
+		// while pollers still get whole ones.
 		sort.SliceStable(here, func(i, j int) bool {
 			x, y := here[i], here[j]
 			if x.isolated != y.isolated {
 				return x.isolated
+			}
+			if a.rung.crowdPollers {
+				return x.untouched() && !y.untouched()
 			}
 			return !x.untouched() && y.untouched()
 		})

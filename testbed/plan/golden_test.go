@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// goldenHosts are the machines of package host's testdata with the interfaces that
+// nic.yaml is set to: the thesis's NICs are on NUMA nodes 1 and 3.
+var goldenHosts = map[string][2]string{
+	"microvm":          {"eth0", "eth0"},
+	"epyc-7551p":       {"enp33s0f0", "enp97s0f0"},
+	"xeon-e5-2640v4":   {"enp4s0f0", "enp4s0f1"},
+	"laptop-i7-1165g7": {"wlp0s20f3", "wlp0s20f3"},
+}
+
+func loadHost(t testing.TB, name string) *host.Inventory {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "host", "testdata", "hosts", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := host.Load(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+func loadExperiment(t testing.TB, path string, sets ...string) *spec.Experiment {
+	t.Helper()
+	f, err := spec.LoadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range sets {
+		if err := f.Set(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := f.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs[0].Experiment
+}
+
+// TestGolden: each experiment of testdata gives the plan, or the error, that its
+// file in testdata/golden holds, on each of the machines.
+func TestGolden(t *testing.T) {
+	experiments, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(experiments) == 0 {
+		t.Fatalf("no experiments: %v", err)
+	}
+	for hostName, nics := range goldenHosts {
+		inv := loadHost(t, hostName)
+		for _, path := range experiments {
+			name := filepath.Base(path[:len(path)-len(".yaml")])
+			t.Run(hostName+"/"+name, func(t *testing.T) {
+				var sets []string
+				if name == "nic" {
+					sets = []string{"links.ingress.parent=" + nics[0], "links.egress.parent=" + nics[1]}
+				}
+				got := render(t, loadExperiment(t, path, sets...), inv)
+				golden := filepath.Join("testdata", "golden", hostName+"."+name+".txt")
+				if *update {
+					if err := os.WriteFile(golden, got, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), string(got)); diff != "" {
+					t.Errorf("%s differs (-want +got); go test -update writes it anew:\n%s", golden, diff)
+				}
+			})
+		}
+	}
+}
+
+// render gives a plan as table and JSON, or the error in a line.
+func render(t *testing.T, exp *spec.Experiment, inv *host.Inventory) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	p, err := Make(exp, inv)
+	if err != nil {
+		b.WriteString("error: " + err.Error() + "\n")
+		return b.Bytes()
+	}
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString("\n")
+	e := json.NewEncoder(&b)
+	e.SetIndent("", " ")
+	if err := e.Encode(p); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
