@@ -33,7 +33,7 @@ type stream struct {
 func openArena(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
 	text := fmt.Sprintf(`name: bench-%s
 topology:
-  nodes: {a: {cpus: 1}, b: {cpus: 1}}
+  nodes: {a: {cpu_list: "0"}, b: {cpu_list: "1"}}
   links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000}
 `, kind, kind)
