@@ -1,0 +1,430 @@
+/*
+ * xdp: an AF_XDP socket on the interface's first queue, and the engine's own XDP
+ * program (xdp_filter.bpf.c), which gives it only its UDP port's frames.
+ *
+ * Frames live in one UMEM of fixed chunks. The first half of it is for receiving
+ * and goes round: fill ring -> kernel -> rx ring -> role -> fill ring. The second
+ * half is for sending: free list -> role -> tx ring -> kernel -> completion ring
+ * -> free list. A frame larger than a chunk arrives in several (XDP_USE_SG, Linux
+ * 6.6) and is then copied together; it is sent from neighbouring chunks, without.
+ *
+ * In copy mode (veth has no other) the kernel sends when told to, at most 32
+ * frames a call (TX_BATCH_SIZE in net/xdp/xsk.c).
+ */
+#include "packet/frame.h"
+#include "port/port.h"
+#include "port/socket.h"
+#include "port/xdp_program.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/if_xdp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <xdp/xsk.h>
+
+/* include/uapi/linux/if_xdp.h; newer than some libcs' headers. */
+#ifndef XDP_USE_SG
+#define XDP_USE_SG (1 << 4)
+#endif
+#ifndef XDP_PKT_CONTD
+#define XDP_PKT_CONTD (1 << 0)
+#endif
+
+enum {
+	XDP_FRAMES = 2048, /* for receiving, and as many chunks for sending */
+	XDP_CHUNK_SMALL = 2048,
+	XDP_CHUNK_LARGE = 4096,
+	/* What the kernel keeps free before a received frame (XDP_PACKET_HEADROOM). */
+	XDP_RX_HEADROOM = 256,
+	XDP_BUFFER_BYTES = 9216,
+	/* Offsets of sent frames within chunks differ by cache lines, or all headers
+	 * would share a few sets of the cache. */
+	XDP_COLOURS = 8,
+};
+
+/* The handle of a received frame whose chunks are free already. */
+#define XDP_JOINED UINT64_MAX
+
+struct xdp_port {
+	struct port port;
+	struct xdp_program_handle *program;
+	struct xsk_umem *umem;
+	struct xsk_socket *socket;
+	struct xsk_ring_prod fill, tx;
+	struct xsk_ring_cons completion, rx;
+	uint8_t *memory;
+	size_t memory_bytes;
+	uint32_t chunk; /* bytes */
+	uint32_t tx_span; /* chunks a sent frame takes */
+	uint64_t *tx_free;
+	uint32_t tx_free_count;
+	uint8_t *joined; /* a buffer a packet of a burst, for frames in pieces */
+	uint64_t *rx_ring_full, *rx_no_buffer, *rx_too_long, *rx_dropped;
+};
+
+static struct xdp_port *xdp_of(struct port *port)
+{
+	return (struct xdp_port *)port;
+}
+
+static void xdp_close(struct port *port)
+{
+	struct xdp_port *x = xdp_of(port);
+	if (x->program)
+		xdp_program_detach(x->program);
+	if (x->socket)
+		xsk_socket__delete(x->socket);
+	if (x->umem)
+		xsk_umem__delete(x->umem);
+	if (x->memory)
+		munmap(x->memory, x->memory_bytes);
+	free(x->tx_free);
+	free(x->joined);
+	free(x);
+}
+
+static int xdp_memory(struct xdp_port *x)
+{
+	uint32_t bytes = x->port.config.frame_bytes;
+	x->chunk = bytes + XDP_RX_HEADROOM + XDP_COLOURS * 64 <= XDP_CHUNK_SMALL ? XDP_CHUNK_SMALL
+										 : XDP_CHUNK_LARGE;
+	x->tx_span = (bytes + x->chunk - 1) / x->chunk;
+	x->memory_bytes = (size_t)2 * XDP_FRAMES * x->chunk;
+	void *memory = mmap(NULL, x->memory_bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -errno;
+	x->memory = memory;
+	x->tx_free = malloc(XDP_FRAMES * sizeof *x->tx_free);
+	x->joined = malloc((size_t)PORT_BURST * XDP_BUFFER_BYTES);
+	if (!x->tx_free || !x->joined)
+		return -ENOMEM;
+	for (uint32_t i = 0; (i + 1) * x->tx_span <= XDP_FRAMES; i++) {
+		uint64_t colour =
+			x->tx_span == 1 && x->chunk == XDP_CHUNK_SMALL ? i % XDP_COLOURS * 64 : 0;
+		x->tx_free[x->tx_free_count++] =
+			((uint64_t)XDP_FRAMES + (uint64_t)i * x->tx_span) * x->chunk + colour;
+	}
+	return 0;
+}
+
+static int xdp_socket(struct xdp_port *x)
+{
+	struct xsk_umem_config umem = {
+		.fill_size = XDP_FRAMES,
+		.comp_size = XDP_FRAMES,
+		.frame_size = x->chunk,
+	};
+	struct xsk_socket_config config = {
+		.rx_size = XDP_FRAMES,
+		.tx_size = XDP_FRAMES,
+		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
+		.bind_flags = XDP_USE_NEED_WAKEUP | XDP_USE_SG,
+	};
+	uint32_t at = 0;
+	int err = xsk_umem__create(&x->umem, x->memory, x->memory_bytes, &x->fill, &x->completion,
+				   &umem);
+	if (err)
+		return err;
+	const char *interface = x->port.config.interface;
+	err = xsk_socket__create(&x->socket, interface, 0, x->umem, &x->rx, &x->tx, &config);
+	if (err == -EINVAL) {
+		/* Before Linux 6.6: frames of one chunk only. */
+		config.bind_flags = XDP_USE_NEED_WAKEUP;
+		port_note(&x->port, "this kernel has no AF_XDP frames in pieces: at most %u bytes",
+			  x->chunk - XDP_RX_HEADROOM);
+		err = xsk_socket__create(&x->socket, interface, 0, x->umem, &x->rx, &x->tx,
+					 &config);
+	}
+	if (err)
+		return err;
+	if (xsk_ring_prod__reserve(&x->fill, XDP_FRAMES, &at) != XDP_FRAMES)
+		return -ENOSPC;
+	for (uint32_t i = 0; i < XDP_FRAMES; i++)
+		*xsk_ring_prod__fill_addr(&x->fill, at++) = (uint64_t)i * x->chunk;
+	xsk_ring_prod__submit(&x->fill, XDP_FRAMES);
+	return 0;
+}
+
+static void xdp_mode(struct xdp_port *x)
+{
+	struct xdp_options options = {0};
+	socklen_t length = sizeof options;
+	getsockopt(xsk_socket__fd(x->socket), SOL_XDP, XDP_OPTIONS, &options, &length);
+	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s", xdp_program_mode(x->program),
+		 options.flags & XDP_OPTIONS_ZEROCOPY ? "zero copy" : "copy");
+}
+
+static int xdp_open(const struct port_config *c, struct port **out, char *error, size_t size)
+{
+	int ifindex, err = -ENOMEM;
+	struct xdp_port *x = calloc(1, sizeof *x);
+	if (!x)
+		return err;
+	port_init(&x->port, &port_xdp, c);
+	x->port.accepts_partial = true;
+	x->rx_ring_full = port_drop_counter(&x->port, "rx_ring_full");
+	x->rx_no_buffer = port_drop_counter(&x->port, "rx_no_buffer");
+	x->rx_too_long = port_drop_counter(&x->port, "rx_too_long");
+	x->rx_dropped = port_drop_counter(&x->port, "rx_dropped");
+	err = socket_interface(&x->port.config, &ifindex, error, size);
+	if (err)
+		goto fail;
+	snprintf(error, size, "cannot allocate the packet memory");
+	err = xdp_memory(x);
+	if (err)
+		goto fail;
+	err = xdp_program_attach(&x->program, ifindex, c->udp_port, error, size);
+	if (err)
+		goto fail;
+	snprintf(error, size, "cannot open an AF_XDP socket on %s (needs CAP_NET_RAW)",
+		 c->interface);
+	err = xdp_socket(x);
+	if (err)
+		goto fail;
+	err = xsk_socket__update_xskmap(x->socket, xdp_program_sockets(x->program));
+	if (err)
+		goto fail;
+	socket_busy_poll(xsk_socket__fd(x->socket), &x->port);
+	xdp_mode(x);
+	*out = &x->port;
+	return 0;
+fail:
+	xdp_close(&x->port);
+	return err;
+}
+
+/* Puts chunks back for receiving. There is always room: the ring is as large as
+ * all of them. */
+static void refill(struct xdp_port *x, const uint64_t *chunks, unsigned count)
+{
+	uint32_t at = 0;
+	if (xsk_ring_prod__reserve(&x->fill, count, &at) != count)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		*xsk_ring_prod__fill_addr(&x->fill, at++) = chunks[i];
+	xsk_ring_prod__submit(&x->fill, count);
+}
+
+static uint64_t chunk_of(const struct xdp_port *x, uint64_t address)
+{
+	return address & ~((uint64_t)x->chunk - 1);
+}
+
+/* A frame in several chunks, copied together; false when it is too long. */
+static bool join(struct xdp_port *x, uint32_t *at, struct packet *p, unsigned index)
+{
+	uint8_t *to = x->joined + (size_t)index * XDP_BUFFER_BYTES;
+	bool fits = true, more = true;
+	*p = (struct packet){.data = to, .handle = XDP_JOINED};
+	while (more) {
+		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&x->rx, (*at)++);
+		more = d->options & XDP_PKT_CONTD;
+		fits = fits && p->length + d->len <= XDP_BUFFER_BYTES;
+		if (fits) {
+			memcpy(to + p->length, x->memory + d->addr, d->len);
+			p->length += d->len;
+		}
+		uint64_t chunk = chunk_of(x, d->addr);
+		refill(x, &chunk, 1);
+	}
+	return fits;
+}
+
+static unsigned xdp_rx_burst(struct port *port, struct packet *burst, unsigned max)
+{
+	struct xdp_port *x = xdp_of(port);
+	uint32_t first, n = 0;
+	/* All there are: the kernel shows whole frames, so the last piece is there. */
+	uint32_t ready = xsk_ring_cons__peek(&x->rx, XDP_FRAMES, &first);
+	if (ready == 0) {
+		if (port->config.wait == PORT_BUSY_POLL)
+			recvfrom(xsk_socket__fd(x->socket), NULL, 0, MSG_DONTWAIT, NULL, NULL);
+		return 0;
+	}
+	uint32_t at = first;
+	while (at - first < ready && n < max) {
+		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&x->rx, at);
+		if (d->options & XDP_PKT_CONTD) {
+			if (join(x, &at, &burst[n], n))
+				n++;
+			else
+				port_count(x->rx_too_long, 1);
+			continue;
+		}
+		burst[n++] = (struct packet){.data = x->memory + d->addr,
+					     .length = d->len,
+					     .handle = chunk_of(x, d->addr)};
+		at++;
+	}
+	xsk_ring_cons__cancel(&x->rx, ready - (at - first));
+	xsk_ring_cons__release(&x->rx, at - first);
+	return n;
+}
+
+static void xdp_rx_release(struct port *port, struct packet *burst, unsigned count)
+{
+	struct xdp_port *x = xdp_of(port);
+	uint64_t chunks[PORT_BURST];
+	unsigned n = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (burst[i].handle != XDP_JOINED)
+			chunks[n++] = burst[i].handle;
+	refill(x, chunks, n);
+}
+
+static int xdp_start(struct port *port, unsigned directions)
+{
+	struct packet burst[PORT_BURST];
+	unsigned n;
+	(void)directions;
+	while ((n = xdp_rx_burst(port, burst, PORT_BURST)))
+		xdp_rx_release(port, burst, n);
+	return 0;
+}
+
+/* Takes back what the kernel has sent. A frame's first chunk stands for it. */
+static void reclaim(struct xdp_port *x)
+{
+	uint32_t at = 0;
+	uint32_t n = xsk_ring_cons__peek(&x->completion, XDP_FRAMES, &at);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t address = *xsk_ring_cons__comp_addr(&x->completion, at++);
+		uint64_t index = address / x->chunk - XDP_FRAMES;
+		if (index % x->tx_span == 0)
+			x->tx_free[x->tx_free_count++] = address;
+	}
+	xsk_ring_cons__release(&x->completion, n);
+}
+
+static int kick(struct xdp_port *x)
+{
+	/* EAGAIN: it sent a batch and there is more. */
+	for (uint32_t i = 0; i <= PORT_BURST; i++) {
+		if (sendto(xsk_socket__fd(x->socket), NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
+			return 0;
+		if (errno != EAGAIN || xsk_prod_nb_free(&x->tx, XDP_FRAMES) == XDP_FRAMES)
+			break;
+	}
+	return socket_send_error();
+}
+
+static unsigned xdp_tx_acquire(struct port *port, struct packet *burst, unsigned count)
+{
+	struct xdp_port *x = xdp_of(port);
+	uint32_t bytes = port->config.frame_bytes - FRAME_FCS_BYTES;
+	if (x->tx_free_count < count)
+		reclaim(x);
+	if (x->tx_free_count < count)
+		count = x->tx_free_count;
+	uint32_t room = xsk_prod_nb_free(&x->tx, count * x->tx_span) / x->tx_span;
+	if (count > room) {
+		kick(x); /* what an earlier kick left behind */
+		count = room;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t address = x->tx_free[--x->tx_free_count];
+		burst[i] = (struct packet){.data = x->memory + address,
+					   .length = bytes,
+					   .capacity = x->tx_span * x->chunk -
+						       (uint32_t)(address % x->chunk),
+					   .handle = address};
+	}
+	return count;
+}
+
+static int xdp_tx_commit(struct port *port, struct packet *burst, unsigned count)
+{
+	struct xdp_port *x = xdp_of(port);
+	uint32_t at = 0;
+	/* xdp_tx_acquire has made sure that there is room. */
+	if (xsk_ring_prod__reserve(&x->tx, count * x->tx_span, &at) != count * x->tx_span)
+		return 0;
+	uint32_t used = 0;
+	for (unsigned i = 0; i < count; i++) {
+		uint32_t left = burst[i].length;
+		uint64_t address = burst[i].handle;
+		while (left > 0) {
+			uint32_t length = left < x->chunk ? left : x->chunk;
+			left -= length;
+			*xsk_ring_prod__tx_desc(&x->tx, at + used++) = (struct xdp_desc){
+				.addr = address,
+				.len = length,
+				.options = left ? XDP_PKT_CONTD : 0,
+			};
+			address += length;
+		}
+	}
+	x->tx.cached_prod -= count * x->tx_span - used; /* short frames took less */
+	xsk_ring_prod__submit(&x->tx, used);
+	if (xsk_ring_prod__needs_wakeup(&x->tx))
+		kick(x);
+	return (int)count;
+}
+
+static void xdp_tx_release(struct port *port, struct packet *burst, unsigned count)
+{
+	struct xdp_port *x = xdp_of(port);
+	for (unsigned i = 0; i < count; i++)
+		x->tx_free[x->tx_free_count++] = burst[i].handle;
+}
+
+/* Every UMEM is its port's own, so frames are copied from one to the other: what
+ * the kernel does to a frame costs many times that. */
+static int xdp_tx_forward(struct port *port, struct packet *burst, unsigned count)
+{
+	struct packet mine[PORT_BURST];
+	unsigned n = xdp_tx_acquire(port, mine, count), i;
+	for (i = 0; i < n; i++) {
+		if (burst[i].length > mine[i].capacity)
+			break;
+		memcpy(mine[i].data, burst[i].data, burst[i].length);
+		mine[i].length = burst[i].length;
+	}
+	if (i < n)
+		xdp_tx_release(port, mine + i, n - i);
+	if (i == 0)
+		return n ? -EMSGSIZE : 0;
+	return xdp_tx_commit(port, mine, i);
+}
+
+static unsigned xdp_pollfds(struct port *port, struct pollfd *fds, bool want_tx)
+{
+	fds[0] = (struct pollfd){.fd = xsk_socket__fd(xdp_of(port)->socket),
+				 .events = (short)(POLLIN | (want_tx ? POLLOUT : 0))};
+	return 1;
+}
+
+static void xdp_refresh(struct port *port)
+{
+	struct xdp_port *x = xdp_of(port);
+	struct xdp_statistics s = {0};
+	socklen_t length = sizeof s;
+	if (getsockopt(xsk_socket__fd(x->socket), SOL_XDP, XDP_STATISTICS, &s, &length) < 0)
+		return;
+	*x->rx_ring_full = s.rx_ring_full;
+	*x->rx_no_buffer = s.rx_fill_ring_empty_descs;
+	*x->rx_dropped = s.rx_dropped;
+}
+
+const struct port_ops port_xdp = {
+	.name = "xdp",
+	.layer = PORT_FRAME,
+	.needs_peer = true,
+	.open = xdp_open,
+	.close = xdp_close,
+	.start = xdp_start,
+	.rx_burst = xdp_rx_burst,
+	.rx_release = xdp_rx_release,
+	.tx_acquire = xdp_tx_acquire,
+	.tx_commit = xdp_tx_commit,
+	.tx_release = xdp_tx_release,
+	.tx_forward = xdp_tx_forward,
+	.pollfds = xdp_pollfds,
+	.refresh = xdp_refresh,
+};
