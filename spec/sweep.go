@@ -215,7 +215,7 @@ func (f *File) countRuns(base *node, axes []axis) (int, error) {
 		count *= float64(len(a.values))
 	}
 	size := base.size()
-	most := math.Min(maxRuns, math.Max(1, math.Floor(float64(maxRunsByNodes/size))))
+	most := math.Min(maxRuns, math.Max(1, float64(maxRunsByNodes/size)))
 	if count <= most {
 		return int(count), nil
 	}

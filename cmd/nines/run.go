@@ -142,7 +142,9 @@ type liveWatcher struct {
 
 func (w *liveWatcher) Doing(what string) { w.live.Status("%s", what) }
 
-func (w *liveWatcher) Baseline(variables map[string]any) { w.live.Status("baseline of the generator alone") }
+func (w *liveWatcher) Baseline(variables map[string]any) {
+	w.live.Status("baseline of the generator alone")
+}
 
 func (w *liveWatcher) Trial(_, _ int, variables map[string]any, repeat int) {
 	w.live.Begin(variables, repeat)

@@ -79,8 +79,7 @@ func (p *process) stop() error {
 		if err := p.cmd.Process.Kill(); err != nil {
 			return fmt.Errorf("kill an engine that did not end: %w (%w)", err, closeErr)
 		}
-		<-done
-		return fmt.Errorf("it did not end within %v of its input and was killed", exitWait)
+		return fmt.Errorf("it did not end within %v of its input and was killed: %w", exitWait, <-done)
 	}
 }
 

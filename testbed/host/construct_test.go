@@ -59,9 +59,8 @@ func (m machine) inventory() *Inventory {
 	seenL3 := map[int]bool{}
 	for core, cpus := range m.threads {
 		here := online(cpus)
-		for _, c := range []Cache{{1, "Data", m.l1dKiB << 10, here}, {1, "Instruction", m.l1iKiB << 10, here}, {2, "Unified", m.l2KiB << 10, here}} {
-			inv.Caches = append(inv.Caches, c)
-		}
+		inv.Caches = append(inv.Caches, Cache{1, "Data", m.l1dKiB << 10, here},
+			Cache{1, "Instruction", m.l1iKiB << 10, here}, Cache{2, "Unified", m.l2KiB << 10, here})
 		if l3 := m.l3(core); !seenL3[l3] {
 			seenL3[l3] = true
 			inv.Caches = append(inv.Caches, Cache{3, "Unified", m.l3KiB << 10, sharing[l3]})

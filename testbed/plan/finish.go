@@ -67,9 +67,7 @@ func (a *assignment) growHousekeeping() {
 		}
 	}
 	if owning == 0 {
-		for _, id := range a.untaken() {
-			a.housekeeping = append(a.housekeeping, id)
-		}
+		a.housekeeping = append(a.housekeeping, a.untaken()...)
 	}
 	slices.Sort(a.housekeeping)
 	a.housekeeping = slices.Compact(a.housekeeping)

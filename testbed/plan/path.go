@@ -121,14 +121,6 @@ func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
 		"give that node app: {kind: forward} or {kind: route}, or end the traffic there"}
 }
 
-// roundTripNode is where the packets turn round; nil if they do not.
-func (w *work) roundTripNode() *node {
-	if !w.round {
-		return nil
-	}
-	return w.path[len(w.path)/2].node
-}
-
 // onPath tells whether the traffic goes over a link.
 func (w *work) onPath(l *link) bool {
 	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.link == l })
