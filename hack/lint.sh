@@ -24,12 +24,13 @@ check() {
 # shellcheck disable=SC2317
 tidy() {
 	printf '%s\n' "${c_sources[@]}" | xargs -P "$(nproc)" -I '{}' \
-		clang-tidy --quiet '{}' -- -std=c17 -D_GNU_SOURCE -I engine 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
+		clang-tidy --quiet '{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_XDP_OBJECT=""' -I engine 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
 }
 
 mapfile -t go_files < <(git ls-files '*.go')
 mapfile -t c_files < <(git ls-files '*.c' '*.h')
-mapfile -t c_sources < <(git ls-files 'engine/*.c' 'testbed/node/init/*.c')
+# The XDP programs are held to clang's own warnings, in the build.
+mapfile -t c_sources < <(git ls-files 'engine/*.c' 'testbed/node/init/*.c' ':!*.bpf.c')
 mapfile -t scripts < <(git ls-files '*.sh' hack/go .ci/run)
 
 check gofmt gofmt -l "${go_files[@]}"

@@ -182,7 +182,7 @@ static void suffer(struct fault_port *f, struct packet *p)
 	} else if ((fate -= c->delay) < 0) {
 		port_count(f->delayed, 1);
 		hold(f, p, clock_ticks() + clock_ns_to_ticks(&clock_global.scale, c->delay_ns) + 1);
-	} else if ((fate -= c->reorder) < 0) {
+	} else if (fate < c->reorder) {
 		hold(f, p, 0);
 	} else {
 		deliver(f, p->data, p->length, f->number, true);

@@ -126,11 +126,11 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 	u->tx_stride = (frame_payload_bytes(c->frame_bytes) + 63u) / 64u * 64u + 64u;
 	u->rx_buffers = calloc(PORT_BURST, u->rx_stride);
 	u->tx_buffers = calloc(PORT_BURST, u->tx_stride);
-	u->fds = malloc(c->flows * sizeof *u->fds);
+	u->fds = calloc(c->flows, sizeof *u->fds);
+	for (uint32_t i = 0; u->fds && i < c->flows; i++)
+		u->fds[i] = -1;
 	if (!u->rx_buffers || !u->tx_buffers || !u->fds)
 		goto fail;
-	for (uint32_t i = 0; i < c->flows; i++)
-		u->fds[i] = -1;
 	for (uint32_t i = 0; i < c->flows; i++) {
 		err = udp_socket(c, i, &u->fds[i], &what);
 		if (err)

@@ -146,7 +146,7 @@ void *trial_loop(void *arg)
 	uint32_t cpu;
 	clock_ticks_on(&cpu);
 	t->cpu_ran = (int)cpu;
-	if (t->sender.held_count)
+	if (t->config.tx && t->sender.held_count)
 		t->config.tx->ops->tx_release(t->config.tx, &t->sender.held[t->sender.held_from],
 					      t->sender.held_count);
 	t->sender.held_count = 0;
