@@ -135,6 +135,9 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	if len(inside) >= len(unix.RawSockaddrUnix{}.Path) || len(socket) >= len(unix.RawSockaddrUnix{}.Path) {
 		return fmt.Errorf("its control socket %s would have too long a path; set NINES_STATE_DIR to a shorter folder", socket)
 	}
+	if err := absentIsFine(os.Remove(socket)); err != nil {
+		return err
+	}
 	token := b.journal.Token("engine/" + n.Name)
 	// Its Name tells it from the node's first process.
 	step := journal.Step{Kind: journal.KindProcess, Node: n.Name, Name: engineStep, Token: token}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
@@ -71,6 +72,8 @@ type builder struct {
 	programs programs
 	progress func(string)
 	site     *link.Site
+	// before is the plan that the lab followed; nil for a new lab.
+	before *plan.Plan
 }
 
 // buildAll makes a whole lab.
@@ -103,6 +106,8 @@ type work struct {
 	interfaces map[string]bool
 	// apps are nodes that stay and get another app.
 	apps []plan.Node
+	// adjusted are nodes that stay and get other routes or sysctls.
+	adjusted map[string]bool
 }
 
 type linkWork struct {
@@ -266,12 +271,30 @@ func (b *builder) configure(ctx context.Context, w work) error {
 				todo = append(todo, iface)
 			}
 		}
-		if len(todo) == 0 && !isNew[n.Name] {
+		if len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
 			return nil
 		}
-		if err := b.site.Configure(n, todo); err != nil {
+		if err := b.site.Configure(n, todo, b.goneRoutes(n)); err != nil {
 			return err
 		}
 		return b.sysctls(n)
 	})
+}
+
+// goneRoutes are routes that a node had and has no more.
+func (b *builder) goneRoutes(n plan.Node) []spec.Route {
+	if b.before == nil {
+		return nil
+	}
+	old := findNode(b.before, n.Name)
+	if old == nil {
+		return nil
+	}
+	var gone []spec.Route
+	for _, r := range old.Routes {
+		if !slices.Contains(n.Routes, r) {
+			gone = append(gone, r)
+		}
+	}
+	return gone
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
@@ -41,8 +42,9 @@ func Quiet(h Holder) error {
 }
 
 // Configure sets up interfaces of a node whose links are made: offloads,
-// addresses, neighbours, up; and then the node's routes. It can be repeated.
-func (s *Site) Configure(n plan.Node, interfaces []plan.Interface) error {
+// addresses, neighbours, up; and then the node's routes, without those that are
+// gone. It can be repeated.
+func (s *Site) Configure(n plan.Node, interfaces []plan.Interface, gone []spec.Route) error {
 	holder, err := s.node(n.Name)
 	if err != nil {
 		return err
@@ -56,6 +58,16 @@ func (s *Site) Configure(n plan.Node, interfaces []plan.Interface) error {
 		for _, i := range interfaces {
 			if err := s.configure(n, i, ns, handle, e); err != nil {
 				return fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
+			}
+		}
+		for _, r := range gone {
+			// With its interface or its address a route may have gone already.
+			route, err := parseRoute(handle, r)
+			if err != nil {
+				continue
+			}
+			if err := handle.RouteDel(route); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("node %q: remove route to %s: %w", n.Name, r.To, err)
 			}
 		}
 		for _, r := range n.Routes {
@@ -78,6 +90,9 @@ func (s *Site) configure(n plan.Node, i plan.Interface, ns *netns.Namespace, han
 	}
 	describe(device, values)
 	values["ipv6"] = "off"
+	if err := removeOtherAddresses(handle, device, i.Addresses); err != nil {
+		return err
+	}
 	for _, address := range i.Addresses {
 		parsed, err := netlink.ParseAddr(address)
 		if err != nil {
@@ -109,6 +124,24 @@ func (s *Site) configure(n plan.Node, i plan.Interface, ns *netns.Namespace, han
 	}
 	s.record(n.Name, i.Link, i.Name, values)
 	return setNeighbours(handle, device, i.Neighbours)
+}
+
+// removeOtherAddresses takes away what an earlier plan gave; the kernel's own
+// link-local addresses stay.
+func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
+	have, err := handle.AddrList(device, unix.AF_UNSPEC)
+	if err != nil {
+		return fmt.Errorf("list addresses: %w", err)
+	}
+	for _, address := range have {
+		if address.IP.IsLinkLocalUnicast() || slices.Contains(wanted, address.IPNet.String()) {
+			continue
+		}
+		if err := handle.AddrDel(device, &address); err != nil {
+			return fmt.Errorf("remove address %s: %w", address.IPNet, err)
+		}
+	}
+	return nil
 }
 
 // needsNAPI is true for ends that an XDP redirect has to reach.
@@ -156,6 +189,17 @@ func setNeighbours(handle *netlink.Handle, device netlink.Link, wanted []plan.Ne
 }
 
 func replaceRoute(handle *netlink.Handle, r spec.Route) error {
+	route, err := parseRoute(handle, r)
+	if err != nil {
+		return err
+	}
+	if err := handle.RouteReplace(route); err != nil {
+		return fmt.Errorf("add: %w", err)
+	}
+	return nil
+}
+
+func parseRoute(handle *netlink.Handle, r spec.Route) (*netlink.Route, error) {
 	to := r.To
 	switch {
 	case to == "default" && strings.Contains(r.Via, ":"):
@@ -166,22 +210,19 @@ func replaceRoute(handle *netlink.Handle, r spec.Route) error {
 	route := netlink.Route{}
 	var err error
 	if _, route.Dst, err = net.ParseCIDR(to); err != nil {
-		return err
+		return nil, err
 	}
 	if r.Via != "" {
 		if route.Gw = net.ParseIP(r.Via); route.Gw == nil {
-			return fmt.Errorf("via %q is no IP address", r.Via)
+			return nil, fmt.Errorf("via %q is no IP address", r.Via)
 		}
 	}
 	if r.Interface != "" {
 		device, err := handle.LinkByName(r.Interface)
 		if err != nil {
-			return fmt.Errorf("interface %q: %w", r.Interface, err)
+			return nil, fmt.Errorf("interface %q: %w", r.Interface, err)
 		}
 		route.LinkIndex = device.Attrs().Index
 	}
-	if err := handle.RouteReplace(&route); err != nil {
-		return fmt.Errorf("add: %w", err)
-	}
-	return nil
+	return &route, nil
 }

@@ -1,0 +1,155 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/plan"
+)
+
+// ApplyOptions says what a lab shall become.
+type ApplyOptions struct {
+	Plan       *plan.Plan
+	Experiment []byte
+	Progress   func(string)
+}
+
+// Apply makes the lab follow another plan: it removes what is gone, makes what is
+// new, and leaves the rest running. If it fails the lab is incomplete; Down
+// removes it.
+func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	to := options.Plan
+	if to.Name != l.name {
+		return Changes{}, fmt.Errorf("the file describes lab %q, not %q", to.Name, l.name)
+	}
+	if to.Prefix != l.plan.Prefix {
+		return Changes{}, fmt.Errorf("lab %q has the prefix %q, the file %q; nines down and up change it", l.name, l.plan.Prefix, to.Prefix)
+	}
+	programs, err := check(to)
+	if err != nil {
+		return Changes{}, err
+	}
+	h, err := hold(l.name)
+	if err != nil {
+		return Changes{}, err
+	}
+	changes, err := l.apply(ctx, h, programs, options)
+	return changes, errors.Join(err, h.free())
+}
+
+func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (Changes, error) {
+	if h.journal == nil {
+		return Changes{}, &NotFoundError{l.name}
+	}
+	// As it is now that we hold it, not as it was when it was opened.
+	now, err := Open(l.name)
+	if err != nil {
+		return Changes{}, err
+	}
+	if _, err := os.Stat(l.state.settings()); errors.Is(err, fs.ErrNotExist) {
+		return Changes{}, fmt.Errorf("lab %q was not finished; nines down %s removes it", l.name, l.name)
+	}
+	*l = *now
+	changes := Compare(l.plan, options.Plan)
+	if !changes.Empty() {
+		if err := l.change(ctx, h, programs, options, changes); err != nil {
+			return changes, fmt.Errorf("%w; the lab is incomplete now: nines down %s removes it", err, l.name)
+		}
+	}
+	return changes, writeFile(l.state.experiment(), options.Experiment)
+}
+
+func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {
+	// Without its settings a lab counts as unfinished, should we be killed.
+	if err := os.Remove(l.state.settings()); err != nil {
+		return err
+	}
+	world := journal.Host{BootID: h.journal.Header.BootID, Note: options.Progress}
+	if err := h.journal.Undo(ctx, world, l.goes(changes)); err != nil {
+		return fmt.Errorf("remove what is gone: %w", err)
+	}
+	old := l.plan
+	l.plan = options.Plan
+	if err := l.state.writePlan(l.plan); err != nil {
+		return err
+	}
+	l.take(h.journal)
+	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: old}
+	return b.build(ctx, l.comes(changes))
+}
+
+// goes picks the steps to be undone.
+func (l *Lab) goes(c Changes) func(journal.Entry) bool {
+	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
+	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
+	return func(e journal.Entry) bool {
+		switch {
+		case e.Node != "" && slices.Contains(nodes, e.Node):
+			return true
+		case e.Link != "" && slices.Contains(links, e.Link):
+			return true
+		case e.Kind == journal.KindProcess && e.Name == engineStep:
+			return slices.Contains(c.RestartedApps, e.Node)
+		case e.Kind == journal.KindLink && e.Node != "":
+			return slices.ContainsFunc(l.endpointsOf(e), func(name string) bool {
+				return slices.Contains(c.RemovedEndpoints, name)
+			})
+		}
+		return false
+	}
+}
+
+// endpointsOf names the endpoints that a device's step made.
+func (l *Lab) endpointsOf(e journal.Entry) []string {
+	var names []string
+	if old := findLink(l.plan, e.Link); old != nil {
+		for _, endpoint := range old.Endpoints {
+			if endpoint.Node == e.Node && (endpoint.FabricDevice == e.Name || endpoint.Interface == e.Name) {
+				names = append(names, endpointName(endpoint))
+			}
+		}
+	}
+	return names
+}
+
+// comes is the work that the changes ask for.
+func (l *Lab) comes(c Changes) work {
+	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}}
+	for _, n := range l.plan.Nodes {
+		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) {
+			w.nodes = append(w.nodes, n)
+		}
+		if slices.Contains(c.RestartedApps, n.Name) {
+			w.apps = append(w.apps, n)
+			w.adjusted[n.Name] = true
+		}
+	}
+	for _, name := range c.Adjusted {
+		w.adjusted[name] = true
+	}
+	for _, name := range c.Reconfigured {
+		w.interfaces[name] = true
+	}
+	for _, planned := range l.plan.Links {
+		todo := linkWork{Link: planned}
+		whole := slices.Contains(c.AddedLinks, planned.Name) || slices.Contains(c.ReplacedLinks, planned.Name)
+		for _, e := range planned.Endpoints {
+			if whole || slices.Contains(c.AddedEndpoints, endpointName(e)) {
+				todo.endpoints = append(todo.endpoints, e)
+				w.interfaces[endpointName(e)] = true
+			}
+		}
+		if len(todo.endpoints) > 0 {
+			w.links = append(w.links, todo)
+		}
+	}
+	return w
+}

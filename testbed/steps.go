@@ -1,0 +1,114 @@
+package testbed
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/isolate"
+	"nines.dev/nines/testbed/plan"
+)
+
+// Steps says what Up would make for a plan, in order, a line a step. Nothing is made
+// and nothing is asked of the host.
+func Steps(p *plan.Plan) []string {
+	var steps []string
+	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
+	add("lab %s: keep its state in %s", p.Name, stateOf(p.Name).dir)
+	add("fabric: start nines-init in namespaces of its own, named %s.fabric", p.Prefix)
+	for _, n := range p.Nodes {
+		nodeSteps(add, p, n)
+	}
+	for _, l := range p.Links {
+		linkSteps(add, l)
+	}
+	for _, n := range p.Nodes {
+		for _, i := range n.Interfaces {
+			add("node %s: interface %s: offloads off, addresses %s, %d static neighbours, up",
+				n.Name, i.Name, strings.Join(i.Addresses, " "), len(i.Neighbours))
+		}
+		for _, r := range n.Routes {
+			add("node %s: route to %s", n.Name, strings.Join(strings.Fields(r.To+" "+prefixed("via ", r.Via)+" "+prefixed("dev ", r.Interface)), " "))
+		}
+	}
+	for _, n := range p.Nodes {
+		if n.App != nil && n.App.Kind != spec.AppRoute {
+			add("node %s: start nines-engine on CPU %d to %s", n.Name, n.App.CPU, n.App.Kind)
+		}
+		for _, argv := range n.Exec {
+			add("node %s: run %s", n.Name, strings.Join(argv, " "))
+		}
+	}
+	return steps
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
+	what := "start nines-init in namespaces of its own"
+	if n.Runtime == spec.RuntimeLXC {
+		what = "make a root file system and start an LXC container"
+	}
+	add("node %s: %s, named %s", n.Name, what, n.HostName)
+	for _, c := range isolate.Controllers(n, p.HousekeepingCPUs) {
+		switch c {
+		case isolate.CPUSet:
+			add("node %s: control group %s/%s with CPUs %s", n.Name, p.Prefix, n.HostName, host.FormatCPUList(n.CPUs))
+		case isolate.Memory:
+			add("node %s: control group %s/%s with %d bytes of memory", n.Name, p.Prefix, n.HostName, n.MemoryBytes)
+		}
+	}
+	for _, m := range n.Mounts {
+		add("node %s: show %s at %s", n.Name, m.Source, m.Target)
+	}
+	add("node %s: link %s/%s to its network namespace", n.Name, netnsDir, n.HostName)
+	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
+		add("node %s: sysctl %s=%s", n.Name, name, n.Sysctls[name])
+	}
+	if n.App != nil && n.App.Kind == spec.AppRoute {
+		add("node %s: let the kernel forward IPv4", n.Name)
+	}
+}
+
+func linkSteps(add func(string, ...any), l plan.Link) {
+	switch {
+	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2:
+		add("link %s: veth pair %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
+		return
+	case l.Kind == spec.LinkBridge:
+		add("link %s: bridge %s in the fabric", l.Name, l.Device)
+	case l.Kind == spec.LinkMacvlan && l.Parent == "":
+		add("link %s: private parent %s in the fabric", l.Name, l.Device)
+	}
+	for _, e := range l.Endpoints {
+		if l.Kind == spec.LinkMacvlan {
+			add("link %s: macvlan %s on %s, MTU %d", l.Name, endpointName(e), firstOf(l.Parent, l.Device), l.MTU)
+		} else {
+			add("link %s: veth pair %s and %s in the fabric, MTU %d", l.Name, endpointName(e), e.FabricDevice, l.MTU)
+		}
+	}
+	if l.Kind == spec.LinkXDP {
+		program := "redirect to each other"
+		if len(l.Endpoints) > 2 {
+			program = "learning switch"
+		}
+		add("link %s: XDP program on the fabric's ends: %s", l.Name, program)
+	}
+}
+
+func firstOf(words ...string) string {
+	for _, word := range words {
+		if word != "" {
+			return word
+		}
+	}
+	return ""
+}
