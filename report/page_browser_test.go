@@ -40,7 +40,7 @@ func TestPageInChromium(t *testing.T) {
 
 	t.Run("every figure is drawn", func(t *testing.T) {
 		for _, id := range figures {
-			if ink := p.ink(id); ink < 200 {
+			if ink := p.ink(id); ink < 100 {
 				t.Errorf("%s has %d coloured pixels", id, ink)
 			}
 		}
@@ -169,7 +169,7 @@ func TestPageInChromium(t *testing.T) {
 			t.Errorf("the background is %s in both", dark)
 		}
 		for _, id := range figures {
-			if ink := p.ink(id); ink < 200 {
+			if ink := p.ink(id); ink < 100 {
 				t.Errorf("%s has %d coloured pixels in the dark", id, ink)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand"
 	"os"
+	"sort"
 	"testing"
 	"time"
 
@@ -111,11 +112,13 @@ func (s simulation) trial(random *rand.Rand, kind string, rate float64, repeat i
 			h.SendLag.Record(lag)
 			spacing.Record(int64(1e9/rate) + lag - 70)
 		}
-		if fromTx+lag > int64(base*1.6) && len(r.Outliers) < 1000 {
+		if fromTx+lag > int64(base*1.4) {
 			r.Outliers = append(r.Outliers, result.Outlier{ID: uint32(i * weight), Stream: 1, LatencyNs: fromTx + lag, FromTxNs: fromTx,
 				SendLagNs: lag, IntendedNs: intended, TxNs: intended + lag, RxNs: intended + lag + fromTx, PollGapNs: 120, TxCPU: 1, RxCPU: 1})
 		}
 	}
+	sort.Slice(r.Outliers, func(i, j int) bool { return r.Outliers[i].LatencyNs > r.Outliers[j].LatencyNs })
+	r.Outliers = r.Outliers[:min(len(r.Outliers), 1000)]
 	r.Trial.TxPackets = uint64(recorded * weight)
 	r.Trial.LostPackets = uint64(lost)
 	r.Trial.RxPackets = r.Trial.TxPackets - r.Trial.LostPackets

@@ -5,8 +5,10 @@ import "github.com/spf13/cobra"
 // verbs lists the commands; each has a file of its own.
 func verbs() []*cobra.Command {
 	return []*cobra.Command{
+		newCompareCommand(),
 		newHostCommand(),
 		newPlanCommand(),
+		newReportCommand(),
 		newRunCommand(),
 		newSchemaCommand(),
 		newValidateCommand(),

@@ -21,6 +21,11 @@ export function grouped(value: number): string {
   return value < 0 && digits !== "0" ? "-" + digits : digits;
 }
 
+/** A tick of an axis: 0.5, 1, 20, 5,000. */
+export function tick(value: number): string {
+  return value >= 1 ? grouped(value) : String(value);
+}
+
 /** Nanoseconds as microseconds. */
 export function micros(ns: number | null | undefined): string {
   return ns === null || ns === undefined ? none : significant(ns / 1000);
@@ -63,10 +68,10 @@ export function percentileTitle(name: PercentileName): string {
   return name.replace("_", ".");
 }
 
-/** How many nines: the percentile at x = 1/(1−p), without rounding it up to 100. */
+/** The percentile at x = 1/(1−p), with as many nines as it has, never rounded up to 100. */
 export function percentileAt(x: number): string {
   if (x <= 1) return "0 %";
-  const digits = Math.max(0, Math.ceil(Math.log10(x) - 1e-9) - 1);
+  const digits = Math.max(0, Math.ceil(Math.log10(x) - 1e-9) - 2);
   const scale = 10 ** digits;
   // The small addition keeps 99.9 from becoming 99.89 by binary fractions.
   const percent = Math.floor(100 * (1 - 1 / x) * scale + 1e-6) / scale;

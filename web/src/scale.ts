@@ -65,8 +65,10 @@ export function percentileTicks(high: number, most: number): Ticks {
   const decades: number[] = [];
   for (let decade = 1; decade <= high; decade *= 10) {
     decades.push(decade);
-    for (let digit = 1; digit <= 9; digit++) if (digit * decade <= high) splits.push(digit * decade);
   }
+  // Finer lines only where they do not fill the figure.
+  const digits = decades.length <= most ? 9 : 1;
+  for (const decade of decades) for (let digit = 1; digit <= digits; digit++) if (digit * decade <= high) splits.push(digit * decade);
   let labels = decades;
   if (decades.length + 1 <= most / 1.3 && high >= 2) labels = [1, 2, ...decades.slice(1)];
   if (decades.length > most) {

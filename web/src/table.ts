@@ -28,7 +28,7 @@ export const words = (text: string): Cell => ({ text, value: text });
 
 export interface TableOptions<Row> {
   id: string;
-  caption: string;
+  caption: string | (() => string);
   columns: Column<Row>[];
   rows: () => Row[];
   /** A first column that is neither sorted nor copied, such as a check box. */
@@ -58,10 +58,12 @@ export function table<Row>(options: TableOptions<Row>): Table {
   const body = h("tbody");
   const copy = h("button", { type: "button", class: "quiet copy", click: () => { void copyTable(); } }, "Copy as TSV");
   const status = h("span", { role: "status", class: "copied" });
+  const caption = () => (typeof options.caption === "string" ? options.caption : options.caption());
+  const title = h("span", null, caption());
+  const region = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption() },
+    h("table", null, h("thead", null, h("tr", null, options.lead ? leadHead : null, ...heads)), body));
   const element = h("figure", { class: "table", id: options.id },
-    h("figcaption", null, h("span", null, options.caption), h("span", { class: "tools" }, status, copy)),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption },
-      h("table", null, h("thead", null, h("tr", null, options.lead ? leadHead : null, ...heads)), body)));
+    h("figcaption", null, title, h("span", { class: "tools" }, status, copy)), region);
 
   function ordered(): Row[] {
     const rows = options.rows();
@@ -72,6 +74,8 @@ export function table<Row>(options: TableOptions<Row>): Table {
   }
 
   function update(): void {
+    title.textContent = caption();
+    region.setAttribute("aria-label", caption());
     heads.forEach((head, i) => head.setAttribute("aria-sort", i !== sortedBy ? "none" : descending ? "descending" : "ascending"));
     if (options.lead) leadHead.replaceChildren(options.lead.title());
     // A check box keeps the focus when its table is written anew.

@@ -2,7 +2,7 @@
 // preemption as a column, a drift as a slope.
 
 import type { Page } from "../data.ts";
-import { micros, significant, time } from "../format.ts";
+import { micros, tick, time } from "../format.ts";
 import { linearTicks, logRange, logTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
 import type { Frame } from "./frame.ts";
@@ -62,7 +62,7 @@ export function outlierChart(page: Page, selection: Selection): Frame {
           label: "latency in µs", log: true, range: logRange(points.map((p) => p.y)),
           ticks: (low, high, most) => {
             const { splits, labelled } = logTicks(low, high, most);
-            return { splits, text: (v) => (labelled.has(v) ? significant(v) : "") };
+            return { splits, text: (v) => (labelled.has(v) ? tick(v) : "") };
           },
         },
       };

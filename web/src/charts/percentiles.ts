@@ -4,7 +4,7 @@
 import uPlot from "uplot";
 import { grid, isMaximum, sample } from "../curve.ts";
 import type { Curve, Metric, Page } from "../data.ts";
-import { grouped, percentileAt, significant } from "../format.ts";
+import { grouped, percentileAt, significant, tick } from "../format.ts";
 import { labelOf, type Line } from "../lines.ts";
 import { logRange, logTicks, percentileTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
@@ -15,6 +15,13 @@ export const metricNames: Record<Metric, string> = {
   latency: "from intended send",
   from_tx: "from actual send",
   send_lag: "send lag",
+};
+
+/** What a figure or a table shows, in full. */
+export const metricTitles: Record<Metric, string> = {
+  latency: "Latency from intended send",
+  from_tx: "Latency from actual send",
+  send_lag: "Send lag (actual − intended send)",
 };
 
 interface Drawn {
@@ -104,14 +111,14 @@ export function percentileChart(page: Page, selection: Selection): Frame {
       },
       axes: [
         axis({
-          label: "percentile of packets", labelSize: 22,
+          label: "percentile of packets", size: 28,
           splits: (plot) => ticks(plot).splits,
           values: (plot, splits) => splits.map((x) => (ticks(plot).labelled.has(x) ? percentileAt(x) : "")),
         }),
         axis({
-          label: `${metricNames[selection.metric]} in µs`, size: 58,
+          label: `${metricTitles[selection.metric]} in µs`, size: 58,
           splits: (plot) => levels(plot).splits,
-          values: (plot, splits) => splits.map((y) => (levels(plot).labelled.has(y) ? significant(y) : "")),
+          values: (plot, splits) => splits.map((y) => (levels(plot).labelled.has(y) ? tick(y) : "")),
         }),
       ],
       series: [{}, ...series],

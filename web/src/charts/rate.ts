@@ -79,7 +79,7 @@ export function rateChart(page: Page, selection: Selection): Frame {
       cursor: { points: { size: 7 }, drag: { x: true, y: false } },
       scales: { x: { time: false, range: (_, low, high) => (low === high ? [0, rows * step] : [Math.max(0, low - 0.5 * step), high + 0.5 * step]) }, y: { distr: log ? 3 : 1, range: () => range } },
       axes: [
-        axis({ label: "time in s", splits: (plot) => linearTicks(plot.scales["x"]!.min ?? 0, plot.scales["x"]!.max ?? 1, Math.floor(width / 70)), values: (_, splits) => splits.map(String) }),
+        axis({ label: "time in s", size: 28, splits: (plot) => linearTicks(plot.scales["x"]!.min ?? 0, plot.scales["x"]!.max ?? 1, Math.floor(width / 70)), values: (_, splits) => splits.map(String) }),
         axis({ label: "packets a second", size: 74, splits: (plot) => levels(plot).splits, values: (plot, splits) => splits.map((v) => (levels(plot).labelled.has(v) ? grouped(v) : "")) }),
       ],
       series: [{},

@@ -82,7 +82,7 @@ export function scatter(options: ScatterOptions): Frame {
         x: { time: false, distr: x.log ? 3 : 1, range: (_, low, high) => [low, high] },
         y: { distr: y.log ? 3 : 1, range: () => y.range },
       },
-      axes: [side("x", x, 34, Math.floor(width / 70)), side("y", y, 58, Math.floor(height / 26))],
+      axes: [side("x", x, 28, Math.floor(width / 70)), side("y", y, 58, Math.floor(height / 26))],
       series: [{}, { show: false }],
       hooks: {
         draw: [(plot) => paint(plot)],

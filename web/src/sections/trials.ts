@@ -4,6 +4,7 @@ import { percentileNames, type Page, type Trial } from "../data.ts";
 import { h } from "../dom.ts";
 import { grouped, micros, percentileTitle, readable, raw, shortNames, significant } from "../format.ts";
 import { swatch } from "../charts/frame.ts";
+import { metricTitles } from "../charts/percentiles.ts";
 import { verdictText, worstVerdict, type Line } from "../lines.ts";
 import type { Selection } from "../selection.ts";
 import { number, table, type Column, type Table } from "../table.ts";
@@ -30,6 +31,10 @@ export function trialTable(page: Page, selection: Selection): Table {
   }));
   columns.push(
     { title: "repeat", hint: "Repeats in the median, or the repeat", cell: (line) => line.repeat === null ? number(line.trials.length, (n) => `${n} ×`) : number(line.repeat, String) },
+    { title: "verdict", words: true, cell: (line) => {
+      const text = verdictText(line.verdicts);
+      return { text, value: text, node: h("span", { class: `verdict ${worstVerdict(line.verdicts)}` }, text) };
+    } },
     { title: "offered", unit: "pps", hint: "Packets a second that were really sent", cell: (line) => number(of(line, (t) => t.offered_pps), grouped) },
     { title: "received", unit: "pps", cell: (line) => number(of(line, (t) => t.details?.received_pps ?? null), grouped) },
     { title: "loss", unit: "%", cell: (line) => number(of(line, (t) => (t.tx_packets > 0 ? (100 * t.lost_packets) / t.tx_packets : null)), significant) },
@@ -38,14 +43,10 @@ export function trialTable(page: Page, selection: Selection): Table {
       hint: name.startsWith("p") ? "A dash where too few packets were measured to tell" : "",
       cell: (line) => number(of(line, (t) => scaled(t[`${selection.metric}_ns`][name])), (us) => micros(us * 1000)),
     })),
-    { title: "verdict", words: true, cell: (line) => {
-      const text = verdictText(line.verdicts);
-      return { text, value: text, node: h("span", { class: `verdict ${worstVerdict(line.verdicts)}` }, text) };
-    } },
   );
   const result = table<Line>({
     id: "trials-table",
-    caption: "Medians of the repeats, or each repeat",
+    caption: () => `${metricTitles[selection.metric]}${selection.mode === "together" && page.groups.some((g) => g.trials.length > 1) ? ", medians of the repeats that are not invalid" : ""}`,
     columns,
     rows: () => selection.listed(),
     rowClass: (line) => (selection.isChecked(line) ? "" : "off"),

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"nines.dev/nines/report"
+)
+
+func newCompareCommand() *cobra.Command {
+	var format, by string
+	c := &cobra.Command{
+		Use:   "compare A B | compare A --by VARIABLE=VALUE,VALUE",
+		Short: "Put two results, or two values of a variable, side by side",
+		Long: `Put the trials of two results side by side, matched by their variables: rate, loss
+and each percentile, with the ratio B/A and its 95 % confidence interval.
+
+The interval is a percentile bootstrap over the repeats (10,000 draws, a fixed
+seed, so that it is the same each time). A figure is called higher or lower only
+where the interval does not hold 1. With a single repeat there is no interval.
+With --by, two values of a swept variable are compared within one result.`,
+		Example: `  nines compare results/base/2026-11-20T18-30-05Z results/latest   # did the change help?
+  nines compare results/latest --by kind=bridge,veth               # two kinds of link in one result
+  nines compare old new --format json | jq '.pairs[].figures.latency_p99_ns.ratio'`,
+		Args: func(c *cobra.Command, args []string) error {
+			if by == "" && len(args) != 2 {
+				return usageError{fmt.Errorf("'%s' takes two result folders, or one with --by; see '%s --help'", c.CommandPath(), c.CommandPath())}
+			}
+			if by != "" && len(args) != 1 {
+				return usageError{fmt.Errorf("'%s --by' takes one result folder; see '%s --help'", c.CommandPath(), c.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			comparison, err := compareWhat(args, by)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return report.WriteComparisonJSON(c.OutOrStdout(), comparison)
+			}
+			return report.WriteComparison(c.OutOrStdout(), comparison)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	c.Flags().StringVar(&by, "by", "", "compare two values of a variable in one result: kind=bridge,veth")
+	return c
+}
+
+func compareWhat(args []string, by string) (report.Comparison, error) {
+	a, err := openResult(args[0])
+	if err != nil {
+		return report.Comparison{}, err
+	}
+	if by == "" {
+		b, err := openResult(args[1])
+		if err != nil {
+			return report.Comparison{}, err
+		}
+		return report.CompareResults(a, b), nil
+	}
+	variable, values, _ := strings.Cut(by, "=")
+	sides := strings.Split(values, ",")
+	if len(sides) != 2 || sides[0] == "" || sides[1] == "" {
+		return report.Comparison{}, usageError{fmt.Errorf("--by %q: write VARIABLE=VALUE,VALUE, such as kind=bridge,veth", by)}
+	}
+	return report.CompareValues(a, variable, sides[0], sides[1])
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"nines.dev/nines/report"
+	"nines.dev/nines/result"
+)
+
+func newReportCommand() *cobra.Command {
+	var format, out string
+	var repeats bool
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Show a result as a table, and make its page",
+		Long: `Show a result folder as a table: offered and received rate, loss and latency for
+each combination of the swept variables, with a verdict on the noise.
+
+Repeats are folded into their median; "p99 ±" is half their range. A dash stands
+for a percentile that too few packets support. With --out the result's page is
+written as well: one file that opens offline. The folder is all that is needed,
+so a result from another machine shows the same.`,
+		Example: `  nines report results/latest                        # the newest result
+  nines report results/latest --repeats              # each repeat on its own line
+  nines report results/latest --out report.html      # the page, one offline file
+  nines report results/latest --format json | jq '.groups[].figures.latency_p99_ns.median'`,
+		Args: oneFolder,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			r, err := openResult(args[0])
+			if err != nil {
+				return err
+			}
+			for _, problem := range r.Problems {
+				fmt.Fprintf(c.ErrOrStderr(), "nines: %s: %s\n", r.Dir, problem)
+			}
+			if out != "" {
+				if err := writePage(r, out); err != nil {
+					return err
+				}
+			}
+			if format == "json" {
+				return report.WriteTableJSON(c.OutOrStdout(), r.Summary)
+			}
+			return report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats})
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	c.Flags().StringVar(&out, "out", "", "also write the page to this file")
+	c.Flags().BoolVar(&repeats, "repeats", false, "show each repeat instead of their median")
+	return c
+}
+
+func oneFolder(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError{fmt.Errorf("'%s' takes one result folder, such as results/latest; see '%s --help'", c.CommandPath(), c.CommandPath())}
+	}
+	return nil
+}
+
+// openResult opens a result that has something to show.
+func openResult(dir string) (*result.Result, error) {
+	r, err := result.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Summary.Trials) == 0 {
+		return nil, fmt.Errorf("%s: the run ended before its first trial was finished, so there is nothing to show; run it again", dir)
+	}
+	return r, nil
+}
+
+func writePage(r *result.Result, path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("the page cannot be written: %w", err)
+	}
+	if err := report.WritePageOf(r, file); err != nil {
+		_ = file.Close()
+		return fmt.Errorf("the page %s cannot be written: %w", path, err)
+	}
+	return file.Close()
+}

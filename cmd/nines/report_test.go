@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// writeResult makes a small result; its latencies are made up.
+func writeResult(t *testing.T, kinds ...string) string {
+	t.Helper()
+	w, err := result.Create(t.TempDir(), "verbs", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for repeat := 1; repeat <= 2; repeat++ {
+		for i, kind := range kinds {
+			r := result.Record{Trial: result.Trial{Variables: map[string]any{"links.in.kind": kind}, Repeat: repeat,
+				OfferedPPS: 1000, TxPackets: 1000, RxPackets: 1000, Verdict: result.Clean},
+				Histograms: result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()}}
+			for packet := range 1000 {
+				latency := int64((i+1)*5000 + packet + repeat)
+				r.Histograms.Latency.Record(latency)
+				r.Histograms.FromTx.Record(latency)
+				r.Histograms.SendLag.Record(0)
+			}
+			if _, err := w.AddTrial(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w.Dir()
+}
+
+func call(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = execute(args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestReportVerb(t *testing.T) {
+	dir := writeResult(t, "veth", "bridge")
+	page := filepath.Join(t.TempDir(), "page.html")
+	code, stdout, stderr := call("report", dir, "--out", page)
+	if code != exitDone || !strings.Contains(stdout, "bridge") || stderr != "" {
+		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
+	}
+	html, err := os.ReadFile(page)
+	if err != nil || !bytes.Contains(html, []byte("nines/page/v1")) {
+		t.Errorf("the page: %v", err)
+	}
+	code, stdout, _ = call("report", dir, "--format", "json")
+	if code != exitDone || !strings.Contains(stdout, `"nines/table/v1"`) {
+		t.Errorf("code %d\n%s", code, stdout)
+	}
+	if code, stdout, _ = call("report", dir, "--repeats"); code != exitDone || !strings.Contains(stdout, "repeat") {
+		t.Errorf("code %d\n%s", code, stdout)
+	}
+}
+
+func TestCompareVerb(t *testing.T) {
+	dir := writeResult(t, "veth", "bridge")
+	code, stdout, stderr := call("compare", dir, "--by", "links.in.kind=bridge,veth")
+	if code != exitDone || !strings.Contains(stdout, "B lower") {
+		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = call("compare", dir, dir, "--format", "json")
+	if code != exitDone || !strings.Contains(stdout, `"nines/compare/v1"`) {
+		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+func TestReportAndCompareRefuse(t *testing.T) {
+	dir := writeResult(t, "veth")
+	empty, err := result.Create(t.TempDir(), "empty", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := t.TempDir()
+	if err := os.WriteFile(filepath.Join(newer, result.SummaryFile), []byte(`{"schema":"nines/result/v7"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"report"}, exitUsage, "takes one result folder"},
+		{[]string{"report", t.TempDir()}, exitUsage, "has no summary.json"},
+		{[]string{"report", newer}, exitUsage, "another version"},
+		{[]string{"report", empty.Dir()}, exitFailed, "before its first trial"},
+		{[]string{"report", dir, "--format", "xml"}, exitUsage, "--format"},
+		{[]string{"report", dir, "--out", filepath.Join(t.TempDir(), "none", "x")}, exitFailed, "page cannot be written"},
+		{[]string{"compare", dir}, exitUsage, "two result folders"},
+		{[]string{"compare", dir, dir, "--by", "kind=a,b"}, exitUsage, "takes one result folder"},
+		{[]string{"compare", dir, "--by", "kind=a"}, exitUsage, "VARIABLE=VALUE,VALUE"},
+		{[]string{"compare", dir, "--by", "kind=veth,ovs"}, exitUsage, "the values are veth"},
+	} {
+		code, _, stderr := call(test.args...)
+		if code != test.code || !strings.Contains(stderr, test.want) {
+			t.Errorf("nines %s: code %d, %q; want %d, %q", strings.Join(test.args, " "), code, stderr, test.code, test.want)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// comparedInTable are the figures of the terminal's table; JSON has all.
+var comparedInTable = []string{"offered_pps", "received_pps", "loss_ratio", "latency_p50_ns", "latency_p99_ns",
+	"latency_p99_9_ns", "latency_p99_99_ns", "latency_max_ns"}
+
+// enoughRepeats is where a bootstrap of a median begins to have the coverage that
+// it names; with three, it cannot leave the range of the three.
+const enoughRepeats = 6
+
+// WriteComparison writes the sides for a terminal: a block for each combination
+// of variables, a line for each figure.
+func WriteComparison(w io.Writer, c Comparison) error {
+	s := styleOf(w)
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %s\n%s %s\n", s.paint(bold, "A"), plain(c.A), s.paint(bold, "B"), plain(c.B))
+	single, few := false, false
+	for _, pair := range c.Pairs {
+		repeats := min(len(pair.A.Counted()), len(pair.B.Counted()))
+		single = single || repeats < 2
+		few = few || repeats >= 2 && repeats < enoughRepeats
+		out.WriteString("\n" + s.paint(bold, plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
+		pairTable(pair).write(&out, s)
+	}
+	out.WriteString("\n")
+	for _, variables := range c.OnlyA {
+		fmt.Fprintf(&out, "only in A: %s\n", plain(describe(variables)))
+	}
+	for _, variables := range c.OnlyB {
+		fmt.Fprintf(&out, "only in B: %s\n", plain(describe(variables)))
+	}
+	if len(c.Pairs) == 0 {
+		out.WriteString("The sides have no combination of variables in common, so there is nothing to compare.\n")
+	} else {
+		out.WriteString(wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid; B/A is the ratio of the medians, "+
+			"with its %.0f %% interval by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*BootstrapLevel, grouped(bootstrapDraws)), 0, s.columns) + "\n")
+		if few {
+			out.WriteString(wrap(fmt.Sprintf("With fewer than %d repeats the interval is little more than their range, and narrower than its level promises.", enoughRepeats), 0, s.columns) + "\n")
+		}
+		if single {
+			out.WriteString(wrap("Where a side has a single repeat there is no interval, and no difference can be told from chance: set 'repeat' to 3 or more.", 0, s.columns) + "\n")
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func describePair(p Pair) string {
+	if len(p.Variables) == 0 {
+		return "all trials"
+	}
+	return describe(p.Variables)
+}
+
+func repeatsOf(p Pair) string {
+	a, b := len(p.A.Counted()), len(p.B.Counted())
+	if a == b {
+		return plural(a, "repeat")
+	}
+	return fmt.Sprintf("%d and %s", a, plural(b, "repeat"))
+}
+
+func pairTable(p Pair) *table {
+	t := &table{}
+	t.wordColumn("")
+	t.wordColumn("")
+	t.column("A", "")
+	t.column("B", "")
+	t.column("B/A", "")
+	t.wordColumn(fmt.Sprintf("%.0f %% interval", 100*BootstrapLevel))
+	t.wordColumn("")
+	for _, c := range p.Figures {
+		if !contains(comparedInTable, c.Figure.Name) {
+			continue
+		}
+		t.rows = append(t.rows, []cell{{text: c.Figure.Title}, {text: c.Figure.Unit},
+			{text: sideText(c.A, c.Figure)}, {text: sideText(c.B, c.Figure)},
+			{text: ratioText(c.Ratio)}, {text: intervalText(c.Interval)}, differenceCell(c)})
+	}
+	verdicts := []cell{{text: "verdict"}, {}, verdictCell(p.A), verdictCell(p.B), {}, {}, {}}
+	t.rows = append(t.rows, verdicts)
+	return t
+}
+
+func sideText(s *Spread, f Figure) string {
+	if s == nil {
+		return none
+	}
+	if f.Unit == "pps" {
+		return grouped(s.Median * f.Scale)
+	}
+	return significant(s.Median * f.Scale)
+}
+
+func ratioText(ratio *float64) string {
+	if ratio == nil {
+		return none
+	}
+	return fmt.Sprintf("%.3f", *ratio)
+}
+
+func intervalText(i *Interval) string {
+	if i == nil {
+		return none
+	}
+	return fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
+}
+
+// differenceCell colours by what is better: less latency and loss, more packets.
+func differenceCell(c Compared) cell {
+	moreIsBetter := c.Figure.Unit == "pps"
+	switch c.Verdict {
+	case Higher:
+		return cell{text: "B higher", colour: map[bool]string{true: green, false: red}[moreIsBetter]}
+	case Lower:
+		return cell{text: "B lower", colour: map[bool]string{true: red, false: green}[moreIsBetter]}
+	case Equal:
+		return cell{text: "equal", colour: dim}
+	case Unclear:
+		return cell{text: "not clear", colour: dim}
+	}
+	return cell{}
+}
+
+// CompareSchema names the form of WriteComparisonJSON.
+const CompareSchema = "nines/compare/v1"
+
+type comparedJSON struct {
+	A          *Spread    `json:"a"`
+	B          *Spread    `json:"b"`
+	Ratio      *float64   `json:"ratio"`
+	Interval   *Interval  `json:"interval"`
+	Difference Difference `json:"difference"`
+}
+
+type pairJSON struct {
+	Variables map[string]any          `json:"variables"`
+	RepeatsA  int                     `json:"repeats_a"`
+	RepeatsB  int                     `json:"repeats_b"`
+	VerdictsA map[result.Verdict]int  `json:"verdicts_a"`
+	VerdictsB map[result.Verdict]int  `json:"verdicts_b"`
+	Figures   map[string]comparedJSON `json:"figures"`
+}
+
+// WriteComparisonJSON writes all figures of both sides; times are nanoseconds.
+func WriteComparisonJSON(w io.Writer, c Comparison) error {
+	document := struct {
+		Schema string           `json:"schema"`
+		A      string           `json:"a"`
+		B      string           `json:"b"`
+		By     string           `json:"by,omitempty"`
+		Method string           `json:"method"`
+		Level  float64          `json:"level"`
+		Draws  int              `json:"draws"`
+		Seed   int              `json:"seed"`
+		Pairs  []pairJSON       `json:"pairs"`
+		OnlyA  []map[string]any `json:"only_a"`
+		OnlyB  []map[string]any `json:"only_b"`
+	}{CompareSchema, c.A, c.B, c.By, "percentile bootstrap of the ratio of medians over the repeats",
+		BootstrapLevel, bootstrapDraws, bootstrapSeed, []pairJSON{}, orEmpty(c.OnlyA), orEmpty(c.OnlyB)}
+	for _, pair := range c.Pairs {
+		one := pairJSON{Variables: pair.Variables, RepeatsA: len(pair.A.Counted()), RepeatsB: len(pair.B.Counted()),
+			VerdictsA: pair.A.Verdicts(), VerdictsB: pair.B.Verdicts(), Figures: map[string]comparedJSON{}}
+		for _, f := range pair.Figures {
+			one.Figures[f.Figure.Name] = comparedJSON{f.A, f.B, f.Ratio, f.Interval, f.Verdict}
+		}
+		document.Pairs = append(document.Pairs, one)
+	}
+	return writeJSON(w, document)
+}
+
+func orEmpty(list []map[string]any) []map[string]any {
+	if list == nil {
+		return []map[string]any{}
+	}
+	return list
+}
