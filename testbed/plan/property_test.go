@@ -103,7 +103,7 @@ func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 			n.CPUList = fmt.Sprint(r.IntN(len(inv.CPUs)))
 		case 3:
 			u := r.IntN(len(inv.NUMANodes))
-			n.MemoryNode = &u
+			n.MemoryNode, n.CPUs = &u, r.IntN(3)
 		}
 	}
 	return exp

@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// two is a sender and a forwarder, for the tests to change.
+func two() *spec.Experiment {
+	return &spec.Experiment{
+		Name: "two",
+		Topology: spec.Topology{
+			Nodes: map[string]*spec.Node{
+				"gen": {},
+				"dut": {App: &spec.App{Kind: spec.AppForward}},
+			},
+			Links: []*spec.Link{
+				{Name: "in", Endpoints: []string{"gen:tx", "dut:in"}},
+				{Name: "out", Endpoints: []string{"dut:out", "gen:rx"}, Kind: spec.LinkBridge},
+			},
+		},
+		Traffic: &spec.Traffic{From: "gen:tx", To: "gen:rx", RatePPS: 1},
+	}
+}
+
+// TestRefuse: what cannot be planned is refused in one line that names place,
+// reason and remedy: exit code 2 where the file contradicts itself, 3 where the
+// host does not suffice. The host is the microVM with two CPUs.
+func TestRefuse(t *testing.T) {
+	memoryNode := 7
+	for _, c := range []struct {
+		name   string
+		change func(e *spec.Experiment, inv *host.Inventory)
+		code   int
+		want   string
+	}{
+		{"too many CPUs", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUs = 4 }, 3,
+			"node dut wants 4 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer (--set nodes.dut.cpus=1)"},
+		{"too many together", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["gen"].CPUs = 1, 1
+		}, 3, "node dut wants 1 CPU; the host has 2, 1 is kept for housekeeping, gen wants 1; " +
+			"let it share (--set nodes.dut.cpus=0), ask for fewer elsewhere, or use a host with more CPUs"},
+		{"CPUs of a NUMA node", func(e *spec.Experiment, inv *host.Inventory) {
+			*inv = *loadHost(t, "epyc-7551p")
+			three := 3
+			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["dut"].MemoryNode = 9, &three
+		}, 3, "node dut wants 9 CPUs on NUMA node 3; the host has 32 usable of 64, that node 8, 1 is kept for housekeeping; " +
+			"ask for fewer (--set nodes.dut.cpus=8), or leave memory_node out"},
+		{"no such NUMA node", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].MemoryNode = &memoryNode }, 3,
+			"node dut wants NUMA node 7; the host has 1 NUMA node; leave memory_node out and the plan chooses"},
+		{"no such CPU", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUList = "1-2" }, 3,
+			"node dut wants CPU 2; the host has the CPUs 0-1; name others in cpu_list, or give cpus"},
+		{"offline CPU", func(e *spec.Experiment, inv *host.Inventory) {
+			*inv = *loadHost(t, "epyc-7551p")
+			e.Topology.Nodes["dut"].CPUList = "32"
+		}, 3, "node dut wants CPU 32; that CPU is offline; echo 1 > /sys/devices/system/cpu/cpu32/online"},
+		{"CPU not allowed", func(e *spec.Experiment, inv *host.Inventory) {
+			inv.AllowedCPUs = []int{0}
+			e.Topology.Nodes["dut"].CPUList = "1"
+		}, 3, "node dut wants CPU 1; this process may only use 0; widen its cpuset or affinity (taskset -p)"},
+		{"a CPU twice", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["gen"].CPUList = "1", "0-1"
+		}, 2, "node gen: cpu_list: CPU 1 is in the list of node dut; a CPU belongs to one node"},
+		{"all CPUs", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUList = "0-1" }, 3,
+			"node dut wants the CPUs 0-1; the host has 2 (0-1), and the nodes' lists leave none for housekeeping; leave one out of cpu_list"},
+		{"cpus and cpu_list", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["dut"].CPUs = "1", 1
+		}, 2, "node dut: it has both cpus and cpu_list; give one of them"},
+		{"memory", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].Memory = 1 << 40 }, 3,
+			"node dut wants 1048576 MiB of memory on NUMA node 0; there are 24105 MiB; ask for less (--set nodes.dut.memory=24105MiB)"},
+		{"MTU below the frame", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[0].MTU, e.Traffic.FrameBytes = 1000, 1518
+		}, 2, "link in: mtu 1000 is less than the 1500 of frames of 1518 bytes; leave mtu out, or send frames of at most 1018 bytes"},
+		{"no such parent", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[0].Kind, e.Topology.Links[0].Parent = spec.LinkMacvlan, "eth9"
+		}, 3, "link in wants the parent eth9; the host has no such interface; it has eth0, ifb0, ifb1; or leave parent out for a private one"},
+		{"a parent with less MTU", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[0].Kind, e.Topology.Links[0].Parent, e.Traffic.FrameBytes = spec.LinkMacvlan, "eth0", 1518
+		}, 3, "link in wants the parent eth0; its MTU is 1400 and the link's 1500; ip link set eth0 mtu 1500"},
+		{"the loopback as parent", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[0].Kind, e.Topology.Links[0].Parent = spec.LinkMacvlan, "lo"
+		}, 3, "link in wants the parent lo; the kernel puts no macvlan on the loopback interface; leave parent out for a private one"},
+		{"a parent without macvlan", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[0].Parent = "eth0" }, 2,
+			"link in: kind veth takes no parent; use kind: macvlan, or leave parent out"},
+		{"nothing forwards", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].App = nil }, 2,
+			"traffic from gen:tx to gen:rx: packets come no farther than dut:in; give that node app: {kind: forward} or {kind: route}, or end the traffic there"},
+		{"no way at all", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].App.Kind = spec.AppRoute
+			e.Topology.Nodes["far"] = &spec.Node{}
+			e.Topology.Nodes["off"] = &spec.Node{}
+			e.Topology.Links = append(e.Topology.Links[:1], &spec.Link{Name: "off", Endpoints: []string{"off:a", "far:a"}})
+			e.Traffic.To = "far:a"
+		}, 2, "traffic from gen:tx to far:a: there is no way; join them by links and by nodes with app: {kind: forward} or {kind: route}"},
+		{"nothing reflects", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "gen:tx" }, 2,
+			"traffic from gen:tx to gen:tx: from and to are the same endpoint, and no node on the way reflects; give the far node app: {kind: reflect}"},
+		{"an end with an app", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "dut:in" }, 2,
+			"traffic: it ends at dut:in, but node dut runs app forward; end the traffic at a node without an app; for a round trip through a reflecting node give from and to the same endpoint"},
+		{"an end on no link", func(e *spec.Experiment, _ *host.Inventory) { e.Traffic.To = "gen:eth5" }, 2,
+			"traffic.to: gen:eth5 is on no link; node gen has gen:tx, gen:rx"},
+		{"forward with three interfaces off the way", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Traffic = nil
+			e.Topology.Links = append(e.Topology.Links, &spec.Link{Endpoints: []string{"dut:x", "gen:y"}})
+		}, 2, "node dut: app forward works on 2 interfaces, and the node has 3 off the traffic's way; give it that many links, or lead the traffic through it"},
+		{"an unknown node", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[0].Endpoints[0] = "gne:tx" }, 2,
+			"link in: endpoint gne:tx names no node; the nodes are dut, gen"},
+		{"a veth of three", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Links[0].Endpoints = append(e.Topology.Links[0].Endpoints, "gen:third")
+		}, 2, "link in: has 3 endpoints; veth joins two; use kind: bridge or xdp"},
+		{"an interface twice", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[1].Endpoints[0] = "dut:in" }, 2,
+			"link out: endpoint dut:in is on link in already; an interface is on one link"},
+		{"a long interface name", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[0].Endpoints[0] = "gen:sixteen-letters-" }, 2,
+			"link in: the interface name of gen:sixteen-letters- has 16 characters; Linux takes at most 15"},
+		{"a long prefix", func(e *spec.Experiment, _ *host.Inventory) { e.Prefix = "ninebytes" }, 2,
+			`prefix: "ninebytes" does not begin names well; use at most 8 of the letters a-z, digits and hyphens, a letter or digit first`},
+		{"an address twice", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}}
+			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.0.1/24"}}
+		}, 2, "node gen: addresses.tx: 10.0.0.1 is the address of dut:in already; an address belongs to one interface"},
+		{"subnets that do not meet", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}}
+			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.1.1/24"}}
+		}, 2, "link in: gen:tx has 10.0.1.1/24 and dut:in has 10.0.0.1/24: not in one subnet; give them addresses of one subnet, or node gen a route"},
+		{"a full subnet", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/32"}}
+		}, 2, "link in: 10.0.0.1/32 has no room for the address of gen:tx; use a larger subnet, or list an address for every interface"},
+		{"more flows than addresses", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Traffic.Flows, e.Traffic.FlowField = 65535, spec.FlowSourceAddress
+		}, 2, "link out: 198.18.0.0/15 has no free subnet for its 2 addresses; list addresses of your own for some links, or use fewer flows by source address"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exp, inv := two(), loadHost(t, "microvm")
+			c.change(exp, inv)
+			p, err := Make(exp, inv)
+			if err == nil {
+				t.Fatalf("planned: %s", toJSON(t, p))
+			}
+			if err.Error() != c.want {
+				t.Errorf("the error is\n%s\nwant\n%s", err, c.want)
+			}
+			var coder interface{ ExitCode() int }
+			if !errors.As(err, &coder) || coder.ExitCode() != c.code {
+				t.Errorf("the exit code is not %d: %#v", c.code, err)
+			}
+		})
+	}
+}
