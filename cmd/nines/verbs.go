@@ -5,12 +5,19 @@ import "github.com/spf13/cobra"
 // verbs lists the commands; each has a file of its own.
 func verbs() []*cobra.Command {
 	return []*cobra.Command{
+		newApplyCommand(),
 		newCompareCommand(),
+		newDownCommand(),
+		newExecCommand(),
 		newHostCommand(),
+		newInspectCommand(),
+		newListCommand(),
 		newPlanCommand(),
 		newReportCommand(),
 		newRunCommand(),
 		newSchemaCommand(),
+		newShellCommand(),
+		newUpCommand(),
 		newValidateCommand(),
 	}
 }

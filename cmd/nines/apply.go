@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+)
+
+// applyCall is one call of nines apply.
+type applyCall struct {
+	labFile
+	dryRun bool
+	format string
+}
+
+func newApplyCommand() *cobra.Command {
+	var call applyCall
+	c := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Change a running lab into what its file says now",
+		Long: `Change a running lab into what its file says now: make what is new, remove what
+is gone, and leave the rest running, with the processes in it. What changed is
+told, a line each.
+
+A node is made anew only if its runtime, CPUs, memory, mounts or root file system
+change; a bridge or macvlan takes and loses endpoints while the others stay.`,
+		Example: `  nines apply lab.yaml
+  nines apply lab.yaml --dry-run
+  nines apply lab.yaml --set links.*.kind=xdp`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(call.format); err != nil {
+				return err
+			}
+			call.path = args[0]
+			return call.apply(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	call.flags(c)
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would change, and change nothing")
+	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
+	p, text, err := a.plan()
+	if err != nil {
+		return err
+	}
+	lab, err := testbed.Open(p.Name)
+	if err != nil {
+		return err
+	}
+	var changes testbed.Changes
+	if a.dryRun {
+		changes = testbed.Compare(lab.Plan(), p)
+	} else {
+		changes, err = lab.Apply(ctx, testbed.ApplyOptions{Plan: p, Experiment: text, Progress: progressTo(progress)})
+		if err != nil {
+			return err
+		}
+	}
+	if a.format == "json" {
+		return writeJSON(out, changes)
+	}
+	return writeChanges(out, changes)
+}
+
+func writeChanges(out io.Writer, c testbed.Changes) error {
+	if c.Empty() {
+		_, err := fmt.Fprintln(out, "nothing to change")
+		return err
+	}
+	for _, row := range []struct {
+		what  string
+		names []string
+	}{
+		{"removed nodes", c.RemovedNodes}, {"replaced nodes", c.ReplacedNodes}, {"added nodes", c.AddedNodes},
+		{"removed links", c.RemovedLinks}, {"replaced links", c.ReplacedLinks}, {"added links", c.AddedLinks},
+		{"removed endpoints", c.RemovedEndpoints}, {"added endpoints", c.AddedEndpoints},
+		{"reconfigured interfaces", c.Reconfigured}, {"restarted engines", c.RestartedApps},
+		{"adjusted nodes", c.Adjusted},
+	} {
+		if len(row.names) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "%s: %s\n", row.what, strings.Join(row.names, ", ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

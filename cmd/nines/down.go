@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+)
+
+// downCall is one call of nines down.
+type downCall struct {
+	lab    string
+	all    bool
+	dryRun bool
+}
+
+func newDownCommand() *cobra.Command {
+	var call downCall
+	c := &cobra.Command{
+		Use:   "down [NAME|FILE]",
+		Short: "Take a lab down and put everything back",
+		Long: `Take a lab down: end its nodes, and remove what the lab's journal says was made.
+What nines did not make is not touched. It returns when all of it is gone.
+
+It works after any crash, also after kill -9 in the middle of 'nines up' or of
+'nines down' itself. The name may be left out if there is only one lab.`,
+		Example: `  nines down                 # the only lab
+  nines down quickstart      # by name
+  nines down lab.yaml        # by its file
+  nines down --all
+  nines down --dry-run       # say what would be undone`,
+		Args: atMostOneLab,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if call.all {
+					return usageError{fmt.Errorf("either name a lab or use --all")}
+				}
+				call.lab = args[0]
+			}
+			return call.down(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().BoolVar(&call.all, "all", false, "take every lab of this host down")
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would be undone, and undo nothing")
+	return c
+}
+
+func (d downCall) down(ctx context.Context, out, problems io.Writer) error {
+	names, err := d.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if d.dryRun {
+			err = listUndo(out, name)
+		} else {
+			err = takeDown(ctx, out, problems, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d downCall) names() ([]string, error) {
+	if !d.all {
+		name, err := labName(d.lab)
+		return []string{name}, err
+	}
+	labs, err := testbed.List()
+	var names []string
+	for _, lab := range labs {
+		names = append(names, lab.Name)
+	}
+	return names, err
+}
+
+func takeDown(ctx context.Context, out, problems io.Writer, name string) error {
+	start := time.Now()
+	slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(problems, "taking lab %s down …\n", name) })
+	notes, err := testbed.Down(ctx, name)
+	slow.Stop()
+	for _, note := range notes {
+		fmt.Fprintln(problems, note)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "lab %s is down, in %s\n", name, time.Since(start).Round(time.Millisecond))
+	return err
+}
+
+func listUndo(out io.Writer, name string) error {
+	steps, err := testbed.Undoing(name)
+	if err != nil {
+		return err
+	}
+	// As it would go: backwards.
+	for i := len(steps) - 1; i >= 0; i-- {
+		if _, err := fmt.Fprintf(out, "undo %s\n", steps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

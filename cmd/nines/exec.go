@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+)
+
+func newExecCommand() *cobra.Command {
+	var lab, dir string
+	var env []string
+	c := &cobra.Command{
+		Use:   "exec NODE -- COMMAND [ARGUMENT]...",
+		Short: "Run a command in a node",
+		Long: `Run a command in a node: in its namespaces, its file system, on its CPUs and with
+its environment. nines exec ends with the command's exit code.`,
+		Example: `  nines exec dut -- ip addr
+  nines exec loadgen -- ping -c3 198.18.0.2
+  nines exec --lab quickstart dut -- sh -c 'cat /proc/net/dev'
+  nines exec loadgen --env DEBUG=1 -- ./client
+  tar c . | nines exec dut -- tar x -C /tmp`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usageError{errors.New("name a node and a command, as in: nines exec dut -- ip addr")}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return become(c, lab, args[0], args[1:], testbed.ExecOptions{Dir: dir, Env: env})
+		},
+	}
+	c.Flags().StringVar(&lab, "lab", "", "the lab, by name or file (default: the only one)")
+	c.Flags().StringVar(&dir, "dir", "", "the working folder in the node (default: /)")
+	c.Flags().StringArrayVar(&env, "env", nil, "set NAME=VALUE for the command (repeatable)")
+	return c
+}
+
+// become replaces nines by a command in a node, so that its terminal, its signals
+// and its exit code are the command's own.
+func become(c *cobra.Command, lab, node string, argv []string, options testbed.ExecOptions) error {
+	l, err := openLab(lab)
+	if err != nil {
+		return err
+	}
+	cmd, err := l.Command(c.Context(), node, argv, options)
+	if err != nil {
+		return err
+	}
+	return replaceProcess(cmd)
+}
+
+// replaceProcess is execve(2). Go sets no signal to be ignored, so the command
+// starts with the signals that nines was started with.
+func replaceProcess(cmd *exec.Cmd) error {
+	return fmt.Errorf("run %s: %w", cmd.Path, syscall.Exec(cmd.Path, cmd.Args, cmd.Env))
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/link"
+)
+
+func newInspectCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "inspect [NAME|FILE]",
+		Short: "Show a lab as it is now",
+		Long: `Show a lab as it is now: its nodes with their processes, CPUs and addresses, dead
+ones as dead; its links with their counters; the engines; and what was set on
+devices because it changes what is measured.`,
+		Example: `  nines inspect
+  nines inspect quickstart
+  nines inspect --format json | jq '.node_list[] | {name, pid}'`,
+		Args: atMostOneLab,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			lab, err := openLab(strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			in, err := lab.Inspect(c.Context())
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), in)
+			}
+			return writeInspection(c.OutOrStdout(), in)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func writeInspection(out io.Writer, in *testbed.Inspection) error {
+	fmt.Fprintf(out, "lab %s: %s, prefix %s, since %s, state in %s\n\n", in.Name, in.Condition, in.Prefix,
+		in.Started.Format("2006-01-02 15:04:05"), in.StateDir)
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NODE\tRUNTIME\tPID\tCPUS\tINTERFACE\tMAC\tADDRESSES\tMTU\tSTATE\tRX\tTX\tDROPPED")
+	for _, n := range in.NodeList {
+		pid := fmt.Sprint(n.PID)
+		if !n.Alive {
+			pid = "dead"
+		}
+		head := []string{n.Name, string(n.Runtime), pid, host.FormatCPUList(n.CPUs)}
+		if len(n.Interfaces) == 0 {
+			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), n.Problem)
+		}
+		for _, d := range n.Interfaces {
+			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), deviceRow(d))
+			head = []string{"", "", "", ""}
+		}
+	}
+	fmt.Fprintln(t, "\t\t\t\t\t\t\t\t\t\t\t")
+	fmt.Fprintln(t, "LINK\tKIND\t\t\tFABRIC\tMAC\tADDRESSES\tMTU\tSTATE\tRX\tTX\tDROPPED")
+	for _, l := range in.LinkList {
+		head := []string{l.Name, string(l.Kind), "", ""}
+		if len(l.Devices) == 0 {
+			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), endpointNames(l))
+		}
+		for _, d := range l.Devices {
+			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), deviceRow(d))
+			head = []string{"", "", "", ""}
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	writeApps(out, in)
+	return writeSettings(out, in.Settings)
+}
+
+func deviceRow(d link.Device) string {
+	return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d", d.Name, d.MAC, strings.Join(d.Addresses, " "), d.MTU,
+		d.State, d.RxPackets, d.TxPackets, d.RxDropped+d.TxDropped)
+}
+
+func endpointNames(l testbed.LinkState) string {
+	var names []string
+	for _, e := range l.Endpoints {
+		names = append(names, e.Node+":"+e.Interface)
+	}
+	return strings.Join(names, " ")
+}
+
+func writeApps(out io.Writer, in *testbed.Inspection) {
+	for _, n := range in.NodeList {
+		if n.App == nil {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s: %s", n.Name, n.App.Kind)
+		if n.App.Engine != "" {
+			fmt.Fprintf(out, " by the engine on CPU %d, which is %s", n.App.CPU, n.App.Engine)
+		}
+		for _, p := range n.App.Ports {
+			fmt.Fprintf(out, "; %s received %d and sent %d", p.Port, p.RxPackets, p.TxPackets)
+			for _, d := range p.Drops {
+				if d.Count > 0 {
+					fmt.Fprintf(out, ", %s %d", d.Name, d.Count)
+				}
+			}
+		}
+		fmt.Fprintln(out)
+	}
+	for _, l := range in.LinkList {
+		for _, d := range l.Devices {
+			if d.Switch != nil {
+				fmt.Fprintf(out, "\n%s: the switch forwarded %d frames, flooded %d, dropped %d\n", l.Name,
+					d.Switch.Forwarded, d.Switch.Flooded, d.Switch.Dropped)
+				break // its ports share the counters
+			}
+		}
+	}
+}
+
+func writeSettings(out io.Writer, settings []link.Setting) error {
+	if len(settings) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nDEVICE\tSETTINGS")
+	for _, s := range settings {
+		name := s.Device
+		if s.Node != "" {
+			name = s.Node + ":" + s.Device
+		}
+		var values []string
+		for _, key := range slices.Sorted(maps.Keys(s.Values)) {
+			values = append(values, key+"="+s.Values[key])
+		}
+		fmt.Fprintf(t, "%s\t%s\n", name, strings.Join(values, " "))
+	}
+	return t.Flush()
+}

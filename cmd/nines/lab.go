@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/plan"
+)
+
+// labFile is an experiment file as the verbs that make labs take it.
+type labFile struct {
+	path string
+	sets []string
+	run  int
+}
+
+func (l *labFile) flags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&l.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().IntVar(&l.run, "run", 1, "which run of the sweep to build for, from 1")
+}
+
+// plan reads the file and plans its run for this host; it returns the file as it is
+// after --set, too.
+func (l *labFile) plan() (*plan.Plan, []byte, error) {
+	p, err := planCall{file: l.path, sets: l.sets, run: l.run}.make()
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := spec.LoadFile(l.path)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, set := range l.sets {
+		if err := f.Set(set); err != nil {
+			return nil, nil, err
+		}
+	}
+	text, err := f.Effective()
+	return p, text, err
+}
+
+// oneFile is the Args of a verb that takes one experiment file.
+func oneFile(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError{fmt.Errorf("name one experiment file, such as examples/quickstart.yaml; got %d", len(args))}
+	}
+	return nil
+}
+
+// atMostOneLab is the Args of a verb that takes a lab, or finds the only one.
+func atMostOneLab(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{fmt.Errorf("name one lab, or its file; got %d", len(args))}
+	}
+	return nil
+}
+
+// labName is the lab that is meant: by its name, by its experiment file, or, if
+// nothing is said, the only one that is up.
+func labName(said string) (string, error) {
+	if said != "" {
+		return nameOrFile(said)
+	}
+	labs, err := testbed.List()
+	if err != nil {
+		return "", err
+	}
+	switch len(labs) {
+	case 0:
+		return "", errors.New("no lab is up; nines up FILE makes one")
+	case 1:
+		return labs[0].Name, nil
+	}
+	names := ""
+	for _, lab := range labs {
+		names += " " + lab.Name
+	}
+	return "", usageError{fmt.Errorf("several labs are up, so name one:%s", names)}
+}
+
+// nameOrFile takes a lab's name first: a lab may be called like a file.
+func nameOrFile(said string) (string, error) {
+	if _, err := testbed.Open(said); err == nil {
+		return said, nil
+	}
+	info, err := os.Stat(said)
+	if err != nil || info.IsDir() {
+		return said, nil
+	}
+	f, err := spec.LoadFile(said)
+	if err != nil {
+		return "", err
+	}
+	runs, err := f.Runs()
+	if err != nil {
+		return "", err
+	}
+	return runs[0].Experiment.Name, nil
+}
+
+// openLab opens the lab that is meant.
+func openLab(said string) (*testbed.Lab, error) {
+	name, err := labName(said)
+	if err != nil {
+		return nil, err
+	}
+	return testbed.Open(name)
+}
+
+// progressTo writes what takes long to w, a line each.
+func progressTo(w io.Writer) func(string) {
+	var mu sync.Mutex
+	return func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(w, "%s …\n", what)
+	}
+}

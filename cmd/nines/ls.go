@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+)
+
+func newListCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List the labs of this host",
+		Long: `List the labs of this host: those that are up, those that a process is changing
+right now, and those whose start or end was cut off ("incomplete"); nines down
+removes any of them.`,
+		Example: `  nines ls
+  nines ls --format json | jq -r '.[].name'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			labs, err := testbed.List()
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), append([]testbed.Status{}, labs...))
+			}
+			return writeLabs(c.OutOrStdout(), labs)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func writeLabs(out io.Writer, labs []testbed.Status) error {
+	if len(labs) == 0 {
+		_, err := fmt.Fprintln(out, "no lab is up")
+		return err
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "LAB\tCONDITION\tNODES\tDEAD\tLINKS\tPREFIX\tSINCE")
+	for _, lab := range labs {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", lab.Name, lab.Condition, lab.Nodes, len(lab.DeadNodes),
+			lab.Links, lab.Prefix, lab.Started.Format("2006-01-02 15:04:05"))
+	}
+	return t.Flush()
+}

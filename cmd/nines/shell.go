@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+)
+
+// shellScript takes the best shell that the node's file system has.
+const shellScript = `cd; if command -v bash >/dev/null; then exec bash --norc -i; else exec sh -i; fi`
+
+func newShellCommand() *cobra.Command {
+	var lab string
+	c := &cobra.Command{
+		Use:   "shell NODE",
+		Short: "Open a shell in a node",
+		Long: `Open a shell in a node: bash where the node has it, else sh. Its prompt names the
+node. Leaving the shell leaves the node as it is.`,
+		Example: `  nines shell dut
+  nines shell --lab quickstart loadgen`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{errors.New("name one node, as in: nines shell dut")}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			options := testbed.ExecOptions{Env: []string{"PS1=" + args[0] + `:\w# `}}
+			return become(c, lab, args[0], []string{"sh", "-c", shellScript}, options)
+		},
+	}
+	c.Flags().StringVar(&lab, "lab", "", "the lab, by name or file (default: the only one)")
+	return c
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+)
+
+// upCall is one call of nines up.
+type upCall struct {
+	labFile
+	dryRun bool
+}
+
+func newUpCommand() *cobra.Command {
+	var call upCall
+	c := &cobra.Command{
+		Use:   "up FILE",
+		Short: "Build the network of an experiment and leave it running",
+		Long: `Build the network that an experiment file describes, and leave it running: nodes,
+links, and the engines of nodes that forward or reflect. Nothing is measured.
+
+If anything fails, or at Ctrl-C, what was made is removed again. Should nines be
+killed, 'nines down' removes it, and so does the next 'nines up' of the same file.`,
+		Example: `  nines up lab.yaml
+  nines up lab.yaml --dry-run                # say what would be made
+  nines up lab.yaml --set links.*.kind=bridge
+  nines up examples/quickstart.yaml --run 4  # the network of the sweep's fourth run
+  nines exec dut -- ip addr                  # and then look around`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			call.path = args[0]
+			return call.up(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	call.flags(c)
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would be made, and make nothing")
+	return c
+}
+
+func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
+	p, text, err := u.plan()
+	if err != nil {
+		return err
+	}
+	if u.dryRun {
+		return writeLines(out, testbed.Steps(p))
+	}
+	start := time.Now()
+	lab, err := testbed.Up(ctx, testbed.UpOptions{Plan: p, Experiment: text, Progress: progressTo(progress)})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "lab %s is up: %s, %s, in %s\n", lab.Name(),
+		count(len(p.Nodes), "node"), count(len(p.Links), "link"), time.Since(start).Round(time.Millisecond))
+	return err
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func writeLines(out io.Writer, lines []string) error {
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package testbed
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/plan"
+)
+
+// Inspection is a lab as it is now, beside what its plan says.
+type Inspection struct {
+	Status
+	StateDir string      `json:"state_dir"`
+	NodeList []NodeState `json:"node_list"`
+	LinkList []LinkState `json:"link_list"`
+	// Settings are what was set on devices because it changes what is measured.
+	Settings []link.Setting `json:"settings"`
+}
+
+// NodeState is a node as it is now.
+type NodeState struct {
+	Name     string       `json:"name"`
+	Runtime  spec.Runtime `json:"runtime"`
+	HostName string       `json:"host_name"`
+	Alive    bool         `json:"alive"`
+	// PID is of the node's first process, as the host sees it; 0 for a dead node.
+	PID         int           `json:"pid"`
+	CPUs        []int         `json:"cpus"`
+	MemoryBytes int64         `json:"memory_bytes"`
+	Interfaces  []link.Device `json:"interfaces"`
+	App         *AppState     `json:"app,omitempty"`
+	// Problem is why the node's devices could not be read.
+	Problem string `json:"problem,omitempty"`
+}
+
+// AppState is a node's app and the engine that serves it.
+type AppState struct {
+	Kind spec.AppKind `json:"kind"`
+	CPU  int          `json:"cpu"`
+	// Engine is "serving", "dead" or "busy" (somebody else talks to it); empty for
+	// the kernel's forwarding.
+	Engine string             `json:"engine,omitempty"`
+	Ports  []client.PortStats `json:"ports,omitempty"`
+}
+
+// LinkState is a link as it is now.
+type LinkState struct {
+	plan.Link
+	// Devices are the link's in the fabric.
+	Devices []link.Device `json:"devices"`
+}
+
+// Inspect looks at the lab.
+func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
+	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.dir, Settings: l.settings}
+	for _, n := range l.plan.Nodes {
+		in.NodeList = append(in.NodeList, l.inspectNode(ctx, n))
+	}
+	var fabric []link.Device
+	if l.fabric != nil && l.fabric.Alive() {
+		var err error
+		if fabric, err = link.Devices(holderOf(l.fabric)); err != nil {
+			return nil, err
+		}
+	}
+	for _, planned := range l.plan.Links {
+		names := []string{planned.Device}
+		for _, e := range planned.Endpoints {
+			names = append(names, e.FabricDevice)
+		}
+		s := LinkState{Link: planned, Devices: []link.Device{}}
+		for _, d := range fabric {
+			if slices.Contains(names, d.Name) {
+				s.Devices = append(s.Devices, d)
+			}
+		}
+		in.LinkList = append(in.LinkList, s)
+	}
+	return in, nil
+}
+
+func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
+	s := NodeState{
+		Name: n.Name, Runtime: n.Runtime, HostName: n.HostName,
+		Alive: l.Alive(n.Name), PID: l.PID(n.Name),
+		CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Interfaces: []link.Device{},
+	}
+	if s.Alive {
+		devices, err := link.Devices(holderOf(l.running[n.Name]))
+		if err != nil {
+			s.Problem = err.Error()
+		} else {
+			s.Interfaces = devices
+		}
+	}
+	if n.App != nil {
+		s.App = l.inspectApp(ctx, n, s.Alive)
+	}
+	return s
+}
+
+// inspectPatience is how long an engine that serves somebody else is waited for.
+const inspectPatience = 500 * time.Millisecond
+
+func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState {
+	s := &AppState{Kind: n.App.Kind, CPU: n.App.CPU}
+	if n.App.Kind == spec.AppRoute {
+		return s
+	}
+	s.Engine = "dead"
+	if !alive {
+		return s
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectPatience)
+	defer cancel()
+	c, err := client.Dial(ctx, l.EngineSocket(n.Name))
+	if err != nil {
+		return s
+	}
+	// The engine takes one client at a time: it may be talking to another, and then
+	// this one only ever waits.
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	stats, err := c.Stats()
+	if err != nil {
+		s.Engine = "busy"
+		return s
+	}
+	_ = c.Close()
+	s.Engine, s.Ports = "serving", stats.Ports
+	return s
+}
