@@ -60,6 +60,9 @@ func (c *checker) endpointCount(link *Link, at []string) {
 }
 
 func (c *checker) endpoint(endpoint string, link int, at []string) {
+	if c.errs.full() {
+		return // finding the nearest name costs time
+	}
 	name, iface := splitEndpoint(endpoint)
 	if c.e.Topology.Nodes[name] == nil {
 		names := c.nodeNames()

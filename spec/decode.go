@@ -25,7 +25,7 @@ func decodeExperiment(root *node, errs *collector) *Experiment {
 func (d *decoder) fail(n *node, path, problem, allowed, remedy string) {
 	d.errs.add(&Error{
 		File: n.place.file, Line: n.place.line, Column: n.place.column,
-		Path: path, Problem: problem, Allowed: allowed, Remedy: remedy,
+		Path: clipAt(path, 200), Problem: problem, Allowed: allowed, Remedy: remedy,
 	})
 }
 
@@ -318,8 +318,12 @@ func describe(n *node) string {
 }
 
 // clip keeps an error message short, whatever the file holds.
-func clip(text string) string {
-	const most = 60
+func clip(text string) string { return clipAt(text, 60) }
+
+func clipAt(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
 	if r := []rune(text); len(r) > most {
 		return string(r[:most]) + "…"
 	}

@@ -181,7 +181,7 @@ func (f *File) withoutSwept(where, path string, goal target) (*node, error) {
 		case touched:
 			return nil, &Error{
 				File: where, Path: path,
-				Problem: fmt.Sprintf("the sweep's %q would overwrite this", e.key.text),
+				Problem: fmt.Sprintf("the sweep's %q would overwrite this", clip(e.key.text)),
 				Remedy:  fmt.Sprintf("set %s itself, or take it out of the sweep: --set 'sweep.%s='", e.key.text, e.key.text),
 			}
 		}

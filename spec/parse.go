@@ -139,7 +139,7 @@ func (p *parser) convert(n *yaml.Node, depth int) *node {
 	switch n.Kind {
 	case yaml.AliasNode:
 		if p.open[n.Alias] {
-			p.fail(n, fmt.Sprintf("the anchor %q contains itself", n.Value), "write the value out")
+			p.fail(n, fmt.Sprintf("the anchor %q contains itself", clip(n.Value)), "write the value out")
 			return out
 		}
 		p.open[n.Alias] = true
@@ -166,7 +166,7 @@ func (p *parser) convert(n *yaml.Node, depth int) *node {
 // tagIs refuses a collection with a tag of its own, such as !!set.
 func (p *parser) tagIs(n *yaml.Node, want string) {
 	if tag := n.ShortTag(); tag != want {
-		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", tag), "take the tag away")
+		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", clip(tag)), "take the tag away")
 	}
 }
 
@@ -177,7 +177,7 @@ func (p *parser) scalar(n *yaml.Node, out *node) {
 	case "!!timestamp", "!!merge": // plain text that looks like one
 		out.tag = "!!str"
 	default:
-		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", out.tag), "take the tag away")
+		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", clip(out.tag)), "take the tag away")
 	}
 	if strings.ContainsRune(n.Value, 0) {
 		p.fail(n, "the value contains a NUL byte", "take it away; no value of an experiment can hold one")
@@ -211,7 +211,7 @@ func (p *parser) mapping(n *yaml.Node, out *node, depth int) {
 		}
 		k.tag = "!!str" // a node may be called 1, or true
 		if first, twice := line[k.text]; twice {
-			p.fail(n.Content[i], fmt.Sprintf("the key %q is here twice; first in line %d", k.text, first), "keep one of them")
+			p.fail(n.Content[i], fmt.Sprintf("the key %q is here twice; first in line %d", clip(k.text), first), "keep one of them")
 			continue
 		}
 		line[k.text] = max(key.Line, 1)

@@ -126,8 +126,9 @@ func (w *walker) types(t reflect.Type, segments []segment) *pathError {
 	}
 }
 
-// walk finds the places. Beyond a "*" a path holds only where its parent is
-// there, so that nodes.*.app.wait reaches the nodes that have an app.
+// walk finds the places. Beyond a "*" a path holds only where the structure
+// around it is there, so that nodes.*.app.wait reaches the nodes that have an app;
+// nodes.*.env.X reaches all.
 func (w *walker) walk(t reflect.Type, n *node, segments []segment, steps []string, wild bool) *pathError {
 	if len(segments) == 0 {
 		w.found.places = append(w.found.places, append([]string(nil), steps...))
@@ -136,7 +137,7 @@ func (w *walker) walk(t reflect.Type, n *node, segments []segment, steps []strin
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if n == nil && wild {
+	if n == nil && wild && t.Kind() == reflect.Struct {
 		return nil
 	}
 	step, rest := segments[0], segments[1:]
@@ -239,4 +240,36 @@ func overlap(a, b []string) bool {
 		}
 	}
 	return true
+}
+
+// claims remembers which key of a sweep sets which place.
+type claims struct{ places, enclosing map[string]string }
+
+// claim notes that the path sets the places, and names the path before it that
+// sets one of them too, or something around or inside it.
+func (c *claims) claim(path string, places [][]string) (other string) {
+	if c.places == nil {
+		c.places, c.enclosing = map[string]string{}, map[string]string{}
+	}
+	keys := make([][]string, len(places))
+	for i, steps := range places {
+		key := ""
+		for _, step := range steps {
+			key += "\x00" + step // no key holds a NUL
+			keys[i] = append(keys[i], key)
+			if owner, taken := c.places[key]; taken {
+				other = owner
+			}
+		}
+		if owner, inside := c.enclosing[key]; inside {
+			other = owner
+		}
+	}
+	for _, around := range keys {
+		for _, key := range around {
+			c.enclosing[key] = path
+		}
+		c.places[around[len(around)-1]] = path
+	}
+	return other
 }

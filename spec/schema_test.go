@@ -26,7 +26,7 @@ var semantic = []string{
 	"reserved-interface", "reserved-interface-all", "rootfs-netns", "route-bad-network",
 	"route-bad-via", "route-host-bits", "route-mixed-versions", "route-nowhere",
 	"route-one-interface", "route-unknown-interface", "route-with-backend", "size-small",
-	"sweep-bad-combination", "sweep-bad-value", "sweep-matches-nothing", "sweep-too-many",
+	"sweep-around", "sweep-bad-combination", "sweep-bad-value", "sweep-matches-nothing", "sweep-too-many",
 	"sweep-twice-the-same", "sweep-unknown-key", "sweep-unknown-link", "sweep-unknown-node",
 	"sysctl-climbs", "sysctl-host", "traffic-ends-at-app", "traffic-no-reflector",
 	"traffic-no-route", "traffic-unknown-endpoint", "veth-three",

@@ -48,6 +48,9 @@ func TestSet(t *testing.T) {
 		{"nodes.*.app.wait=spin", func(e *Experiment) bool {
 			return e.Topology.Nodes["a"].App == nil && e.Topology.Nodes["b"].App.Wait == WaitSpin
 		}},
+		{"nodes.*.env.Y=z", func(e *Experiment) bool {
+			return e.Topology.Nodes["a"].Env["Y"] == "z" && e.Topology.Nodes["b"].Env["Y"] == "z"
+		}},
 		{"nodes.a.sysctls.net.ipv4.ip_forward=1", func(e *Experiment) bool {
 			return e.Topology.Nodes["a"].Sysctls["net.ipv4.ip_forward"] == "1"
 		}},

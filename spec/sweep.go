@@ -132,6 +132,7 @@ func (f *File) axes(base *node, errs *collector) []axis {
 		return nil
 	}
 	var axes []axis
+	var taken claims
 	for _, e := range swept.entries {
 		path := "sweep." + e.key.text
 		goal, wrong := resolve(base, e.key.text)
@@ -149,10 +150,8 @@ func (f *File) axes(base *node, errs *collector) []axis {
 			d.fail(e.value, path, "has no values", "", "give at least one, or take the key away")
 			continue
 		}
-		for _, other := range axes {
-			if sharesPlace(other.goal, goal) {
-				d.fail(e.key, path, fmt.Sprintf("sets the same value as %q", other.path), "", "keep one of the two")
-			}
+		if other := taken.claim(e.key.text, goal.places); other != "" {
+			d.fail(e.key, path, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
 		}
 		a := axis{path: e.key.text, goal: goal, values: e.value.items}
 		for i, value := range e.value.items {
@@ -161,17 +160,6 @@ func (f *File) axes(base *node, errs *collector) []axis {
 		axes = append(axes, a)
 	}
 	return axes
-}
-
-func sharesPlace(a, b target) bool {
-	for _, one := range a.places {
-		for _, two := range b.places {
-			if overlap(one, two) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // variable checks one value of the sweep by itself, which gives its place to a
@@ -215,6 +203,13 @@ func (f *File) countRuns(base *node, axes []axis) (int, error) {
 		count *= float64(len(a.values))
 	}
 	size := base.size()
+	for _, a := range axes {
+		largest := 0
+		for _, value := range a.values {
+			largest = max(largest, value.size())
+		}
+		size += largest * len(a.goal.places)
+	}
 	most := math.Min(maxRuns, math.Max(1, float64(maxRunsByNodes/size)))
 	if count <= most {
 		return int(count), nil

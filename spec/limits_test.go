@@ -1,0 +1,64 @@
+package spec
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Files that are large or deep on purpose are refused with one plain reason.
+func TestLimits(t *testing.T) {
+	manyNodes := func(n int) string {
+		var b strings.Builder
+		b.WriteString("name: lab\ntopology:\n  nodes:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "    n%d:\n", i)
+		}
+		return b.String()
+	}
+	bridge := "name: lab\ntopology:\n  nodes: {a: }\n  links:\n    - kind: bridge\n      endpoints: [" + strings.Repeat("%s", maxLinkEndpoints+1) + "]\n"
+	ends := make([]any, maxLinkEndpoints+1)
+	for i := range ends {
+		ends[i] = fmt.Sprintf("\"a:e%d\", ", i)
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"bytes":     {"name: " + strings.Repeat("x", maxFileBytes), "big.yaml:1:1: the file has 4194310 bytes; allowed: at most 4194304"},
+		"brackets":  {strings.Repeat("[", 1<<20), "big.yaml:1:10001: not valid YAML: exceeded max depth of 10000"},
+		"nodes":     {manyNodes(maxNodes + 1), "big.yaml:4:5: topology.nodes: 8193 nodes; allowed: at most 8192"},
+		"values":    {manyNodes(maxTreeNodes/2 + 1), "big.yaml:100000:5: the file holds more than 200000 values, aliases written out; write a smaller experiment"},
+		"endpoints": {fmt.Sprintf(bridge, ends...), "big.yaml:6:18: topology.links.0.endpoints: 1024 endpoints on one link; allowed: at most 1023, the ports of a Linux bridge"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := Load("big.yaml", []byte(c.text))
+			if err == nil {
+				_, err = f.Runs()
+			}
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+// LoadFile reads no more of a file than it may hold, and says what the system says.
+func TestLoadFile(t *testing.T) {
+	folder := t.TempDir()
+	big := filepath.Join(folder, "big.yaml")
+	if err := os.WriteFile(big, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(big, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		big:                                  big + ":1:1: the file has 4194305 bytes; allowed: at most 4194304",
+		folder:                               folder + ": cannot be read: is a directory; give the path of an experiment file",
+		filepath.Join(folder, "absent.yaml"): filepath.Join(folder, "absent.yaml") + ": cannot be read: no such file or directory; give the path of an experiment file",
+	} {
+		if _, err := LoadFile(path); err == nil || err.Error() != want {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	}
+}
