@@ -196,14 +196,18 @@ func (w *work) sysctls(n *node) map[string]string {
 		if slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node == n }) {
 			set["net.ipv4.conf.all.rp_filter"] = "0"
 			set["net.ipv4.conf.default.rp_filter"] = "0"
+			for _, e := range n.endpoints { // with slashes, for names may have dots
+				set["net/ipv4/conf/"+e.name+"/rp_filter"] = "0"
+			}
 		}
 		from, to := w.path[0].node, w.path[len(w.path)-1].node
 		if n == from && n == to {
 			set["net.ipv4.conf.all.accept_local"] = "1"
 		}
 	}
-	for key := range n.spec.Sysctls {
-		delete(set, strings.ReplaceAll(key, "/", ".")) // sysctl(8) takes both forms
+	for key := range n.spec.Sysctls { // sysctl(8) takes both forms
+		delete(set, strings.ReplaceAll(key, "/", "."))
+		delete(set, strings.ReplaceAll(key, ".", "/"))
 	}
 	maps.Copy(set, n.spec.Sysctls)
 	if len(set) == 0 {

@@ -34,6 +34,10 @@ func (a *assignment) finish() {
 			n.because("CPUs are few: it shares CPU %d with other engines", n.engineCPU)
 		case n.demand.count > 0:
 			n.cpus, n.exclusive = a.placed[n], true
+			if slices.ContainsFunc(n.cpus, func(id int) bool { return slices.Contains(a.housekeeping, id) }) {
+				n.exclusive = false
+				w.note("The nodes' cpu_lists name every CPU, so the host's own work runs on %s, beside node %s.", cpuText(a.housekeeping), n.name)
+			}
 			a.explainOwn(n)
 		default:
 			n.cpus = a.housekeeping

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-
-	"nines.dev/nines/testbed/host"
 )
 
 // rung says what is given up where CPUs are few.
@@ -21,7 +19,8 @@ type rung struct {
 }
 
 // ladder is what is tried, in order: the first that suffices is taken. What the
-// user asked for in numbers is never given up, nor is the last housekeeping CPU.
+// user asked for is never given up, nor is the last housekeeping CPU, unless the
+// user's lists name that too.
 var ladder = []rung{
 	{},
 	{shareCores: true},
@@ -39,7 +38,6 @@ type assignment struct {
 	rung         rung
 	cores        []*core
 	housekeeping []int
-	kept         *core // the core that housekeeping began with
 	placed       map[*node][]int
 	joined       []*node // share the first one's CPU
 	onKept       []*node // engines on the housekeeping CPUs
@@ -105,9 +103,7 @@ func (a *assignment) try() *shortage {
 			a.placed[n] = n.demand.list
 		}
 	}
-	if s := a.keepHouse(); s != nil {
-		return s
-	}
+	a.keepHouse()
 	var waiting []*node
 	for _, n := range a.w.placingOrder() {
 		d := n.demand
@@ -139,7 +135,7 @@ func (a *assignment) try() *shortage {
 // keepHouse takes a core for the host and for nodes without CPUs of their own:
 // that of CPU 0, where the kernel keeps its own house, unless a node names it or
 // the host isolates it; else the first of the NUMA node farthest from the NICs.
-func (a *assignment) keepHouse() *shortage {
+func (a *assignment) keepHouse() {
 	w := a.w
 	nics := w.physicalNICNodes()
 	far := func(c *core) int {
@@ -150,12 +146,9 @@ func (a *assignment) keepHouse() *shortage {
 		return sum
 	}
 	candidates := slices.DeleteFunc(slices.Clone(a.cores), func(c *core) bool { return len(c.free()) == 0 })
-	if len(candidates) == 0 {
-		for _, n := range w.nodes {
-			if len(n.demand.list) > 0 {
-				return &shortage{n, 0}
-			}
-		}
+	if len(candidates) == 0 { // the user's lists name every CPU, and the user has the say
+		a.housekeeping = w.usable()[:1]
+		return
 	}
 	sort.SliceStable(candidates, func(i, j int) bool {
 		x, y := candidates[i], candidates[j]
@@ -171,16 +164,15 @@ func (a *assignment) keepHouse() *shortage {
 		}
 		return false // the order of the cores decides
 	})
-	a.kept = candidates[0]
-	keep := a.kept.free()
+	core := candidates[0]
+	keep := core.free()
 	if a.rung.smallHousekeeping {
 		keep = keep[:1]
 	}
 	for _, id := range keep {
-		a.kept.kept[id] = true
+		core.kept[id] = true
 	}
 	a.housekeeping = keep
-	return nil
 }
 
 // physicalNICNodes are the NUMA nodes of the NICs that the lab uses, else of all
@@ -250,11 +242,6 @@ func (w *work) impossible(s *shortage) error {
 	n, d := s.node, s.node.demand
 	usable := w.usable()
 	want := fmt.Sprintf("node %s wants %s", n.name, plural(d.count, "CPU"))
-	if len(d.list) > 0 {
-		return &Impossible{fmt.Sprintf("node %s wants the CPUs %s", n.name, n.spec.CPUList),
-			fmt.Sprintf("the host has %d (%s), and the nodes' lists leave none for housekeeping", len(usable), host.FormatCPUList(usable)),
-			"leave one out of cpu_list"}
-	}
 	if d.memoryNode >= 0 {
 		want += fmt.Sprintf(" on NUMA node %d", d.memoryNode)
 	}

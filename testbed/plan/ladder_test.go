@@ -98,6 +98,23 @@ func summary(p *Plan) string {
 	return strings.Join(parts, "; ")
 }
 
+// TestListsNameAll: where the user names every CPU the host's work goes beside the
+// node that has the first, and the plan says so.
+func TestListsNameAll(t *testing.T) {
+	exp := pair(spec.WaitBlock)
+	exp.Topology.Nodes["a"].CPUList, exp.Topology.Nodes["b"].CPUList = "0", "1"
+	p, err := Make(exp, smallHost(2, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := summary(p), "keep 0; a shares 0 on 0; b own 1 on 1"; got != want {
+		t.Errorf("planned %q, want %q", got, want)
+	}
+	if want := []string{"The nodes' cpu_lists name every CPU, so the host's own work runs on CPU 0, beside node a."}; !slices.Equal(p.Notes, want) {
+		t.Errorf("the notes are %q, want %q", p.Notes, want)
+	}
+}
+
 // TestIsolatedFirst: engines get the CPUs that the host isolates, and the host the
 // others.
 func TestIsolatedFirst(t *testing.T) {

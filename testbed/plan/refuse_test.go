@@ -64,8 +64,6 @@ func TestRefuse(t *testing.T) {
 		{"a CPU twice", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["gen"].CPUList = "1", "0-1"
 		}, 2, "node gen: cpu_list: CPU 1 is in the list of node dut; a CPU belongs to one node"},
-		{"all CPUs", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].CPUList = "0-1" }, 3,
-			"node dut wants the CPUs 0-1; the host has 2 (0-1), and the nodes' lists leave none for housekeeping; leave one out of cpu_list"},
 		{"cpus and cpu_list", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["dut"].CPUs = "1", 1
 		}, 2, "node dut: it has both cpus and cpu_list; give one of them"},
