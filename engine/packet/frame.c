@@ -49,8 +49,10 @@ enum frame_verdict frame_check(const uint8_t *data, uint32_t length, uint16_t ud
 		return FRAME_DAMAGED;
 	if (checksum_fold(checksum_add(0, data + FRAME_ETHERNET, FRAME_IP)) != 0xffff)
 		return FRAME_DAMAGED;
+	/* 0 means "none" (RFC 768), but the engine and every kernel make one: here it is
+	 * a damaged one. */
 	if (h.udp_checksum == 0)
-		return FRAME_GOOD; /* the sender made none (RFC 768) */
+		return FRAME_DAMAGED;
 	uint64_t sum = (uint64_t)h.ip_source + h.ip_destination + h.udp_length + htons(IPPROTO_UDP);
 	sum = checksum_add(sum, data + FRAME_ETHERNET + FRAME_IP, udp_length);
 	if (checksum_fold(sum) == 0xffff)
@@ -95,9 +97,6 @@ void frame_swap(uint8_t *data)
 	uint32_t ip = h.ip_source;
 	h.ip_source = h.ip_destination;
 	h.ip_destination = ip;
-	uint16_t port = h.udp_source;
-	h.udp_source = h.udp_destination;
-	h.udp_destination = port;
 	uint8_t mac[6];
 	memcpy(mac, h.source, 6);
 	memcpy(h.source, h.destination, 6);

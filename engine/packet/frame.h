@@ -103,7 +103,8 @@ void frame_complete_checksum(uint8_t *data, uint32_t length);
 /* Sets the destination address and keeps both checksums right (RFC 1624). */
 void frame_set_destination(uint8_t *data, uint32_t ip);
 
-/* Swaps addresses and ports, for reflect: sums stay as they are. */
+/* Swaps MAC and IP addresses, for reflect; the sums stay as they are. The ports
+ * stay, too: a flow's number is in the source port, and all send to udp_port. */
 void frame_swap(uint8_t *data);
 
 #endif

@@ -9,8 +9,7 @@
  * `reordered` counts what a receiver sees: good packets that are delivered after a
  * good one that was sent later (RFC 4737). It is counted at delivery, from this
  * port's own numbering, because a packet held back may have nothing to be passed
- * by. What is still held back at the end comes out on later calls or, at the
- * latest, counts as held in `drops`.
+ * by. What nothing has passed at the end of a trial counts as fault_held.
  */
 #include "clock/clock.h"
 #include "packet/frame.h"
@@ -39,7 +38,7 @@ struct fault_port {
 	uint64_t number; /* of the next packet sent */
 	uint64_t next_in_order; /* largest good number delivered + 1 */
 	uint64_t random;
-	uint64_t *dropped, *duplicated, *reordered, *corrupted, *delayed, *overflow;
+	uint64_t *dropped, *duplicated, *reordered, *corrupted, *delayed, *overflow, *still_held;
 };
 
 static struct fault_port *fault_of(struct port *port)
@@ -81,6 +80,7 @@ static int fault_open(const struct port_config *c, struct port **out, char *erro
 	f->corrupted = port_drop_counter(&f->port, "fault_corrupted");
 	f->delayed = port_drop_counter(&f->port, "fault_delayed");
 	f->overflow = port_drop_counter(&f->port, "fault_overflow");
+	f->still_held = port_drop_counter(&f->port, "fault_held");
 	f->random = c->fault.seed;
 	f->scratch = calloc(PORT_BURST, FAULT_BUFFER_BYTES);
 	f->held = calloc(FAULT_HELD_MAX, sizeof *f->held);
@@ -107,6 +107,8 @@ close:
 static int fault_start(struct port *port, unsigned directions)
 {
 	struct fault_port *f = fault_of(port);
+	f->held_count = 0;
+	f->number = f->next_in_order = 0;
 	return f->under->ops->start(f->under, directions);
 }
 
@@ -240,7 +242,8 @@ static unsigned fault_pollfds(struct port *port, struct pollfd *fds, bool want_t
 
 static void fault_refresh(struct port *port)
 {
-	(void)port;
+	struct fault_port *f = fault_of(port);
+	*f->still_held = f->held_count;
 }
 
 const struct port_ops port_fault = {

@@ -1,0 +1,196 @@
+/* The command parser: what is taken, and a table of what is refused and how. */
+#include "control/command.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+
+static int parse(const char *line, struct command *c, char *error)
+{
+	error[0] = '\0';
+	return command_parse(line, strlen(line), c, error, COMMAND_ERROR_BYTES);
+}
+
+static void test_open_takes_all_keys(void **state)
+{
+	(void)state;
+	struct command c;
+	char error[COMMAND_ERROR_BYTES];
+	int err = parse(
+		"{\"cmd\":\"open\",\"port\":\"tx\",\"backend\":\"udp\",\"interface\":\"eth0\","
+		"\"io\":\"batch\",\"wait\":\"busy_poll\",\"local_mac\":\"02:00:00:00:0a:FF\","
+		"\"local_ip\":\"198.18.0.1\",\"peer_mac\":\"02:00:00:00:00:02\","
+		"\"peer_ip\":\"198.18.0.2\",\"udp_port\":1234,\"frame_bytes\":9018,\"flows\":7,"
+		"\"flow_field\":\"source_address\"}",
+		&c, error);
+	assert_string_equal(error, "");
+	assert_int_equal(err, 0);
+	assert_int_equal(c.kind, COMMAND_OPEN);
+	assert_ptr_equal(c.backend, &port_udp);
+	assert_string_equal(c.config.name, "tx");
+	assert_string_equal(c.config.interface, "eth0");
+	assert_int_equal(c.config.io, PORT_BATCH);
+	assert_int_equal(c.config.wait, PORT_BUSY_POLL);
+	assert_int_equal(c.config.local_mac[5], 0xff);
+	assert_true(c.config.has_local_mac && c.config.has_peer_mac);
+	assert_int_equal(ntohl(c.config.peer_ip), 0xc6120002);
+	assert_int_equal(c.config.udp_port, 1234);
+	assert_int_equal(c.config.frame_bytes, 9018);
+	assert_int_equal(c.config.flows, 7);
+	assert_int_equal(c.config.flow_field, PORT_FLOW_SOURCE_ADDRESS);
+}
+
+static void test_open_defaults(void **state)
+{
+	(void)state;
+	struct command c;
+	char error[COMMAND_ERROR_BYTES];
+	assert_int_equal(parse("{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"raw\","
+			       "\"interface\":\"x\"}",
+			       &c, error),
+			 0);
+	assert_int_equal(c.config.io, PORT_SINGLE);
+	assert_int_equal(c.config.wait, PORT_BLOCK);
+	assert_int_equal(c.config.udp_port, 7999);
+	assert_int_equal(c.config.frame_bytes, 64);
+	assert_int_equal(c.config.flows, 1);
+	assert_false(c.config.has_peer_mac);
+}
+
+static void test_trial_takes_all_keys(void **state)
+{
+	(void)state;
+	struct command c;
+	char error[COMMAND_ERROR_BYTES];
+	int err = parse("{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"b\",\"cpu\":3,"
+			"\"rate_pps\":1488.0952,\"pattern\":\"poisson\",\"burst\":32,\"seed\":9,"
+			"\"warmup_ns\":1,\"duration_ns\":2,\"drain_ns\":3,\"start_ns\":4,"
+			"\"outliers\":5,\"record\":\"/tmp/r\"}",
+			&c, error);
+	assert_string_equal(error, "");
+	assert_int_equal(err, 0);
+	assert_int_equal(c.trial.schedule.rate_upps, 1488095200);
+	assert_int_equal(c.trial.schedule.pattern, SCHEDULE_POISSON);
+	assert_int_equal(c.trial.schedule.burst, 32);
+	assert_int_equal(c.trial.schedule.seed, 9);
+	assert_int_equal(c.trial.cpu, 3);
+	assert_int_equal(c.trial.warmup_ns, 1);
+	assert_int_equal(c.trial.duration_ns, 2);
+	assert_int_equal(c.trial.drain_ns, 3);
+	assert_int_equal(c.trial.start_ns, 4);
+	assert_int_equal(c.trial.outliers, 5);
+	assert_string_equal(c.trial.record, "/tmp/r");
+	assert_string_equal(c.trial.role, "loop");
+}
+
+#define OPEN  "{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\",\"interface\":\"x\","
+#define TRIAL "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"duration_ns\":1,"
+
+static void test_bad_input_is_refused_with_a_reason(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *line, *name, *why;
+	} bad[] = {
+		{"", "?", "not JSON"},
+		{"{", "?", "not JSON"},
+		{"[]", "?", "object"},
+		{"\"hello\"", "?", "not JSON"},
+		{"{\"cmd\":\"hello\"} x", "?", "not JSON"},
+		{"{\"cmd\":\"hello\",\"cmd\":\"hello\"}", "?", "duplicate"},
+		{"{}", "?", "\"cmd\" is missing"},
+		{"{\"cmd\":1}", "?", "\"cmd\" is missing"},
+		{"{\"cmd\":\"\\u0000\"}", "?", "not JSON"},
+		{"{\"cmd\":\"\xff\"}", "?", "not JSON"},
+		{"{\"cmd\":\"fly\"}", "?", "known are hello"},
+		{"{\"cmd\":\"hello\",\"x\":1}", "hello", "unknown key \"x\""},
+		{"{\"cmd\":\"open\"}", "open", "\"port\" is missing"},
+		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\"}", "open",
+		 "\"interface\" is"},
+		{"{\"cmd\":\"open\",\"port\":\"\",\"backend\":\"udp\",\"interface\":\"x\"}", "open",
+		 "1 to 63"},
+		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\","
+		 "\"interface\":\"sixteen-letters-\"}",
+		 "open", "1 to 15"},
+		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"tcp\",\"interface\":\"x\"}",
+		 "open", "udp raw ring xdp"},
+		{OPEN "\"io\":\"double\"}", "open", "single batch"},
+		{OPEN "\"wait\":1}", "open", "block spin busy_poll"},
+		{OPEN "\"local_mac\":\"02:00:00:00:00\"}", "open", "MAC"},
+		{OPEN "\"local_mac\":\"02:00:00:00:00:0g\"}", "open", "MAC"},
+		{OPEN "\"local_mac\":\"02:00:00:00:00:000\"}", "open", "MAC"},
+		{OPEN "\"peer_ip\":\"198.18.0.256\"}", "open", "IPv4"},
+		{OPEN "\"peer_ip\":\"::1\"}", "open", "IPv4"},
+		{OPEN "\"peer_ip\":4}", "open", "IPv4"},
+		{OPEN "\"udp_port\":0}", "open", "1 to 65535"},
+		{OPEN "\"udp_port\":65536}", "open", "1 to 65535"},
+		{OPEN "\"udp_port\":1.5}", "open", "whole number"},
+		{OPEN "\"frame_bytes\":63}", "open", "64 to 9018"},
+		{OPEN "\"frame_bytes\":9019}", "open", "64 to 9018"},
+		{OPEN "\"frame_bytes\":\"64\"}", "open", "64 to 9018"},
+		{OPEN "\"flows\":0}", "open", "1 to 65535"},
+		{OPEN "\"udp_port\":65000,\"flows\":1000}", "open", "at most 536"},
+		{OPEN "\"flow_field\":\"vlan\"}", "open", "source_port"},
+		{OPEN "\"fault\":{}}", "open", "fault"},
+		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"fault\",\"interface\":\"loop\","
+		 "\"fault\":{\"drop\":0.6,\"delay\":0.6}}",
+		 "open", "more than 1"},
+		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"fault\",\"interface\":\"loop\","
+		 "\"fault\":{\"drop\":-0.1}}",
+		 "open", "0 to 1"},
+		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"fault\",\"interface\":\"loop\","
+		 "\"fault\":{\"lose\":1}}",
+		 "open", "unknown key \"lose\""},
+		{"{\"cmd\":\"close\"}", "close", "\"port\" is missing"},
+		{"{\"cmd\":\"serve\",\"role\":\"forward\",\"ports\":[\"a\"]}", "serve", "2 ports"},
+		{"{\"cmd\":\"serve\",\"role\":\"forward\",\"ports\":[\"a\",\"a\"]}", "serve",
+		 "different"},
+		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\",\"b\"]}", "serve",
+		 "1 port"},
+		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[1]}", "serve", "names"},
+		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":\"a\"}", "serve", "1 port"},
+		{"{\"cmd\":\"serve\",\"role\":\"switch\",\"ports\":[\"a\"]}", "serve", "forward"},
+		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\"],\"cpu\":-2}", "serve",
+		 "-1 to"},
+		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\"}", "trial",
+		 "\"duration_ns\" is missing"},
+		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"duration_ns\":1}", "trial",
+		 "\"tx\" and \"rx\""},
+		{"{\"cmd\":\"trial\",\"role\":\"sink\",\"tx\":\"a\",\"rx\":\"a\",\"duration_ns\":1}",
+		 "trial", "\"rx\" only"},
+		{"{\"cmd\":\"trial\",\"role\":\"generate\",\"tx\":\"a\",\"rx\":\"a\","
+		 "\"duration_ns\":1}",
+		 "trial", "\"tx\" only"},
+		{TRIAL "\"rate_pps\":-1}", "trial", "0 to"},
+		{TRIAL "\"rate_pps\":1e10}", "trial", "0 to"},
+		{TRIAL "\"rate_pps\":1e-9}", "trial", "0.000001"},
+		{TRIAL "\"rate_pps\":\"fast\"}", "trial", "number"},
+		{TRIAL "\"pattern\":\"random\"}", "trial", "constant poisson"},
+		{TRIAL "\"burst\":0}", "trial", "1 to"},
+		{TRIAL "\"warmup_ns\":-1}", "trial", "0 to"},
+		{TRIAL "\"outliers\":99999999}", "trial", "0 to"},
+		{TRIAL "\"start_ns\":true}", "trial", "whole number"},
+		{TRIAL "\"record\":7}", "trial", "text"},
+		{"{\"cmd\":\"end\"}", "end", "\"tx_packets\" is missing"},
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct command c;
+		char error[COMMAND_ERROR_BYTES];
+		if (parse(bad[i].line, &c, error) == 0)
+			fail_msg("taken: %s", bad[i].line);
+		if (!strstr(error, bad[i].why))
+			fail_msg("%s: \"%s\" does not say \"%s\"", bad[i].line, error, bad[i].why);
+		if (strcmp(c.name, bad[i].name) != 0)
+			fail_msg("%s: named %s", bad[i].line, c.name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open_takes_all_keys),
+		cmocka_unit_test(test_open_defaults),
+		cmocka_unit_test(test_trial_takes_all_keys),
+		cmocka_unit_test(test_bad_input_is_refused_with_a_reason),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* Whole sessions over a pair of pipes: order of answers, events, bad lines,
+ * serving, aborting, and every packet that the fault port touched. */
+#include "control/session.h"
+#include "test.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct fixture {
+	struct engine engine;
+	int to[2], from[2], signal_fd;
+	pthread_t thread;
+	FILE *answers;
+};
+
+static void *run(void *arg)
+{
+	struct fixture *f = arg;
+	session_stdio(&f->engine, f->to[0], f->from[1], f->signal_fd);
+	engine_close(&f->engine);
+	close(f->from[1]);
+	return NULL;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+	if (!f || pipe(f->to) < 0 || pipe(f->from) < 0)
+		return -1;
+	/* Stands in for the signalfd: readable is a signal. */
+	f->signal_fd = eventfd(0, 0);
+	f->answers = fdopen(f->from[0], "r");
+	*state = f;
+	return pthread_create(&f->thread, NULL, run, f);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	if (f->to[1] >= 0)
+		close(f->to[1]);
+	pthread_join(f->thread, NULL);
+	fclose(f->answers);
+	close(f->to[0]);
+	close(f->signal_fd);
+	free(f);
+	return 0;
+}
+
+static void say(struct fixture *f, const char *line)
+{
+	assert_int_equal(write(f->to[1], line, strlen(line)), (ssize_t)strlen(line));
+	assert_int_equal(write(f->to[1], "\n", 1), 1);
+}
+
+static json_t *hear(struct fixture *f)
+{
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t n = getline(&line, &size, f->answers);
+	assert_true(n > 0);
+	json_t *o = json_loads(line, 0, NULL);
+	free(line);
+	assert_non_null(o);
+	return o;
+}
+
+static const char *text(const json_t *o, const char *key)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+	return s ? s : "";
+}
+
+static uint64_t number(const json_t *o, const char *key)
+{
+	json_t *v = json_object_get(o, key);
+	assert_true(json_is_integer(v));
+	return (uint64_t)json_integer_value(v);
+}
+
+static void expect(struct fixture *f, const char *line, const char *reply, bool ok)
+{
+	say(f, line);
+	json_t *o = hear(f);
+	assert_string_equal(text(o, "reply"), reply);
+	assert_int_equal(json_is_true(json_object_get(o, "ok")), ok);
+	json_decref(o);
+}
+
+/* Sends a trial and returns its answer; events come before it. */
+static json_t *trial(struct fixture *f, const char *line)
+{
+	say(f, line);
+	json_t *o = hear(f);
+	assert_string_equal(text(o, "event"), "started");
+	while (json_object_get(o, "event")) {
+		json_decref(o);
+		o = hear(f);
+	}
+	assert_string_equal(text(o, "reply"), "trial");
+	assert_true(json_is_true(json_object_get(o, "ok")));
+	return o;
+}
+
+#define LOOP                                                                              \
+	"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"memory\",\"interface\":\"loop\"," \
+	"\"wait\":\"spin\",\"io\":\"batch\"}"
+
+static void test_answers_come_in_order(void **state)
+{
+	struct fixture *f = *state;
+	say(f, "{\"cmd\":\"hello\"}");
+	say(f, "rubbish");
+	say(f, "");
+	say(f, "{\"cmd\":\"stats\"}");
+	say(f, "{\"cmd\":\"stop\"}");
+	json_t *o = hear(f);
+	assert_string_equal(text(o, "reply"), "hello");
+	assert_int_equal(number(o, "protocol"), 1);
+	json_decref(o);
+	o = hear(f);
+	assert_string_equal(text(o, "reply"), "?");
+	json_decref(o);
+	o = hear(f);
+	assert_string_equal(text(o, "reply"), "stats");
+	json_decref(o);
+	o = hear(f);
+	assert_string_equal(text(o, "reply"), "stop");
+	assert_string_equal(text(o, "errno"), "ESRCH");
+	json_decref(o);
+}
+
+static void test_a_long_line_is_refused_and_skipped(void **state)
+{
+	struct fixture *f = *state;
+	size_t length = COMMAND_LINE_MAX + 1000;
+	char *line = malloc(length + 1);
+	memset(line, ' ', length);
+	line[length] = '\0';
+	/* The pipe holds less than the line: the session reads while we write. */
+	say(f, line);
+	free(line);
+	json_t *o = hear(f);
+	assert_string_equal(text(o, "reply"), "?");
+	assert_string_equal(text(o, "errno"), "E2BIG");
+	json_decref(o);
+	expect(f, "{\"cmd\":\"hello\"}", "hello", true);
+}
+
+static void test_a_loop_counts_every_packet(void **state)
+{
+	struct fixture *f = *state;
+	expect(f, LOOP, "open", true);
+	expect(f, LOOP, "open", false);
+	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
+			     "\"rate_pps\":50000,\"warmup_ns\":10000000,\"duration_ns\":100000000,"
+			     "\"drain_ns\":1000000000,\"outliers\":10}");
+	assert_int_equal(number(o, "intended_packets"), 5000);
+	/* On a machine that takes the core away for long the end is cut off. */
+	assert_true(number(o, "tx_packets") <= 5000);
+	assert_int_equal(number(o, "tx_packets"), number(o, "rx_packets"));
+	assert_int_equal(number(o, "duplicate_packets"), 0);
+	assert_int_equal(number(o, "invalid_packets"), 0);
+	assert_int_equal(number(json_object_get(o, "latency"), "count"), number(o, "rx_packets"));
+	assert_int_equal(json_array_size(json_object_get(o, "outliers")), 10);
+	assert_int_equal(number(o, "measured_start_ns") - number(o, "start_ns"), 10000000);
+	/* The slowest of the outliers is the histogram's largest. */
+	json_t *slowest = json_array_get(json_object_get(o, "outliers"), 0);
+	assert_int_equal((uint64_t)json_integer_value(json_array_get(slowest, 2)),
+			 number(json_object_get(o, "latency"), "max"));
+	json_decref(o);
+	expect(f, "{\"cmd\":\"close\",\"port\":\"a\"}", "close", true);
+	expect(f, "{\"cmd\":\"close\",\"port\":\"a\"}", "close", false);
+}
+
+static uint64_t drop(const json_t *o, const char *name)
+{
+	size_t i;
+	json_t *d;
+	json_array_foreach(json_object_get(o, "drops"), i, d)
+	{
+		if (strcmp(text(d, "name"), name) == 0)
+			return number(d, "count");
+	}
+	fail_msg("no counter %s", name);
+	return 0;
+}
+
+static void test_every_fault_is_accounted_for(void **state)
+{
+	struct fixture *f = *state;
+	char line[512];
+	uint64_t total[5] = {0};
+	for (unsigned seed = 1; seed <= 12; seed++) {
+		snprintf(line, sizeof line,
+			 "{\"cmd\":\"open\",\"port\":\"f\",\"backend\":\"fault\","
+			 "\"interface\":\"loop\",\"wait\":\"spin\",\"io\":\"%s\","
+			 "\"frame_bytes\":%u,\"flows\":%u,\"fault\":{\"drop\":0.02,"
+			 "\"duplicate\":0.03,\"reorder\":0.04,\"corrupt\":0.02,\"delay\":0.02,"
+			 "\"delay_ns\":300000,\"seed\":%u}}",
+			 seed % 2 ? "single" : "batch", 64 + 100 * (seed % 5), seed, seed);
+		expect(f, line, "open", true);
+		json_t *o =
+			trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"f\",\"rx\":\"f\","
+				 "\"rate_pps\":100000,\"duration_ns\":50000000,"
+				 "\"drain_ns\":30000000}");
+		uint64_t sent = number(o, "tx_packets"), unique = number(o, "rx_packets");
+		uint64_t lost = drop(o, "fault_dropped") + drop(o, "fault_corrupted") +
+				drop(o, "fault_held") + drop(o, "fault_overflow");
+		assert_int_equal(drop(o, "fault_overflow"), 0);
+		assert_true(drop(o, "fault_held") <= 5000);
+		assert_int_equal(sent, unique + lost);
+		assert_int_equal(number(o, "invalid_packets"), drop(o, "fault_corrupted"));
+		assert_int_equal(number(o, "duplicate_packets"), drop(o, "fault_duplicated"));
+		assert_int_equal(number(o, "reordered_packets"), drop(o, "fault_reordered"));
+		assert_int_equal(number(json_object_get(o, "latency"), "count"), unique);
+		static const char *const names[5] = {"fault_dropped", "fault_duplicated",
+						     "fault_reordered", "fault_corrupted",
+						     "fault_delayed"};
+		for (int i = 0; i < 5; i++)
+			total[i] += drop(o, names[i]);
+		json_decref(o);
+		expect(f, "{\"cmd\":\"close\",\"port\":\"f\"}", "close", true);
+	}
+	/* A port that does nothing would pass, too. */
+	for (int i = 0; i < 5; i++)
+		assert_true(total[i] > 0);
+}
+
+static void test_abort_ends_a_trial_early(void **state)
+{
+	struct fixture *f = *state;
+	expect(f, LOOP, "open", true);
+	say(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
+	       "\"duration_ns\":3600000000000}");
+	json_t *o = hear(f);
+	assert_string_equal(text(o, "event"), "started");
+	json_decref(o);
+	expect(f, "{\"cmd\":\"close\",\"port\":\"a\"}", "close", false);
+	expect(f, "{\"cmd\":\"stats\"}", "stats", true);
+	say(f, "{\"cmd\":\"abort\"}");
+	bool aborted = false, done = false;
+	while (!done) {
+		o = hear(f);
+		aborted = aborted || strcmp(text(o, "reply"), "abort") == 0;
+		done = strcmp(text(o, "reply"), "trial") == 0;
+		if (done)
+			assert_true(json_is_true(json_object_get(o, "interrupted")));
+		json_decref(o);
+	}
+	assert_true(aborted);
+	expect(f, "{\"cmd\":\"abort\"}", "abort", false);
+}
+
+static void test_a_signal_ends_a_trial_with_its_result(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t one = 1;
+	expect(f, LOOP, "open", true);
+	say(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
+	       "\"duration_ns\":3600000000000}");
+	json_t *o = hear(f);
+	assert_string_equal(text(o, "event"), "started");
+	json_decref(o);
+	assert_int_equal(write(f->signal_fd, &one, sizeof one), sizeof one);
+	do {
+		o = hear(f);
+		bool is_trial = strcmp(text(o, "reply"), "trial") == 0;
+		if (is_trial)
+			assert_true(json_is_true(json_object_get(o, "interrupted")));
+		json_decref(o);
+		if (is_trial)
+			break;
+	} while (true);
+	assert_int_equal(fgetc(f->answers), EOF);
+}
+
+static void test_a_pair_and_a_reflector_in_memory(void **state)
+{
+	struct fixture *f = *state;
+	expect(f,
+	       "{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"memory\",\"interface\":\"p\","
+	       "\"wait\":\"spin\"}",
+	       "open", true);
+	expect(f,
+	       "{\"cmd\":\"open\",\"port\":\"b\",\"backend\":\"memory\",\"interface\":\"p\","
+	       "\"wait\":\"spin\"}",
+	       "open", true);
+	expect(f,
+	       "{\"cmd\":\"open\",\"port\":\"c\",\"backend\":\"memory\",\"interface\":\"p\","
+	       "\"wait\":\"spin\"}",
+	       "open", false);
+	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"generate\",\"tx\":\"a\","
+			     "\"rate_pps\":10000,\"duration_ns\":20000000}");
+	/* Nobody receives, and the ring holds more than 200. */
+	assert_int_equal(number(o, "intended_packets"), 200);
+	assert_int_equal(number(json_object_get(o, "latency"), "count"), 0);
+	json_decref(o);
+	expect(f, "{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"b\"]}", "serve", true);
+	expect(f, "{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"b\"]}", "serve", false);
+	expect(f, "{\"cmd\":\"stats\"}", "stats", true);
+	expect(f, "{\"cmd\":\"stop\"}", "stop", true);
+	expect(f,
+	       "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"z\","
+	       "\"duration_ns\":1}",
+	       "trial", false);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	clock_init();
+#define SESSION(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		SESSION(test_answers_come_in_order),
+		SESSION(test_a_long_line_is_refused_and_skipped),
+		SESSION(test_a_loop_counts_every_packet),
+		SESSION(test_every_fault_is_accounted_for),
+		SESSION(test_abort_ends_a_trial_early),
+		SESSION(test_a_signal_ends_a_trial_with_its_result),
+		SESSION(test_a_pair_and_a_reflector_in_memory),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

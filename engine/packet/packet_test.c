@@ -1,0 +1,193 @@
+/* Checksums against RFC 1071's example and each other; frames built, checked,
+ * damaged and rewritten. */
+#include "packet/frame.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+/* The textbook's way, for comparison: 16-bit words, one at a time. */
+static uint16_t plain_sum(const uint8_t *p, size_t n)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += i % 2 ? p[i] : (uint32_t)p[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+static void test_checksum_of_rfc1071(void **state)
+{
+	(void)state;
+	static const uint8_t example[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};
+	/* RFC 1071, section 3: ddf2. */
+	assert_int_equal(ntohs(checksum_fold(checksum_add(0, example, sizeof example))), 0xddf2);
+}
+
+static void test_checksum_of_any_length(void **state)
+{
+	(void)state;
+	uint8_t bytes[300];
+	srand(3);
+	for (int round = 0; round < 200; round++) {
+		size_t n = (size_t)rand() % sizeof bytes;
+		for (size_t i = 0; i < n; i++)
+			bytes[i] = (uint8_t)rand();
+		assert_int_equal(ntohs(checksum_fold(checksum_add(0, bytes, n))),
+				 plain_sum(bytes, n));
+	}
+}
+
+static struct port_config config_of(uint32_t frame_bytes)
+{
+	struct port_config c = {
+		.local_mac = {2, 0, 0, 0, 0, 1},
+		.peer_mac = {2, 0, 0, 0, 0, 2},
+		.udp_port = 7999,
+		.frame_bytes = frame_bytes,
+		.flows = 1000,
+	};
+	inet_pton(AF_INET, "198.18.0.1", &c.local_ip);
+	inet_pton(AF_INET, "198.18.0.2", &c.peer_ip);
+	return c;
+}
+
+static const struct payload some_payload = {
+	.id = 0x12345678,
+	.mark = PAYLOAD_MARK,
+	.stream = STREAM_MEASURED,
+	.send_lag_ns = 77,
+	.tx_ticks = UINT64_C(0x1122334455667788),
+};
+
+static void test_frames_of_all_sizes_and_flows_are_good(void **state)
+{
+	(void)state;
+	static const uint32_t sizes[] = {64, 65, 128, 1518, 9018};
+	uint8_t frame[FRAME_MAX_BYTES];
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		for (int field = 0; field < 2; field++)
+			for (uint32_t flow = 0; flow < 1000; flow += 111) {
+				struct port_config c = config_of(sizes[i]);
+				struct frame_template t;
+				struct payload got;
+				c.flow_field = (enum port_flow_field)field;
+				frame_template_init(&t, &c);
+				memset(frame, 0, sizeof frame);
+				frame_write(&t, frame, flow, &some_payload);
+				assert_int_equal(t.length, sizes[i] - 4);
+				assert_int_equal(frame_check(frame, t.length, 7999, false),
+						 FRAME_GOOD);
+				assert_true(payload_read(frame + FRAME_PAYLOAD_AT,
+							 t.length - FRAME_PAYLOAD_AT, &got));
+				assert_memory_equal(&got, &some_payload, sizeof got);
+				/* The receiver's sum over header and data, the plain way. */
+				assert_int_equal(plain_sum(frame + 14, 20), 0xffff);
+				struct frame_header *h = (struct frame_header *)frame;
+				uint32_t ip = ntohl(h->ip_source) - ntohl(c.local_ip);
+				uint32_t port = ntohs(h->udp_source) - 7999u;
+				assert_int_equal(field ? ip : port, flow);
+				assert_int_equal(field ? port : ip, 0);
+			}
+}
+
+static void test_every_flipped_bit_is_found(void **state)
+{
+	(void)state;
+	uint8_t frame[60];
+	struct port_config c = config_of(64);
+	struct frame_template t;
+	frame_template_init(&t, &c);
+	memset(frame, 0, sizeof frame);
+	frame_write(&t, frame, 5, &some_payload);
+	for (size_t bit = 12 * 8; bit < sizeof frame * 8; bit++) {
+		frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		assert_int_not_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_GOOD);
+		frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (uint32_t length = 0; length < sizeof frame; length++)
+		assert_int_not_equal(frame_check(frame, length, 7999, true), FRAME_GOOD);
+	assert_int_equal(frame_check(frame, sizeof frame, 8000, false), FRAME_FOREIGN);
+}
+
+static void test_partial_checksums(void **state)
+{
+	(void)state;
+	uint8_t frame[60], whole[60];
+	struct port_config c = config_of(64);
+	struct frame_template t;
+	frame_template_init(&t, &c);
+	memset(frame, 0, sizeof frame);
+	frame_write(&t, frame, 0, &some_payload);
+	memcpy(whole, frame, sizeof frame);
+	struct frame_header *h = (struct frame_header *)frame;
+	/* As udp_send_skb in net/ipv4/udp.c leaves it. */
+	h->udp_checksum = frame_partial_checksum(h);
+	assert_int_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_DAMAGED);
+	assert_int_equal(frame_check(frame, sizeof frame, 7999, true), FRAME_GOOD);
+	frame_complete_checksum(frame, sizeof frame);
+	assert_memory_equal(frame, whole, sizeof frame);
+	frame_complete_checksum(frame, sizeof frame); /* a whole one stays */
+	assert_memory_equal(frame, whole, sizeof frame);
+}
+
+static void test_rewriting_keeps_the_sums_right(void **state)
+{
+	(void)state;
+	uint8_t frame[60];
+	struct port_config c = config_of(64);
+	struct frame_template t;
+	frame_template_init(&t, &c);
+	memset(frame, 0, sizeof frame);
+	srand(11);
+	for (int i = 0; i < 10000; i++) {
+		struct payload p = some_payload;
+		p.id = (uint32_t)rand();
+		p.tx_ticks = (uint64_t)rand() << 20;
+		frame_write(&t, frame, (uint32_t)i % 1000, &p);
+		uint32_t ip = (uint32_t)rand();
+		frame_set_destination(frame, ip);
+		assert_int_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_GOOD);
+		assert_int_equal(((struct frame_header *)frame)->ip_destination, ip);
+		frame_swap(frame);
+		assert_int_equal(frame_check(frame, sizeof frame, 7999, false), FRAME_GOOD);
+		assert_int_equal(((struct frame_header *)frame)->ip_source, ip);
+		assert_int_equal(frame[5], 1);
+		assert_int_equal(frame[11], 2);
+	}
+}
+
+static void test_payload_is_the_protocols(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[18] = {0x78, 0x56, 0x34, 0x12, 0x55, 1,    77,   0,	  0,
+					  0,	0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11};
+	struct payload p;
+	assert_memory_equal(&some_payload, bytes, sizeof bytes);
+	assert_true(payload_read(bytes, 18, &p));
+	assert_false(payload_read(bytes, 17, &p));
+	uint8_t other[18];
+	memcpy(other, bytes, 18);
+	other[4] = 0x54;
+	assert_false(payload_read(other, 18, &p));
+	other[4] = 0x55;
+	other[5] = 2;
+	assert_false(payload_read(other, 18, &p));
+	assert_int_equal(payload_saturate_lag(UINT64_C(5000000000)), UINT32_MAX);
+	assert_int_equal(payload_saturate_lag(12), 12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_checksum_of_rfc1071),
+		cmocka_unit_test(test_checksum_of_any_length),
+		cmocka_unit_test(test_frames_of_all_sizes_and_flows_are_good),
+		cmocka_unit_test(test_every_flipped_bit_is_found),
+		cmocka_unit_test(test_partial_checksums),
+		cmocka_unit_test(test_rewriting_keeps_the_sums_right),
+		cmocka_unit_test(test_payload_is_the_protocols),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* The bitmap over ids, the heap of the slowest, the gap meter, seconds, the
+ * recorder. */
+#include "stats/gaps.h"
+#include "stats/rate.h"
+#include "stats/recorder.h"
+#include "stats/seen.h"
+#include "stats/worst.h"
+#include "test.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static void test_seen_tells_what_came(void **state)
+{
+	(void)state;
+	struct seen s;
+	assert_int_equal(seen_init(&s, 1000), 0);
+	assert_int_equal(seen_record(&s, 0), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, 0), SEEN_DUPLICATE);
+	assert_int_equal(seen_record(&s, 5), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, 3), SEEN_REORDERED);
+	assert_int_equal(seen_record(&s, 3), SEEN_DUPLICATE);
+	assert_int_equal(seen_record(&s, 999), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, 64), SEEN_REORDERED);
+	assert_int_equal(s.unique, 5);
+	assert_int_equal(s.duplicate, 2);
+	assert_int_equal(s.reordered, 2);
+	assert_int_equal(s.late, 0);
+	seen_free(&s);
+}
+
+/* Random orders against a plain array. */
+static void test_seen_agrees_with_a_plain_array(void **state)
+{
+	(void)state;
+	enum { IDS = 5000 };
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		struct seen s;
+		uint8_t *came = calloc(IDS, 1);
+		uint64_t unique = 0, duplicate = 0, reordered = 0, largest = 0;
+		bool any = false;
+		srand(seed);
+		assert_int_equal(seen_init(&s, IDS), 0);
+		for (int i = 0; i < 8000; i++) {
+			uint32_t id = (uint32_t)(rand() % IDS);
+			seen_record(&s, id);
+			if (came[id]) {
+				duplicate++;
+			} else {
+				unique++;
+				if (any && id < largest)
+					reordered++;
+			}
+			came[id] = 1;
+			if (!any || id > largest)
+				largest = id;
+			any = true;
+		}
+		assert_int_equal(s.unique, unique);
+		assert_int_equal(s.duplicate, duplicate);
+		assert_int_equal(s.reordered, reordered);
+		seen_free(&s);
+		free(came);
+	}
+}
+
+static void test_seen_window_slides(void **state)
+{
+	(void)state;
+	struct seen s;
+	assert_int_equal(seen_init(&s, 4096), 0);
+	for (uint32_t id = 0; id < 100000; id++)
+		assert_int_equal(seen_record(&s, id), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, 99000), SEEN_DUPLICATE);
+	assert_int_equal(seen_record(&s, 100), SEEN_LATE);
+	/* A jump over more than the window leaves nothing of the past. */
+	assert_int_equal(seen_record(&s, 1000000), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, 999999), SEEN_REORDERED);
+	seen_free(&s);
+}
+
+static void test_seen_ids_go_on_beyond_32_bits(void **state)
+{
+	(void)state;
+	struct seen s;
+	assert_int_equal(seen_init(&s, 0), 0);
+	s.next = UINT32_MAX - 1;
+	s.last_word = s.next >> 6;
+	assert_int_equal(seen_record(&s, UINT32_MAX - 1), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, UINT32_MAX), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, 0), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, 1), SEEN_UNIQUE);
+	assert_int_equal(seen_record(&s, UINT32_MAX), SEEN_DUPLICATE);
+	assert_int_equal(s.next, (UINT64_C(1) << 32) + 2);
+	seen_free(&s);
+}
+
+static int descending(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x < y) - (x > y);
+}
+
+static void test_worst_keeps_the_largest(void **state)
+{
+	(void)state;
+	enum { N = 10000, KEEP = 100 };
+	static uint64_t all[N];
+	struct worst w;
+	assert_int_equal(worst_init(&w, KEEP), 0);
+	srand(7);
+	for (uint32_t i = 0; i < N; i++) {
+		all[i] = (uint64_t)rand() * 1000 + i;
+		struct outlier o = {.latency_ns = all[i], .id = i};
+		if (worst_wants(&w, o.latency_ns))
+			worst_insert(&w, &o);
+	}
+	worst_sort(&w);
+	qsort(all, N, sizeof all[0], descending);
+	assert_int_equal(w.size, KEEP);
+	for (int i = 0; i < KEEP; i++)
+		assert_int_equal(w.heap[i].latency_ns, all[i]);
+	worst_free(&w);
+}
+
+static void test_worst_of_none(void **state)
+{
+	(void)state;
+	struct worst w;
+	assert_int_equal(worst_init(&w, 0), 0);
+	assert_false(worst_wants(&w, UINT64_MAX));
+	worst_sort(&w);
+	worst_free(&w);
+}
+
+static void learn(struct gaps *g, uint64_t *now, unsigned packets, uint64_t length)
+{
+	for (int i = 0; i <= GAPS_LEARN_TURNS; i++) {
+		*now += length;
+		gaps_turn(g, *now, packets);
+	}
+}
+
+static void test_gaps_compares_like_with_like(void **state)
+{
+	(void)state;
+	struct gaps g;
+	uint64_t now = 0;
+	gaps_init(&g, 1000);
+	gaps_begin(&g, now);
+	learn(&g, &now, 0, 200);
+	learn(&g, &now, 1, 3000);
+	assert_int_equal(g.count, 0);
+	gaps_turn(&g, now += 20000, 1); /* below 8 * 3000 */
+	assert_int_equal(g.count, 0);
+	uint64_t at = now;
+	gaps_turn(&g, now += 24001, 1);
+	assert_int_equal(g.count, 1);
+	assert_int_equal(g.worst[0].at_ticks, at);
+	assert_int_equal(g.worst[0].length_ticks, 24001);
+	gaps_turn(&g, now += 1600, 0); /* not above 8 * 200 */
+	assert_int_equal(g.count, 1);
+	gaps_turn(&g, now += 1601, 0);
+	assert_int_equal(g.count, 2);
+	assert_int_equal(g.total_ticks, 24001 + 1601);
+	assert_int_equal(g.max_ticks, 24001);
+	assert_int_equal(gaps_threshold(&g), 1600);
+}
+
+static void test_gaps_sleep_is_none(void **state)
+{
+	(void)state;
+	struct gaps g;
+	uint64_t now = 0;
+	gaps_init(&g, 1000);
+	gaps_begin(&g, now);
+	learn(&g, &now, 0, 200);
+	for (int i = 0; i <= GAPS_LEARN_TURNS; i++)
+		gaps_woken(&g, now, now + 500);
+	gaps_begin(&g, now += 1000000);
+	gaps_turn(&g, now += 200, 0);
+	assert_int_equal(g.count, 0);
+	gaps_woken(&g, now, now + 4001);
+	assert_int_equal(g.count, 1);
+	assert_int_equal(g.max_ticks, 4001);
+}
+
+static void test_gaps_keeps_the_longest(void **state)
+{
+	(void)state;
+	struct gaps g;
+	gaps_init(&g, 1);
+	for (uint64_t i = 0; i < 1000; i++)
+		gaps_add(&g, i, (i * 7919) % 1000 + 1);
+	gaps_sort(&g);
+	assert_int_equal(g.kept, GAPS_KEPT);
+	assert_int_equal(g.count, 1000);
+	for (uint32_t i = 0; i < GAPS_KEPT; i++)
+		assert_int_equal(g.worst[i].length_ticks, 1000 - i);
+}
+
+static void test_rate_counts_by_second(void **state)
+{
+	(void)state;
+	uint64_t counts[3] = {0};
+	struct rate_counter r;
+	rate_init(&r, counts, 3, 500, 100);
+	rate_count(&r, 450, 1); /* before the start: in the first second */
+	rate_count(&r, 599, 2);
+	rate_count(&r, 600, 4);
+	rate_count(&r, 10000, 8); /* after the end: in the last */
+	assert_int_equal(counts[0], 3);
+	assert_int_equal(counts[1], 4);
+	assert_int_equal(counts[2], 8);
+}
+
+static void test_recorder_stores_every_packet(void **state)
+{
+	(void)state;
+	enum { N = 3 * RECORDER_CHUNK + 17 };
+	char path[] = "/tmp/nines-recorder-XXXXXX";
+	int fd = mkstemp(path);
+	struct recorder_header header = {.magic = RECORDER_MAGIC, .version = 1}, got;
+	struct recorder *r;
+	assert_true(fd >= 0);
+	assert_int_equal(recorder_open(&r, path, &header), 0);
+	for (uint32_t i = 0; i < N; i++)
+		recorder_put(r, i, 2 * i, 3 * (uint64_t)i, 4 * (uint64_t)i);
+	assert_int_equal(r->lost, 0);
+	assert_int_equal(recorder_close(r), 0);
+	assert_int_equal(read(fd, &got, sizeof got), sizeof got);
+	assert_memory_equal(&got, &header, sizeof got);
+	for (uint32_t i = 0; i < N; i++) {
+		struct record record;
+		assert_int_equal(read(fd, &record, sizeof record), sizeof record);
+		assert_int_equal(record.id, i);
+		assert_int_equal(record.send_lag_ns, 2 * i);
+		assert_int_equal(record.tx_ticks, 3 * (uint64_t)i);
+		assert_int_equal(record.rx_ticks, 4 * (uint64_t)i);
+	}
+	char more;
+	assert_int_equal(read(fd, &more, 1), 0);
+	close(fd);
+	unlink(path);
+}
+
+static void test_recorder_says_that_a_file_cannot_be(void **state)
+{
+	(void)state;
+	struct recorder_header header = {.magic = RECORDER_MAGIC};
+	struct recorder *r;
+	assert_int_equal(recorder_open(&r, "/nonexistent/file", &header), -ENOENT);
+}
+
+static void test_recorder_says_that_the_disk_is_full(void **state)
+{
+	(void)state;
+	struct recorder_header header = {.magic = RECORDER_MAGIC};
+	struct recorder *r;
+	assert_int_equal(recorder_open(&r, "/dev/full", &header), -ENOSPC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seen_tells_what_came),
+		cmocka_unit_test(test_seen_agrees_with_a_plain_array),
+		cmocka_unit_test(test_seen_window_slides),
+		cmocka_unit_test(test_seen_ids_go_on_beyond_32_bits),
+		cmocka_unit_test(test_worst_keeps_the_largest),
+		cmocka_unit_test(test_worst_of_none),
+		cmocka_unit_test(test_gaps_compares_like_with_like),
+		cmocka_unit_test(test_gaps_sleep_is_none),
+		cmocka_unit_test(test_gaps_keeps_the_longest),
+		cmocka_unit_test(test_rate_counts_by_second),
+		cmocka_unit_test(test_recorder_stores_every_packet),
+		cmocka_unit_test(test_recorder_says_that_a_file_cannot_be),
+		cmocka_unit_test(test_recorder_says_that_the_disk_is_full),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
