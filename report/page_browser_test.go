@@ -130,13 +130,27 @@ func TestPageInChromium(t *testing.T) {
 		p.settle()
 	})
 
+	t.Run("loss is seen over time", func(t *testing.T) {
+		p.run(chromedp.Click("#share", chromedp.ByID))
+		p.settle()
+		box := eval[[]float64](p, `(() => { const c = document.querySelector("#rate-chart"); c.scrollIntoView({ block: "center" }); const b = c.querySelector(".u-over").getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()`)
+		p.run(chromedp.MouseEvent("mouseMoved", box[0], box[1]))
+		p.settle()
+		if tip := eval[string](p, `document.querySelector("#rate-chart .tip").textContent`); !strings.Contains(tip, "bridge · 100,000 pps99,9") || !strings.Contains(tip, "100 %") {
+			t.Errorf("the tip is %q", tip)
+		}
+		p.screenshot("loss")
+		p.run(chromedp.Click("#share", chromedp.ByID))
+		p.settle()
+	})
+
 	t.Run("tables sort and copy", func(t *testing.T) {
 		column := func() []string {
-			return eval[[]string](p, `[...document.querySelectorAll("#trials-table tbody tr")].map((row) => row.children[8].textContent)`)
+			return eval[[]string](p, `[...document.querySelectorAll("#trials-table tbody tr")].map((row) => row.children[9].textContent)`)
 		}
-		head := `#trials-table thead th:nth-child(9) button`
+		head := `#trials-table thead th:nth-child(10) button`
 		if name := eval[string](p, fmt.Sprintf("document.querySelector(%q).textContent", head)); name != "meanµs" {
-			t.Fatalf("the ninth column is %q", name)
+			t.Fatalf("the tenth column is %q", name)
 		}
 		unsorted := column()
 		p.run(chromedp.Click(head, chromedp.ByQuery), chromedp.Click(head, chromedp.ByQuery))
@@ -152,7 +166,7 @@ func TestPageInChromium(t *testing.T) {
 		if len(lines) != 10 {
 			t.Fatalf("%d lines were copied, want a heading and 9 rows: %q", len(lines), lines)
 		}
-		if !strings.HasPrefix(lines[0], "kind\trate_pps\trepeat\toffered (pps)\t") {
+		if !strings.HasPrefix(lines[0], "kind\trate_pps\trepeat\tverdict\toffered (pps)\t") {
 			t.Errorf("the heading is %q", lines[0])
 		}
 		if first := strings.Split(lines[1], "\t"); first[0] != "bridge" || len(first) != len(strings.Split(lines[0], "\t")) {

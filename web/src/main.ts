@@ -17,10 +17,10 @@ import { verdictTable } from "./sections/verdicts.ts";
 import { startTheme } from "./theme.ts";
 
 /** A check box in a figure's head. */
-function toggle(id: string, text: string, checked: boolean, change: (checked: boolean) => void): HTMLElement {
+function toggle(id: string, text: string, checked: boolean, change: (checked: boolean) => void, mark?: Node): HTMLElement {
   const box = h("input", { type: "checkbox", id, change: () => change(box.checked) });
   box.checked = checked;
-  return h("label", { for: id, class: "chip" }, box, text);
+  return h("label", { for: id, class: "chip" }, box, mark, text);
 }
 
 /** The lines that are drawn; a click takes one out. */
@@ -74,13 +74,14 @@ function build(page: Page, place: HTMLElement): void {
     controls(page, selection),
     page.groups.length > firstShown ? h("p", { class: "hint" }, `The first ${firstShown} of ${page.groups.length} lines are drawn; choose others in the table.`) : "",
     section("latency", "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
-      h("div", { class: "tools left" }, metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on))) : null),
+      h("div", { class: "tools left" }, metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null),
       figure(percentileChart(page, selection)), legend(selection)),
     section("trials", "Trials", null, trialTable(page, selection).element),
     section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
       h("div", { class: "tools left" }, toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
       figure(outlierChart(page, selection))),
-    section("rates", "Rate and loss", null, h("div", { class: "pair" },
+    section("rates", "Rate and loss", null,
+      h("div", { class: "tools left" }, toggle("share", "in % of the packets that were due", false, (on) => selection.change(() => (selection.share = on)))), h("div", { class: "pair" },
       h("div", null, h("h3", null, "Received over time; dotted: due"), figure(rateChart(page, selection))),
       h("div", null, h("h3", null, "Received against intended; dotted: all of it"), figure(offeredChart(page, selection))))),
     section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null),

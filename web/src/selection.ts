@@ -12,6 +12,8 @@ export class Selection {
   metric: Metric = "latency";
   baseline = true;
   gaps = false;
+  /** The rate over time in per cent of what was due, where loss shows as a dip. */
+  share = false;
   private readonly hiddenTrials = new Set<number>();
   private readonly filtered = new Map<string, Set<string>>();
   private readonly listeners: (() => void)[] = [];

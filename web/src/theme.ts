@@ -4,14 +4,14 @@ import { h } from "./dom.ts";
 
 export type Theme = "light" | "dark";
 
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const prefersDark = () => window.matchMedia("(prefers-color-scheme: dark)");
 let chosen: Theme | null = null;
 let printing = false;
 const listeners: (() => void)[] = [];
 
 export function theme(): Theme {
   if (printing) return "light";
-  return chosen ?? (dark.matches ? "dark" : "light");
+  return chosen ?? (prefersDark().matches ? "dark" : "light");
 }
 
 export function onTheme(listener: () => void): void {
@@ -24,7 +24,7 @@ function apply(): void {
 }
 
 export function startTheme(): void {
-  dark.addEventListener("change", apply);
+  prefersDark().addEventListener("change", apply);
   // Paper is white: figures are drawn anew for it.
   window.addEventListener("beforeprint", () => { printing = true; apply(); });
   window.addEventListener("afterprint", () => { printing = false; apply(); });

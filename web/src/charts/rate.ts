@@ -31,6 +31,21 @@ export function meanRate(trials: readonly Trial[], column: Column): (number | nu
   return out;
 }
 
+export function percentOf(part: readonly (number | null)[], whole: readonly (number | null)[]): (number | null)[] {
+  return part.map((v, i) => {
+    const all = whole[i] ?? null;
+    return v === null || all === null || all === 0 ? null : (100 * v) / all;
+  });
+}
+
+/** Around 100 %, with at least a tenth of a per cent to see a dip in. */
+export function shareRange(values: readonly number[]): [number, number] {
+  const low = Math.min(100, ...values);
+  const high = Math.max(100, ...values);
+  const room = Math.max(0.05, (high - low) * 0.15);
+  return [Math.max(0, low - room), high + room];
+}
+
 /** A range over twenty times its least value needs a logarithmic axis. */
 const logarithmicFrom = 20;
 
@@ -60,9 +75,11 @@ export function rateChart(page: Page, selection: Selection): Frame {
     // In the middle of the second that it stands for.
     const xs = Array.from({ length: rows }, (_, i) => (i + 0.5) * step);
     const pad = (list: (number | null)[]) => xs.map((_, i) => list[i] ?? null);
-    const all = lines.flatMap((l) => [...l.offered, ...l.received]).filter((v): v is number => v !== null && v > 0);
-    const log = Math.max(...all, 1) / Math.min(...all, Infinity) > logarithmicFrom;
-    const range: [number, number] = log ? logRange(all) : linearRange(all);
+    const { share } = selection;
+    const drawn = lines.map((l) => ({ due: share ? l.offered.map((v) => (v === null ? null : 100)) : l.offered, got: share ? percentOf(l.received, l.offered) : l.received }));
+    const all = drawn.flatMap((l) => [...l.due, ...l.got]).filter((v): v is number => v !== null && v > 0);
+    const log = !share && Math.max(...all, 1) / Math.min(...all, Infinity) > logarithmicFrom;
+    const range: [number, number] = share ? shareRange(all) : log ? logRange(all) : linearRange(all);
     const colours = palette();
     const levels = (plot: uPlot) => {
       const low = plot.scales["y"]!.min ?? range[0];
@@ -80,7 +97,7 @@ export function rateChart(page: Page, selection: Selection): Frame {
       scales: { x: { time: false, range: (_, low, high) => (low === high ? [0, rows * step] : [Math.max(0, low - 0.5 * step), high + 0.5 * step]) }, y: { distr: log ? 3 : 1, range: () => range } },
       axes: [
         axis({ label: "time in s", size: 28, splits: (plot) => linearTicks(plot.scales["x"]!.min ?? 0, plot.scales["x"]!.max ?? 1, Math.floor(width / 70)), values: (_, splits) => splits.map(String) }),
-        axis({ label: "packets a second", size: 74, splits: (plot) => levels(plot).splits, values: (plot, splits) => splits.map((v) => (levels(plot).labelled.has(v) ? grouped(v) : "")) }),
+        axis({ label: share ? "% of the packets that were due" : "packets a second", size: 74, splits: (plot) => levels(plot).splits, values: (plot, splits) => splits.map((v) => (!levels(plot).labelled.has(v) ? "" : share ? String(v) : grouped(v))) }),
       ],
       series: [{},
         ...lines.map((): uPlot.Series => ({ stroke: colours.muted, width: 1, dash: [2, 3], points: { show: false } })),
@@ -93,14 +110,14 @@ export function rateChart(page: Page, selection: Selection): Frame {
           else frame.showTip(plot, left, top ?? 0, tip(at));
         }],
       },
-    }, [xs, ...lines.map((l) => pad(l.offered)), ...lines.map((l) => pad(l.received))] as uPlot.AlignedData, place);
+    }, [xs, ...drawn.map((l) => pad(l.due)), ...drawn.map((l) => pad(l.got))] as uPlot.AlignedData, place);
 
     function tip(at: number): Tip {
       return {
         title: step === 1 ? `second ${at + 1}` : `seconds ${at * step + 1} to ${(at + 1) * step}`,
         note: "received of those that were due",
         rows: lines.filter((l) => (l.received[at] ?? null) !== null).map(({ line, offered, received }) => ({
-          colour: line.colour, dash: line.dash, label: line.label, value: `${grouped(received[at]!)} of ${grouped(offered[at] ?? 0)}`,
+          colour: line.colour, dash: line.dash, label: line.label, value: `${grouped(received[at]!)} of ${grouped(offered[at] ?? 0)}${share && offered[at] ? `, ${significant((100 * received[at]!) / offered[at]!)} %` : ""}`,
         })),
       };
     }

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Curves, Page, Trial, Verdict } from "../src/data.ts";
+import { labelOf, linesOf, stylesOf, verdictText } from "../src/lines.ts";
+import { meanRate, percentOf, shareRange } from "../src/charts/rate.ts";
+import { hostFacts } from "../src/sections/header.ts";
+import { planNodes } from "../src/sections/files.ts";
+import { median } from "../src/sections/trials.ts";
+import { firstShown, Selection } from "../src/selection.ts";
+
+const curves: Curves = { latency: null, from_tx: null, send_lag: null };
+const nothing = { min: null, mean: null, p50: null, p90: null, p99: null, p99_9: null, p99_99: null, p99_999: null, p99_9999: null, max: null, count: 0 };
+
+function trial(kind: string, rate: number, repeat: number, verdict: Verdict = "clean"): Trial {
+  return {
+    id: `${kind}${rate}${repeat}`, variables: { "links.*.kind": kind, "traffic.rate_pps": rate }, repeat, offered_pps: rate,
+    tx_packets: rate, rx_packets: rate, lost_packets: 0, duplicate_packets: 0, reordered_packets: 0,
+    latency_ns: nothing, from_tx_ns: nothing, send_lag_ns: nothing, verdict, reasons: [], details: null, curves,
+    outliers: [], outliers_all: 0, rate: [], rate_step: 1,
+  };
+}
+
+/** A page of these kinds and rates with two repeats each. */
+function page(kinds: string[], rates: number[]): Page {
+  const result: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.rate_pps"], groups: [], trials: [], baselines: [], host: null, plan: null, experiment: "", problems: [] };
+  for (const kind of kinds) {
+    for (const rate of rates) {
+      const first = result.trials.length;
+      result.trials.push(trial(kind, rate, 1), trial(kind, rate, 2, "noisy"));
+      result.groups.push({ variables: { "links.*.kind": kind, "traffic.rate_pps": rate }, trials: [first, first + 1], counted: [first, first + 1], curves });
+    }
+  }
+  return result;
+}
+
+test("a line for each combination, or for each trial", () => {
+  const p = page(["bridge", "veth"], [1000, 10000]);
+  assert.equal(linesOf(p, "together").length, 4);
+  assert.equal(linesOf(p, "each").length, 8);
+  assert.equal(linesOf(p, "together")[0]!.label, "bridge · 1,000 pps");
+  assert.equal(linesOf(p, "each")[1]!.label, "bridge · 1,000 pps · repeat 2");
+  assert.equal(verdictText(linesOf(p, "together")[0]!.verdicts), "noisy 1/2");
+  assert.equal(labelOf({}, ["a"]), "all trials");
+});
+
+test("kinds have colours, rates have dashes", () => {
+  const styles = stylesOf(page(["bridge", "veth"], [1000, 10000]));
+  assert.deepEqual(styles, [{ colour: 0, dash: 0 }, { colour: 0, dash: 1 }, { colour: 1, dash: 0 }, { colour: 1, dash: 1 }]);
+  const many = stylesOf(page(["a"], Array.from({ length: 20 }, (_, i) => i + 1)));
+  assert.equal(new Set(many.map((s) => `${s.colour}/${s.dash}`)).size, 20);
+});
+
+test("filters take out, check boxes hide, and both come back", () => {
+  const p = page(["bridge", "veth"], [1000, 10000]);
+  const selection = new Selection(p);
+  let changes = 0;
+  selection.onChange(() => changes++);
+  selection.change(() => selection.setFiltered("links.*.kind", "veth", true));
+  assert.equal(selection.listed().length, 2);
+  selection.change(() => selection.setFiltered("links.*.kind", "veth", false));
+  const line = selection.listed()[1]!;
+  selection.change(() => selection.setChecked([line], false));
+  assert.equal(selection.shown().length, 3);
+  assert.equal(selection.listed().length, 4);
+  // The same choice, seen repeat by repeat.
+  selection.mode = "each";
+  assert.equal(selection.shown().length, 6);
+  selection.change(() => selection.setChecked([selection.listed()[2]!], true));
+  assert.equal(selection.shown().length, 7);
+  selection.mode = "together";
+  assert.ok(selection.isChecked(selection.listed()[1]!));
+  assert.equal(changes, 4);
+});
+
+test("what a baseline does not vary does not filter it", () => {
+  const selection = new Selection(page(["bridge", "veth"], [1000]));
+  selection.setFiltered("links.*.kind", "veth", true);
+  assert.ok(selection.passes({ "traffic.rate_pps": 1000 }));
+});
+
+test("more lines than can be told apart begin unchecked", () => {
+  const selection = new Selection(page(["a", "b", "c"], [1, 2, 3, 4, 5, 6]));
+  assert.equal(selection.shown().length, firstShown);
+  assert.equal(selection.listed().length, 18);
+});
+
+test("a median stands for all repeats or none", () => {
+  assert.equal(median([3, 1, 2]), 2);
+  assert.equal(median([4, 1, 2, 3]), 2.5);
+  assert.equal(median([1, null, 3]), null);
+  assert.equal(median([]), null);
+});
+
+test("the mean rate of repeats, by second", () => {
+  const a = { ...trial("a", 1, 1), rate: [[0, 100, 100, 90], [1, 100, 100, 100]] as Trial["rate"] };
+  const b = { ...trial("a", 1, 2), rate: [[0, 100, 100, 110]] as Trial["rate"] };
+  assert.deepEqual(meanRate([a, b], 3), [100, 100]);
+  const long = { ...a, rate: [[0, 1000, 1000, 500]] as Trial["rate"], rate_step: 10 };
+  assert.deepEqual(meanRate([long], 3), [50]);
+  assert.deepEqual(meanRate([], 3), []);
+});
+
+test("loss shows as a dip below 100 %", () => {
+  assert.deepEqual(percentOf([90, null, 5], [100, 100, 0]), [90, null, null]);
+  const [low, high] = shareRange([99.965, 100]);
+  assert.ok(low < 99.965 && low > 99.8 && high > 100 && high < 100.2);
+  assert.equal(shareRange([0.1])[0], 0);
+});
+
+test("the host's facts leave out what is not known", () => {
+  assert.deepEqual(hostFacts(null), []);
+  const facts = new Map(hostFacts({ hostname: "h", cpus: [{ id: 0, model: "M" }, { id: 1, model: "M", governor: "performance", isolated: true }], virtualisation: {}, kernel: { release: "6.1", real_time: true } }));
+  assert.equal(facts.get("CPUs"), "2 × M");
+  assert.equal(facts.get("Governor"), "performance");
+  assert.equal(facts.get("Isolated CPUs"), "1");
+  assert.equal(facts.get("Kernel"), "6.1, PREEMPT_RT");
+  assert.equal(facts.get("Virtualisation"), "none");
+  assert.ok(!facts.has("Memory"));
+});
+
+test("plans may be one, a list, or an object of them", () => {
+  const plan = { nodes: [{ name: "a" }] };
+  assert.equal(planNodes(plan).length, 1);
+  assert.equal(planNodes([plan, plan]).length, 2);
+  assert.deepEqual(planNodes({ veth: plan, bridge: plan }).map((n) => n.plan), ["veth", "bridge"]);
+  assert.deepEqual(planNodes(null), []);
+});
