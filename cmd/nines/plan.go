@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,9 @@ func newPlanCommand() *cobra.Command {
 The same file and host always give the same plan.
 
 A plan is for one run of the sweep: the first, or the one that --run names. With
---host it is for another machine, of which 'nines host' wrote the inventory.`,
+--host it is for another machine, of which 'nines host' wrote the inventory. What
+that host lacks for the experiment is listed last; 'nines run' refuses to start
+where an error is among it.`,
 		Example: `  nines plan lab.yaml
   nines plan lab.yaml --set nodes.dut.cpus=2
   nines plan lab.yaml --run 3
@@ -46,14 +49,17 @@ A plan is for one run of the sweep: the first, or the one that --run names. With
 				return err
 			}
 			call.file = args[0]
-			p, err := call.make()
+			p, findings, err := call.check()
 			if err != nil {
 				return err
 			}
 			if call.format == "json" {
 				return writeJSON(c.OutOrStdout(), p)
 			}
-			return p.Write(c.OutOrStdout())
+			if err := p.Write(c.OutOrStdout()); err != nil {
+				return err
+			}
+			return writeFindings(c.OutOrStdout(), findings)
 		},
 	}
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
@@ -63,28 +69,56 @@ A plan is for one run of the sweep: the first, or the one that --run names. With
 	return c
 }
 
+// make plans.
 func (p planCall) make() (*plan.Plan, error) {
+	made, _, err := p.check()
+	return made, err
+}
+
+// check plans, and holds the host against what the experiment needs of its kernel.
+func (p planCall) check() (*plan.Plan, []host.Finding, error) {
 	f, err := spec.LoadFile(p.file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, set := range p.sets {
 		if err := f.Set(set); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	runs, err := f.Runs()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.run < 1 || p.run > len(runs) {
-		return nil, usageError{fmt.Errorf("--run %d: %s has the runs 1 to %d", p.run, p.file, len(runs))}
+		return nil, nil, usageError{fmt.Errorf("--run %d: %s has the runs 1 to %d", p.run, p.file, len(runs))}
 	}
 	inv, err := p.inventory()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return plan.Make(runs[p.run-1].Experiment, inv)
+	exp := runs[p.run-1].Experiment
+	made, err := plan.Make(exp, inv)
+	if err != nil {
+		return nil, nil, err
+	}
+	return made, host.Check(inv, plan.Needs(exp)), nil
+}
+
+// writeFindings lists what the host lacks, or what will show in the figures.
+func writeFindings(out io.Writer, findings []host.Finding) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(out, "\nhost:"); err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if _, err := fmt.Fprintf(out, "  - %s\n", f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p planCall) inventory() (*host.Inventory, error) {

@@ -120,6 +120,7 @@ func TestReadThisMachine(t *testing.T) {
 func TestRecordingKeepsSecrets(t *testing.T) {
 	r := &Recording{Files: map[string]string{
 		"/proc/cpuinfo":              "processor\t: 0\nmodel name\t: X\nmicrocode\t: 0x5\n\n",
+		"/proc/sys/kernel/hostname":  "5ecret\n",
 		"/proc/cmdline":              "root=UUID=5ecret isolcpus=2-3 password=5ecret quiet -- --token 5ecret\n",
 		"/proc/mounts":               "/dev/5ecret / ext4 rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
 		"/proc/self/cgroup":          "0::/user.slice/5ecret\n",

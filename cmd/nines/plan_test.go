@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runNines runs one command line and gives its output.
+func runNines(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errors strings.Builder
+	code = execute(args, &out, &errors)
+	return code, out.String(), errors.String()
+}
+
+func hostFile(name string) string {
+	return filepath.Join("..", "..", "testbed", "host", "testdata", "hosts", name+".json")
+}
+
+const quickstartFile = "../../examples/quickstart.yaml"
+
+// TestPlanEveryExample: each example can be planned on the machine with two CPUs.
+func TestPlanEveryExample(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range files {
+		if code, _, stderr := runNines(t, "plan", file, "--host", hostFile("microvm")); code != exitDone {
+			t.Errorf("nines plan %s: exit code %d: %s", file, code, stderr)
+		}
+	}
+}
+
+// TestPlanOutput: the table has the plan and what the host lacks; JSON is the plan
+// alone, the same each time.
+func TestPlanOutput(t *testing.T) {
+	code, table, stderr := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"))
+	if code != exitDone {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{"dut", "loadgen:tx > dut:in", "why:", "error: root: ", "error: lxc: node dut wants it"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the table has no %q:\n%s", want, table)
+		}
+	}
+	_, first, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
+	_, second, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
+	var p struct{ Schema, Name string }
+	if err := json.Unmarshal([]byte(first), &p); err != nil || p.Schema != "nines/plan/v1" || p.Name != "quickstart" {
+		t.Errorf("JSON is %.200s (%v)", first, err)
+	}
+	if first != second {
+		t.Error("two plans of the same file and host differ")
+	}
+}
+
+// TestPlanErrors: each error has the exit code that tells whose it is.
+func TestPlanErrors(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.json")
+	if err := os.WriteFile(broken, []byte(`{"schema":"nines/host/v9"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"plan"}, exitUsage, "name one experiment file"},
+		{[]string{"plan", quickstartFile, "--run", "999"}, exitUsage, "--run 999"},
+		{[]string{"plan", quickstartFile, "--format", "xml"}, exitUsage, "table or json"},
+		{[]string{"plan", quickstartFile, "--host", "absent.json"}, exitUsage, "absent.json"},
+		{[]string{"plan", quickstartFile, "--host", broken}, exitUsage, "nines/host/v9"},
+		{[]string{"plan", "absent.yaml"}, exitUsage, "absent.yaml"},
+		{[]string{"plan", quickstartFile, "--set", "nodes.dut.cpus=4", "--host", hostFile("microvm")}, exitUnsupported, "node dut wants 4 CPUs; the host has 2"},
+		{[]string{"host", "extra"}, exitUsage, "takes no argument"},
+	} {
+		code, stdout, stderr := runNines(t, c.args...)
+		if code != c.code || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("nines %s: exit code %d, stdout %q, stderr %q; want %d with %q", strings.Join(c.args, " "), code, stdout, stderr, c.code, c.want)
+		}
+	}
+}
+
+// TestHostOutput: the inventory that is printed and the recording that is written
+// can both be planned for.
+func TestHostOutput(t *testing.T) {
+	dir := t.TempDir()
+	inventory, recording := filepath.Join(dir, "host.json"), filepath.Join(dir, "recording.json")
+	code, out, stderr := runNines(t, "host", "--format", "json")
+	if code != exitDone {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if err := os.WriteFile(inventory, []byte(out), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := runNines(t, "host", "--record", recording); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	_, fromInventory, stderr := runNines(t, "plan", "../../examples/veth-pair.yaml", "--format", "json", "--host", inventory)
+	_, fromRecording, _ := runNines(t, "plan", "../../examples/veth-pair.yaml", "--format", "json", "--host", recording)
+	if fromInventory == "" || fromInventory != fromRecording {
+		t.Errorf("plans differ, or there is none: %s\n%.300s\n%.300s", stderr, fromInventory, fromRecording)
+	}
+}
