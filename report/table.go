@@ -169,17 +169,19 @@ func writeReasons(out *strings.Builder, s style, trials []result.Trial) {
 		example, id string
 		verdict     result.Verdict
 		count       int
+		position    int // the first in a trial's list is what decided
 	}
 	var classes []*class
 	byForm := map[string]*class{}
 	for _, t := range trials {
-		for _, reason := range t.Reasons {
+		for position, reason := range t.Reasons {
 			form := string(t.Verdict) + withoutNumbers(reason)
 			if byForm[form] == nil {
-				byForm[form] = &class{example: reason, id: t.ID, verdict: t.Verdict}
+				byForm[form] = &class{example: reason, id: t.ID, verdict: t.Verdict, position: position}
 				classes = append(classes, byForm[form])
 			}
 			byForm[form].count++
+			byForm[form].position = min(byForm[form].position, position)
 		}
 	}
 	if len(classes) == 0 {
@@ -188,6 +190,9 @@ func writeReasons(out *strings.Builder, s style, trials []result.Trial) {
 	rank := map[result.Verdict]int{result.Invalid: 0, result.Noisy: 1, result.Clean: 2}
 	sort.SliceStable(classes, func(i, j int) bool {
 		if a, b := rank[classes[i].verdict], rank[classes[j].verdict]; a != b {
+			return a < b
+		}
+		if a, b := classes[i].position, classes[j].position; a != b {
 			return a < b
 		}
 		return classes[i].count > classes[j].count

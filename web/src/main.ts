@@ -3,7 +3,7 @@
 
 import { outlierChart } from "./charts/outliers.ts";
 import { swatch, type Frame } from "./charts/frame.ts";
-import { metricNames, percentileChart } from "./charts/percentiles.ts";
+import { metricNames, percentileChart, streamOf } from "./charts/percentiles.ts";
 import { offeredChart, rateChart } from "./charts/rate.ts";
 import { readPage, type Metric, type Page } from "./data.ts";
 import { choice, h, section } from "./dom.ts";
@@ -97,8 +97,9 @@ function build(page: Page, place: HTMLElement): void {
 
 function baselineTable(page: Page): HTMLElement {
   // The same columns as the trials', of the baselines alone.
-  const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...b.variables }, trials: [i], counted: [i], curves: b.curves })) };
-  only.variables = ["when", ...page.variables.filter((name) => page.baselines.some((b) => name in b.variables))];
+  const variables = page.variables.filter((name) => page.baselines.some((b) => name in streamOf(b.variables)));
+  const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...streamOf(b.variables) }, trials: [i], counted: [i], curves: b.curves })) };
+  only.variables = ["when", ...variables];
   const selection = new Selection(only);
   const result = trialTable(only, selection);
   result.element.id = "baseline-table";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Curves, Page, Trial, Verdict } from "../src/data.ts";
 import { labelOf, linesOf, stylesOf, verdictText } from "../src/lines.ts";
+import { baselinesFor, streamOf } from "../src/charts/percentiles.ts";
 import { meanRate, percentOf, shareRange } from "../src/charts/rate.ts";
 import { hostFacts } from "../src/sections/header.ts";
 import { planNodes } from "../src/sections/files.ts";
@@ -76,6 +77,14 @@ test("what a baseline does not vary does not filter it", () => {
   const selection = new Selection(page(["bridge", "veth"], [1000]));
   selection.setFiltered("links.*.kind", "veth", true);
   assert.ok(selection.passes({ "traffic.rate_pps": 1000 }));
+});
+
+test("a baseline belongs to its stream, whatever link it was listed with", () => {
+  const p = page(["bridge", "veth"], [1000, 10000]);
+  p.baselines = [{ ...trial("bridge", 1000, 1), when: "before" }, { ...trial("bridge", 5, 1), when: "before" }];
+  const veth = linesOf(p, "together").filter((line) => line.variables["links.*.kind"] === "veth");
+  assert.deepEqual(baselinesFor(p, veth).map((b) => b.variables["traffic.rate_pps"]), [1000]);
+  assert.deepEqual(streamOf({ "links.*.kind": "veth", "traffic.rate_pps": 1 }), { "traffic.rate_pps": 1 });
 });
 
 test("more lines than can be told apart begin unchecked", () => {

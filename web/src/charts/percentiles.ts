@@ -3,7 +3,7 @@
 
 import uPlot from "uplot";
 import { grid, isMaximum, sample } from "../curve.ts";
-import type { Curve, Metric, Page } from "../data.ts";
+import type { Curve, Metric, Page, Variables } from "../data.ts";
 import { grouped, percentileAt, significant, tick } from "../format.ts";
 import { labelOf, type Line } from "../lines.ts";
 import { logRange, logTicks, percentileTicks } from "../scale.ts";
@@ -45,7 +45,8 @@ function drawnLines(page: Page, selection: Selection): Drawn[] {
   if (selection.baseline) {
     for (const trial of baselinesFor(page, shown)) {
       const curve = trial.curves[selection.metric];
-      const label = page.baselines.length > 1 && Object.keys(trial.variables).length > 0 ? ` · ${labelOf(trial.variables, page.variables)}` : "";
+      const stream = streamOf(trial.variables);
+      const label = Object.keys(stream).length > 0 ? ` · ${labelOf(stream, page.variables)}` : "";
       if (curve) drawn.push({ curve, label: `baseline ${trial.when ?? ""}${label}`, colour: -1, dash: 0, faint: false });
     }
   }
@@ -57,10 +58,15 @@ function drawnLines(page: Page, selection: Selection): Drawn[] {
   }
 }
 
+/** A baseline has no network, so of its variables only the traffic's say what it was. */
+export function streamOf(variables: Variables): Variables {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith("traffic.")));
+}
+
 /** The baselines that were run for something that is shown. */
 export function baselinesFor(page: Page, shown: readonly Line[]): Page["baselines"] {
   return page.baselines.filter((b) =>
-    shown.some((line) => Object.entries(b.variables).every(([name, value]) => !(name in line.variables) || line.variables[name] === value)));
+    shown.some((line) => Object.entries(streamOf(b.variables)).every(([name, value]) => !(name in line.variables) || line.variables[name] === value)));
 }
 
 export function percentileChart(page: Page, selection: Selection): Frame {
@@ -93,7 +99,7 @@ export function percentileChart(page: Page, selection: Selection): Frame {
     const room = Math.max(2, Math.floor((width - 70) / 62));
     const series: uPlot.Series[] = lines.map((line) => ({
       stroke: line.colour < 0 ? colours.muted : colours.series[line.colour] ?? colours.text,
-      width: line.faint ? 1 : line.colour < 0 ? 1.5 : 2,
+      width: line.faint ? 1 : line.colour < 0 ? 1.25 : 2,
       alpha: line.faint ? 0.28 : 1,
       dash: line.colour < 0 ? [3, 3] : [...(dashPatterns[line.dash] ?? [])],
       points: { show: false },
@@ -102,7 +108,7 @@ export function percentileChart(page: Page, selection: Selection): Frame {
     const levels = (plot: uPlot) => logTicks(plot.scales["y"]!.min ?? 1, plot.scales["y"]!.max ?? 10, Math.floor(height / 26));
     return new uPlot({
       width, height,
-      padding: [10, 16, 0, 0],
+      padding: [10, 32, 0, 0], // the last label is centred on its tick
       legend: { show: false },
       cursor: { points: { size: 7 }, drag: { x: true, y: false }, focus: { prox: -1 } },
       scales: {

@@ -94,7 +94,7 @@ export function rateChart(page: Page, selection: Selection): Frame {
       padding: [10, 16, 0, 0],
       legend: { show: false },
       cursor: { points: { size: 7 }, drag: { x: true, y: false } },
-      scales: { x: { time: false, range: (_, low, high) => (low === high ? [0, rows * step] : [Math.max(0, low - 0.5 * step), high + 0.5 * step]) }, y: { distr: log ? 3 : 1, range: () => range } },
+      scales: { x: { time: false, range: (_, low, high) => (rows === 1 ? [0, step] : [Math.max(0, low - 0.5 * step), high + 0.5 * step]) }, y: { distr: log ? 3 : 1, range: () => range } },
       axes: [
         axis({ label: "time in s", size: 28, splits: (plot) => linearTicks(plot.scales["x"]!.min ?? 0, plot.scales["x"]!.max ?? 1, Math.floor(width / 70)), values: (_, splits) => splits.map(String) }),
         axis({ label: share ? "% of the packets that were due" : "packets a second", size: 74, splits: (plot) => levels(plot).splits, values: (plot, splits) => splits.map((v) => (!levels(plot).labelled.has(v) ? "" : share ? String(v) : grouped(v))) }),

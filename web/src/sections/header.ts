@@ -25,7 +25,7 @@ export function hostFacts(host: Value): [string, string][] {
   const list = Array.isArray(cpus) ? cpus : [];
   const different = (key: string) => [...new Set(list.map((cpu) => text(member(cpu, key))).filter((v) => v !== ""))].join(", ");
   add("Host", text(member(host, "hostname")));
-  const smt = text(member(host, "smt"));
+  const smt = text(member(host, "smt")).replace(/^not(supported|implemented)$/, "none"); // the kernel's words, cpu/smt/control
   if (list.length > 0) add("CPUs", `${list.length} × ${different("model") || "unknown"}${smt === "" ? "" : `, SMT ${smt}`}`);
   const nodes = member(host, "numa_nodes");
   if (Array.isArray(nodes) && nodes.length > 1) add("NUMA nodes", String(nodes.length));
