@@ -80,9 +80,8 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-// remove deletes the lab's folder: the journal after everything that it might still
-// speak of, and the lock last, so that nobody takes a half-removed lab.
-func (s state) remove() error {
+// empty deletes all in the lab's folder but its journal and lock.
+func (s state) empty() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return absentIsFine(err)
@@ -95,6 +94,15 @@ func (s state) remove() error {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("remove the lab's state: %w", err)
 		}
+	}
+	return nil
+}
+
+// remove deletes the lab's folder: the journal after everything that it might still
+// speak of, and the lock last, so that nobody takes a half-removed lab.
+func (s state) remove() error {
+	if err := s.empty(); err != nil {
+		return err
 	}
 	for _, path := range []string{s.journal(), s.lock(), s.dir} {
 		if err := absentIsFine(os.Remove(path)); err != nil {

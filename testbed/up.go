@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"nines.dev/nines/testbed/journal"
@@ -115,33 +115,23 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 func (h *holding) clear(ctx context.Context, progress func(string)) error {
 	old, err := journal.Open(h.state.journal())
 	switch {
-	case errors.Is(err, journal.ErrEmpty):
-		return absentIsFine(os.Remove(h.state.journal()))
-	case absentIsFine(err) == nil:
-		return nil
-	case err != nil:
-		return err
-	}
-	progress("removing what an earlier start left")
-	world := journal.Host{BootID: old.Header.BootID}
-	if err := old.Undo(context.WithoutCancel(ctx), world, nil); err != nil {
-		return errors.Join(fmt.Errorf("remove what an earlier start left: %w", err), old.Close())
-	}
-	if err := old.Close(); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(h.state.dir)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if path := filepath.Join(h.state.dir, entry.Name()); path != h.state.lock() {
-			if err := os.RemoveAll(path); err != nil {
-				return err
-			}
+	case err == nil:
+		progress("removing what an earlier start left")
+		world := journal.Host{BootID: old.Header.BootID}
+		if err := old.Undo(context.WithoutCancel(ctx), world, nil); err != nil {
+			return errors.Join(fmt.Errorf("remove what an earlier start left: %w", err), old.Close())
 		}
+		if err := old.Close(); err != nil {
+			return err
+		}
+	case errors.Is(err, journal.ErrEmpty), errors.Is(err, fs.ErrNotExist):
+	default:
+		return err
 	}
-	return nil
+	if err := h.state.empty(); err != nil {
+		return err
+	}
+	return absentIsFine(os.Remove(h.state.journal()))
 }
 
 // slow calls progress if f takes longer than people like to wait in silence.

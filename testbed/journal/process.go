@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,11 +31,14 @@ func (h Host) End(ctx context.Context, entries []Entry) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
-	inodes := map[uint64]string{}
+	var guests map[proc.Identity]string
 	for round := 0; ; round++ {
 		found, err := findTargets(entries)
 		if err != nil {
 			return err
+		}
+		if round == 0 {
+			guests = found.guests()
 		}
 		if len(found.processes)+len(found.monitors) == 0 {
 			break
@@ -43,14 +46,16 @@ func (h Host) End(ctx context.Context, entries []Entry) error {
 		if round == endRounds {
 			return fmt.Errorf("new processes appear as fast as they are ended, such as %d", found.any().PID)
 		}
-		for inode, node := range found.inodes {
-			inodes[inode] = node
-		}
 		if err := found.end(ctx); err != nil {
 			return err
 		}
 	}
-	h.noteHeld(inodes)
+	for id, node := range guests {
+		if id.Alive() {
+			h.note("process %d (%s) is still in the network namespace of node %q, which stays until it ends",
+				id.PID, id.Command(), node)
+		}
+	}
 	return netns.Settle(ctx)
 }
 
@@ -150,15 +155,15 @@ func awaitEnd(ctx context.Context, id proc.Identity) error {
 	return nil
 }
 
-// noteHeld tells of processes of the user that keep a node's network namespace.
-func (h Host) noteHeld(inodes map[uint64]string) {
-	if len(inodes) == 0 || h.Note == nil {
-		return
-	}
+// guests are the other processes in the nodes' network namespaces, with the node's
+// name. Those in a node's pid namespace end with it; others are the user's own, and
+// keep the namespace. They have to be found before it goes, and its inode to another.
+func (t targets) guests() map[proc.Identity]string {
+	guests := map[proc.Identity]string{}
 	_ = proc.Each(func(id proc.Identity) {
-		if node, ok := inodes[id.NetInode()]; ok && id.PID != os.Getpid() {
-			h.note("process %d (%s) is still in the network namespace of node %q, which stays until it ends",
-				id.PID, id.Command(), node)
+		if node, ok := t.inodes[id.NetInode()]; ok && !slices.Contains(t.processes, id) {
+			guests[id] = node
 		}
 	})
+	return guests
 }

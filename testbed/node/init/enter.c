@@ -5,7 +5,10 @@
  *
  * The outer process stays: it hands signals on, follows the command's stops, and
  * ends with its exit code. The command dies with it. With --detach it prints the
- * command's process id instead and goes; the node's pid 1 adopts the command.
+ * command's process id instead and goes; the node's pid 1 adopts the command. That
+ * takes a second fork: an orphan goes to the first process of its *parent's* pid
+ * namespace, and only the second parent is in the node's (find_child_reaper in
+ * kernel/exit.c).
  */
 #define _GNU_SOURCE
 #include "init.h"
@@ -18,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -165,6 +169,51 @@ static int enter__wait(pid_t child, const sigset_t *all)
 	}
 }
 
+/* Starts the command as a child of a process in the node that ends at once, and
+ * prints its process id as the caller's namespace sees it: the kernel translates the
+ * credentials that come with a message, unix(7). */
+static int enter__detach(const struct enter *enter, const sigset_t *mask)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	char byte = 0;
+	struct iovec data = {&byte, 1};
+	struct msghdr message = {.msg_iov = &data,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof control};
+	struct ucred sender = {0};
+	int pair[2];
+	int on = 1;
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) < 0 ||
+	    setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+		return enter__fail("prepare to start", enter->command[0]);
+	child = fork();
+	if (child < 0)
+		return enter__fail("start", enter->command[0]);
+	if (child == 0) {
+		pid_t command = fork();
+
+		if (command != 0)
+			_exit(command < 0 ? INIT_EXIT_FAILED : 0);
+		if (write(pair[1], &byte, 1) != 1)
+			_exit(INIT_EXIT_FAILED);
+		_exit(enter__run(enter, mask));
+	}
+	/* Closed here, so that the read ends if nobody is left to write. */
+	close(pair[1]);
+	if (waitpid(child, NULL, 0) != child || recvmsg(pair[0], &message, 0) != 1 ||
+	    CMSG_FIRSTHDR(&message) == NULL)
+		return enter__fail("start", enter->command[0]);
+	memcpy(&sender, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof sender);
+	printf("%d\n", (int)sender.pid);
+	return 0;
+}
+
 static int enter__parse(struct enter *enter, int argc, char **argv)
 {
 	for (int i = 0; i + 1 < argc; i += 2) {
@@ -219,13 +268,12 @@ int enter__main(int argc, char **argv)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	if (enter.detach != NULL)
+		return enter__detach(&enter, &before);
 	child = fork();
 	if (child < 0)
 		return enter__fail("start", enter.command[0]);
 	if (child == 0)
 		_exit(enter__run(&enter, &before));
-	if (enter.detach == NULL)
-		return enter__wait(child, &all);
-	printf("%d\n", (int)child);
-	return 0;
+	return enter__wait(child, &all);
 }
