@@ -85,11 +85,12 @@ test:
 ## test-unit: run the tests that need no root: Go, C with sanitizers, TypeScript
 test-unit: test-unit-go test-unit-engine test-unit-web
 
-# As root they run in a user namespace in which root is an ordinary user. What they skip
-# there, test-root runs.
+# As root they run in a user namespace in which root is an ordinary user, where there can
+# be one. What they skip there, test-root runs.
 GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails
 ifeq ($(SUDO),)
-UNPRIVILEGED := -exec 'unshare --user --map-user=1000 --map-group=1000'
+AS_USER := unshare --user --map-user=1000 --map-group=1000
+UNPRIVILEGED = $(shell $(AS_USER) true && echo "-exec '$(AS_USER)'")
 endif
 test-unit-go: build
 	env -u NINES_REQUIRE $(GOTESTSUM) --hide-summary=skipped -- $(UNPRIVILEGED) ./...

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Proves that the project builds and runs on a Debian with nothing but git and make:
 #
-#   host ── unshare: mounts, processes ── chroot build/fresh/<suite>
+#   host ── unshare: mounts, processes ── pivot_root build/fresh/<suite>
 #                                          ├─ apt, Go modules, npm: caches in build/cache
 #                                          └─ ~/nines: a clone of HEAD
 #
@@ -78,6 +78,7 @@ furnish() {
 	apt-config dump Acquire::http::Proxy Acquire::https::Proxy >"$rootfs/etc/apt/apt.conf.d/90proxy"
 	echo 'APT::Keep-Downloaded-Packages "true";' >"$rootfs/etc/apt/apt.conf.d/91keep"
 
+	mount --bind "$rootfs" "$rootfs"
 	mount -t proc proc "$rootfs/proc"
 	mount --rbind /sys "$rootfs/sys"
 	mount --rbind /dev "$rootfs/dev"
@@ -98,6 +99,16 @@ furnish() {
 	chown -R "$uid:$gid" "$rootfs$home"
 }
 
+# enter makes the new system's root that of this script. In a mere chroot the kernel
+# lets nobody make a user namespace, user_namespaces(7), which the unit tests do.
+enter() {
+	cd "$rootfs"
+	pivot_root . mnt
+	cd /
+	umount --lazy /mnt
+	hash -r
+}
+
 # inside runs a shell line in the clone as the user of the new system, with nothing of
 # this environment but what leads to the network.
 inside() {
@@ -106,7 +117,7 @@ inside() {
 		GOPRIVATE npm_config_registry; do
 		[ -z "${!name:-}" ] || pass+=("$name=${!name}")
 	done
-	chroot --userspec="$uid:$gid" "$rootfs" env -i "${pass[@]}" \
+	setpriv --reuid="$uid" --regid="$gid" --init-groups env -i "${pass[@]}" \
 		HOME="$home" USER="$user" TERM=dumb PATH="$path" \
 		NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
 		sh -c "cd && cd nines && $1"
@@ -124,7 +135,7 @@ again() {
 }
 
 # The quickstart as a newcomer has it, but short, and without LXC, which needs cgroups
-# that a chroot cannot be sure of.
+# that this may not be given where it runs in a container itself.
 quickstart() {
 	local sudo=
 	[ "$user" = root ] || sudo=sudo
@@ -143,6 +154,7 @@ path=/usr/local/bin:/usr/bin:/bin # a Debian user's
 [ "$suite" != bookworm ] || path=/usr/local/sbin:/usr/sbin:/sbin:$path
 timed 'bootstrap' bootstrap
 timed 'furnish' furnish
+enter
 timed 'make setup' inside 'make setup'
 timed 'make build' inside 'make build'
 timed 'nothing to do again' again
