@@ -19,8 +19,6 @@ func (a *assignment) finish() {
 	rest := a.untaken()
 	for _, n := range w.nodes {
 		switch {
-		case slices.Contains(a.joined, n):
-			a.explainJoined(n)
 		case slices.Contains(a.onKept, n):
 			n.cpus = a.housekeeping
 			n.engineCPU = n.cpus[len(n.cpus)-1]
@@ -170,22 +168,12 @@ func choose(condition bool, yes, no string) string {
 	return no
 }
 
-// explainJoined writes the CPU that the two ends of the traffic share.
-func (a *assignment) explainJoined(n *node) {
-	n.cpus = a.placed[a.joined[0]]
-	n.engineCPU = n.cpus[0]
-	n.because("CPUs are few: generator and sink share CPU %d", n.engineCPU)
-}
-
 // notes says what a reader should know about the whole.
 func (a *assignment) notes() {
 	w := a.w
 	usable := w.usable()
 	if online := countOnline(w.inv); online > len(usable) {
 		w.note("The host has %d CPUs online; this process may use %s.", online, host.FormatCPUList(usable))
-	}
-	if len(a.joined) > 0 {
-		w.note("CPUs are few: %s share CPU %d. The generator's work delays the sink's receive stamps.", names(a.joined), a.placed[a.joined[0]][0])
 	}
 	if len(a.onKept) > 0 {
 		untouched := ""

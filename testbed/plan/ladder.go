@@ -12,7 +12,6 @@ type rung struct {
 	shareCores        bool // two nodes may have threads of one core
 	crowdPollers      bool // also pollers' cores are shared
 	smallHousekeeping bool // housekeeping has one thread, not a whole core
-	joinEnds          bool // the two ends of the traffic share one CPU
 	fromKept          bool // the sender runs on the housekeeping CPUs
 	endsKept          bool // both ends do
 	shareEngines      bool // engines that asked for no CPU share what is left
@@ -26,7 +25,6 @@ var ladder = []rung{
 	{shareCores: true},
 	{shareCores: true, crowdPollers: true},
 	{shareCores: true, crowdPollers: true, smallHousekeeping: true},
-	{shareCores: true, crowdPollers: true, smallHousekeeping: true, joinEnds: true},
 	{shareCores: true, crowdPollers: true, smallHousekeeping: true, fromKept: true},
 	{shareCores: true, crowdPollers: true, smallHousekeeping: true, endsKept: true},
 	{shareCores: true, crowdPollers: true, smallHousekeeping: true, endsKept: true, shareEngines: true},
@@ -39,7 +37,6 @@ type assignment struct {
 	cores        []*core
 	housekeeping []int
 	placed       map[*node][]int
-	joined       []*node // share the first one's CPU
 	onKept       []*node // engines on the housekeeping CPUs
 	crowd        []*node // engines that share what is left
 }
@@ -73,23 +70,19 @@ func (w *work) assignCPUs() error {
 	return w.impossible(short)
 }
 
-// applies tells whether a rung can make a difference. Pollers on one CPU would
-// take turns of milliseconds, so two ends that poll are not joined.
+// applies tells whether a rung can make a difference: the sender alone can only
+// move to the housekeeping CPUs where the receiver is another node. Even a noisy
+// CPU of its own serves a sender better than one that it shares with its sink,
+// whose receive stamps would wait for its sends.
 func (w *work) applies(r rung) bool {
-	if !r.joinEnds && !r.fromKept {
+	if !r.fromKept {
 		return true
 	}
 	if w.stream == nil {
 		return false
 	}
 	from, to := w.path[0].node, w.path[len(w.path)-1].node
-	if from == to {
-		return false
-	}
-	if r.joinEnds {
-		return !from.demand.explicit && !to.demand.explicit && !from.demand.spin
-	}
-	return !from.demand.explicit
+	return from != to && !from.demand.explicit
 }
 
 // try hands out CPUs: first those that are named, then one core for housekeeping,
@@ -111,11 +104,6 @@ func (a *assignment) try() *shortage {
 		case d.count == 0 || len(d.list) > 0:
 		case d.explicit:
 			waiting = append(waiting, n)
-		case a.rung.joinEnds && d.end:
-			a.joined = append(a.joined, n)
-			if len(a.joined) == 1 {
-				waiting = append(waiting, n)
-			}
 		case a.rung.endsKept && d.end, a.rung.fromKept && n == a.w.path[0].node:
 			a.onKept = append(a.onKept, n)
 		case a.rung.shareEngines:

@@ -37,6 +37,14 @@ func pair(wait spec.Wait) *spec.Experiment {
 	}
 }
 
+// through is a sender and a receiver with a forwarder between them.
+func through() *spec.Experiment {
+	exp := pair(spec.WaitBlock)
+	exp.Topology.Nodes["hop"] = &spec.Node{App: &spec.App{Kind: spec.AppForward}}
+	exp.Topology.Links = []*spec.Link{{Endpoints: []string{"a:x", "hop:in"}}, {Endpoints: []string{"hop:out", "b:x"}}}
+	return exp
+}
+
 // chain is a generator with so many forwarders between its two interfaces.
 func chain(hops int, wait spec.Wait) *spec.Experiment {
 	exp := &spec.Experiment{Name: "chain", Topology: spec.Topology{Nodes: map[string]*spec.Node{"gen": {}}}}
@@ -67,8 +75,9 @@ func TestLadder(t *testing.T) {
 		{"nodes share a core", pair(spec.WaitBlock), smallHost(2, 2), "keep 0,2; a own 1 on 1; b own 3 on 3", "a and b share a physical core (CPUs 1,3) and slow each other down"},
 		{"pollers share a core", pair(spec.WaitSpin), smallHost(2, 2), "keep 0,2; a own 1 on 1; b own 3 on 3", "the more as one polls"},
 		{"housekeeping gives its second thread", chain(2, spec.WaitBlock), smallHost(2, 2), "keep 0; gen own 1 on 1; hop1 own 2 on 2; hop2 own 3 on 3", "housekeeping and hop1 share a physical core (CPUs 0,2)"},
-		{"generator and sink on one CPU", pair(spec.WaitBlock), smallHost(2, 1), "keep 0; a shares 1 on 1; b shares 1 on 1", "a and b share CPU 1"},
-		{"but not if they poll", pair(spec.WaitSpin), smallHost(2, 1), "keep 0; a shares 0 on 0; b own 1 on 1", "a runs on the housekeeping CPU 0"},
+		{"the generator leaves the sink a CPU", pair(spec.WaitBlock), smallHost(2, 1), "keep 0; a shares 0 on 0; b own 1 on 1", "a runs on the housekeeping CPU 0"},
+		{"generator and sink on one CPU", through(), smallHost(2, 1), "keep 0; a shares 0 on 0; b shares 0 on 0; hop own 1 on 1", "a and b run on the housekeeping CPU 0"},
+		{"the same if they poll", pair(spec.WaitSpin), smallHost(2, 1), "keep 0; a shares 0 on 0; b own 1 on 1", "a runs on the housekeeping CPU 0"},
 		{"the generator beside the host", chain(1, spec.WaitSpin), smallHost(2, 1), "keep 0; gen shares 0 on 0; hop1 own 1 on 1", "gen runs on the housekeeping CPU 0"},
 		{"engines share what is left", chain(3, spec.WaitBlock), smallHost(3, 1), "keep 0; gen shares 0 on 0; hop1 shares 1-2 on 1; hop2 shares 1-2 on 2; hop3 shares 1-2 on 1", "hop1, hop2 and hop3 share CPUs"},
 		{"one CPU for everything", chain(1, spec.WaitBlock), smallHost(1, 1), "keep 0; gen shares 0 on 0; hop1 shares 0 on 0", "gen runs on the housekeeping CPU 0"},
