@@ -97,7 +97,7 @@ func importHistograms(outcome traffic.Outcome) (h result.Histograms, spacing *re
 func details(o observation, measured time.Duration) result.Details {
 	tx, rx := o.outcome.Tx, o.outcome.Rx
 	d := result.Details{
-		Role: "generate+sink", IntendedPPS: traffic.RatePPS(o.stream),
+		Role: "generate+sink", IntendedPPS: o.stream.PacketsPerSecond(),
 		InvalidPackets: rx.InvalidPackets,
 		DurationNs:     int64(measured), StartedNs: tx.MeasuredStartNs, StartedUnixNs: o.started.UnixNano(),
 		TSC:         tsc(tx.TSC, rx.TSC),

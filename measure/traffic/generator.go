@@ -105,14 +105,6 @@ func (g *Generator) open(p *process, name string, port plan.Port) error {
 	return nil
 }
 
-// RatePPS is the rate of a stream in packets a second.
-func RatePPS(stream spec.Traffic) float64 {
-	if stream.RatePPS > 0 {
-		return stream.RatePPS
-	}
-	return float64(stream.RateBits) / (8 * float64(stream.FrameBytes))
-}
-
 // SetStream changes the rate, pattern and times of the trials that follow. What
 // the open ports depend on, such as the frame size, must be as before.
 func (g *Generator) SetStream(stream spec.Traffic) { g.traffic.Stream = stream }
@@ -122,7 +114,7 @@ func (g *Generator) SetStream(stream spec.Traffic) { g.traffic.Stream = stream }
 func (g *Generator) Run(ctx context.Context, seed uint64, progress func(client.Progress)) (Outcome, error) {
 	stream := g.traffic.Stream
 	trial := client.Trial{
-		RatePPS: RatePPS(stream), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed,
+		RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed,
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
 		Outliers: stream.Outliers,
 	}
