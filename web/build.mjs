@@ -34,6 +34,11 @@ if (process.argv.includes("--tests")) {
   const script = await bundled("src/main.ts");
   if (/<\/script/i.test(script)) throw new Error("the script would end its own element");
   page = fill(page, "/*script*/", script);
+  // The page is a copy of uPlot, whose licence wants to be in every copy.
+  const { version } = JSON.parse(await readFile("node_modules/uplot/package.json", "utf8"));
+  const licence = (await readFile("node_modules/uplot/LICENSE", "utf8")).trim();
+  if (licence.includes("--")) throw new Error("uPlot's licence does not fit into a comment");
+  page = fill(page, "<!--licences-->", `<!-- Made by nines, Apache-2.0. It contains uPlot ${version}:\n\n${licence}\n-->`);
   const out = "../report/page/index.html";
   await mkdir(dirname(out), { recursive: true });
   await writeFile(out, page);

@@ -74,18 +74,20 @@ interface Style {
 
 /**
  * A style for each group. The variable of words, such as the link's kind, gets the
- * colours, the next one the dashes; with one variable, or too many values, colours
- * go round and dashes tell the rounds apart.
+ * colours, and what else is swept the dashes, which may have to go round; with one
+ * variable, or too many values, colours go round and dashes tell the rounds apart.
  */
 export function stylesOf(page: Page): Style[] {
   const swept = page.variables.map((name) => ({ name, values: valuesOf(page, name).map(raw) })).filter((v) => v.values.length > 1);
   const words = (name: string) => page.groups.some((g) => typeof g.variables[name] === "string");
   swept.sort((a, b) => Number(words(b.name)) - Number(words(a.name)));
-  const [first, second] = swept;
-  if (first && second && swept.length === 2 && first.values.length <= colours && second.values.length <= dashes) {
+  const [first, ...others] = swept;
+  if (first && others.length > 0 && first.values.length <= colours) {
+    const rest = (g: Page["groups"][number]) => others.map((v) => raw(g.variables[v.name] ?? null)).join("\0");
+    const rests = [...new Set(page.groups.map(rest))];
     return page.groups.map((g) => ({
       colour: first.values.indexOf(raw(g.variables[first.name] ?? null)),
-      dash: second.values.indexOf(raw(g.variables[second.name] ?? null)),
+      dash: rests.indexOf(rest(g)) % dashes,
     }));
   }
   return page.groups.map((_, i) => ({ colour: i % colours, dash: Math.floor(i / colours) % dashes }));

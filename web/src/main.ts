@@ -23,16 +23,22 @@ function toggle(id: string, text: string, checked: boolean, change: (checked: bo
   return h("label", { for: id, class: "chip" }, box, mark, text);
 }
 
+/** Beyond so many lines the legend has only those that are drawn, and not all of them: the table has. */
+const wholeLegend = 24;
+const longestLegend = 40;
+
 /** The lines that are drawn; a click takes one out. */
 function legend(selection: Selection): HTMLElement {
   const list = h("ul", { class: "legend", "aria-label": "Lines in the figures" });
   const update = () => {
-    const listed = selection.listed();
-    list.replaceChildren(...listed.map((line) => {
+    const all = selection.listed();
+    const listed = all.length <= wholeLegend ? all : selection.shown();
+    const more = listed.length - longestLegend;
+    list.replaceChildren(...listed.slice(0, longestLegend).map((line) => {
       const checked = selection.isChecked(line);
       return h("li", null, h("button", { type: "button", "aria-pressed": String(checked), "data-key": line.key, title: checked ? "Hide" : "Draw",
         click: () => selection.change(() => selection.setChecked([line], !checked)) }, swatch(line.colour, line.dash), line.label));
-    }));
+    }), ...(more > 0 ? [h("li", { class: "more" }, `and ${more} more`)] : []));
   };
   selection.onChange(() => {
     const focused = list.contains(document.activeElement) ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
@@ -41,6 +47,18 @@ function legend(selection: Selection): HTMLElement {
   });
   update();
   return list;
+}
+
+/** Says that not all lines are drawn, as long as that is so. */
+function hint(selection: Selection): HTMLElement {
+  const text = h("p", { class: "hint", role: "status" });
+  const update = () => {
+    const [shown, listed] = [selection.shown().length, selection.listed().length];
+    text.textContent = shown < listed ? `${shown} of ${listed} lines are drawn; choose others in the table.` : "";
+  };
+  selection.onChange(update);
+  update();
+  return text;
 }
 
 function build(page: Page, place: HTMLElement): void {
@@ -72,7 +90,7 @@ function build(page: Page, place: HTMLElement): void {
 
   place.append(
     controls(page, selection),
-    page.groups.length > firstShown ? h("p", { class: "hint" }, `The first ${firstShown} of ${page.groups.length} lines are drawn; choose others in the table.`) : "",
+    page.groups.length > firstShown ? hint(selection) : "",
     section("latency", "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
       h("div", { class: "tools left" }, metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null),
       figure(percentileChart(page, selection)), legend(selection)),

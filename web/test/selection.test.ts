@@ -47,6 +47,9 @@ test("a line for each combination, or for each trial", () => {
 test("kinds have colours, rates have dashes", () => {
   const styles = stylesOf(page(["bridge", "veth"], [1000, 10000]));
   assert.deepEqual(styles, [{ colour: 0, dash: 0 }, { colour: 0, dash: 1 }, { colour: 1, dash: 0 }, { colour: 1, dash: 1 }]);
+  const crossed = stylesOf(page(["a", "b"], Array.from({ length: 12 }, (_, i) => i + 1)));
+  assert.deepEqual([...new Set(crossed.slice(0, 12).map((s) => s.colour))], [0]);
+  assert.deepEqual([...new Set(crossed.slice(12).map((s) => s.colour))], [1]);
   const many = stylesOf(page(["a"], Array.from({ length: 20 }, (_, i) => i + 1)));
   assert.equal(new Set(many.map((s) => `${s.colour}/${s.dash}`)).size, 20);
 });
