@@ -33,33 +33,20 @@ void frame_template_init(struct frame_template *t, const struct port_config *con
 	t->flow_field = config->flow_field;
 }
 
-enum frame_verdict frame_check(const uint8_t *data, uint32_t length, uint16_t udp_port,
-			       bool accepts_partial)
+uint64_t frame_write_flow(const struct frame_template *t, uint8_t *data, uint32_t flow)
 {
-	struct frame_header h;
-	if (length < FRAME_HEADERS)
-		return FRAME_FOREIGN;
-	memcpy(&h, data, sizeof h);
-	if (h.ethertype != htons(ETHERTYPE_IP) || h.version_ihl != 0x45 ||
-	    h.protocol != IPPROTO_UDP || h.udp_destination != htons(udp_port))
-		return FRAME_FOREIGN;
-	uint32_t udp_length = ntohs(h.udp_length);
-	if (ntohs(h.ip_length) != udp_length + FRAME_IP || udp_length < FRAME_UDP ||
-	    FRAME_ETHERNET + FRAME_IP + udp_length > length)
-		return FRAME_DAMAGED;
-	if (checksum_fold(checksum_add(0, data + FRAME_ETHERNET, FRAME_IP)) != 0xffff)
-		return FRAME_DAMAGED;
-	/* 0 means "none" (RFC 768), but the engine and every kernel make one: here it is
-	 * a damaged one. */
-	if (h.udp_checksum == 0)
-		return FRAME_DAMAGED;
-	uint64_t sum = (uint64_t)h.ip_source + h.ip_destination + h.udp_length + htons(IPPROTO_UDP);
-	sum = checksum_add(sum, data + FRAME_ETHERNET + FRAME_IP, udp_length);
-	if (checksum_fold(sum) == 0xffff)
-		return FRAME_GOOD;
-	if (accepts_partial && h.udp_checksum == frame_partial_checksum(&h))
-		return FRAME_GOOD;
-	return FRAME_DAMAGED;
+	struct frame_header *h = (struct frame_header *)data;
+	uint64_t udp_sum = t->udp_sum;
+	if (t->flow_field == PORT_FLOW_SOURCE_PORT) {
+		udp_sum += (uint16_t)~h->udp_source;
+		h->udp_source = htons((uint16_t)(ntohs(h->udp_source) + flow));
+		return udp_sum + h->udp_source;
+	}
+	uint32_t ip = htonl(ntohl(h->ip_source) + flow);
+	uint64_t change = (uint64_t)(uint32_t)~h->ip_source + ip;
+	h->ip_source = ip;
+	h->ip_checksum = (uint16_t)~checksum_fold(t->ip_sum + change);
+	return udp_sum + change;
 }
 
 void frame_complete_checksum(uint8_t *data, uint32_t length)

@@ -51,30 +51,23 @@ static inline uint32_t frame_payload_bytes(uint32_t frame_bytes)
 	return frame_bytes - FRAME_FCS_BYTES - FRAME_HEADERS;
 }
 
+/* Sets the flow's source port or address in the headers at `data`; returns the
+ * UDP sum with the change. */
+uint64_t frame_write_flow(const struct frame_template *t, uint8_t *data, uint32_t flow);
+
 /* Writes headers and payload of a frame whose rest is zero: the checksum is the
  * template's sum plus the 18 bytes and what the flow changes. */
 static inline void frame_write(const struct frame_template *t, uint8_t *data, uint32_t flow,
 			       const struct payload *payload)
 {
-	struct frame_header h = t->header;
+	struct payload_words words = payload_pack(payload);
 	uint64_t udp_sum = t->udp_sum;
-	if (flow) {
-		if (t->flow_field == PORT_FLOW_SOURCE_PORT) {
-			uint16_t port = (uint16_t)(__builtin_bswap16(h.udp_source) + flow);
-			udp_sum += (uint16_t)~h.udp_source;
-			h.udp_source = __builtin_bswap16(port);
-			udp_sum += h.udp_source;
-		} else {
-			uint32_t ip = __builtin_bswap32(__builtin_bswap32(h.ip_source) + flow);
-			uint64_t change = (uint64_t)(uint32_t)~h.ip_source + ip;
-			h.ip_source = ip;
-			h.ip_checksum = (uint16_t)~checksum_fold(t->ip_sum + change);
-			udp_sum += change;
-		}
-	}
-	h.udp_checksum = checksum_udp_field(checksum_add(udp_sum, payload, PAYLOAD_BYTES));
-	memcpy(data, &h, sizeof h);
-	memcpy(data + FRAME_PAYLOAD_AT, payload, PAYLOAD_BYTES);
+	memcpy(data, &t->header, sizeof t->header);
+	if (__builtin_expect(flow != 0, 0))
+		udp_sum = frame_write_flow(t, data, flow);
+	uint16_t checksum = checksum_udp_field(udp_sum + payload_sum(&words));
+	memcpy(data + offsetof(struct frame_header, udp_checksum), &checksum, 2);
+	payload_store(data + FRAME_PAYLOAD_AT, &words);
 }
 
 enum frame_verdict {
@@ -92,8 +85,34 @@ static inline uint16_t frame_partial_checksum(const struct frame_header *h)
 	return checksum_fold(sum);
 }
 
-enum frame_verdict frame_check(const uint8_t *data, uint32_t length, uint16_t udp_port,
-			       bool accepts_partial);
+/* Checks a frame from its first byte to its last. */
+static inline enum frame_verdict frame_check(const uint8_t *data, uint32_t length,
+					     uint16_t udp_port, bool accepts_partial)
+{
+	const struct frame_header *h = (const struct frame_header *)data;
+	if (length < FRAME_HEADERS || h->ethertype != __builtin_bswap16(0x0800) ||
+	    h->version_ihl != 0x45 || h->protocol != 17 ||
+	    h->udp_destination != __builtin_bswap16(udp_port))
+		return FRAME_FOREIGN;
+	uint32_t udp_length = __builtin_bswap16(h->udp_length);
+	if (__builtin_bswap16(h->ip_length) != udp_length + FRAME_IP || udp_length < FRAME_UDP ||
+	    FRAME_ETHERNET + FRAME_IP + udp_length > length)
+		return FRAME_DAMAGED;
+	if (checksum_fold(checksum_add(0, data + FRAME_ETHERNET, FRAME_IP)) != 0xffff)
+		return FRAME_DAMAGED;
+	/* 0 means "none" (RFC 768), but the engine and every kernel make one: here it is
+	 * a damaged one. */
+	if (h->udp_checksum == 0)
+		return FRAME_DAMAGED;
+	uint64_t sum =
+		(uint64_t)h->ip_source + h->ip_destination + h->udp_length + __builtin_bswap16(17);
+	sum = checksum_add(sum, data + FRAME_ETHERNET + FRAME_IP, udp_length);
+	if (checksum_fold(sum) == 0xffff)
+		return FRAME_GOOD;
+	if (accepts_partial && h->udp_checksum == frame_partial_checksum(h))
+		return FRAME_GOOD;
+	return FRAME_DAMAGED;
+}
 
 /* Completes a partial UDP checksum, because a frame sent by raw, ring or xdp is
  * checked by its receiver. A frame that happens to look partial gets the

@@ -34,6 +34,36 @@ static inline uint32_t payload_saturate_lag(uint64_t lag_ns)
 	return lag_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)lag_ns;
 }
 
+/* The payload as it lies in memory, in three words: written and summed from
+ * registers. Reading back a struct's odd fields would stall on its stores. */
+struct payload_words {
+	uint64_t first, second;
+	uint16_t last;
+};
+
+static inline struct payload_words payload_pack(const struct payload *p)
+{
+	return (struct payload_words){
+		.first = p->id | (uint64_t)p->mark << 32 | (uint64_t)p->stream << 40 |
+			 (uint64_t)p->send_lag_ns << 48,
+		.second = p->send_lag_ns >> 16 | p->tx_ticks << 16,
+		.last = (uint16_t)(p->tx_ticks >> 48),
+	};
+}
+
+static inline void payload_store(uint8_t *data, const struct payload_words *w)
+{
+	memcpy(data, &w->first, 8);
+	memcpy(data + 8, &w->second, 8);
+	memcpy(data + 16, &w->last, 2);
+}
+
+static inline uint64_t payload_sum(const struct payload_words *w)
+{
+	return (w->first & UINT32_MAX) + (w->first >> 32) + (w->second & UINT32_MAX) +
+	       (w->second >> 32) + w->last;
+}
+
 static inline bool payload_read(const uint8_t *data, uint32_t length, struct payload *out)
 {
 	if (length < PAYLOAD_BYTES)

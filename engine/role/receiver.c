@@ -38,7 +38,7 @@ unsigned receiver_step(struct trial *t)
 {
 	struct receiver *r = &t->receiver;
 	struct packet burst[PORT_BURST];
-	uint32_t cpu;
+	uint32_t cpu, unique = 0;
 	uint64_t last = r->last_poll_ticks;
 	unsigned count = port_rx_burst(r->port, burst, PORT_BURST);
 	uint64_t now = clock_ticks_on(&cpu);
@@ -61,16 +61,20 @@ unsigned receiver_step(struct trial *t)
 		uint64_t latency = from_tx + payload.send_lag_ns;
 		histogram_record(&r->latency, latency);
 		histogram_record(&r->from_tx, from_tx);
-		histogram_record(&r->send_lag, payload.send_lag_ns);
+		/* In a loop the sender has recorded it. */
+		if (!t->config.tx)
+			histogram_record(&r->send_lag, payload.send_lag_ns);
 		if (__builtin_expect(worst_wants(&r->worst, latency), 0))
 			keep_outlier(r, &payload, latency, from_tx,
 				     clock_ticks_to_ns(&t->scale, now - last), now, cpu);
 		if (r->recorder)
 			recorder_put(r->recorder, payload.id, payload.send_lag_ns, payload.tx_ticks,
 				     now);
-		rate_count(&r->received, now, 1);
+		unique++;
 	}
-	if (count)
+	if (count) {
+		rate_count(&r->received, now, unique);
 		r->port->ops->rx_release(r->port, burst, count);
+	}
 	return count;
 }

@@ -48,24 +48,14 @@ void schedule_init(struct schedule *s, const struct schedule_config *config)
 	s->mean_q16 = (double)UPPS_NS * config->burst / (double)config->rate_upps * 65536.0;
 }
 
-void schedule_advance_burst(struct schedule *s)
+void schedule_advance_poisson(struct schedule *s)
 {
-	s->left = s->config.burst;
 	if (s->config.rate_upps == 0)
 		return;
-	if (s->config.pattern == SCHEDULE_POISSON) {
-		/* In (0, 1], so that the logarithm is finite. */
-		double u = ((double)(next_random(s->random) >> 11) + 1) * 0x1p-53;
-		s->due_q16 += (uint64_t)(-log(u) * s->mean_q16 + 0.5);
-		s->due_ns = s->due_q16 >> 16;
-		return;
-	}
-	s->due_ns += s->step_ns;
-	s->remainder += s->step_remainder;
-	if (s->remainder >= s->config.rate_upps) {
-		s->remainder -= s->config.rate_upps;
-		s->due_ns++;
-	}
+	/* In (0, 1], so that the logarithm is finite. */
+	double u = ((double)(next_random(s->random) >> 11) + 1) * 0x1p-53;
+	s->due_q16 += (uint64_t)(-log(u) * s->mean_q16 + 0.5);
+	s->due_ns = s->due_q16 >> 16;
 }
 
 uint64_t schedule_expected(const struct schedule_config *config, uint64_t duration_ns)

@@ -34,14 +34,25 @@ struct schedule {
 
 void schedule_init(struct schedule *s, const struct schedule_config *config);
 
-/* The next burst's time; for schedule_advance. */
-void schedule_advance_burst(struct schedule *s);
+/* The next burst's random time; for schedule_advance. */
+void schedule_advance_poisson(struct schedule *s);
 
 /* Moves on to the next packet. */
 static inline void schedule_advance(struct schedule *s)
 {
-	if (--s->left == 0)
-		schedule_advance_burst(s);
+	if (--s->left > 0)
+		return;
+	s->left = s->config.burst;
+	if (s->config.pattern == SCHEDULE_POISSON) {
+		schedule_advance_poisson(s);
+		return;
+	}
+	s->due_ns += s->step_ns; /* all zero at rate 0 */
+	s->remainder += s->step_remainder;
+	if (s->remainder >= s->config.rate_upps && s->config.rate_upps) {
+		s->remainder -= s->config.rate_upps;
+		s->due_ns++;
+	}
 }
 
 /* Packets due before duration_ns: exact for constant, the mean for poisson, 0

@@ -81,70 +81,84 @@ static void advance(struct trial *t)
 		s->due_ticks = s->phase_ticks + clock_ns_to_ticks(&t->scale, s->schedule.due_ns);
 }
 
-/* Writes a packet with its stamp; returns the stamp. */
-static inline uint64_t write_packet(struct trial *t, struct packet *p, uint32_t id, uint64_t due)
+/* What was written into a packet, until it is known whether it was taken. */
+struct stamp {
+	uint64_t ticks, lag_ns;
+};
+
+static inline struct stamp write_packet(struct trial *t, struct packet *p, uint32_t id,
+					uint64_t due, uint64_t now)
 {
 	struct sender *s = &t->sender;
-	uint64_t now = clock_ticks();
-	uint64_t lag = now > due ? clock_ticks_to_ns(&t->scale, now - due) : 0;
+	bool late = now > due && !asap(s);
+	struct stamp stamp = {now, late ? clock_ticks_to_ns(&t->scale, now - due) : 0};
 	struct payload payload = {
 		.id = id,
 		.mark = PAYLOAD_MARK,
 		.stream = s->held_stream,
-		.send_lag_ns = asap(s) ? 0 : payload_saturate_lag(lag),
+		.send_lag_ns = payload_saturate_lag(stamp.lag_ns),
 		.tx_ticks = now,
 	};
 	if (s->port->ops->layer == PORT_PAYLOAD) {
-		memcpy(p->data, &payload, PAYLOAD_BYTES);
+		struct payload_words words = payload_pack(&payload);
+		payload_store(p->data, &words);
 	} else {
 		if (s->port->tx_dirty)
 			memset(p->data, 0, p->length);
 		frame_write(&s->template, p->data, p->flow, &payload);
 	}
-	return now;
+	return stamp;
 }
 
-static void count_sent(struct trial *t, uint64_t due, uint64_t stamp)
+/* Records the packets that were taken: `due` and `stamps` of the first and on. */
+static void count_sent(struct trial *t, const uint64_t *due, const struct stamp *stamps,
+		       unsigned count)
 {
 	struct sender *s = &t->sender;
-	if (s->held_stream != STREAM_MEASURED)
+	if (s->held_stream != STREAM_MEASURED || count == 0)
 		return;
-	if (asap(s))
-		due = stamp;
-	histogram_record(&s->send_lag, stamp > due ? clock_ticks_to_ns(&t->scale, stamp - due) : 0);
-	if (s->last_tx_ticks)
-		histogram_record(&s->spacing,
-				 clock_ticks_to_ns(&t->scale, stamp - s->last_tx_ticks));
-	s->last_tx_ticks = stamp;
-	rate_count(&s->offered, due, 1);
-	rate_count(&s->sent, stamp, 1);
+	for (unsigned i = 0; i < count; i++) {
+		histogram_record(&s->send_lag, stamps[i].lag_ns);
+		if (__builtin_expect(s->last_tx_ticks != 0, 1))
+			histogram_record(
+				&s->spacing,
+				clock_ticks_to_ns(&t->scale, stamps[i].ticks - s->last_tx_ticks));
+		s->last_tx_ticks = stamps[i].ticks;
+	}
+	/* Stamps of a burst are microseconds apart, but what is late was due long
+	 * before: each in its second. */
+	rate_count(&s->sent, stamps[0].ticks, count);
+	if (asap(s) || due[0] == due[count - 1])
+		rate_count(&s->offered, due[0], count);
+	else
+		for (unsigned i = 0; i < count; i++)
+			rate_count(&s->offered, due[i], 1);
 }
 
 /* Stamps and commits what is held; the number taken. */
 static unsigned commit_held(struct trial *t)
 {
 	struct sender *s = &t->sender;
-	uint64_t stamps[PORT_BURST];
+	struct stamp stamps[PORT_BURST];
 	struct packet *first = &s->held[s->held_from];
+	const uint64_t *due = &s->held_due[s->held_from];
 	for (unsigned i = 0; i < s->held_count; i++)
-		stamps[i] =
-			write_packet(t, first + i, s->held_id + i, s->held_due[s->held_from + i]);
+		stamps[i] = write_packet(t, first + i, s->held_id + i, due[i],
+					 i ? clock_ticks_loose() : clock_ticks());
 	int taken = port_tx_commit(s->port, first, s->held_count);
 	if (taken < 0) {
 		/* Refused for good: the next may be taken. */
 		s->port->ops->tx_release(s->port, first, 1);
 		if (s->held_stream == STREAM_MEASURED) {
 			s->failed++;
-			rate_count(&s->offered, s->held_due[s->held_from], 1);
+			rate_count(&s->offered, due[0], 1);
 		}
 		s->held_from++;
 		s->held_id++;
 		s->held_count--;
 		return 0;
 	}
-	for (int i = 0; i < taken; i++)
-		/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): no more than were held */
-		count_sent(t, s->held_due[s->held_from + (unsigned)i], stamps[i]);
+	count_sent(t, due, stamps, (unsigned)taken);
 	s->held_from += (unsigned)taken;
 	s->held_id += (uint32_t)taken;
 	s->held_count -= (unsigned)taken;
