@@ -113,8 +113,10 @@ test-root: build
 
 .PHONY: test-fuzz
 # Each fuzz target for some seconds; longer with FUZZ_SECONDS.
+FUZZ_SECONDS ?= 5
 test-fuzz: embedded
-	hack/fuzz.sh $(or $(FUZZ_SECONDS),5)
+	hack/fuzz.sh $(FUZZ_SECONDS)
+	@$(MAKE) -C engine fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) && echo 'fuzz: PASS engine commands'
 
 .PHONY: test-fresh
 ## test-fresh: build and run in a new Debian 12 and a new Debian 13
