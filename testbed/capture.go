@@ -1,0 +1,143 @@
+package testbed
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Capture is a packet socket on an interface of a node. It sees what the kernel's
+// stack receives and sends there; what an XDP program takes before, it does not see.
+// It is used by one goroutine at a time.
+type Capture struct {
+	fd      int
+	buffer  []byte
+	control []byte
+	dropped uint64
+}
+
+// Frame is one captured frame, with the kernel's time stamp. Data is valid until the
+// next call.
+type Frame struct {
+	Time time.Time
+	Data []byte
+	// Length is the frame's, Data may hold less.
+	Length   int
+	Outgoing bool
+}
+
+const (
+	// captureBufferBytes is the socket's buffer: 32 MiB hold some 100,000 small frames.
+	captureBufferBytes = 32 << 20
+	// SnapLength is how much of a frame a capture keeps: all of a jumbo frame.
+	SnapLength = 9216 + 256
+)
+
+// Capture opens a packet socket in a node's network namespace.
+func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
+	_, r, err := l.node(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Alive() {
+		return nil, fmt.Errorf("node %q is dead", nodeName)
+	}
+	ns, err := r.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	defer ns.Close()
+	c := &Capture{fd: -1, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
+	if err := ns.Do(func() error { return c.open(nodeName, interfaceName) }); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *Capture) open(nodeName, interfaceName string) error {
+	device, err := net.InterfaceByName(interfaceName)
+	if err != nil {
+		return fmt.Errorf("node %q has no interface %q: %w", nodeName, interfaceName, err)
+	}
+	// Protocol 0 until it is bound, so that nothing of other interfaces comes in.
+	if c.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	patience := unix.NsecToTimeval(int64(100 * time.Millisecond)) // to look at the context
+	err = errors.Join(
+		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, captureBufferBytes),
+		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
+		unix.SetsockoptTimeval(c.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience),
+		unix.SetsockoptPacketMreq(c.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
+			&unix.PacketMreq{Ifindex: int32(device.Index), Type: unix.PACKET_MR_PROMISC}),
+	)
+	if err != nil {
+		return fmt.Errorf("set up the packet socket: %w", err)
+	}
+	all := binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, unix.ETH_P_ALL))
+	if err := unix.Bind(c.fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: device.Index}); err != nil {
+		return fmt.Errorf("bind the packet socket to %s:%s: %w", nodeName, interfaceName, err)
+	}
+	return nil
+}
+
+// Next waits for a frame; it returns the context's error when that ends.
+func (c *Capture) Next(ctx context.Context) (Frame, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return Frame{}, err
+		}
+		n, controls, _, from, err := unix.Recvmsg(c.fd, c.buffer, c.control, unix.MSG_TRUNC)
+		switch {
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ENETDOWN):
+			return Frame{}, errors.New("the interface went down")
+		case err != nil:
+			return Frame{}, os.NewSyscallError("recvmsg", err)
+		}
+		f := Frame{Time: stamp(c.control[:controls]), Length: n, Data: c.buffer[:min(n, len(c.buffer))]}
+		if link, ok := from.(*unix.SockaddrLinklayer); ok {
+			f.Outgoing = link.Pkttype == unix.PACKET_OUTGOING
+		}
+		return f, nil
+	}
+}
+
+// stamp takes the kernel's time stamp from the control messages of a frame.
+func stamp(control []byte) time.Time {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err == nil {
+		for _, m := range messages {
+			if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
+				return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
+			}
+		}
+	}
+	return time.Now()
+}
+
+// Dropped is how many frames did not fit the socket's buffer so far.
+func (c *Capture) Dropped() (uint64, error) {
+	// Reading it resets the kernel's counter, packet(7).
+	stats, err := unix.GetsockoptTpacketStats(c.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return c.dropped, fmt.Errorf("read the capture's counters: %w", err)
+	}
+	c.dropped += uint64(stats.Drops)
+	return c.dropped, nil
+}
+
+// Close ends the capture.
+func (c *Capture) Close() error {
+	if c.fd < 0 {
+		return nil
+	}
+	return unix.Close(c.fd)
+}
