@@ -1,0 +1,122 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Folder is the folder of one trial or baseline.
+type Folder struct {
+	dir, below, id string
+	trial          Trial
+}
+
+// TrialFolder gives access to the files of the trial with this ID.
+func (r *Result) TrialFolder(id string) Folder {
+	f := Folder{dir: filepath.Join(r.Dir, trialsDir, id), below: trialsDir, id: id}
+	for _, t := range r.Summary.Trials {
+		if t.ID == id {
+			f.trial = t
+		}
+	}
+	return f
+}
+
+// BaselineFolder gives access to the files of the baseline with this ID.
+func (r *Result) BaselineFolder(id string) Folder {
+	f := Folder{dir: filepath.Join(r.Dir, baselinesDir, id), below: baselinesDir, id: id}
+	for _, b := range r.Baselines {
+		if b.ID == id {
+			f.trial = b.Trial
+		}
+	}
+	return f
+}
+
+// Histograms reads latency.hlog. Extremes and mean are the exact ones of the
+// summary where it has the same count.
+func (f Folder) Histograms() (Histograms, error) {
+	raw, err := f.read(HlogFile)
+	if err != nil {
+		return Histograms{}, err
+	}
+	histograms, err := readHlog(raw)
+	if err != nil {
+		return Histograms{}, f.broken(HlogFile, err)
+	}
+	for _, s := range histograms.series() {
+		if *s.histogram == nil {
+			return Histograms{}, f.broken(HlogFile, fmt.Errorf("the series %s is missing", s.tag))
+		}
+	}
+	histograms.Latency.exact(f.trial.Latency)
+	histograms.FromTx.exact(f.trial.FromTx)
+	histograms.SendLag.exact(f.trial.SendLag)
+	return histograms, nil
+}
+
+// Outliers reads outliers.csv: the slowest packets, in the file's order.
+func (f Folder) Outliers() ([]Outlier, error) {
+	return readFolderFile(f, OutliersFile, readOutliers)
+}
+
+// Rates reads rate.csv: one row a second.
+func (f Folder) Rates() ([]Rate, error) { return readFolderFile(f, RateFile, readRates) }
+
+// Details reads details.json.
+func (f Folder) Details() (Details, error) {
+	return readFolderFile(f, DetailsFile, func(r io.Reader) (Details, error) {
+		var details Details
+		err := json.NewDecoder(r).Decode(&details)
+		return details, err
+	})
+}
+
+// EngineLog reads engine.log; a trial need not have one.
+func (f Folder) EngineLog() ([]byte, error) {
+	raw, err := f.read(EngineLogFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return raw, err
+}
+
+func readFolderFile[T any](f Folder, name string, parse func(io.Reader) (T, error)) (T, error) {
+	var none T
+	raw, err := f.read(name)
+	if err != nil {
+		return none, err
+	}
+	value, err := parse(bytes.NewReader(raw))
+	if err != nil {
+		return none, f.broken(name, err)
+	}
+	return value, nil
+}
+
+func (f Folder) read(name string) ([]byte, error) {
+	if !safeID(f.id) {
+		return nil, fmt.Errorf("%q is no trial", f.id)
+	}
+	raw, err := os.ReadFile(filepath.Join(f.dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w", filepath.Join(f.below, f.id, name), errors.Unwrap(err))
+	}
+	return raw, nil
+}
+
+func (f Folder) broken(name string, err error) error {
+	return fmt.Errorf("%s is damaged: %w", filepath.Join(f.below, f.id, name), err)
+}
+
+// safeID keeps a summary from naming files outside its folder.
+func safeID(id string) bool {
+	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, `/\`)
+}
