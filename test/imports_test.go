@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"testbed/cgroup": {},
 
 	"testbed/plan":    {"spec", "testbed/host"},
+	"testbed/graph":   {"spec", "testbed/plan"},
 	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup"},
 	"testbed/isolate": makers,
 	"testbed/node":    makers,

@@ -10,6 +10,7 @@ func verbs() []*cobra.Command {
 		newCompareCommand(),
 		newDownCommand(),
 		newExecCommand(),
+		newGraphCommand(),
 		newHostCommand(),
 		newInspectCommand(),
 		newListCommand(),

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/graph"
+	"nines.dev/nines/testbed/plan"
+)
+
+// graphFormats are the ways to draw a network.
+var graphFormats = map[string]func(io.Writer, *plan.Plan) error{
+	"dot":     graph.Dot,
+	"mermaid": graph.Mermaid,
+	"svg":     graph.SVG,
+}
+
+func newGraphCommand() *cobra.Command {
+	var format string
+	var file labFile
+	c := &cobra.Command{
+		Use:   "graph [NAME|FILE]",
+		Short: "Draw the network of a lab or of a file",
+		Long: `Draw the network of a lab that is up, or of an experiment file, without making
+anything: as SVG for a browser or a paper, as Mermaid for Markdown, or as dot for
+Graphviz. The path of the measured traffic stands out.`,
+		Example: `  nines graph examples/quickstart.yaml > quickstart.svg
+  nines graph lab.yaml --format mermaid
+  nines graph --format dot | dot -Tpdf > lab.pdf`,
+		Args: atMostOneLab,
+		RunE: func(c *cobra.Command, args []string) error {
+			draw := graphFormats[format]
+			if draw == nil {
+				return usageError{fmt.Errorf("--format %q is not known: svg, mermaid or dot", format)}
+			}
+			p, err := file.planOf(strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return draw(c.OutOrStdout(), p)
+		},
+	}
+	file.flags(c)
+	c.Flags().StringVar(&format, "format", "svg", "svg, mermaid or dot")
+	return c
+}
+
+// planOf is the plan of a file, or of a lab that is up; a file comes first, since
+// what is drawn may differ from what runs.
+func (l *labFile) planOf(said string) (*plan.Plan, error) {
+	if info, err := os.Stat(said); said != "" && err == nil && !info.IsDir() {
+		l.path = said
+		p, _, err := l.plan()
+		return p, err
+	}
+	name, err := labName(said)
+	if err != nil {
+		return nil, err
+	}
+	lab, err := testbed.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return lab.Plan(), nil
+}
