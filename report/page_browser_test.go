@@ -136,7 +136,7 @@ func TestPageInChromium(t *testing.T) {
 		box := eval[[]float64](p, `(() => { const c = document.querySelector("#rate-chart"); c.scrollIntoView({ block: "center" }); const b = c.querySelector(".u-over").getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()`)
 		p.run(chromedp.MouseEvent("mouseMoved", box[0], box[1]))
 		p.settle()
-		if tip := eval[string](p, `document.querySelector("#rate-chart .tip").textContent`); !strings.Contains(tip, "bridge · 100,000 pps99,9") || !strings.Contains(tip, "100 %") {
+		if tip := eval[string](p, `document.querySelector("#rate-chart .tip").textContent`); !strings.Contains(tip, "of 100,000, 99.96") || !strings.Contains(tip, "100 %") {
 			t.Errorf("the tip is %q", tip)
 		}
 		p.screenshot("loss")

@@ -26,6 +26,11 @@ export function tick(value: number): string {
   return value >= 1 ? grouped(value) : String(value);
 }
 
+/** A share in per cent; one that lacks anything is never rounded up to 100. */
+export function percent(value: number): string {
+  return value < 100 && value > 99 ? String(Math.floor(value * 1000 + 1e-6) / 1000) : significant(value);
+}
+
 /** Nanoseconds as microseconds. */
 export function micros(ns: number | null | undefined): string {
   return ns === null || ns === undefined ? none : significant(ns / 1000);

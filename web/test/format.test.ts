@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, grouped, micros, percentileAt, readable, shortNames, significant, tick, time } from "../src/format.ts";
+import { bytes, grouped, micros, percent, percentileAt, readable, shortNames, significant, tick, time } from "../src/format.ts";
 
 test("numbers have three digits, or all whole ones", () => {
   for (const [value, want] of [[0, "0"], [8.3164, "8.32"], [22.14, "22.1"], [120.4, "120"], [12345.6, "12,346"], [99.96, "100"], [9.996, "10.0"], [0.0003, "0.0003"], [-12345, "-12,345"], [1234567, "1,234,567"]] as const) {
@@ -16,6 +16,10 @@ test("percentiles have as many nines as they have, and never 100 %", () => {
     assert.equal(percentileAt(x), want);
   }
   for (let x = 1; x < 1e10; x *= 1.07) assert.ok(!percentileAt(x).startsWith("100"), String(x));
+});
+
+test("what lacks a packet is not 100 %", () => {
+  for (const [value, want] of [[100, "100"], [99.9996, "99.999"], [99.964, "99.964"], [99.5, "99.5"], [12.34, "12.3"], [100.2, "100"]] as const) assert.equal(percent(value), want);
 });
 
 test("times take the unit that suits them, and nothing is a dash", () => {

@@ -3,7 +3,7 @@
 
 import uPlot from "uplot";
 import type { Page, Trial } from "../data.ts";
-import { grouped, significant } from "../format.ts";
+import { grouped, percent, significant } from "../format.ts";
 import type { Line } from "../lines.ts";
 import { linearRange, linearTicks, logRange, logTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
@@ -117,7 +117,7 @@ export function rateChart(page: Page, selection: Selection): Frame {
         title: step === 1 ? `second ${at + 1}` : `seconds ${at * step + 1} to ${(at + 1) * step}`,
         note: "received of those that were due",
         rows: lines.filter((l) => (l.received[at] ?? null) !== null).map(({ line, offered, received }) => ({
-          colour: line.colour, dash: line.dash, label: line.label, value: `${grouped(received[at]!)} of ${grouped(offered[at] ?? 0)}${share && offered[at] ? `, ${significant((100 * received[at]!) / offered[at]!)} %` : ""}`,
+          colour: line.colour, dash: line.dash, label: line.label, value: `${grouped(received[at]!)} of ${grouped(offered[at] ?? 0)}${share && offered[at] ? `, ${percent((100 * received[at]!) / offered[at]!)} %` : ""}`,
         })),
       };
     }
