@@ -33,7 +33,7 @@ type stream struct {
 func openArena(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
 	text := fmt.Sprintf(`name: bench-%s
 topology:
-  nodes: {a: {cpu_list: "0"}, b: {cpu_list: "1"}}
+  nodes: {a: {}, b: {}}
   links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000}
 `, kind, kind)
@@ -79,8 +79,9 @@ func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, er
 	return outcome, err
 }
 
-// receivedPPS is what arrived, each packet once, with its latency recorded.
-func (a *arena) receivedPPS(ctx context.Context, s stream) (float64, error) {
+// ratesPPS are what left and what arrived, each packet once and its latency
+// recorded.
+func (a *arena) ratesPPS(ctx context.Context, s stream) (sent, received float64, err error) {
 	outcome, err := a.send(ctx, s)
-	return float64(outcome.Rx.RxPackets) / s.seconds, err
+	return float64(outcome.Tx.TxPackets) / s.seconds, float64(outcome.Rx.RxPackets) / s.seconds, err
 }

@@ -73,7 +73,10 @@ func sockperfPingPong(ctx context.Context, a *arena) (halfRTTMicros float64, err
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() {
+		_, stopErr := stop()
+		err = errors.Join(err, stopErr)
+	}()
 	out, err := sockperfClient(ctx, a.lab, t.From.Node, t.FromCPU,
 		"ping-pong", "-i", t.To.LocalIP, "-t", fmt.Sprint(latencySeconds))
 	if err != nil {

@@ -24,7 +24,7 @@ func benchLinks(ctx context.Context, inventory *host.Inventory) (rows []Row, err
 	pps, p50 := make(map[spec.LinkKind][]float64), make(map[spec.LinkKind][]float64)
 	for range throughputRounds {
 		for kind, a := range arenas {
-			rate, err := a.receivedPPS(ctx, stream{
+			_, rate, err := a.ratesPPS(ctx, stream{
 				backend: spec.BackendXDP, io: spec.IOBatch, wait: spec.WaitSpin, burst: tableBurst, seconds: throughputSeconds,
 			})
 			if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,25 +20,28 @@ const sockperfPayloadBytes = 18
 const sockperfPort = "11111"
 
 // sockperfServer runs `sockperf server` in a node until the returned function is
-// called.
-func sockperfServer(ctx context.Context, lab *testbed.Lab, node string, cpu int, ip string) (stop func() error, err error) {
+// called, which gives what the server said.
+func sockperfServer(ctx context.Context, lab *testbed.Lab, node string, cpu int, ip string) (stop func() (string, error), err error) {
 	server, err := lab.Command(ctx, node, []string{"sockperf", "server", "-i", ip, "-p", sockperfPort}, testbed.ExecOptions{CPUs: []int{cpu}})
 	if err != nil {
 		return nil, err
 	}
+	var said bytes.Buffer
+	server.Stdout, server.Stderr = &said, &said
 	if err := server.Start(); err != nil {
 		return nil, fmt.Errorf("start the sockperf server: %w", err)
 	}
 	time.Sleep(300 * time.Millisecond) // it says nothing when it is ready
-	return func() error {
-		if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-			return err
+	return func() (string, error) {
+		// On SIGINT it prints its counters.
+		if err := server.Process.Signal(syscall.SIGINT); err != nil {
+			return "", err
 		}
 		var exit *exec.ExitError
 		if err := server.Wait(); err != nil && !errors.As(err, &exit) {
-			return err
+			return "", err
 		}
-		return nil
+		return said.String(), nil
 	}, nil
 }
 
@@ -57,6 +61,7 @@ func sockperfClient(ctx context.Context, lab *testbed.Lab, node string, cpu int,
 
 var (
 	messageRate = regexp.MustCompile(`Message Rate is (\d+) \[msg/sec\]`)
+	handled     = regexp.MustCompile(`Total (\d+) messages received and handled`)
 	medianUsec  = regexp.MustCompile(`percentile 50\.000 = +([0-9.]+)`)
 )
 
