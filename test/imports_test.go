@@ -19,7 +19,7 @@ var mayImport = map[string][]string{
 	"spec":              {},
 	"result":            {},
 	"engine/client":     {},
-	"engine/enginetest": {"engine/client", "testbed/netns"},
+	"engine/enginetest": {"engine/client"},
 	"testbed/host":      {},
 	"testbed/netns":     {},
 	"testbed/proc":      {},
