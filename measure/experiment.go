@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"nines.dev/nines/measure/method"
@@ -78,11 +79,22 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if r.plan, err = plan.Make(alone, inventory); err != nil {
 			return nil, fmt.Errorf("plan the baseline: %w", err)
 		}
-		r.spec = alone
+		r.spec, r.variables = alone, ofTraffic(r.variables)
 		e.baselines = append(e.baselines, r)
 	}
 	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)
 	return e, nil
+}
+
+// ofTraffic keeps the variables that a generator alone can tell apart.
+func ofTraffic(variables map[string]any) map[string]any {
+	kept := make(map[string]any)
+	for path, value := range variables {
+		if strings.HasPrefix(path, "traffic.") {
+			kept[path] = value
+		}
+	}
+	return kept
 }
 
 // NoTrafficError is a file that describes a lab and nothing to measure.

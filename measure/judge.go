@@ -37,6 +37,9 @@ type evidence struct {
 	txFailed    uint64
 	interrupted bool
 	duration    time.Duration // planned
+	// whole is the trial with its warm-up and drain, over which the gap meters and
+	// the kernel's witnesses ran.
+	whole time.Duration
 }
 
 // judge says what a trial is worth and why. Reasons that make it invalid come
@@ -65,7 +68,7 @@ func invalidity(e evidence) []string {
 		say("the interface refused %d packets for good", e.txFailed)
 	}
 	if lag := e.trial.SendLag.P50; lag != nil && float64(*lag) > maxLagShare*float64(e.duration) {
-		say("the median packet left %v after it was due: the generator is too slow for this rate", time.Duration(*lag))
+		say("the median packet left %v after it was due: the generator is too slow for this rate", round(*lag))
 	}
 	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
 		say("no packet arrived: look at the path with 'nines up' and 'nines capture'")
@@ -79,8 +82,7 @@ func invalidity(e evidence) []string {
 func disturbances(e evidence) []string {
 	reasons := []string{}
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
-	span := max(e.details.DurationNs, 1)
-	share := func(ns int64) float64 { return float64(ns) / float64(span) }
+	share := func(ns int64) float64 { return float64(ns) / float64(max(e.whole, 1)) }
 	for _, gap := range e.details.Gaps {
 		if share(gap.TotalNs) > maxTakenShare || gap.MaxNs > int64(maxGap) {
 			say("%s: CPU %d was taken away %d times, %v in all, %v at the longest: the tail above p%s is touched by it",

@@ -14,7 +14,7 @@ func quiet() evidence {
 	return evidence{
 		trial:    result.Trial{TxPackets: 10_000, RxPackets: 10_000, SendLag: result.Percentiles{P50: &lag}},
 		details:  result.Details{DurationNs: 1e9, TSC: result.TSC{Constant: true, Nonstop: true}},
-		intended: 10_000, duration: time.Second,
+		intended: 10_000, duration: time.Second, whole: time.Second,
 	}
 }
 

@@ -63,6 +63,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
 		interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil
 }
