@@ -58,13 +58,41 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 		return Changes{}, fmt.Errorf("lab %q was not finished; nines down %s removes it", l.name, l.name)
 	}
 	*l = *now
-	changes := Compare(l.plan, options.Plan)
+	changes := l.Changes(options.Plan)
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
 			return changes, fmt.Errorf("%w; the lab is incomplete now: nines down %s removes it", err, l.name)
 		}
 	}
 	return changes, writeFile(l.state.experiment(), options.Experiment)
+}
+
+// Changes says what Apply would change: what Compare finds, and nodes that have
+// died, which are made anew.
+func (l *Lab) Changes(to *plan.Plan) Changes {
+	living := *l.plan
+	living.Nodes = nil
+	for _, n := range l.plan.Nodes {
+		if l.Alive(n.Name) {
+			living.Nodes = append(living.Nodes, n)
+		}
+	}
+	changes := Compare(&living, to)
+	var added []string
+	for _, name := range changes.AddedNodes {
+		if findNode(l.plan, name) != nil {
+			changes.ReplacedNodes = append(changes.ReplacedNodes, name)
+		} else {
+			added = append(added, name)
+		}
+	}
+	changes.AddedNodes = added
+	for _, n := range l.plan.Nodes {
+		if !l.Alive(n.Name) && findNode(to, n.Name) == nil {
+			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
+		}
+	}
+	return changes
 }
 
 func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {

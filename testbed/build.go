@@ -124,6 +124,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
 		{"setting up interfaces", b.configure},
+		{"waiting until the links are up", b.awaitLinks},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
 	}
@@ -279,6 +280,24 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		}
 		return b.sysctls(n)
 	})
+}
+
+// awaitLinks waits for the links of the work: at both ends and in the fabric.
+func (b *builder) awaitLinks(ctx context.Context, w work) error {
+	var holders []link.Holder
+	seen := map[string]bool{}
+	for _, l := range w.links {
+		for _, e := range l.endpoints {
+			if !seen[e.Node] {
+				seen[e.Node] = true
+				holders = append(holders, holderOf(b.running[e.Node]))
+			}
+		}
+	}
+	if len(w.links) > 0 {
+		holders = append(holders, holderOf(b.fabric))
+	}
+	return node.Each(ctx, len(holders), func(i int) error { return link.AwaitReady(ctx, holders[i]) })
 }
 
 // goneRoutes are routes that a node had and has no more.

@@ -34,7 +34,7 @@ func star(kind string, nodes, mtu int) string {
 		names = append(names, fmt.Sprintf("    n%d: {runtime: netns}\n", i))
 		endpoints = append(endpoints, fmt.Sprintf(`"n%d:eth"`, i))
 	}
-	return fmt.Sprintf("name: star\ntopology:\n  nodes:\n%s  links:\n    - {name: lan, kind: %s, mtu: %d, endpoints: [%s]}\n",
+	return fmt.Sprintf("name: tbstar\ntopology:\n  nodes:\n%s  links:\n    - {name: lan, kind: %s, mtu: %d, endpoints: [%s]}\n",
 		strings.Join(names, ""), kind, mtu, strings.Join(endpoints, ", "))
 }
 

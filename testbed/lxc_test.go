@@ -10,7 +10,7 @@ import (
 
 // a:x ──veth── b:x    a is a process in namespaces, b an LXC container
 const mixedLab = `
-name: mixed
+name: tbmixed
 topology:
   nodes:
     a: {runtime: netns}

@@ -9,7 +9,7 @@ import (
 
 // a:x ──veth── b:x    a:y, b:y, c:y ──bridge──
 const smallLab = `
-name: small
+name: tbsmall
 topology:
   nodes:
     a: {runtime: netns}

@@ -58,7 +58,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	}
 	var changes testbed.Changes
 	if a.dryRun {
-		changes = testbed.Compare(lab.Plan(), p)
+		changes = lab.Changes(p)
 	} else {
 		changes, err = lab.Apply(ctx, testbed.ApplyOptions{Plan: p, Experiment: text, Progress: progressTo(progress)})
 		if err != nil {

@@ -1,0 +1,65 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/testbed/netns"
+)
+
+// readyTimeout bounds the wait for devices to become operational; the kernel's
+// worker needs milliseconds, or a second when it is urged by many.
+const readyTimeout = 10 * time.Second
+
+// AwaitReady returns when every device in a holder's namespace that is up can send.
+//
+// A veth has a carrier as soon as both its ends are up, but a worker (linkwatch)
+// makes it operational a moment later: only then has it a queue that does not drop
+// (dev_activate in net/sched/sch_generic.c), and does a bridge enable its port.
+func AwaitReady(ctx context.Context, h Holder) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return inside(h, func(_ *netns.Namespace, handle *netlink.Handle) error {
+		for pause := 200 * time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+			waiting, err := notReady(handle)
+			if err != nil {
+				return err
+			}
+			if waiting == "" {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("wait until %s can send: %w", waiting, ctx.Err())
+			case <-time.After(pause):
+			}
+		}
+		// The worker changes the state first and tells the bridge after, both under the
+		// lock that this takes: when it returns, the bridge knows.
+		loopback, err := handle.LinkByName("lo")
+		if err != nil {
+			return fmt.Errorf("find lo: %w", err)
+		}
+		return handle.LinkSetUp(loopback)
+	})
+}
+
+// notReady names a device that has a carrier coming and is not operational yet.
+func notReady(handle *netlink.Handle) (string, error) {
+	devices, err := handle.LinkList()
+	if err != nil {
+		return "", fmt.Errorf("list devices: %w", err)
+	}
+	for _, d := range devices {
+		switch state := d.Attrs().OperState; {
+		case d.Type() != "veth" && d.Type() != "macvlan":
+		case state == netlink.OperUp, state == netlink.OperUnknown:
+		default:
+			return d.Attrs().Name, nil
+		}
+	}
+	return "", nil
+}
