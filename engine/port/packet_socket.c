@@ -84,7 +84,7 @@ int packet_socket_tx(struct port *port, int ifindex, int *fd, const char **what)
 	return packet_socket_bind(*fd, ifindex, 0);
 }
 
-int packet_socket_plug(struct port *port)
+static int plug_socket(struct port *port)
 {
 	const struct port_config *c = &port->config;
 	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
@@ -107,6 +107,27 @@ fail:
 	if (fd >= 0)
 		close(fd);
 	return -1;
+}
+
+void packet_socket_plug(struct packet_socket_plug *plug, struct port *port, int ifindex)
+{
+	char error[200];
+	plug->fd = -1;
+	if (kernel_filter_drop(&plug->filter, ifindex, port->config.udp_port, error,
+			       sizeof error) == 0)
+		return;
+	plug->filter = NULL;
+	plug->fd = plug_socket(port);
+}
+
+void packet_socket_unplug(struct packet_socket_plug *plug)
+{
+	if (plug->filter)
+		kernel_filter_detach(plug->filter);
+	if (plug->fd >= 0)
+		close(plug->fd);
+	plug->filter = NULL;
+	plug->fd = -1;
 }
 
 uint64_t packet_socket_drops(int fd)

@@ -3,6 +3,7 @@
 #ifndef NINES_PACKET_SOCKET_H
 #define NINES_PACKET_SOCKET_H
 
+#include "port/kernel_filter.h"
 #include "port/port.h"
 
 /* -errno; `what` says what failed. */
@@ -13,9 +14,16 @@ int packet_socket_tx(struct port *port, int ifindex, int *fd, const char **what)
  * be set up first. */
 int packet_socket_bind(int fd, int ifindex, uint16_t protocol);
 
-/* A UDP socket on the port's UDP port that takes and drops every packet: the
- * kernel sees what AF_PACKET sees, and would answer each with an ICMP error. */
-int packet_socket_plug(struct port *port);
+/* Keeps the kernel's own stack from handling, and answering with ICMP errors, what
+ * AF_PACKET takes: a program behind the taps, or before Linux 6.6 a UDP socket that
+ * takes every packet and drops it. Neither is fatal when it fails: a note says so. */
+struct packet_socket_plug {
+	struct kernel_filter *filter;
+	int fd;
+};
+
+void packet_socket_plug(struct packet_socket_plug *plug, struct port *port, int ifindex);
+void packet_socket_unplug(struct packet_socket_plug *plug);
 
 /* Packets dropped since the last call because the queue was full. */
 uint64_t packet_socket_drops(int fd);

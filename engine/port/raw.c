@@ -21,7 +21,8 @@
 
 struct raw_port {
 	struct port port;
-	int rx_fd, tx_fd, plug_fd;
+	int rx_fd, tx_fd;
+	struct packet_socket_plug plug;
 	uint8_t *rx_buffers, *tx_buffers;
 	uint32_t rx_stride, tx_stride;
 	struct iovec rx_iov[PORT_BURST], tx_iov[PORT_BURST];
@@ -37,8 +38,9 @@ static struct raw_port *raw_of(struct port *port)
 static void raw_close(struct port *port)
 {
 	struct raw_port *r = raw_of(port);
-	int fds[] = {r->rx_fd, r->tx_fd, r->plug_fd};
-	for (int i = 0; i < 3; i++)
+	int fds[] = {r->rx_fd, r->tx_fd};
+	packet_socket_unplug(&r->plug);
+	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	free(r->rx_buffers);
@@ -76,7 +78,7 @@ static int raw_open(const struct port_config *c, struct port **out, char *error,
 	if (!r)
 		return err;
 	port_init(&r->port, &port_raw, c);
-	r->rx_fd = r->tx_fd = r->plug_fd = -1;
+	r->rx_fd = r->tx_fd = r->plug.fd = -1;
 	r->port.accepts_partial = true;
 	r->rx_queue_full = port_drop_counter(&r->port, "rx_queue_full");
 	err = socket_interface(&r->port.config, &ifindex, error, size);
@@ -94,7 +96,7 @@ static int raw_open(const struct port_config *c, struct port **out, char *error,
 	err = packet_socket_tx(&r->port, ifindex, &r->tx_fd, &what);
 	if (err)
 		goto fail;
-	r->plug_fd = packet_socket_plug(&r->port);
+	packet_socket_plug(&r->plug, &r->port, ifindex);
 	snprintf(r->port.mode, sizeof r->port.mode, "socket");
 	*out = &r->port;
 	return 0;

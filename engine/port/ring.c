@@ -50,7 +50,7 @@ struct ring {
 struct ring_port {
 	struct port port;
 	struct ring rx, tx;
-	int plug_fd;
+	struct packet_socket_plug plug;
 	uint32_t tx_offset;
 	uint64_t *rx_ring_full, *rx_truncated, *tx_refused;
 };
@@ -120,8 +120,7 @@ static void ring_close(struct port *port)
 	struct ring_port *r = ring_of(port);
 	ring_unmap(&r->rx);
 	ring_unmap(&r->tx);
-	if (r->plug_fd >= 0)
-		close(r->plug_fd);
+	packet_socket_unplug(&r->plug);
 	free(r);
 }
 
@@ -134,7 +133,7 @@ static int ring_open(const struct port_config *c, struct port **out, char *error
 	if (!r)
 		return err;
 	port_init(&r->port, &port_ring, c);
-	r->rx.fd = r->tx.fd = r->plug_fd = -1;
+	r->rx.fd = r->tx.fd = r->plug.fd = -1;
 	r->port.accepts_partial = true;
 	r->rx_ring_full = port_drop_counter(&r->port, "rx_ring_full");
 	r->rx_truncated = port_drop_counter(&r->port, "rx_truncated");
@@ -161,7 +160,7 @@ static int ring_open(const struct port_config *c, struct port **out, char *error
 	err = ring_map(&r->tx, PACKET_TX_RING, RING_TX_SLOTS, frame);
 	if (err)
 		goto fail;
-	r->plug_fd = packet_socket_plug(&r->port);
+	packet_socket_plug(&r->plug, &r->port, ifindex);
 	snprintf(r->port.mode, sizeof r->port.mode, "tpacket_v2");
 	*out = &r->port;
 	return 0;

@@ -14,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdio.h>
@@ -108,6 +109,33 @@ static void udp_messages(struct udp_port *u)
 	}
 }
 
+/* Whether a setting of the interface or of all is on; true where unknown. */
+static bool setting(const char *interface, const char *name)
+{
+	char path[128], value = '1';
+	snprintf(path, sizeof path, "/proc/sys/net/ipv4/conf/%s/%s", interface, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	if (read(fd, &value, 1) != 1)
+		value = '1';
+	close(fd);
+	return value != '0';
+}
+
+/* A port without a peer only receives; if its packets come from this namespace,
+ * the kernel takes them for forged. */
+static void note_martians(struct udp_port *u)
+{
+	const struct port_config *c = &u->port.config;
+	if (!c->peer_ip && !setting(c->interface, "accept_local") &&
+	    !setting("all", "accept_local"))
+		port_note(&u->port,
+			  "net.ipv4.conf.%s.accept_local is 0: packets from an address of this "
+			  "namespace are dropped by the kernel",
+			  c->interface);
+}
+
 static int udp_open(const struct port_config *c, struct port **out, char *error, size_t size)
 {
 	int err = -ENOMEM;
@@ -142,6 +170,7 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 				       .sin_port = htons(c->udp_port),
 				       .sin_addr.s_addr = c->peer_ip};
 	udp_messages(u);
+	note_martians(u);
 	snprintf(u->port.mode, sizeof u->port.mode, "socket");
 	*out = &u->port;
 	return 0;

@@ -1,6 +1,6 @@
 /*
  * xdp: an AF_XDP socket on the interface's first queue, and the engine's own XDP
- * program (xdp_filter.bpf.c), which gives it only its UDP port's frames.
+ * program (filter.bpf.c), which gives it only its UDP port's frames.
  *
  * Frames live in one UMEM of fixed chunks. The first half of it is for receiving
  * and goes round: fill ring -> kernel -> rx ring -> role -> fill ring. The second
@@ -14,7 +14,7 @@
 #include "packet/frame.h"
 #include "port/port.h"
 #include "port/socket.h"
-#include "port/xdp_program.h"
+#include "port/kernel_filter.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ enum {
 
 struct xdp_port {
 	struct port port;
-	struct xdp_program_handle *program;
+	struct kernel_filter *program;
 	struct xsk_umem *umem;
 	struct xsk_socket *socket;
 	struct xsk_ring_prod fill, tx;
@@ -76,7 +76,7 @@ static void xdp_close(struct port *port)
 {
 	struct xdp_port *x = xdp_of(port);
 	if (x->program)
-		xdp_program_detach(x->program);
+		kernel_filter_detach(x->program);
 	if (x->socket)
 		xsk_socket__delete(x->socket);
 	if (x->umem)
@@ -156,7 +156,7 @@ static void xdp_mode(struct xdp_port *x)
 	struct xdp_options options = {0};
 	socklen_t length = sizeof options;
 	getsockopt(xsk_socket__fd(x->socket), SOL_XDP, XDP_OPTIONS, &options, &length);
-	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s", xdp_program_mode(x->program),
+	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s", kernel_filter_mode(x->program),
 		 options.flags & XDP_OPTIONS_ZEROCOPY ? "zero copy" : "copy");
 }
 
@@ -179,7 +179,7 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	err = xdp_memory(x);
 	if (err)
 		goto fail;
-	err = xdp_program_attach(&x->program, ifindex, c->udp_port, error, size);
+	err = kernel_filter_redirect(&x->program, ifindex, c->udp_port, error, size);
 	if (err)
 		goto fail;
 	snprintf(error, size, "cannot open an AF_XDP socket on %s (needs CAP_NET_RAW)",
@@ -187,7 +187,7 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	err = xdp_socket(x);
 	if (err)
 		goto fail;
-	err = xsk_socket__update_xskmap(x->socket, xdp_program_sockets(x->program));
+	err = xsk_socket__update_xskmap(x->socket, kernel_filter_sockets(x->program));
 	if (err)
 		goto fail;
 	socket_busy_poll(xsk_socket__fd(x->socket), &x->port);

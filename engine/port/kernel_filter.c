@@ -1,0 +1,149 @@
+/* Loading the filter programs, whose object is part of this binary; see
+ * kernel_filter.h. */
+#include "port/kernel_filter.h"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* NINES_FILTER_OBJECT is filter.bpf.c compiled; the Makefile says where. */
+__asm__(".section .rodata\n"
+	".balign 8\n"
+	".global nines_filter_object, nines_filter_object_end\n"
+	"nines_filter_object:\n"
+	".incbin \"" NINES_FILTER_OBJECT "\"\n"
+	"nines_filter_object_end:\n"
+	".previous\n");
+extern const uint8_t nines_filter_object[], nines_filter_object_end[];
+
+struct kernel_filter {
+	struct bpf_object *object;
+	int link_fd, sockets_fd;
+	const char *mode;
+};
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+static int set_port(struct bpf_object *object, uint16_t udp_port)
+{
+	struct bpf_map *map;
+	uint16_t value = htons(udp_port);
+	/* The program's only constant. */
+	bpf_object__for_each_map(map, object)
+	{
+		if (strstr(bpf_map__name(map), ".rodata"))
+			return bpf_map__set_initial_value(map, &value, sizeof value);
+	}
+	return -ENOENT;
+}
+
+static int attach_xdp(struct kernel_filter *f, int program_fd, int ifindex)
+{
+	static const struct {
+		uint32_t flags;
+		const char *name;
+	} modes[] = {{XDP_FLAGS_DRV_MODE, "native"}, {XDP_FLAGS_SKB_MODE, "generic"}};
+	int fd = -EOPNOTSUPP;
+	for (size_t i = 0; i < 2; i++) {
+		LIBBPF_OPTS(bpf_link_create_opts, options, .flags = modes[i].flags);
+		fd = bpf_link_create(program_fd, ifindex, BPF_XDP, &options);
+		f->mode = modes[i].name;
+		/* Only a driver without XDP is asked again; not a busy interface. */
+		if (fd != -EOPNOTSUPP)
+			break;
+	}
+	return fd;
+}
+
+static int attach_tcx(struct kernel_filter *f, int program_fd, int ifindex)
+{
+	/* BPF_TCX_INGRESS of include/uapi/linux/bpf.h, newer than Debian 12's libbpf. */
+	enum { TCX_INGRESS = 46 };
+	f->mode = "tcx";
+	return bpf_link_create(program_fd, ifindex, (enum bpf_attach_type)TCX_INGRESS, NULL);
+}
+
+/* Loads the one program of that name and attaches it. */
+static int load(struct kernel_filter **out, const char *name,
+		int (*attach)(struct kernel_filter *, int, int), int ifindex, uint16_t udp_port,
+		char *error, size_t size)
+{
+	const char *what = "allocate";
+	struct bpf_program *program;
+	int err = -ENOMEM;
+	libbpf_set_print(quiet);
+	struct kernel_filter *f = calloc(1, sizeof *f);
+	if (!f)
+		return err;
+	f->link_fd = -1;
+	what = "open the filter program";
+	f->object = bpf_object__open_mem(
+		nines_filter_object, (size_t)(nines_filter_object_end - nines_filter_object), NULL);
+	if (!f->object) {
+		err = -errno;
+		goto fail;
+	}
+	bpf_object__for_each_program(program, f->object)
+		bpf_program__set_autoload(program, strcmp(bpf_program__name(program), name) == 0);
+	err = set_port(f->object, udp_port);
+	if (err)
+		goto fail;
+	what = "load the filter program (needs CAP_BPF and CAP_NET_ADMIN)";
+	err = bpf_object__load(f->object);
+	if (err)
+		goto fail;
+	program = bpf_object__find_program_by_name(f->object, name);
+	f->sockets_fd = bpf_object__find_map_fd_by_name(f->object, "sockets");
+	what = "attach the filter program; has the interface another, or too large an MTU?";
+	f->link_fd = program ? attach(f, bpf_program__fd(program), ifindex) : -ENOENT;
+	if (f->link_fd < 0) {
+		err = f->link_fd;
+		goto fail;
+	}
+	*out = f;
+	return 0;
+fail:
+	snprintf(error, size, "cannot %s", what);
+	kernel_filter_detach(f);
+	return err;
+}
+
+int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
+			   size_t size)
+{
+	return load(out, "nines_redirect", attach_xdp, ifindex, udp_port, error, size);
+}
+
+int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
+		       size_t size)
+{
+	return load(out, "nines_drop", attach_tcx, ifindex, udp_port, error, size);
+}
+
+void kernel_filter_detach(struct kernel_filter *f)
+{
+	if (f->link_fd >= 0)
+		close(f->link_fd);
+	bpf_object__close(f->object);
+	free(f);
+}
+
+int kernel_filter_sockets(const struct kernel_filter *f)
+{
+	return f->sockets_fd;
+}
+
+const char *kernel_filter_mode(const struct kernel_filter *f)
+{
+	return f->mode;
+}

@@ -1,0 +1,28 @@
+/* kernel_filter: the programs of filter.bpf.c, loaded and attached to an interface.
+ * The kernel detaches them when the process ends, however it ends (BPF links). */
+#ifndef NINES_KERNEL_FILTER_H
+#define NINES_KERNEL_FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct kernel_filter;
+
+/* XDP into an AF_XDP socket, in native mode, or where the driver has none in
+ * generic mode. Linux 5.9. -errno with a message. */
+int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
+			   size_t size);
+
+/* Drops behind AF_PACKET what is for the UDP port. Linux 6.6. */
+int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
+		       size_t size);
+
+void kernel_filter_detach(struct kernel_filter *f);
+
+/* The XSKMAP to put the socket in. */
+int kernel_filter_sockets(const struct kernel_filter *f);
+
+/* "native" or "generic". */
+const char *kernel_filter_mode(const struct kernel_filter *f);
+
+#endif
