@@ -24,7 +24,7 @@ check() {
 # shellcheck disable=SC2317
 tidy() {
 	printf '%s\n' "${c_sources[@]}" | xargs -P "$(nproc)" -I '{}' \
-		clang-tidy --quiet '{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_XDP_OBJECT=""' -I engine 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
+		clang-tidy --quiet '{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_FILTER_OBJECT=""' -I engine 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
 }
 
 mapfile -t go_files < <(git ls-files '*.go')
