@@ -121,14 +121,13 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 // finish writes the page and shows what there is, also of a run that failed.
 func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	page := func(w io.Writer) error { return report.WritePage(writer.Dir(), w) }
-	if err := errors.Join(writer.WriteReport(page), writer.Close()); err != nil {
-		return err
-	}
+	// A disk that is too full for the page must not hide the table.
+	written := errors.Join(writer.WriteReport(page), writer.Close())
 	if r.format == "json" {
-		return writeJSON(stdout, writer.Summary())
+		return errors.Join(writeJSON(stdout, writer.Summary()), written)
 	}
-	if err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{}); err != nil {
-		return err
+	if err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{}); err != nil || written != nil {
+		return errors.Join(err, written)
 	}
 	fmt.Fprintf(stderr, "\n%s\n%s\n", writer.Dir(), filepath.Join(writer.Dir(), result.ReportFile))
 	return nil

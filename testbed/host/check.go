@@ -116,7 +116,7 @@ func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 // remedies tells how to get a feature, and what works without.
 var remedies = map[string]struct{ remedy, works string }{
 	FeatureNetns:   {"use a kernel with CONFIG_NET_NS", ""},
-	FeatureLXC:     {"apt-get install lxc", "nodes with runtime: netns work"},
+	FeatureLXC:     {"apt-get install lxc busybox-static", "nodes with runtime: netns work"},
 	FeatureVeth:    {"use a kernel with CONFIG_VETH", ""},
 	FeatureBridge:  {"use a kernel with CONFIG_BRIDGE", "links of kind veth and xdp work"},
 	FeatureMacvlan: {"use a kernel with CONFIG_MACVLAN", "links of kind veth, bridge and xdp work"},

@@ -93,7 +93,7 @@ func (m machine) inventory() *Inventory {
 
 // features are those of a distribution's kernel: what can be a module is one.
 func (m machine) features() []Feature {
-	lxc := Feature{Name: FeatureLXC, State: StateNo, Detail: "lxc-start is not there; apt-get install lxc"}
+	lxc := Feature{Name: FeatureLXC, State: StateNo, Detail: "lxc-start is not there"}
 	if m.lxc != "" {
 		lxc = Feature{Name: FeatureLXC, State: StateYes, Detail: m.lxc}
 	}

@@ -166,7 +166,7 @@ func ioURing(t Tree, config kernelConfig) Feature {
 func lxcTools(t Tree) Feature {
 	version, err := t.Output("lxc-start", "--version")
 	if err != nil {
-		return Feature{Name: FeatureLXC, State: StateNo, Detail: "lxc-start is not there; apt-get install lxc"}
+		return Feature{Name: FeatureLXC, State: StateNo, Detail: "lxc-start is not there"}
 	}
 	return Feature{Name: FeatureLXC, State: StateYes, Detail: strings.TrimSpace(version)}
 }
