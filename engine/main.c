@@ -29,6 +29,23 @@ static const char help[] =
 	"  {\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
 	"\"duration_ns\":1000000000}\n";
 
+/* Locks what is mapped, and what will be, if there is enough to lock: with a small
+ * RLIMIT_MEMLOCK later allocations would fail instead. */
+static int lock_memory(void)
+{
+	enum { ENOUGH = 64 << 20 };
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+		return -errno;
+	void *trial =
+		mmap(NULL, ENOUGH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (trial == MAP_FAILED) {
+		munlockall();
+		return -ENOMEM;
+	}
+	munmap(trial, ENOUGH);
+	return 0;
+}
+
 static int run(const char *socket_path)
 {
 	static struct engine engine;
@@ -41,11 +58,12 @@ static int run(const char *socket_path)
 	int signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signal_fd < 0)
 		return -errno;
-	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+	int locked = lock_memory();
+	if (locked)
 		snprintf(engine.notes[engine.note_count++], sizeof engine.notes[0],
 			 "memory is not locked (%s): needs CAP_IPC_LOCK or a larger "
 			 "RLIMIT_MEMLOCK",
-			 strerror(errno));
+			 strerror(-locked));
 	clock_init();
 	int err = socket_path ? session_socket(&engine, socket_path, signal_fd)
 			      : session_stdio(&engine, STDIN_FILENO, STDOUT_FILENO, signal_fd);

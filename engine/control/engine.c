@@ -257,8 +257,15 @@ uint64_t engine_next_progress_ns(const struct engine *e)
 static json_t *progress(struct engine *e)
 {
 	struct trial *t = e->trial;
-	uint64_t offered = atomic_load(&t->shown_offered), sent = atomic_load(&t->shown_sent);
+	uint64_t sent = atomic_load(&t->shown_sent);
 	uint64_t received = atomic_load(&t->shown_received);
+	uint64_t elapsed = (e->seconds_told + 1) * UINT64_C(1000000000);
+	if (elapsed > t->config.duration_ns)
+		elapsed = t->config.duration_ns;
+	/* The schedule says, for poisson its mean; at rate 0 what is sent is offered. */
+	uint64_t offered = sent;
+	if (t->config.schedule.rate_upps && t->config.tx)
+		offered = schedule_expected(&t->config.schedule, elapsed);
 	json_t *o = json_pack("{s:s,s:i,s:I,s:I,s:I}", "event", "progress", "second",
 			      (int)++e->seconds_told, "offered",
 			      (json_int_t)(offered - e->offered_told), "sent",

@@ -98,8 +98,6 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 static void show(struct trial *t)
 {
 	atomic_store_explicit(&t->shown_sent, t->sender.send_lag.count, memory_order_relaxed);
-	atomic_store_explicit(&t->shown_offered, t->sender.send_lag.count + t->sender.failed,
-			      memory_order_relaxed);
 	atomic_store_explicit(&t->shown_received, t->receiver.seen.unique, memory_order_relaxed);
 }
 
@@ -146,10 +144,7 @@ void *trial_loop(void *arg)
 	uint32_t cpu;
 	clock_ticks_on(&cpu);
 	t->cpu_ran = (int)cpu;
-	if (t->config.tx && t->sender.held_count)
-		t->config.tx->ops->tx_release(t->config.tx, &t->sender.held[t->sender.held_from],
-					      t->sender.held_count);
-	t->sender.held_count = 0;
+	sender_end(t);
 	if (awake >= 0)
 		close(awake);
 	t->interrupted = atomic_load(&t->stop);

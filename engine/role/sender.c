@@ -166,6 +166,18 @@ static unsigned commit_held(struct trial *t)
 	return (unsigned)taken;
 }
 
+void sender_end(struct trial *t)
+{
+	struct sender *s = &t->sender;
+	if (s->held_count == 0)
+		return;
+	s->port->ops->tx_release(s->port, &s->held[s->held_from], s->held_count);
+	if (s->held_stream == STREAM_MEASURED)
+		for (unsigned i = 0; i < s->held_count; i++)
+			rate_count(&s->offered, s->held_due[s->held_from + i], 1);
+	s->held_count = 0;
+}
+
 unsigned sender_step(struct trial *t, uint64_t now)
 {
 	struct sender *s = &t->sender;
@@ -174,8 +186,7 @@ unsigned sender_step(struct trial *t, uint64_t now)
 		uint64_t end = s->held_stream == STREAM_WARMUP ? t->measured_ticks : s->stop_ticks;
 		if (now < end)
 			return commit_held(t);
-		s->port->ops->tx_release(s->port, &s->held[s->held_from], s->held_count);
-		s->held_count = 0;
+		sender_end(t);
 	}
 	if (!head_is_due(t, now))
 		return 0;
@@ -194,6 +205,18 @@ unsigned sender_step(struct trial *t, uint64_t now)
 	s->held_from = 0;
 	s->held_count = count;
 	return count ? commit_held(t) : 0;
+}
+
+void sender_offer_rest(struct trial *t)
+{
+	struct sender *s = &t->sender;
+	/* An aborted trial offered nothing after its end. */
+	if (asap(s) || t->interrupted)
+		return;
+	if (s->stream == STREAM_WARMUP)
+		begin_phase(t, STREAM_MEASURED, t->measured_ticks, t->config.duration_ns);
+	for (; s->schedule.due_ns < s->phase_ns; schedule_advance(&s->schedule))
+		s->offered.counts[s->schedule.due_ns / 1000000000u]++;
 }
 
 uint64_t sender_intended(const struct trial *t)

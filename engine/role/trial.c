@@ -18,6 +18,7 @@ enum {
 	 * for the thread to start and the control thread to say so. */
 	LEAD_NS = 5000000,
 	GAP_FLOOR_NS = 1000,
+	BEGIN_SLACK_NS = 1000000,
 };
 
 void trial_note(struct trial *t, const char *format, ...)
@@ -134,7 +135,9 @@ static void set_times(struct trial *t)
 	rate_init(&t->sender.sent, t->rates + t->seconds, t->seconds, t->measured_ticks, second);
 	rate_init(&t->receiver.received, t->rates + 2 * t->seconds, t->seconds, t->measured_ticks,
 		  second);
-	t->receiver.begin_ticks = t->start_ticks;
+	/* A generator in another process has calibrated for itself, so its start may be
+	 * some hundred nanoseconds earlier. */
+	t->receiver.begin_ticks = t->start_ticks - clock_ns_to_ticks(&t->scale, BEGIN_SLACK_NS);
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
 }
 
@@ -198,7 +201,10 @@ void trial_join(struct trial *t)
 	uint64_t told = clock_at_ns(&t->scale, t->end_point.ticks);
 	uint64_t off = told > t->end_point.ns ? told - t->end_point.ns : t->end_point.ns - told;
 	t->max_error_ns = off + t->end_point.bracket_ns;
-	t->intended = t->config.tx ? sender_intended(t) : 0;
+	if (t->config.tx) {
+		t->intended = sender_intended(t);
+		sender_offer_rest(t);
+	}
 	if (t->receiver.recorder) {
 		uint64_t lost = t->receiver.recorder->lost;
 		int err = recorder_close(t->receiver.recorder);

@@ -102,7 +102,7 @@ struct trial {
 	atomic_bool begun, ended;
 	_Atomic uint64_t expect; /* a sink's packets to come; UINT64_MAX: not known */
 	/* For progress; written once a turn. */
-	_Atomic uint64_t shown_offered, shown_sent, shown_received;
+	_Atomic uint64_t shown_sent, shown_received;
 };
 
 /* Both halves are optional; see trial_config. -errno with a message. */
@@ -120,6 +120,10 @@ void *trial_loop(void *trial);
 /* Sends what is due, at most a burst; the number taken. See sender.c. */
 void sender_begin(struct trial *t);
 unsigned sender_step(struct trial *t, uint64_t now);
+/* Gives back what the port did not take. */
+void sender_end(struct trial *t);
+/* Counts what was never sent as offered in the second it was due; after the end. */
+void sender_offer_rest(struct trial *t);
 /* How many packets the whole schedule holds. */
 uint64_t sender_intended(const struct trial *t);
 
