@@ -112,24 +112,23 @@ static int fault_start(struct port *port, unsigned directions)
 	return f->under->ops->start(f->under, directions);
 }
 
-/* Puts a copy into the memory port. A full ring drops it, and says so. */
-static void deliver(struct fault_port *f, const uint8_t *data, uint32_t length, uint64_t number,
+/* Puts a copy into the memory port; false when it is full. */
+static bool deliver(struct fault_port *f, const uint8_t *data, uint32_t length, uint64_t number,
 		    bool good)
 {
 	struct packet p;
-	if (f->under->ops->tx_acquire(f->under, &p, 1) == 0) {
-		port_count(f->overflow, 1);
-		return;
-	}
+	if (f->under->ops->tx_acquire(f->under, &p, 1) == 0)
+		return false;
 	memcpy(p.data, data, length);
 	p.length = length;
 	f->under->ops->tx_commit(f->under, &p, 1);
 	if (!good)
-		return;
+		return true;
 	if (number >= f->next_in_order)
 		f->next_in_order = number + 1;
 	else
 		port_count(f->reordered, 1);
+	return true;
 }
 
 static void hold(struct fault_port *f, const struct packet *p, uint64_t due_ticks)
@@ -153,10 +152,9 @@ static void release_held(struct fault_port *f, bool passed)
 	for (uint32_t i = 0; i < f->held_count; i++) {
 		struct held h = f->held[i];
 		bool due = h.due_ticks ? now >= h.due_ticks : passed;
-		if (due) {
-			deliver(f, h.data, h.length, h.number, true);
+		/* Into a full port it goes later. */
+		if (due && deliver(f, h.data, h.length, h.number, true))
 			continue;
-		}
 		f->held[i] = f->held[kept]; /* swaps, so that no buffer is lost */
 		f->held[kept++] = h;
 	}
@@ -224,8 +222,13 @@ static int fault_tx_commit(struct port *port, struct packet *burst, unsigned cou
 {
 	struct fault_port *f = fault_of(port);
 	release_held(f, false);
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
+		/* Room for a packet and its duplicate, so that none is lost unwanted. */
+		struct packet room[2];
+		if (f->under->ops->tx_acquire(f->under, room, 2) < 2)
+			return (int)i;
 		suffer(f, &burst[i]);
+	}
 	return (int)count;
 }
 
