@@ -14,12 +14,16 @@ func (e *NotFoundError) Error() string {
 
 // BusyError is a lab that another process is changing.
 type BusyError struct {
+	// Name is the lab's; empty for the list of labs, held by one that starts.
 	Name string
 	// PID is the other process; 0 if it is not known.
 	PID int
 }
 
 func (e *BusyError) Error() string {
+	if e.Name == "" {
+		return fmt.Sprintf("process %d has been starting another lab for a while; wait for it, or end it", e.PID)
+	}
 	if e.PID == 0 {
 		return fmt.Sprintf("lab %q is being changed by another process; wait for it, or end it", e.Name)
 	}

@@ -137,6 +137,9 @@ func List() ([]Status, error) {
 	}
 	var list []Status
 	for _, entry := range entries {
+		if _, err := Open(entry.Name()); errors.As(err, new(*host.MissingError)) {
+			return nil, err // no right to read its journal
+		}
 		if entry.IsDir() {
 			list = append(list, statusOf(entry.Name()))
 		}

@@ -48,18 +48,30 @@ func AwaitReady(ctx context.Context, h Holder) error {
 }
 
 // notReady names a device that has a carrier coming and is not operational yet.
+//
+// Asking for a single device, unlike listing all, makes the kernel catch up with it
+// (rtnl_getlink calls linkwatch_sync_dev, from Linux 6.10); before that its worker
+// may take a second.
 func notReady(handle *netlink.Handle) (string, error) {
 	devices, err := handle.LinkList()
 	if err != nil {
 		return "", fmt.Errorf("list devices: %w", err)
 	}
 	for _, d := range devices {
-		switch state := d.Attrs().OperState; {
-		case d.Type() != "veth" && d.Type() != "macvlan":
-		case state == netlink.OperUp, state == netlink.OperUnknown:
-		default:
+		if d.Type() != "veth" && d.Type() != "macvlan" || isReady(d) {
+			continue
+		}
+		if d, err = handle.LinkByIndex(d.Attrs().Index); err != nil {
+			return "", fmt.Errorf("read the state of a device: %w", err)
+		}
+		if !isReady(d) {
 			return d.Attrs().Name, nil
 		}
 	}
 	return "", nil
+}
+
+func isReady(d netlink.Link) bool {
+	state := d.Attrs().OperState
+	return state == netlink.OperUp || state == netlink.OperUnknown
 }
