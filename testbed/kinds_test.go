@@ -1,12 +1,14 @@
 package testbed
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/link"
 )
 
 // TestEveryKindCarriesPackets pings from every node to every other over each kind,
@@ -59,5 +61,40 @@ func everyPing(t *testing.T, lab *Lab, mtu int) {
 				t.Errorf("%s %s: %s is on", s.Node, s.Device, feature)
 			}
 		}
+	}
+}
+
+func TestTheSwitchLearnsAndFloods(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, star("xdp", 3, 1500))
+	counters := func() link.SwitchCounters {
+		seen, err := lab.Inspect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range seen.LinkList[0].Devices {
+			if d.Switch != nil {
+				return *d.Switch
+			}
+		}
+		t.Fatal("no port has the switch's counters")
+		return link.SwitchCounters{}
+	}
+	before := counters()
+	everyPing(t, lab, 1500)
+	// 6 pairs, 2 requests and 2 answers each: all addresses were known.
+	after := counters()
+	if got := after.Forwarded - before.Forwarded; got < 24 || after.Flooded != before.Flooded {
+		t.Errorf("it forwarded %d frames and flooded %d", got, after.Flooded-before.Flooded)
+	}
+	// An address that nobody has goes everywhere.
+	in(t, lab, "n1", "ip", "neigh", "replace", "198.18.255.1", "lladdr", "02:00:00:00:00:99", "dev", "eth")
+	cmd, err := lab.Command(context.Background(), "n1", []string{"ping", "-c1", "-W1", "-I", "eth", "198.18.255.1"}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Run() // nobody answers
+	if got := counters().Flooded - after.Flooded; got != 1 {
+		t.Errorf("it flooded %d frames, not 1", got)
 	}
 }

@@ -1,11 +1,16 @@
 package testbed
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/isolate"
 )
 
 // a:x ──veth── b:x    a is a process in namespaces, b an LXC container
@@ -36,7 +41,19 @@ func TestContainerIsAMachineOfItsOwn(t *testing.T) {
 	if out := in(t, lab, "b", "sh", "-c", "echo $COLOUR $(hostname)"); out != "green "+lab.Plan().Nodes[1].HostName {
 		t.Errorf("the container says %q", out)
 	}
-	if out := in(t, lab, "b", "sh", "-c", "cat /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null; grep -E '^(3:cpuset|Cpus_allowed_list)' /proc/self/cgroup /proc/self/status"); !strings.Contains(out, "1") {
-		t.Error(out)
+	if out := in(t, lab, "b", "grep", "Cpus_allowed_list", "/proc/self/status"); out != "Cpus_allowed_list:\t"+host.FormatCPUList(lab.Plan().Nodes[1].CPUs) {
+		t.Errorf("the container says %q", out)
+	}
+	memory, err := isolate.Find(isolate.Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := cgroup.DirsOf(lab.PID("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := map[int]string{1: "memory.limit_in_bytes", 2: "memory.max"}[memory.Version]
+	if text, err := os.ReadFile(filepath.Join(dirs[memory.Mount], file)); string(text) != "268435456\n" {
+		t.Errorf("the container's limit is %q: %v", text, err)
 	}
 }
