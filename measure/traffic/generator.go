@@ -15,8 +15,9 @@ import (
 )
 
 // pairLead is how far in the future a generator and its sink are told to start:
-// enough for both engines to have set up their trial.
-const pairLead = 250 * time.Millisecond
+// enough for both engines to have calibrated their clock, which takes 200 ms in
+// the first trial, and set up their memory.
+const pairLead = 600 * time.Millisecond
 
 // Generator is the engines of one stream, with their ports open.
 type Generator struct {
