@@ -94,7 +94,10 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
-	o := observation{stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, started: time.Now().Add(time.Duration(t.Stream.Warmup))}
+	o := observation{
+		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(),
+		started: time.Now().Add(time.Duration(t.Stream.Warmup)),
+	}
 	// The seed follows from the repeat, so that a Poisson stream is the same for
 	// all runs that are compared, and another one in each repeat.
 	o.outcome, err = b.generator.Run(ctx, uint64(repeat), func(p client.Progress) {

@@ -8,6 +8,7 @@ import (
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/link"
 )
 
 // observation is everything that was seen of one trial.
@@ -21,6 +22,7 @@ type observation struct {
 	forwarders []forwarder
 	steal      time.Duration
 	throttled  time.Duration
+	settings   []link.Setting
 }
 
 // forwarder is what an engine between the ends did in a trial.
@@ -105,6 +107,10 @@ func details(o observation, measured time.Duration) result.Details {
 		RunDelayNs:  tx.RunDelayNs,
 		StealNs:     int64(o.steal),
 		ThrottledNs: int64(o.throttled),
+		Notes:       o.outcome.Notes,
+	}
+	for _, setting := range o.settings {
+		d.Devices = append(d.Devices, result.Device(setting))
 	}
 	if o.outcome.Loop {
 		d.Role = "loop"

@@ -27,6 +27,20 @@ type Details struct {
 	RunDelayNs int64 `json:"run_delay_ns"`
 	// ThrottledNs is how long cgroups were held back by their CPU quota.
 	ThrottledNs int64 `json:"throttled_ns"`
+	// Notes are what the engines said of their ports and themselves: modes that a
+	// backend got, memory that could not be locked.
+	Notes []string `json:"notes,omitempty"`
+	// Devices are the network's devices and what was set on them, because it
+	// changes what is measured.
+	Devices []Device `json:"devices,omitempty"`
+}
+
+// Device is one device of the network under test.
+type Device struct {
+	Node   string            `json:"node,omitempty"` // empty: between the nodes
+	Link   string            `json:"link"`
+	Device string            `json:"device"`
+	Values map[string]string `json:"values"` // "gro": "off"
 }
 
 // TSC is the clock's calibration at both ends of a trial.

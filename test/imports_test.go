@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal"}
 
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "engine/client"}
+var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}
 
 // forTests is what any package's tests may see, but the package itself may not.
 const forTests = "test/labtest"

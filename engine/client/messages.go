@@ -156,4 +156,5 @@ type TrialResult struct {
 	Rate     [][4]uint64 `json:"rate"`
 	Gaps     Gaps        `json:"gaps"`
 	TSC      TSC         `json:"tsc"`
+	Notes    []string    `json:"notes"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,15 +24,16 @@ const pairLead = 600 * time.Millisecond
 type Generator struct {
 	traffic plan.Traffic
 	tx, rx  *process // the same one for a loop
-	// Notes are what the engines said of their ports, such as "copy mode".
-	Notes []string
+	notes   []string // what the engines said of their ports
 }
 
 // Outcome is one trial as the engines saw it. In a loop Tx and Rx are the same.
 type Outcome struct {
 	Tx, Rx client.TrialResult
 	Loop   bool
-	Log    string
+	// Notes are what the engines said of their ports and themselves.
+	Notes []string
+	Log   string
 }
 
 // Start starts the engines of a stream and opens their ports.
@@ -100,7 +102,7 @@ func (g *Generator) open(p *process, name string, port plan.Port) error {
 	}
 	for _, note := range append(opened.Notes, opened.Mode) {
 		if note != "" {
-			g.Notes = append(g.Notes, fmt.Sprintf("%s:%s: %s", port.Node, port.Interface, note))
+			g.notes = append(g.notes, fmt.Sprintf("%s:%s: %s", port.Node, port.Interface, note))
 		}
 	}
 	return nil
@@ -135,7 +137,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	if err != nil {
 		return Outcome{}, g.failed(g.tx, err)
 	}
-	return Outcome{Tx: result, Rx: result, Loop: true, Log: g.Log()}, nil
+	return Outcome{Tx: result, Rx: result, Loop: true, Notes: g.said(result), Log: g.Log()}, nil
 }
 
 func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
@@ -176,7 +178,7 @@ func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress fu
 	case sendErr != nil:
 		return Outcome{}, g.failed(g.tx, sendErr)
 	}
-	return Outcome{Tx: sent, Rx: rx.result, Log: g.Log()}, nil
+	return Outcome{Tx: sent, Rx: rx.result, Notes: g.said(sent, rx.result), Log: g.Log()}, nil
 }
 
 // failed explains the error of an engine, whose process is over if it is gone.
@@ -191,6 +193,16 @@ func (g *Generator) failed(p *process, err error) error {
 		p.stopped = true
 	}
 	return err
+}
+
+// said joins the notes of the ports and of the trial, each once.
+func (g *Generator) said(results ...client.TrialResult) []string {
+	notes := slices.Clone(g.notes)
+	for _, result := range results {
+		notes = append(notes, result.Notes...)
+	}
+	slices.Sort(notes)
+	return slices.Compact(notes)
 }
 
 // Log is what the engines wrote to their standard error.
