@@ -4,7 +4,7 @@ set -euo pipefail
 seconds=${1:-5}
 status=0
 while IFS=': ' read -r file _ target; do
-	if hack/go test "./$(dirname "$file")" -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" -parallel 2; then
+	if hack/go test "./$(dirname "$file")" -run '^$' -fuzz "^$target\$" -fuzztime "${seconds}s" -fuzzminimizetime 10x -parallel 2; then
 		echo "fuzz: PASS $target"
 	else
 		echo "fuzz: FAIL $target"
