@@ -124,11 +124,12 @@ test-fresh:
 	$(SUDO) test/fresh/run.sh
 
 .PHONY: bench
-## bench: measure beside the peers, print a table and write bench.json
+## bench: measure beside the peers, print a table and write bench.json; BENCH=latency for one group
 bench: setup-bench
 	@$(MAKE) build
+	@$(MAKE) -C engine ../bin/nines-engine-bench
 	$(GO) build -trimpath -o build/bench ./test/bench
-	$(SUDO) build/bench
+	$(SUDO) env NINES_LIBEXEC=$(CURDIR)/bin build/bench $(BENCH)
 
 .PHONY: lint
 ## lint: check format and find faults in Go, C, shell and TypeScript

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	latencyRounds  = 7
-	latencySeconds = 2
-	// latencyPPS leaves the receiver asleep before each packet, as a ping-pong does.
-	latencyPPS = 10_000
+	latencyRounds  = 9
+	latencySeconds = 1
 )
 
 // benchLatency holds the measured median one-way latency against half of
-// sockperf's round trip on the same link, both ends blocking.
+// sockperf's round trip on the same link, both ends blocking. A packet is sent
+// each round trip, so that the receivers sleep equally long: how long a CPU slept
+// decides how fast it wakes.
 func benchLatency(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
 	if _, err := exec.LookPath("sockperf"); err != nil {
 		return nil, missingPeer("sockperf")
@@ -37,7 +37,7 @@ func benchLatency(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 		}
 		p50, err := a.medianMicros(ctx, stream{
 			backend: spec.BackendUDP, io: spec.IOSingle, wait: spec.WaitBlock,
-			ratePPS: latencyPPS, seconds: latencySeconds,
+			ratePPS: 1e6 / (2 * peer), seconds: latencySeconds,
 		})
 		if err != nil {
 			return nil, err
