@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
 )
 
 // applyCall is one call of nines apply.
@@ -48,7 +49,7 @@ change; a bridge or macvlan takes and loses endpoints while the others stay.`,
 }
 
 func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
-	p, text, err := a.plan()
+	p, err := a.plan()
 	if err != nil {
 		return err
 	}
@@ -58,9 +59,12 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	}
 	var changes testbed.Changes
 	if a.dryRun {
-		changes = lab.Changes(p)
+		changes = lab.Changes(p.Plan)
 	} else {
-		changes, err = lab.Apply(ctx, testbed.ApplyOptions{Plan: p, Experiment: text, Progress: progressTo(progress)})
+		if err := host.Missing(p.findings); err != nil {
+			return err
+		}
+		changes, err = lab.Apply(ctx, testbed.ApplyOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
 		if err != nil {
 			return err
 		}

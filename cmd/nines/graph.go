@@ -55,8 +55,8 @@ Graphviz. The path of the measured traffic stands out.`,
 func (l *labFile) planOf(said string) (*plan.Plan, error) {
 	if info, err := os.Stat(said); said != "" && err == nil && !info.IsDir() {
 		l.path = said
-		p, _, err := l.plan()
-		return p, err
+		p, err := l.plan()
+		return p.Plan, err
 	}
 	name, err := labName(said)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -26,24 +26,24 @@ func (l *labFile) flags(c *cobra.Command) {
 	c.Flags().IntVar(&l.run, "run", 1, "which run of the sweep to build for, from 1")
 }
 
-// plan reads the file and plans its run for this host; it returns the file as it is
-// after --set, too.
-func (l *labFile) plan() (*plan.Plan, []byte, error) {
-	p, err := planCall{file: l.path, sets: l.sets, run: l.run}.make()
+// planned is an experiment file and its plan for this host.
+type planned struct {
+	*plan.Plan
+	text     []byte // the file, as it is after --set
+	findings []host.Finding
+}
+
+func (l *labFile) plan() (planned, error) {
+	file, err := loadFile(l.path, l.sets)
 	if err != nil {
-		return nil, nil, err
+		return planned{}, err
 	}
-	f, err := spec.LoadFile(l.path)
+	p, findings, err := planCall{file: l.path, run: l.run}.planOf(file)
 	if err != nil {
-		return nil, nil, err
+		return planned{}, err
 	}
-	for _, set := range l.sets {
-		if err := f.Set(set); err != nil {
-			return nil, nil, err
-		}
-	}
-	text, err := f.Effective()
-	return p, text, err
+	text, err := file.Effective()
+	return planned{p, text, findings}, err
 }
 
 // oneFile is the Args of a verb that takes one experiment file.

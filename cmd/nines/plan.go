@@ -70,22 +70,17 @@ where an error is among it.`,
 }
 
 // make plans.
-func (p planCall) make() (*plan.Plan, error) {
-	made, _, err := p.check()
-	return made, err
-}
-
 // check plans, and holds the host against what the experiment needs of its kernel.
 func (p planCall) check() (*plan.Plan, []host.Finding, error) {
-	f, err := spec.LoadFile(p.file)
+	f, err := loadFile(p.file, p.sets)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, set := range p.sets {
-		if err := f.Set(set); err != nil {
-			return nil, nil, err
-		}
-	}
+	return p.planOf(f)
+}
+
+// planOf is check for a file that is loaded.
+func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	runs, err := f.Runs()
 	if err != nil {
 		return nil, nil, err

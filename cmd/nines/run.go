@@ -14,7 +14,6 @@ import (
 	"nines.dev/nines/measure"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
-	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 )
 
@@ -64,14 +63,9 @@ back.`,
 }
 
 func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
-	file, err := spec.LoadFile(r.file)
+	file, err := loadFile(r.file, r.sets)
 	if err != nil {
 		return err
-	}
-	for _, set := range r.sets {
-		if err := file.Set(set); err != nil {
-			return err
-		}
 	}
 	inventory, err := host.Read()
 	if err != nil {

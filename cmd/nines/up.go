@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
 )
 
 // upCall is one call of nines up.
@@ -44,15 +45,18 @@ killed, 'nines down' removes it, and so does the next 'nines up' of the same fil
 }
 
 func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
-	p, text, err := u.plan()
+	p, err := u.plan()
 	if err != nil {
 		return err
 	}
 	if u.dryRun {
-		return writeLines(out, testbed.Steps(p))
+		return writeLines(out, testbed.Steps(p.Plan))
+	}
+	if err := host.Missing(p.findings); err != nil {
+		return err
 	}
 	start := time.Now()
-	lab, err := testbed.Up(ctx, testbed.UpOptions{Plan: p, Experiment: text, Progress: progressTo(progress)})
+	lab, err := testbed.Up(ctx, testbed.UpOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
 	if err != nil {
 		return err
 	}

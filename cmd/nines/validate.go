@@ -88,14 +88,9 @@ func validate(c *cobra.Command, paths, sets []string, format string) error {
 
 // meaningOf loads, changes and checks one file.
 func meaningOf(path string, sets []string) (*spec.Meaning, error) {
-	f, err := spec.LoadFile(path)
+	f, err := loadFile(path, sets)
 	if err != nil {
 		return nil, err
-	}
-	for _, set := range sets {
-		if err := f.Set(set); err != nil {
-			return nil, err
-		}
 	}
 	return f.Meaning()
 }
