@@ -15,17 +15,9 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-)
 
-// missing skips a test for want of something, or fails it where everything is
-// promised to be there.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("NINES_REQUIRE") == "all" {
-		t.Fatalf("missing: "+format, args...)
-	}
-	t.Skipf("missing: "+format, args...)
-}
+	"nines.dev/nines/test/labtest"
+)
 
 // browserTimeout only ends a browser that hangs; nothing is measured by it.
 const browserTimeout = 3 * time.Minute
@@ -50,7 +42,7 @@ func openTab(t *testing.T, path string, width, height int) *tab {
 		}
 	}
 	if binary == "" {
-		missing(t, "chromium, to look at the page (apt-get install chromium)")
+		labtest.Require(t, "chromium, to look at the page (apt-get install chromium)", false)
 	}
 	allocator, stopBrowser := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(binary), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox,

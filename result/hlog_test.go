@@ -10,20 +10,22 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // TestPublicReaderOpensTheLog has hdr-histogram-js read a log of ours.
 func TestPublicReaderOpensTheLog(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		missing(t, "node, to run a public HdrHistogram reader (apt-get install nodejs)")
+		labtest.Require(t, "node, to run a public HdrHistogram reader (apt-get install nodejs)", false)
 	}
 	modules, err := filepath.Abs("../web/node_modules")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(modules, "hdr-histogram-js")); err != nil {
-		missing(t, "hdr-histogram-js (npm ci in web/)")
+		labtest.Require(t, "hdr-histogram-js (npm ci in web/)", false)
 	}
 	r := record(1, 5000)
 	r.complete("0001")

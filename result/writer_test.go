@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/test/labtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -260,7 +262,7 @@ func TestFullDisk(t *testing.T) {
 	for size := 10 * page; size <= 60*page; size += page {
 		disk := t.TempDir()
 		if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
-			missing(t, "a privilege to mount a tmpfs: %v", err)
+			labtest.Require(t, fmt.Sprintf("a privilege to mount a tmpfs: %v", err), false)
 		}
 		t.Cleanup(func() {
 			if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
@@ -301,14 +303,4 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	t.Logf("%d disks were filled", filled)
-}
-
-// missing skips a test for want of something, or fails it where everything is
-// promised to be there.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("NINES_REQUIRE") == "all" {
-		t.Fatalf("missing: "+format, args...)
-	}
-	t.Skipf("missing: "+format, args...)
 }

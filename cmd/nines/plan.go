@@ -38,12 +38,7 @@ where an error is among it.`,
   nines plan lab.yaml --run 3
   nines plan lab.yaml --host server1.json
   nines plan lab.yaml --format json | jq .nodes`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("name one experiment file, such as examples/quickstart.yaml; got %d", len(args))}
-			}
-			return nil
-		},
+		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(call.format); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )

@@ -42,12 +42,7 @@ back.`,
   nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
   nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
   nines run lab.yaml --out /data/results --format json | jq '.trials[].latency_ns.p99'`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError{fmt.Errorf("name one experiment file, such as examples/quickstart.yaml; got %d", len(args))}
-			}
-			return nil
-		},
+		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(call.format); err != nil {
 				return err

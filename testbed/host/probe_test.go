@@ -3,9 +3,10 @@ package host
 import (
 	"context"
 	"net"
-	"os"
 	"slices"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // TestProbe: what is tried here is told as tried, and leaves no device behind.
@@ -14,12 +15,7 @@ func TestProbe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(inv.Privileges.Capabilities, "sys_admin") {
-		if os.Getenv("NINES_REQUIRE") == "all" {
-			t.Fatal("CAP_SYS_ADMIN is missing, and NINES_REQUIRE=all promises it")
-		}
-		t.Skip("needs CAP_SYS_ADMIN")
-	}
+	labtest.Require(t, "CAP_SYS_ADMIN", slices.Contains(inv.Privileges.Capabilities, "sys_admin"))
 	before := interfaceNames(t)
 	features, err := Probe(context.Background())
 	if err != nil {

@@ -80,6 +80,24 @@ func (a *assignment) cost(n *node, numa int, picks []pick, waiting []*node) []in
 // near are the nodes that a node's packets meet first: those on its links, and
 // beyond those without CPUs of their own, whose work its own CPU does.
 func (w *work) near(n *node) []*node {
+	hasCPU := func(n *node) bool { return n.demand.count > 0 }
+	list := w.reach(n, func(n *node) bool { return !hasCPU(n) })
+	return slices.DeleteFunc(list, func(n *node) bool { return !hasCPU(n) })
+}
+
+// component are the nodes that a node is joined to over any number of links, and
+// itself.
+func (w *work) component(n *node) map[*node]bool {
+	joined := map[*node]bool{n: true}
+	for _, other := range w.reach(n, func(*node) bool { return true }) {
+		joined[other] = true
+	}
+	return joined
+}
+
+// reach lists the other nodes that a node's links lead to, the nearest first, and
+// goes on through those that through lets pass.
+func (w *work) reach(n *node, through func(*node) bool) []*node {
 	var list []*node
 	seen := map[*node]bool{n: true}
 	links := map[*link]bool{}
@@ -97,39 +115,14 @@ func (w *work) near(n *node) []*node {
 					continue
 				}
 				seen[other.node] = true
-				if other.node.demand.count == 0 {
+				list = append(list, other.node)
+				if through(other.node) {
 					queue = append(queue, other.node)
-				} else {
-					list = append(list, other.node)
 				}
 			}
 		}
 	}
 	return list
-}
-
-// component are the nodes that a node is joined to over any number of links.
-func (w *work) component(n *node) map[*node]bool {
-	seen := map[*node]bool{n: true}
-	links := map[*link]bool{}
-	queue := []*node{n}
-	for len(queue) > 0 {
-		here := queue[0]
-		queue = queue[1:]
-		for _, e := range here.endpoints {
-			if links[e.link] {
-				continue
-			}
-			links[e.link] = true
-			for _, other := range e.link.endpoints {
-				if !seen[other.node] {
-					seen[other.node] = true
-					queue = append(queue, other.node)
-				}
-			}
-		}
-	}
-	return seen
 }
 
 // pick is some threads of one core; the others stay idle if alone is set.
