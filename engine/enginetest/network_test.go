@@ -112,6 +112,16 @@ func throughDUT(t *testing.T, mtu int) network {
 	return n
 }
 
+// feature switches an offload of a device; a sender's device needs
+// tx-udp-segmentation off to segment bursts itself.
+func feature(t *testing.T, ns, device, name, value string) {
+	t.Helper()
+	out, err := exec.Command("ip", "netns", "exec", ns, "ethtool", "-K", device, name, value).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ethtool -K %s %s %s in %s: %v: %s", device, name, value, ns, err, out)
+	}
+}
+
 // direct joins tx to rx.
 func direct(t *testing.T, mtu int) network {
 	t.Helper()

@@ -84,6 +84,22 @@ int packet_socket_tx(struct port *port, int ifindex, int *fd, const char **what)
 	return packet_socket_bind(*fd, ifindex, 0);
 }
 
+int packet_socket_segments(struct port *port, int ifindex, int *fd, const char **what)
+{
+	int one = 1;
+	*what = "create an AF_PACKET socket (needs CAP_NET_RAW)";
+	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return -errno;
+	/* From Linux 2.6.27. */
+	*what = "send frames with a virtio header";
+	if (setsockopt(*fd, SOL_PACKET, PACKET_VNET_HDR, &one, sizeof one) < 0)
+		return -errno;
+	socket_buffers(*fd, port);
+	*what = "bind the AF_PACKET socket to the interface";
+	return packet_socket_bind(*fd, ifindex, 0);
+}
+
 static int plug_socket(struct port *port)
 {
 	const struct port_config *c = &port->config;

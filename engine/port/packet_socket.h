@@ -9,6 +9,8 @@
 /* -errno; `what` says what failed. */
 int packet_socket_rx(struct port *port, int ifindex, int *fd, const char **what);
 int packet_socket_tx(struct port *port, int ifindex, int *fd, const char **what);
+/* One that sends bursts for the kernel to segment, each behind a virtio header. */
+int packet_socket_segments(struct port *port, int ifindex, int *fd, const char **what);
 
 /* Begins to receive: until then no packet reaches the socket, so that a ring can
  * be set up first. */

@@ -1,5 +1,11 @@
 /*
- * raw: AF_PACKET sockets, whole frames through send/recv or sendmmsg/recvmmsg.
+ * raw: AF_PACKET sockets, whole frames. single: send/recv, one a call; batch:
+ * recvmmsg, and one segmented sendmsg (segment.h) or, where that is not to be had,
+ * sendmmsg.
+ *
+ * Segmented bursts have a socket of their own, because PACKET_QDISC_BYPASS drops
+ * whatever must be segmented (__dev_direct_xmit in net/core/dev.c). Where they are
+ * used there is no queueing discipline to bypass.
  *
  * A local sender's UDP checksum may still be partial when it arrives over veth;
  * frames with exactly the partial sum are taken as good. (PACKET_AUXDATA would
@@ -9,6 +15,7 @@
 #include "packet/frame.h"
 #include "port/packet_socket.h"
 #include "port/port.h"
+#include "port/segment.h"
 #include "port/socket.h"
 
 #include <errno.h>
@@ -21,11 +28,12 @@
 
 struct raw_port {
 	struct port port;
-	int rx_fd, tx_fd;
+	int rx_fd, tx_fd, segment_fd;
+	struct segment segment;
 	struct packet_socket_plug plug;
 	uint8_t *rx_buffers, *tx_buffers;
 	uint32_t rx_stride, tx_stride;
-	struct iovec rx_iov[PORT_BURST], tx_iov[PORT_BURST];
+	struct iovec rx_iov[PORT_BURST], tx_iov[PORT_BURST + 1];
 	struct mmsghdr rx_msgs[PORT_BURST], tx_msgs[PORT_BURST];
 	uint64_t *rx_queue_full;
 };
@@ -38,9 +46,9 @@ static struct raw_port *raw_of(struct port *port)
 static void raw_close(struct port *port)
 {
 	struct raw_port *r = raw_of(port);
-	int fds[] = {r->rx_fd, r->tx_fd};
+	int fds[] = {r->rx_fd, r->tx_fd, r->segment_fd};
 	packet_socket_unplug(&r->plug);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	free(r->rx_buffers);
@@ -78,7 +86,7 @@ static int raw_open(const struct port_config *c, struct port **out, char *error,
 	if (!r)
 		return err;
 	port_init(&r->port, &port_raw, c);
-	r->rx_fd = r->tx_fd = r->plug.fd = -1;
+	r->rx_fd = r->tx_fd = r->segment_fd = r->plug.fd = -1;
 	r->port.accepts_partial = true;
 	r->rx_queue_full = port_drop_counter(&r->port, "rx_queue_full");
 	err = socket_interface(&r->port.config, &ifindex, error, size);
@@ -96,8 +104,17 @@ static int raw_open(const struct port_config *c, struct port **out, char *error,
 	err = packet_socket_tx(&r->port, ifindex, &r->tx_fd, &what);
 	if (err)
 		goto fail;
+	if (c->io == PORT_BATCH) {
+		err = packet_socket_segments(&r->port, ifindex, &r->segment_fd, &what);
+		if (err)
+			goto fail;
+	}
 	packet_socket_plug(&r->plug, &r->port, ifindex);
-	snprintf(r->port.mode, sizeof r->port.mode, "socket");
+	segment_look(&r->segment, &r->port);
+	snprintf(r->port.mode, sizeof r->port.mode, "socket%s",
+		 c->io == PORT_SINGLE ? ""
+		 : r->segment.on      ? ", segmented batches"
+				      : ", sendmmsg");
 	*out = &r->port;
 	return 0;
 fail:
@@ -112,6 +129,7 @@ static int raw_start(struct port *port, unsigned directions)
 	struct raw_port *r = raw_of(port);
 	uint8_t scratch[1];
 	(void)directions;
+	segment_look(&r->segment, port);
 	while (recv(r->rx_fd, scratch, sizeof scratch, MSG_DONTWAIT) >= 0)
 		;
 	return 0;
@@ -166,6 +184,40 @@ static int raw_send(struct port *port, struct packet *burst, unsigned count)
 	return n < 0 ? socket_send_error() : n;
 }
 
+/* One call for `count` frames of one flow and length; all or none are sent. */
+static ssize_t send_segmented(struct raw_port *r, const struct packet *burst, unsigned count)
+{
+	struct segment_head head;
+	struct msghdr message = {.msg_iov = r->tx_iov, .msg_iovlen = count + 1};
+	segment_head(&head, &burst[0]);
+	r->tx_iov[0] = (struct iovec){&head, sizeof head};
+	for (unsigned i = 0; i < count; i++)
+		r->tx_iov[i + 1] = (struct iovec){burst[i].data + FRAME_PAYLOAD_AT,
+						  burst[i].length - FRAME_PAYLOAD_AT};
+	return sendmsg(r->segment_fd, &message, MSG_DONTWAIT);
+}
+
+static int raw_tx_commit(struct port *port, struct packet *burst, unsigned count)
+{
+	struct raw_port *r = raw_of(port);
+	unsigned sent = 0;
+	while (r->segment.on && sent < count) {
+		unsigned run = segment_run(burst + sent, count - sent, FRAME_PAYLOAD_AT);
+		if (run == 1)
+			break;
+		if (send_segmented(r, burst + sent, run) < 0) {
+			if (segment_failed(&r->segment, port))
+				break;
+			return sent ? (int)sent : socket_send_error();
+		}
+		sent += run;
+	}
+	if (sent == count)
+		return (int)sent;
+	int n = raw_send(port, burst + sent, count - sent);
+	return n > 0 || sent == 0 ? n + (int)sent : (int)sent;
+}
+
 static unsigned raw_pollfds(struct port *port, struct pollfd *fds, bool want_tx)
 {
 	struct raw_port *r = raw_of(port);
@@ -190,7 +242,7 @@ const struct port_ops port_raw = {
 	.rx_burst = raw_rx_burst,
 	.rx_release = raw_release,
 	.tx_acquire = raw_tx_acquire,
-	.tx_commit = raw_send,
+	.tx_commit = raw_tx_commit,
 	.tx_release = raw_release,
 	.tx_forward = raw_send,
 	.pollfds = raw_pollfds,

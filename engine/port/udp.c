@@ -1,7 +1,7 @@
 /*
  * udp: UDP sockets. Buffers hold what follows the UDP header; the kernel makes
- * and checks the rest. single: send/recv, one packet a call; batch:
- * sendmmsg/recvmmsg.
+ * and checks the rest. single: send/recv, one packet a call; batch: recvmmsg, and
+ * one segmented sendmsg (segment.h) or, where that is not to be had, sendmmsg.
  *
  * Each flow has its own socket (a source port, or a source address with
  * IP_TRANSPARENT); flow 0's also receives. A role that only sends connects them,
@@ -10,6 +10,7 @@
  */
 #include "packet/frame.h"
 #include "port/port.h"
+#include "port/segment.h"
 #include "port/socket.h"
 
 #include <arpa/inet.h>
@@ -27,12 +28,18 @@ enum {
 	UDP_FLOWS_MAX = 1000, /* a socket each, below the usual limit of 1024 files */
 };
 
+/* include/uapi/linux/udp.h; 4.18 and newer than some libcs' headers. */
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
 struct udp_port {
 	struct port port;
 	int *fds; /* one a flow */
 	struct sockaddr_in peer;
 	bool connected;
 	bool reflects; /* answers go to the sender, not to the peer */
+	struct segment segment;
 	uint8_t *rx_buffers, *tx_buffers;
 	uint32_t rx_stride, tx_stride;
 	struct iovec rx_iov[PORT_BURST], tx_iov[PORT_BURST];
@@ -136,6 +143,17 @@ static void note_martians(struct udp_port *u)
 			  c->interface);
 }
 
+/* A kernel without UDP_SEGMENT would not refuse the control message: it would send
+ * the burst as one packet. */
+static void look_for_segments(struct udp_port *u)
+{
+	int bytes;
+	socklen_t length = sizeof bytes;
+	if (getsockopt(u->fds[0], IPPROTO_UDP, UDP_SEGMENT, &bytes, &length) < 0)
+		u->segment.refused = true;
+	segment_look(&u->segment, &u->port);
+}
+
 static int udp_open(const struct port_config *c, struct port **out, char *error, size_t size)
 {
 	int err = -ENOMEM;
@@ -151,7 +169,8 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 	port_init(&u->port, &port_udp, c);
 	u->rx_queue_full = port_drop_counter(&u->port, "rx_queue_full");
 	u->rx_stride = FRAME_MAX_BYTES + 46; /* 9064: not a multiple of 4096, for the caches */
-	u->tx_stride = (frame_payload_bytes(c->frame_bytes) + 63u) / 64u * 64u + 64u;
+	/* Without gaps: a burst is one piece of memory. */
+	u->tx_stride = frame_payload_bytes(c->frame_bytes);
 	u->rx_buffers = calloc(PORT_BURST, u->rx_stride);
 	u->tx_buffers = calloc(PORT_BURST, u->tx_stride);
 	u->fds = calloc(c->flows, sizeof *u->fds);
@@ -171,7 +190,11 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 				       .sin_addr.s_addr = c->peer_ip};
 	udp_messages(u);
 	note_martians(u);
-	snprintf(u->port.mode, sizeof u->port.mode, "socket");
+	look_for_segments(u);
+	snprintf(u->port.mode, sizeof u->port.mode, "socket%s",
+		 c->io == PORT_SINGLE ? ""
+		 : u->segment.on      ? ", segmented batches"
+				      : ", sendmmsg");
 	*out = &u->port;
 	return 0;
 fail:
@@ -199,6 +222,7 @@ static int udp_start(struct port *port, unsigned directions)
 	bool only_tx = directions == PORT_TX;
 	uint8_t scratch[1];
 	u->reflects = directions & PORT_REFLECT;
+	look_for_segments(u);
 	if (only_tx != u->connected) {
 		int err = udp_connect(u, only_tx);
 		if (err)
@@ -261,9 +285,46 @@ static void udp_tx_release(struct port *port, struct packet *burst, unsigned cou
 	(void)port, (void)burst, (void)count;
 }
 
+/* Describes the packets in as few pieces as their memory is in. */
+static unsigned gather(struct iovec *iov, const struct packet *burst, unsigned count)
+{
+	unsigned pieces = 0;
+	iov[0] = (struct iovec){burst[0].data, burst[0].length};
+	for (unsigned i = 1; i < count; i++) {
+		struct iovec *last = &iov[pieces];
+		if ((uint8_t *)last->iov_base + last->iov_len == burst[i].data)
+			last->iov_len += burst[i].length;
+		else
+			iov[++pieces] = (struct iovec){burst[i].data, burst[i].length};
+	}
+	return pieces + 1;
+}
+
+/* One call for `count` packets of one flow and length; all or none are sent. */
+static ssize_t send_segmented(struct udp_port *u, const struct packet *burst, unsigned count)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(uint16_t))] = {0};
+	uint16_t bytes = (uint16_t)burst[0].length;
+	struct msghdr message = {
+		.msg_name = u->connected ? NULL : &u->peer,
+		.msg_namelen = u->connected ? 0 : sizeof u->peer,
+		.msg_iov = u->tx_iov,
+		.msg_iovlen = gather(u->tx_iov, burst, count),
+		.msg_control = control,
+		.msg_controllen = sizeof control,
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	c->cmsg_level = IPPROTO_UDP;
+	c->cmsg_type = UDP_SEGMENT;
+	c->cmsg_len = CMSG_LEN(sizeof bytes);
+	memcpy(CMSG_DATA(c), &bytes, sizeof bytes);
+	return sendmsg(u->fds[burst[0].flow], &message, MSG_DONTWAIT);
+}
+
 /* Sends the packets from the first that share its flow and, if the socket is
  * not connected, each to its own address. */
-static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bool reflect)
+static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bool reflect,
+		    bool segments)
 {
 	struct sockaddr_in *to = u->connected ? NULL : &u->peer;
 	int fd = u->fds[burst[0].flow];
@@ -273,6 +334,15 @@ static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bo
 		ssize_t n = sendto(fd, burst[0].data, burst[0].length, MSG_DONTWAIT,
 				   (struct sockaddr *)to, to ? sizeof *to : 0);
 		return n < 0 ? socket_send_error() : 1;
+	}
+	if (u->segment.on && segments) {
+		unsigned run = segment_run(burst, count, 0);
+		if (run > 1) {
+			if (send_segmented(u, burst, run) >= 0)
+				return (int)run;
+			if (!segment_failed(&u->segment, &u->port))
+				return socket_send_error();
+		}
 	}
 	unsigned same = 1;
 	while (same < count && burst[same].flow == burst[0].flow)
@@ -288,11 +358,12 @@ static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bo
 	return n < 0 ? socket_send_error() : n;
 }
 
-static int udp_send_all(struct udp_port *u, struct packet *burst, unsigned count, bool reflect)
+static int udp_send_all(struct udp_port *u, struct packet *burst, unsigned count, bool reflect,
+			bool segments)
 {
 	unsigned sent = 0;
 	while (sent < count) {
-		int n = udp_send(u, burst + sent, count - sent, reflect);
+		int n = udp_send(u, burst + sent, count - sent, reflect, segments);
 		if (n <= 0)
 			return sent ? (int)sent : n;
 		sent += (unsigned)n;
@@ -302,7 +373,7 @@ static int udp_send_all(struct udp_port *u, struct packet *burst, unsigned count
 
 static int udp_tx_commit(struct port *port, struct packet *burst, unsigned count)
 {
-	return udp_send_all(udp_of(port), burst, count, false);
+	return udp_send_all(udp_of(port), burst, count, false, true);
 }
 
 /* The kernel copies from any memory, so another port's buffers go as they are. */
@@ -311,7 +382,7 @@ static int udp_tx_forward(struct port *port, struct packet *burst, unsigned coun
 	struct udp_port *u = udp_of(port);
 	for (unsigned i = 0; u->reflects && i < count; i++)
 		u->senders[burst[i].handle].sin_port = u->peer.sin_port;
-	return udp_send_all(u, burst, count, u->reflects);
+	return udp_send_all(u, burst, count, u->reflects, false);
 }
 
 static unsigned udp_pollfds(struct port *port, struct pollfd *fds, bool want_tx)

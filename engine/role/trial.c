@@ -104,6 +104,8 @@ static int start_ports(struct trial *t, char *error, size_t size)
 	struct trial_config *c = &t->config;
 	int err = 0;
 	struct port *failed = c->tx;
+	t->port_notes[0] = c->tx ? c->tx->note_count : 0;
+	t->port_notes[1] = c->rx ? c->rx->note_count : 0;
 	if (c->tx == c->rx) {
 		err = c->tx->ops->start(c->tx, PORT_RX | PORT_TX);
 	} else {
@@ -192,6 +194,13 @@ void trial_expect(struct trial *t, uint64_t packets)
 	atomic_store(&t->expect, packets);
 }
 
+/* What a port had to say in the trial. */
+static void repeat_notes(struct trial *t, const struct port *port, unsigned from)
+{
+	for (unsigned i = from; i < port->note_count; i++)
+		trial_note(t, "%s: %s", port->config.name, port->notes[i]);
+}
+
 void trial_join(struct trial *t)
 {
 	pthread_join(t->thread, NULL);
@@ -215,6 +224,10 @@ void trial_join(struct trial *t)
 			trial_note(t, "the record lacks %llu packets: its disk is too slow",
 				   (unsigned long long)lost);
 	}
+	if (t->config.tx)
+		repeat_notes(t, t->config.tx, t->port_notes[0]);
+	if (t->config.rx && t->config.rx != t->config.tx)
+		repeat_notes(t, t->config.rx, t->port_notes[1]);
 	worst_sort(&t->receiver.worst);
 	gaps_sort(&t->gaps);
 	if (t->config.tx)

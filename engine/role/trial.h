@@ -94,6 +94,7 @@ struct trial {
 	int tid, cpu_ran;
 	char notes[TRIAL_NOTES_MAX][160];
 	unsigned note_count;
+	unsigned port_notes[2]; /* how many tx and rx had before */
 
 	pthread_t thread;
 	bool thread_started;

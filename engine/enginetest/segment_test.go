@@ -1,0 +1,149 @@
+package enginetest
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/engine/client"
+)
+
+// segmentCase is one way a burst may leave; want is how the port shall say it does.
+type segmentCase struct {
+	name            string
+	usoOn           bool   // the device, not the kernel, would segment
+	checksumOff     bool   // as in a lab
+	qdisc           string // on the sender's device
+	flows           int
+	frameBytes      int
+	backend, want   string
+	noteAtOpen      string
+	receivedBackend string
+}
+
+func segmentCases() []segmentCase {
+	var all []segmentCase
+	for _, backend := range []string{"udp", "raw"} {
+		for _, frameBytes := range []int{64, 65, 1518, 9018} {
+			for _, off := range []bool{false, true} {
+				all = append(all, segmentCase{backend: backend, frameBytes: frameBytes, checksumOff: off,
+					name: fmt.Sprintf("segmented-%dB-checksumoff-%v", frameBytes, off), want: "socket, segmented batches"})
+			}
+		}
+		all = append(all,
+			segmentCase{backend: backend, frameBytes: 64, name: "device-segments", usoOn: true,
+				want: "socket, sendmmsg", noteAtOpen: "tx-udp-segmentation is on"},
+			segmentCase{backend: backend, frameBytes: 64, name: "qdisc", qdisc: "pfifo",
+				want: "socket, sendmmsg", noteAtOpen: "queueing discipline"},
+			segmentCase{backend: backend, frameBytes: 64, name: "flows", flows: 16, want: "socket, sendmmsg"})
+	}
+	return all
+}
+
+// TestSegmentedBursts sends bursts each way, to a receiver that checks every
+// checksum: each packet must be a frame of its own, whole and in order.
+func TestSegmentedBursts(t *testing.T) {
+	for _, c := range segmentCases() {
+		for _, receiver := range []string{"udp", "raw"} {
+			t.Run(c.backend+"-"+c.name+"-to-"+receiver, func(t *testing.T) {
+				t.Parallel()
+				c.receivedBackend = receiver
+				c.run(t)
+			})
+		}
+	}
+}
+
+func (c segmentCase) prepare(t *testing.T) network {
+	t.Helper()
+	n := direct(t, 9000)
+	uso := "off"
+	if c.usoOn {
+		uso = "on"
+	}
+	feature(t, n.generator, "tx", "tx-udp-segmentation", uso)
+	if c.checksumOff {
+		feature(t, n.generator, "tx", "tx", "off")
+	}
+	if c.qdisc != "" {
+		out, err := exec.Command("ip", "netns", "exec", n.generator, "tc", "qdisc", "add", "dev", "tx", "root", c.qdisc).CombinedOutput()
+		if err != nil {
+			t.Fatalf("tc qdisc add %s: %v: %s", c.qdisc, err, out)
+		}
+	}
+	return n
+}
+
+// deviceFrames is how many frames a device has sent or received.
+func deviceFrames(t *testing.T, ns, device, counter string) uint64 {
+	t.Helper()
+	out, err := exec.Command("ip", "netns", "exec", ns, "cat", filepath.Join("/sys/class/net", device, "statistics", counter)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n uint64
+	if _, err := fmt.Sscan(string(out), &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (c segmentCase) run(t *testing.T) {
+	n := c.prepare(t)
+	engine := startEngine(t, n.generator)
+	v := variant{backend: c.backend, io: "batch", wait: "block", frameBytes: c.frameBytes, burst: 50}
+	tx := v.port("tx", "rx")
+	if c.flows > 0 {
+		tx.Flows, tx.FlowField = c.flows, "source_port"
+	}
+	opened, err := engine.Open(tx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened.Mode != c.want {
+		t.Errorf("mode %q, want %q; notes %q", opened.Mode, c.want, opened.Notes)
+	}
+	if notes := strings.Join(opened.Notes, "; "); !strings.Contains(notes, c.noteAtOpen) {
+		t.Errorf("notes %q, want %q", notes, c.noteAtOpen)
+	}
+	v.backend = c.receivedBackend
+	open(t, engine, v.port("rx", ""))
+	before := deviceFrames(t, n.generator, "rx", "rx_packets")
+	r, err := engine.Trial(v.trial("tx", "rx"), client.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAll(t, r)
+	if len(r.Notes) > 0 && strings.Contains(strings.Join(r.Notes, ";"), "does not segment") {
+		need(t, false, "a kernel that segments here: "+strings.Join(r.Notes, "; "))
+	}
+	if got, want := deviceFrames(t, n.generator, "rx", "rx_packets")-before, r.TxPackets+r.WarmupRxPackets; got != want {
+		t.Errorf("the receiver's device counts %d frames, want %d: each packet is a frame", got, want)
+	}
+}
+
+// TestSegmentationIsLookedAtBeforeEachTrial: what traffic control does to packets
+// must not be done to bursts, also if it was added after the port was opened.
+func TestSegmentationIsLookedAtBeforeEachTrial(t *testing.T) {
+	for _, backend := range []string{"udp", "raw"} {
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
+			n := segmentCase{}.prepare(t)
+			engine := startEngine(t, n.generator)
+			v := variant{backend: backend, io: "batch", wait: "block", frameBytes: 64, burst: 50}
+			open(t, engine, v.port("tx", "rx"))
+			open(t, engine, v.port("rx", ""))
+			feature(t, n.generator, "tx", "tx-udp-segmentation", "on")
+			r, err := engine.Trial(v.trial("tx", "rx"), client.Events{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, r)
+			if notes := strings.Join(r.Notes, "; "); !strings.Contains(notes, "tx-udp-segmentation is on") {
+				t.Errorf("notes %q do not say that batches are no longer segmented", notes)
+			}
+		})
+	}
+}
