@@ -147,3 +147,28 @@ func TestSegmentationIsLookedAtBeforeEachTrial(t *testing.T) {
 		})
 	}
 }
+
+// TestTooLongBursts: frames over the MTU are refused and counted, not taken and
+// then lost.
+func TestTooLongBursts(t *testing.T) {
+	for _, backend := range []string{"udp", "raw"} {
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
+			n := direct(t, 1400)
+			feature(t, n.generator, "tx", "tx-udp-segmentation", "off")
+			engine := startEngine(t, n.generator)
+			v := variant{backend: backend, io: "batch", wait: "block", frameBytes: 1518, burst: 50}
+			open(t, engine, v.port("tx", "rx"))
+			open(t, engine, v.port("rx", ""))
+			trial := v.trial("tx", "rx")
+			trial.DrainNs = 1e6
+			r, err := engine.Trial(trial, client.Events{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.TxPackets != 0 || r.TxFailed == 0 || r.TxFailed > r.IntendedPackets {
+				t.Errorf("sent %d, failed %d of %d intended; want none sent, and it counted", r.TxPackets, r.TxFailed, r.IntendedPackets)
+			}
+		})
+	}
+}

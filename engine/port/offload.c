@@ -92,6 +92,18 @@ out:
 	return err;
 }
 
+int offload_mtu(const char *interface)
+{
+	struct ifreq request = {0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
+	int mtu = ioctl(fd, SIOCGIFMTU, &request) < 0 ? -errno : request.ifr_mtu;
+	close(fd);
+	return mtu;
+}
+
 /* Whether the message is of a queueing discipline that holds what `ifindex` sends. */
 static bool holds(const struct nlmsghdr *message, int ifindex)
 {

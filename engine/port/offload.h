@@ -9,4 +9,7 @@ int offload_active(const char *interface, const char *feature);
  * interface (any queueing discipline but noqueue and ingress): 1, 0, or -errno. */
 int offload_queued(const char *interface);
 
+/* The largest IP packet the interface takes, or -errno. */
+int offload_mtu(const char *interface);
+
 #endif

@@ -35,6 +35,7 @@ struct raw_port {
 	uint32_t rx_stride, tx_stride;
 	struct iovec rx_iov[PORT_BURST], tx_iov[PORT_BURST + 1];
 	struct mmsghdr rx_msgs[PORT_BURST], tx_msgs[PORT_BURST];
+	uint8_t joined[8192]; /* the payloads of a segmented burst */
 	uint64_t *rx_queue_full;
 };
 
@@ -187,13 +188,23 @@ static int raw_send(struct port *port, struct packet *burst, unsigned count)
 /* One call for `count` frames of one flow and length; all or none are sent. */
 static ssize_t send_segmented(struct raw_port *r, const struct packet *burst, unsigned count)
 {
+	/* Small payloads are copied together: as a piece of memory each, they would cost
+	 * the kernel more. */
+	uint32_t bytes = burst[0].length - FRAME_PAYLOAD_AT;
+	bool copies = count * bytes <= sizeof r->joined;
 	struct segment_head head;
-	struct msghdr message = {.msg_iov = r->tx_iov, .msg_iovlen = count + 1};
+	struct msghdr message = {.msg_iov = r->tx_iov, .msg_iovlen = copies ? 2 : count + 1};
 	segment_head(&head, &burst[0]);
 	r->tx_iov[0] = (struct iovec){&head, sizeof head};
-	for (unsigned i = 0; i < count; i++)
-		r->tx_iov[i + 1] = (struct iovec){burst[i].data + FRAME_PAYLOAD_AT,
-						  burst[i].length - FRAME_PAYLOAD_AT};
+	for (unsigned i = 0; i < count; i++) {
+		uint8_t *payload = burst[i].data + FRAME_PAYLOAD_AT;
+		if (copies)
+			memcpy(r->joined + i * bytes, payload, bytes);
+		else
+			r->tx_iov[i + 1] = (struct iovec){payload, bytes};
+	}
+	if (copies)
+		r->tx_iov[1] = (struct iovec){r->joined, count * bytes};
 	return sendmsg(r->segment_fd, &message, MSG_DONTWAIT);
 }
 

@@ -16,13 +16,16 @@ _Static_assert(sizeof(struct segment_head) == sizeof(struct virtio_net_hdr) + FR
 	       "no gap between the headers");
 
 /* Why the interface must not get a segmented burst; NULL if it may. */
-static const char *obstacle(const char *interface)
+static const char *obstacle(const char *interface, uint32_t frame_bytes)
 {
 	int active = offload_active(interface, "tx-udp-segmentation");
 	if (active < 0)
 		return "its tx-udp-segmentation cannot be read";
 	if (active)
 		return "its tx-udp-segmentation is on";
+	/* AF_PACKET does not look at the MTU then, and the device drops the segments. */
+	if (offload_mtu(interface) < (int)(frame_bytes - FRAME_FCS_BYTES - FRAME_ETHERNET))
+		return "its MTU is below the frames'";
 	int queued = offload_queued(interface);
 	if (queued < 0)
 		return "its queueing disciplines cannot be read";
@@ -36,7 +39,7 @@ void segment_look(struct segment *s, struct port *port)
 	s->on = false;
 	if (c->io != PORT_BATCH || c->flows > 1 || s->refused)
 		return;
-	const char *why = obstacle(c->interface);
+	const char *why = obstacle(c->interface, c->frame_bytes);
 	s->on = !why;
 	if (why && (before || port->mode[0] == '\0'))
 		port_note(port, "%s: %s, so batches are not segmented", c->interface, why);

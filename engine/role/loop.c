@@ -95,6 +95,14 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	t->receiver.last_poll_ticks = now;
 }
 
+/* Whether looking again is most likely in vain, so that a sink which sleeps may as
+ * well sleep at once: a burst that came short left nothing behind. */
+static bool emptied(const struct turn *turn, unsigned packets)
+{
+	const struct trial *t = turn->t;
+	return turn->wait == PORT_BLOCK && !t->config.tx && packets < t->config.rx->burst;
+}
+
 static void show(struct trial *t)
 {
 	atomic_store_explicit(&t->shown_sent, t->sender.send_lag.count, memory_order_relaxed);
@@ -132,7 +140,8 @@ void *trial_loop(void *arg)
 		if (packets) {
 			turn.active_ticks = now;
 			show(t);
-			continue;
+			if (!emptied(&turn, packets))
+				continue;
 		}
 		if (finished(&turn, now))
 			break;

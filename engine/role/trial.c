@@ -106,7 +106,7 @@ static int start_ports(struct trial *t, char *error, size_t size)
 	struct port *failed = c->tx;
 	t->port_notes[0] = c->tx ? c->tx->note_count : 0;
 	t->port_notes[1] = c->rx ? c->rx->note_count : 0;
-	if (c->tx == c->rx) {
+	if (c->tx && c->tx == c->rx) {
 		err = c->tx->ops->start(c->tx, PORT_RX | PORT_TX);
 	} else {
 		if (c->tx)

@@ -1,0 +1,106 @@
+/* What bursts may be one send, how one begins, and what a refusal leads to. */
+#include "test.h"
+
+#include "packet/frame.h"
+#include "port/segment.h"
+
+#include <errno.h>
+
+static void fill(struct packet *burst, unsigned count, uint32_t length)
+{
+	for (unsigned i = 0; i < count; i++)
+		burst[i] = (struct packet){.length = length};
+}
+
+static void test_run_ends_where_flow_or_length_changes(void **state)
+{
+	struct packet burst[PORT_BURST];
+	(void)state;
+	fill(burst, PORT_BURST, 18);
+	assert_int_equal(segment_run(burst, PORT_BURST, 0), 64);
+	assert_int_equal(segment_run(burst, 1, 0), 1);
+	burst[5].flow = 1;
+	assert_int_equal(segment_run(burst, PORT_BURST, 0), 5);
+	burst[3].length = 17;
+	assert_int_equal(segment_run(burst, PORT_BURST, 0), 3);
+}
+
+static void test_run_fits_an_ip_packet(void **state)
+{
+	struct packet burst[PORT_BURST];
+	(void)state;
+	fill(burst, PORT_BURST, 1472);
+	assert_int_equal(segment_run(burst, PORT_BURST, 0), 44); /* 64,768 bytes */
+	fill(burst, PORT_BURST, 1472 + 42);
+	assert_int_equal(segment_run(burst, PORT_BURST, 42), 44);
+	fill(burst, PORT_BURST, 8972);
+	assert_int_equal(segment_run(burst, PORT_BURST, 0), 7); /* 62,804 bytes */
+	fill(burst, PORT_BURST, 42);
+	assert_int_equal(segment_run(burst, PORT_BURST, 42), 1); /* no payload at all */
+}
+
+static void test_head_leaves_the_checksum_to_the_kernel(void **state)
+{
+	struct port_config config = {
+		.frame_bytes = 64,
+		.udp_port = 7999,
+		.local_ip = 0x010012c6,
+		.peer_ip = 0x020012c6,
+	};
+	struct frame_template template;
+	struct payload payload = {.id = 7, .mark = PAYLOAD_MARK};
+	uint8_t data[60] = {0};
+	struct segment_head head;
+	(void)state;
+	frame_template_init(&template, &config);
+	frame_write(&template, data, 0, &payload);
+	struct packet first = {.data = data, .length = sizeof data};
+	segment_head(&head, &first);
+	assert_int_equal(head.virtio.flags, VIRTIO_NET_HDR_F_NEEDS_CSUM);
+	assert_int_equal(head.virtio.gso_type, 5);
+	assert_int_equal(head.virtio.gso_size, 18);
+	assert_int_equal(head.virtio.hdr_len, 42);
+	assert_int_equal(head.virtio.csum_start, 34);
+	assert_int_equal(head.virtio.csum_offset, 6);
+	/* Completed as a kernel does it, it is the frame that single sends. */
+	uint8_t completed[60];
+	memcpy(completed, data, sizeof data);
+	memcpy(completed, head.frame, sizeof head.frame);
+	assert_memory_not_equal(completed, data, sizeof data);
+	frame_complete_checksum(completed, sizeof completed);
+	assert_memory_equal(completed, data, sizeof data);
+}
+
+static void test_refusal_is_for_good_and_noted(void **state)
+{
+	struct port port = {.config = {.interface = "tx0", .io = PORT_BATCH, .flows = 1}};
+	struct segment s = {.on = true};
+	(void)state;
+	errno = ENOBUFS;
+	assert_true(segment_failed(&s, &port)); /* the next burst may do */
+	assert_true(s.on);
+	errno = EAGAIN;
+	assert_false(segment_failed(&s, &port)); /* only full */
+	assert_true(s.on);
+	assert_int_equal(port.note_count, 0);
+	errno = EIO;
+	assert_true(segment_failed(&s, &port));
+	assert_false(s.on);
+	assert_true(s.refused);
+	assert_int_equal(port.note_count, 1);
+	assert_non_null(strstr(port.notes[0], "tx0"));
+	segment_look(&s, &port);
+	assert_false(s.on);
+	assert_int_equal(port.note_count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_run_ends_where_flow_or_length_changes),
+		cmocka_unit_test(test_run_fits_an_ip_packet),
+		cmocka_unit_test(test_head_leaves_the_checksum_to_the_kernel),
+		cmocka_unit_test(test_refusal_is_for_good_and_noted),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
