@@ -110,6 +110,21 @@ func (w *Writer) Summary() Summary {
 	return summary
 }
 
+// Empty is true until something was measured.
+func (w *Writer) Empty() bool {
+	return len(w.summary.Trials) == 0 && len(w.baselines.Baselines) == 0
+}
+
+// Discard removes the result, and its name's folder if no other result is in it.
+func (w *Writer) Discard() error {
+	if err := os.RemoveAll(w.dir); err != nil {
+		return &WriteError{Path: w.dir, Err: err}
+	}
+	// Not empty is the usual case, and no error.
+	_ = os.Remove(filepath.Dir(w.dir))
+	return nil
+}
+
 // WriteExperiment keeps the experiment file as it was run.
 func (w *Writer) WriteExperiment(text []byte) error {
 	return w.write(ExperimentFile, func(out io.Writer) error { _, err := out.Write(text); return err })

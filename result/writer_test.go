@@ -304,3 +304,30 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Logf("%d disks were filled", filled)
 }
+
+func TestDiscardLeavesOtherResults(t *testing.T) {
+	root := t.TempDir()
+	kept, err := Create(root, "lab", time.Unix(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped, err := Create(root, "lab", time.Unix(2, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !dropped.Empty() {
+		t.Error("a new result is not empty")
+	}
+	if err := dropped.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kept.Dir()); err != nil {
+		t.Errorf("the other result is gone: %v", err)
+	}
+	if err := kept.Discard(); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(root); len(entries) != 0 {
+		t.Errorf("left: %v", entries)
+	}
+}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -42,6 +44,9 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if err != nil && strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
+		err = usageError{fmt.Errorf("%w; see 'nines --help'", err)}
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -51,10 +56,15 @@ func execute(args []string, stdout, stderr io.Writer) int {
 
 func exitCode(err error) int {
 	var coder exitCoder
-	if errors.As(err, &coder) {
-		return coder.ExitCode()
+	if !errors.As(err, &coder) {
+		return exitFailed
 	}
-	return exitFailed
+	// A program that nines ran and that failed has an exit code too, which says
+	// nothing about nines.
+	if _, child := coder.(*exec.ExitError); child {
+		return exitFailed
+	}
+	return coder.ExitCode()
 }
 
 func newRootCommand() *cobra.Command {

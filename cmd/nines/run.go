@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -96,13 +95,16 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	live := report.NewLive(stderr, report.LiveOptions{Total: experiment.Trials(), TrialTime: experiment.TrialTime()})
 	measured := experiment.Measure(ctx, writer, &liveWatcher{live: live, trialTime: experiment.TrialTime()})
 	live.Close()
-	trials := len(writer.Summary().Trials)
-	if errors.Is(measured, context.Canceled) {
-		measured = fmt.Errorf("interrupted; finished trials: %d", trials)
-	}
-	if trials == 0 {
+	interrupted := errors.Is(measured, context.Canceled)
+	if writer.Empty() {
+		if interrupted {
+			measured = errors.New("interrupted before anything was measured")
+		}
 		// The folder says nothing that the error does not.
-		return errors.Join(measured, os.RemoveAll(writer.Dir()))
+		return errors.Join(measured, writer.Discard())
+	}
+	if interrupted {
+		measured = fmt.Errorf("interrupted; what was measured is in %s", writer.Dir())
 	}
 	return errors.Join(measured, r.finish(writer, stdout, stderr))
 }
