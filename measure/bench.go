@@ -86,7 +86,7 @@ func identity(v any) string {
 // trial runs one trial on what set has built.
 func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, error) {
 	t := r.plan.Traffic
-	probe := noiseProbe{root: "/", cpus: []int{t.FromCPU, t.ToCPU}, pids: b.generator.Processes()}
+	probe := b.witnesses(r.plan)
 	if err := b.restartForwarders(r.plan); err != nil {
 		return result.Record{}, err
 	}
@@ -115,6 +115,19 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	return record(o, r.variables, repeat)
+}
+
+// witnesses are the CPUs and processes whose disturbance a trial would show: those
+// of the generator, the sink and the engines between them.
+func (b *bench) witnesses(p *plan.Plan) noiseProbe {
+	probe := noiseProbe{root: "/", cpus: []int{p.Traffic.FromCPU, p.Traffic.ToCPU}, pids: b.generator.Processes()}
+	for _, node := range p.Nodes {
+		if node.App != nil && node.App.CPU >= 0 {
+			probe.cpus = append(probe.cpus, node.App.CPU)
+			probe.pids = append(probe.pids, b.lab.PID(node.Name))
+		}
+	}
+	return probe
 }
 
 // health names the nodes that have died, which explains an engine's silence.

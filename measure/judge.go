@@ -61,14 +61,14 @@ func invalidity(e evidence) []string {
 		say("interrupted after %v of %v", time.Duration(e.details.DurationNs).Round(time.Millisecond), e.duration)
 	}
 	if offered := float64(e.trial.TxPackets); !e.interrupted && offered < minOffered*float64(e.intended) {
-		say("offered %d of %d intended packets (%.2f %%): the generator or its interface is too slow for this rate",
-			e.trial.TxPackets, e.intended, 100*offered/float64(e.intended))
+		say("offered %d of %d intended packets (%.2f %%): %s",
+			e.trial.TxPackets, e.intended, 100*offered/float64(e.intended), e.shortfall(1-offered/float64(e.intended)))
 	}
 	if e.txFailed > 0 {
 		say("the interface refused %d packets for good", e.txFailed)
 	}
 	if lag := e.trial.SendLag.P50; lag != nil && float64(*lag) > maxLagShare*float64(e.duration) {
-		say("the median packet left %v after it was due: the generator is too slow for this rate", round(*lag))
+		say("the median packet left %v after it was due", round(*lag))
 	}
 	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
 		say("no packet arrived: look at the path with 'nines up' and 'nines capture'")
@@ -77,6 +77,22 @@ func invalidity(e evidence) []string {
 		say("this CPU's time stamp counter is not constant and nonstop, so times cannot be trusted")
 	}
 	return reasons
+}
+
+// shortfall names the likeliest cause of packets that were never sent: what cost
+// the generator at least half the time that they would have taken.
+func (e evidence) shortfall(share float64) string {
+	half := int64(share * float64(e.duration) / 2)
+	switch {
+	case e.txFailed > 0:
+		return "the interface refused the rest"
+	case e.details.RunDelayNs > half:
+		return fmt.Sprintf("other work kept the engine from its CPU for %v", round(e.details.RunDelayNs))
+	case len(e.details.Gaps) > 0 && e.details.Gaps[0].TotalNs > half: // the generator's is the first
+		return fmt.Sprintf("its CPU was taken away for %v", round(e.details.Gaps[0].TotalNs))
+	default:
+		return "the generator or its interface is too slow for this rate"
+	}
 }
 
 func disturbances(e evidence) []string {

@@ -30,6 +30,13 @@ func TestJudge(t *testing.T) {
 		{"loss is a finding, not noise", func(e *evidence) { e.trial.RxPackets = 9_000 }, result.Clean, ""},
 		{"a few unsent at the very end", func(e *evidence) { e.trial.TxPackets = 9_995 }, result.Clean, ""},
 		{"offered too little", func(e *evidence) { e.trial.TxPackets = 9_900 }, result.Invalid, "99.00 %"},
+		{"offered too little for want of a CPU", func(e *evidence) { e.trial.TxPackets = 5_000; e.details.RunDelayNs = 5e8 }, result.Invalid, "from its CPU for 500ms"},
+		{"offered too little, stolen", func(e *evidence) {
+			e.trial.TxPackets = 5_000
+			e.details.Gaps = []result.GapMeter{{Thread: "loop", TotalNs: 6e8}}
+		}, result.Invalid, "taken away for 600ms"},
+		{"offered too little, refused", func(e *evidence) { e.trial.TxPackets = 5_000; e.txFailed = 5_000 }, result.Invalid, "refused the rest"},
+		{"offered too little, undisturbed", func(e *evidence) { e.trial.TxPackets = 5_000 }, result.Invalid, "too slow for this rate"},
 		{"nothing arrived", func(e *evidence) { e.trial.RxPackets = 0 }, result.Invalid, "no packet arrived"},
 		{"refused for good", func(e *evidence) { e.txFailed = 3 }, result.Invalid, "refused 3 packets"},
 		{"behind the schedule throughout", func(e *evidence) { e.trial.SendLag.P50 = &lateLag }, result.Invalid, "20ms after it was due"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,8 +40,11 @@ func (p noiseProbe) read() (noise, error) {
 	for _, cpu := range p.cpus {
 		n.steal[cpu] = steal[cpu]
 	}
-	for _, pid := range p.pids {
-		n.throttled += p.readThrottled(pid)
+	for _, dir := range p.cgroups() {
+		// A missing file means that nothing can be throttled there.
+		if stat, err := os.ReadFile(filepath.Join(dir, "cpu.stat")); err == nil {
+			n.throttled += parseThrottled(string(stat))
+		}
 	}
 	return n, nil
 }
@@ -77,37 +81,44 @@ func parseSteal(r io.Reader) (map[int]time.Duration, error) {
 	return steal, lines.Err()
 }
 
-// readThrottled adds up cpu.stat of the process's cgroup and of those above it.
-// A missing file means that nothing can be throttled there.
-func (p noiseProbe) readThrottled(pid int) time.Duration {
-	data, err := os.ReadFile(filepath.Join(p.root, "proc", strconv.Itoa(pid), "cgroup"))
-	if err != nil {
-		return 0
-	}
-	var throttled time.Duration
-	for line := range strings.Lines(string(data)) {
-		// hierarchy:controllers:path (cgroups(7)); version 2 has no controllers.
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
+// cgroups are the control groups of the processes and those above them, each once:
+// a quota anywhere on the way up holds a process back.
+func (p noiseProbe) cgroups() []string {
+	var dirs []string
+	for _, pid := range p.pids {
+		data, err := os.ReadFile(filepath.Join(p.root, "proc", strconv.Itoa(pid), "cgroup"))
+		if err != nil {
+			continue // a process that has ended
 		}
-		mount := filepath.Join(p.root, "sys/fs/cgroup")
-		switch {
-		case hasController(parts[1], "cpu"):
-			mount = filepath.Join(mount, "cpu")
-		case parts[1] != "":
-			continue
-		}
-		for dir := parts[2]; ; dir = filepath.Dir(dir) {
-			if stat, err := os.ReadFile(filepath.Join(mount, dir, "cpu.stat")); err == nil {
-				throttled += parseThrottled(string(stat))
-			}
-			if dir == "/" || dir == "." {
-				break
-			}
+		for line := range strings.Lines(string(data)) {
+			dirs = append(dirs, p.upwards(strings.TrimSpace(line))...)
 		}
 	}
-	return throttled
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// upwards lists the folders of a line of /proc/PID/cgroup, which is
+// hierarchy:controllers:path (cgroups(7)); version 2 names no controllers.
+func (p noiseProbe) upwards(line string) []string {
+	parts := strings.SplitN(line, ":", 3)
+	if len(parts) != 3 {
+		return nil
+	}
+	mount := filepath.Join(p.root, "sys/fs/cgroup")
+	switch {
+	case hasController(parts[1], "cpu"):
+		mount = filepath.Join(mount, "cpu")
+	case parts[1] != "":
+		return nil
+	}
+	var dirs []string
+	for dir := parts[2]; ; dir = filepath.Dir(dir) {
+		dirs = append(dirs, filepath.Join(mount, dir))
+		if dir == "/" || dir == "." {
+			return dirs
+		}
+	}
 }
 
 func hasController(list, name string) bool {

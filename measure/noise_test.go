@@ -51,7 +51,7 @@ func TestThrottledOfBothVersions(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			test.files = withFile(test.files, "proc/42/cgroup", test.cgroup)
+			test.files = withFile(withFile(test.files, "proc/42/cgroup", test.cgroup), "proc/stat", "cpu0 1 0 1 1 0 0 0 0 0 0\n")
 			for path, content := range test.files {
 				path = filepath.Join(root, path)
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -61,8 +61,13 @@ func TestThrottledOfBothVersions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := (noiseProbe{root: root}).readThrottled(42); got != test.want {
-				t.Errorf("throttled %v, want %v", got, test.want)
+			// The same process twice: its groups count once.
+			got, err := noiseProbe{root: root, pids: []int{42, 42}}.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.throttled != test.want {
+				t.Errorf("throttled %v, want %v", got.throttled, test.want)
 			}
 		})
 	}

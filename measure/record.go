@@ -55,7 +55,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 		},
 		Details:    details(o, measured),
 		Histograms: histograms,
-		Outliers:   outliers(rx.Outliers),
+		Outliers:   outliers(rx.Outliers, o.fromCPU),
 		Rates:      rates(o.outcome),
 		EngineLog:  []byte(o.outcome.Log),
 	}
@@ -168,9 +168,14 @@ func counters(to []result.Counter, place string, from []client.Counter) []result
 	return to
 }
 
-func outliers(rows [][11]int64) []result.Outlier {
+// outliers are the sink's rows. A sink of its own does not know the sender's CPU;
+// the generator is pinned to it.
+func outliers(rows [][11]int64, fromCPU int) []result.Outlier {
 	list := make([]result.Outlier, 0, len(rows))
 	for _, row := range rows {
+		if row[9] < 0 {
+			row[9] = int64(fromCPU)
+		}
 		list = append(list, result.Outlier{
 			ID: uint32(row[0]), Stream: uint8(row[1]),
 			LatencyNs: row[2], FromTxNs: row[3], SendLagNs: row[4],

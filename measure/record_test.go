@@ -37,7 +37,7 @@ func pairObservation() observation {
 				Latency: samples(98), FromTx: samples(98), TSC: good,
 				Drops:    []client.Counter{{Name: "rx_ring_full", Count: 2}, {Name: "rx_error", Count: 0}},
 				Rate:     [][4]uint64{{0, 0, 0, 97}, {1, 0, 0, 1}},
-				Outliers: [][11]int64{{9, 1, 30, 20, 10, 100, 110, 130, 5, 0, -1}},
+				Outliers: [][11]int64{{9, 1, 30, 20, 10, 100, 110, 130, 5, -1, 1}},
 			},
 		},
 	}
@@ -64,7 +64,7 @@ func TestRecordOfAPair(t *testing.T) {
 	}
 	wantOutliers := []result.Outlier{{
 		ID: 9, Stream: 1, LatencyNs: 30, FromTxNs: 20, SendLagNs: 10, IntendedNs: 100, TxNs: 110, RxNs: 130,
-		PollGapNs: 5, TxCPU: 0, RxCPU: -1,
+		PollGapNs: 5, TxCPU: 0, RxCPU: 1,
 	}}
 	if diff := cmp.Diff(wantOutliers, r.Outliers); diff != "" {
 		t.Errorf("outliers (-want +got):\n%s", diff)

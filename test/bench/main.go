@@ -30,7 +30,7 @@ var benchmarks = []benchmark{
 type missingPeer string
 
 func (m missingPeer) Error() string {
-	return string(m) + " is not installed: 'make setup GROUP=bench' installs it"
+	return string(m) + " is not installed: 'make setup-bench' installs it"
 }
 
 func main() {
