@@ -73,6 +73,9 @@ func invalidity(e evidence) []string {
 	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
 		say("no packet arrived: look at the path with 'nines up' and 'nines capture'")
 	}
+	if e.details.EarlyPackets > 0 {
+		say("%d packets arrived before they were sent: the time stamp counters of the CPUs disagree", e.details.EarlyPackets)
+	}
 	if !e.details.TSC.Constant || !e.details.TSC.Nonstop {
 		say("this CPU's time stamp counter is not constant and nonstop, so times cannot be trusted")
 	}

@@ -42,6 +42,7 @@ func TestJudge(t *testing.T) {
 		{"behind the schedule throughout", func(e *evidence) { e.trial.SendLag.P50 = &lateLag }, result.Invalid, "20ms after it was due"},
 		{"interrupted", func(e *evidence) { e.interrupted = true; e.details.DurationNs = 4e8 }, result.Invalid, "interrupted after 400ms of 1s"},
 		{"an unusable clock", func(e *evidence) { e.details.TSC.Nonstop = false }, result.Invalid, "time stamp counter"},
+		{"clocks that disagree", func(e *evidence) { e.details.EarlyPackets = 2 }, result.Invalid, "2 packets arrived before"},
 		{"one long gap", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
 		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: the tail above p99.8 "},

@@ -101,8 +101,8 @@ func details(o observation, measured time.Duration) result.Details {
 	tx, rx := o.outcome.Tx, o.outcome.Rx
 	d := result.Details{
 		Role: "generate+sink", IntendedPPS: o.stream.PacketsPerSecond(),
-		InvalidPackets: rx.InvalidPackets,
-		DurationNs:     int64(measured), StartedNs: tx.MeasuredStartNs, StartedUnixNs: o.started.UnixNano(),
+		InvalidPackets: rx.InvalidPackets, EarlyPackets: rx.EarlyPackets,
+		DurationNs: int64(measured), StartedNs: tx.MeasuredStartNs, StartedUnixNs: o.started.UnixNano(),
 		TSC:         tsc(tx.TSC, rx.TSC),
 		RunDelayNs:  tx.RunDelayNs,
 		StealNs:     int64(o.steal),

@@ -9,8 +9,10 @@ type Details struct {
 	ReceivedPPS float64 `json:"received_pps"`
 	// InvalidPackets carried no payload of this trial, or a damaged one.
 	InvalidPackets uint64 `json:"invalid_packets"`
-	DurationNs     int64  `json:"duration_ns"`
-	StartedNs      int64  `json:"started_ns"`
+	// EarlyPackets were received before they were sent, by the clocks of two CPUs.
+	EarlyPackets uint64 `json:"early_packets"`
+	DurationNs   int64  `json:"duration_ns"`
+	StartedNs    int64  `json:"started_ns"`
 	// StartedUnixNs is the same instant in nanoseconds since 1970, UTC; 0: not known.
 	StartedUnixNs int64 `json:"started_unix_ns,omitempty"`
 	// Baseline is set for a back-to-back run of the generator without a network.

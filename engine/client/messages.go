@@ -146,6 +146,8 @@ type TrialResult struct {
 	InvalidPackets   uint64 `json:"invalid_packets"`
 	LatePackets      uint64 `json:"late_packets"`
 	WarmupRxPackets  uint64 `json:"warmup_rx_packets"`
+	// EarlyPackets were received before they were sent, by the CPUs' counters.
+	EarlyPackets uint64 `json:"early_packets"`
 
 	Drops    []Counter   `json:"drops"`
 	Latency  Histogram   `json:"latency"`

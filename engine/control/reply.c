@@ -135,10 +135,15 @@ static void set_counts(json_t *o, const struct trial *t)
 		const char *key;
 		uint64_t value;
 	} counts[] = {
-		{"intended_packets", t->intended},	  {"tx_packets", t->sender.send_lag.count},
-		{"tx_failed", t->sender.failed},	  {"rx_packets", r->seen.unique},
-		{"duplicate_packets", r->seen.duplicate}, {"reordered_packets", r->seen.reordered},
-		{"invalid_packets", r->invalid},	  {"late_packets", r->seen.late},
+		{"intended_packets", t->intended},
+		{"tx_packets", t->sender.send_lag.count},
+		{"tx_failed", t->sender.failed},
+		{"rx_packets", r->seen.unique},
+		{"duplicate_packets", r->seen.duplicate},
+		{"reordered_packets", r->seen.reordered},
+		{"invalid_packets", r->invalid},
+		{"late_packets", r->seen.late},
+		{"early_packets", r->early},
 		{"warmup_rx_packets", r->warmup},
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)

@@ -55,7 +55,8 @@ unsigned receiver_step(struct trial *t)
 		}
 		if (seen_record(&r->seen, payload.id) >= SEEN_DUPLICATE)
 			continue;
-		/* Stamps of two cores may differ by less than the transit takes. */
+		/* Two cores' counters may disagree by more than the transit takes. */
+		r->early += now < payload.tx_ticks;
 		uint64_t ticks = now > payload.tx_ticks ? now - payload.tx_ticks : 0;
 		uint64_t from_tx = clock_ticks_to_ns(&t->scale, ticks);
 		uint64_t latency = from_tx + payload.send_lag_ns;
