@@ -212,6 +212,11 @@ func parseRoute(handle *netlink.Handle, r spec.Route) (*netlink.Route, error) {
 	if _, route.Dst, err = net.ParseCIDR(to); err != nil {
 		return nil, err
 	}
+	if r.Via == "" {
+		// Only through a route of link scope does the kernel find the next hop of another
+		// (fib_check_nh_v4_gw in net/ipv4/fib_semantics.c). IPv6 has no scopes.
+		route.Scope = netlink.SCOPE_LINK
+	}
 	if r.Via != "" {
 		if route.Gw = net.ParseIP(r.Via); route.Gw == nil {
 			return nil, fmt.Errorf("via %q is no IP address", r.Via)

@@ -221,7 +221,14 @@ func (e *endpoint) cidrs() []string {
 	return list
 }
 
-// neighbours are the other interfaces of the link.
+// speaks tells whether an interface has an address of another's IP version. IPv6 is
+// off where the file lists no such address.
+func (e *endpoint) speaks(other netip.Addr) bool {
+	return slices.ContainsFunc(e.addresses, func(a netip.Prefix) bool { return a.Addr().Is4() == other.Is4() })
+}
+
+// neighbours are the other interfaces of the link, by their addresses of the IP
+// versions that this one has: the kernel takes no IPv6 neighbour where IPv6 is off.
 func (e *endpoint) neighbours() []Neighbour {
 	if len(e.link.endpoints) > maxStaticNeighbours {
 		return nil
@@ -232,7 +239,9 @@ func (e *endpoint) neighbours() []Neighbour {
 			continue
 		}
 		for _, a := range other.addresses {
-			list = append(list, Neighbour{IP: a.Addr().String(), MAC: other.mac})
+			if e.speaks(a.Addr()) {
+				list = append(list, Neighbour{IP: a.Addr().String(), MAC: other.mac})
+			}
 		}
 	}
 	return list

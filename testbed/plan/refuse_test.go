@@ -121,6 +121,37 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}}
 			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.1.1/24"}}
 		}, 2, "link in: gen:tx has 10.0.1.1/24 and dut:in has 10.0.0.1/24: not in one subnet; give them addresses of one subnet, or node gen a route"},
+		{"a hop that no subnet reaches", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}, "out": {"10.0.1.1/24", "fd00::1/64"}}
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "10.7.0.0/16", Via: "10.0.1.1"}, {To: "default", Via: "10.9.0.1"}}
+		}, 2, "node gen: route to default via 10.9.0.1: no subnet of the node reaches 10.9.0.1; it has tx 10.0.0.0/24, rx 10.0.1.0/24; " +
+			"take a hop in one of its subnets, or list addresses so that it has one there"},
+		{"a hop behind another interface", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}, "out": {"10.0.1.1/24"}}
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.0.1.1", Interface: "tx"}}
+		}, 2, "node gen: route to default via 10.0.1.1 dev tx: no subnet of tx reaches 10.0.1.1; it has tx 10.0.0.0/24; " +
+			"take a hop in one of its subnets, or list addresses so that it has one there"},
+		{"a hop that a later route reaches", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/24"}, "out": {"10.0.1.1/24"}}
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.9.0.1"}, {To: "10.9.0.1/32", Interface: "tx"}}
+		}, 2, "node gen: route to default via 10.9.0.1: no subnet of the node reaches 10.9.0.1; it has tx 10.0.0.0/24, rx 10.0.1.0/24; " +
+			"take a hop in one of its subnets, or list addresses so that it has one there"},
+		{"an IPv6 hop in a node without IPv6", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"fd00::1/64"}}
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "fd00::1"}}
+		}, 2, "node gen: route to default via fd00::1: no subnet of the node reaches fd00::1; it has none of that IP version; " +
+			"take a hop in one of its subnets, or list addresses so that it has one there"},
+		{"an IPv6 route where IPv6 is off", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "fd00::/64", Interface: "tx"}}
+		}, 2, "node gen: route to fd00::/64 dev tx: IPv6 is off on gen:tx, which has no IPv6 address; list one for it in addresses"},
+		{"itself as hop", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.0.2/24"}}
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.0.0.2"}}
+		}, 2, "node gen: route to default via 10.0.0.2: 10.0.0.2 is the node's own address, of tx; give the address of the next router"},
+		{"a link-local hop on no link", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"fd00::2/64"}}
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "fe80::1"}}
+		}, 2, "node gen: route to default via fe80::1: a link-local hop is on every link; add interface: to say which"},
 		{"a full subnet", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Addresses = map[string][]string{"in": {"10.0.0.1/32"}}
 		}, 2, "link in: 10.0.0.1/32 has no room for the address of gen:tx; use a larger subnet, or list an address for every interface"},
