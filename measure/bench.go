@@ -20,6 +20,7 @@ import (
 type bench struct {
 	source []byte
 	watch  Watcher
+	right  *testbed.Measurement
 
 	lab       *testbed.Lab
 	labID     string
@@ -42,7 +43,9 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 			return err
 		}
 		b.watch.Doing("building " + p.Name)
-		built, err := testbed.Up(ctx, testbed.UpOptions{Plan: p, Experiment: b.source, Progress: b.watch.Doing})
+		built, err := testbed.Up(ctx, testbed.UpOptions{
+			Plan: p, Experiment: b.source, Measurement: b.right, Progress: b.watch.Doing,
+		})
 		if err != nil {
 			return err
 		}

@@ -167,12 +167,21 @@ func (e *Experiment) Duration() time.Duration {
 
 // Measure runs the experiment and writes each trial as it ends. When ctx ends,
 // the running trial ends, what is done is kept, the lab is taken down, and the
-// context's error is returned. The lab is gone when it returns.
+// context's error is returned. The lab is gone when it returns. It builds nothing if
+// another process measures on this host.
 func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch Watcher) (err error) {
-	b := &bench{source: e.Source, watch: watch}
+	var all []*plan.Plan
+	for _, r := range slices.Concat(e.runs, e.baselines) {
+		all = append(all, r.plan)
+	}
+	right, err := testbed.BeginMeasurement(e.Name(), all)
+	if err != nil {
+		return err
+	}
+	b := &bench{source: e.Source, watch: watch, right: right}
 	defer func() {
 		// Taking down must not be cut short by the Ctrl-C that led to it.
-		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)))
+		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), right.End())
 	}()
 	if err := e.measureBaselines(ctx, b, writer, result.Before); err != nil {
 		return err

@@ -164,9 +164,11 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 // engineStep is the Name of an engine's step in the journal.
 const engineStep = "nines-engine"
 
-// EngineLog is the file that the app engine of a node writes its errors to.
+// EngineLog is the file that the app engine of a node writes its errors to. It is not
+// beside the sockets: containers see those, and one could plant a link there for us
+// to write through.
 func (l *Lab) EngineLog(nodeName string) string {
-	return filepath.Join(l.state.engines(), nodeName+".log")
+	return filepath.Join(l.state.logs(), nodeName+".log")
 }
 
 func appCPUs(n plan.Node) []int {

@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +53,9 @@ func check(p *plan.Plan) (programs, error) {
 	}
 	needsEngine := p.Traffic != nil
 	for _, n := range p.Nodes {
+		if err := checkMounts(n); err != nil {
+			return found, err
+		}
 		needsEngine = needsEngine || n.App != nil && n.App.Kind != spec.AppRoute
 		if n.Runtime == spec.RuntimeLXC {
 			if err := node.CheckLXC(); err != nil {
@@ -65,6 +70,21 @@ func check(p *plan.Plan) (programs, error) {
 	return found, nil
 }
 
+// checkMounts finds mounts that cannot be made, which the kernel would tell only
+// after the lab was built, and without saying which of the two paths is missing.
+func checkMounts(n plan.Node) error {
+	for _, m := range n.Mounts {
+		_, err := os.Stat(m.Source)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &MountError{Node: n.Name, Source: m.Source}
+		}
+		if err != nil {
+			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
 // builder makes what is new in a lab.
 type builder struct {
 	*Lab
@@ -77,16 +97,23 @@ type builder struct {
 }
 
 // buildAll makes a whole lab.
-func (b *builder) buildAll(ctx context.Context, experiment []byte) error {
+func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	b.running = map[string]*node.Running{}
-	if err := writeFile(b.state.experiment(), experiment); err != nil {
+	if options.Measurement != nil {
+		if err := writeJSON(b.state.measured(), options.Measurement.owner); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(b.state.experiment(), options.Experiment); err != nil {
 		return err
 	}
 	if err := b.state.writePlan(b.plan); err != nil {
 		return err
 	}
-	if err := os.Mkdir(b.state.engines(), 0o755); err != nil {
-		return fmt.Errorf("make the folder of sockets: %w", err)
+	for _, dir := range []string{b.state.engines(), b.state.logs()} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return fmt.Errorf("make the engines' folder: %w", err)
+		}
 	}
 	if err := b.startFabric(); err != nil {
 		return err

@@ -10,11 +10,13 @@
 //	plan.json        the plan that the lab follows
 //	settings.json    what was set on devices and why it counts; written last, so a
 //	                 lab without it was never finished
-//	lock             held (flock) while a process changes the lab
-//	engines/         control sockets and logs of the engines that serve an app
+//	measured.json    the process that measures the lab, if one does
+//	lock             held (flock) while a process changes the lab, or measures it
+//	engines/         control sockets of the engines that serve an app
+//	logs/            those engines' logs
 //	lxc/             LXC's configuration and the root file systems of containers
 //
 // A lab is changed by one process at a time; different labs do not wait for each
-// other. Up, Apply and Down may be killed at any point: Down, or the next Up of the
+// other. One process at a time measures (BeginMeasurement). Up, Apply and Down may be killed at any point: Down, or the next Up of the
 // same name, removes what there is. Everything here needs root.
 package testbed

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"nines.dev/nines/testbed/journal"
 )
 
 // Down removes the lab; it returns when all of it is gone.
 func (l *Lab) Down(ctx context.Context) error {
+	if h := l.held; h != nil {
+		l.held = nil
+		return errors.Join(h.undoAll(ctx, nil), h.free())
+	}
 	_, err := Down(ctx, l.name)
 	return err
 }
@@ -74,7 +79,7 @@ func hold(name string) (*holding, error) {
 		return nil, &NotFoundError{name}
 	}
 	var err error
-	h.lock, err = takeLock(h.state.lock(), name, 0)
+	h.lock, err = lockLab(h.state, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &NotFoundError{name} // removed just now
 	}
@@ -96,6 +101,10 @@ func hold(name string) (*holding, error) {
 
 // undoAll undoes the journal and, if that went well, removes the lab's folder.
 func (h *holding) undoAll(ctx context.Context, note func(string)) error {
+	// Without its settings a lab counts as unfinished, should we be killed.
+	if err := absentIsFine(os.Remove(h.state.settings())); err != nil {
+		return err
+	}
 	if h.journal != nil {
 		world := journal.Host{BootID: h.journal.Header.BootID, Note: note}
 		if err := h.journal.Undo(ctx, world, nil); err != nil {

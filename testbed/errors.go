@@ -3,6 +3,7 @@ package testbed
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // NotFoundError is a lab that is not there.
@@ -12,23 +13,56 @@ func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no lab %q; nines ls lists those that are up", e.Name)
 }
 
+// ExitCode is 2: the call names what is not there.
+func (e *NotFoundError) ExitCode() int { return 2 }
+
 // BusyError is a lab that another process is changing.
 type BusyError struct {
 	// Name is the lab's; empty for the list of labs, held by one that starts.
 	Name string
 	// PID is the other process; 0 if it is not known.
 	PID int
+	// Measuring is the experiment that the process measures, and Since when; empty if
+	// it changes the lab.
+	Measuring string
+	Since     time.Time
 }
 
 func (e *BusyError) Error() string {
 	if e.Name == "" {
 		return fmt.Sprintf("process %d has been starting another lab for a while; wait for it, or end it", e.PID)
 	}
+	if e.Measuring != "" {
+		return fmt.Sprintf("lab %q is being measured by process %d since %s, for experiment %q; wait for it, or end it; a lab beside it needs another name (--set name=…)",
+			e.Name, e.PID, e.Since.Format(time.DateTime), e.Measuring)
+	}
 	if e.PID == 0 {
 		return fmt.Sprintf("lab %q is being changed by another process; wait for it, or end it", e.Name)
 	}
 	return fmt.Sprintf("lab %q is being changed by process %d; wait for it, or end it", e.Name, e.PID)
 }
+
+// MeasuringError is a host on which another process measures.
+type MeasuringError struct {
+	Experiment string
+	PID        int
+	Since      time.Time
+}
+
+func (e *MeasuringError) Error() string {
+	return fmt.Sprintf("process %d is measuring experiment %q since %s, and two measurements at once would disturb each other; wait for it, or end it",
+		e.PID, e.Experiment, e.Since.Format(time.DateTime))
+}
+
+// MountError is a mount whose source the host does not have.
+type MountError struct{ Node, Source string }
+
+func (e *MountError) Error() string {
+	return fmt.Sprintf("node %q: the source of a mount, %s, is not on this host; make it, or correct the node's mounts", e.Node, e.Source)
+}
+
+// ExitCode is 2: the file is wrong for this host.
+func (e *MountError) ExitCode() int { return 2 }
 
 // ExistsError is a lab that is up already.
 type ExistsError struct {

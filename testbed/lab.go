@@ -16,8 +16,8 @@ import (
 	"nines.dev/nines/testbed/plan"
 )
 
-// Lab is a lab that is up. It holds no lock and no file: any number of processes
-// may look at a lab and run commands in it.
+// Lab is a lab that is up. Any number of processes may look at a lab and run commands
+// in it: that takes no lock.
 type Lab struct {
 	name     string
 	state    state
@@ -25,6 +25,8 @@ type Lab struct {
 	settings []link.Setting
 	running  map[string]*node.Running
 	fabric   *node.Running
+	// held is the lab's lock and journal while this process measures it; else nil.
+	held *holding
 }
 
 // Open finds a lab by its name.
@@ -104,11 +106,15 @@ func (l *Lab) Experiment() ([]byte, error) {
 type Condition string
 
 // ConditionUp is a lab that was finished; ConditionIncomplete one whose making was
-// cut off, or still goes on; ConditionChanging one that a process holds.
+// cut off; ConditionChanging one that a process makes, changes or removes now;
+// ConditionMeasuring one that a process measures, which holds it from its making to
+// its end; ConditionOrphaned one whose measuring process died.
 const (
 	ConditionUp         Condition = "up"
 	ConditionIncomplete Condition = "incomplete"
 	ConditionChanging   Condition = "changing"
+	ConditionMeasuring  Condition = "measuring"
+	ConditionOrphaned   Condition = "orphaned"
 )
 
 // Status is a lab at a glance.
@@ -116,7 +122,9 @@ type Status struct {
 	Name      string    `json:"name"`
 	Prefix    string    `json:"prefix"`
 	Condition Condition `json:"condition"`
-	Nodes     int       `json:"nodes"`
+	// PID is the process that measures the lab, or did so and died; else 0.
+	PID   int `json:"pid,omitempty"`
+	Nodes int `json:"nodes"`
 	// DeadNodes are nodes whose first process has ended.
 	DeadNodes []string  `json:"dead_nodes"`
 	Links     int       `json:"links"`
@@ -169,8 +177,14 @@ func statusOf(name string) Status {
 			status.Started = info.ModTime()
 		}
 	}
-	if isLocked(s.lock()) {
+	locked, owner := isLocked(s.lock()), readOwner(s.measured())
+	switch {
+	case locked && owner.alive():
+		status.Condition, status.PID = ConditionMeasuring, owner.PID
+	case locked:
 		status.Condition = ConditionChanging
+	case owner.PID != 0 && !owner.alive():
+		status.Condition, status.PID = ConditionOrphaned, owner.PID
 	}
 	return status
 }

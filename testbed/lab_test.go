@@ -326,7 +326,7 @@ func TestCaptureSeesWhatIsSentAndReceived(t *testing.T) {
 func TestWhatIsNotThereIsSaid(t *testing.T) {
 	labtest.Root(t)
 	var none *NotFoundError
-	if _, err := Open("tbnone"); !errors.As(err, &none) {
+	if _, err := Open("tbnone"); !errors.As(err, &none) || none.ExitCode() != 2 {
 		t.Errorf("open: %v", err)
 	}
 	if _, err := Down(context.Background(), "tbnone"); !errors.As(err, &none) {

@@ -102,13 +102,14 @@ func lockRegistry() (*lock, error) {
 	return takeLock(filepath.Join(Root(), "lock"), "", registryPatience)
 }
 
-// isLocked tells whether a process holds a lab's lock, by trying it for an instant.
+// isLocked tells whether a process holds a lock, by trying it for an instant; it
+// tries to share it, so that two that ask do not see each other.
 func isLocked(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	return errors.Is(err, unix.EWOULDBLOCK)
 }

@@ -36,7 +36,9 @@ func (s state) experiment() string { return filepath.Join(s.dir, "experiment.yam
 func (s state) plan() string       { return filepath.Join(s.dir, "plan.json") }
 func (s state) settings() string   { return filepath.Join(s.dir, "settings.json") }
 func (s state) lock() string       { return filepath.Join(s.dir, "lock") }
+func (s state) measured() string   { return filepath.Join(s.dir, "measured.json") }
 func (s state) engines() string    { return filepath.Join(s.dir, "engines") }
+func (s state) logs() string       { return filepath.Join(s.dir, "logs") }
 
 // checkName refuses names that are no plain folder name.
 func checkName(name string) error {

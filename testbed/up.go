@@ -19,6 +19,9 @@ type UpOptions struct {
 	Plan *plan.Plan
 	// Experiment is the file that the plan comes from; it is kept with the lab.
 	Experiment []byte
+	// Measurement is what the lab is brought up for; nil if it is to stay. The lab
+	// is locked until its Down then, and an orphan if this process dies before.
+	Measurement *Measurement
 	// Progress is told what takes long, in a few words; nil drops it.
 	Progress func(string)
 }
@@ -42,7 +45,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 		programs: programs,
 		progress: options.Progress,
 	}
-	if err := b.buildAll(ctx, options.Experiment); err != nil {
+	if err := b.buildAll(ctx, options); err != nil {
 		options.Progress("taking back what was made")
 		// What was cancelled still has to be undone.
 		back := held.undoAll(context.WithoutCancel(ctx), nil)
@@ -50,6 +53,10 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 			back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, b.name)
 		}
 		return nil, errors.Join(err, back, held.free())
+	}
+	if options.Measurement != nil {
+		b.Lab.held = held
+		return b.Lab, nil
 	}
 	return b.Lab, held.free()
 }
@@ -70,7 +77,7 @@ func (h *holding) free() error {
 }
 
 // enroll reserves the lab's name and prefix, removes what a killed Up of the same
-// name left, and starts the journal.
+// name, or a measurement that died, left, and starts the journal.
 func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 	p := options.Plan
 	registry, err := lockRegistry()
@@ -78,23 +85,17 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 		return nil, err
 	}
 	defer registry.free()
-	labs, err := List()
-	if err != nil {
+	if err := options.Measurement.reserved(p); err != nil {
 		return nil, err
 	}
-	for _, other := range labs {
-		switch {
-		case other.Name == p.Name && other.Condition == ConditionUp:
-			return nil, &ExistsError{Name: p.Name}
-		case other.Name != p.Name && other.Prefix == p.Prefix:
-			return nil, &ExistsError{Name: p.Name, Prefix: p.Prefix, Other: other.Name}
-		}
+	if err := vacant(p); err != nil {
+		return nil, err
 	}
 	h := &holding{state: stateOf(p.Name)}
 	if err := os.MkdirAll(h.state.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the lab's folder: %w", err)
 	}
-	if h.lock, err = takeLock(h.state.lock(), p.Name, 0); err != nil {
+	if h.lock, err = lockLab(h.state, p.Name); err != nil {
 		return nil, err
 	}
 	if err := h.clear(ctx, options.Progress); err != nil {
@@ -111,7 +112,27 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 	return h, nil
 }
 
-// clear removes what a lab of the same name left when its Up was killed.
+// vacant is nil if no lab that is up has the plan's name, and no other its prefix.
+func vacant(plans ...*plan.Plan) error {
+	labs, err := List()
+	if err != nil {
+		return err
+	}
+	for _, other := range labs {
+		for _, p := range plans {
+			switch {
+			case other.Name == p.Name && other.Condition == ConditionUp:
+				return &ExistsError{Name: p.Name}
+			case other.Name != p.Name && other.Prefix == p.Prefix:
+				return &ExistsError{Name: p.Name, Prefix: p.Prefix, Other: other.Name}
+			}
+		}
+	}
+	return nil
+}
+
+// clear removes what a lab of the same name left when its Up or its measurement was
+// killed.
 func (h *holding) clear(ctx context.Context, progress func(string)) error {
 	old, err := journal.Open(h.state.journal())
 	switch {

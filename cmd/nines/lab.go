@@ -75,7 +75,7 @@ func labName(said string) (string, error) {
 	}
 	switch len(labs) {
 	case 0:
-		return "", errors.New("no lab is up; nines up FILE makes one")
+		return "", usageError{errors.New("no lab is up; nines up FILE makes one")}
 	case 1:
 		return labs[0].Name, nil
 	}

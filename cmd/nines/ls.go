@@ -16,8 +16,10 @@ func newListCommand() *cobra.Command {
 		Use:   "ls",
 		Short: "List the labs of this host",
 		Long: `List the labs of this host: those that are up, those that a process is changing
-right now, and those whose start or end was cut off ("incomplete"); nines down
-removes any of them.`,
+right now, those that a process measures ("measuring"), those whose measuring
+process died ("orphaned"), and those whose start or end was cut off ("incomplete").
+nines down removes any that no process holds; the next nines run of the same
+experiment removes an orphan, too.`,
 		Example: `  nines ls
   nines ls --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,
@@ -47,7 +49,11 @@ func writeLabs(out io.Writer, labs []testbed.Status) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "LAB\tCONDITION\tNODES\tDEAD\tLINKS\tPREFIX\tSINCE")
 	for _, lab := range labs {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", lab.Name, lab.Condition, lab.Nodes, len(lab.DeadNodes),
+		condition := string(lab.Condition)
+		if lab.PID != 0 {
+			condition += fmt.Sprintf(" by %d", lab.PID)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", lab.Name, condition, lab.Nodes, len(lab.DeadNodes),
 			lab.Links, lab.Prefix, lab.Started.Format("2006-01-02 15:04:05"))
 	}
 	return t.Flush()

@@ -34,11 +34,17 @@ func (e usageError) Error() string { return e.err.Error() }
 func (e usageError) Unwrap() error { return e.err }
 func (e usageError) ExitCode() int { return exitUsage }
 
-// execute runs one command line and returns its exit code. A first Ctrl-C or
-// SIGTERM cancels the context, so that a verb can put things back.
+// execute runs one command line and returns its exit code. A first Ctrl-C, SIGTERM or
+// SIGHUP (the terminal is gone) cancels the context, so that a verb can put things
+// back; a second one ends the process at once.
 func execute(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
+	context.AfterFunc(ctx, stop)
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -1,0 +1,145 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/plan"
+)
+
+// begin begins a measurement of the plans and ends it with the test.
+func begin(t *testing.T, plans ...*plan.Plan) *Measurement {
+	t.Helper()
+	m, err := BeginMeasurement(plans[0].Name, plans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.End(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
+	labtest.Root(t)
+	ctx, text := context.Background(), pairLab("tbheld", "")
+	p := planOf(t, text)
+	m := begin(t, p)
+	lab, err := Up(ctx, UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open("tbheld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		var busy *BusyError
+		if !errors.As(err, &busy) || busy.PID != os.Getpid() || busy.Measuring != "tbheld" {
+			t.Errorf("%s = %v, want that it is being measured, and by whom", what, err)
+		}
+	}
+	_, err = Down(ctx, "tbheld")
+	refused("Down", err)
+	_, err = other.Apply(ctx, ApplyOptions{Plan: planOf(t, pairLab("tbheld", "")), Experiment: []byte(text)})
+	refused("Apply", err)
+	refused("Up", upError(t, text))
+
+	labs, err := List()
+	if err != nil || len(labs) != 1 || labs[0].Condition != ConditionMeasuring || labs[0].PID != os.Getpid() {
+		t.Errorf("the list is %+v, %v", labs, err)
+	}
+	in(t, other, "a", "true")
+	if _, err := other.Inspect(ctx); err != nil {
+		t.Errorf("Inspect of a lab that is being measured: %v", err)
+	}
+	if err := lab.Down(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
+	labtest.Root(t)
+	p := planOf(t, pairLab("tbkept", ""))
+	m, err := BeginMeasurement("tbkept", []*plan.Plan{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy *BusyError
+	for what, text := range map[string]string{
+		"name":   pairLab("tbkept", "prefix: other\n"),
+		"prefix": pairLab("tbother", "prefix: "+p.Prefix+"\n"),
+	} {
+		if err := upError(t, text); !errors.As(err, &busy) || busy.PID != os.Getpid() || !strings.Contains(err.Error(), "--set name=") {
+			t.Errorf("Up of another lab with its %s = %v", what, err)
+		}
+	}
+	up(t, pairLab("tbbeside", "")) // others may come up
+	var measuring *MeasuringError
+	_, err = BeginMeasurement("tbsecond", []*plan.Plan{planOf(t, pairLab("tbsecond", ""))})
+	if !errors.As(err, &measuring) || measuring.PID != os.Getpid() || measuring.Experiment != "tbkept" {
+		t.Errorf("a second measurement = %v, want who measures what", err)
+	}
+	if err := m.End(); err != nil {
+		t.Fatal(err)
+	}
+	up(t, pairLab("tbkept", ""))
+	var exists *ExistsError
+	if _, err := BeginMeasurement("tbkept", []*plan.Plan{p}); !errors.As(err, &exists) {
+		t.Errorf("a measurement in a lab that is up = %v, want ExistsError", err)
+	}
+	begin(t, planOf(t, pairLab("tbsecond", ""))) // the refused one holds nothing
+}
+
+// TestAContainerCannotMakeUsWriteElsewhere plants, in the folder that containers
+// share with the host, a link where the host would write.
+func TestAContainerCannotMakeUsWriteElsewhere(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	text := `
+name: tbplant
+topology:
+  nodes:
+    a: {runtime: netns}
+    c: {runtime: lxc, app: {kind: reflect, backend: raw}}
+  links: [{name: v, kind: veth, endpoints: ["a:x", "c:x"]}]
+`
+	lab := up(t, text)
+	victim := filepath.Join(t.TempDir(), "victim")
+	in(t, lab, "c", "ln", "-sf", victim, "/nines/engines/"+filepath.Base(lab.EngineLog("c")))
+	changed := strings.Replace(text, "kind: reflect, backend: raw", "kind: reflect, backend: ring", 1)
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, changed), Experiment: []byte(changed)})
+	if err != nil || len(changes.RestartedApps) != 1 {
+		t.Fatalf("Apply = %+v, %v, want that the engine is started anew", changes, err)
+	}
+	if _, err := os.Lstat(victim); err == nil {
+		t.Error("the host has written through a container's link")
+	}
+}
+
+func TestAMountOfNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
+	labtest.Root(t)
+	p := planOf(t, strings.Replace(pairLab("tbmount", ""), "b: {runtime: netns}",
+		`b: {runtime: netns, mounts: [{source: /nowhere, target: /mnt}]}`, 1))
+	var none *MountError
+	if err := Check(p); !errors.As(err, &none) || none.Node != "b" || none.Source != "/nowhere" || none.ExitCode() != 2 {
+		t.Errorf("Check = %v", err)
+	}
+	if _, err := Up(context.Background(), UpOptions{Plan: p}); !errors.As(err, &none) {
+		t.Errorf("Up = %v", err)
+	}
+	if entries, _ := os.ReadDir(os.Getenv("NINES_STATE_DIR")); len(entries) != 0 {
+		t.Errorf("made: %v", entries)
+	}
+}
