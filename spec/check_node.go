@@ -153,11 +153,11 @@ func ParseCPUList(text string) ([]int, error) {
 		if last < first {
 			return nil, fmt.Errorf("the range %s runs backwards", part)
 		}
+		if last > maxCPU {
+			return nil, fmt.Errorf("CPU %d is beyond %d, the last that the engine knows", last, maxCPU)
+		}
 		for cpu := first; cpu <= last; cpu++ {
 			cpus = append(cpus, cpu)
-		}
-		if len(cpus) > 1<<14 {
-			return nil, fmt.Errorf("more CPUs than Linux can have")
 		}
 	}
 	slices.Sort(cpus)

@@ -13,7 +13,10 @@ func (c *checker) traffic(t *Traffic) {
 		c.fail("no rate is given", "rate_pps or rate_bits", "add one, such as rate_pps: 10000 (0 is as fast as it goes)", "traffic")
 	case hasPPS && hasBits:
 		c.fail("rate_pps and rate_bits exclude one another", "", "keep one of them", "traffic", "rate_bits")
+	default:
+		c.rate(t, hasBits)
 	}
+	c.flows(t)
 	known := true
 	for _, end := range []struct{ key, endpoint string }{{"from", t.From}, {"to", t.To}} {
 		known = c.trafficEnd(end.key, end.endpoint) && known

@@ -145,7 +145,7 @@ func (m *Meaning) Write(w io.Writer) error {
 		row("trials", "none: a lab to bring up with nines up")
 	} else {
 		took := time.Duration(m.TrialTimeSeconds * float64(time.Second)).Round(100 * time.Millisecond)
-		row("trials", fmt.Sprintf("%d (runs %d, repeat %d), measuring for %s in all", m.Trials, m.Runs, m.Repeat, took))
+		row("trials", fmt.Sprintf("%d (runs %d, repeat %d), %s in all with warm-up and drain", m.Trials, m.Runs, m.Repeat, took))
 	}
 	return t.Flush()
 }

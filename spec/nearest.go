@@ -10,8 +10,9 @@ func nearest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}
-	// A third of the letters may be wrong, but never all of them.
-	best, bestDistance := "", min(len(word)/3+2, len(word))
+	// Half of a short word may be wrong, a third of a longer one and one letter more,
+	// and never more than three: beyond that it is another word.
+	best, bestDistance := "", min(len(word)/2, len(word)/3+1, 3)+1
 	for _, candidate := range candidates {
 		if len(candidate) > 64 {
 			continue

@@ -103,7 +103,7 @@ var rules = map[string]rule{
 	"Traffic.io":         {byDefault: string(IOSingle)},
 	"Traffic.wait":       {byDefault: string(WaitBlock)},
 	"Traffic.warmup":     {byDefault: "1s", least: "0s", most: "1h"},
-	"Traffic.duration":   {byDefault: "10s", least: "1ms", most: "168h"},
+	"Traffic.duration":   {byDefault: "10s", least: "1ms", most: "24h", why: "a trial lasts up to a day, and repeat gives more of them"},
 	"Traffic.drain":      {byDefault: "500ms", least: "0s", most: "60s"},
 	"Traffic.outliers":   {byDefault: "1000", least: "0", most: "1000000"},
 }

@@ -22,7 +22,8 @@ type Traffic struct {
 	Pattern Pattern `yaml:"pattern,omitempty" json:"pattern,omitempty"`
 	// Burst is how many packets share one intended send time (default 1).
 	Burst int `yaml:"burst,omitempty" json:"burst,omitempty"`
-	// Flows is how many flows the packets go round (default 1, at most 65535).
+	// Flows is how many flows the packets go round (default 1). At most 65535 by
+	// source_address, 57537 by source_port, and 1000 with the backend udp.
 	Flows int `yaml:"flows,omitempty" json:"flows,omitempty"`
 	// FlowField is the field that tells flows apart (default source_port).
 	FlowField FlowField `yaml:"flow_field,omitempty" json:"flow_field,omitempty"`

@@ -25,7 +25,7 @@ func newValidateCommand() *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check experiment files and say what they mean",
 		Long: `Check experiment files without looking at the host, and say what they mean: the
-nodes, the links, the runs of the sweep and how long they measure.
+nodes, the links, the runs of the sweep and how long its trials take.
 
 What is wrong is reported all at once, each with its place, what is allowed and
 the nearest valid key. Whether this host can run it is what 'nines plan' tells.`,

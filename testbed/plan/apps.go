@@ -9,9 +9,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// udpPort is where every engine of a lab listens; 7999 is registered to nobody
-// that sends unasked (IANA: irdmi2, a retired remote desktop service).
-const udpPort = 7999
+// udpPort is where every engine of a lab listens.
+const udpPort = spec.EnginePort
 
 // isEngineStop tells whether an engine of the lab takes the packet at a node, and
 // not the kernel.

@@ -1,0 +1,47 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// EnginePort is the UDP port that every engine of a lab listens on; 7999 is
+// registered to nobody that sends unasked (IANA: irdmi2, a retired remote desktop
+// service). Flows by source port count up from it.
+const EnginePort = 7999
+
+// What the engine takes where it depends on several keys. A test holds these, and
+// the bounds in rules, against the engine's sources (engine/control/command.c and
+// engine/port/udp.c).
+const (
+	maxSourcePortFlows = 65536 - EnginePort
+	maxUDPFlows        = 1000 // a socket each, below the usual limit of 1024 files
+	maxPPS             = 1e9
+	minPPS             = 1e-6
+	maxCPU             = 4095
+)
+
+// rate checks what the engine makes of the rate: packets a second, in millionths.
+func (c *checker) rate(t *Traffic, inBits bool) {
+	pps := t.PacketsPerSecond()
+	switch {
+	case inBits && pps > maxPPS:
+		c.fail(fmt.Sprintf("%s of frames of %d bytes are %.3g packets a second", t.RateBits, t.FrameBytes, pps),
+			fmt.Sprintf("at most %.0f packets a second", float64(maxPPS)), "lower the rate, or send larger frames", "traffic", "rate_bits")
+	case pps > 0 && pps < minPPS:
+		c.fail(fmt.Sprintf("%g packets a second is slower than the engine counts", pps),
+			fmt.Sprintf("%s or more, or 0 for as fast as it goes", strconv.FormatFloat(minPPS, 'f', -1, 64)), "", "traffic", "rate_pps")
+	}
+}
+
+// flows checks their number against what tells them apart and what sends them.
+func (c *checker) flows(t *Traffic) {
+	switch {
+	case t.Backend == BackendUDP && t.Flows > maxUDPFlows:
+		c.fail(fmt.Sprintf("%d flows are too many for the backend udp, which has a socket for each", t.Flows),
+			fmt.Sprintf("1 to %d with backend: udp", maxUDPFlows), "use backend: raw, ring or xdp, or fewer flows", "traffic", "flows")
+	case t.FlowField == FlowSourcePort && t.Flows > maxSourcePortFlows:
+		c.fail(fmt.Sprintf("%d flows are too many to tell apart by source ports, which count up from %d", t.Flows, EnginePort),
+			fmt.Sprintf("1 to %d with flow_field: source_port", maxSourcePortFlows), "use flow_field: source_address, or fewer flows", "traffic", "flows")
+	}
+}

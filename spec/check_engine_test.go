@@ -1,0 +1,112 @@
+package spec
+
+import (
+	"reflect"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// engineValue finds a number in one of the engine's sources: the pattern's group.
+func engineValue(t *testing.T, path, pattern string) float64 {
+	t.Helper()
+	path = "../engine/" + path
+	found := regexp.MustCompile(pattern).FindAllSubmatch(read(t, path), -1)
+	if len(found) != 1 {
+		t.Fatalf("%s has %d matches of %s; want 1: this test must follow the engine", path, len(found), pattern)
+	}
+	f, err := strconv.ParseFloat(string(found[0][1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// What a file may ask for is no more than the engine takes: else the lab would be
+// built first, and the refusal come after.
+func TestBoundsAreWithinTheEngines(t *testing.T) {
+	const command, frame, udp = "control/command.c", "packet/frame.h", "port/udp.c"
+	number := func(name string) string { return `\b` + name + `\s*=\s*(\d+)` }
+	day := engineValue(t, command, `#define DURATION_MAX_NS\s+INT64_C\((\d+)\)`)
+	pps := engineValue(t, command, `#define RATE_MAX_PPS\s+INT64_C\((\d+)\)`)
+	port := engineValue(t, command, `c->config\.udp_port = (\d+);`)
+	cpu := engineValue(t, command, number("CPU_MAX"))
+	// A number in C and the key that it bounds.
+	for key, most := range map[string]float64{
+		"warmup":      day,
+		"duration":    day,
+		"drain":       day,
+		"rate_pps":    pps,
+		"burst":       engineValue(t, command, number("BURST_MAX")),
+		"flows":       engineValue(t, command, number("FLOWS_MAX")),
+		"outliers":    engineValue(t, command, number("OUTLIERS_MAX")),
+		"frame_bytes": engineValue(t, frame, number("FRAME_MAX_BYTES")),
+	} {
+		if got := bound(rules["Traffic."+key].most, typeOf(t, key)); got > most {
+			t.Errorf("traffic.%s: a file may say %g, and the engine takes at most %g", key, got, most)
+		}
+	}
+	least := engineValue(t, frame, number("FRAME_MIN_BYTES"))
+	if got := bound(rules["Traffic.frame_bytes"].least, typeOf(t, "frame_bytes")); got < least {
+		t.Errorf("traffic.frame_bytes: a file may say %g, and the engine takes at least %g", got, least)
+	}
+	slowest := engineValue(t, "control/field.c", `"0 or at least ([0-9.]+)"`)
+	for what, c := range map[string]struct {
+		spec, engine float64
+		least        bool
+	}{
+		"packets a second":                {maxPPS, pps, false},
+		"packets a second, the least":     {minPPS, slowest, true},
+		"flows with backend udp":          {maxUDPFlows, engineValue(t, udp, number("UDP_FLOWS_MAX")), false},
+		"flows by source port":            {maxSourcePortFlows, 65536 - port, false},
+		"the port from which flows begin": {EnginePort, port, false},
+		"a CPU's number":                  {maxCPU, cpu, false},
+	} {
+		if c.least && c.spec < c.engine || !c.least && c.spec > c.engine {
+			t.Errorf("%s: a file may ask for %g, and the engine's bound is %g", what, c.spec, c.engine)
+		}
+	}
+}
+
+// typeOf is the type of a key of the traffic.
+func typeOf(t *testing.T, key string) reflect.Type {
+	t.Helper()
+	for _, f := range fields(reflect.TypeFor[Traffic]()) {
+		if f.key == key {
+			return f.typ
+		}
+	}
+	t.Fatalf("traffic has no key %s", key)
+	return nil
+}
+
+// The limits of several keys together are the very last values that are taken.
+func TestEngineLimitsAreExact(t *testing.T) {
+	const lab = "name: lab\ntopology:\n  nodes: {a: , b: }\n  links: [{endpoints: [\"a:x\", \"b:x\"]}]\ntraffic: {from: \"a:x\", to: \"b:x\", "
+	for traffic, right := range map[string]bool{
+		"rate_pps: 1, flows: 1000":                                             true,
+		"rate_pps: 1, flows: 1001":                                             false,
+		"rate_pps: 1, flows: 1001, backend: raw":                               true,
+		"rate_pps: 1, flows: 57537, backend: ring":                             true,
+		"rate_pps: 1, flows: 57538, backend: ring":                             false,
+		"rate_pps: 1, flows: 57538, backend: ring, flow_field: source_address": true,
+		"rate_pps: 1, flows: 1001, flow_field: source_address":                 false,
+		"rate_pps: 1, duration: 24h":                                           true,
+		"rate_pps: 1, duration: 24h1ms":                                        false,
+		"rate_pps: 0.000001":                                                   true,
+		"rate_pps: 0.0000009":                                                  false,
+		"rate_pps: 0":                                                          true,
+		"rate_bits: 512Gbit/s":                                                 true,
+		"rate_bits: 513Gbit/s":                                                 false,
+		"rate_bits: 513Gbit/s, frame_bytes: 128":                               true,
+		"rate_bits: 1bit/s, frame_bytes: 9018":                                 true,
+	} {
+		f, err := Load("lab.yaml", []byte(lab+traffic+"}\n"))
+		if err == nil {
+			_, err = f.Runs()
+		}
+		if (err == nil) != right {
+			t.Errorf("%s: %v", traffic, err)
+		}
+	}
+}
