@@ -21,6 +21,13 @@ type planCall struct {
 	format string
 }
 
+// planOutput is the JSON output: plan.json's keys, and beside them the findings, which
+// are about the host of the moment and so no part of a plan that is kept.
+type planOutput struct {
+	*plan.Plan
+	Findings []host.Finding `json:"findings"`
+}
+
 func newPlanCommand() *cobra.Command {
 	var call planCall
 	c := &cobra.Command{
@@ -32,12 +39,14 @@ The same file and host always give the same plan.
 A plan is for one run of the sweep: the first, or the one that --run names. With
 --host it is for another machine, of which 'nines host' wrote the inventory. What
 that host lacks for the experiment is listed last; 'nines run' refuses to start
-where an error is among it.`,
+where an error is among it. With --format json these are "findings", beside the
+keys of the plan.json that a result folder has.`,
 		Example: `  nines plan lab.yaml
   nines plan lab.yaml --set nodes.dut.cpus=2
   nines plan lab.yaml --run 3
   nines plan lab.yaml --host server1.json
-  nines plan lab.yaml --format json | jq .nodes`,
+  nines plan lab.yaml --format json | jq .nodes
+  nines plan lab.yaml --format json | jq '.findings[] | select(.severity == "error")'`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(call.format); err != nil {
@@ -49,7 +58,7 @@ where an error is among it.`,
 				return err
 			}
 			if call.format == "json" {
-				return writeJSON(c.OutOrStdout(), p)
+				return writeJSON(c.OutOrStdout(), planOutput{p, findings})
 			}
 			if err := p.Write(c.OutOrStdout()); err != nil {
 				return err
@@ -64,7 +73,6 @@ where an error is among it.`,
 	return c
 }
 
-// make plans.
 // check plans, and holds the host against what the experiment needs of its kernel.
 func (p planCall) check() (*plan.Plan, []host.Finding, error) {
 	f, err := loadFile(p.file, p.sets)

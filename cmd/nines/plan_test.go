@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/testbed/host"
 )
 
 // runNines runs one command line and gives its output.
@@ -35,8 +37,8 @@ func TestPlanEveryExample(t *testing.T) {
 	}
 }
 
-// TestPlanOutput: the table has the plan and what the host lacks; JSON is the plan
-// alone, the same each time.
+// TestPlanOutput: the table has the plan and what the host lacks; so has JSON, beside
+// the plan's own keys, the same each time.
 func TestPlanOutput(t *testing.T) {
 	code, table, stderr := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"))
 	if code != exitDone {
@@ -49,12 +51,28 @@ func TestPlanOutput(t *testing.T) {
 	}
 	_, first, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
 	_, second, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
-	var p struct{ Schema, Name string }
-	if err := json.Unmarshal([]byte(first), &p); err != nil || p.Schema != "nines/plan/v1" || p.Name != "quickstart" {
+	var p struct {
+		Schema, Name string
+		Nodes        []struct{ Name string }
+		Findings     []host.Finding
+	}
+	if err := json.Unmarshal([]byte(first), &p); err != nil || p.Schema != "nines/plan/v1" || p.Name != "quickstart" || len(p.Nodes) != 2 {
 		t.Errorf("JSON is %.200s (%v)", first, err)
 	}
 	if first != second {
 		t.Error("two plans of the same file and host differ")
+	}
+	_, text, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"), "--format", "json")
+	if err := json.Unmarshal([]byte(text), &p); err != nil || len(p.Findings) == 0 {
+		t.Fatalf("JSON has no findings, and the table has: %v\n%s", err, text)
+	}
+	for _, f := range p.Findings {
+		if !strings.Contains(table, "  - "+f.String()+"\n") {
+			t.Errorf("the table has no %q", f)
+		}
+	}
+	if in := strings.Count(table[strings.Index(table, "\nhost:"):], "\n  - "); in != len(p.Findings) {
+		t.Errorf("the table has %d findings, JSON %d", in, len(p.Findings))
 	}
 }
 
