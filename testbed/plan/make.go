@@ -31,7 +31,7 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	for _, step := range []func() error{
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
-		w.assignMACs, w.assignAddresses, w.checkHops, w.checkRoutes,
+		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
 		w.collectDemands, w.assignCPUs, w.assignMemory,
 	} {
 		if err := step(); err != nil {

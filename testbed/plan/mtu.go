@@ -14,6 +14,8 @@ const (
 	// the FCS (IEEE 802.3, 3.1.1).
 	frameOverhead = 14 + 4
 	defaultMTU    = 1500
+	// ipv6LeastMTU is the least on which the kernel has IPv6 at all (RFC 8200, 5).
+	ipv6LeastMTU = 1280
 )
 
 // sizeLinks chooses each link's MTU: the user's, else what the traffic needs and
@@ -69,6 +71,24 @@ func (w *work) fitParent(l *link, need int) error {
 	}
 	w.note("link %s has MTU %d, as its parent %s has no more.", l.name, nic.MTU, nic.Name)
 	l.mtu = nic.MTU
+	return nil
+}
+
+// checkIPv6MTUs refuses IPv6 addresses on links that are too small for them.
+func (w *work) checkIPv6MTUs() error {
+	for _, l := range w.links {
+		if l.mtu >= ipv6LeastMTU {
+			continue
+		}
+		for _, e := range l.endpoints {
+			for _, a := range e.addresses {
+				if a.Addr().Is6() {
+					return &Conflict{"link " + l.name, fmt.Sprintf("mtu %d is too small for %s of %s: IPv6 needs %d", l.mtu, a, e, ipv6LeastMTU),
+						"raise it, or leave out the IPv6 address"}
+				}
+			}
+		}
+	}
 	return nil
 }
 

@@ -144,6 +144,10 @@ func TestRefuse(t *testing.T) {
 		{"an IPv6 route where IPv6 is off", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "fd00::/64", Interface: "tx"}}
 		}, 2, "node gen: route to fd00::/64 dev tx: IPv6 is off on gen:tx, which has no IPv6 address; list one for it in addresses"},
+		{"IPv6 on a small link", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"fd00::2/64"}}
+			e.Topology.Links[0].MTU = 1279
+		}, 2, "link in: mtu 1279 is too small for fd00::2/64 of gen:tx: IPv6 needs 1280; raise it, or leave out the IPv6 address"},
 		{"itself as hop", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["gen"].Addresses = map[string][]string{"tx": {"10.0.0.2/24"}}
 			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.0.0.2"}}
