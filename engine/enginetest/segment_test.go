@@ -25,19 +25,25 @@ type segmentCase struct {
 
 func segmentCases() []segmentCase {
 	var all []segmentCase
-	for _, backend := range []string{"udp", "raw"} {
-		for _, frameBytes := range []int{64, 65, 1518, 9018} {
+	for _, way := range []struct{ backend, segmented, single string }{
+		{"udp", "socket, segmented batches", "socket, sendmmsg"},
+		{"raw", "socket, segmented batches", "socket, sendmmsg"},
+		{"ring", "tpacket_v2, segmented batches", "tpacket_v2"},
+	} {
+		backend := way.backend
+		// Of 200 bytes a ring's slot holds some, but not a burst.
+		for _, frameBytes := range []int{64, 65, 200, 1518, 9018} {
 			for _, off := range []bool{false, true} {
 				all = append(all, segmentCase{backend: backend, frameBytes: frameBytes, checksumOff: off,
-					name: fmt.Sprintf("segmented-%dB-checksumoff-%v", frameBytes, off), want: "socket, segmented batches"})
+					name: fmt.Sprintf("segmented-%dB-checksumoff-%v", frameBytes, off), want: way.segmented})
 			}
 		}
 		all = append(all,
 			segmentCase{backend: backend, frameBytes: 64, name: "device-segments", usoOn: true,
-				want: "socket, sendmmsg", noteAtOpen: "tx-udp-segmentation is on"},
+				want: way.single, noteAtOpen: "tx-udp-segmentation is on"},
 			segmentCase{backend: backend, frameBytes: 64, name: "qdisc", qdisc: "pfifo",
-				want: "socket, sendmmsg", noteAtOpen: "queueing discipline"},
-			segmentCase{backend: backend, frameBytes: 64, name: "flows", flows: 16, want: "socket, sendmmsg"})
+				want: way.single, noteAtOpen: "queueing discipline"},
+			segmentCase{backend: backend, frameBytes: 64, name: "flows", flows: 16, want: way.single})
 	}
 	return all
 }
@@ -127,7 +133,7 @@ func (c segmentCase) run(t *testing.T) {
 // TestSegmentationIsLookedAtBeforeEachTrial: what traffic control does to packets
 // must not be done to bursts, also if it was added after the port was opened.
 func TestSegmentationIsLookedAtBeforeEachTrial(t *testing.T) {
-	for _, backend := range []string{"udp", "raw"} {
+	for _, backend := range []string{"udp", "raw", "ring"} {
 		t.Run(backend, func(t *testing.T) {
 			t.Parallel()
 			n := segmentCase{}.prepare(t)

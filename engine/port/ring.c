@@ -14,7 +14,9 @@
  * Sent frames carry a virtio header, which tells the kernel to copy the whole frame
  * into the packet. Without it the packet would refer to the ring's pages, and on a
  * veth, which hands packets from one socket to another, the kernel would have to
- * make pages of its own for each (skb_copy_ubufs), which costs more.
+ * make pages of its own for each (skb_copy_ubufs), which costs more. With the same
+ * header one slot takes a whole burst of small frames, for the kernel to segment
+ * (segment.h): the first frame and behind it the other payloads, as many as fit.
  *
  * The rings' slots are owned in turns, told by tp_status: rx KERNEL -> USER ->
  * KERNEL, tx AVAILABLE -> SEND_REQUEST (-> SENDING) -> AVAILABLE.
@@ -22,6 +24,7 @@
 #include "packet/frame.h"
 #include "port/packet_socket.h"
 #include "port/port.h"
+#include "port/segment.h"
 #include "port/socket.h"
 
 #include <errno.h>
@@ -57,6 +60,7 @@ struct ring_port {
 	struct port port;
 	struct ring rx, tx;
 	struct packet_socket_plug plug;
+	struct segment segment;
 	uint32_t tx_offset;
 	uint64_t *rx_ring_full, *rx_truncated, *tx_refused;
 };
@@ -172,7 +176,9 @@ static int ring_open(const struct port_config *c, struct port **out, char *error
 	if (err)
 		goto fail;
 	packet_socket_plug(&r->plug, &r->port, ifindex);
-	snprintf(r->port.mode, sizeof r->port.mode, "tpacket_v2");
+	segment_look(&r->segment, &r->port);
+	snprintf(r->port.mode, sizeof r->port.mode, "tpacket_v2%s",
+		 r->segment.on ? ", segmented batches" : "");
 	*out = &r->port;
 	return 0;
 fail:
@@ -208,9 +214,15 @@ static void ring_rx_release(struct port *port, struct packet *burst, unsigned co
 
 static int ring_start(struct port *port, unsigned directions)
 {
+	struct ring_port *r = ring_of(port);
 	struct packet burst[PORT_BURST];
 	unsigned n;
 	(void)directions;
+	segment_look(&r->segment, port);
+	/* What bypasses the queueing disciplines is not segmented on its way. */
+	if (setsockopt(r->tx.fd, SOL_PACKET, PACKET_QDISC_BYPASS, &(int){!r->segment.on},
+		       sizeof(int)) < 0)
+		return -errno;
 	while ((n = ring_rx_burst(port, burst, PORT_BURST)))
 		ring_rx_release(port, burst, n);
 	return 0;
@@ -237,23 +249,77 @@ static unsigned ring_tx_acquire(struct port *port, struct packet *burst, unsigne
 	return count;
 }
 
+/* Where the next slot's frame goes. */
+static uint8_t *next_frame(const struct ring_port *r)
+{
+	return (uint8_t *)slot(&r->tx, r->tx.next) + r->tx_offset;
+}
+
+/* Hands the next slot over: a frame behind a virtio header. */
+static void request(struct ring_port *r, const struct virtio_net_hdr *header, uint32_t frame_bytes)
+{
+	uint8_t *frame = next_frame(r);
+	struct tpacket2_hdr *h = slot(&r->tx, r->tx.next++);
+	memcpy(frame - sizeof *header, header, sizeof *header);
+	h->tp_len = frame_bytes + (uint32_t)sizeof *header;
+	set_status(h, TP_STATUS_SEND_REQUEST);
+}
+
+/* How many frames, from the first, one slot holds. */
+static unsigned slot_run(const struct ring_port *r, const struct packet *burst, unsigned count)
+{
+	uint32_t payload = burst[0].length - FRAME_HEADERS;
+	if (payload == 0)
+		return 1;
+	uint32_t fitting = (r->tx.slot_bytes - r->tx_offset - FRAME_HEADERS) / payload;
+	return segment_run(burst, count < fitting ? count : fitting, FRAME_HEADERS);
+}
+
+/* Sends `run` frames from the next slot. The kernel takes slots in turn, so the
+ * frames behind are moved up when they are sent. If it refuses to segment, the
+ * first frame is restored and false returned. */
+static bool send_segmented(struct ring_port *r, const struct packet *burst, unsigned run)
+{
+	struct segment_head head;
+	uint32_t payload = burst[0].length - FRAME_HEADERS, bytes = FRAME_HEADERS;
+	uint8_t first[FRAME_HEADERS], *frame = next_frame(r);
+	segment_head(&head, &burst[0]);
+	memcpy(first, burst[0].data, sizeof first);
+	memcpy(frame, head.frame, sizeof head.frame);
+	for (unsigned i = 0; i < run; i++, bytes += payload)
+		memmove(frame + bytes, burst[i].data + FRAME_HEADERS, payload);
+	struct virtio_net_hdr header = head.virtio;
+	header.hdr_len = (uint16_t)bytes; /* copied whole, as above */
+	struct tpacket2_hdr *h = slot(&r->tx, r->tx.next);
+	request(r, &header, bytes);
+	if (send(r->tx.fd, NULL, 0, MSG_DONTWAIT) >= 0 || status(h) != TP_STATUS_WRONG_FORMAT)
+		return true; /* sent, or requested and sent with the next */
+	errno = EINVAL;
+	segment_failed(&r->segment, &r->port);
+	r->tx.next--;
+	set_status(h, TP_STATUS_AVAILABLE);
+	memcpy(burst[0].data, first, sizeof first);
+	return false;
+}
+
 static int ring_tx_commit(struct port *port, struct packet *burst, unsigned count)
 {
 	struct ring_port *r = ring_of(port);
+	if (r->segment.on) {
+		unsigned run = slot_run(r, burst, count);
+		if (run > 1 && send_segmented(r, burst, run))
+			return (int)run;
+	}
 	for (unsigned i = 0; i < count; i++) {
-		struct tpacket2_hdr *h = slot(&r->tx, r->tx.next++);
 		struct virtio_net_hdr header = {.hdr_len = (uint16_t)burst[i].length};
-		memcpy(burst[i].data - sizeof header, &header, sizeof header);
-		h->tp_len = burst[i].length + (uint32_t)sizeof header;
-		set_status(h, TP_STATUS_SEND_REQUEST);
+		if (burst[i].data != next_frame(r))
+			memmove(next_frame(r), burst[i].data, burst[i].length);
+		request(r, &header, burst[i].length);
 	}
 	/* The kernel sends every requested slot. Should it stop short, the next
 	 * call goes on where it stopped: the slots are the port's already. */
-	if (send(r->tx.fd, NULL, 0, MSG_DONTWAIT) < 0) {
-		int err = socket_send_error();
-		if (err)
-			port_count(r->tx_refused, 1);
-	}
+	if (send(r->tx.fd, NULL, 0, MSG_DONTWAIT) < 0 && socket_send_error())
+		port_count(r->tx_refused, 1);
 	return (int)count;
 }
 
