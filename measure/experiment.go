@@ -174,7 +174,7 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 	for _, r := range slices.Concat(e.runs, e.baselines) {
 		all = append(all, r.plan)
 	}
-	right, err := testbed.BeginMeasurement(e.Name(), all)
+	right, err := testbed.BeginMeasurement(ctx, e.Name(), all)
 	if err != nil {
 		return err
 	}

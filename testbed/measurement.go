@@ -1,8 +1,10 @@
 package testbed
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,8 +37,9 @@ type owner struct {
 }
 
 // BeginMeasurement takes the right to measure the plans of an experiment, or says
-// who has it. A lab that is up under one of their names is an ExistsError.
-func BeginMeasurement(experiment string, plans []*plan.Plan) (*Measurement, error) {
+// who has it. It removes what measurements that died have left: their engines would
+// still be running. A lab that is up under one of the plans' names is an ExistsError.
+func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan) (*Measurement, error) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
 		return nil, err
@@ -63,13 +66,33 @@ func BeginMeasurement(experiment string, plans []*plan.Plan) (*Measurement, erro
 	if err != nil {
 		return nil, err
 	}
-	if err = vacant(plans...); err == nil {
+	if err = removeOrphans(ctx); err == nil {
+		err = vacant(plans...)
+	}
+	if err == nil {
 		err = writeJSON(measurementFile(), o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, held.free())
 	}
 	return &Measurement{lock: held, owner: o}, nil
+}
+
+func removeOrphans(ctx context.Context) error {
+	labs, err := List()
+	if err != nil {
+		return err
+	}
+	for _, lab := range labs {
+		if lab.Condition != ConditionOrphaned {
+			continue
+		}
+		_, err := Down(context.WithoutCancel(ctx), lab.Name)
+		if err != nil && !errors.As(err, new(*NotFoundError)) {
+			return fmt.Errorf("remove lab %q, whose measurement died: %w", lab.Name, err)
+		}
+	}
+	return nil
 }
 
 // End gives the right back. The labs have to be down by then.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 // begin begins a measurement of the plans and ends it with the test.
 func begin(t *testing.T, plans ...*plan.Plan) *Measurement {
 	t.Helper()
-	m, err := BeginMeasurement(plans[0].Name, plans)
+	m, err := BeginMeasurement(context.Background(), plans[0].Name, plans)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
 func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 	labtest.Root(t)
 	p := planOf(t, pairLab("tbkept", ""))
-	m, err := BeginMeasurement("tbkept", []*plan.Plan{p})
+	m, err := BeginMeasurement(context.Background(), "tbkept", []*plan.Plan{p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 	}
 	up(t, pairLab("tbbeside", "")) // others may come up
 	var measuring *MeasuringError
-	_, err = BeginMeasurement("tbsecond", []*plan.Plan{planOf(t, pairLab("tbsecond", ""))})
+	_, err = BeginMeasurement(context.Background(), "tbsecond", []*plan.Plan{planOf(t, pairLab("tbsecond", ""))})
 	if !errors.As(err, &measuring) || measuring.PID != os.Getpid() || measuring.Experiment != "tbkept" {
 		t.Errorf("a second measurement = %v, want who measures what", err)
 	}
@@ -96,7 +97,7 @@ func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 	}
 	up(t, pairLab("tbkept", ""))
 	var exists *ExistsError
-	if _, err := BeginMeasurement("tbkept", []*plan.Plan{p}); !errors.As(err, &exists) {
+	if _, err := BeginMeasurement(context.Background(), "tbkept", []*plan.Plan{p}); !errors.As(err, &exists) {
 		t.Errorf("a measurement in a lab that is up = %v, want ExistsError", err)
 	}
 	begin(t, planOf(t, pairLab("tbsecond", ""))) // the refused one holds nothing
@@ -141,5 +142,41 @@ func TestAMountOfNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(os.Getenv("NINES_STATE_DIR")); len(entries) != 0 {
 		t.Errorf("made: %v", entries)
+	}
+}
+
+// TestUpRemovesAnOrphan makes an orphan by letting go of a measured lab and writing a
+// dead process into its state, as kill -9 leaves it.
+func TestUpRemovesAnOrphan(t *testing.T) {
+	labtest.Root(t)
+	ctx, text := context.Background(), pairLab("tborphan", "")
+	p := planOf(t, text)
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	m := begin(t, p)
+	lab, err := Up(ctx, UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := m.owner
+	gone.PID, gone.StartTicks = dead.Process.Pid, 1
+	if err := errors.Join(writeJSON(lab.state.measured(), gone), lab.held.free()); err != nil {
+		t.Fatal(err)
+	}
+	if labs, err := List(); err != nil || len(labs) != 1 || labs[0].Condition != ConditionOrphaned {
+		t.Fatalf("the list is %+v, %v, want an orphan", labs, err)
+	}
+	old := lab.PID("a")
+	again, err := Up(ctx, UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lab.Alive("a") || again.PID("a") == old {
+		t.Error("the orphan's node lives on")
+	}
+	if err := again.Down(ctx); err != nil {
+		t.Error(err)
 	}
 }

@@ -18,8 +18,8 @@ func newListCommand() *cobra.Command {
 		Long: `List the labs of this host: those that are up, those that a process is changing
 right now, those that a process measures ("measuring"), those whose measuring
 process died ("orphaned"), and those whose start or end was cut off ("incomplete").
-nines down removes any that no process holds; the next nines run of the same
-experiment removes an orphan, too.`,
+nines down removes any that no process holds, and the next nines run removes the
+orphans.`,
 		Example: `  nines ls
   nines ls --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,
