@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestMedianIsAMeasuredValue(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   float64
+	}{
+		{nil, 0}, {[]float64{3}, 3}, {[]float64{5, 1, 3}, 3}, {[]float64{4, 1, 3, 2}, 2},
+	} {
+		if got := median(test.values); got != test.want {
+			t.Errorf("median(%v) = %v, want %v", test.values, got, test.want)
+		}
+	}
+}
+
+// The lines are sockperf 3.7's.
+func TestSockperfFigures(t *testing.T) {
+	client := "sockperf: Total of 575414 messages sent in 1.001 sec\n\nsockperf: Summary: Message Rate is 575119 [msg/sec]\n"
+	server := "sockperf: Test end (interrupted by user)\nsockperf: Total 441865 messages received and handled\n"
+	pingPong := "sockperf: ---> percentile 99.000 =   51.1\nsockperf: ---> percentile 50.000 =   30.602\n"
+	if rate, err := sockperfFigure(messageRate, client); err != nil || rate != 575119 {
+		t.Errorf("message rate %v, %v", rate, err)
+	}
+	if all, err := sockperfFigure(handled, server); err != nil || all != 441865 {
+		t.Errorf("handled %v, %v", all, err)
+	}
+	if p50, err := sockperfFigure(medianUsec, pingPong); err != nil || p50 != 30.602 {
+		t.Errorf("median %v, %v", p50, err)
+	}
+	if _, err := sockperfFigure(medianUsec, "sockperf: ERROR"); err == nil || !strings.Contains(err.Error(), "ERROR") {
+		t.Errorf("output without the figure: %v, want it quoted", err)
+	}
+}
+
+func TestTableMarksWhatIsNotMet(t *testing.T) {
+	twice, met := atLeast(2)
+	var out bytes.Buffer
+	err := printTable(&out, []Row{
+		compare("fast", "kpps", 30, "peer", 10, twice, met),
+		compare("slow", "kpps", 10, "peer", 10, twice, met),
+		compare("no peer", "kpps", 10, "peer", 0, twice, met),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	for i, want := range []string{" met", "NOT MET", "NOT MET"} {
+		if !strings.HasSuffix(strings.TrimRight(lines[i+1], " "), want) {
+			t.Errorf("line %q does not end in %q", lines[i+1], want)
+		}
+	}
+}
+
+func TestGroupsAreChosenByName(t *testing.T) {
+	if chosen, err := choose([]string{"scale"}); err != nil || len(chosen) != 1 || chosen[0].name != "scale" {
+		t.Errorf("choose(scale) = %v, %v", chosen, err)
+	}
+	if _, err := choose([]string{"speed"}); err == nil {
+		t.Error("an unknown group was taken")
+	}
+}
