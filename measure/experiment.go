@@ -38,9 +38,9 @@ type run struct {
 type Watcher interface {
 	// Doing says what is done between trials: "building the lab (bridge)".
 	Doing(what string)
-	// Baseline begins a baseline, and Trial a trial: the number-th of total.
+	// Baseline begins a baseline, and Trial a trial, whose traffic lasts so long.
 	Baseline(variables map[string]any)
-	Trial(number, total int, variables map[string]any, repeat int)
+	Trial(variables map[string]any, repeat int, lasts time.Duration)
 	// Progress is called about once a second within a trial.
 	Progress(second int, sent, received uint64)
 	// Measured hands over a finished trial.
@@ -132,9 +132,18 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 	return findings, nil
 }
 
-// TrialTime is about how long one trial takes.
+// TrialTime is how long a trial's traffic takes on average.
 func (e *Experiment) TrialTime() time.Duration {
-	t := e.runs[0].spec.Traffic
+	var total time.Duration
+	for _, r := range e.runs {
+		total += lasts(r)
+	}
+	return total / time.Duration(len(e.runs))
+}
+
+// lasts is how long a run's traffic takes.
+func lasts(r run) time.Duration {
+	t := r.spec.Traffic
 	return time.Duration(t.Warmup + t.Duration + t.Drain)
 }
 
@@ -153,16 +162,14 @@ func (e *Experiment) Trials() int { return len(e.steps) }
 // Duration is about how long the traffic of the experiment takes, without the
 // building of labs.
 func (e *Experiment) Duration() time.Duration {
-	var total spec.Duration
+	var total time.Duration
 	for _, step := range e.steps {
-		t := e.runs[step.Run].spec.Traffic
-		total += t.Warmup + t.Duration + t.Drain
+		total += lasts(e.runs[step.Run])
 	}
-	for _, b := range e.baselines {
-		t := b.spec.Traffic
-		total += 2 * (t.Warmup + t.Duration + t.Drain)
+	for _, alone := range e.baselines {
+		total += 2 * lasts(alone)
 	}
-	return time.Duration(total)
+	return total
 }
 
 // Measure runs the experiment and writes each trial as it ends. When ctx ends,
@@ -186,12 +193,12 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 	if err := e.measureBaselines(ctx, b, writer, result.Before); err != nil {
 		return err
 	}
-	for number, step := range e.steps {
+	for _, step := range e.steps {
 		r := e.runs[step.Run]
 		if err := b.set(ctx, r.plan); err != nil {
 			return err
 		}
-		watch.Trial(number+1, len(e.steps), r.variables, step.Repeat)
+		watch.Trial(r.variables, step.Repeat, lasts(r))
 		rec, err := b.trial(ctx, r, step.Repeat)
 		if err != nil {
 			return err

@@ -46,7 +46,7 @@ type silent struct{ began, measured func() }
 
 func (s silent) Doing(string)            {}
 func (s silent) Baseline(map[string]any) {}
-func (s silent) Trial(int, int, map[string]any, int) {
+func (s silent) Trial(map[string]any, int, time.Duration) {
 	if s.began != nil {
 		s.began()
 	}
@@ -117,8 +117,10 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 				t.Fatalf("%d trials, want 2 kinds × 2 repeats", len(done.Summary.Trials))
 			}
 			for i, trial := range done.Summary.Trials {
-				if trial.TxPackets != 600 {
-					t.Errorf("trial %s sent %d packets; 0.3 s at 2,000 a second are 600", trial.ID, trial.TxPackets)
+				// 0.3 s at 2,000 a second are 600. A host that takes the CPU away may
+				// keep some from being sent, and then the verdict has to say so.
+				if trial.TxPackets > 600 || trial.TxPackets < 600 && trial.Verdict != result.Invalid {
+					t.Errorf("trial %s sent %d of 600 packets and is %s", trial.ID, trial.TxPackets, trial.Verdict)
 				}
 				if trial.RxPackets == 0 || trial.Latency.Count != trial.RxPackets {
 					t.Errorf("trial %s received %d packets and recorded %d", trial.ID, trial.RxPackets, trial.Latency.Count)

@@ -93,7 +93,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	// Progress is for people and goes to standard error; standard output has the
 	// result alone.
 	live := report.NewLive(stderr, report.LiveOptions{Total: experiment.Trials(), TrialTime: experiment.TrialTime()})
-	measured := experiment.Measure(ctx, writer, &liveWatcher{live: live, trialTime: experiment.TrialTime()})
+	measured := experiment.Measure(ctx, writer, &liveWatcher{live: live})
 	live.Close()
 	interrupted := errors.Is(measured, context.Canceled)
 	if writer.Empty() {
@@ -126,8 +126,8 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 
 // liveWatcher shows a measurement as it goes.
 type liveWatcher struct {
-	live      *report.Live
-	trialTime time.Duration
+	live  *report.Live
+	lasts time.Duration // the running trial
 }
 
 func (w *liveWatcher) Doing(what string) { w.live.Status("%s", what) }
@@ -136,12 +136,13 @@ func (w *liveWatcher) Baseline(variables map[string]any) {
 	w.live.Status("baseline of the generator alone")
 }
 
-func (w *liveWatcher) Trial(_, _ int, variables map[string]any, repeat int) {
+func (w *liveWatcher) Trial(variables map[string]any, repeat int, lasts time.Duration) {
+	w.lasts = lasts
 	w.live.Begin(variables, repeat)
 }
 
 func (w *liveWatcher) Progress(second int, _, _ uint64) {
-	w.live.Progress(time.Duration(second)*time.Second, w.trialTime)
+	w.live.Progress(time.Duration(second)*time.Second, w.lasts)
 }
 
 func (w *liveWatcher) Measured(trial result.Trial) { w.live.Trial(trial) }
