@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -54,17 +55,26 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	}
 	defer ns.Close()
 	c := &Capture{fd: -1, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
-	if err := ns.Do(func() error { return c.open(nodeName, interfaceName) }); err != nil {
+	if err := ns.Do(func() error { return c.open(l.name, nodeName, interfaceName) }); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
-func (c *Capture) open(nodeName, interfaceName string) error {
-	device, err := net.InterfaceByName(interfaceName)
+func (c *Capture) open(lab, nodeName, interfaceName string) error {
+	devices, err := net.Interfaces()
 	if err != nil {
-		return fmt.Errorf("node %q has no interface %q: %w", nodeName, interfaceName, err)
+		return fmt.Errorf("list the interfaces of node %q: %w", nodeName, err)
 	}
+	at := slices.IndexFunc(devices, func(d net.Interface) bool { return d.Name == interfaceName })
+	if at < 0 {
+		missing := &NoInterfaceError{Lab: lab, Node: nodeName, Interface: interfaceName}
+		for _, d := range devices {
+			missing.Interfaces = append(missing.Interfaces, d.Name)
+		}
+		return missing
+	}
+	device := devices[at]
 	// Protocol 0 until it is bound, so that nothing of other interfaces comes in.
 	if c.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
 		return os.NewSyscallError("socket", err)

@@ -95,3 +95,16 @@ func (e *NoNodeError) Error() string {
 
 // ExitCode is 2: the call is wrong.
 func (e *NoNodeError) ExitCode() int { return 2 }
+
+// NoInterfaceError is an interface that a node does not have.
+type NoInterfaceError struct {
+	Lab, Node, Interface string
+	Interfaces           []string
+}
+
+func (e *NoInterfaceError) Error() string {
+	return fmt.Sprintf("node %q of lab %q has no interface %q; it has %s", e.Node, e.Lab, e.Interface, strings.Join(e.Interfaces, ", "))
+}
+
+// ExitCode is 2: the call is wrong.
+func (e *NoInterfaceError) ExitCode() int { return 2 }
