@@ -4,10 +4,12 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 func TestCaptureNamesTheInterfacesThereAre(t *testing.T) {
-	root(t)
+	labtest.Root(t)
 	lab := up(t, `
 name: tbnoif
 topology:
