@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -186,6 +187,11 @@ func list(t *testing.T, s *shell) []testbed.Status {
 }
 
 func TestAMeasurementIsLeftAloneAndEndsWithTheTerminal(t *testing.T) {
+	// Children get the default for a signal that is handled, also where the test
+	// was started with nohup, under which nines runs on.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	s := newShell(t)
 	file := s.file("held", "60s")
 	run := s.start("run", file)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,6 +23,11 @@ func TestAnIdentityIsOneProcess(t *testing.T) {
 	other := Identity{PID: id.PID, StartTicks: id.StartTicks + 1}
 	if !id.Alive() || other.Alive() {
 		t.Errorf("alive: it %v, another with its process id %v", id.Alive(), other.Alive())
+	}
+	// Start returns when the kernel closes what exec closes, which is a moment before
+	// the new arguments and environment can be read.
+	for begun := time.Now(); !id.HasArguments("sleep", "60") && time.Since(begun) < 10*time.Second; {
+		time.Sleep(time.Millisecond)
 	}
 	if !id.Holds("nines-test:1") || id.Holds("nines-test:") || id.Holds("nines-test:2") {
 		t.Error("the token is not told from others")
