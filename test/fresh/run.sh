@@ -59,13 +59,21 @@ bootstrap() {
 		"$suite" "$rootfs" - < <(sources)
 }
 
+# site is where apt gets the packages of a label from.
+site() {
+	apt-get indextargets --format '$(SITE)' "Label: $1" 'Created-By: Packages' | sed -n 1p
+}
+
 # sources are Debian's own suites, from the mirror that this machine uses.
 sources() {
 	local mirror security
-	mirror=$(apt-get indextargets --format '$(SITE)' 'Label: Debian' 'Created-By: Packages' | head -1)
-	security=$(apt-get indextargets --format '$(SITE)' 'Label: Debian-Security' 'Created-By: Packages' | head -1)
-	mirror=${mirror:-http://deb.debian.org/debian}
-	security=${security:-http://deb.debian.org/debian-security}
+	mirror=$(site Debian)
+	# Labels are known only once the lists have been fetched.
+	[ -n "$mirror" ] || { apt-get update -qq >&2 && mirror=$(site Debian); }
+	: "${mirror:?the sources of apt name no mirror of Debian}"
+	security=$(site Debian-Security)
+	# A mirror has the security updates beside the rest.
+	security=${security:-${mirror%/}-security}
 	echo "deb $mirror $suite main"
 	echo "deb $mirror $suite-updates main"
 	echo "deb $security $suite-security main"
