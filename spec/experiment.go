@@ -11,10 +11,14 @@ type Experiment struct {
 	Topology Topology `yaml:"topology" json:"topology"`
 	// Traffic is what is measured; without it the lab is only brought up.
 	Traffic *Traffic `yaml:"traffic,omitempty" json:"traffic,omitempty"`
+	// DPDK sets up the engines and switches that use DPDK.
+	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).
 	Repeat int `yaml:"repeat,omitempty" json:"repeat,omitempty"`
 	// Order is the order of the repeats (default interleaved).
 	Order Order `yaml:"order,omitempty" json:"order,omitempty"`
+	// Published are points of other measurements, drawn over this one's.
+	Published []*Published `yaml:"published,omitempty" json:"published,omitempty"`
 }
 
 // Order says how the repeats of a sweep follow one another.

@@ -9,6 +9,20 @@ const (
 	LinkBridge  LinkKind = "bridge"
 	LinkMacvlan LinkKind = "macvlan"
 	LinkXDP     LinkKind = "xdp"
+
+	// LinkMemif is shared memory from node to node, for two DPDK ends.
+	LinkMemif LinkKind = "memif"
+	// LinkSwitch is the engine's own poll-mode learning switch.
+	LinkSwitch LinkKind = "switch"
+	// LinkTestpmd is DPDK's testpmd in io mode between two vhost-user ports.
+	LinkTestpmd LinkKind = "testpmd"
+	// LinkOVS is Open vSwitch: the kernel's datapath, else userspace's netdev.
+	LinkOVS LinkKind = "ovs"
+	// LinkOVSDPDK is Open vSwitch with DPDK and vhost-user ports.
+	LinkOVSDPDK LinkKind = "ovs-dpdk"
+	// LinkVPP is FD.io's VPP, LinkSnabb Snabb's bridge; where they are installed.
+	LinkVPP   LinkKind = "vpp"
+	LinkSnabb LinkKind = "snabb"
 )
 
 // Link joins endpoints.
@@ -25,4 +39,7 @@ type Link struct {
 	// Parent is the host's interface under a macvlan (default: a private one is
 	// made).
 	Parent string `yaml:"parent,omitempty" json:"parent,omitempty"`
+	// Switch sets up the program of a link that has one: switch, testpmd, ovs,
+	// ovs-dpdk, vpp, snabb.
+	Switch *Switch `yaml:"switch,omitempty" json:"switch,omitempty"`
 }

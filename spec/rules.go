@@ -122,12 +122,18 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Runtime]():    texts(RuntimeNetns, RuntimeLXC),
 	reflect.TypeFor[RootfsKind](): texts(RootfsMinimal, RootfsDebian),
 	reflect.TypeFor[AppKind]():    texts(AppForward, AppReflect, AppRoute),
-	reflect.TypeFor[LinkKind]():   texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP),
+	reflect.TypeFor[LinkKind](): texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP,
+		LinkMemif, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb),
 	reflect.TypeFor[Pattern]():    texts(PatternConstant, PatternPoisson),
 	reflect.TypeFor[FlowField]():  texts(FlowSourcePort, FlowSourceAddress),
-	reflect.TypeFor[Backend]():    texts(BackendUDP, BackendRaw, BackendRing, BackendXDP),
-	reflect.TypeFor[IO]():         texts(IOSingle, IOBatch),
-	reflect.TypeFor[Wait]():       texts(WaitBlock, WaitSpin, WaitBusyPoll),
+	reflect.TypeFor[Backend]():    texts(BackendUDP, BackendRaw, BackendRing, BackendXDP, BackendDPDK),
+	reflect.TypeFor[Forwarding](): texts(ForwardingNormal, ForwardingFlows),
+	reflect.TypeFor[Hugepages]():  texts(HugepagesAuto, HugepagesReserve, HugepagesNone),
+	reflect.TypeFor[DPDKDriver](): texts(DriverAFPacket, DriverAFXDP),
+	reflect.TypeFor[Figure](): texts(FigureRate, FigureSize, FigureLatency, FigureLoad,
+		FigureMaximum),
+	reflect.TypeFor[IO]():   texts(IOSingle, IOBatch),
+	reflect.TypeFor[Wait](): texts(WaitBlock, WaitSpin, WaitBusyPoll),
 }
 
 func texts[T ~string](values ...T) []string {

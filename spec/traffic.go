@@ -18,6 +18,10 @@ type Traffic struct {
 	// RateBits is the rate in bits of frames a second, with FCS, without preamble
 	// and gap.
 	RateBits BitRate `yaml:"rate_bits,omitempty" json:"rate_bits,omitempty"`
+	// RateOfMaximum is the rate as a fraction, 0 to 1, of the packets a second that
+	// were received at rate 0 by a trial with the same other values, which is run
+	// first; it excludes the other two.
+	RateOfMaximum float64 `yaml:"rate_of_maximum,omitempty" json:"rate_of_maximum,omitempty"`
 	// Pattern is how intended send times are spaced (default constant).
 	Pattern Pattern `yaml:"pattern,omitempty" json:"pattern,omitempty"`
 	// Burst is how many packets share one intended send time (default 1).
@@ -90,12 +94,14 @@ const (
 type Backend string
 
 // BackendUDP is UDP sockets, BackendRaw AF_PACKET sockets, BackendRing
-// TPACKET_V3 rings, BackendXDP AF_XDP sockets.
+// TPACKET_V3 rings, BackendXDP AF_XDP sockets, BackendDPDK DPDK's drivers, whose
+// waiting is always spinning and whose I/O always in bursts.
 const (
 	BackendUDP  Backend = "udp"
 	BackendRaw  Backend = "raw"
 	BackendRing Backend = "ring"
 	BackendXDP  Backend = "xdp"
+	BackendDPDK Backend = "dpdk"
 )
 
 // IO is how many packets one call moves.

@@ -28,7 +28,13 @@ type TSC struct {
 type Port struct {
 	Name       string `json:"port"`
 	Backend    string `json:"backend"`
-	Interface  string `json:"interface"`
+	Interface  string `json:"interface,omitempty"`
+	// Device is what dpdk opens (an argument of --vdev, or a PCI address), or the
+	// socket of a vhost port; Server is true if vhost listens on it.
+	Device string `json:"device,omitempty"`
+	Server bool   `json:"server,omitempty"`
+	// Frames is "udp" (default), the engine's own packets, or "all", for a switch.
+	Frames     string `json:"frames,omitempty"`
 	IO         string `json:"io,omitempty"`
 	Wait       string `json:"wait,omitempty"`
 	LocalMAC   string `json:"local_mac,omitempty"`

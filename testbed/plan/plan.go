@@ -17,6 +17,8 @@ type Plan struct {
 	Nodes            []Node   `json:"nodes"` // sorted by name
 	Links            []Link   `json:"links"` // in the file's order
 	Traffic          *Traffic `json:"traffic,omitempty"`
+	// Hugepages is what DPDK takes of them; nil where nothing uses DPDK.
+	Hugepages *Hugepages `json:"hugepages,omitempty"`
 	// Notes are what a reader should know, such as CPUs that had to be shared.
 	Notes []string `json:"notes"`
 }
@@ -40,6 +42,11 @@ type Node struct {
 	Interfaces    []Interface       `json:"interfaces"` // in the links' order
 	Routes        []spec.Route      `json:"routes,omitempty"`
 	App           *App              `json:"app,omitempty"`
+	// DPDK is set for a node whose engine uses DPDK.
+	DPDK *DPDK `json:"dpdk,omitempty"`
+	// Devices are device nodes of the host that the node may open, beside the usual
+	// ones, such as /dev/vfio/7.
+	Devices []string `json:"devices,omitempty"`
 	// Why gives a sentence for each choice made.
 	Why []string `json:"why"`
 }
@@ -52,6 +59,8 @@ type Interface struct {
 	Addresses  []string    `json:"addresses"` // CIDR; the first is the engine's
 	MTU        int         `json:"mtu"`
 	Neighbours []Neighbour `json:"neighbours,omitempty"` // static, so that no ARP runs in a trial
+	// Device is set where DPDK opens the interface.
+	Device *Device `json:"device,omitempty"`
 }
 
 // Neighbour is a permanent entry of the neighbour table.
@@ -70,6 +79,8 @@ type Link struct {
 	Device    string     `json:"device,omitempty"`
 	Parent    string     `json:"parent,omitempty"`
 	Endpoints []Endpoint `json:"endpoints"`
+	// Switch is the program between the endpoints, where the kind has one.
+	Switch *Switch `json:"switch,omitempty"`
 }
 
 // Endpoint is where a link meets a node.
@@ -79,6 +90,13 @@ type Endpoint struct {
 	// FabricDevice is the other end of the veth pair, in the fabric namespace;
 	// empty where the link kind has none.
 	FabricDevice string `json:"fabric_device,omitempty"`
+	// Attach is how the endpoint meets the link's program.
+	Attach Attach `json:"attach,omitempty"`
+	// Socket is the vhost-user or memif socket, relative to the lab's folder of
+	// sockets; SocketServer is true if the link's program listens on it, false if
+	// the node does. Of a memif link the first endpoint listens.
+	Socket       string `json:"socket,omitempty"`
+	SocketServer bool   `json:"socket_server,omitempty"`
 }
 
 // App is what a node's engine, or its kernel, does with packets.

@@ -1,0 +1,102 @@
+package client
+
+// Switch is the switch command: it starts switching between the ports attached.
+type Switch struct {
+	CPUs     []int `json:"cpus"`
+	AgeingNs int64 `json:"ageing_ns"` // 0: never
+	MACs     int   `json:"macs,omitempty"`
+}
+
+// SwitchPort is the attach command: it joins an open port to the switch.
+type SwitchPort struct {
+	Port         string   `json:"port"`
+	VLAN         int      `json:"vlan,omitempty"`
+	Trunk        []int    `json:"trunk,omitempty"`
+	MACs         []string `json:"macs,omitempty"`
+	FloodPPS     float64  `json:"flood_pps,omitempty"`
+	BroadcastPPS float64  `json:"broadcast_pps,omitempty"`
+}
+
+// SwitchStats are all counters of a switch.
+type SwitchStats struct {
+	Ports   []SwitchPortStats `json:"ports"`
+	Threads []SwitchThread    `json:"threads"`
+	MACs    int               `json:"macs"`
+}
+
+// SwitchPortStats are a port's: what it received is what it forwarded, flooded,
+// mirrored to nobody else, or dropped, by reason.
+type SwitchPortStats struct {
+	Port      string       `json:"port"`
+	Backend   string       `json:"backend"`
+	State     string       `json:"state"` // "up", "waiting" for its peer, "failed: why"
+	VLAN      int          `json:"vlan,omitempty"`
+	Trunk     []int        `json:"trunk,omitempty"`
+	RxPackets uint64       `json:"rx_packets"`
+	RxBytes   uint64       `json:"rx_bytes"`
+	TxPackets uint64       `json:"tx_packets"`
+	TxBytes   uint64       `json:"tx_bytes"`
+	Flooded   uint64       `json:"flooded"`
+	Drops     []Counter    `json:"drops"`
+	Queues    []QueueStats `json:"queues"`
+}
+
+// QueueStats are a queue's; a port's are their sum.
+type QueueStats struct {
+	RxPackets uint64 `json:"rx_packets"`
+	TxPackets uint64 `json:"tx_packets"`
+}
+
+// SwitchThread is one polling thread.
+type SwitchThread struct {
+	CPU  int  `json:"cpu"`
+	TID  int  `json:"tid"`
+	Gaps Gaps `json:"gaps"`
+}
+
+// MAC is an entry of the switch's table; AgeNs is -1 for a static one.
+type MAC struct {
+	MAC   string `json:"mac"`
+	VLAN  int    `json:"vlan"`
+	Port  string `json:"port"`
+	AgeNs int64  `json:"age_ns"`
+}
+
+// Mirror is the mirror command: packets of a port go to a file, too. Direction is
+// "rx", "tx" or "both"; an empty File ends it.
+type Mirror struct {
+	Port      string `json:"port"`
+	Direction string `json:"direction,omitempty"`
+	File      string `json:"file"`
+	Bytes     int    `json:"snap_bytes,omitempty"` // 0: whole packets
+}
+
+// StartSwitch starts switching, with the ports that are attached later.
+func (c *Client) StartSwitch(s Switch) error { return c.call("switch", s, nil, nil) }
+
+// Attach joins an open port to the switch, Detach takes it out again.
+func (c *Client) Attach(p SwitchPort) error { return c.call("attach", p, nil, nil) }
+
+// Detach takes a port out of the switch; it stays open.
+func (c *Client) Detach(port string) error {
+	return c.call("detach", map[string]string{"port": port}, nil, nil)
+}
+
+// SwitchStats reads the switch's counters.
+func (c *Client) SwitchStats() (SwitchStats, error) {
+	var stats SwitchStats
+	err := c.call("switch_stats", nil, &stats, nil)
+	return stats, err
+}
+
+// MACs lists the switch's table.
+func (c *Client) MACs() ([]MAC, error) {
+	var reply struct {
+		MACs []MAC `json:"macs"`
+	}
+	err := c.call("macs", nil, &reply, nil)
+	return reply.MACs, err
+}
+
+// Mirror starts or ends the mirror of a port.
+func (c *Client) Mirror(m Mirror) error { return c.call("mirror", m, nil, nil) }

@@ -1,0 +1,36 @@
+package spec
+
+// DPDK sets up the engines and switches that use DPDK.
+type DPDK struct {
+	// Hugepages says where their memory comes from (default auto).
+	Hugepages Hugepages `yaml:"hugepages,omitempty" json:"hugepages,omitempty"`
+	// Memory is what each engine takes for its packets (default 64MiB).
+	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
+	// Driver is how an engine with the backend dpdk reaches a kernel link's
+	// interface (default af_packet).
+	Driver DPDKDriver `yaml:"driver,omitempty" json:"driver,omitempty"`
+	// Device replaces what the plan would open, by "node:interface": any argument of
+	// DPDK's --vdev, such as net_null0 or net_pcap0,rx_pcap=/a.pcap, or a PCI address.
+	Device map[string]string `yaml:"device,omitempty" json:"device,omitempty"`
+}
+
+// Hugepages says where the memory of DPDK comes from.
+type Hugepages string
+
+// HugepagesAuto takes free hugepages, and refuses where there are too few;
+// HugepagesReserve reserves those that are missing and gives them back when the
+// lab is taken down; HugepagesNone takes ordinary memory, and is slower.
+const (
+	HugepagesAuto    Hugepages = "auto"
+	HugepagesReserve Hugepages = "reserve"
+	HugepagesNone    Hugepages = "none"
+)
+
+// DPDKDriver is DPDK's way to a kernel interface.
+type DPDKDriver string
+
+// DriverAFPacket is TPACKET_V2 rings; DriverAFXDP is AF_XDP sockets.
+const (
+	DriverAFPacket DPDKDriver = "af_packet"
+	DriverAFXDP    DPDKDriver = "af_xdp"
+)
