@@ -1,6 +1,8 @@
 #!/bin/bash
 # Runs make targets one after another, all of them even when one fails, and ends with a
-# table of how long each took and how many tests passed and failed.
+# table of how long each took and how many tests passed and failed. Where a stage failed,
+# the table is followed by the names of the failed tests and their last lines, so that
+# the end of a log tells what is wrong.
 #
 #   hack/stages.sh build test-unit
 #
@@ -37,8 +39,36 @@ count() {
 		END { print passed + 0, failed + 0, skipped + 0 }'
 }
 
+# failures prints what failed in a log, each with some of its last lines: gotestsum's
+# summary (of a panic, its first lines), the lines of failure of cmocka, node and our own
+# scripts; of a stage that ended otherwise, the end of its log.
+failures() {
+	local log=$1 keep=$2
+	sed 's/\x1b\[[0-9;]*m//g' "$log" | awk -v keep="$keep" '
+		function flush(  i) {
+			if (name == "") return
+			print "  " name
+			for (i = panic || n < keep ? 0 : n - keep; i < n && (!panic || i < keep); i++)
+				print "    " lines[i]
+			name = ""; n = panic = 0; found = 1
+		}
+		/^=== FAIL: / { flush(); name = substr($0, 11); next }
+		/^(DONE [0-9]+ test|=== )/ { flush() }
+		name != "" && /^panic: / { panic = 1; n = 0 }
+		name != "" { if ($0 ~ /[^ ]/) lines[n++] = $0; next }
+		/^\[  FAILED +\] [^ ]+$/ || /^[a-z]+( [a-z0-9]+)?: FAIL / || /^(not ok|✖) [^ ]/ { print "  " $0; found = 1 }
+		{ last[NR % 10] = $0 }
+		END {
+			flush()
+			for (i = NR - 9; !found && i <= NR; i++)
+				if (i > 0) print "  " last[i % 10]
+		}'
+}
+
+tail_lines=40 # of a failed stage
 status=0
 table=()
+failed_stages=()
 row() { table+=("$(printf '%-12s %-6s %7s %8s %8s %8s' "$@")"); }
 row stage result seconds passed failed skipped
 for stage in "$@"; do
@@ -48,6 +78,7 @@ for stage in "$@"; do
 	if ! make "$stage" </dev/null 2>&1 | tee "$logs/$stage.log"; then
 		result=FAILED
 		status=1
+		failed_stages+=("$stage")
 	fi
 	read -r passed failed skipped < <(count "$logs/$stage.log")
 	row "$stage" "$result" $((SECONDS - begin)) "$passed" "$failed" "$skipped"
@@ -56,4 +87,15 @@ for stage in "$@"; do
 done
 echo
 printf '%s\n' "${table[@]}"
+for stage in "${failed_stages[@]}"; do
+	echo
+	echo "failed in $stage (all of it: $logs/$stage.log):"
+	# Many failures: rather all names than all lines.
+	for keep in 6 1 0; do
+		mapfile -t lines < <(failures "$logs/$stage.log" "$keep" | cut -c1-300)
+		((${#lines[@]} > tail_lines)) || break
+	done
+	printf '%s\n' "${lines[@]:0:tail_lines}"
+	((${#lines[@]} <= tail_lines)) || echo "  … and $((${#lines[@]} - tail_lines)) more"
+done
 exit $status
