@@ -25,6 +25,7 @@ func TestDocumentHasEveryKey(t *testing.T) {
 	titles := map[string]string{
 		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Mount": "mounts",
 		"Route": "routes", "App": "app", "Link": "Links", "Traffic": "Traffic",
+		"Switch": "switch", "SwitchPort": "ports", "DPDK": "DPDK", "Published": "Published",
 	}
 	delete(rows, titles["Experiment"]+".sweep")
 	for _, structure := range structures() {

@@ -36,10 +36,14 @@ const (
 	endpointPattern  = `^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}$`
 	endpointForm     = `"node:interface", the interface's name of letters, digits, '_', '.' and '-', at most 15 bytes`
 	cpuListPattern   = `^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*$`
+	cpuListForm      = `CPU numbers and ranges, such as "2-3,8"`
 	absolutePattern  = `^/[^\x00-\x1f]*$`
 	environPattern   = `^[A-Za-z_][A-Za-z0-9_]*$`
 	releasePattern   = `^[a-z][a-z0-9-]{0,31}$`
 	sysctlPattern    = `^[a-z][A-Za-z0-9_-]*([./][A-Za-z0-9_.:-]+)+$`
+	macPattern       = `^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`
+	linePattern      = `^[^\x00-\x1f\x7f]{1,200}$`
+	lineForm         = "one line of at most 200 characters"
 )
 
 // minFrameBytes is Ethernet's shortest frame: 14 bytes of header, 20 of IPv4, 8
@@ -63,7 +67,7 @@ var rules = map[string]rule{
 
 	"Node.runtime":     {byDefault: string(RuntimeNetns)},
 	"Node.cpus":        {byDefault: "0", least: "0", most: "4096"},
-	"Node.cpu_list":    {pattern: cpuListPattern, form: `CPU numbers and ranges, such as "2-3,8"`, asWritten: true},
+	"Node.cpu_list":    {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
 	"Node.memory_node": {least: "0", most: "1023"},
 	"Node.memory":      {least: "4MiB", most: "1024TiB", why: "a shell and the engine need that much"},
 	"Node.env":         {asWritten: true},
@@ -87,25 +91,46 @@ var rules = map[string]rule{
 	"Link.mtu":       {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
 	"Link.parent":    {pattern: interfacePattern, form: interfaceForm},
 
+	"Switch.cpus":          {least: "1", most: "4096"},
+	"Switch.cpu_list":      {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
+	"Switch.forwarding":    {byDefault: string(ForwardingNormal)},
+	"Switch.ageing":        {byDefault: "300s", least: "0s", most: "24h"},
+	"Switch.flood_pps":     {least: "0", most: "1000000000", packetRate: true},
+	"Switch.broadcast_pps": {least: "0", most: "1000000000", packetRate: true},
+
+	"SwitchPort.vlan":  {least: "1", most: "4094", why: "IEEE 802.1Q keeps 0 and 4095 for itself"},
+	"SwitchPort.trunk": {least: "1", most: "4094", why: "IEEE 802.1Q keeps 0 and 4095 for itself"},
+	"SwitchPort.macs":  {pattern: macPattern, form: `addresses such as "02:00:00:00:00:01"`},
+
+	"DPDK.hugepages": {byDefault: string(HugepagesAuto)},
+	"DPDK.memory":    {byDefault: "64MiB", least: "32MiB", most: "1TiB", why: "the packets of an engine's ports take that much"},
+	"DPDK.driver":    {byDefault: string(DriverAFPacket)},
+
+	"Published.source": {required: true, pattern: linePattern, form: lineForm},
+	"Published.figure": {required: true},
+	"Published.series": {required: true, pattern: linePattern, form: lineForm},
+	"Published.points": {required: true, minItems: 2},
+
 	"Traffic.from": {required: true, pattern: endpointPattern, form: endpointForm},
 	"Traffic.to":   {required: true, pattern: endpointPattern, form: endpointForm},
 	"Traffic.frame_bytes": {
 		byDefault: "64", least: "64", most: "9018",
 		why: "the frame counts its 18 bytes of Ethernet header and FCS; 64 just holds IPv4, UDP and the payload of 18 bytes, 9018 an MTU of 9000",
 	},
-	"Traffic.rate_pps":   {least: "0", most: "1000000000", packetRate: true},
-	"Traffic.rate_bits":  {least: "1bit/s", most: "10Tbit/s"},
-	"Traffic.pattern":    {byDefault: string(PatternConstant)},
-	"Traffic.burst":      {byDefault: "1", least: "1", most: "4096"},
-	"Traffic.flows":      {byDefault: "1", least: "1", most: "65535"},
-	"Traffic.flow_field": {byDefault: string(FlowSourcePort)},
-	"Traffic.backend":    {byDefault: string(BackendUDP)},
-	"Traffic.io":         {byDefault: string(IOSingle)},
-	"Traffic.wait":       {byDefault: string(WaitBlock)},
-	"Traffic.warmup":     {byDefault: "1s", least: "0s", most: "1h"},
-	"Traffic.duration":   {byDefault: "10s", least: "1ms", most: "24h", why: "a trial lasts up to a day, and repeat gives more of them"},
-	"Traffic.drain":      {byDefault: "500ms", least: "0s", most: "60s"},
-	"Traffic.outliers":   {byDefault: "1000", least: "0", most: "1000000"},
+	"Traffic.rate_pps":        {least: "0", most: "1000000000", packetRate: true},
+	"Traffic.rate_bits":       {least: "1bit/s", most: "10Tbit/s"},
+	"Traffic.rate_of_maximum": {least: "0.000001", most: "1"},
+	"Traffic.pattern":         {byDefault: string(PatternConstant)},
+	"Traffic.burst":           {byDefault: "1", least: "1", most: "4096"},
+	"Traffic.flows":           {byDefault: "1", least: "1", most: "65535"},
+	"Traffic.flow_field":      {byDefault: string(FlowSourcePort)},
+	"Traffic.backend":         {byDefault: string(BackendUDP)},
+	"Traffic.io":              {byDefault: string(IOSingle)},
+	"Traffic.wait":            {byDefault: string(WaitBlock)},
+	"Traffic.warmup":          {byDefault: "1s", least: "0s", most: "1h"},
+	"Traffic.duration":        {byDefault: "10s", least: "1ms", most: "24h", why: "a trial lasts up to a day, and repeat gives more of them"},
+	"Traffic.drain":           {byDefault: "500ms", least: "0s", most: "60s"},
+	"Traffic.outliers":        {byDefault: "1000", least: "0", most: "1000000"},
 }
 
 // keyPatterns are the forms of the keys of mappings whose keys a user chooses.
@@ -114,6 +139,8 @@ var keyPatterns = map[string]struct{ what, pattern, form string }{
 	"Node.env":       {"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"},
 	"Node.sysctls":   {"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`},
 	"Node.addresses": {"an interface's name", interfacePattern, interfaceForm},
+	"Switch.ports":   {"a port", endpointPattern, endpointForm},
+	"DPDK.device":    {"an endpoint", endpointPattern, endpointForm},
 }
 
 // enums are the values of the types that have a fixed set of them.
