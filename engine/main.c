@@ -4,6 +4,7 @@
 #include "control/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,8 +66,13 @@ static int run(const char *socket_path)
 			 "RLIMIT_MEMLOCK",
 			 strerror(-locked));
 	clock_init();
+	/* Answers alone go to stdout: DPDK and its drivers print there, too. */
+	int out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (out_fd < 0)
+		return -errno;
+	dup2(STDERR_FILENO, STDOUT_FILENO);
 	int err = socket_path ? session_socket(&engine, socket_path, signal_fd)
-			      : session_stdio(&engine, STDIN_FILENO, STDOUT_FILENO, signal_fd);
+			      : session_stdio(&engine, STDIN_FILENO, out_fd, signal_fd);
 	engine_close(&engine);
 	close(signal_fd);
 	return err;

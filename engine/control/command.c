@@ -11,6 +11,7 @@
 
 static const char *const io_names[] = {"single", "batch", NULL};
 static const char *const wait_names[] = {"block", "spin", "busy_poll", NULL};
+static const char *const frames_names[] = {"udp", "all", NULL};
 static const char *const flow_names[] = {"source_port", "source_address", NULL};
 static const char *const pattern_names[] = {"constant", "poisson", NULL};
 static const char *const serve_roles[] = {"forward", "reflect", NULL};
@@ -21,6 +22,7 @@ enum {
 	FLOWS_MAX = 65535,
 	BURST_MAX = 4096,
 	OUTLIERS_MAX = 1000000,
+	MEMORY_NODE_MAX = 1023,
 };
 /* A day; and 10^9 pps, beyond any port. */
 #define DURATION_MAX_NS INT64_C(86400000000000)
@@ -95,8 +97,14 @@ static const struct field open_fields[] = {
 	 .type = FIELD_STRING,
 	 .offset = AT(config.interface),
 	 .min = 1,
-	 .max = IFNAMSIZ - 1,
-	 .required = true},
+	 .max = IFNAMSIZ - 1},
+	{.key = "device",
+	 .type = FIELD_STRING,
+	 .offset = AT(config.device),
+	 .min = 1,
+	 .max = PORT_DEVICE_MAX - 1},
+	{.key = "server", .type = FIELD_BOOL, .offset = AT(config.server)},
+	CHOICE("frames", config.frames, frames_names),
 	CHOICE("io", config.io, io_names),
 	CHOICE("wait", config.wait, wait_names),
 	{.key = "local_mac",
@@ -114,6 +122,26 @@ static const struct field open_fields[] = {
 	UINT("flows", config.flows, 1, FLOWS_MAX),
 	CHOICE("flow_field", config.flow_field, flow_names),
 	{.key = "fault", .type = FIELD_OBJECT, .offset = AT(config.fault), .fields = fault_fields},
+	{0},
+};
+
+static const struct field dpdk_fields[] = {
+	CMD,
+	{.key = "prefix",
+	 .type = FIELD_STRING,
+	 .offset = AT(dpdk.prefix),
+	 .min = 1,
+	 .max = EAL_PREFIX_MAX - 1,
+	 .required = true},
+	UINT("memory_bytes", dpdk.memory_bytes, EAL_MEMORY_MIN_BYTES, EAL_MEMORY_MAX_BYTES),
+	{.key = "memory_node",
+	 .type = FIELD_INT,
+	 .offset = AT(dpdk.memory_node),
+	 .min = 0,
+	 .max = MEMORY_NODE_MAX},
+	{.key = "huge", .type = FIELD_BOOL, .offset = AT(dpdk.huge)},
+	{.key = "pci", .type = FIELD_OTHER},
+	{.key = "cpu", .type = FIELD_INT, .offset = AT(dpdk.cpu), .min = -1, .max = CPU_MAX},
 	{0},
 };
 
@@ -175,14 +203,42 @@ static const struct field end_fields[] = {
 	{0},
 };
 
+/* A backend opens an interface or a device. */
+static int check_place(const struct command *c, char *error, size_t size)
+{
+	const struct port_config *p = &c->config;
+	bool takes_device = c->backend->takes_device;
+	const char *want = takes_device ? "device" : "interface";
+	const char *foreign = takes_device ? "interface" : "device";
+	if (takes_device ? !p->device[0] : !p->interface[0]) {
+		snprintf(error, size, "\"%s\" is missing: \"backend\":\"%s\" opens one", want,
+			 c->backend->name);
+		return -EINVAL;
+	}
+	if (takes_device ? p->interface[0] : p->device[0]) {
+		snprintf(error, size,
+			 "\"%s\" goes not with \"backend\":\"%s\", which opens its "
+			 "\"%s\"",
+			 foreign, c->backend->name, want);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_open(const json_t *object, struct command *c, char *error, size_t size)
 {
 	const char *name = json_string_value(json_object_get(object, "backend"));
 	c->backend = name ? port_backend(name) : NULL;
 	if (!c->backend) {
-		snprintf(error, size, "\"backend\" must be one of udp raw ring xdp memory fault");
+		size_t used = (size_t)snprintf(error, size, "\"backend\" must be one of");
+		for (size_t i = 0; port_backends[i] && used < size; i++)
+			used += (size_t)snprintf(error + used, size - used, " %s",
+						 port_backends[i]->name);
 		return -EINVAL;
 	}
+	int err = check_place(c, error, size);
+	if (err)
+		return err;
 	if (json_object_get(object, "fault") && strcmp(c->backend->name, "fault") != 0) {
 		snprintf(error, size, "\"fault\" goes with \"backend\":\"fault\" only");
 		return -EINVAL;
@@ -198,6 +254,34 @@ static int check_open(const json_t *object, struct command *c, char *error, size
 		snprintf(error, size,
 			 "\"fault\": a packet has one fate, so the chances must not "
 			 "add up to more than 1");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_dpdk(const json_t *object, struct command *c, char *error, size_t size)
+{
+	const json_t *pci = json_object_get(object, "pci");
+	size_t count = json_array_size(pci);
+	if (pci && !json_is_array(pci))
+		count = EAL_PCI_MAX + 1;
+	for (size_t i = 0; i < count && count <= EAL_PCI_MAX; i++) {
+		const char *address = json_string_value(json_array_get(pci, i));
+		if (!address || !eal_is_pci_address(address)) {
+			count = EAL_PCI_MAX + 1;
+			break;
+		}
+		memcpy(c->dpdk.pci[i], address, sizeof c->dpdk.pci[i]);
+	}
+	if (count > EAL_PCI_MAX) {
+		snprintf(error, size,
+			 "\"pci\" must be a list of at most %d addresses such as 0000:01:00.0",
+			 EAL_PCI_MAX);
+		return -EINVAL;
+	}
+	c->dpdk.pci_count = (unsigned)count;
+	if (strspn(c->dpdk.prefix, EAL_PREFIX_CHARACTERS) != strlen(c->dpdk.prefix)) {
+		snprintf(error, size, "\"prefix\" must be of letters, digits, \"-\" and \"_\"");
 		return -EINVAL;
 	}
 	return 0;
@@ -252,6 +336,7 @@ static const struct {
 	{"hello", COMMAND_HELLO, no_fields, NULL},
 	{"open", COMMAND_OPEN, open_fields, check_open},
 	{"close", COMMAND_CLOSE, close_fields, NULL},
+	{"dpdk", COMMAND_DPDK, dpdk_fields, check_dpdk},
 	{"serve", COMMAND_SERVE, serve_fields, check_serve},
 	{"stats", COMMAND_STATS, no_fields, NULL},
 	{"stop", COMMAND_STOP, no_fields, NULL},
@@ -268,6 +353,7 @@ static void set_defaults(struct command *c)
 	c->config.frame_bytes = FRAME_MIN_BYTES;
 	c->config.flows = 1;
 	c->trial.cpu = -1;
+	eal_config_init(&c->dpdk);
 	c->trial.schedule.burst = 1;
 	c->trial.schedule.seed = 1;
 }
@@ -290,7 +376,7 @@ static int parse_object(const json_t *object, struct command *out, char *error, 
 		return err;
 	}
 	snprintf(error, size,
-		 "unknown command \"%.32s\"; known are hello open close serve stats "
+		 "unknown command \"%.32s\"; known are hello dpdk open close serve stats "
 		 "stop trial end abort",
 		 name);
 	return -EINVAL;

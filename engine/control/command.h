@@ -6,6 +6,7 @@
 #ifndef NINES_COMMAND_H
 #define NINES_COMMAND_H
 
+#include "dpdk/eal_config.h"
 #include "port/port.h"
 #include "role/trial.h"
 
@@ -19,6 +20,7 @@ enum command_kind {
 	COMMAND_TRIAL,
 	COMMAND_END,
 	COMMAND_ABORT,
+	COMMAND_DPDK,
 };
 
 enum { COMMAND_ERROR_BYTES = 512, COMMAND_LINE_MAX = 1 << 20 };
@@ -39,6 +41,7 @@ struct command {
 	char tx[PORT_NAME_MAX], rx[PORT_NAME_MAX]; /* empty: not given */
 	struct trial_config trial; /* ports not yet looked up */
 	uint64_t tx_packets; /* end */
+	struct eal_config dpdk;
 };
 
 /* 0, or -EINVAL with a message. */

@@ -2,6 +2,7 @@
 #include "control/engine.h"
 
 #include "control/reply.h"
+#include "dpdk/eal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -76,6 +77,23 @@ static json_t *do_hello(const struct engine *e)
 	json_object_set_new(o, "pid", json_integer(getpid()));
 	json_object_set_new(o, "backends", names);
 	json_object_set_new(o, "tsc", reply_tsc());
+	json_object_set_new(o, "notes", notes);
+	return o;
+}
+
+static json_t *do_dpdk(const struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot start DPDK";
+	struct eal_started started;
+	if (busy(e))
+		return refuse_busy(e, "dpdk");
+	int err = eal_start(&c->dpdk, &started, error, sizeof error);
+	if (err)
+		return engine_refusal("dpdk", err, error);
+	json_t *o = accepted("dpdk"), *notes = json_array();
+	for (unsigned i = 0; i < started.note_count; i++)
+		json_array_append_new(notes, json_string(started.notes[i]));
+	json_object_set_new(o, "version", json_string(started.version));
 	json_object_set_new(o, "notes", notes);
 	return o;
 }
@@ -218,6 +236,8 @@ json_t *engine_command(struct engine *e, const struct command *c)
 		return do_hello(e);
 	case COMMAND_OPEN:
 		return do_open(e, c);
+	case COMMAND_DPDK:
+		return do_dpdk(e, c);
 	case COMMAND_CLOSE:
 		return do_close(e, c);
 	case COMMAND_SERVE:

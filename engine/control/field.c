@@ -116,6 +116,12 @@ static int fill_one(const json_t *v, const struct field *f, char *into, char *er
 		if (!json_is_string(v) || inet_pton(AF_INET, json_string_value(v), at) != 1)
 			err = wrong(f, "an IPv4 address such as 198.18.0.1", error, size);
 		break;
+	case FIELD_BOOL:
+		if (!json_is_boolean(v))
+			err = wrong(f, "true or false", error, size);
+		else
+			memcpy(at, &(bool){json_is_true(v)}, sizeof(bool));
+		break;
 	case FIELD_CHOICE:
 		err = fill_choice(v, f, at, error, size);
 		break;

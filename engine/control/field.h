@@ -15,6 +15,7 @@ enum field_type {
 	FIELD_CHANCE, /* 0 to 1, a double */
 	FIELD_MAC, /* uint8_t[6] */
 	FIELD_IP, /* uint32_t, network byte order */
+	FIELD_BOOL,
 	FIELD_CHOICE, /* an enum of 4 bytes: the place in `choices` */
 	FIELD_OBJECT, /* a struct with fields of its own */
 	FIELD_OTHER, /* checked by the command itself */

@@ -37,6 +37,7 @@ enum {
 	PORT_NOTES_MAX = 8,
 	PORT_COUNTERS_MAX = 12,
 	PORT_POLLFDS_MAX = 2,
+	PORT_DEVICE_MAX = 512, /* of a device's name and arguments, with their NUL */
 };
 
 /* What the buffers hold. */
@@ -47,6 +48,8 @@ enum port_layer {
 
 enum port_io { PORT_SINGLE, PORT_BATCH };
 enum port_wait { PORT_BLOCK, PORT_SPIN, PORT_BUSY_POLL };
+/* Which frames of an interface a port takes. */
+enum port_frames { PORT_FRAMES_UDP, PORT_FRAMES_ALL };
 enum port_flow_field { PORT_FLOW_SOURCE_PORT, PORT_FLOW_SOURCE_ADDRESS };
 
 /* Which directions a role will use; a port may do better knowing it. */
@@ -74,6 +77,9 @@ struct port_fault {
 struct port_config {
 	char name[PORT_NAME_MAX];
 	char interface[IFNAMSIZ];
+	char device[PORT_DEVICE_MAX]; /* dpdk: as --vdev or a PCI address; vhost: its socket */
+	bool server; /* vhost: listens on its socket */
+	enum port_frames frames;
 	enum port_io io;
 	enum port_wait wait;
 	uint8_t local_mac[6], peer_mac[6];
@@ -97,6 +103,7 @@ struct port_ops {
 	const char *name;
 	enum port_layer layer;
 	bool needs_peer; /* sending takes addresses */
+	bool takes_device; /* opens config.device, not config.interface */
 	/* Allocates the port; on failure writes what to do into `error`. */
 	int (*open)(const struct port_config *config, struct port **port, char *error,
 		    size_t error_size);

@@ -1,6 +1,8 @@
 /* What every measuring thread does around its loop; see thread.h. */
 #include "role/thread.h"
 
+#include "dpdk/eal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -47,6 +49,7 @@ int thread_begin(const char *name)
 	pthread_setname_np(pthread_self(), name);
 	/* By default a timer may come 50 us late to save wake-ups. */
 	prctl(PR_SET_TIMERSLACK, 1);
+	eal_thread_begin();
 	return (int)syscall(SYS_gettid);
 }
 

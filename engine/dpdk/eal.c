@@ -1,0 +1,189 @@
+/* Starting EAL, and saying why it did not start; see eal.h. */
+#include "dpdk/eal.h"
+
+#include "dpdk/eal_log.h"
+#include "dpdk/hugepages.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_memory.h>
+#include <rte_version.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+	bool tried, started;
+	struct eal_config config;
+	pthread_key_t registered; /* set in threads that DPDK knows */
+} eal;
+
+static void forget_thread(void *unused)
+{
+	(void)unused;
+	rte_thread_unregister();
+}
+
+/* A message, the last of DPDK's log behind it. */
+static int refuse(int err, char *error, size_t size, const char *what)
+{
+	char log[200];
+	eal_log_last(log, sizeof log, 3);
+	snprintf(error, size, "DPDK does not start: %s%s%s", what, log[0] ? "; DPDK says: " : "",
+		 log);
+	return err;
+}
+
+/* Looks before EAL does, because EAL says only that it cannot get memory. */
+static int check_memory(const struct eal_config *c, char *error, size_t size)
+{
+	if (!c->huge)
+		return 0;
+	struct hugepages h = hugepages_of(c->memory_node);
+	if (h.page_bytes == 0) {
+		snprintf(error, size, "this kernel has no hugepages: use \"huge\":false");
+		return -ENOMEM;
+	}
+	uint64_t wanted = (c->memory_bytes + h.page_bytes - 1) / h.page_bytes;
+	if (h.free >= wanted)
+		return 0;
+	snprintf(error, size,
+		 "too few hugepages on memory node %d: %" PRIu64 " of %" PRIu64
+		 " kB are free (of %" PRIu64 "), %" PRIu64
+		 " are wanted; reserve more (/sys/devices/system/node/node%d/hugepages/"
+		 "hugepages-%" PRIu64 "kB/nr_hugepages), or use \"huge\":false",
+		 c->memory_node, h.free, h.page_bytes >> 10, h.total, wanted, c->memory_node,
+		 h.page_bytes >> 10);
+	return -ENOMEM;
+}
+
+/* A function of `pci` must be there, and be held by a driver that hands it to processes. */
+static int check_pci(const struct eal_config *c, char *error, size_t size)
+{
+	static const char *const drivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
+	for (unsigned i = 0; i < c->pci_count; i++) {
+		char path[96], target[256] = "";
+		snprintf(path, sizeof path, "/sys/bus/pci/devices/%s", c->pci[i]);
+		if (access(path, F_OK) < 0) {
+			snprintf(error, size, "there is no PCI device %s", c->pci[i]);
+			return -ENODEV;
+		}
+		snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", c->pci[i]);
+		ssize_t n = readlink(path, target, sizeof target - 1);
+		const char *driver =
+			n > 0 && strrchr(target, '/') ? strrchr(target, '/') + 1 : "none";
+		bool hands_out = false;
+		for (size_t j = 0; j < sizeof drivers / sizeof drivers[0]; j++)
+			hands_out = hands_out || strcmp(driver, drivers[j]) == 0;
+		if (!hands_out) {
+			snprintf(
+				error, size,
+				"PCI device %s is held by the driver %s: bind it to vfio-pci first",
+				c->pci[i], driver);
+			return -ENODEV;
+		}
+		if (strcmp(driver, "vfio-pci") == 0 && access("/dev/vfio/vfio", R_OK | W_OK) < 0) {
+			snprintf(error, size, "no access to /dev/vfio/vfio, which %s needs",
+				 c->pci[i]);
+			return -EACCES;
+		}
+	}
+	return 0;
+}
+
+/* The CPU of EAL's threads: the one that was asked for, or the first that is allowed. */
+static int resolve_cpu(const struct eal_config *c, const cpu_set_t *allowed, int *cpu, char *error,
+		       size_t size)
+{
+	for (*cpu = 0; *cpu < CPU_SETSIZE; ++*cpu)
+		if (CPU_ISSET(*cpu, allowed) && (c->cpu < 0 || c->cpu == *cpu))
+			return 0;
+	snprintf(error, size, "CPU %d is not one that this process may use", c->cpu);
+	return -EINVAL;
+}
+
+/* rte_eal_init with the calling thread on `cpu`: EAL's own threads go where its caller
+ * may run, less the CPUs of --lcores, and where nothing is left, to the main one's
+ * (eal_common_thread.c and eal_common_options.c, compute_ctrl_threads_cpuset). */
+static int init_on(int cpu, const cpu_set_t *allowed, struct eal_arguments *arguments)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+	int n = rte_eal_init(arguments->count, arguments->argv);
+	int err = n < 0 ? -rte_errno : 0;
+	/* Threads that are made later inherit it. */
+	pthread_setaffinity_np(pthread_self(), sizeof *allowed, allowed);
+	return err;
+}
+
+int eal_start(const struct eal_config *config, struct eal_started *started, char *error,
+	      size_t size)
+{
+	struct eal_arguments arguments;
+	cpu_set_t allowed;
+	int cpu;
+	memset(started, 0, sizeof *started);
+	if (eal.tried) {
+		snprintf(error, size,
+			 eal.started
+				 ? "DPDK is started already, which a process can do once"
+				 : "DPDK did not start, and a process can try only once: start the "
+				   "engine anew");
+		return -EALREADY;
+	}
+	int err = -pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed);
+	if (err)
+		return refuse(err, error, size, "cannot read the CPUs of this process");
+	err = resolve_cpu(config, &allowed, &cpu, error, size);
+	err = err ?: check_memory(config, error, size);
+	err = err ?: check_pci(config, error, size);
+	if (err)
+		return err;
+	err = eal_log_capture();
+	err = err ?: eal_arguments_build(&arguments, config, cpu);
+	if (err)
+		return refuse(err, error, size, "its arguments do not fit");
+	eal.tried = true;
+	err = init_on(cpu, &allowed, &arguments);
+	if (err)
+		return refuse(err, error, size, "rte_eal_init failed");
+	err = -pthread_key_create(&eal.registered, forget_thread);
+	if (err)
+		return refuse(err, error, size, "no thread key");
+	eal.config = *config;
+	eal.started = true;
+	snprintf(started->version, sizeof started->version, "%s", rte_version());
+	return 0;
+}
+
+bool eal_is_started(void)
+{
+	return eal.started;
+}
+
+int eal_memory_node(void)
+{
+	return eal.config.huge ? eal.config.memory_node : SOCKET_ID_ANY;
+}
+
+bool eal_memory_is_huge(void)
+{
+	return eal.config.huge;
+}
+
+void eal_thread_begin(void)
+{
+	if (!eal.started || rte_lcore_id() != LCORE_ID_ANY)
+		return;
+	/* Without a place among DPDK's threads (RTE_MAX_LCORE are taken) it works, but
+	 * takes each buffer from the pool's shared ring. */
+	if (rte_thread_register() == 0)
+		pthread_setspecific(eal.registered, &eal);
+}
