@@ -51,6 +51,9 @@ func check(p *plan.Plan) (programs, error) {
 	if err := isolate.Check(p); err != nil {
 		return found, err
 	}
+	if err := link.Check(p); err != nil {
+		return found, err
+	}
 	needsEngine := p.Traffic != nil
 	for _, n := range p.Nodes {
 		if err := checkMounts(n); err != nil {
@@ -275,13 +278,22 @@ func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.La
 
 func holderOf(r *node.Running) link.Holder { return link.Holder{PID: r.PID, Step: r.Step} }
 
-func (b *builder) makeLinks(ctx context.Context, w work) error {
-	b.site = &link.Site{Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), Nodes: map[string]link.Holder{}}
-	for name, r := range b.running {
-		b.site.Nodes[name] = holderOf(r)
+// newSite is where links are made between the nodes that run now.
+func (b *builder) newSite() *link.Site {
+	site := &link.Site{
+		Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), FabricNode: b.fabric, Nodes: map[string]link.Holder{},
+		StateDir: b.state.dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
 	}
+	for name, r := range b.running {
+		site.Nodes[name] = holderOf(r)
+	}
+	return site
+}
+
+func (b *builder) makeLinks(ctx context.Context, w work) error {
+	b.site = b.newSite()
 	return node.Each(ctx, len(w.links), func(i int) error {
-		return b.site.Make(w.links[i].Link, w.links[i].endpoints)
+		return b.site.Make(ctx, w.links[i].Link, w.links[i].endpoints)
 	})
 }
 

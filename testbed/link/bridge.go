@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -22,7 +23,7 @@ const bridgeAgeingSeconds = 1_000_000
 //
 //	ip link add BR type bridge ageing_time … mcast_snooping 0
 //	ip link add FABRIC_DEVICE master BR type veth peer name IF netns NODE
-func makeBridge(s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+func makeBridge(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if len(l.Endpoints) > bridgePorts {
 		return fmt.Errorf("has %d endpoints, but a Linux bridge has at most %d ports; use several bridges",
 			len(l.Endpoints), bridgePorts)

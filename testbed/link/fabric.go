@@ -56,6 +56,22 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 	return device, nil
 }
 
+// addFabricPairs makes the veth pairs of those endpoints that meet the link's program
+// as kernel devices.
+func (s *Site) addFabricPairs(l plan.Link, endpoints []plan.Endpoint) error {
+	return s.inFabric(func(f *fabric) error {
+		for _, e := range endpoints {
+			if e.Attach != plan.AttachVeth {
+				continue
+			}
+			if _, err := s.addFabricPair(f, l, e, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // findOrAdd finds a device of the fabric, or makes it.
 func (s *Site) findOrAdd(f *fabric, l plan.Link, device netlink.Link) (netlink.Link, bool, error) {
 	name := device.Attrs().Name

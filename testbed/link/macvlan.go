@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"fmt"
 	"net"
 
@@ -19,7 +20,7 @@ import (
 //
 // The private parent is a veth whose peer nobody listens to: it has a carrier, and
 // every kernel that runs labs has it, which cannot be said of dummy devices.
-func makeMacvlan(s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+func makeMacvlan(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Parent != "" {
 		return s.onHostParent(l, endpoints)
 	}

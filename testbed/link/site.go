@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -26,8 +28,14 @@ type Site struct {
 	Plan    *plan.Plan
 	// Nodes are the holders of the nodes' namespaces by the nodes' names.
 	Nodes map[string]Holder
-	// Fabric holds the lab's own namespace.
-	Fabric Holder
+	// Fabric holds the lab's own namespace; FabricNode is the same process, for the
+	// programs that run there.
+	Fabric     Holder
+	FabricNode *node.Running
+	// StateDir is the lab's folder.
+	StateDir string
+	// InitPath and EnginePath are the programs nines-init and nines-engine.
+	InitPath, EnginePath string
 
 	mu       sync.Mutex
 	settings map[deviceKey]map[string]string
@@ -35,27 +43,30 @@ type Site struct {
 
 // Make makes a link between the endpoints given, which are all of the link's, or,
 // where Incremental says that the kind can, those that are new.
-func (s *Site) Make(l plan.Link, endpoints []plan.Endpoint) error {
-	makers := map[spec.LinkKind]func(*Site, plan.Link, []plan.Endpoint) error{
-		spec.LinkVeth:    makeVeth,
-		spec.LinkBridge:  makeBridge,
-		spec.LinkMacvlan: makeMacvlan,
-		spec.LinkXDP:     makeXDP,
-	}
-	maker := makers[l.Kind]
+func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
+	maker := kinds[l.Kind].make
 	if maker == nil {
-		return fmt.Errorf("link %q: there is no link kind %q", l.Name, l.Kind)
+		return fmt.Errorf("link %q: this nines does not make links of the kind %q", l.Name, l.Kind)
 	}
-	if err := maker(s, l, endpoints); err != nil {
-		return fmt.Errorf("link %q (%s): %w", l.Name, l.Kind, explain(l.Kind, err))
-	}
-	return nil
+	return inLink(l, maker(ctx, s, l, endpoints))
 }
 
-// Incremental is true if endpoints can join and leave a link of this kind while
-// the others stay.
-func Incremental(kind spec.LinkKind) bool {
-	return kind == spec.LinkBridge || kind == spec.LinkMacvlan
+// Leave takes endpoints out of a link that stays, before what the journal knows of
+// them is undone.
+func (s *Site) Leave(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
+	leave := kinds[l.Kind].leave
+	if leave == nil {
+		return nil
+	}
+	return inLink(l, leave(ctx, s, l, endpoints))
+}
+
+// inLink says of an error in which link it was.
+func inLink(l plan.Link, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("link %q (%s): %w", l.Name, l.Kind, explain(l.Kind, err))
 }
 
 // explain turns a kernel that does not know a kind of device into the host's lack.

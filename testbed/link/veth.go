@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -27,7 +28,7 @@ type end struct {
 //
 //	ip -n A link add IF_A address MAC_A mtu M numtxqueues 1 numrxqueues 1 type veth
 //	   peer name IF_B address MAC_B netns B
-func makeVeth(s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+func makeVeth(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if len(endpoints) != 2 {
 		return fmt.Errorf("joins two endpoints, not %d", len(endpoints))
 	}

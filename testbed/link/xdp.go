@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ const xdpFlags = unix.XDP_FLAGS_DRV_MODE | unix.XDP_FLAGS_UPDATE_IF_NOEXIST
 // exactly as long as the link. A veth is a target of redirects only if its peer
 // polls (NAPI), which GRO turns on: from Linux 5.13, veth_xdp_xmit in
 // drivers/net/veth.c. Configure does that at the nodes' ends.
-func makeXDP(s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+func makeXDP(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if len(endpoints) < 2 {
 		return fmt.Errorf("joins two endpoints or more, not %d", len(endpoints))
 	}

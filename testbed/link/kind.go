@@ -1,0 +1,47 @@
+package link
+
+import (
+	"context"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
+)
+
+// kind is what there is to know of a link kind.
+type kind struct {
+	// make makes the link between the endpoints given: all, or, if incremental, those
+	// that are new.
+	make func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
+	// leave takes endpoints out of a link that stays, before their devices go; nil
+	// where that does it.
+	leave func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
+	// check finds out, before anything is made, whether the host has what the kind
+	// needs, such as its program; nil where the plan has asked for everything.
+	check func(l plan.Link) error
+	// incremental is true if endpoints can join and leave while the others stay.
+	incremental bool
+}
+
+// kinds has every link kind.
+var kinds = map[spec.LinkKind]kind{
+	spec.LinkVeth:    {make: makeVeth},
+	spec.LinkBridge:  {make: makeBridge, incremental: true},
+	spec.LinkMacvlan: {make: makeMacvlan, incremental: true},
+	spec.LinkXDP:     {make: makeXDP},
+}
+
+// Check finds out whether the host has what the links of a plan need.
+func Check(p *plan.Plan) error {
+	for _, l := range p.Links {
+		if check := kinds[l.Kind].check; check != nil {
+			if err := check(l); err != nil {
+				return inLink(l, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Incremental is true if endpoints can join and leave a link of this kind while
+// the others stay.
+func Incremental(k spec.LinkKind) bool { return kinds[k].incremental }
