@@ -12,6 +12,10 @@ import (
 // a second, short beside the trials it is run for.
 const baselineDuration = time.Second
 
+// baselinePPS is the rate of the baseline of a stream whose rate is a fraction of a
+// maximum that is not known yet.
+const baselinePPS = 10_000
+
 // The names in a baseline's own network.
 const (
 	baselineTx = "tx"
@@ -27,6 +31,10 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	stream := *run.Traffic
 	stream.From, stream.To = node+":"+baselineTx, node+":"+baselineRx
 	stream.Duration = min(stream.Duration, spec.Duration(baselineDuration))
+	stream.Warmup = min(stream.Warmup, spec.Duration(baselineDuration))
+	if stream.RateOfMaximum > 0 {
+		stream.RateOfMaximum, stream.RatePPS = 0, baselinePPS
+	}
 	return &spec.Experiment{
 		Name: baselineName(run.Name),
 		Topology: spec.Topology{

@@ -71,7 +71,7 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 // ports can send: rate, pattern and times may differ.
 func streamIdentity(t *plan.Traffic) string {
 	same := *t
-	same.Stream.RatePPS, same.Stream.RateBits = 0, 0
+	same.Stream.RatePPS, same.Stream.RateBits, same.Stream.RateOfMaximum = 0, 0, 0
 	same.Stream.Pattern, same.Stream.Burst, same.Stream.Outliers = "", 0, 0
 	same.Stream.Warmup, same.Stream.Duration, same.Stream.Drain = 0, 0, 0
 	return identity(same)
@@ -117,7 +117,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil {
 		return result.Record{}, err
 	}
-	return record(o, r.variables, repeat)
+	rec, err := record(o, r.variables, repeat)
+	rec.Details.Maximum = r.share
+	return rec, err
 }
 
 // witnesses are the CPUs and processes whose disturbance a trial would show: those

@@ -32,6 +32,12 @@ type run struct {
 	variables map[string]any
 	spec      *spec.Experiment
 	plan      *plan.Plan
+	// most is the same at rate 0, for a rate that is a fraction of the maximum.
+	most *run
+	// share is set when the maximum is known.
+	share *result.Share
+	// skip says why the run cannot be measured here while others can.
+	skip string
 }
 
 // Watcher is told how an experiment goes. Its methods are called one at a time.
@@ -41,6 +47,10 @@ type Watcher interface {
 	// Baseline begins a baseline, and Trial a trial, whose traffic lasts so long.
 	Baseline(variables map[string]any)
 	Trial(variables map[string]any, repeat int, lasts time.Duration)
+	// Maximum begins a trial at rate 0, which finds what rates are fractions of.
+	Maximum(variables map[string]any, lasts time.Duration)
+	// Skipped tells of a combination that is not measured, and why.
+	Skipped(skipped result.Skipped)
 	// Progress is called about once a second within a trial.
 	Progress(second int, sent, received uint64)
 	// Measured hands over a finished trial.
@@ -68,6 +78,9 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			return nil, err
 		}
 		r := run{variables: one.VariableMap(), spec: one.Experiment, plan: p}
+		if r.most, err = mostOf(r, inventory); err != nil {
+			return nil, err
+		}
 		e.runs = append(e.runs, r)
 
 		alone := baselineOf(one.Experiment, p)
@@ -79,7 +92,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if r.plan, err = plan.Make(alone, inventory); err != nil {
 			return nil, fmt.Errorf("plan the baseline: %w", err)
 		}
-		r.spec, r.variables = alone, ofTraffic(r.variables)
+		r.spec, r.most, r.variables = alone, nil, ofTraffic(r.variables)
 		e.baselines = append(e.baselines, r)
 	}
 	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)
@@ -90,7 +103,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 func ofTraffic(variables map[string]any) map[string]any {
 	kept := make(map[string]any)
 	for path, value := range variables {
-		if strings.HasPrefix(path, "traffic.") {
+		if strings.HasPrefix(path, "traffic.") && path != rateOfMaximum {
 			kept[path] = value
 		}
 	}
@@ -109,28 +122,6 @@ func (e *NoTrafficError) ExitCode() int { return 2 }
 
 // Name is the experiment's name.
 func (e *Experiment) Name() string { return e.runs[0].spec.Name }
-
-// Check holds the host against what the runs need, before anything is built. What
-// stands in the way is the error; the findings say what else will be seen.
-func (e *Experiment) Check() ([]host.Finding, error) {
-	var findings []host.Finding
-	for _, r := range e.runs {
-		for _, finding := range host.Check(e.inventory, plan.Needs(r.spec)) {
-			if !slices.Contains(findings, finding) {
-				findings = append(findings, finding)
-			}
-		}
-	}
-	if err := host.Missing(findings); err != nil {
-		return findings, err
-	}
-	for _, r := range e.runs {
-		if err := testbed.Check(r.plan); err != nil {
-			return findings, err
-		}
-	}
-	return findings, nil
-}
 
 // TrialTime is how long a trial's traffic takes on average.
 func (e *Experiment) TrialTime() time.Duration {
@@ -157,14 +148,31 @@ func (e *Experiment) Plans() []*plan.Plan {
 }
 
 // Trials is how many trials there are, baselines apart.
-func (e *Experiment) Trials() int { return len(e.steps) }
+func (e *Experiment) Trials() int {
+	trials := 0
+	for _, step := range e.steps {
+		if e.runs[step.Run].skip == "" {
+			trials++
+		}
+	}
+	return trials
+}
 
 // Duration is about how long the traffic of the experiment takes, without the
 // building of labs.
 func (e *Experiment) Duration() time.Duration {
 	var total time.Duration
+	found := make(map[string]bool)
 	for _, step := range e.steps {
-		total += lasts(e.runs[step.Run])
+		r := e.runs[step.Run]
+		if r.skip != "" {
+			continue
+		}
+		total += lasts(r)
+		if r.most != nil && !found[identity(r.most.spec)] {
+			found[identity(r.most.spec)] = true
+			total += lasts(*r.most)
+		}
 	}
 	for _, alone := range e.baselines {
 		total += 2 * lasts(alone)
@@ -193,8 +201,21 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 	if err := e.measureBaselines(ctx, b, writer, result.Before); err != nil {
 		return err
 	}
+	known := maxima{}
 	for _, step := range e.steps {
-		r := e.runs[step.Run]
+		r, skip, err := known.settle(ctx, b, writer, e.runs[step.Run])
+		switch {
+		case err != nil:
+			return err
+		case skip != nil:
+			if err := writer.Skip(*skip); err != nil {
+				return err
+			}
+			if r.skip == "" { // Check has told of the others
+				watch.Skipped(*skip)
+			}
+			continue
+		}
 		if err := b.set(ctx, r.plan); err != nil {
 			return err
 		}

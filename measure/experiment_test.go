@@ -41,8 +41,8 @@ traffic: {from: "a:eth", to: "b:eth", rate_pps: 2000, duration: 300ms, warmup: 5
 `
 )
 
-// silent watches nothing, but may act when a trial begins or ends.
-type silent struct{ began, measured func() }
+// silent watches nothing, but may act when a trial begins, has received something, or ends.
+type silent struct{ began, received, measured func() }
 
 func (s silent) Doing(string)            {}
 func (s silent) Baseline(map[string]any) {}
@@ -51,7 +51,9 @@ func (s silent) Trial(map[string]any, int, time.Duration) {
 		s.began()
 	}
 }
-func (s silent) Progress(int, uint64, uint64) {}
+func (s silent) Maximum(map[string]any, time.Duration) {}
+func (s silent) Skipped(result.Skipped)                {}
+func (s silent) Progress(int, uint64, uint64)          {}
 func (s silent) Measured(result.Trial) {
 	if s.measured != nil {
 		s.measured()
@@ -143,21 +145,49 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 
 func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 	labtest.Root(t)
-	experiment, writer := prepare(t, "stopped", loopNetwork, "repeat=3", "traffic.duration=20s")
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	began := silent{began: func() { time.AfterFunc(500*time.Millisecond, cancel) }}
-	err := experiment.Measure(ctx, writer, began)
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("Measure = %v, want context.Canceled", err)
-	}
-	noLabLeft(t)
-	trials := writer.Summary().Trials
-	if len(trials) != 1 || trials[0].Verdict != result.Invalid || !strings.Contains(trials[0].Reasons[0], "interrupted") {
-		t.Fatalf("kept %+v, want one interrupted trial", trials)
-	}
-	if trials[0].RxPackets == 0 {
-		t.Error("the interrupted trial lost the packets it had received")
+	for name, test := range map[string]struct {
+		network string
+		watch   func(cancel func()) silent
+		keeps   bool // packets
+	}{
+		"in a loop": {loopNetwork, func(cancel func()) silent { return silent{received: cancel} }, true},
+		"in a pair": {pairNetwork, func(cancel func()) silent { return silent{received: cancel} }, true},
+		// The trial is still on its way to the engines.
+		"before a loop": {loopNetwork, func(cancel func()) silent { return silent{began: cancel} }, false},
+		"before a pair": {pairNetwork, func(cancel func()) silent { return silent{began: cancel} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			experiment, writer := prepare(t, "stopped", test.network, "repeat=3", "traffic.duration=20s")
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			// The baseline, which comes first, has no use for a Ctrl-C here.
+			watch := test.watch(cancel)
+			inTrial := false
+			err := experiment.Measure(ctx, writer, silent{
+				began: func() {
+					inTrial = true
+					if watch.began != nil {
+						watch.began()
+					}
+				},
+				received: func() {
+					if inTrial && watch.received != nil {
+						watch.received()
+					}
+				},
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("Measure = %v, want context.Canceled", err)
+			}
+			noLabLeft(t)
+			trials := writer.Summary().Trials
+			if len(trials) != 1 || trials[0].Verdict != result.Invalid || !strings.Contains(strings.Join(trials[0].Reasons, "\n"), "interrupted") {
+				t.Fatalf("kept %+v, want one interrupted trial", trials)
+			}
+			if test.keeps && trials[0].RxPackets == 0 {
+				t.Error("the interrupted trial lost the packets it had received")
+			}
+		})
 	}
 }
 

@@ -32,10 +32,10 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	}
 	out.WriteString("\n")
 	for _, variables := range c.OnlyA {
-		fmt.Fprintf(&out, "only in A: %s\n", plain(describe(variables)))
+		fmt.Fprintf(&out, "only in A: %s\n", plain(Describe(variables)))
 	}
 	for _, variables := range c.OnlyB {
-		fmt.Fprintf(&out, "only in B: %s\n", plain(describe(variables)))
+		fmt.Fprintf(&out, "only in B: %s\n", plain(Describe(variables)))
 	}
 	if len(c.Pairs) == 0 {
 		out.WriteString("The sides have no combination of variables in common, so there is nothing to compare.\n")
@@ -57,7 +57,7 @@ func describePair(p Pair) string {
 	if len(p.Variables) == 0 {
 		return "all trials"
 	}
-	return describe(p.Variables)
+	return Describe(p.Variables)
 }
 
 func repeatsOf(p Pair) string {

@@ -69,7 +69,7 @@ func (l *Live) Status(format string, args ...any) {
 
 // Begin tells that a trial begins.
 func (l *Live) Begin(variables map[string]any, repeat int) {
-	l.running = fmt.Sprintf("%s, repeat %d", describe(variables), repeat)
+	l.running = fmt.Sprintf("%s, repeat %d", Describe(variables), repeat)
 	l.Progress(0, l.options.TrialTime)
 }
 
@@ -91,7 +91,7 @@ func (l *Live) Trial(t result.Trial) {
 	l.done++
 	l.ended = l.options.Now()
 	l.running = ""
-	parts := []string{fmt.Sprintf("%s  %s", l.number(l.done), describe(t.Variables))}
+	parts := []string{fmt.Sprintf("%s  %s", l.number(l.done), Describe(t.Variables))}
 	received, _ := receivedPPS(t)
 	parts = append(parts, fmt.Sprintf("%s of %s pps", grouped(received), grouped(t.OfferedPPS)))
 	for _, name := range []string{"p50", "p99", "max"} {
@@ -103,6 +103,11 @@ func (l *Live) Trial(t result.Trial) {
 	}
 	line := plain(strings.Join(parts, "  "))
 	fmt.Fprintln(l.w, line+"  "+l.style.paint(verdictColour(t.Verdict), string(t.Verdict)))
+}
+
+// Skipped shows a combination that is not measured.
+func (l *Live) Skipped(skipped result.Skipped) {
+	l.Say("%s  %s: %s", strings.Repeat(" ", 2*len(fmt.Sprint(l.options.Total))+1), Describe(skipped.Variables), skipped.Reason)
 }
 
 // Close removes the running line.
@@ -134,8 +139,8 @@ func (l *Live) clear() {
 	}
 }
 
-// describe names a trial by its variables: "kind=veth rate_pps=1000".
-func describe(variables map[string]any) string {
+// Describe names a trial by its variables: "kind=veth rate_pps=1000".
+func Describe(variables map[string]any) string {
 	names := make([]string, 0, len(variables))
 	for name := range variables {
 		names = append(names, name)

@@ -7,6 +7,10 @@ type Details struct {
 	IntendedPPS float64 `json:"intended_pps"`
 	// ReceivedPPS is unique packets received over the measured time.
 	ReceivedPPS float64 `json:"received_pps"`
+	// FrameBytes is the size of the frames with their FCS; 0: not known.
+	FrameBytes int `json:"frame_bytes,omitempty"`
+	// Maximum is what IntendedPPS is a fraction of, where it was given as one.
+	Maximum *Share `json:"maximum,omitempty"`
 	// InvalidPackets carried no payload of this trial, or a damaged one.
 	InvalidPackets uint64 `json:"invalid_packets"`
 	// EarlyPackets were received before they were sent, by the clocks of two CPUs.
@@ -35,6 +39,15 @@ type Details struct {
 	// Devices are the network's devices and what was set on them, because it
 	// changes what is measured.
 	Devices []Device `json:"devices,omitempty"`
+}
+
+// Share is a rate as a fraction of a measured maximum.
+type Share struct {
+	// ID is that of the trial that found the maximum, a folder below maxima/.
+	ID string `json:"id"`
+	// ReceivedPPS is the maximum: what was received at rate 0.
+	ReceivedPPS float64 `json:"received_pps"`
+	Fraction    float64 `json:"fraction"`
 }
 
 // Device is one device of the network under test.

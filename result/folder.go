@@ -40,6 +40,17 @@ func (r *Result) BaselineFolder(id string) Folder {
 	return f
 }
 
+// MaximumFolder gives access to the files of the maximum with this ID.
+func (r *Result) MaximumFolder(id string) Folder {
+	f := Folder{dir: filepath.Join(r.Dir, maximaDir, id), below: maximaDir, id: id}
+	for _, m := range r.Maxima {
+		if m.ID == id {
+			f.trial = m
+		}
+	}
+	return f
+}
+
 // Histograms reads latency.hlog. Extremes and mean are the exact ones of the
 // summary where it has the same count.
 func (f Folder) Histograms() (Histograms, error) {

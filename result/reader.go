@@ -15,6 +15,10 @@ type Result struct {
 	Dir       string
 	Summary   Summary
 	Baselines []Baseline
+	// Maxima are the trials at rate 0 that other trials' rates are fractions of.
+	Maxima []Trial
+	// Published are measurements of others, to be shown beside these.
+	Published []Published
 	// Problems are files that are missing or broken without the whole being
 	// useless, one sentence each.
 	Problems []string
@@ -50,6 +54,16 @@ func Open(dir string) (*Result, error) {
 	if err := r.readBaselines(); err != nil {
 		return nil, err
 	}
+	var maxima Maxima
+	if err := r.readSchema(MaximaFile, MaximaSchema, &maxima); err != nil {
+		return nil, err
+	}
+	r.Maxima = maxima.Maxima
+	var published PublishedSet
+	if err := r.readSchema(PublishedFile, PublishedSchema, &published); err != nil {
+		return nil, err
+	}
+	r.keepPublished(published.Published)
 	for i := range r.Summary.Trials {
 		t := &r.Summary.Trials[i]
 		if t.TxPackets != t.RxPackets+t.LostPackets {
@@ -61,6 +75,9 @@ func Open(dir string) (*Result, error) {
 	for _, b := range r.Baselines {
 		r.checkFolder(r.BaselineFolder(b.ID))
 	}
+	for _, m := range r.Maxima {
+		r.checkFolder(r.MaximumFolder(m.ID))
+	}
 	return r, nil
 }
 
@@ -69,22 +86,28 @@ func (r *Result) problem(format string, args ...any) {
 }
 
 func (r *Result) readBaselines() error {
-	raw, err := os.ReadFile(filepath.Join(r.Dir, BaselinesFile))
+	var baselines Baselines
+	err := r.readSchema(BaselinesFile, BaselineSchema, &baselines)
+	r.Baselines = baselines.Baselines
+	return err
+}
+
+// readSchema reads a file that a result need not have.
+func (r *Result) readSchema(name, schema string, into any) error {
+	raw, err := os.ReadFile(filepath.Join(r.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a result need not have any
-	}
-	if err != nil {
-		r.problem("%s cannot be read: %v", BaselinesFile, err)
 		return nil
 	}
-	if err := checkSchema(r.Dir, BaselinesFile, raw, BaselineSchema); err != nil {
+	if err != nil {
+		r.problem("%s cannot be read: %v", name, err)
+		return nil
+	}
+	if err := checkSchema(r.Dir, name, raw, schema); err != nil {
 		return err
 	}
-	var baselines Baselines
-	if err := json.Unmarshal(raw, &baselines); err != nil {
-		return brokenJSON(r.Dir, BaselinesFile, raw, err)
+	if err := json.Unmarshal(raw, into); err != nil {
+		return brokenJSON(r.Dir, name, raw, err)
 	}
-	r.Baselines = baselines.Baselines
 	return nil
 }
 

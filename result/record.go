@@ -45,6 +45,16 @@ type Baseline struct {
 	Trial
 }
 
+// MaximaSchema names the form of maxima.json.
+const MaximaSchema = "nines/maxima/v1"
+
+// Maxima is maxima.json: the trials at rate 0 that found what the rates of other
+// trials are fractions of. A trial's ID is a folder below maxima/.
+type Maxima struct {
+	Schema string  `json:"schema"`
+	Maxima []Trial `json:"maxima"`
+}
+
 // check holds a record to the invariants of a result before it is written.
 func (r *Record) check() error {
 	t := &r.Trial

@@ -11,6 +11,15 @@ type Summary struct {
 	Name    string    `json:"name"`
 	Started time.Time `json:"started"`
 	Trials  []Trial   `json:"trials"`
+	// Skipped are combinations that were not measured, and why.
+	Skipped []Skipped `json:"skipped,omitempty"`
+}
+
+// Skipped is a combination of the swept variables that could not be measured, while
+// others could: its program is not installed, or its maximum was not found.
+type Skipped struct {
+	Variables map[string]any `json:"variables"`
+	Reason    string         `json:"reason"`
 }
 
 // Trial is one measured run of the traffic. TxPackets = RxPackets + LostPackets;

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -17,6 +18,8 @@ const (
 	SummaryFile    = "summary.json"
 	SummaryCSVFile = "summary.csv"
 	BaselinesFile  = "baselines.json"
+	MaximaFile     = "maxima.json"
+	PublishedFile  = "published.json"
 	ExperimentFile = "experiment.yaml"
 	HostFile       = "host.json"
 	PlanFile       = "plan.json"
@@ -30,6 +33,7 @@ const (
 
 	trialsDir    = "trials"
 	baselinesDir = "baselines"
+	maximaDir    = "maxima"
 	latestLink   = "latest"
 )
 
@@ -42,6 +46,7 @@ type Writer struct {
 	dir       string // this result
 	summary   Summary
 	baselines Baselines
+	maxima    Maxima
 }
 
 // WriteError says what could not be written and what is there nevertheless.
@@ -93,6 +98,7 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 		dir:       target,
 		summary:   Summary{Schema: Schema, Name: name, Started: started.UTC(), Trials: []Trial{}},
 		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
+		maxima:    Maxima{Schema: MaximaSchema, Maxima: []Trial{}},
 	}
 	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
 		return nil, w.failed(name, err)
@@ -112,7 +118,7 @@ func (w *Writer) Summary() Summary {
 
 // Empty is true until something was measured.
 func (w *Writer) Empty() bool {
-	return len(w.summary.Trials) == 0 && len(w.baselines.Baselines) == 0
+	return len(w.summary.Trials) == 0 && len(w.baselines.Baselines) == 0 && len(w.maxima.Maxima) == 0
 }
 
 // Discard removes the result, and its name's folder if no other result is in it.
@@ -135,6 +141,11 @@ func (w *Writer) WriteHost(v any) error { return w.writeJSON(HostFile, v) }
 
 // WritePlan keeps the plan, or the plans; v is anything that has a JSON form.
 func (w *Writer) WritePlan(v any) error { return w.writeJSON(PlanFile, v) }
+
+// WritePublished keeps measurements of others that the report draws beside these.
+func (w *Writer) WritePublished(published []Published) error {
+	return w.writeJSON(PublishedFile, PublishedSet{Schema: PublishedSchema, Published: published})
+}
 
 // WriteReport keeps the page.
 func (w *Writer) WriteReport(page func(io.Writer) error) error { return w.write(ReportFile, page) }
@@ -179,6 +190,49 @@ func (w *Writer) AddBaseline(when When, r Record) (Baseline, error) {
 		return Baseline{}, err
 	}
 	return added, nil
+}
+
+// AddMaximum writes a trial at rate 0 that found a maximum, in the same form as a
+// trial.
+func (w *Writer) AddMaximum(r Record) (Trial, error) {
+	if err := r.check(); err != nil {
+		return Trial{}, fmt.Errorf("the maximum cannot be kept: %w", err)
+	}
+	r.complete(fmt.Sprintf("%04d", len(w.maxima.Maxima)+1))
+	if err := w.writeRecord(maximaDir, r); err != nil {
+		return Trial{}, err
+	}
+	before := w.maxima.Maxima
+	w.maxima.Maxima = append(before[:len(before):len(before)], r.Trial)
+	if err := w.writeJSON(MaximaFile, w.maxima); err != nil {
+		w.maxima.Maxima = before
+		_ = os.RemoveAll(filepath.Join(w.dir, maximaDir, r.Trial.ID))
+		return Trial{}, err
+	}
+	return r.Trial, nil
+}
+
+// Skip notes a combination that is not measured, once.
+func (w *Writer) Skip(skipped Skipped) error {
+	if skipped.Variables == nil {
+		skipped.Variables = map[string]any{}
+	}
+	for _, other := range w.summary.Skipped {
+		if other.Reason == skipped.Reason && sameVariables(other.Variables, skipped.Variables) {
+			return nil
+		}
+	}
+	before := w.summary.Skipped
+	w.summary.Skipped = append(before[:len(before):len(before)], skipped)
+	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
+		w.summary.Skipped = before
+		return w.failed(name, err)
+	}
+	return nil
+}
+
+func sameVariables(a, b map[string]any) bool {
+	return maps.EqualFunc(a, b, func(x, y any) bool { return FormatVariable(x) == FormatVariable(y) })
 }
 
 // Close points <root>/latest at this result. The folder is whole without it.

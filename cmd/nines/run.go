@@ -141,6 +141,12 @@ func (w *liveWatcher) Trial(variables map[string]any, repeat int, lasts time.Dur
 	w.live.Begin(variables, repeat)
 }
 
+func (w *liveWatcher) Maximum(variables map[string]any, lasts time.Duration) {
+	w.live.Status("the maximum: %s", report.Describe(variables))
+}
+
+func (w *liveWatcher) Skipped(skipped result.Skipped) { w.live.Skipped(skipped) }
+
 func (w *liveWatcher) Progress(second int, _, _ uint64) {
 	w.live.Progress(time.Duration(second)*time.Second, w.lasts)
 }

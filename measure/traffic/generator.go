@@ -133,7 +133,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 		trial.Rx = txPort
 	}
 	defer g.tx.abortOn(ctx)()
-	result, err := g.tx.Trial(trial, client.Events{Progress: progress})
+	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress))
 	if err != nil {
 		return Outcome{}, g.failed(g.tx, err)
 	}
@@ -158,14 +158,14 @@ func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress fu
 	}
 	received := make(chan half, 1)
 	go func() {
-		result, err := g.rx.Trial(sink, client.Events{Progress: progress})
+		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress))
 		if err != nil {
 			// Without a sink the rest of the trial is for nothing.
 			_ = g.tx.Abort()
 		}
 		received <- half{result, err}
 	}()
-	sent, sendErr := g.tx.Trial(generate, client.Events{})
+	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil))
 	if sendErr != nil {
 		_ = g.rx.Abort()
 	} else if err := g.rx.End(sent.TxPackets); err != nil && !errors.Is(err, client.ErrGone) {

@@ -92,6 +92,16 @@ func (p *process) abortOn(ctx context.Context) (release func() bool) {
 	})
 }
 
+// events are what a trial tells: its progress, and its start. A ctx that ended while the
+// trial was still on its way to the engine has aborted nothing: then it ends here.
+func (p *process) events(ctx context.Context, progress func(client.Progress)) client.Events {
+	return client.Events{Progress: progress, Started: func(int64, int) {
+		if ctx.Err() != nil {
+			_ = p.Abort() // as in abortOn
+		}
+	}}
+}
+
 // lockedBuffer takes the engine's log while others read it. It keeps the last
 // maxLogBytes, so that a chatty engine cannot fill memory.
 type lockedBuffer struct {

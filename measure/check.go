@@ -1,0 +1,108 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/plan"
+)
+
+// Check holds the host against what the runs need, before anything is built. What
+// stands in the way is the error; the findings say what else will be seen. Where
+// only some runs want a kind of link that the host lacks, such as a switch whose
+// program is not installed, those are left out, and a finding says so.
+func (e *Experiment) Check() ([]host.Finding, error) {
+	var findings []host.Finding
+	add := func(found []host.Finding) {
+		for _, finding := range found {
+			if !slices.Contains(findings, finding) {
+				findings = append(findings, finding)
+			}
+		}
+	}
+	var lacking []error // of links, in the order of the runs
+	left := 0
+	for i := range e.runs {
+		links, rest := splitNeeds(plan.Needs(e.runs[i].spec))
+		found := host.Check(e.inventory, rest)
+		add(found)
+		if err := host.Missing(found); err != nil {
+			return findings, err
+		}
+		found = host.Check(e.inventory, links)
+		if err := host.Missing(found); err != nil {
+			e.runs[i].skip = err.Error()
+			lacking = append(lacking, err)
+			continue
+		}
+		add(found)
+		if err := testbed.Check(e.runs[i].plan); err != nil {
+			return findings, err
+		}
+		left++
+	}
+	if left == 0 {
+		return findings, errors.Join(distinct(lacking)...)
+	}
+	for _, err := range distinct(lacking) {
+		findings = append(findings, e.leftOut(err))
+	}
+	return findings, nil
+}
+
+// splitNeeds takes what links want of the host apart from what everything else does.
+func splitNeeds(needs host.Needs) (links, rest host.Needs) {
+	rest = needs
+	rest.Features = nil
+	for _, need := range needs.Features {
+		if strings.HasPrefix(need.For, "link ") {
+			links.Features = append(links.Features, need)
+		} else {
+			rest.Features = append(rest.Features, need)
+		}
+	}
+	return links, rest
+}
+
+func distinct(errs []error) []error {
+	var kept []error
+	for _, err := range errs {
+		if !slices.ContainsFunc(kept, func(other error) bool { return other.Error() == err.Error() }) {
+			kept = append(kept, err)
+		}
+	}
+	return kept
+}
+
+// leftOut tells which runs are not measured, and why.
+func (e *Experiment) leftOut(err error) host.Finding {
+	runs, example := 0, ""
+	for _, r := range e.runs {
+		if r.skip != err.Error() {
+			continue
+		}
+		if runs++; runs == 1 {
+			example = describe(r.variables)
+		}
+	}
+	f := host.Finding{Severity: host.SeverityWarning, Problem: err.Error(),
+		Works: fmt.Sprintf("%d of %d runs are left out, the first with %s", runs, len(e.runs), example)}
+	if missing := new(host.MissingError); errors.As(err, &missing) {
+		f.Capability, f.Problem, f.Remedy = missing.Capability, missing.Reason, missing.Remedy
+	}
+	return f
+}
+
+// describe names a combination: "links.*.kind=veth, traffic.rate_pps=1000".
+func describe(variables map[string]any) string {
+	parts := make([]string, 0, len(variables))
+	for path, value := range variables {
+		parts = append(parts, fmt.Sprintf("%s=%v", path, value))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
