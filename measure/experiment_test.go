@@ -53,7 +53,11 @@ func (s silent) Trial(map[string]any, int, time.Duration) {
 }
 func (s silent) Maximum(map[string]any, time.Duration) {}
 func (s silent) Skipped(result.Skipped)                {}
-func (s silent) Progress(int, uint64, uint64)          {}
+func (s silent) Progress(_ int, _, received uint64) {
+	if s.received != nil && received > 0 {
+		s.received()
+	}
+}
 func (s silent) Measured(result.Trial) {
 	if s.measured != nil {
 		s.measured()
