@@ -10,21 +10,25 @@ import (
 	"nines.dev/nines/testbed/plan"
 )
 
-// fabric is a routing socket and an ethtool socket in the fabric namespace.
+// fabric is a routing socket and an ethtool socket in the fabric namespace, or in
+// that of a link's program.
 type fabric struct {
 	*netlink.Handle
+	holder  Holder
 	ns      *netns.Namespace
 	ethtool *ethtool
 }
 
-func (s *Site) inFabric(f func(*fabric) error) error {
-	return inside(s.Fabric, func(ns *netns.Namespace, handle *netlink.Handle) error {
+func (s *Site) inFabric(f func(*fabric) error) error { return inFabricOf(s.Fabric, f) }
+
+func inFabricOf(holder Holder, f func(*fabric) error) error {
+	return inside(holder, func(ns *netns.Namespace, handle *netlink.Handle) error {
 		e, err := openEthtool(ns)
 		if err != nil {
 			return err
 		}
 		defer e.close()
-		return f(&fabric{handle, ns, e})
+		return f(&fabric{handle, holder, ns, e})
 	})
 }
 
@@ -35,7 +39,7 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 	if err != nil {
 		return nil, err
 	}
-	near := end{name: e.FabricDevice, holder: s.Fabric}
+	near := end{name: e.FabricDevice, holder: f.holder}
 	step := journal.Step{Link: l.Name, Node: e.Node}
 	if err := s.addPair(f.Handle, step, near, far, l.MTU, master); err != nil {
 		return nil, err
@@ -59,7 +63,13 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 // addFabricPairs makes the veth pairs of those endpoints that meet the link's program
 // as kernel devices.
 func (s *Site) addFabricPairs(l plan.Link, endpoints []plan.Endpoint) error {
-	return s.inFabric(func(f *fabric) error {
+	return s.addPairsAt(s.Fabric, l, endpoints)
+}
+
+// addPairsAt does so with the far ends in the network namespace of a program that
+// has one of its own.
+func (s *Site) addPairsAt(holder Holder, l plan.Link, endpoints []plan.Endpoint) error {
+	return inFabricOf(holder, func(f *fabric) error {
 		for _, e := range endpoints {
 			if e.Attach != plan.AttachVeth {
 				continue
@@ -78,7 +88,7 @@ func (s *Site) findOrAdd(f *fabric, l plan.Link, device netlink.Link) (netlink.L
 	if found, err := f.LinkByName(name); err == nil {
 		return found, false, nil
 	}
-	step := journal.Step{Link: l.Name, Holder: s.Fabric.Step}
+	step := journal.Step{Link: l.Name, Holder: f.holder.Step}
 	if err := s.add(f.Handle, step, device); err != nil {
 		return nil, false, err
 	}

@@ -32,6 +32,10 @@ type Program struct {
 	// CPUs that it may use; nil is what the link's plan gives it: the CPUs that poll
 	// and the one for the other threads. Which thread polls where, it is told itself.
 	CPUs []int
+	// Inside is a program of the same link whose namespaces it shares; nil is the
+	// fabric. For a program whose devices have names that it cannot choose, and that
+	// would meet another's of its kind, the first of a link is run by unshare(1).
+	Inside *Process
 	// Dir is its working folder; empty is the link's own (RunDir).
 	Dir string
 	// Ready is asked until it gives nil; nil where a program is ready once it runs.
@@ -45,6 +49,8 @@ type Process struct {
 	proc.Identity
 	// Link and Name are its program's.
 	Link, Name string
+	// Step is the number of the journal's step that started it.
+	Step int
 	// Log is the file with all that it wrote to standard output and error.
 	Log string
 }
@@ -105,21 +111,31 @@ func (s *Site) Start(ctx context.Context, l plan.Link, p Program) (*Process, err
 	if p.CPUs == nil {
 		p.CPUs = programCPUs(l)
 	}
+	where := s.FabricNode
+	if p.Inside != nil {
+		where = &node.Running{Name: l.Name + "/" + p.Inside.Name, Step: p.Inside.Step, Identity: p.Inside.Identity}
+	}
 	process := &Process{Link: l.Name, Name: p.Name, Log: LogPath(s.StateDir, l.Name, p.Name)}
 	token := s.Journal.Token("link/" + l.Name + "/" + p.Name)
 	step := journal.Step{Kind: journal.KindProcess, Link: l.Name, Name: p.Name, Token: token}
-	err = s.Journal.Make(step, func() (journal.Learnt, error) {
+	if process.Step, err = s.Journal.Begin(step); err != nil {
+		return nil, err
+	}
+	learnt, err := func() (journal.Learnt, error) {
 		log, err := os.Create(process.Log)
 		if err != nil {
 			return journal.Learnt{}, err
 		}
 		defer log.Close()
-		process.Identity, err = node.Detached(ctx, s.FabricNode, s.InitPath, node.Entry{
+		process.Identity, err = node.Detached(ctx, where, s.InitPath, node.Entry{
 			Argv: p.Argv, Dir: p.Dir, CPUs: p.CPUs, Detach: token,
 			Env: append(slices.Clone(p.Env), "NINES_TOKEN="+token),
 		}, log)
 		return journal.Learnt{PID: process.PID, StartTicks: process.StartTicks}, err
-	})
+	}()
+	if err == nil {
+		err = s.Journal.Done(process.Step, learnt)
+	}
 	if err == nil {
 		err = process.await(ctx, p)
 	}
