@@ -1,6 +1,6 @@
 /*
  * port: where packets go in and out. One file a backend: udp.c, raw.c, ring.c,
- * xdp.c, memory.c, fault.c; port.c lists them.
+ * xdp.c, dpdk.c, memory.c, fault.c; port.c lists them.
  *
  * The way of a packet, out:  tx_acquire  gives empty buffers of the port
  *                            (the role writes them)
@@ -11,6 +11,8 @@
  *                            rx_release  gives the buffers back
  *       from port to port:   tx_forward  sends packets that are another port's received buffers;
  *                            they stay the caller's, who releases them to where they came from
+ *                            tx_move     the same between two ports of a backend whose buffers may
+ *                            leave by another port: what it took is not the caller's any more
  *
  * Buffers are lent, never copied by the interface: a backend whose buffers the
  * kernel or a device shares (rings, DPDK mbufs) sends and receives in place;
@@ -118,6 +120,11 @@ struct port_ops {
 	int (*tx_commit)(struct port *port, struct packet *burst, unsigned count);
 	void (*tx_release)(struct port *port, struct packet *burst, unsigned count);
 	int (*tx_forward)(struct port *port, struct packet *burst, unsigned count);
+	/* Sends received buffers of a port with the same ops, and takes them; NULL: the
+	 * backend's buffers cannot change ports. Returns as tx_commit. */
+	int (*tx_move)(struct port *port, struct packet *burst, unsigned count);
+	/* Whether the other end is there; NULL: always, or not to be known. Any thread. */
+	bool (*connected)(struct port *port);
 	/* File descriptors to sleep on, with events for receiving; for sending too if asked. */
 	unsigned (*pollfds)(struct port *port, struct pollfd *fds, bool want_tx);
 	/* Reads the kernel's drop counters into port->drops. Control thread, or when
@@ -143,6 +150,7 @@ struct port {
 /* NULL-terminated; fault and memory are for tests and benchmarks. */
 extern const struct port_ops *const port_backends[];
 extern const struct port_ops port_udp, port_raw, port_ring, port_xdp, port_memory, port_fault;
+extern const struct port_ops port_dpdk;
 
 const struct port_ops *port_backend(const char *name);
 
@@ -179,6 +187,19 @@ static inline int port_tx_forward(struct port *p, struct packet *burst, unsigned
 	if (n > 0)
 		port_count(&p->tx_packets, (unsigned)n);
 	return n;
+}
+
+static inline int port_tx_move(struct port *p, struct packet *burst, unsigned count)
+{
+	int n = p->ops->tx_move(p, burst, count);
+	if (n > 0)
+		port_count(&p->tx_packets, (unsigned)n);
+	return n;
+}
+
+static inline bool port_connected(struct port *p)
+{
+	return !p->ops->connected || p->ops->connected(p);
 }
 
 #endif

@@ -42,29 +42,16 @@ static void rewrite(struct service *s, struct port *from, struct port *to, struc
 		frame_set_destination(p->data, to->config.peer_ip);
 }
 
-/* One burst from a port to the other; the number received. */
-static unsigned forward_burst(struct service *s, unsigned from_index)
+/* Sends a burst through a port; what it does not take at once is dropped. With
+ * `moves_from` the packets change hands: those not taken go back to that port. */
+static void send_burst(struct service *s, unsigned to_index, struct packet *burst, unsigned count,
+		       struct port *moves_from)
 {
-	struct packet burst[PORT_BURST], ours[PORT_BURST];
-	struct port *from = s->ports[from_index];
-	unsigned to_index = s->ports[1] ? 1 - from_index : 0;
 	struct port *to = s->ports[to_index];
-	unsigned received = port_rx_burst(from, burst, PORT_BURST), count = 0;
-	if (received == 0)
-		return 0;
-	for (unsigned i = 0; i < received; i++) {
-		if (from->ops->layer == PORT_FRAME) {
-			if (!is_ours(&burst[i], from->config.udp_port)) {
-				port_count(s->foreign[from_index], 1);
-				continue;
-			}
-			rewrite(s, from, to, &burst[i]);
-		}
-		ours[count] = burst[i];
-		ours[count++].flow = 0;
-	}
-	for (unsigned sent = 0; sent < count;) {
-		int n = port_tx_forward(to, ours + sent, count - sent);
+	unsigned sent = 0;
+	while (sent < count) {
+		int n = moves_from ? port_tx_move(to, burst + sent, count - sent)
+				   : port_tx_forward(to, burst + sent, count - sent);
 		if (n > 0) {
 			sent += (unsigned)n;
 		} else if (n == 0) {
@@ -72,10 +59,42 @@ static unsigned forward_burst(struct service *s, unsigned from_index)
 			break;
 		} else {
 			port_count(s->tx_failed[to_index], 1);
+			if (moves_from)
+				moves_from->ops->rx_release(moves_from, burst + sent, 1);
 			sent++;
 		}
 	}
-	from->ops->rx_release(from, burst, received);
+	if (moves_from && sent < count)
+		moves_from->ops->rx_release(moves_from, burst + sent, count - sent);
+}
+
+/* One burst from a port to the other; the number received. */
+static unsigned forward_burst(struct service *s, unsigned from_index)
+{
+	struct packet burst[PORT_BURST], ours[PORT_BURST];
+	struct port *from = s->ports[from_index];
+	unsigned to_index = s->ports[1] ? 1 - from_index : 0;
+	struct port *to = s->ports[to_index];
+	bool moves = from->ops == to->ops && to->ops->tx_move;
+	unsigned received = port_rx_burst(from, burst, PORT_BURST), count = 0;
+	if (received == 0)
+		return 0;
+	for (unsigned i = 0; i < received; i++) {
+		if (from->ops->layer == PORT_FRAME) {
+			if (!is_ours(&burst[i], from->config.udp_port)) {
+				port_count(s->foreign[from_index], 1);
+				if (moves)
+					from->ops->rx_release(from, &burst[i], 1);
+				continue;
+			}
+			rewrite(s, from, to, &burst[i]);
+		}
+		ours[count] = burst[i];
+		ours[count++].flow = 0;
+	}
+	send_burst(s, to_index, ours, count, moves ? from : NULL);
+	if (!moves)
+		from->ops->rx_release(from, burst, received);
 	return received;
 }
 

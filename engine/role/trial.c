@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -20,6 +21,8 @@ enum {
 	GAP_FLOOR_NS = 1000,
 	BEGIN_SLACK_NS = 1000000,
 };
+/* memif and virtio-user try to connect once in a second or two. */
+#define PEER_WAIT_NS UINT64_C(5000000000)
 
 void trial_note(struct trial *t, const char *format, ...)
 {
@@ -99,6 +102,34 @@ fail:
 	return err;
 }
 
+/* A measurement without its other end is lost packets and nothing else: it is waited
+ * for, but not for ever. */
+static int await_peer(struct port *port, char *error, size_t size)
+{
+	struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t end = clock_monotonic_ns() + PEER_WAIT_NS;
+	while (!port_connected(port)) {
+		if (clock_monotonic_ns() >= end) {
+			snprintf(error, size,
+				 "port %s waits for its peer: nobody is at the other end of %.300s",
+				 port->config.name, port->config.device);
+			return -ENOTCONN;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int await_peers(struct trial *t, char *error, size_t size)
+{
+	int err = 0;
+	if (t->config.tx)
+		err = await_peer(t->config.tx, error, size);
+	if (!err && t->config.rx)
+		err = await_peer(t->config.rx, error, size);
+	return err;
+}
+
 static int start_ports(struct trial *t, char *error, size_t size)
 {
 	struct trial_config *c = &t->config;
@@ -164,7 +195,10 @@ static int open_recorder(struct trial *t, char *error, size_t size)
 
 int trial_start(struct trial *t, char *error, size_t size)
 {
-	int err = start_ports(t, error, size);
+	int err = await_peers(t, error, size);
+	if (err)
+		return err;
+	err = start_ports(t, error, size);
 	if (err)
 		return err;
 	t->scale = clock_calibrate(CALIBRATION_NS);

@@ -1,0 +1,158 @@
+/* Opening and closing devices; see device.h. */
+#include "dpdk/device.h"
+
+#include "dpdk/eal.h"
+#include "dpdk/eal_log.h"
+
+#include <errno.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	QUEUE_SLOTS = 1024, /* where the driver has no better idea */
+	POOL_CACHE = 256, /* of each thread; a burst is 64 */
+	ETHERNET_OVERHEAD = 18, /* header and FCS around an MTU */
+};
+
+/* Says what was tried, and what DPDK had to say to that. */
+static int fail(const struct device *d, int err, const char *what, char *error, size_t size)
+{
+	char log[240];
+	eal_log_last(log, sizeof log, 3);
+	snprintf(error, size, "cannot %s %s%s%s", what, d->text.name, log[0] ? "; DPDK says: " : "",
+		 log);
+	return err;
+}
+
+/* The port that the probe made; a device's ports are named after it. */
+static int find_port(struct device *d)
+{
+	struct rte_eth_dev_info info;
+	uint16_t id;
+	if (rte_eth_dev_get_port_by_name(d->text.name, &d->id) == 0)
+		return 0;
+	RTE_ETH_FOREACH_DEV(id)
+	if (rte_eth_dev_info_get(id, &info) == 0 &&
+	    strcmp(rte_dev_name(info.device), d->text.name) == 0) {
+		d->id = id;
+		return 0;
+	}
+	return -ENODEV;
+}
+
+static int make_pools(struct device *d, uint32_t frame_bytes, char *error, size_t size)
+{
+	uint32_t room =
+		frame_bytes > RTE_MBUF_DEFAULT_DATAROOM ? frame_bytes : RTE_MBUF_DEFAULT_DATAROOM;
+	/* What is received may wait in another port's queue, too, when it is forwarded. */
+	unsigned rx = d->rx_slots + QUEUE_SLOTS + 2 * POOL_CACHE;
+	unsigned tx = d->tx_slots + 2 * POOL_CACHE;
+	char name[RTE_MEMPOOL_NAMESIZE];
+	room += RTE_PKTMBUF_HEADROOM;
+	snprintf(name, sizeof name, "rx%u", d->id);
+	d->rx_pool =
+		rte_pktmbuf_pool_create(name, rx, POOL_CACHE, 0, (uint16_t)room, eal_memory_node());
+	snprintf(name, sizeof name, "tx%u", d->id);
+	if (d->rx_pool)
+		d->tx_pool = rte_pktmbuf_pool_create(name, tx, POOL_CACHE, 0, (uint16_t)room,
+						     eal_memory_node());
+	if (d->tx_pool)
+		return 0;
+	snprintf(error, size,
+		 "no memory for the buffers of %s, %u of %u bytes: start DPDK with more "
+		 "\"memory_bytes\"",
+		 d->text.name, rx + tx, room);
+	return -ENOMEM;
+}
+
+static int configure(struct device *d, const struct rte_eth_dev_info *info, uint32_t frame_bytes,
+		     char *error, size_t size)
+{
+	struct rte_eth_conf conf = {0};
+	if (frame_bytes > RTE_ETHER_MAX_LEN)
+		conf.rxmode.mtu = frame_bytes - ETHERNET_OVERHEAD;
+	d->rx_slots = info->default_rxportconf.ring_size ?: QUEUE_SLOTS;
+	d->tx_slots = info->default_txportconf.ring_size ?: QUEUE_SLOTS;
+	int err = rte_eth_dev_configure(d->id, 1, 1, &conf);
+	if (err)
+		return fail(d, err, "configure", error, size);
+	err = rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &d->rx_slots, &d->tx_slots);
+	if (err)
+		return fail(d, err, "size the queues of", error, size);
+	err = make_pools(d, frame_bytes, error, size);
+	if (err)
+		return err;
+	int node = eal_memory_node();
+	err = rte_eth_rx_queue_setup(d->id, 0, d->rx_slots, (unsigned)node, NULL, d->rx_pool);
+	if (err)
+		return fail(d, err, "set up the receive queue of", error, size);
+	err = rte_eth_tx_queue_setup(d->id, 0, d->tx_slots, (unsigned)node, NULL);
+	if (err)
+		return fail(d, err, "set up the send queue of", error, size);
+	err = rte_eth_dev_start(d->id);
+	if (err)
+		return fail(d, err, "start", error, size);
+	d->promiscuous = rte_eth_promiscuous_enable(d->id) == 0;
+	return 0;
+}
+
+static void remove_device(struct device *d)
+{
+	struct rte_eth_dev_info info;
+	struct rte_device *device = NULL;
+	if (rte_eth_dev_info_get(d->id, &info) == 0)
+		device = info.device;
+	rte_eth_dev_stop(d->id);
+	rte_eth_dev_close(d->id);
+	if (device)
+		rte_dev_remove(device);
+	/* Not before: the queues held buffers of theirs. */
+	rte_mempool_free(d->rx_pool);
+	rte_mempool_free(d->tx_pool);
+}
+
+int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *error, size_t size)
+{
+	struct rte_eth_dev_info info;
+	memset(d, 0, sizeof *d);
+	if (!eal_is_started()) {
+		snprintf(error, size, "DPDK is not started: send the command dpdk first");
+		return -ENXIO;
+	}
+	int err = device_text_parse(text, &d->text, error, size);
+	err = err ?: device_socket_clear(&d->text, error, size);
+	if (err)
+		return err;
+	eal_log_clear();
+	err = rte_dev_probe(text);
+	if (err)
+		return fail(d, err, "open", error, size);
+	err = find_port(d);
+	if (err)
+		return fail(d, err, "find a network port of", error, size);
+	err = rte_eth_dev_info_get(d->id, &info);
+	err = err ? fail(d, err, "ask about", error, size)
+		  : configure(d, &info, frame_bytes, error, size);
+	if (err) {
+		remove_device(d);
+		return err;
+	}
+	d->node = rte_eth_dev_socket_id(d->id);
+	snprintf(d->driver, sizeof d->driver, "%s", info.driver_name);
+	return 0;
+}
+
+void device_close(struct device *d)
+{
+	remove_device(d);
+}
+
+bool device_is_up(const struct device *d)
+{
+	struct rte_eth_link link = {0};
+	return rte_eth_link_get_nowait(d->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}

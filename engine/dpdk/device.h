@@ -1,0 +1,34 @@
+/*
+ * device: an Ethernet device of DPDK, from its text to started queues, and back to
+ * nothing. Control thread.
+ */
+#ifndef NINES_DEVICE_H
+#define NINES_DEVICE_H
+
+#include "dpdk/device_text.h"
+
+#include <rte_mempool.h>
+#include <stdint.h>
+
+struct device {
+	struct device_text text;
+	uint16_t id; /* rte_ethdev's port */
+	struct rte_mempool *rx_pool; /* what is received into */
+	struct rte_mempool *tx_pool; /* the sender's own; nobody else writes into it */
+	uint16_t rx_slots, tx_slots; /* of its queues */
+	int node; /* NUMA node of the device; -1: of none */
+	bool promiscuous;
+	char driver[32];
+};
+
+/* Opens and starts it with one queue in each direction and buffers for frames of
+ * frame_bytes with FCS. -errno with a text; then nothing is left of it. */
+int device_open(struct device *device, const char *text, uint32_t frame_bytes, char *error,
+		size_t size);
+
+void device_close(struct device *device);
+
+/* Whether its peer is there, or the cable. */
+bool device_is_up(const struct device *device);
+
+#endif

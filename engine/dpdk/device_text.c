@@ -1,0 +1,139 @@
+/* Reading a device's text and looking at its socket; see device_text.h. */
+#include "dpdk/device_text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* The drivers that have a socket: which key names it, and what makes them listen. */
+static const struct {
+	const char *driver, *path_key;
+	const char *role_key, *role_listens; /* role_key=role_listens listens */
+	bool listens_without; /* where role_key is not given */
+	bool retries;
+} socket_drivers[] = {
+	{"net_virtio_user", "path", "server", "1", false, false},
+	{"net_vhost", "iface", "client", "0", true, true},
+	{"net_memif", "socket", "role", "server", false, true},
+};
+
+bool device_text_value(const char *text, const char *key, char *value, size_t size)
+{
+	size_t key_length = strlen(key);
+	for (const char *at = strchr(text, ','); at; at = strchr(at, ',')) {
+		at++;
+		if (strncmp(at, key, key_length) != 0 || at[key_length] != '=')
+			continue;
+		at += key_length + 1;
+		size_t length = strcspn(at, ",");
+		if (length >= size)
+			return false;
+		memcpy(value, at, length);
+		value[length] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static void parse_socket(const char *text, struct device_text *d)
+{
+	char value[32];
+	for (size_t i = 0; i < sizeof socket_drivers / sizeof socket_drivers[0]; i++) {
+		if (strncmp(d->name, socket_drivers[i].driver, strlen(socket_drivers[i].driver)) !=
+		    0)
+			continue;
+		if (!device_text_value(text, socket_drivers[i].path_key, d->socket,
+				       sizeof d->socket))
+			return;
+		d->listens = socket_drivers[i].listens_without;
+		if (device_text_value(text, socket_drivers[i].role_key, value, sizeof value))
+			d->listens = strcmp(value, socket_drivers[i].role_listens) == 0;
+		d->retries = socket_drivers[i].retries;
+	}
+}
+
+int device_text_parse(const char *text, struct device_text *d, char *error, size_t size)
+{
+	char value[8];
+	memset(d, 0, sizeof *d);
+	size_t length = strcspn(text, ",");
+	if (length == 0 || length >= sizeof d->name) {
+		snprintf(error, size,
+			 "\"device\" begins with a name of 1 to %zu bytes, such as net_memif0",
+			 sizeof d->name - 1);
+		return -EINVAL;
+	}
+	memcpy(d->name, text, length);
+	parse_socket(text, d);
+	/* memif's is abstract unless it says otherwise: no file, the network namespace's. */
+	if (strncmp(d->name, "net_memif", 9) == 0 &&
+	    !(device_text_value(text, "socket-abstract", value, sizeof value) &&
+	      strcmp(value, "no") == 0)) {
+		d->socket[0] = '\0';
+		return 0;
+	}
+	/* A path of virtio-user's may be a character device (vhost-net, vDPA). */
+	size_t longest = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+	if (strlen(d->socket) > longest) {
+		snprintf(
+			error, size,
+			"the path of %s's socket has %zu bytes, and a UNIX socket's at most %zu: use a "
+			"shorter folder (%.120s...)",
+			d->name, strlen(d->socket), longest, d->socket);
+		return -ENAMETOOLONG;
+	}
+	return 0;
+}
+
+/* Whether a living process listens there. A datagram socket cannot connect to the
+ * stream or packet sockets of vhost-user and memif (EPROTOTYPE), so nobody is disturbed;
+ * where nobody has it open any more, the kernel says ECONNREFUSED. */
+static bool is_listening(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	memcpy(address.sun_path, path, strlen(path) + 1); /* device_text_parse saw that it fits */
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	bool listening = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ||
+			 errno == EPROTOTYPE;
+	close(fd);
+	return listening;
+}
+
+int device_socket_clear(const struct device_text *d, char *error, size_t size)
+{
+	struct stat status;
+	if (!d->socket[0])
+		return 0;
+	bool exists = lstat(d->socket, &status) == 0;
+	if (exists && d->listens && !S_ISSOCK(status.st_mode)) {
+		snprintf(error, size, "%s exists and is no socket: %s cannot listen there",
+			 d->socket, d->name);
+		return -EADDRINUSE;
+	}
+	if (exists && !S_ISSOCK(status.st_mode))
+		return 0;
+	bool listening = exists && is_listening(d->socket);
+	if (d->listens) {
+		if (listening) {
+			snprintf(error, size, "another process listens on %s", d->socket);
+			return -EADDRINUSE;
+		}
+		if (exists && unlink(d->socket) < 0) {
+			int err = -errno;
+			snprintf(error, size, "cannot take the stale socket %s away", d->socket);
+			return err;
+		}
+		return 0;
+	}
+	if (listening || d->retries)
+		return 0;
+	snprintf(error, size, "nobody listens on %s: open the other end first, or let %s listen",
+		 d->socket, d->name);
+	return exists ? -ECONNREFUSED : -ENOENT;
+}

@@ -1,0 +1,31 @@
+/*
+ * device_text: what a device's text says, "net_memif0,role=server,socket=/run/a.sock"
+ * as for --vdev, or a PCI address; and whether its socket can be had. DPDK's own
+ * errors for these are a number, or none.
+ */
+#ifndef NINES_DEVICE_TEXT_H
+#define NINES_DEVICE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DEVICE_NAME_MAX = 64 /* RTE_DEV_NAME_MAX_LEN, with its NUL */ };
+
+struct device_text {
+	char name[DEVICE_NAME_MAX]; /* "net_memif0" */
+	char socket[512]; /* path of its UNIX socket; empty: it has none, or an abstract one */
+	bool listens; /* on that socket; else it connects to it */
+	bool retries; /* to connect, for as long as it is open */
+};
+
+/* 0, or -EINVAL or -ENAMETOOLONG with a text. */
+int device_text_parse(const char *text, struct device_text *device, char *error, size_t size);
+
+/* The value of "key=value" behind the device's name; false: not there, or too long. */
+bool device_text_value(const char *text, const char *key, char *value, size_t size);
+
+/* Before the device is opened: takes a stale socket out of its way. -EADDRINUSE where
+ * another process listens, -ENOENT where nobody does and the device would not wait. */
+int device_socket_clear(const struct device_text *device, char *error, size_t size);
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * dpdk: any Ethernet device of DPDK. What is received is lent in its mbuf, and what
+ * is sent is written into an mbuf, so the port itself copies nothing; a driver may
+ * (memif and vhost copy into shared memory, af_packet into a socket's ring).
+ *
+ *   rx_burst: rte_eth_rx_burst -> packet.data points into the mbuf, handle is the mbuf
+ *   tx_acquire: mbufs of the port's own pool -> tx_commit: rte_eth_tx_burst
+ *   tx_move: another port's received mbufs -> rte_eth_tx_burst; the driver frees them
+ *
+ * The measuring thread is known to DPDK (eal_thread_begin), so buffers come from and go
+ * to its own cache of the pool.
+ */
+#include "dpdk/device.h"
+#include "dpdk/eal.h"
+#include "packet/frame.h"
+#include "port/port.h"
+
+#include <errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where an mbuf's data_off, refcnt, nb_segs and port lie, eight bytes that drivers set
+ * at once, too. */
+enum { REARM_AT = offsetof(struct rte_mbuf, data_off) };
+_Static_assert(offsetof(struct rte_mbuf, port) == REARM_AT + 6, "rte_mbuf_core.h");
+
+struct dpdk_port {
+	struct port port;
+	struct device device;
+	uint32_t tx_bytes; /* of a frame, without FCS */
+	uint64_t rearm; /* of an mbuf to be sent: its data's offset, references, segments, port */
+	uint64_t *rx_missed, *rx_errors, *rx_no_buffer, *tx_errors, *rx_segmented;
+};
+
+static struct dpdk_port *dpdk_of(struct port *port)
+{
+	return (struct dpdk_port *)port;
+}
+
+static struct rte_mbuf *mbuf_of(const struct packet *p)
+{
+	return (struct rte_mbuf *)(uintptr_t)p->handle;
+}
+
+static void dpdk_close(struct port *port)
+{
+	device_close(&dpdk_of(port)->device);
+	free(port);
+}
+
+/* Addresses and what is worth knowing of the device. */
+static int describe(struct dpdk_port *d)
+{
+	struct port *port = &d->port;
+	struct rte_ether_addr mac;
+	int node = eal_memory_node();
+	int err = rte_eth_macaddr_get(d->device.id, &mac);
+	if (err)
+		return err;
+	if (!port->config.has_local_mac) {
+		memcpy(port->config.local_mac, mac.addr_bytes, 6);
+		port->config.has_local_mac = true;
+	} else if (memcmp(port->config.local_mac, mac.addr_bytes, 6) != 0 &&
+		   !d->device.promiscuous) {
+		memcpy(mac.addr_bytes, port->config.local_mac, 6);
+		if (rte_eth_dev_default_mac_addr_set(d->device.id, &mac) != 0)
+			port_note(port,
+				  "%s takes neither local_mac nor every frame: what is sent to "
+				  "local_mac may not arrive",
+				  d->device.text.name);
+	}
+	if (node >= 0 && d->device.node >= 0 && d->device.node != node)
+		port_note(port, "%s is on memory node %d and its buffers are on node %d",
+			  d->device.text.name, d->device.node, node);
+	if (!device_is_up(&d->device))
+		port_note(port, "%s waits for its peer", d->device.text.name);
+	snprintf(port->mode, sizeof port->mode, "%s", d->device.driver);
+	return 0;
+}
+
+static int dpdk_open(const struct port_config *c, struct port **out, char *error, size_t size)
+{
+	if (c->wait != PORT_SPIN) {
+		snprintf(error, size, "a dpdk port has nothing to sleep on: use \"wait\":\"spin\"");
+		return -EINVAL;
+	}
+	struct dpdk_port *d = calloc(1, sizeof *d);
+	if (!d) {
+		snprintf(error, size, "out of memory");
+		return -ENOMEM;
+	}
+	port_init(&d->port, &port_dpdk, c);
+	int err = device_open(&d->device, c->device, c->frame_bytes, error, size);
+	if (err) {
+		free(d);
+		return err;
+	}
+	struct rte_mbuf fresh = {.data_off = RTE_PKTMBUF_HEADROOM, .refcnt = 1, .nb_segs = 1};
+	fresh.port = d->device.id;
+	memcpy(&d->rearm, (const uint8_t *)&fresh + REARM_AT, sizeof d->rearm);
+	d->tx_bytes = c->frame_bytes - FRAME_FCS_BYTES;
+	d->rx_missed = port_drop_counter(&d->port, "rx_missed");
+	d->rx_errors = port_drop_counter(&d->port, "rx_errors");
+	d->rx_no_buffer = port_drop_counter(&d->port, "rx_no_buffer");
+	d->rx_segmented = port_drop_counter(&d->port, "rx_segmented");
+	d->tx_errors = port_drop_counter(&d->port, "tx_errors");
+	err = describe(d);
+	if (err) {
+		snprintf(error, size, "cannot read the MAC address of %s", d->device.text.name);
+		dpdk_close(&d->port);
+		return err;
+	}
+	*out = &d->port;
+	return 0;
+}
+
+static int dpdk_start(struct port *port, unsigned directions)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	struct rte_mbuf *burst[PORT_BURST];
+	(void)directions;
+	/* What waits, but no more than fits, or a peer that sends all the time would hold
+	 * it up. */
+	for (unsigned seen = 0, n; seen < 4u * d->device.rx_slots; seen += n) {
+		n = rte_eth_rx_burst(d->device.id, 0, burst, PORT_BURST);
+		if (n == 0)
+			break;
+		rte_pktmbuf_free_bulk(burst, n);
+	}
+	return 0;
+}
+
+static bool dpdk_connected(struct port *port)
+{
+	return device_is_up(&dpdk_of(port)->device);
+}
+
+/* A frame in several buffers is put together in the first, if it fits. */
+static bool one_piece(struct dpdk_port *d, struct rte_mbuf *m)
+{
+	if (__builtin_expect(m->nb_segs == 1, 1) || rte_pktmbuf_linearize(m) == 0)
+		return true;
+	port_count(d->rx_segmented, 1);
+	rte_pktmbuf_free(m);
+	return false;
+}
+
+static unsigned dpdk_rx_burst(struct port *port, struct packet *burst, unsigned max)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	struct rte_mbuf *mbufs[PORT_BURST];
+	unsigned n = rte_eth_rx_burst(d->device.id, 0, mbufs, (uint16_t)max), count = 0;
+	for (unsigned i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
+	for (unsigned i = 0; i < n; i++) {
+		if (!one_piece(d, mbufs[i]))
+			continue;
+		burst[count].data = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+		burst[count].length = mbufs[i]->data_len;
+		burst[count].handle = (uintptr_t)mbufs[i];
+		count++;
+	}
+	return count;
+}
+
+static void dpdk_release(struct port *port, struct packet *burst, unsigned count)
+{
+	struct rte_mbuf *mbufs[PORT_BURST];
+	(void)port;
+	for (unsigned i = 0; i < count; i++)
+		mbufs[i] = mbuf_of(&burst[i]);
+	rte_pktmbuf_free_bulk(mbufs, count);
+}
+
+/* Mbufs of our own pool: whoever freed them left them whole (rte_pktmbuf_prefree_seg),
+ * so only the first cache line is to be set, and less of it than rte_pktmbuf_reset does. */
+static unsigned dpdk_tx_acquire(struct port *port, struct packet *burst, unsigned count)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	struct rte_mbuf *mbufs[PORT_BURST];
+	if (rte_mempool_get_bulk(d->device.tx_pool, (void **)mbufs, count) != 0)
+		return 0;
+	uint32_t capacity = rte_pktmbuf_data_room_size(d->device.tx_pool) - RTE_PKTMBUF_HEADROOM;
+	for (unsigned i = 0; i < count; i++) {
+		struct rte_mbuf *m = mbufs[i];
+		memcpy((uint8_t *)m + REARM_AT, &d->rearm, sizeof d->rearm);
+		m->ol_flags = 0;
+		burst[i].data = (uint8_t *)m->buf_addr + RTE_PKTMBUF_HEADROOM;
+		burst[i].length = d->tx_bytes;
+		burst[i].capacity = capacity;
+		burst[i].flow = 0;
+		burst[i].handle = (uintptr_t)m;
+	}
+	return count;
+}
+
+static int dpdk_tx_commit(struct port *port, struct packet *burst, unsigned count)
+{
+	struct rte_mbuf *mbufs[PORT_BURST];
+	for (unsigned i = 0; i < count; i++) {
+		mbufs[i] = mbuf_of(&burst[i]);
+		mbufs[i]->data_len = (uint16_t)burst[i].length;
+		mbufs[i]->pkt_len = burst[i].length;
+	}
+	return rte_eth_tx_burst(dpdk_of(port)->device.id, 0, mbufs, (uint16_t)count);
+}
+
+static int dpdk_tx_forward(struct port *port, struct packet *burst, unsigned count)
+{
+	struct packet mine[PORT_BURST];
+	unsigned n = dpdk_tx_acquire(port, mine, count), fits;
+	for (fits = 0; fits < n && burst[fits].length <= mine[fits].capacity; fits++) {
+		memcpy(mine[fits].data, burst[fits].data, burst[fits].length);
+		mine[fits].length = burst[fits].length;
+	}
+	int sent = fits ? dpdk_tx_commit(port, mine, fits) : 0;
+	if ((unsigned)sent < n)
+		dpdk_release(port, mine + sent, n - (unsigned)sent);
+	return sent == 0 && fits == 0 && n > 0 ? -EMSGSIZE : sent;
+}
+
+static unsigned dpdk_pollfds(struct port *port, struct pollfd *fds, bool want_tx)
+{
+	(void)port, (void)fds, (void)want_tx;
+	return 0;
+}
+
+static void dpdk_refresh(struct port *port)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	struct rte_eth_stats stats;
+	if (rte_eth_stats_get(d->device.id, &stats) != 0)
+		return;
+	*d->rx_missed = stats.imissed;
+	*d->rx_errors = stats.ierrors;
+	*d->rx_no_buffer = stats.rx_nombuf;
+	*d->tx_errors = stats.oerrors;
+}
+
+const struct port_ops port_dpdk = {
+	.name = "dpdk",
+	.layer = PORT_FRAME,
+	.needs_peer = true,
+	.takes_device = true,
+	.open = dpdk_open,
+	.close = dpdk_close,
+	.start = dpdk_start,
+	.connected = dpdk_connected,
+	.rx_burst = dpdk_rx_burst,
+	.rx_release = dpdk_release,
+	.tx_acquire = dpdk_tx_acquire,
+	.tx_commit = dpdk_tx_commit,
+	.tx_release = dpdk_release,
+	.tx_forward = dpdk_tx_forward,
+	.tx_move = dpdk_tx_commit,
+	.pollfds = dpdk_pollfds,
+	.refresh = dpdk_refresh,
+};
