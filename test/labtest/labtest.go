@@ -35,6 +35,7 @@ func Root(t testing.TB) {
 		_, err := os.Stat(filepath.Join(os.Getenv("NINES_LIBEXEC"), program))
 		Require(t, program+" (make build)", err == nil)
 	}
+	takeTurn(t)
 	// Not t.TempDir: the path of a control socket must be short.
 	dir, err := os.MkdirTemp("/tmp", "nines")
 	if err != nil {
