@@ -25,6 +25,20 @@ const (
 	LinkSnabb LinkKind = "snabb"
 )
 
+// HasProgram tells whether a program stands between the endpoints of a kind, which
+// the lab starts and ends.
+func (k LinkKind) HasProgram() bool {
+	switch k {
+	case LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb:
+		return true
+	case LinkVeth, LinkBridge, LinkMacvlan, LinkXDP, LinkMemif:
+	}
+	return false
+}
+
+// IsPair tells whether a kind joins two endpoints, no more and no fewer.
+func (k LinkKind) IsPair() bool { return k == LinkVeth || k == LinkMemif || k == LinkTestpmd }
+
 // Link joins endpoints.
 type Link struct {
 	// Name is unique in the file; default link1, link2, … in order.

@@ -122,6 +122,11 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureMacvlan: {"use a kernel with CONFIG_MACVLAN", "links of kind veth, bridge and xdp work"},
 	FeatureXDPVeth: {"use Linux 4.19 or newer with CONFIG_VETH and CONFIG_BPF_SYSCALL", "links of kind veth and bridge work"},
 	FeatureAFXDP:   {"use a kernel with CONFIG_XDP_SOCKETS", "the backends udp, raw and ring work"},
+	FeatureOVS:     {"apt-get install openvswitch-switch", "links of kind bridge and switch work"},
+	FeatureOVSDPDK: {"apt-get install openvswitch-switch-dpdk", "links of kind ovs and switch work"},
+	FeatureTestpmd: {"apt-get install dpdk", "links of kind switch work"},
+	FeatureVPP:     {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
+	FeatureSnabb:   {"build it from github.com/snabbco/snabb and put it into PATH", "links of kind switch and testpmd work"},
 }
 
 func checkFeatures(inv *Inventory, needs Needs) []Finding {

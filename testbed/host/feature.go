@@ -51,6 +51,15 @@ const (
 	FeatureLivepatch = "livepatch"
 	FeatureHugepages = "hugepages"
 	FeatureCpuset    = "cpuset"
+	// FeatureOpenvSwitch is the kernel's datapath of Open vSwitch.
+	FeatureOpenvSwitch = "openvswitch"
+	FeatureUIO         = "uio"
+	// The programs of links.
+	FeatureOVS     = "ovs-vswitchd"
+	FeatureOVSDPDK = "ovs-dpdk" // an ovs-vswitchd that was built with DPDK
+	FeatureTestpmd = "dpdk-testpmd"
+	FeatureVPP     = "vpp"
+	FeatureSnabb   = "snabb"
 )
 
 // Feature finds a feature by name; one that the inventory does not hold is unknown.
@@ -73,6 +82,7 @@ var configFeatures = []struct{ name, option, module string }{
 	{FeatureVXLAN, "VXLAN", "vxlan"},
 	{FeatureAFXDP, "XDP_SOCKETS", ""},
 	{FeatureNoHzFull, "NO_HZ_FULL", ""},
+	{FeatureOpenvSwitch, "OPENVSWITCH", "openvswitch"},
 }
 
 // deviceFeatures are features that a device node shows.
@@ -124,7 +134,10 @@ func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
 	} else {
 		add(FeatureCpuset, StateNo, "no cpuset controller is mounted")
 	}
+	uio, _ := t.ReadDir("/sys/class/uio")
+	present(FeatureUIO, len(uio) > 0, plural(len(uio), "UIO device"))
 	list = append(list, ioURing(t, config), lxcTools(t), kvmDevice(t))
+	list = append(list, programs(t)...)
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list
 }

@@ -27,7 +27,10 @@ type Inventory struct {
 	Hugepages            []Hugepages `json:"hugepages,omitempty"`
 	TransparentHugepages string      `json:"transparent_hugepages,omitempty"`
 	// NICs are the interfaces of the network namespace that the reader is in.
-	NICs           []NIC          `json:"nics"`
+	NICs []NIC `json:"nics"`
+	// PCIDevices are the network devices that the kernel leaves to programs: those
+	// bound to vfio-pci or to a UIO driver.
+	PCIDevices     []PCIDevice    `json:"pci_devices,omitempty"`
 	Cgroup         Cgroup         `json:"cgroup"`
 	Features       []Feature      `json:"features"` // sorted by name
 	Virtualisation Virtualisation `json:"virtualisation"`
@@ -124,6 +127,15 @@ type NIC struct {
 	NumVFs   int  `json:"num_vfs,omitempty"`
 	Virtual  bool `json:"virtual"`            // lo, veth, bridge, …: no device below
 	Wireless bool `json:"wireless,omitempty"` // cannot carry a macvlan's addresses
+}
+
+// PCIDevice is a PCI function that a program may drive.
+type PCIDevice struct {
+	Address  string `json:"address"`
+	Driver   string `json:"driver"` // vfio-pci, uio_pci_generic, igb_uio
+	NUMANode int    `json:"numa_node"`
+	// Files are the device nodes by which it is driven, such as /dev/vfio/7.
+	Files []string `json:"files"`
 }
 
 // The cgroup modes.

@@ -89,3 +89,24 @@ func readHugepages(t Tree, dir string) []Hugepages {
 	sort.Slice(list, func(i, j int) bool { return list[i].SizeBytes < list[j].SizeBytes })
 	return list
 }
+
+// FreeHugepages counts the free hugepages of a size on a NUMA node, and the memory
+// there that is free to make more from. A host that does not count them by node is
+// one node.
+func (inv *Inventory) FreeHugepages(numa int, sizeBytes int64) (pages, memoryBytes int64) {
+	counts := inv.Hugepages
+	for _, n := range inv.NUMANodes {
+		if n.ID == numa {
+			memoryBytes = n.MemoryFreeBytes
+			if len(n.Hugepages) > 0 || len(inv.NUMANodes) > 1 {
+				counts = n.Hugepages
+			}
+		}
+	}
+	for _, h := range counts {
+		if h.SizeBytes == sizeBytes {
+			pages = h.Free
+		}
+	}
+	return pages, memoryBytes
+}

@@ -47,6 +47,7 @@ func ReadTree(t Tree) (*Inventory, error) {
 	inv.Hugepages = readHugepages(t, "/sys/kernel/mm/hugepages")
 	inv.TransparentHugepages = bracketed(text(t, "/sys/kernel/mm/transparent_hugepage/enabled"))
 	inv.NICs = readNICs(t)
+	inv.PCIDevices = readPCIDevices(t)
 	inv.Cgroup = readCgroup(t)
 	inv.Clock = readClock(t, inv.CPUFlags)
 	inv.Virtualisation = readVirtualisation(t, inv)

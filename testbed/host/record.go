@@ -21,6 +21,8 @@ type Recording struct {
 	Links   map[string]string   `json:"links"`
 	Exist   map[string]bool     `json:"exist"`
 	Outputs map[string]string   `json:"outputs"` // by the command in one line
+	// Programs are those that were found in PATH, by name.
+	Programs map[string]string `json:"programs,omitempty"`
 }
 
 // Record reads the machine we run on as Read does, and notes what was read.
@@ -30,6 +32,7 @@ func recordTree(t Tree) (*Recording, error) {
 	r := &recorder{from: t, to: &Recording{
 		Schema: RecordingSchema, Files: map[string]string{}, Dirs: map[string][]string{},
 		Links: map[string]string{}, Exist: map[string]bool{}, Outputs: map[string]string{},
+		Programs: map[string]string{},
 	}}
 	if _, err := ReadTree(r); err != nil {
 		return nil, err
@@ -131,6 +134,15 @@ func (r *recorder) Output(argv ...string) (string, error) {
 	return out, err
 }
 
+func (r *recorder) Program(name string) string {
+	found := r.from.Program(name)
+	if found != "" {
+		found = redactProgram(found)
+		r.to.Programs[name] = found
+	}
+	return found
+}
+
 // ReadFile gives a recorded file's content.
 func (r *Recording) ReadFile(path string) ([]byte, error) {
 	content, ok := r.Files[path]
@@ -169,6 +181,9 @@ func (r *Recording) Output(argv ...string) (string, error) {
 	}
 	return out, nil
 }
+
+// Program gives where a program was when it was recorded.
+func (r *Recording) Program(name string) string { return r.Programs[name] }
 
 func absent(op, path string) error {
 	return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist}

@@ -78,6 +78,17 @@ func redact(name string, data []byte) []byte {
 	return []byte(content)
 }
 
+// redactProgram keeps a program's folder if every machine has it; another may name
+// the machine's owner.
+func redactProgram(found string) string {
+	for _, usual := range []string{"/usr/", "/bin/", "/sbin/"} {
+		if strings.HasPrefix(found, usual) {
+			return found
+		}
+	}
+	return path.Base(found)
+}
+
 // configFiles are the names of kernel configurations outside of /boot.
 var configFiles = []string{"config.gz", "config"}
 

@@ -22,6 +22,8 @@ type Tree interface {
 	Exists(path string) bool
 	// Output runs a tool for its version and gives what it prints on stdout.
 	Output(argv ...string) (string, error)
+	// Program finds a program in PATH; empty if it is not there.
+	Program(name string) string
 }
 
 // toolTimeout is how long a tool may take to tell its version; those we ask take
@@ -60,6 +62,14 @@ func (t dirTree) Output(argv ...string) (string, error) {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).Output()
 	return string(out), err
+}
+
+func (t dirTree) Program(name string) string {
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return found
 }
 
 // text reads a file without the space around it; a file that cannot be read is

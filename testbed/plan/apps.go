@@ -101,32 +101,59 @@ func (w *work) trafficResult() *Traffic {
 }
 
 // appResult says what a node does with packets, and through which ports.
-func (w *work) appResult(n *node) (*App, error) {
+func (w *work) appResult(n *node) *App {
 	if n.spec.App == nil {
-		return nil, nil
+		return nil
 	}
 	app := &App{Kind: n.spec.App.Kind, CPU: n.engineCPU}
 	if app.Kind == spec.AppRoute {
 		app.CPU = -1
-		return app, nil
+		return app
 	}
-	app.Backend, app.IO, app.Wait = n.spec.App.Backend, n.spec.App.IO, n.spec.App.Wait
+	app.Backend, app.IO, app.Wait = w.appBackend(n), n.spec.App.IO, n.spec.App.Wait
+	if app.Backend == spec.BackendDPDK {
+		defaultTo(&app.IO, spec.IOBatch)
+		defaultTo(&app.Wait, spec.WaitSpin)
+	}
 	if w.stream != nil {
-		defaultTo(&app.Backend, w.stream.Backend)
 		defaultTo(&app.IO, w.stream.IO)
 		defaultTo(&app.Wait, w.stream.Wait)
 	}
-	defaultTo(&app.Backend, spec.BackendUDP)
 	defaultTo(&app.IO, spec.IOSingle)
 	defaultTo(&app.Wait, spec.WaitBlock)
-	ends, err := w.appEndpoints(n)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range ends {
+	for _, e := range n.ports {
 		app.Ports = append(app.Ports, w.port(e))
 	}
-	return app, nil
+	return app
+}
+
+// appBackend is how a node's app reaches its interfaces; empty without an engine.
+func (w *work) appBackend(n *node) spec.Backend {
+	if app := n.app(); app != spec.AppForward && app != spec.AppReflect {
+		return ""
+	}
+	backend := n.spec.App.Backend
+	if w.stream != nil {
+		defaultTo(&backend, w.stream.Backend)
+	}
+	defaultTo(&backend, spec.BackendUDP)
+	return backend
+}
+
+// ioOf and waitOf are what a backend does where nothing is said: DPDK's drivers
+// move bursts and never sleep.
+func ioOf(b spec.Backend) spec.IO {
+	if b == spec.BackendDPDK {
+		return spec.IOBatch
+	}
+	return spec.IOSingle
+}
+
+func waitOf(b spec.Backend) spec.Wait {
+	if b == spec.BackendDPDK {
+		return spec.WaitSpin
+	}
+	return spec.WaitBlock
 }
 
 // appEndpoints gives a forwarder's two interfaces, in and out on the traffic's
@@ -164,7 +191,7 @@ func (w *work) routes(n *node) []spec.Route {
 	list := slices.Clone(n.spec.Routes)
 	add := func(hops []hop) {
 		for i, h := range hops {
-			if h.out.node != n || w.isEngineStop(h.in.node) || i+1 == len(hops) {
+			if h.out.node != n || !h.out.kernel() || w.isEngineStop(h.in.node) || i+1 == len(hops) {
 				continue
 			}
 			ip, _ := w.peer(hops, i)
@@ -195,8 +222,10 @@ func (w *work) sysctls(n *node) map[string]string {
 		if slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node == n }) {
 			set["net.ipv4.conf.all.rp_filter"] = "0"
 			set["net.ipv4.conf.default.rp_filter"] = "0"
-			for _, e := range n.endpoints { // with slashes, for names may have dots
-				set["net/ipv4/conf/"+e.name+"/rp_filter"] = "0"
+			for _, e := range n.endpoints {
+				if e.kernel() { // with slashes, for names may have dots
+					set["net/ipv4/conf/"+e.name+"/rp_filter"] = "0"
+				}
 			}
 		}
 		from, to := w.path[0].node, w.path[len(w.path)-1].node

@@ -14,6 +14,7 @@ type demand struct {
 	list     []int // the CPUs by number, where the user names them
 	explicit bool  // the user asked; if not, the plan may make the node share
 	engine   bool  // it runs an engine
+	program  bool  // it is a link's program
 	end      bool  // it is an end of the traffic
 	spin     bool  // its engine polls and never sleeps
 	// memoryNode is the NUMA node that the user asks for; -1 leaves it open.
@@ -25,25 +26,28 @@ type demand struct {
 // collectDemands says for each node what it wants, and refuses what no host has.
 func (w *work) collectDemands() error {
 	listed := map[int]string{}
-	for _, n := range w.nodes {
+	for _, n := range w.users() {
 		d := &n.demand
 		d.memoryNode = -1
+		d.program = n.link != nil
 		if n.spec.MemoryNode != nil {
 			d.memoryNode = *n.spec.MemoryNode
 		}
-		d.end = w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
+		d.end = !d.program && w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
 		d.engine = d.end || n.app() == spec.AppForward || n.app() == spec.AppReflect
-		d.spin = d.engine && w.wait(n) == spec.WaitSpin
+		d.spin = d.engine && w.wait(n) == spec.WaitSpin || d.program && w.polls(n.link)
 		d.nic = w.nearestNIC(n)
 		switch {
 		case n.spec.CPUs < 0:
-			return &Conflict{"node " + n.name, fmt.Sprintf("cpus is %d", n.spec.CPUs), "give 0 or more"}
+			return &Conflict{n.title(), fmt.Sprintf("cpus is %d", n.spec.CPUs), "give 0 or more"}
 		case n.spec.CPUList != "" && n.spec.CPUs > 0:
-			return &Conflict{"node " + n.name, "it has both cpus and cpu_list", "give one of them"}
+			return &Conflict{n.title(), "it has both cpus and cpu_list", "give one of them"}
 		case n.spec.CPUList != "":
 			if err := w.demandList(n, listed); err != nil {
 				return err
 			}
+		case d.program && n.spec.CPUs <= 1: // 1 is what nobody asked for
+			d.count = boolToInt(d.spin)
 		case n.spec.CPUs > 0:
 			d.count, d.explicit = n.spec.CPUs, true
 		case d.engine:
@@ -63,17 +67,17 @@ func (w *work) demandList(n *node, listed map[int]string) error {
 	d := &n.demand
 	list, err := host.ParseCPUList(n.spec.CPUList)
 	if err != nil {
-		return &Conflict{"node " + n.name + ": cpu_list", err.Error(), ""}
+		return &Conflict{n.title() + ": cpu_list", err.Error(), ""}
 	}
 	if len(list) == 0 {
-		return &Conflict{"node " + n.name + ": cpu_list", "it names no CPU", "leave it out and the plan chooses"}
+		return &Conflict{n.title() + ": cpu_list", "it names no CPU", "leave it out and the plan chooses"}
 	}
 	for _, id := range list {
 		if other, taken := listed[id]; taken {
-			return &Conflict{"node " + n.name + ": cpu_list", fmt.Sprintf("CPU %d is in the list of node %s", id, other), "a CPU belongs to one node"}
+			return &Conflict{n.title() + ": cpu_list", fmt.Sprintf("CPU %d is in the list of %s", id, other), "a CPU belongs to one node or switch"}
 		}
-		listed[id] = n.name
-		want := fmt.Sprintf("node %s wants CPU %d", n.name, id)
+		listed[id] = n.title()
+		want := fmt.Sprintf("%s wants CPU %d", n.title(), id)
 		cpu, err := w.inv.CPU(id)
 		switch {
 		case err != nil:
@@ -92,6 +96,9 @@ func (w *work) demandList(n *node, listed map[int]string) error {
 func (w *work) wait(n *node) spec.Wait {
 	if n.spec.App != nil && n.spec.App.Wait != "" {
 		return n.spec.App.Wait
+	}
+	if w.appBackend(n) == spec.BackendDPDK {
+		return spec.WaitSpin
 	}
 	if w.stream != nil {
 		return w.stream.Wait

@@ -17,7 +17,7 @@ func (a *assignment) finish() {
 	w := a.w
 	a.growHousekeeping()
 	rest := a.untaken()
-	for _, n := range w.nodes {
+	for _, n := range w.users() {
 		switch {
 		case slices.Contains(a.onKept, n):
 			n.cpus = a.housekeeping
@@ -29,12 +29,12 @@ func (a *assignment) finish() {
 				n.cpus = a.housekeeping
 			}
 			n.engineCPU = n.cpus[slices.Index(a.crowd, n)%len(n.cpus)]
-			n.because("CPUs are few: it shares CPU %d with other engines", n.engineCPU)
+			n.because("CPUs are few: it shares CPU %d with others that want one", n.engineCPU)
 		case n.demand.count > 0:
 			n.cpus, n.exclusive = a.placed[n], true
 			if slices.ContainsFunc(n.cpus, func(id int) bool { return slices.Contains(a.housekeeping, id) }) {
 				n.exclusive = false
-				w.note("The nodes' cpu_lists name every CPU, so the host's own work runs on %s, beside node %s.", cpuText(a.housekeeping), n.name)
+				w.note("The nodes' cpu_lists name every CPU, so the host's own work runs on %s, beside %s.", cpuText(a.housekeeping), n.title())
 			}
 			a.explainOwn(n)
 		default:
@@ -49,7 +49,7 @@ func (a *assignment) finish() {
 // more cores where many nodes share.
 func (a *assignment) growHousekeeping() {
 	sharing, owning := 0, 0
-	for _, n := range a.w.nodes {
+	for _, n := range a.w.users() {
 		if n.demand.count == 0 {
 			sharing++
 		} else {
@@ -115,6 +115,8 @@ func (a *assignment) explainOwn(n *node) {
 		n.because("%s: named by cpu_list", list)
 	case d.explicit:
 		n.because("%s: %s of its own, as asked", list, plural(d.count, "CPU"))
+	case d.program:
+		n.because("%s: one of its own, on which it polls", list)
 	default:
 		n.because("%s: one of its own, for its engine", list)
 	}
@@ -137,7 +139,7 @@ func (a *assignment) explainOwn(n *node) {
 	}
 	slices.Sort(idle)
 	if idle = slices.Compact(idle); len(idle) > 0 {
-		n.because("%s on the same %s left idle, as the engine polls", cpuText(idle), choose(len(n.cpus) == 1, "core is", "cores are"))
+		n.because("%s on the same %s left idle, as %s polls", cpuText(idle), choose(len(n.cpus) == 1, "core is", "cores are"), choose(d.program, "it", "the engine"))
 	}
 	if isolated == len(n.cpus) {
 		n.because("the host isolates %s from its scheduler or timer", choose(len(n.cpus) == 1, "it", "them"))
@@ -184,7 +186,7 @@ func (a *assignment) notes() {
 			runs(a.onKept), cpuText(a.housekeeping), untouched)
 	}
 	if len(a.crowd) > 0 {
-		w.note("CPUs are few: the engines of %s share CPUs, so they wait for one another.", names(a.crowd))
+		w.note("CPUs are few: %s share CPUs, so they wait for one another.", a.crowdText())
 	}
 	for _, c := range a.cores {
 		a.noteSharedCore(c)
@@ -222,13 +224,13 @@ func (a *assignment) noteSharedCore(c *core) {
 
 // noteCrossings says which links join CPUs of different NUMA nodes.
 func (w *work) noteCrossings() {
-	for _, n := range w.nodes {
+	for _, n := range w.users() {
 		if numas := numaOf(w.inv, n.cpus); n.exclusive && len(numas) > 1 {
 			why := "as none has enough for it"
 			if len(n.demand.list) > 0 {
 				why = "as its cpu_list says"
 			}
-			w.note("node %s has CPUs on NUMA nodes %s, %s.", n.name, host.FormatCPUList(numas), why)
+			w.note("%s has CPUs on NUMA nodes %s, %s.", n.title(), host.FormatCPUList(numas), why)
 		}
 	}
 	for _, l := range w.links {
@@ -240,6 +242,9 @@ func (w *work) noteCrossings() {
 			if e.node.exclusive {
 				numas = append(numas, numaOf(w.inv, e.node.cpus)...)
 			}
+		}
+		if l.program != nil && l.program.exclusive {
+			numas = append(numas, numaOf(w.inv, l.program.cpus)...)
 		}
 		if nic := w.parentNIC(l); nic != nil && nic.NUMANode >= 0 {
 			numas = append(numas, nic.NUMANode)
@@ -278,4 +283,14 @@ func names(nodes []*node) string {
 
 func runs(nodes []*node) string {
 	return names(nodes) + choose(len(nodes) == 1, " runs", " run")
+}
+
+// crowdText names those that share what is left: engines, and programs of links.
+func (a *assignment) crowdText() string {
+	crowd := slices.Clone(a.crowd)
+	slices.SortStableFunc(crowd, func(x, y *node) int { return boolToInt(x.link != nil) - boolToInt(y.link != nil) })
+	if crowd[0].link != nil {
+		return names(crowd)
+	}
+	return "the engines of " + names(crowd)
 }

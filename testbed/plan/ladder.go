@@ -88,7 +88,7 @@ func (w *work) applies(r rung) bool {
 // try hands out CPUs: first those that are named, then one core for housekeeping,
 // then the rest by need.
 func (a *assignment) try() *shortage {
-	for _, n := range a.w.nodes {
+	for _, n := range a.w.users() {
 		for _, id := range n.demand.list {
 			coreOf(a.cores, id).give(n, []int{id})
 		}
@@ -206,6 +206,9 @@ func (w *work) placingOrder() []*node {
 	}
 	for _, e := range w.path {
 		add(e.node)
+		if e.link.program != nil {
+			add(e.link.program)
+		}
 	}
 	visitedLinks := map[*link]bool{}
 	for _, n := range w.nodes {
@@ -215,6 +218,9 @@ func (w *work) placingOrder() []*node {
 					continue
 				}
 				visitedLinks[e.link] = true
+				if e.link.program != nil {
+					add(e.link.program)
+				}
 				for _, other := range e.link.endpoints {
 					add(other.node)
 				}
@@ -229,7 +235,7 @@ func (w *work) placingOrder() []*node {
 func (w *work) impossible(s *shortage) error {
 	n, d := s.node, s.node.demand
 	usable := w.usable()
-	want := fmt.Sprintf("node %s wants %s", n.name, plural(d.count, "CPU"))
+	want := fmt.Sprintf("%s wants %s", n.title(), plural(d.count, "CPU"))
 	if d.memoryNode >= 0 {
 		want += fmt.Sprintf(" on NUMA node %d", d.memoryNode)
 	}
@@ -243,7 +249,7 @@ func (w *work) impossible(s *shortage) error {
 	parts := []string{reason, "1 is kept for housekeeping"}
 	const named = 5
 	more := 0
-	for _, other := range w.nodes {
+	for _, other := range w.users() {
 		if other == n || !other.demand.explicit {
 			continue
 		}
@@ -256,8 +262,10 @@ func (w *work) impossible(s *shortage) error {
 	if more > 0 {
 		parts = append(parts, fmt.Sprintf("further nodes want %d", more))
 	}
-	remedy := fmt.Sprintf("ask for fewer (--set nodes.%s.cpus=%d)", n.name, s.free)
+	remedy := fmt.Sprintf("ask for fewer (--set %s.cpus=%d)", n.key(), s.free)
 	switch {
+	case s.free == 0 && d.program:
+		remedy = fmt.Sprintf("let it share (--set %s.cpus=1), ask for fewer elsewhere, or use a host with more CPUs", n.key())
 	case s.free == 0:
 		remedy = fmt.Sprintf("let it share (--set nodes.%s.cpus=0), ask for fewer elsewhere, or use a host with more CPUs", n.name)
 	case d.memoryNode >= 0:

@@ -29,16 +29,16 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.attach,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
-		w.collectDemands, w.assignCPUs, w.assignMemory,
+		w.collectDemands, w.assignCPUs, w.assignMemory, w.assignDPDK,
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	return w.result()
+	return w.result(), nil
 }
 
 func (w *work) note(format string, args ...any) {
@@ -46,7 +46,7 @@ func (w *work) note(format string, args ...any) {
 }
 
 // result writes the finished work down as plain data.
-func (w *work) result() (*Plan, error) {
+func (w *work) result() *Plan {
 	p := &Plan{
 		Schema:           Schema,
 		Name:             w.exp.Name,
@@ -57,27 +57,20 @@ func (w *work) result() (*Plan, error) {
 		Notes:            []string{},
 	}
 	for _, n := range w.nodes {
-		out, err := w.nodeResult(n)
-		if err != nil {
-			return nil, err
-		}
-		p.Nodes = append(p.Nodes, out)
+		p.Nodes = append(p.Nodes, w.nodeResult(n))
 	}
 	for _, l := range w.links {
-		p.Links = append(p.Links, l.result())
+		p.Links = append(p.Links, w.linkResult(l))
 	}
+	p.Hugepages = w.hugepages()
 	if w.stream != nil {
 		p.Traffic = w.trafficResult()
 	}
 	p.Notes = append(p.Notes, w.notes...)
-	return p, nil
+	return p
 }
 
-func (w *work) nodeResult(n *node) (Node, error) {
-	app, err := w.appResult(n)
-	if err != nil {
-		return Node{}, err
-	}
+func (w *work) nodeResult(n *node) Node {
 	out := Node{
 		Name:          n.name,
 		Runtime:       n.spec.Runtime,
@@ -93,7 +86,9 @@ func (w *work) nodeResult(n *node) (Node, error) {
 		Sysctls:       w.sysctls(n),
 		Interfaces:    []Interface{},
 		Routes:        w.routes(n),
-		App:           app,
+		App:           w.appResult(n),
+		DPDK:          n.dpdk,
+		Devices:       n.devices,
 		Why:           n.why,
 	}
 	if out.Runtime == "" {
@@ -102,13 +97,16 @@ func (w *work) nodeResult(n *node) (Node, error) {
 	for _, e := range n.endpoints {
 		out.Interfaces = append(out.Interfaces, e.result())
 	}
-	return out, nil
+	return out
 }
 
-func (l *link) result() Link {
-	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}}
+func (w *work) linkResult(l *link) Link {
+	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l)}
 	for _, e := range l.endpoints {
-		out.Endpoints = append(out.Endpoints, Endpoint{Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice})
+		out.Endpoints = append(out.Endpoints, Endpoint{
+			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice,
+			Attach: e.attach, Socket: e.socket, SocketServer: e.programListens,
+		})
 	}
 	return out
 }
@@ -121,6 +119,7 @@ func (e *endpoint) result() Interface {
 		Addresses:  e.cidrs(),
 		MTU:        e.link.mtu,
 		Neighbours: e.neighbours(),
+		Device:     e.device,
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // assignMemory puts each node's memory where its CPUs are, and refuses a limit
 // that the place cannot hold. Totals decide, not what is free at the moment.
 func (w *work) assignMemory() error {
-	for _, n := range w.nodes {
+	for _, n := range w.users() {
 		n.memoryNodes = w.memoryFor(n)
 		var total int64
 		for _, id := range n.memoryNodes {
@@ -19,7 +19,7 @@ func (w *work) assignMemory() error {
 			total = max(total, w.inv.MemoryBytes)
 		}
 		if limit := int64(n.spec.Memory); limit > total {
-			return &Impossible{fmt.Sprintf("node %s wants %s of memory on NUMA %s", n.name, mebibytes(limit), numaText(n.memoryNodes)),
+			return &Impossible{fmt.Sprintf("%s wants %s of memory on NUMA %s", n.title(), mebibytes(limit), numaText(n.memoryNodes)),
 				"there are " + mebibytes(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}
 		}
 	}

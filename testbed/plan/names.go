@@ -114,17 +114,20 @@ func (w *work) nameDevices() error {
 	}
 	for _, l := range w.links {
 		switch l.kind {
-		case spec.LinkBridge:
+		case spec.LinkBridge, spec.LinkOVS, spec.LinkOVSDPDK:
 			l.device = device(l.name, "bridge", l.name)
 		case spec.LinkMacvlan:
 			if l.spec.Parent == "" {
 				l.device = device(l.name, "parent", l.name)
 			}
 			continue // a macvlan is moved into its node whole
-		case spec.LinkVeth:
+		case spec.LinkVeth, spec.LinkMemif:
 			continue // both ends are inside nodes
 		}
 		for i, e := range l.endpoints {
+			if l.program != nil && e.attach != AttachVeth {
+				continue
+			}
 			e.fabricDevice = device(fmt.Sprintf("%s-%d", l.name, i), "port", l.name, e.String())
 		}
 	}

@@ -24,8 +24,8 @@ func Needs(exp *spec.Experiment) host.Needs {
 		if n.Runtime == spec.RuntimeLXC {
 			feature(who, host.FeatureLXC)
 		}
-		if n.App != nil && n.App.Backend == spec.BackendXDP {
-			feature(who, host.FeatureAFXDP)
+		if n.App != nil {
+			feature(who, backendFeatures(exp, n.App.Backend)...)
 		}
 		if n.Memory > 0 {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "memory", For: who})
@@ -43,12 +43,37 @@ func Needs(exp *spec.Experiment) host.Needs {
 			feature(who, host.FeatureMacvlan)
 		case spec.LinkXDP:
 			feature(who, host.FeatureVeth, host.FeatureXDPVeth)
+		case spec.LinkMemif:
+		case spec.LinkSwitch:
+			// Only endpoints of the kernel are veth pairs; all but a few kernels have them.
+			feature(who, host.FeatureVeth)
+		case spec.LinkTestpmd:
+			feature(who, host.FeatureTestpmd)
+		case spec.LinkOVS:
+			feature(who, host.FeatureVeth, host.FeatureOVS)
+		case spec.LinkOVSDPDK:
+			feature(who, host.FeatureOVSDPDK)
+		case spec.LinkVPP:
+			feature(who, host.FeatureVPP)
+		case spec.LinkSnabb:
+			feature(who, host.FeatureSnabb)
 		default:
 			feature(who, host.FeatureVeth)
 		}
 	}
-	if exp.Traffic != nil && exp.Traffic.Backend == spec.BackendXDP {
-		feature("traffic", host.FeatureAFXDP)
+	if exp.Traffic != nil {
+		feature("traffic", backendFeatures(exp, exp.Traffic.Backend)...)
 	}
 	return needs
+}
+
+// backendFeatures are what a backend asks of the kernel. Hugepages are counted by
+// Plan.Lacking.
+func backendFeatures(exp *spec.Experiment, backend spec.Backend) []string {
+	switch {
+	case backend == spec.BackendXDP,
+		backend == spec.BackendDPDK && exp.DPDK != nil && exp.DPDK.Driver == spec.DriverAFXDP:
+		return []string{host.FeatureAFXDP}
+	}
+	return nil
 }

@@ -110,6 +110,10 @@ func (w *work) reach(n *node, through func(*node) bool) []*node {
 				continue
 			}
 			links[e.link] = true
+			if p := e.link.program; p != nil && !seen[p] {
+				seen[p] = true
+				list = append(list, p)
+			}
 			for _, other := range e.link.endpoints {
 				if seen[other.node] {
 					continue

@@ -63,7 +63,7 @@ func TestRefuse(t *testing.T) {
 		}, 3, "node dut wants CPU 1; this process may only use 0; widen its cpuset or affinity (taskset -p)"},
 		{"a CPU twice", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["gen"].CPUList = "1", "0-1"
-		}, 2, "node gen: cpu_list: CPU 1 is in the list of node dut; a CPU belongs to one node"},
+		}, 2, "node gen: cpu_list: CPU 1 is in the list of node dut; a CPU belongs to one node or switch"},
 		{"cpus and cpu_list", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["dut"].CPUs = "1", 1
 		}, 2, "node dut: it has both cpus and cpu_list; give one of them"},
@@ -106,7 +106,7 @@ func TestRefuse(t *testing.T) {
 			"link in: endpoint gne:tx names no node; the nodes are dut, gen"},
 		{"a veth of three", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].Endpoints = append(e.Topology.Links[0].Endpoints, "gen:third")
-		}, 2, "link in: has 3 endpoints; veth joins two; use kind: bridge or xdp"},
+		}, 2, "link in: has 3 endpoints; veth joins two; use kind: bridge, xdp or switch"},
 		{"an interface twice", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[1].Endpoints[0] = "dut:in" }, 2,
 			"link out: endpoint dut:in is on link in already; an interface is on one link"},
 		{"a long interface name", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Links[0].Endpoints[0] = "gen:sixteen-letters-" }, 2,

@@ -24,6 +24,9 @@ func (w *work) checkRoutes() error {
 	for _, n := range w.nodes {
 		var reached []onLink
 		for _, e := range n.endpoints {
+			if !e.kernel() {
+				continue
+			}
 			for _, a := range e.addresses {
 				reached = append(reached, onLink{a.Masked(), e})
 			}
@@ -74,7 +77,11 @@ func (n *node) checkRoute(r spec.Route, reached []onLink) (netip.Prefix, error) 
 		if i < 0 {
 			return wrong("the node has no interface "+r.Interface, "put it on a link")
 		}
-		if e := n.endpoints[i]; to.Addr().Is6() && !e.speaks(to.Addr()) {
+		e := n.endpoints[i]
+		if !e.kernel() {
+			return wrong("DPDK has "+e.String()+", and the kernel does not see it", "leave it out: the engine needs no route")
+		}
+		if to.Addr().Is6() && !e.speaks(to.Addr()) {
 			return wrong("IPv6 is off on "+e.String()+", which has no IPv6 address", "list one for it in addresses")
 		}
 	}

@@ -21,6 +21,30 @@ type node struct {
 	engineCPU   int // -1: it runs no engine
 	memoryNodes []int
 	why         []string
+
+	// link is set for what is no node but a link's program, which wants CPUs and
+	// memory as nodes do.
+	link *link
+	// ports are the interfaces that the app's engine opens.
+	ports   []*endpoint
+	dpdk    *DPDK
+	devices []string
+}
+
+// title is how an error or a note names a node.
+func (n *node) title() string {
+	if n.link != nil {
+		return n.name
+	}
+	return "node " + n.name
+}
+
+// key is where the file has the node's CPUs.
+func (n *node) key() string {
+	if n.link != nil {
+		return "links." + n.link.name + ".switch"
+	}
+	return "nodes." + n.name
 }
 
 func (n *node) because(format string, args ...any) {
@@ -43,6 +67,7 @@ type link struct {
 	mtu       int
 	device    string
 	subnet    netip.Prefix
+	program   *node // between the endpoints; nil where the kind has none
 }
 
 // endpoint is an interface of a node on a link.
@@ -53,7 +78,15 @@ type endpoint struct {
 	fabricDevice string
 	mac          string
 	addresses    []netip.Prefix // the first is IPv4, the engine's
+
+	attach         Attach
+	socket         string
+	programListens bool    // on the socket; else the node does
+	device         *Device // nil: DPDK does not open it
 }
+
+// kernel tells whether the interface is a device of the kernel.
+func (e *endpoint) kernel() bool { return e.device == nil || e.device.Kernel }
 
 func (e *endpoint) String() string { return e.node.name + ":" + e.name }
 
@@ -101,9 +134,10 @@ func (w *work) buildLinks() error {
 		if len(l.endpoints) < 2 {
 			return &Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}
 		}
-		if l.kind == spec.LinkVeth && len(l.endpoints) != 2 {
-			return &Conflict{place, fmt.Sprintf("has %d endpoints; veth joins two", len(l.endpoints)), "use kind: bridge or xdp"}
+		if l.kind.IsPair() && len(l.endpoints) != 2 {
+			return &Conflict{place, fmt.Sprintf("has %d endpoints; %s joins two", len(l.endpoints), l.kind), "use kind: bridge, xdp or switch"}
 		}
+		l.program = programOf(l)
 		w.links = append(w.links, l)
 	}
 	return nil

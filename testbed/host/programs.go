@@ -1,0 +1,38 @@
+package host
+
+import "strings"
+
+// ovsWithDPDK is where Debian has the ovs-vswitchd with DPDK, beside the one without
+// (openvswitch-switch-dpdk; update-alternatives chooses which is in PATH).
+const ovsWithDPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
+
+// programs tells which programs of links are installed. They are only looked for:
+// starting one for its version would make some set up their memory.
+func programs(t Tree) []Feature {
+	var list []Feature
+	for _, one := range []struct{ feature, program string }{
+		{FeatureOVS, "ovs-vswitchd"}, {FeatureTestpmd, "dpdk-testpmd"}, {FeatureVPP, "vpp"}, {FeatureSnabb, "snabb"},
+	} {
+		if found := t.Program(one.program); found != "" {
+			list = append(list, Feature{Name: one.feature, State: StateYes, Detail: found})
+		} else {
+			list = append(list, Feature{Name: one.feature, State: StateNo, Detail: "there is no " + one.program + " in PATH"})
+		}
+	}
+	return append(list, ovsDPDK(t))
+}
+
+// ovsDPDK looks for an ovs-vswitchd that names DPDK with its version.
+func ovsDPDK(t Tree) Feature {
+	f := Feature{Name: FeatureOVSDPDK, State: StateNo, Detail: "there is no ovs-vswitchd with DPDK"}
+	if t.Exists(ovsWithDPDK) {
+		f.State, f.Detail = StateYes, ovsWithDPDK
+		return f
+	}
+	if version, err := t.Output("ovs-vswitchd", "--version"); err == nil {
+		if _, dpdk, ok := strings.Cut(version, "\nDPDK "); ok {
+			f.State, f.Detail = StateYes, "DPDK "+strings.TrimSpace(dpdk)
+		}
+	}
+	return f
+}

@@ -1,0 +1,147 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"nines.dev/nines/spec"
+)
+
+// programOf is a link's program as something that wants CPUs; nil where the kind
+// has none.
+func programOf(l *link) *node {
+	if !l.kind.HasProgram() {
+		return nil
+	}
+	settings := l.switchSettings()
+	return &node{
+		name: "the switch of " + l.name, link: l, endpoints: l.endpoints, engineCPU: -1, why: []string{},
+		spec: &spec.Node{CPUs: settings.CPUs, CPUList: settings.CPUList},
+	}
+}
+
+// users are all that want CPUs and memory: the nodes by name, then the links'
+// programs in the file's order.
+func (w *work) users() []*node {
+	list := append([]*node(nil), w.nodes...)
+	for _, l := range w.links {
+		if l.program != nil {
+			list = append(list, l.program)
+		}
+	}
+	return list
+}
+
+// attach decides how each endpoint meets its link: as a device of the kernel, or
+// through memory that DPDK shares with the link's program or the other end.
+func (w *work) attach() error {
+	backends, err := w.backends()
+	if err != nil {
+		return err
+	}
+	for _, l := range w.links {
+		for i, e := range l.endpoints {
+			dpdk := backends[e] == spec.BackendDPDK
+			if l.kind == spec.LinkMemif && !dpdk {
+				return &Conflict{"link " + l.name, fmt.Sprintf("%s is not used by DPDK, and memif joins nothing else", e),
+					"use the backend dpdk at both ends, or kind: veth"}
+			}
+			w.attachOne(e, i, dpdk)
+		}
+	}
+	return nil
+}
+
+// backends says how engines reach the endpoints that they use. It also learns the
+// ports of the apps.
+func (w *work) backends() (map[*endpoint]spec.Backend, error) {
+	used := map[*endpoint]spec.Backend{}
+	if w.stream != nil {
+		used[w.path[0]] = w.stream.Backend
+		used[w.path[len(w.path)-1]] = w.stream.Backend
+	}
+	for _, n := range w.nodes {
+		backend := w.appBackend(n)
+		if backend == "" {
+			continue
+		}
+		var err error
+		if n.ports, err = w.appEndpoints(n); err != nil {
+			return nil, err
+		}
+		for _, e := range n.ports {
+			used[e] = backend
+		}
+	}
+	return used, nil
+}
+
+// attachOne decides for the i-th endpoint of a link.
+func (w *work) attachOne(e *endpoint, i int, dpdk bool) {
+	l := e.link
+	switch {
+	case l.kind == spec.LinkMemif: // both ends meet at the first one's socket
+		e.attach, e.socket = AttachMemif, socketName(l, 0)
+		e.device = &Device{Driver: driverMemif, Socket: e.socket, Server: i == 0}
+	case l.program != nil && dpdk && l.kind != spec.LinkOVS:
+		e.attach, e.socket, e.programListens = AttachVhost, socketName(l, i), listens(l.kind)
+		e.device = &Device{Driver: driverVirtioUser, Socket: e.socket, Server: !e.programListens}
+	default:
+		if l.program != nil {
+			e.attach = AttachVeth
+		}
+		if dpdk {
+			e.device = &Device{Driver: w.kernelDriver(), Kernel: true}
+		}
+	}
+	if arguments := w.userDevice(e); arguments != "" && dpdk {
+		e.device = &Device{Arguments: arguments, Kernel: e.device.Kernel}
+		e.node.because("DPDK opens %q as %s, as asked", arguments, e.name)
+	}
+}
+
+// The drivers of DPDK that plans name (drivers/net of its sources).
+const (
+	driverVirtioUser = "net_virtio_user"
+	driverMemif      = "net_memif"
+	driverAFPacket   = "net_af_packet"
+	driverAFXDP      = "net_af_xdp"
+)
+
+// kernelDriver is how DPDK opens devices of the kernel.
+func (w *work) kernelDriver() string {
+	if w.exp.DPDK != nil && w.exp.DPDK.Driver == spec.DriverAFXDP {
+		return driverAFXDP
+	}
+	return driverAFPacket
+}
+
+// userDevice is what the file lets DPDK open at an endpoint instead.
+func (w *work) userDevice(e *endpoint) string {
+	if w.exp.DPDK == nil {
+		return ""
+	}
+	return w.exp.DPDK.Device[e.String()]
+}
+
+// socketName is an endpoint's socket in the lab's folder of sockets.
+func socketName(l *link, i int) string { return fmt.Sprintf("%s.%d", l.name, i) }
+
+// listens tells whether a kind's program listens on the vhost-user sockets. The
+// others connect to them, so that ports come back when the program is restarted
+// (Open vSwitch deprecates ports that listen, as guests then have to reconnect).
+func listens(kind spec.LinkKind) bool { return kind == spec.LinkSwitch || kind == spec.LinkTestpmd }
+
+// pciFunction is the address of a PCI function, with or without its domain.
+var pciFunction = regexp.MustCompile(`^([0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]`)
+
+// pciAddress finds a PCI function's address, with its domain, at the start of what
+// DPDK is to open; empty for a virtual device.
+func pciAddress(arguments string) string {
+	address := strings.ToLower(pciFunction.FindString(arguments))
+	if address != "" && len(address) < len("0000:00:00.0") {
+		address = "0000:" + address
+	}
+	return address
+}

@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// What the programs of links take of memory for packets and tables.
+const (
+	defaultEngineMemory = 64 << 20
+	// testpmd has one pool for all ports; 128 MiB hold 32768 buffers of 2 KiB with
+	// room for its rings.
+	testpmdMemory = 128 << 20
+	// Open vSwitch asks for 262144 buffers for each MTU, and takes as few as 16384
+	// where there are no more (MAX_NB_MBUF and MIN_NB_MBUF in lib/netdev-dpdk.c).
+	ovsMemory = 256 << 20
+	// VPP has 16384 buffers on each NUMA node (VLIB_BUFFER_DEFAULT_BUFFERS_PER_NUMA).
+	vppMemory   = 128 << 20
+	snabbMemory = 128 << 20
+)
+
+// assignDPDK says where the memory of all that use DPDK is, and which devices they
+// may open.
+func (w *work) assignDPDK() error {
+	for _, n := range w.users() {
+		bytes := w.dpdkMemory(n)
+		if bytes == 0 {
+			continue
+		}
+		n.dpdk = &DPDK{Prefix: w.dpdkPrefix(n), MemoryBytes: bytes, MemoryNode: w.dpdkNode(n), Huge: w.mode() != spec.HugepagesNone}
+		if err := w.openDevices(n); err != nil {
+			return err
+		}
+		if len(w.inv.NUMANodes) > 1 {
+			n.because("DPDK's memory on NUMA node %d", n.dpdk.MemoryNode)
+		}
+		if n.dpdk.Huge && w.pageBytes() == 0 {
+			return &Impossible{n.title() + " wants hugepages for DPDK", "this kernel has none (CONFIG_HUGETLBFS)",
+				"run it in ordinary memory (--set dpdk.hugepages=none)"}
+		}
+	}
+	return nil
+}
+
+// dpdkMemory is what a node's engine or a link's program takes; 0 without DPDK. The
+// kind switch uses the memory that its guests share with it.
+func (w *work) dpdkMemory(n *node) int64 {
+	if n.link != nil {
+		switch n.link.kind {
+		case spec.LinkTestpmd:
+			return testpmdMemory
+		case spec.LinkOVSDPDK:
+			return ovsMemory
+		case spec.LinkVPP:
+			return vppMemory
+		case spec.LinkSnabb:
+			return snabbMemory
+		}
+		return 0
+	}
+	if !slices.ContainsFunc(n.endpoints, func(e *endpoint) bool { return e.device != nil }) {
+		return 0
+	}
+	if w.exp.DPDK != nil && w.exp.DPDK.Memory > 0 {
+		return int64(w.exp.DPDK.Memory)
+	}
+	return defaultEngineMemory
+}
+
+// dpdkPrefix keeps what one process shares from all others; host names have no dot,
+// so a link's differs from every node's.
+func (w *work) dpdkPrefix(n *node) string {
+	if n.link != nil {
+		return w.prefix + "." + n.link.name
+	}
+	return n.hostName
+}
+
+// dpdkNode is the NUMA node of the CPU that works on the packets, if it is one of
+// those that the memory may be on.
+func (w *work) dpdkNode(n *node) int {
+	cpus := n.cpus
+	if n.engineCPU >= 0 {
+		cpus = []int{n.engineCPU}
+	}
+	for _, numa := range numaOf(w.inv, cpus) {
+		if slices.Contains(n.memoryNodes, numa) {
+			return numa
+		}
+	}
+	return n.memoryNodes[0]
+}
+
+func (w *work) mode() spec.Hugepages {
+	if w.exp.DPDK != nil && w.exp.DPDK.Hugepages != "" {
+		return w.exp.DPDK.Hugepages
+	}
+	return spec.HugepagesAuto
+}
+
+// usualPage is x86's smaller hugepage. Larger ones would be mostly empty, for an
+// engine takes some tens of MiB.
+const usualPage = 2 << 20
+
+// pageBytes is the size of the hugepages to use; 0 where the kernel has none.
+func (w *work) pageBytes() int64 {
+	var least int64
+	for _, h := range w.inv.Hugepages {
+		if h.SizeBytes == usualPage {
+			return usualPage
+		}
+		if least == 0 || h.SizeBytes < least {
+			least = h.SizeBytes
+		}
+	}
+	return least
+}
+
+// hugepages sums up what is taken of them; nil where nothing uses DPDK.
+func (w *work) hugepages() *Hugepages {
+	out := &Hugepages{Mode: w.mode(), PageBytes: w.pageBytes(), Demands: []HugepageDemand{}}
+	used := false
+	for _, n := range w.users() {
+		if n.dpdk == nil {
+			continue
+		}
+		used = true
+		if !n.dpdk.Huge {
+			continue
+		}
+		who := n.title()
+		if n.link != nil {
+			who = "link " + n.link.name
+		}
+		out.Demands = append(out.Demands, HugepageDemand{
+			Who: who, MemoryNode: n.dpdk.MemoryNode,
+			Pages: int((n.dpdk.MemoryBytes + out.PageBytes - 1) / out.PageBytes),
+		})
+	}
+	if !used {
+		return nil
+	}
+	return out
+}
+
+// Lacking holds what a plan takes of hugepages against those that a host has at the
+// moment, and says what is missing and what to do. It is apart from Make, which must
+// not depend on what others use just now.
+func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
+	if p.Hugepages == nil || p.Hugepages.Mode == spec.HugepagesNone {
+		return nil
+	}
+	wanted, who := map[int]int64{}, map[int][]string{}
+	for _, d := range p.Hugepages.Demands {
+		wanted[d.MemoryNode] += int64(d.Pages)
+		who[d.MemoryNode] = append(who[d.MemoryNode], d.Who)
+	}
+	var numas []int
+	for numa := range wanted {
+		numas = append(numas, numa)
+	}
+	sort.Ints(numas)
+	var list []host.Finding
+	size := p.Hugepages.PageBytes
+	for _, numa := range numas {
+		free, memory := inv.FreeHugepages(numa, size)
+		missing := wanted[numa] - free
+		if missing <= 0 {
+			continue
+		}
+		problem := fmt.Sprintf("%s on NUMA node %d, of %s each, and %d are free", wantText(who[numa], wanted[numa]), numa, mebibytes(size), free)
+		const ordinary = "--set dpdk.hugepages=none runs in ordinary memory, slower"
+		switch {
+		case p.Hugepages.Mode == spec.HugepagesAuto:
+			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Problem: problem,
+				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end; " + ordinary})
+		case missing*size > memory:
+			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages,
+				Problem: fmt.Sprintf("%s; %s of memory are free to reserve the rest from", problem, mebibytes(memory)),
+				Remedy:  "take less (--set dpdk.memory=32MiB), free some memory, or " + ordinary})
+		}
+	}
+	return list
+}
+
+func wantText(who []string, pages int64) string {
+	const most = 4
+	if len(who) > most {
+		who = append(slices.Clone(who[:most]), fmt.Sprintf("%d more", len(who)-most))
+	}
+	return fmt.Sprintf("%s %s %s", strings.Join(who, ", "), choose(len(who) == 1, "wants", "want"), plural(int(pages), "hugepage"))
+}

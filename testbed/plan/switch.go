@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// defaultAgeing is IEEE 802.1Q's (8.8.3, table 8-6), as the Linux bridge has it.
+const defaultAgeing = spec.Duration(300e9)
+
+// switchSettings are the user's, with the defaults filled in.
+func (l *link) switchSettings() spec.Switch {
+	s := spec.Switch{Ageing: defaultAgeing}
+	if l.spec.Switch != nil {
+		s = *l.spec.Switch
+	}
+	if s.CPUList == "" {
+		defaultTo(&s.CPUs, 1)
+	}
+	defaultTo(&s.Forwarding, spec.ForwardingNormal)
+	return s
+}
+
+// polls tells whether a link's program keeps its CPUs busy. The kernel's datapath of
+// Open vSwitch runs where packets come in, and needs none.
+func (w *work) polls(l *link) bool {
+	if l.kind != spec.LinkOVS {
+		return true
+	}
+	switch w.inv.Feature(host.FeatureOpenvSwitch).State {
+	case host.StateYes, host.StateModule:
+		return false
+	case host.StateNo, host.StateUnknown:
+	}
+	return true
+}
+
+// switchResult says what a link's program gets; nil where the kind has none.
+func (w *work) switchResult(l *link) *Switch {
+	n := l.program
+	if n == nil {
+		return nil
+	}
+	s := &Switch{CPUs: []int{}, HousekeepingCPU: w.cpus.housekeeping[0], DPDK: n.dpdk, Settings: l.switchSettings(), Why: n.why}
+	switch {
+	case slices.Contains(w.cpus.crowd, n):
+		s.CPUs = []int{n.engineCPU}
+	case n.demand.count > 0:
+		s.CPUs = n.cpus
+	}
+	return s
+}
