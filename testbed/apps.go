@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
@@ -36,6 +34,9 @@ func (b *builder) sysctls(n plan.Node) error {
 			wanted["net/ipv4/conf/"+scope+"/rp_filter"] = "0"
 		}
 		for _, i := range n.Interfaces {
+			if !inKernel(i) {
+				continue
+			}
 			wanted["net/ipv4/conf/"+i.Name+"/rp_filter"] = "0"
 		}
 	}
@@ -132,9 +133,6 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	if n.Runtime == spec.RuntimeLXC {
 		inside = filepath.Join(node.ContainerEngines, filepath.Base(socket))
 	}
-	if len(inside) >= len(unix.RawSockaddrUnix{}.Path) || len(socket) >= len(unix.RawSockaddrUnix{}.Path) {
-		return fmt.Errorf("its control socket %s would have too long a path; set NINES_STATE_DIR to a shorter folder", socket)
-	}
 	if err := absentIsFine(os.Remove(socket)); err != nil {
 		return err
 	}
@@ -205,6 +203,9 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 	if _, err := c.Hello(); err != nil {
 		return err
 	}
+	if _, err := b.StartDPDK(c, n.Name, n.App.CPU); err != nil {
+		return err
+	}
 	serve := client.Serve{Role: string(n.App.Kind), CPU: n.App.CPU}
 	for _, p := range n.App.Ports {
 		port := client.Port{
@@ -215,6 +216,9 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 		}
 		if b.plan.Traffic != nil {
 			port.FrameBytes = b.plan.Traffic.Stream.FrameBytes
+		}
+		if err := b.UseDevice(&port, n.Name); err != nil {
+			return err
 		}
 		if _, err := c.Open(port); err != nil {
 			return err

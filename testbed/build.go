@@ -54,6 +54,9 @@ func check(p *plan.Plan) (programs, error) {
 	if err := link.Check(p); err != nil {
 		return found, err
 	}
+	if err := checkSockets(p); err != nil {
+		return found, err
+	}
 	needsEngine := p.Traffic != nil
 	for _, n := range p.Nodes {
 		if err := checkMounts(n); err != nil {
@@ -65,6 +68,9 @@ func check(p *plan.Plan) (programs, error) {
 				return found, err
 			}
 		}
+	}
+	for _, l := range p.Links {
+		needsEngine = needsEngine || l.Kind == spec.LinkSwitch
 	}
 	found.engine, err = node.Program("nines-engine")
 	if err != nil && needsEngine {
@@ -113,9 +119,9 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	if err := b.state.writePlan(b.plan); err != nil {
 		return err
 	}
-	for _, dir := range []string{b.state.engines(), b.state.logs()} {
+	for _, dir := range []string{b.state.engines(), b.state.logs(), b.state.switches()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
-			return fmt.Errorf("make the engines' folder: %w", err)
+			return fmt.Errorf("make a folder of the lab: %w", err)
 		}
 	}
 	if err := b.startFabric(); err != nil {
@@ -151,6 +157,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		name string
 		run  func(context.Context, work) error
 	}{
+		{"making the folders of sockets", b.makeSockets},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
 		{"setting up interfaces", b.configure},
@@ -175,6 +182,7 @@ func (b *builder) place() node.Place {
 	return node.Place{
 		Journal: b.journal, StateDir: b.state.dir, Prefix: b.plan.Prefix,
 		InitPath: b.programs.init, EnginePath: b.programs.engine, Progress: b.progress,
+		Sockets: b.socketFolders(),
 	}
 }
 
@@ -307,7 +315,7 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		n := b.plan.Nodes[i]
 		var todo []plan.Interface
 		for _, iface := range n.Interfaces {
-			if isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name] {
+			if inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
 				todo = append(todo, iface)
 			}
 		}

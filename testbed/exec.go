@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sort"
 
 	"nines.dev/nines/spec"
@@ -68,7 +67,7 @@ func (l *Lab) EnginePath(nodeName string) (string, error) {
 
 // EngineSocket is the control socket of a node's app engine, as the host sees it.
 func (l *Lab) EngineSocket(nodeName string) string {
-	return filepath.Join(l.state.engines(), nodeName+".sock")
+	return l.state.engineSocket(nodeName)
 }
 
 // PID is the process id of a node's first process; 0 if the node is dead.

@@ -39,6 +39,12 @@ func (s state) lock() string       { return filepath.Join(s.dir, "lock") }
 func (s state) measured() string   { return filepath.Join(s.dir, "measured.json") }
 func (s state) engines() string    { return filepath.Join(s.dir, "engines") }
 func (s state) logs() string       { return filepath.Join(s.dir, "logs") }
+func (s state) switches() string   { return filepath.Join(s.dir, "switches") }
+
+// engineSocket is the control socket of a node's app engine.
+func (s state) engineSocket(nodeName string) string {
+	return filepath.Join(s.engines(), nodeName+".sock")
+}
 
 // checkName refuses names that are no plain folder name.
 func checkName(name string) error {

@@ -28,6 +28,9 @@ var kinds = map[spec.LinkKind]kind{
 	spec.LinkBridge:  {make: makeBridge, incremental: true},
 	spec.LinkMacvlan: {make: makeMacvlan, incremental: true},
 	spec.LinkXDP:     {make: makeXDP},
+	spec.LinkMemif:   {make: makeMemif},
+	spec.LinkSwitch:  {make: makeSwitch, leave: leaveSwitch, incremental: true},
+	spec.LinkTestpmd: {make: makeTestpmd, check: checkTestpmd},
 }
 
 // Check finds out whether the host has what the links of a plan need.

@@ -17,6 +17,8 @@ const (
 	// ContainerEngine is nines-engine, ContainerEngines the folder of control sockets.
 	ContainerEngine  = containerFolder + "/nines-engine"
 	ContainerEngines = containerFolder + "/engines"
+	// ContainerSockets has the folders of the sockets of the container's own endpoints.
+	ContainerSockets = containerFolder + "/sockets"
 )
 
 // bind is a mount of the host's into a container.
@@ -72,6 +74,9 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 		bind{filepath.Join(p.StateDir, "engines"), ContainerEngines, false, false})
 	if p.EnginePath != "" {
 		binds = append(binds, bind{p.EnginePath, ContainerEngine, true, true})
+	}
+	for _, folder := range p.Sockets[n.Name] {
+		binds = append(binds, bind{folder, filepath.Join(ContainerSockets, filepath.Base(folder)), false, false})
 	}
 	for _, m := range n.Mounts {
 		binds = append(binds, bind{m.Source, m.Target, !isDir(m.Source), m.ReadOnly})

@@ -41,6 +41,8 @@ type Place struct {
 	// InitPath and EnginePath are the programs nines-init and nines-engine.
 	InitPath   string
 	EnginePath string
+	// Sockets are, by node, the folders of sockets that a container sees.
+	Sockets map[string][]string
 	// Progress is told what takes long; never nil.
 	Progress func(string)
 }
