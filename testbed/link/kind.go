@@ -31,6 +31,8 @@ var kinds = map[spec.LinkKind]kind{
 	spec.LinkMemif:   {make: makeMemif},
 	spec.LinkSwitch:  {make: makeSwitch, leave: leaveSwitch, incremental: true},
 	spec.LinkTestpmd: {make: makeTestpmd, check: checkTestpmd},
+	spec.LinkOVS:     {make: makeOVS, check: checkOVS},
+	spec.LinkOVSDPDK: {make: makeOVSDPDK, check: checkOVSDPDK},
 }
 
 // Check finds out whether the host has what the links of a plan need.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"nines.dev/nines/testbed/host"
@@ -143,6 +144,26 @@ func (s *Site) Start(ctx context.Context, l plan.Link, p Program) (*Process, err
 		return nil, withLog(fmt.Errorf("%s: %w", p.Name, err), process.Log)
 	}
 	return process, nil
+}
+
+// holder is the process as the holder of its namespaces.
+func (p *Process) holder() Holder { return Holder{PID: p.PID, Step: p.Step} }
+
+// onEnd calls f when the process has ended, unless the function that it returns is
+// called before.
+func (p *Process) onEnd(f func()) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for p.Alive() {
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		f()
+	}()
+	return sync.OnceFunc(func() { close(done) })
 }
 
 // programCPUs are the CPUs of a link's program: those that poll, and the one for

@@ -39,6 +39,8 @@ type Site struct {
 
 	mu       sync.Mutex
 	settings map[deviceKey]map[string]string
+	// fabrics hold the namespaces of links that have one instead of the lab's fabric.
+	fabrics map[string]Holder
 }
 
 // Make makes a link between the endpoints given, which are all of the link's, or,
@@ -93,6 +95,27 @@ func (s *Site) interfaceOf(e plan.Endpoint) (plan.Interface, error) {
 		}
 	}
 	return plan.Interface{}, fmt.Errorf("the plan has no interface %s:%s", e.Node, e.Interface)
+}
+
+// FabricOf is what holds the namespace with a link's devices that are in no node: the
+// lab's fabric, or a program of the link.
+func (s *Site) FabricOf(l plan.Link) Holder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, ok := s.fabrics[l.Name]; ok {
+		return h
+	}
+	return s.Fabric
+}
+
+// own notes that a link has a namespace of its own instead of the fabric.
+func (s *Site) own(l plan.Link, holder Holder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fabrics == nil {
+		s.fabrics = map[string]Holder{}
+	}
+	s.fabrics[l.Name] = holder
 }
 
 func (s *Site) node(name string) (Holder, error) {
