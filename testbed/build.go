@@ -341,8 +341,10 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 			}
 		}
 	}
-	if len(w.links) > 0 {
-		holders = append(holders, holderOf(b.fabric))
+	for _, l := range w.links {
+		if h := b.site.FabricOf(l.Link); !slices.Contains(holders, h) {
+			holders = append(holders, h)
+		}
 	}
 	return node.Each(ctx, len(holders), func(i int) error { return link.AwaitReady(ctx, holders[i]) })
 }
