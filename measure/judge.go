@@ -37,6 +37,8 @@ type evidence struct {
 	txFailed    uint64
 	interrupted bool
 	duration    time.Duration // planned
+	// faults are what of the lab has died.
+	faults []string
 	// whole is the trial with its warm-up and drain, over which the gap meters and
 	// the kernel's witnesses ran.
 	whole time.Duration
@@ -55,7 +57,7 @@ func judge(e evidence) (result.Verdict, []string) {
 }
 
 func invalidity(e evidence) []string {
-	reasons := []string{}
+	reasons := append([]string{}, e.faults...)
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	if e.interrupted {
 		say("interrupted after %v of %v", time.Duration(e.details.DurationNs).Round(time.Millisecond), e.duration)

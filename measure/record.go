@@ -64,7 +64,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.outcome.Faults, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/spec"
 )
 
 // Capture is a packet socket on an interface of a node. It sees what the kernel's
@@ -49,6 +51,9 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if !r.Alive() {
 		return nil, fmt.Errorf("node %q is dead", nodeName)
 	}
+	if err := l.bypassed(nodeName, interfaceName); err != nil {
+		return nil, err
+	}
 	ns, err := r.Namespace()
 	if err != nil {
 		return nil, err
@@ -59,6 +64,22 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// bypassed is an error for an interface that only DPDK has.
+func (l *Lab) bypassed(nodeName, interfaceName string) error {
+	planned, e := endpointOf(l.plan, nodeName, interfaceName)
+	if planned == nil {
+		return nil
+	}
+	if i := findInterface(l.plan, e); i == nil || inKernel(*i) {
+		return nil
+	}
+	err := &BypassError{Node: nodeName, Interface: interfaceName}
+	if planned.Kind == spec.LinkSwitch {
+		err.Switch = planned.Name
+	}
+	return err
 }
 
 func (c *Capture) open(lab, nodeName, interfaceName string) error {

@@ -96,6 +96,41 @@ func (e *NoNodeError) Error() string {
 // ExitCode is 2: the call is wrong.
 func (e *NoNodeError) ExitCode() int { return 2 }
 
+// NoSwitchError is a link that is not there or has no switch of ours.
+type NoSwitchError struct {
+	Lab, Link string
+	// Links are those that have one.
+	Links []string
+}
+
+func (e *NoSwitchError) Error() string {
+	if len(e.Links) == 0 {
+		return fmt.Sprintf("lab %q has no link of the kind switch", e.Lab)
+	}
+	return fmt.Sprintf("lab %q has no link %q of the kind switch; it has %s", e.Lab, e.Link, strings.Join(e.Links, ", "))
+}
+
+// ExitCode is 2: the call is wrong.
+func (e *NoSwitchError) ExitCode() int { return 2 }
+
+// BypassError is an interface that the kernel does not see.
+type BypassError struct {
+	Node, Interface string
+	// Switch is the link that the interface is on, if that has a switch of ours.
+	Switch string
+}
+
+func (e *BypassError) Error() string {
+	s := fmt.Sprintf("%s:%s is opened by DPDK, and the kernel does not see its packets", e.Node, e.Interface)
+	if e.Switch == "" {
+		return s + "; capture at the other end of a kernel link, or let kind: switch join it, which can mirror a port"
+	}
+	return s + fmt.Sprintf("; nines switch mirror %s %s:%s --write FILE has the switch write them", e.Switch, e.Node, e.Interface)
+}
+
+// ExitCode is 2: the call is wrong.
+func (e *BypassError) ExitCode() int { return 2 }
+
 // NoInterfaceError is an interface that a node does not have.
 type NoInterfaceError struct {
 	Lab, Node, Interface string

@@ -52,6 +52,10 @@ type LinkState struct {
 	plan.Link
 	// Devices are the link's in the fabric.
 	Devices []link.Device `json:"devices"`
+	// Programs are the processes between the endpoints.
+	Programs []ProgramState `json:"programs,omitempty"`
+	// Counters are those of a link of the kind switch; nil if it does not answer.
+	Counters *client.SwitchStats `json:"counters,omitempty"`
 }
 
 // Inspect looks at the lab.
@@ -67,6 +71,10 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 			return nil, err
 		}
 	}
+	programs, err := l.Programs()
+	if err != nil {
+		return nil, err
+	}
 	for _, planned := range l.plan.Links {
 		names := []string{planned.Device}
 		for _, e := range planned.Endpoints {
@@ -78,6 +86,12 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 				s.Devices = append(s.Devices, d)
 			}
 		}
+		for _, p := range programs {
+			if p.Link == planned.Name {
+				s.Programs = append(s.Programs, p)
+			}
+		}
+		s.Counters = l.switchStats(ctx, planned)
 		in.LinkList = append(in.LinkList, s)
 	}
 	return in, nil

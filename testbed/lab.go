@@ -126,9 +126,11 @@ type Status struct {
 	PID   int `json:"pid,omitempty"`
 	Nodes int `json:"nodes"`
 	// DeadNodes are nodes whose first process has ended.
-	DeadNodes []string  `json:"dead_nodes"`
-	Links     int       `json:"links"`
-	Started   time.Time `json:"started"`
+	DeadNodes []string `json:"dead_nodes"`
+	// DeadPrograms are processes of links that have ended: "link: program".
+	DeadPrograms []string  `json:"dead_programs,omitempty"`
+	Links        int       `json:"links"`
+	Started      time.Time `json:"started"`
 }
 
 // List lists the labs of this host by name.
@@ -170,6 +172,12 @@ func statusOf(name string) Status {
 		for _, n := range lab.plan.Nodes {
 			if !lab.Alive(n.Name) {
 				status.DeadNodes = append(status.DeadNodes, n.Name)
+			}
+		}
+		programs, _ := lab.Programs()
+		for _, p := range programs {
+			if !p.Alive {
+				status.DeadPrograms = append(status.DeadPrograms, p.Link+": "+p.Name)
 			}
 		}
 		if info, err := os.Stat(s.settings()); err == nil {

@@ -21,8 +21,8 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect [NAME|FILE]",
 		Short: "Show a lab as it is now",
 		Long: `Show a lab as it is now: its nodes with their processes, CPUs and addresses, dead
-ones as dead; its links with their counters; the engines; and what was set on
-devices because it changes what is measured.`,
+ones as dead; its links with their counters and programs; the engines; and what was
+set on devices because it changes what is measured.`,
 		Example: `  nines inspect
   nines inspect quickstart
   nines inspect --format json | jq '.node_list[] | {name, pid}'`,
@@ -127,6 +127,32 @@ func writeApps(out io.Writer, in *testbed.Inspection) {
 				break // its ports share the counters
 			}
 		}
+		writePrograms(out, l)
+	}
+}
+
+// writePrograms writes what runs between a link's endpoints.
+func writePrograms(out io.Writer, l testbed.LinkState) {
+	for _, p := range l.Programs {
+		if p.Alive {
+			fmt.Fprintf(out, "\n%s: %s runs as process %d, on the CPUs %s; its log is %s\n", l.Name, p.Name, p.PID,
+				host.FormatCPUList(l.Switch.CPUs), p.Log)
+		} else {
+			fmt.Fprintf(out, "\n%s: %s is dead (process %d), and the link with it; it said last, in %s: %s\n", l.Name, p.Name, p.PID,
+				p.Log, p.LastLines)
+		}
+	}
+	if l.Counters == nil {
+		return
+	}
+	for _, p := range l.Counters.Ports {
+		fmt.Fprintf(out, "%s: port %s (%s, %s) received %d and sent %d", l.Name, p.Port, p.Backend, p.State, p.RxPackets, p.TxPackets)
+		for _, d := range p.Drops {
+			if d.Count > 0 {
+				fmt.Fprintf(out, ", %s %d", d.Name, d.Count)
+			}
+		}
+		fmt.Fprintln(out)
 	}
 }
 

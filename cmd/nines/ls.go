@@ -53,7 +53,7 @@ func writeLabs(out io.Writer, labs []testbed.Status) error {
 		if lab.PID != 0 {
 			condition += fmt.Sprintf(" by %d", lab.PID)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", lab.Name, condition, lab.Nodes, len(lab.DeadNodes),
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", lab.Name, condition, lab.Nodes, len(lab.DeadNodes)+len(lab.DeadPrograms),
 			lab.Links, lab.Prefix, lab.Started.Format("2006-01-02 15:04:05"))
 	}
 	return t.Flush()

@@ -22,6 +22,7 @@ const pairLead = 600 * time.Millisecond
 
 // Generator is the engines of one stream, with their ports open.
 type Generator struct {
+	lab     *testbed.Lab
 	traffic plan.Traffic
 	tx, rx  *process // the same one for a loop
 	notes   []string // what the engines said of their ports
@@ -33,12 +34,15 @@ type Outcome struct {
 	Loop   bool
 	// Notes are what the engines said of their ports and themselves.
 	Notes []string
-	Log   string
+	// Faults are what of the lab had died by the trial's end: the trial measured
+	// something else than the file describes.
+	Faults []string
+	Log    string
 }
 
 // Start starts the engines of a stream and opens their ports.
 func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic) (_ *Generator, err error) {
-	g := &Generator{traffic: traffic}
+	g := &Generator{lab: lab, traffic: traffic}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Close())
@@ -47,12 +51,12 @@ func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic) (_ *Gene
 	// The engine must outlive a cancelled context, to hand over what it measured;
 	// Close ends it.
 	ctx = context.WithoutCancel(ctx)
-	if g.tx, err = startIn(ctx, lab, traffic.From.Node); err != nil {
+	if g.tx, err = g.startIn(ctx, traffic.From.Node); err != nil {
 		return g, err
 	}
 	g.rx = g.tx
 	if traffic.Role != plan.RoleLoop {
-		if g.rx, err = startIn(ctx, lab, traffic.To.Node); err != nil {
+		if g.rx, err = g.startIn(ctx, traffic.To.Node); err != nil {
 			return g, err
 		}
 	}
@@ -65,19 +69,27 @@ func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic) (_ *Gene
 	return g, g.open(g.rx, rxPort, traffic.To)
 }
 
-func startIn(ctx context.Context, lab *testbed.Lab, node string) (*process, error) {
-	engine, err := lab.EnginePath(node)
+// startIn starts an engine in a node, with DPDK where the plan says so.
+func (g *Generator) startIn(ctx context.Context, node string) (*process, error) {
+	engine, err := g.lab.EnginePath(node)
 	if err != nil {
 		return nil, err
 	}
 	// On any of the node's CPUs: the trial pins the measuring thread alone.
-	cmd, err := lab.Command(ctx, node, []string{engine}, testbed.ExecOptions{})
+	cmd, err := g.lab.Command(ctx, node, []string{engine}, testbed.ExecOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}
 	p, err := start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
+	}
+	notes, err := g.lab.StartDPDK(p.Client, node, g.traffic.FromCPU, g.traffic.ToCPU)
+	if err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	for _, note := range notes {
+		g.notes = append(g.notes, node+": "+note)
 	}
 	return p, nil
 }
@@ -90,13 +102,17 @@ const (
 
 func (g *Generator) open(p *process, name string, port plan.Port) error {
 	stream := g.traffic.Stream
-	opened, err := p.Open(client.Port{
+	asked := client.Port{
 		Name: name, Backend: string(stream.Backend), Interface: port.Interface,
 		IO: string(stream.IO), Wait: string(stream.Wait),
 		LocalMAC: port.LocalMAC, LocalIP: port.LocalIP, PeerMAC: port.PeerMAC, PeerIP: port.PeerIP,
 		UDPPort: port.UDPPort, FrameBytes: stream.FrameBytes,
 		Flows: stream.Flows, FlowField: string(stream.FlowField),
-	})
+	}
+	if err := g.lab.UseDevice(&asked, port.Node); err != nil {
+		return err
+	}
+	opened, err := p.Open(asked)
 	if err != nil {
 		return fmt.Errorf("open %s:%s with %s: %w", port.Node, port.Interface, stream.Backend, err)
 	}
@@ -121,10 +137,21 @@ func (g *Generator) Run(ctx context.Context, seed uint64, progress func(client.P
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
 		Outliers: stream.Outliers,
 	}
+	run := g.runPair
 	if g.rx == g.tx {
-		return g.runLoop(ctx, trial, progress)
+		run = g.runLoop
 	}
-	return g.runPair(ctx, trial, progress)
+	outcome, err := run(ctx, trial, progress)
+	faults, unread := g.lab.Faults()
+	if err != nil {
+		// What died is what the engines' errors come from.
+		for _, fault := range faults {
+			err = fmt.Errorf("%w; %s", err, fault)
+		}
+		return Outcome{}, err
+	}
+	outcome.Faults = faults
+	return outcome, unread
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {

@@ -1,0 +1,121 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/testbed/proc"
+)
+
+// ProgramState is a process that a link needs, as it is now.
+type ProgramState struct {
+	Link  string `json:"link"`
+	Name  string `json:"name"`
+	PID   int    `json:"pid"`
+	Alive bool   `json:"alive"`
+	// Log is the file with what it wrote; LastLines are its last, for a dead one.
+	Log       string `json:"log"`
+	LastLines string `json:"last_lines,omitempty"`
+}
+
+// Programs are the processes that the lab's links have started, in that order, with
+// those that have died since.
+func (l *Lab) Programs() ([]ProgramState, error) {
+	if !hasPrograms(l.plan) {
+		return nil, nil
+	}
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	var list []ProgramState
+	for _, entry := range j.Entries() {
+		if entry.Kind != journal.KindProcess || entry.Link == "" || entry.Learnt == nil {
+			continue
+		}
+		id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+		p := ProgramState{
+			Link: entry.Link, Name: entry.Name, PID: id.PID, Alive: id.Alive(),
+			Log: link.LogPath(l.state.dir, entry.Link, entry.Name),
+		}
+		if !p.Alive {
+			p.LastLines = link.LastLines(p.Log)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+func hasPrograms(p *plan.Plan) bool {
+	for _, l := range p.Links {
+		if l.Switch != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Faults says what of the lab has died since it came up: what is measured with it now
+// is not what the file describes.
+func (l *Lab) Faults() ([]string, error) {
+	var faults []string
+	for _, n := range l.plan.Nodes {
+		if !l.Alive(n.Name) {
+			faults = append(faults, fmt.Sprintf("node %s is dead: its first process has ended", n.Name))
+		}
+	}
+	programs, err := l.Programs()
+	for _, p := range programs {
+		if p.Alive {
+			continue
+		}
+		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
+		if p.LastLines != "" {
+			fault += "; it said last: " + p.LastLines
+		}
+		faults = append(faults, fault)
+	}
+	return faults, err
+}
+
+// SwitchSocket is the control socket of the switch of a link, as the host sees it.
+func (l *Lab) SwitchSocket(linkName string) (string, error) {
+	made := findLink(l.plan, linkName)
+	if made == nil || made.Kind != spec.LinkSwitch {
+		missing := &NoSwitchError{Lab: l.name, Link: linkName}
+		for _, other := range l.plan.Links {
+			if other.Kind == spec.LinkSwitch {
+				missing.Links = append(missing.Links, other.Name)
+			}
+		}
+		return "", missing
+	}
+	return link.SwitchSocket(l.state.dir, linkName), nil
+}
+
+// switchStats asks the switch of a link for its counters; nil if it does not answer.
+func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.SwitchStats {
+	if planned.Kind != spec.LinkSwitch {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectPatience)
+	defer cancel()
+	c, err := client.Dial(ctx, link.SwitchSocket(l.state.dir, planned.Name))
+	if err != nil {
+		return nil
+	}
+	// It takes one client at a time: it may be talking to another.
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	stats, err := c.SwitchStats()
+	if err != nil {
+		return nil
+	}
+	_ = c.Close()
+	return &stats
+}
