@@ -75,6 +75,9 @@ func (f *File) Set(expression string) error {
 	if path == "sweep" || strings.HasPrefix(path, "sweep.") {
 		return f.setSweep(where, path, text)
 	}
+	if found, err := f.setCase(where, path, text); found || err != nil {
+		return err
+	}
 	goal, wrong := resolve(f.root, path)
 	if wrong != nil {
 		return &Error{File: where, Path: path, Problem: wrong.problem, Allowed: wrong.allowed, Remedy: wrong.remedy}
@@ -102,7 +105,7 @@ func (f *File) setSweep(where, path, text string) error {
 	}
 	steps := []string{"sweep"}
 	if key, ok := strings.CutPrefix(path, "sweep."); ok {
-		steps = append(steps, key)
+		steps = append(steps, f.sweepSteps(key)...)
 		if swept := f.root.get("sweep"); swept != nil && swept.kind != mapping && !swept.isNull() {
 			return &Error{File: where, Path: path, Problem: "the file's sweep is not a mapping"}
 		}
@@ -160,36 +163,68 @@ func (f *File) withoutSwept(where, path string, goal target) (*node, error) {
 		return root, nil
 	}
 	for _, e := range swept.entries {
-		axis, wrong := resolve(f.root, e.key.text)
-		if wrong != nil {
-			continue // Runs reports it
+		keys := []keyAt{{e.key.text, []string{"sweep", e.key.text}}}
+		if isCases(e) {
+			keys = caseKeys(e)
 		}
-		covered, touched := 0, false
-		for _, a := range axis.places {
-			inside := false
-			for _, g := range goal.places {
-				touched = touched || overlap(a, g)
-				inside = inside || len(g) <= len(a) && overlap(a, g)
-			}
-			if inside {
-				covered++
-			}
-		}
-		switch {
-		case covered == len(axis.places):
-			root = root.with([]string{"sweep", e.key.text}, nil)
-		case touched:
-			return nil, &Error{
-				File: where, Path: path,
-				Problem: fmt.Sprintf("the sweep's %q would overwrite this", clip(e.key.text)),
-				Remedy:  fmt.Sprintf("set %s itself, or take it out of the sweep: --set 'sweep.%s='", e.key.text, e.key.text),
+		for _, key := range keys {
+			switch f.meets(key.path, goal) {
+			case covered:
+				root = root.with(key.steps, nil)
+			case touched:
+				return nil, &Error{
+					File: where, Path: path,
+					Problem: fmt.Sprintf("the sweep's %q would overwrite this", clip(key.path)),
+					Remedy:  fmt.Sprintf("set %s itself, or take it out of the sweep: --set 'sweep.%s='", key.path, e.key.text),
+				}
 			}
 		}
+		root = withoutEmptyCases(root, e)
 	}
 	if left := root.get("sweep"); len(left.entries) == 0 {
 		root = root.with([]string{"sweep"}, nil)
 	}
 	return root, nil
+}
+
+// keyAt is a path that the sweep sets, and where in the file it stands.
+type keyAt struct {
+	path  string
+	steps []string
+}
+
+// meeting is how the places of a swept path meet those that a --set sets.
+type meeting int
+
+const (
+	apart   meeting = iota
+	covered         // every one is set
+	touched         // some are, or parts of them
+)
+
+func (f *File) meets(path string, goal target) meeting {
+	axis, wrong := resolve(f.root, path)
+	if wrong != nil {
+		return apart // Runs reports it
+	}
+	inside, any := 0, false
+	for _, a := range axis.places {
+		within := false
+		for _, g := range goal.places {
+			any = any || overlap(a, g)
+			within = within || len(g) <= len(a) && overlap(a, g)
+		}
+		if within {
+			inside++
+		}
+	}
+	switch {
+	case inside == len(axis.places):
+		return covered
+	case any:
+		return touched
+	}
+	return apart
 }
 
 // Effective is the file with every Set applied; without one it is Raw.

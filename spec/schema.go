@@ -33,6 +33,7 @@ type schemaNode struct {
 	MinItems             int           `json:"minItems,omitempty"`
 	MinProperties        int           `json:"minProperties,omitempty"`
 	PropertyNames        *schemaNode   `json:"propertyNames,omitempty"`
+	PatternProperties    namedSchemas  `json:"patternProperties,omitempty"`
 	Required             []string      `json:"required,omitempty"`
 	Properties           namedSchemas  `json:"properties,omitempty"`
 	AdditionalProperties any           `json:"additionalProperties,omitempty"`
@@ -89,11 +90,16 @@ func Schema() ([]byte, error) {
 
 func sweepSchema() *schemaNode {
 	return &schemaNode{
-		Description:          "The keys to vary, each with its values; the runs are the cross product, the first key the outermost loop. * in a key stands for all.",
-		Type:                 "object",
-		PropertyNames:        &schemaNode{Pattern: `^(topology|traffic|nodes|links)(\.|$)`},
-		AdditionalProperties: &schemaNode{Type: "array", MinItems: 1},
-		Examples:             []any{map[string]any{"links.*.kind": []string{"bridge", "veth"}, "traffic.rate_pps": []int{1000, 10000}}},
+		Description:       "The keys to vary, each with its values; the runs are the cross product, the first key the outermost loop. * in a key stands for all.",
+		Type:              "object",
+		PatternProperties: namedSchemas{{sweptPattern, &schemaNode{Type: "array", MinItems: 1}}},
+		PropertyNames:     &schemaNode{Pattern: sweptPattern + "|" + axisPattern},
+		AdditionalProperties: &schemaNode{
+			Description: "A name of your own, whose cases each set several keys together.",
+			Type:        "object", MinProperties: 1, PropertyNames: &schemaNode{Pattern: casePattern},
+			AdditionalProperties: &schemaNode{Type: []string{"object", "null"}, PropertyNames: &schemaNode{Pattern: sweptPattern}},
+		},
+		Examples: []any{map[string]any{"links.*.kind": []string{"bridge", "veth"}, "traffic.rate_pps": []int{1000, 10000}}},
 	}
 }
 

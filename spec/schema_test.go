@@ -17,7 +17,8 @@ import (
 // form, and only their meaning, or that of several together, is wrong.
 var semantic = []string{
 	"address-bad", "address-multicast", "address-network", "address-no-prefix", "address-twice",
-	"address-unknown-interface", "cpu-list-backwards", "cpu-list-twice", "cpus-and-cpu-list",
+	"address-unknown-interface", "cases-and-key", "cases-bad-value", "cases-one-wrong", "cases-same-value",
+	"cases-top-key", "cases-unknown-key", "cpu-list-backwards", "cpu-list-twice", "cpus-and-cpu-list",
 	"cpu-list-beyond", "duration-overflow", "duration-too-long", "duration-zero",
 	"endpoint-nothing-near", "endpoint-twice", "flows-source-port", "flows-udp", "rate-bits-too-fast",
 	"endpoint-unknown-node", "exec-empty-program", "forward-one-interface",

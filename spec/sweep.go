@@ -51,12 +51,22 @@ func (r Run) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// axis is one key of the sweep.
+// axis is one key of the sweep: a path with its values, or a name with its cases.
 type axis struct {
-	path   string
-	goal   target
-	values []*node
-	vars   []Variable
+	path    string
+	choices []choice
+}
+
+// choice is one value of an axis: what it changes, and how the run calls it.
+type choice struct {
+	variable Variable
+	changes  []change
+}
+
+// change puts one value at one or more places.
+type change struct {
+	places [][]string
+	value  *node
 }
 
 // Runs checks the file and gives its runs: the cross product of the sweep, whose
@@ -135,13 +145,22 @@ func (f *File) axes(base *node, errs *collector) []axis {
 	var taken claims
 	for _, e := range swept.entries {
 		path := "sweep." + e.key.text
-		goal, wrong := resolve(base, e.key.text)
-		switch {
-		case wrong != nil:
-			d.fail(e.key, path, wrong.problem, wrong.allowed, wrong.remedy)
+		if isCases(e) {
+			if a, places := d.cases(base, e, path); a != nil {
+				if other := taken.claim(e.key.text, places); other != "" {
+					d.fail(e.key, path, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
+				}
+				axes = append(axes, *a)
+			}
 			continue
-		case goal.places[0][0] != "topology" && goal.places[0][0] != "traffic":
-			d.fail(e.key, path, "this key is the same for all runs", "keys of topology and traffic", "")
+		}
+		if matches(axisPattern, e.key.text) && !matches(sweptPattern, e.key.text) && e.value.kind == list && len(e.value.items) > 0 && e.value.items[0].kind == mapping {
+			d.fail(e.value, path, "wants cases with names, and this is a list", "", fmt.Sprintf("write %s: {first: {traffic.burst: 1}, second: {traffic.burst: 16}}", e.key.text))
+			continue
+		}
+		goal, ok := d.swept(base, e.key, path)
+		switch {
+		case !ok:
 			continue
 		case e.value.kind != list:
 			d.fail(e.value, path, "wants a list of values, and this is "+e.value.kind.String(), "", fmt.Sprintf("write %s: [a, b, c], or put the one value where the key belongs", e.key.text))
@@ -153,25 +172,42 @@ func (f *File) axes(base *node, errs *collector) []axis {
 		if other := taken.claim(e.key.text, goal.places); other != "" {
 			d.fail(e.key, path, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
 		}
-		a := axis{path: e.key.text, goal: goal, values: e.value.items}
+		a := axis{path: e.key.text}
 		for i, value := range e.value.items {
-			a.vars = append(a.vars, d.variable(value, a, fmt.Sprintf("%s.%d", path, i)))
+			a.choices = append(a.choices, choice{
+				d.variable(value, goal, e.key.text, fmt.Sprintf("%s.%d", path, i)), []change{{goal.places, value}},
+			})
 		}
 		axes = append(axes, a)
 	}
 	return axes
 }
 
+// swept resolves a key that a sweep sets.
+func (d *decoder) swept(base, key *node, path string) (target, bool) {
+	goal, wrong := resolve(base, key.text)
+	if wrong != nil {
+		d.fail(key, path, wrong.problem, wrong.allowed, wrong.remedy)
+		return target{}, false
+	}
+	switch goal.places[0][0] {
+	case "topology", "traffic", "dpdk":
+		return goal, true
+	}
+	d.fail(key, path, "this key is the same for all runs", "keys of topology, traffic and dpdk", "")
+	return target{}, false
+}
+
 // variable checks one value of the sweep by itself, which gives its place to a
 // wrong one, and makes it the run's variable.
-func (d *decoder) variable(n *node, a axis, path string) Variable {
-	v := reflect.New(a.goal.typ).Elem()
+func (d *decoder) variable(n *node, goal target, key, path string) Variable {
+	v := reflect.New(goal.typ).Elem()
 	before := len(d.errs.list)
-	d.value(n, v, path, a.goal.rule)
+	d.value(n, v, path, goal.rule)
 	if len(d.errs.list) > before {
-		return Variable{Path: a.path}
+		return Variable{Path: key}
 	}
-	variable := Variable{Path: a.path, Text: n.text}
+	variable := Variable{Path: key, Text: n.text}
 	for v.Kind() == reflect.Pointer && !v.IsNil() && shapeOf(v.Type().Elem()) == scalar {
 		v = v.Elem()
 	}
@@ -200,15 +236,15 @@ func (d *decoder) variable(n *node, a axis, path string) Variable {
 func (f *File) countRuns(base *node, axes []axis) (int, error) {
 	count := 1.0
 	for _, a := range axes {
-		count *= float64(len(a.values))
+		count *= float64(len(a.choices))
 	}
 	size := base.size()
 	for _, a := range axes {
 		largest := 0
-		for _, value := range a.values {
-			largest = max(largest, value.size())
+		for _, c := range a.choices {
+			largest = max(largest, c.size())
 		}
-		size += largest * len(a.goal.places)
+		size += largest
 	}
 	most := math.Min(maxRuns, math.Max(1, float64(maxRunsByNodes/size)))
 	if count <= most {
@@ -217,7 +253,7 @@ func (f *File) countRuns(base *node, axes []axis) (int, error) {
 	at := f.root.get("sweep").place
 	factors := make([]string, len(axes))
 	for i, a := range axes {
-		factors[i] = fmt.Sprintf("%d × %s", len(a.values), a.path)
+		factors[i] = fmt.Sprintf("%d × %s", len(a.choices), a.path)
 	}
 	return 0, Errors{{
 		File: at.file, Line: at.line, Column: at.column, Path: "sweep",
@@ -232,13 +268,30 @@ func combine(base *node, axes []axis, i, count int) (Run, *node) {
 	tree := base
 	run := Run{}
 	for _, a := range axes {
-		count /= len(a.values)
-		choice := i / count
+		count /= len(a.choices)
+		chosen := a.choices[i/count]
 		i %= count
-		for _, steps := range a.goal.places {
-			tree = tree.with(steps, a.values[choice])
-		}
-		run.Variables = append(run.Variables, a.vars[choice])
+		tree = chosen.apply(tree)
+		run.Variables = append(run.Variables, chosen.variable)
 	}
 	return run, tree
+}
+
+// apply gives the tree with all that the choice changes.
+func (c choice) apply(tree *node) *node {
+	for _, change := range c.changes {
+		for _, steps := range change.places {
+			tree = tree.with(steps, change.value)
+		}
+	}
+	return tree
+}
+
+// size counts the nodes that the choice adds to a tree.
+func (c choice) size() int {
+	total := 0
+	for _, change := range c.changes {
+		total += change.value.size() * len(change.places)
+	}
+	return total
 }

@@ -175,21 +175,29 @@ func (n *node) plain() any {
 }
 
 // yaml turns the tree back into the library's nodes, comments and style kept.
-func (n *node) yaml() *yaml.Node {
+func (n *node) yaml() *yaml.Node { return n.yamlIn(false) }
+
+// yamlIn is yaml for a node inside [] or {}, if flow is set: there the library would
+// write an empty value as an empty text.
+func (n *node) yamlIn(flow bool) *yaml.Node {
+	flow = flow || n.style&yaml.FlowStyle != 0
 	out := &yaml.Node{Style: n.style, HeadComment: n.before, LineComment: n.beside, FootComment: n.after}
 	switch n.kind {
 	case mapping:
 		out.Kind, out.Tag = yaml.MappingNode, "!!map"
 		for _, e := range n.entries {
-			out.Content = append(out.Content, e.key.yaml(), e.value.yaml())
+			out.Content = append(out.Content, e.key.yamlIn(flow), e.value.yamlIn(flow))
 		}
 	case list:
 		out.Kind, out.Tag = yaml.SequenceNode, "!!seq"
 		for _, item := range n.items {
-			out.Content = append(out.Content, item.yaml())
+			out.Content = append(out.Content, item.yamlIn(flow))
 		}
 	default:
 		out.Kind, out.Tag, out.Value = yaml.ScalarNode, n.tag, n.text
+		if flow && n.isNull() && n.text == "" {
+			out.Value = "null"
+		}
 	}
 	return out
 }

@@ -1,0 +1,155 @@
+package spec
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// The forms of what a sweep has for keys: paths of the file, or names of the user's
+// own, which have cases.
+const (
+	sweptPattern = `^(topology|traffic|dpdk|nodes|links)(\.|$)`
+	axisPattern  = `^[a-z][a-z0-9_-]{0,31}$`
+	axisForm     = "a lower-case letter, then letters, digits, '_' and '-', at most 32"
+	casePattern  = `^[A-Za-z0-9]([A-Za-z0-9 ._+/-]{0,62}[A-Za-z0-9])?$`
+	caseForm     = "letters, digits, spaces and . _ + / -, at most 64, with a letter or digit at both ends"
+)
+
+// isCases tells whether an entry of the sweep is a name with cases, which each set
+// several keys together:
+//
+//	driver:
+//	  bridge udp: {links.*.kind: bridge, traffic.backend: udp}
+//	  memif:      {links.*.kind: memif, traffic.backend: dpdk}
+//
+// A path always leads into the file, and so begins with one of its keys.
+func isCases(e entry) bool {
+	return e.value.kind == mapping && !matches(sweptPattern, e.key.text)
+}
+
+// cases reads a name with its cases, and gives all places that they set.
+func (d *decoder) cases(base *node, e entry, path string) (*axis, [][]string) {
+	before := len(d.errs.list)
+	switch {
+	case slices.Contains(keysOf(reflect.TypeFor[Experiment]()), e.key.text):
+		d.fail(e.key, path, "this key is the same for all runs", "keys of topology, traffic and dpdk", "")
+	case !matches(axisPattern, e.key.text):
+		d.fail(e.key, path, fmt.Sprintf("%q cannot name cases", clip(e.key.text)), axisForm, "")
+	case len(e.value.entries) == 0:
+		d.fail(e.value, path, "has no cases", "", "give at least one, or take the key away")
+	}
+	a := &axis{path: e.key.text}
+	var places [][]string
+	for _, one := range e.value.entries {
+		here := path + "." + quoteKey(one.key.text)
+		if !matches(casePattern, one.key.text) {
+			d.fail(one.key, here, fmt.Sprintf("%q cannot name a case", clip(one.key.text)), caseForm, "")
+			continue
+		}
+		c := choice{variable: Variable{Path: a.path, Value: one.key.text, Text: one.key.text}}
+		c.changes = d.caseChanges(base, one, here)
+		for _, change := range c.changes {
+			places = append(places, change.places...)
+		}
+		a.choices = append(a.choices, c)
+	}
+	if len(d.errs.list) > before {
+		return nil, nil
+	}
+	return a, places
+}
+
+// caseChanges reads what one case sets.
+func (d *decoder) caseChanges(base *node, one entry, path string) []change {
+	if one.value.isNull() {
+		return nil // the file as it is
+	}
+	if one.value.kind != mapping {
+		d.fail(one.value, path, "wants a mapping of keys to values, and this is "+one.value.kind.String(), "", "write {traffic.backend: raw, traffic.io: batch}")
+		return nil
+	}
+	var list []change
+	var taken claims
+	for _, e := range one.value.entries {
+		here := path + "." + e.key.text
+		goal, ok := d.swept(base, e.key, here)
+		if !ok {
+			continue
+		}
+		if other := taken.claim(e.key.text, goal.places); other != "" {
+			d.fail(e.key, here, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
+		}
+		d.variable(e.value, goal, e.key.text, here) // for its errors
+		list = append(list, change{goal.places, e.value})
+	}
+	return list
+}
+
+// caseKeys lists the paths that the cases of an entry set.
+func caseKeys(e entry) []keyAt {
+	var list []keyAt
+	for _, one := range e.value.entries {
+		for _, key := range one.value.entries {
+			list = append(list, keyAt{key.key.text, []string{"sweep", e.key.text, one.key.text, key.key.text}})
+		}
+	}
+	return list
+}
+
+// withoutEmptyCases takes cases out of the sweep of which a --set has left nothing
+// to set in any.
+func withoutEmptyCases(root *node, e entry) *node {
+	if !isCases(e) || len(caseKeys(e)) == 0 {
+		return root
+	}
+	if left := root.get("sweep").get(e.key.text); left != nil && len(caseKeys(entry{e.key, left})) == 0 {
+		return root.with([]string{"sweep", e.key.text}, nil)
+	}
+	return root
+}
+
+// setCase is --set with the name of cases: it runs the one that the value names, and
+// takes the name out of the sweep. It is found where the sweep has such a name.
+func (f *File) setCase(where, path, text string) (found bool, err error) {
+	swept := f.root.get("sweep")
+	cases := swept.get(path)
+	if cases == nil || cases.kind != mapping || matches(sweptPattern, path) {
+		return false, nil
+	}
+	var names []string
+	for _, one := range cases.entries {
+		names = append(names, one.key.text)
+		if one.key.text != text {
+			continue
+		}
+		root := f.root.with([]string{"sweep", path}, nil)
+		if len(root.get("sweep").entries) == 0 {
+			root = root.with([]string{"sweep"}, nil)
+		}
+		errs := &collector{}
+		for _, change := range (&decoder{errs}).caseChanges(f.root.with([]string{"sweep"}, nil), one, "sweep."+path+"."+quoteKey(text)) {
+			for _, steps := range change.places {
+				root = root.with(steps, change.value)
+			}
+		}
+		if err := errs.err(); err != nil {
+			return true, err
+		}
+		f.root, f.sets = root, append(f.sets, strings.TrimPrefix(where, "--set "))
+		return true, nil
+	}
+	return true, &Error{File: where, Path: path, Problem: fmt.Sprintf("there is no case %q", clip(text)),
+		Allowed: listedInOrder(names), Remedy: didYouMean(text, names)}
+}
+
+// sweepSteps splits what follows "sweep." in a --set: the name of cases and the case,
+// or a path, whose dots belong to it.
+func (f *File) sweepSteps(key string) []string {
+	name, one, ok := strings.Cut(key, ".")
+	if cases := f.root.get("sweep").get(name); ok && cases != nil && cases.kind == mapping && !matches(sweptPattern, name) {
+		return []string{name, strings.Trim(one, `"`)}
+	}
+	return []string{key}
+}
