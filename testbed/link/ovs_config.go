@@ -162,7 +162,8 @@ func ovsEAL(d plan.DPDK, housekeeping int) []string {
 			arguments = append(arguments, "--socket-limit="+memory)
 		}
 	}
-	return append(arguments, fmt.Sprintf("-l%d", housekeeping))
+	// Two words, or ovs-vswitchd does not see it and adds a list of its own.
+	return append(arguments, "-l", fmt.Sprint(housekeeping))
 }
 
 // ovsMinBuffers is the least that ovs-vswitchd runs with (MIN_NB_MBUF in
