@@ -14,18 +14,20 @@ import (
 // See "EAL parameters" in DPDK's Linux guide.
 func ealArguments(d plan.DPDK) []string {
 	arguments := []string{
-		"--in-memory", "--iova-mode=va", "--no-telemetry", "--file-prefix=" + d.Prefix,
+		"--iova-mode=va", "--no-telemetry", "--file-prefix=" + d.Prefix,
 	}
 	megabytes := (d.MemoryBytes + 1<<20 - 1) >> 20
 	if d.Huge {
 		node := max(d.MemoryNode, 0)
-		arguments = append(arguments,
+		arguments = append(arguments, "--in-memory",
 			// A memory table of vhost-user has 8 entries (VHOST_MEMORY_MAX_NREGIONS), which
 			// many small files would overflow.
 			"--single-file-segments",
 			fmt.Sprintf("--socket-mem=%s%d", strings.Repeat("0,", node), megabytes))
 	} else {
-		arguments = append(arguments, "--no-huge", fmt.Sprintf("-m%d", megabytes))
+		// It implies --legacy-mem, with which --in-memory cannot be; what is left of that
+		// is to have no file of its own (eal_parse_args in lib/eal/linux/eal.c).
+		arguments = append(arguments, "--no-shconf", "--no-huge", fmt.Sprintf("-m%d", megabytes))
 	}
 	if len(d.PCI) == 0 {
 		return append(arguments, "--no-pci")
