@@ -123,6 +123,19 @@ func (e *NoTrafficError) ExitCode() int { return 2 }
 // Name is the experiment's name.
 func (e *Experiment) Name() string { return e.runs[0].spec.Name }
 
+// Published are the measurements of others that the file gives to compare with.
+func (e *Experiment) Published() []result.Published {
+	var list []result.Published
+	for _, p := range e.runs[0].spec.Published {
+		published := result.Published{Source: p.Source, Figure: string(p.Figure), Series: p.Series}
+		for _, point := range p.Points {
+			published.Points = append(published.Points, [2]float64(point))
+		}
+		list = append(list, published)
+	}
+	return list
+}
+
 // TrialTime is how long a trial's traffic takes on average.
 func (e *Experiment) TrialTime() time.Duration {
 	var total time.Duration

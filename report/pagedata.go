@@ -26,16 +26,20 @@ const (
 
 // pageData is all that the page shows.
 type pageData struct {
-	Schema     string          `json:"schema"`
-	Name       string          `json:"name"`
-	Started    time.Time       `json:"started"`
-	Variables  []string        `json:"variables"`
-	Groups     []pageGroup     `json:"groups"`
-	Trials     []pageTrial     `json:"trials"`
-	Baselines  []pageTrial     `json:"baselines"`
-	Host       json.RawMessage `json:"host"`
-	Plan       json.RawMessage `json:"plan"`
-	Experiment string          `json:"experiment"`
+	Schema    string      `json:"schema"`
+	Name      string      `json:"name"`
+	Started   time.Time   `json:"started"`
+	Variables []string    `json:"variables"`
+	Groups    []pageGroup `json:"groups"`
+	Trials    []pageTrial `json:"trials"`
+	Baselines []pageTrial `json:"baselines"`
+	// Figures are chosen by what varies; Curves are published percentile curves.
+	Figures    []figure           `json:"figures"`
+	Curves     []result.Published `json:"published_curves"`
+	Skipped    []result.Skipped   `json:"skipped"`
+	Host       json.RawMessage    `json:"host"`
+	Plan       json.RawMessage    `json:"plan"`
+	Experiment string             `json:"experiment"`
 	// Problems are files that were missing or damaged.
 	Problems []string `json:"problems"`
 }
@@ -84,7 +88,7 @@ type pageCurve struct {
 func newPageData(r *result.Result) pageData {
 	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(r.Summary.Trials), Groups: []pageGroup{}, Trials: []pageTrial{},
-		Baselines: []pageTrial{}, Problems: append([]string{}, r.Problems...)}
+		Baselines: []pageTrial{}, Curves: []result.Published{}, Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	outliers := max(minTrialOutliers, maxPageOutliers/max(len(r.Summary.Trials), 1))
 	indexes := map[string]int{}
 	merged := newMerger(r.Summary.Trials)
@@ -110,6 +114,7 @@ func newPageData(r *result.Result) pageData {
 		}
 		p.Groups = append(p.Groups, group)
 	}
+	p.addFigures(r)
 	var err error
 	if p.Host, err = r.Host(); err != nil {
 		p.problem(err)
@@ -122,6 +127,30 @@ func newPageData(r *result.Result) pageData {
 	}
 	sort.Strings(p.Problems)
 	return p
+}
+
+// addFigures chooses the figures, and passes the published curves on that belong to
+// the one that every page has.
+func (p *pageData) addFigures(r *result.Result) {
+	trials := make([]evidence, 0, len(p.Trials))
+	for _, t := range p.Trials {
+		trials = append(trials, evidence{trial: t.Trial, details: t.Details})
+	}
+	var maxima []evidence
+	for _, m := range r.Maxima {
+		found := evidence{trial: m}
+		// Open has told of a missing file, and the summary has what is drawn.
+		if details, err := r.MaximumFolder(m.ID).Details(); err == nil {
+			found.details = &details
+		}
+		maxima = append(maxima, found)
+	}
+	p.Figures = figuresOf(trials, maxima, r.Published)
+	for _, published := range r.Published {
+		if published.Figure == result.FigureLatency {
+			p.Curves = append(p.Curves, published)
+		}
+	}
 }
 
 func (p *pageData) problem(err error) { p.Problems = append(p.Problems, err.Error()) }

@@ -37,6 +37,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		trialTable(summary, groups, repeats, options).write(&out, s)
 		writeReasons(&out, s, summary.Trials)
 	}
+	writeSkipped(&out, s, summary.Skipped)
 	_, err := io.WriteString(w, out.String())
 	return err
 }

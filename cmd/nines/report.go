@@ -20,9 +20,10 @@ func newReportCommand() *cobra.Command {
 each combination of the swept variables, with a verdict on the noise.
 
 Repeats are folded into their median; "p99 ±" is half their range. A dash stands
-for a percentile that too few packets support. With --out the result's page is
-written as well: one file that opens offline. The folder is all that is needed,
-so a result from another machine shows the same.`,
+for a percentile that too few packets support. What others have published
+(published: in the experiment file) stands below, beside what was measured here.
+With --out the result's page is written as well: one file that opens offline.
+The folder is all that is needed, so a result from another machine shows the same.`,
 		Example: `  nines report results/latest                        # the newest result
   nines report results/latest --repeats              # each repeat on its own line
   nines report results/latest --out report.html      # the page, one offline file
@@ -47,7 +48,10 @@ so a result from another machine shows the same.`,
 			if format == "json" {
 				return report.WriteTableJSON(c.OutOrStdout(), r.Summary)
 			}
-			return report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats})
+			if err := report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats}); err != nil {
+				return err
+			}
+			return report.WritePublished(c.OutOrStdout(), r)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "table or json")

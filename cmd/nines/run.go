@@ -85,6 +85,9 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 		writer.WriteHost(inventory),
 		writer.WritePlan(experiment.Plans()),
 	)
+	if published := experiment.Published(); len(published) > 0 {
+		err = errors.Join(err, writer.WritePublished(published))
+	}
 	if err != nil {
 		return err
 	}
@@ -117,7 +120,14 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	if r.format == "json" {
 		return errors.Join(writeJSON(stdout, writer.Summary()), written)
 	}
-	if err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{}); err != nil || written != nil {
+	err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{})
+	if err == nil && written == nil {
+		var r *result.Result
+		if r, err = result.Open(writer.Dir()); err == nil {
+			err = report.WritePublished(stdout, r)
+		}
+	}
+	if err != nil || written != nil {
 		return errors.Join(err, written)
 	}
 	fmt.Fprintf(stderr, "\n%s\n%s\n", writer.Dir(), filepath.Join(writer.Dir(), result.ReportFile))

@@ -94,6 +94,48 @@ export interface Group {
   curves: Curves;
 }
 
+export type FigureKind = "rate" | "size" | "load" | "maximum";
+
+/** The median of the counted repeats, between the least and greatest of them. */
+export interface FigurePoint {
+  x: number;
+  y: number;
+  low: number;
+  high: number;
+  /** An index of the groups; −1 for a maximum that rates are a part of. */
+  group: number;
+  /** The load as a part of the maximum, where that is known. */
+  fraction?: number;
+  verdict: Verdict;
+}
+
+export interface FigureSeries {
+  variables: Variables;
+  points: FigurePoint[];
+}
+
+/** What others have measured, in the figure's units. */
+export interface Published {
+  source: string;
+  series: string;
+  points: [number, number][];
+}
+
+/** A figure that was chosen by what varies in the result; report/figures.go chooses. */
+export interface Figure {
+  kind: FigureKind;
+  percentile?: PercentileName;
+  variables: string[];
+  series: FigureSeries[];
+  /** match is the series of ours that the name means, −1 for none. */
+  published: (Published & { match: number })[];
+}
+
+export interface Skipped {
+  variables: Variables;
+  reason: string;
+}
+
 export interface Page {
   schema: string;
   name: string;
@@ -102,6 +144,10 @@ export interface Page {
   groups: Group[];
   trials: Trial[];
   baselines: Trial[];
+  figures: Figure[];
+  /** Percentile curves of others: [1/(1−p), ns]. */
+  published_curves: Published[];
+  skipped: Skipped[];
   host: Value;
   plan: Value;
   experiment: string;

@@ -26,6 +26,13 @@ export function tick(value: number): string {
   return value >= 1 ? grouped(value) : String(value);
 }
 
+/** A tick of an axis of large numbers: 500, 20k, 1.5M. */
+export function shortTick(value: number): string {
+  if (value >= 1e6) return `${Number((value / 1e6).toPrecision(6))}M`;
+  if (value >= 1e3) return `${Number((value / 1e3).toPrecision(6))}k`;
+  return tick(value);
+}
+
 /** A share in per cent; one that lacks anything is never rounded up to 100. */
 export function percent(value: number): string {
   return value < 100 && value > 99 ? String(Math.floor(value * 1000 + 1e-6) / 1000) : significant(value);

@@ -9,11 +9,12 @@ import { readPage, type Metric, type Page } from "./data.ts";
 import { choice, h, section } from "./dom.ts";
 import { firstShown, Selection } from "./selection.ts";
 import { controls } from "./sections/controls.ts";
+import { figureSections } from "./sections/figures.ts";
 import { files } from "./sections/files.ts";
 import { gapTable, lagTable, listedTrials, witnessTable } from "./sections/generator.ts";
 import { header } from "./sections/header.ts";
 import { trialTable } from "./sections/trials.ts";
-import { verdictTable } from "./sections/verdicts.ts";
+import { skippedTable, verdictTable } from "./sections/verdicts.ts";
 import { startTheme } from "./theme.ts";
 
 /** A check box in a figure's head. */
@@ -93,7 +94,9 @@ function build(page: Page, place: HTMLElement): void {
     page.groups.length > firstShown ? hint(selection) : "",
     section("latency", "Latency by percentile", "Both axes are logarithmic: each further nine takes the same width. A line ends where its packets support no further percentile, at the maximum.",
       h("div", { class: "tools left" }, metrics, page.baselines.length > 0 ? toggle("baseline", "baseline without a network", true, (on) => selection.change(() => (selection.baseline = on)), swatch(-1, 0)) : null),
-      figure(percentileChart(page, selection)), legend(selection)),
+      figure(percentileChart(page, selection)), legend(selection),
+      page.published_curves.length > 0 ? h("p", { class: "hint" }, `Dotted, published and not measured here: ${page.published_curves.map((p) => `${p.series} (${p.source})`).join("; ")}.`) : null),
+    ...figureSections(page, selection, figure),
     section("trials", "Trials", null, trialTable(page, selection).element),
     section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
       h("div", { class: "tools left" }, toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
@@ -102,7 +105,8 @@ function build(page: Page, place: HTMLElement): void {
       h("div", { class: "tools left" }, toggle("share", "in % of the packets that were due", false, (on) => selection.change(() => (selection.share = on)))), h("div", { class: "pair" },
       h("div", null, h("h3", null, "Received over time; dotted: due"), figure(rateChart(page, selection))),
       h("div", null, h("h3", null, "Received against intended; dotted: all of it"), figure(offeredChart(page, selection))))),
-    section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null),
+    section("verdicts", "Verdicts", reasons ? null : "Every trial ran undisturbed.", reasons ? verdictTable(page, selection).element : null,
+      page.skipped.length > 0 ? skippedTable(page).element : null),
     section("generator", "The instrument", "A late packet keeps the time at which it was due, so what held the generator up counts as latency. These tables tell how much that was.",
       lag.element, gaps.element, witnesses.element),
     page.baselines.length > 0 ? section("baselines", "Baseline", "The generator back to back with itself, with nothing between: the floor of the instrument. It is shown beside the trials, never subtracted.",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, grouped, micros, percent, percentileAt, readable, shortNames, significant, tick, time } from "../src/format.ts";
+import { bytes, grouped, micros, percent, percentileAt, readable, shortNames, shortTick, significant, tick, time } from "../src/format.ts";
 
 test("numbers have three digits, or all whole ones", () => {
   for (const [value, want] of [[0, "0"], [8.3164, "8.32"], [22.14, "22.1"], [120.4, "120"], [12345.6, "12,346"], [99.96, "100"], [9.996, "10.0"], [0.0003, "0.0003"], [-12345, "-12,345"], [1234567, "1,234,567"]] as const) {
@@ -37,4 +37,8 @@ test("times take the unit that suits them, and nothing is a dash", () => {
 test("short names stay distinct", () => {
   const short = shortNames(["links.*.kind", "traffic.rate_pps", "nodes.dut.app.kind", "kind"]);
   assert.deepEqual([...short.values()], ["*.kind", "rate_pps", "app.kind", "kind"]);
+});
+
+test("large ticks are short", () => {
+  assert.deepEqual([500, 20_000, 1_500_000, 12_000_000, 0.5, 0].map(shortTick), ["500", "20k", "1.5M", "12M", "0.5", "0"]);
 });

@@ -24,6 +24,22 @@ export const metricTitles: Record<Metric, string> = {
   send_lag: "Send lag (actual − intended send)",
 };
 
+/** How lines of what others have published are drawn. */
+export const publishedDash = [1.5, 3.5];
+
+/** A published curve in µs at each x, straight on logarithmic axes; null beyond its ends. */
+export function interpolated(points: readonly [number, number][], xs: readonly number[]): (number | null)[] {
+  const known = points.filter(([x, y]) => x >= 1 && y > 0).sort((a, b) => a[0] - b[0]);
+  return xs.map((x) => {
+    const after = known.findIndex((p) => p[0] >= x);
+    if (after < 0) return null;
+    const [right, left] = [known[after]!, known[after - 1]];
+    if (right[0] === x || !left) return right[0] === x ? right[1] / 1000 : null;
+    const share = Math.log(x / left[0]) / Math.log(right[0] / left[0]);
+    return (left[1] * (right[1] / left[1]) ** share) / 1000;
+  });
+}
+
 interface Drawn {
   curve: Curve;
   label: string;
@@ -94,8 +110,9 @@ export function percentileChart(page: Page, selection: Selection): Frame {
     if (lines.length === 0) return null;
     const xs = grid(Math.max(...lines.map((line) => line.curve.count)));
     const ys = lines.map((line) => sample(line.curve, xs));
+    const published = selection.metric === "latency" ? page.published_curves.map((p) => ({ ...p, ys: interpolated(p.points, xs) })) : [];
     const colours = palette();
-    const range = logRange(ys.flat());
+    const range = logRange([...ys, ...published.map((p) => p.ys)].flat());
     const room = Math.max(2, Math.floor((width - 70) / 62));
     const series: uPlot.Series[] = lines.map((line) => ({
       stroke: line.colour < 0 ? colours.muted : colours.series[line.colour] ?? colours.text,
@@ -104,6 +121,7 @@ export function percentileChart(page: Page, selection: Selection): Frame {
       dash: line.colour < 0 ? [3, 3] : [...(dashPatterns[line.dash] ?? [])],
       points: { show: false },
     }));
+    series.push(...published.map((): uPlot.Series => ({ stroke: colours.text, width: 1.5, dash: publishedDash, points: { show: false } })));
     const ticks = (plot: uPlot) => percentileTicks(plot.scales["x"]!.max ?? 10, room);
     const levels = (plot: uPlot) => logTicks(plot.scales["y"]!.min ?? 1, plot.scales["y"]!.max ?? 10, Math.floor(height / 26));
     return new uPlot({
@@ -136,7 +154,7 @@ export function percentileChart(page: Page, selection: Selection): Frame {
           else frame.showTip(plot, left, top ?? 0, tip(at));
         }],
       },
-    }, [xs, ...ys] as uPlot.AlignedData, place);
+    }, [xs, ...ys, ...published.map((p) => p.ys)] as uPlot.AlignedData, place);
 
     function tip(at: number): Tip {
       const x = xs[at]!;
@@ -148,6 +166,10 @@ export function percentileChart(page: Page, selection: Selection): Frame {
           colour: line.colour, dash: line.dash, label: line.label,
           value: `${significant(value)} µs${isMaximum(line.curve, x) ? " max" : ""}`,
         }));
+      for (const p of published) {
+        const value = p.ys[at];
+        if (value !== null && value !== undefined) rows.push({ colour: -1, dash: 0, label: `published: ${p.series}`, value: `${significant(value)} µs` });
+      }
       return { title: percentileAt(x), note: x >= 2 ? `1 packet in ${grouped(x)} is slower` : "", rows };
     }
   }

@@ -1,5 +1,6 @@
-// Points: one for each slow packet over time, or for each trial. uPlot gives the
-// axes, the points are drawn here, because each series has its own x values.
+// Points: one for each slow packet over time, for each trial, or for each value of a
+// figure, there with lines between them. uPlot gives the axes; points and lines are
+// drawn here, because each series has its own x values.
 
 import uPlot from "uplot";
 import { palette } from "../theme.ts";
@@ -12,7 +13,18 @@ export interface Point {
   shape: number;
   /** Drawn as an outline, as for gaps. */
   hollow?: boolean;
+  /** Drawn as a ring, as for what others have published. */
+  ring?: boolean;
+  /** From the least to the greatest of the repeats. */
+  whisker?: [number, number];
   tip: () => Tip;
+}
+
+/** A line through points; a negative colour is that of the text. */
+export interface ScatterLine {
+  colour: number;
+  dash: readonly number[];
+  points: readonly { x: number; y: number }[];
 }
 
 export interface ScatterAxis {
@@ -28,7 +40,7 @@ export interface ScatterOptions {
   height: (width: number) => number;
   empty: string;
   /** The points and axes to draw; null where there are none. */
-  content: () => { points: Point[]; x: ScatterAxis; y: ScatterAxis; diagonal?: boolean; radius: number } | null;
+  content: () => { points: Point[]; lines?: ScatterLine[]; x: ScatterAxis; y: ScatterAxis; diagonal?: boolean; radius: number } | null;
 }
 
 /** How near the pointer must be, in CSS pixels. */
@@ -112,9 +124,27 @@ export function scatter(options: ScatterOptions): Frame {
         ctx.stroke();
         ctx.setLineDash([]);
       }
+      for (const line of content!.lines ?? []) {
+        ctx.strokeStyle = line.colour < 0 ? colours.muted : colours.series[line.colour] ?? colours.text;
+        ctx.lineWidth = 2 * pixel;
+        ctx.setLineDash(line.dash.map((n) => n * pixel));
+        ctx.beginPath();
+        line.points.forEach((p, i) => ctx[i === 0 ? "moveTo" : "lineTo"](plot.valToPos(p.x, "x", true), plot.valToPos(p.y, "y", true)));
+        ctx.stroke();
+        ctx.setLineDash([]);
+      }
       for (const point of points) {
         if (!inside(plot, point)) continue;
         const colour = point.colour < 0 ? colours.muted : colours.series[point.colour] ?? colours.text;
+        if (point.whisker && point.whisker[1] > point.whisker[0]) {
+          const at = plot.valToPos(point.x, "x", true);
+          ctx.strokeStyle = colour;
+          ctx.lineWidth = pixel;
+          ctx.beginPath();
+          ctx.moveTo(at, plot.valToPos(point.whisker[0], "y", true));
+          ctx.lineTo(at, plot.valToPos(point.whisker[1], "y", true));
+          ctx.stroke();
+        }
         shape(ctx, point, plot.valToPos(point.x, "x", true), plot.valToPos(point.y, "y", true), content!.radius * pixel, colour, pixel);
       }
       if (marked) {
@@ -145,6 +175,13 @@ export function scatter(options: ScatterOptions): Frame {
 /** Draws a point; shapes follow the dashes, so that colour is not alone. */
 function shape(ctx: CanvasRenderingContext2D, point: Point, x: number, y: number, r: number, colour: string, pixel: number): void {
   ctx.beginPath();
+  if (point.ring) {
+    ctx.arc(x, y, 1.3 * r, 0, 2 * Math.PI);
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = 2 * pixel;
+    ctx.stroke();
+    return;
+  }
   if (point.hollow) {
     ctx.moveTo(x - 1.4 * r, y);
     ctx.lineTo(x + 1.4 * r, y);

@@ -1,7 +1,8 @@
 // The verdicts: each trial that is not clean, and why.
 
-import type { Page } from "../data.ts";
+import type { Page, Skipped } from "../data.ts";
 import { h } from "../dom.ts";
+import { labelOf } from "../lines.ts";
 import type { Selection } from "../selection.ts";
 import { listedTrials } from "./generator.ts";
 import { table, words, type Table } from "../table.ts";
@@ -28,4 +29,17 @@ export function verdictTable(page: Page, selection: Selection): Table {
   });
   selection.onChange(result.update);
   return result;
+}
+
+/** The combinations that were not measured, and why. */
+export function skippedTable(page: Page): Table {
+  return table<Skipped>({
+    id: "skipped-table",
+    caption: "Not measured",
+    rows: () => page.skipped,
+    columns: [
+      { title: "combination", words: true, cell: ({ variables }) => words(labelOf(variables, Object.keys(variables))) },
+      { title: "reason", words: true, cell: ({ reason }) => ({ ...words(reason), class: "wrap" }) },
+    ],
+  });
 }

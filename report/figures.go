@@ -1,0 +1,314 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"nines.dev/nines/result"
+)
+
+// The variables that figures have on their x axis.
+const (
+	frameBytesKey    = "traffic.frame_bytes"
+	ratePPSKey       = "traffic.rate_pps"
+	rateBitsKey      = "traffic.rate_bits"
+	rateOfMaximumKey = "traffic.rate_of_maximum"
+)
+
+// loadPercentiles are those that are drawn against the load.
+var loadPercentiles = []string{"p50", "p99", "p99_99"}
+
+// figure is a figure that was chosen by what varies in a result, with what others
+// have published for it. Latency by percentile is no such figure: it is in every
+// page.
+type figure struct {
+	// Kind is one of result's constants.
+	Kind string `json:"kind"`
+	// Percentile is what a figure of the load shows: "p99_99".
+	Percentile string `json:"percentile,omitempty"`
+	// Variables tell the series apart.
+	Variables []string          `json:"variables"`
+	Series    []figureSeries    `json:"series"`
+	Published []figurePublished `json:"published"`
+}
+
+type figureSeries struct {
+	Variables map[string]any `json:"variables"`
+	Points    []figurePoint  `json:"points"`
+}
+
+// figurePoint is the median of the counted repeats, between the least and greatest.
+type figurePoint struct {
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	// Group is an index of Groups; -1 for a maximum that rates are a part of.
+	Group int `json:"group"`
+	// Fraction is the load as a part of the maximum; 0: not known.
+	Fraction float64 `json:"fraction,omitempty"`
+	// Verdict is the worst of the repeats.
+	Verdict result.Verdict `json:"verdict"`
+}
+
+// figurePublished is a curve of others; Match is the series of ours that its name
+// means, -1 for none.
+type figurePublished struct {
+	result.Published
+	Match int `json:"match"`
+}
+
+// evidence is a trial with its details, nil where they are missing.
+type evidence struct {
+	trial   result.Trial
+	details *result.Details
+}
+
+// chooser decides on figures.
+type chooser struct {
+	groups    []Group
+	details   map[string]*result.Details // by trial
+	maxima    []evidence
+	published []result.Published
+	variables []string
+}
+
+// figuresOf chooses the figures of a result.
+func figuresOf(trials, maxima []evidence, published []result.Published) []figure {
+	c := chooser{details: map[string]*result.Details{}, maxima: maxima, published: published}
+	list := make([]result.Trial, 0, len(trials))
+	for _, t := range trials {
+		list = append(list, t.trial)
+		c.details[t.trial.ID] = t.details
+	}
+	c.groups, c.variables = Groups(list), result.VariableNames(list)
+	figures := []figure{}
+	add := func(f figure, wanted bool) {
+		if f.Published = c.publishedIn(f); f.Percentile != "" && f.Percentile != "p50" {
+			f.Published = []figurePublished{} // published loads are medians
+		}
+		if (wanted || len(f.Published) > 0) && len(f.Series) > 0 {
+			figures = append(figures, f)
+		}
+	}
+	rates, sizes := c.swept(ratePPSKey, rateBitsKey), c.swept(frameBytesKey)
+	add(c.maximum(), !sizes)
+	add(c.size(rates), sizes)
+	add(c.rate(), rates)
+	for _, percentile := range loadPercentiles {
+		add(c.load(percentile), rates || c.swept(rateOfMaximumKey))
+	}
+	return figures
+}
+
+// swept tells whether one of the variables has several values.
+func (c *chooser) swept(names ...string) bool {
+	for _, name := range names {
+		var first string
+		for i, g := range c.groups {
+			value := result.FormatVariable(g.Variables[name])
+			if i == 0 {
+				first = value
+			} else if value != first {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// build puts points into series by the variables that are not on the x axis.
+type build struct {
+	figure
+	index map[string]int
+	axes  []string
+}
+
+func (c *chooser) build(kind string, axes ...string) *build {
+	b := &build{figure: figure{Kind: kind, Variables: []string{}, Series: []figureSeries{}}, index: map[string]int{}, axes: axes}
+	for _, name := range c.variables {
+		if !slices.Contains(axes, name) {
+			b.Variables = append(b.Variables, name)
+		}
+	}
+	return b
+}
+
+func (b *build) add(variables map[string]any, p figurePoint) {
+	kept := map[string]any{}
+	for name, value := range variables {
+		if !slices.Contains(b.axes, name) {
+			kept[name] = value
+		}
+	}
+	key := variableKey(kept)
+	at, ok := b.index[key]
+	if !ok {
+		at = len(b.Series)
+		b.index[key] = at
+		b.Series = append(b.Series, figureSeries{Variables: kept})
+	}
+	b.Series[at].Points = append(b.Series[at].Points, p)
+}
+
+// done sorts the points and, of several at one place, keeps the highest if asked to.
+func (b *build) done(highest bool) figure {
+	for i := range b.Series {
+		points := b.Series[i].Points
+		sort.SliceStable(points, func(i, j int) bool { return points[i].X < points[j].X })
+		if !highest {
+			continue
+		}
+		kept := points[:0:0]
+		for _, p := range points {
+			if last := len(kept) - 1; last >= 0 && kept[last].X == p.X {
+				if p.Y > kept[last].Y {
+					kept[last] = p
+				}
+				continue
+			}
+			kept = append(kept, p)
+		}
+		b.Series[i].Points = kept
+	}
+	return b.figure
+}
+
+// maximum has what was received at rate 0, one value for each series.
+func (c *chooser) maximum() figure {
+	b := c.build(result.FigureMaximum, ratePPSKey, rateBitsKey, rateOfMaximumKey)
+	c.eachMaximum(func(variables map[string]any, _ float64, p figurePoint) { b.add(variables, p) })
+	return b.done(true)
+}
+
+// size has what was received at most over the frame's size: at rate 0, or at any of
+// the rates that were tried.
+func (c *chooser) size(rates bool) figure {
+	b := c.build(result.FigureSize, frameBytesKey, ratePPSKey, rateBitsKey, rateOfMaximumKey)
+	c.eachMaximum(func(variables map[string]any, bytes float64, p figurePoint) {
+		if p.X = bytes; bytes > 0 {
+			b.add(variables, p)
+		}
+	})
+	if len(b.Series) == 0 && rates {
+		for i, g := range c.groups {
+			if p, ok := c.point(i, received); ok && c.bytes(g.Trials[0]) > 0 {
+				p.X = c.bytes(g.Trials[0])
+				b.add(g.Variables, p)
+			}
+		}
+	}
+	return b.done(true)
+}
+
+// rate has the received over the sent packets a second.
+func (c *chooser) rate() figure {
+	b := c.build(result.FigureRate, ratePPSKey, rateBitsKey, rateOfMaximumKey)
+	for i, g := range c.groups {
+		if p, ok := c.point(i, received); ok && c.scheduled(g) {
+			b.add(g.Variables, p)
+		}
+	}
+	return b.done(false)
+}
+
+// load has a percentile of the latency over the offered packets a second.
+func (c *chooser) load(percentile string) figure {
+	b := c.build(result.FigureLoad, ratePPSKey, rateBitsKey, rateOfMaximumKey)
+	b.Percentile = percentile
+	for i, g := range c.groups {
+		if p, ok := c.point(i, LatencyFigure(percentile)); ok && c.scheduled(g) {
+			b.add(g.Variables, p)
+		}
+	}
+	return b.done(false)
+}
+
+var received = Figure{Name: "received_pps", Of: receivedPPS}
+
+// point is a figure of a group over its offered rate.
+func (c *chooser) point(group int, f Figure) (figurePoint, bool) {
+	g := c.groups[group]
+	y := spreadOf(g.Values(f))
+	x := spreadOf(g.Values(Figure{Of: func(t result.Trial) (float64, bool) { return t.OfferedPPS, true }}))
+	if x == nil || y == nil {
+		return figurePoint{}, false
+	}
+	p := figurePoint{X: x.Median, Y: y.Median, Low: y.Min, High: y.Max, Group: group, Verdict: worstOf(g.Trials)}
+	if d := c.details[g.Trials[0].ID]; d != nil && d.Maximum != nil {
+		p.Fraction = d.Maximum.Fraction
+	}
+	return p, true
+}
+
+func worstOf(trials []result.Trial) result.Verdict {
+	worst := result.Clean
+	for _, t := range trials {
+		if t.Verdict == result.Invalid || worst == result.Clean {
+			worst = t.Verdict
+		}
+	}
+	return worst
+}
+
+// scheduled tells trials with a rate from those that go as fast as they can.
+func (c *chooser) scheduled(g Group) bool {
+	if d := c.details[g.Trials[0].ID]; d != nil {
+		return d.IntendedPPS > 0
+	}
+	return result.FormatVariable(g.Variables[ratePPSKey]) != "0"
+}
+
+// eachMaximum goes through the groups at rate 0, and the maxima that rates are a
+// part of.
+func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p figurePoint)) {
+	for i, g := range c.groups {
+		if p, ok := c.point(i, received); ok && !c.scheduled(g) {
+			p.X = 0
+			do(g.Variables, c.bytes(g.Trials[0]), p)
+		}
+	}
+	for _, m := range c.maxima {
+		pps, ok := receivedPPS(m.trial)
+		if !ok {
+			continue
+		}
+		bytes := number(m.trial.Variables[frameBytesKey])
+		if m.details != nil && m.details.FrameBytes > 0 {
+			bytes = float64(m.details.FrameBytes)
+		}
+		do(m.trial.Variables, bytes, figurePoint{Y: pps, Low: pps, High: pps, Group: -1, Verdict: m.trial.Verdict})
+	}
+}
+
+// bytes is the size of a trial's frames; 0 where it is not known.
+func (c *chooser) bytes(t result.Trial) float64 {
+	if d := c.details[t.ID]; d != nil && d.FrameBytes > 0 {
+		return float64(d.FrameBytes)
+	}
+	return number(t.Variables[frameBytesKey])
+}
+
+// number is 0 for what is none.
+func number(v any) float64 {
+	switch n := v.(type) {
+	case float64:
+		return n
+	case int:
+		return float64(n)
+	}
+	return 0
+}
+
+// nearest is the point of a series whose x is nearest by ratio; x is 0 in bars.
+func (s figureSeries) nearest(x float64) figurePoint {
+	best := s.Points[0]
+	distance := func(p figurePoint) float64 { return math.Abs(math.Log(max(p.X, 1) / max(x, 1))) }
+	for _, p := range s.Points[1:] {
+		if distance(p) < distance(best) {
+			best = p
+		}
+	}
+	return best
+}

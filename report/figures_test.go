@@ -1,0 +1,290 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/result"
+)
+
+// capacity is a simulated link: what it carries at most with the shortest frames,
+// and its median latency when it is idle.
+var capacity = map[string]struct{ pps, latencyNs float64 }{
+	"bridge": {420_000, 22_000}, "switch": {6_500_000, 2_800}, "testpmd": {6_100_000, 3_100}, "memif": {11_000_000, 1_900},
+}
+
+// carried is what a simulated link carries of frames of a size.
+func carried(kind string, bytes float64) float64 { return capacity[kind].pps / (1 + bytes/2000) }
+
+// comparison makes a result as the inter-container experiments do: one record for
+// each combination, of a few packets that stand for many.
+type comparison struct {
+	name  string
+	kinds []string
+	sizes []float64
+	// rates in packets a second, or fractions of the maximum.
+	rates, fractions []float64
+	repeats          int
+	published        []result.Published
+	skipped          []result.Skipped
+}
+
+func (c comparison) write(t testing.TB, root string) string {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := result.Create(root, c.name, time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))
+	must(err)
+	if c.published != nil {
+		must(w.WritePublished(c.published))
+	}
+	for _, s := range c.skipped {
+		must(w.Skip(s))
+	}
+	for repeat := 1; repeat <= max(c.repeats, 1); repeat++ {
+		for _, kind := range c.kinds {
+			for _, size := range c.sizes {
+				variables := func() map[string]any {
+					v := map[string]any{"links.*.kind": kind}
+					if len(c.sizes) > 1 {
+						v[frameBytesKey] = size
+					}
+					return v
+				}
+				for _, rate := range c.rates {
+					v := variables()
+					if len(c.rates) > 1 {
+						v[ratePPSKey] = rate
+					}
+					_, err := w.AddTrial(simulated(kind, size, rate, repeat, v))
+					must(err)
+				}
+				if len(c.fractions) == 0 {
+					continue
+				}
+				most := simulated(kind, size, 0, 1, variables())
+				if repeat == 1 {
+					_, err := w.AddMaximum(most)
+					must(err)
+				}
+				for _, fraction := range c.fractions {
+					v := variables()
+					v[rateOfMaximumKey] = fraction
+					r := simulated(kind, size, fraction*most.Details.ReceivedPPS, repeat, v)
+					r.Details.Maximum = &result.Share{ID: "0001", ReceivedPPS: most.Details.ReceivedPPS, Fraction: fraction}
+					_, err := w.AddTrial(r)
+					must(err)
+				}
+			}
+		}
+	}
+	must(w.Close())
+	return w.Dir()
+}
+
+// simulated is a trial of 20,000 packets that stand for a second of the rate; rate 0
+// sends twice of what the link carries.
+func simulated(kind string, size, rate float64, repeat int, variables map[string]any) result.Record {
+	const packets = 20_000
+	most := carried(kind, size) * (1 + 0.01*float64(repeat-1))
+	offered := rate
+	if rate == 0 {
+		offered = 2 * most
+	}
+	got := packets
+	if offered > most {
+		got = int(packets * most / offered)
+	}
+	h := result.Histograms{Latency: result.NewHistogram(), FromTx: result.NewHistogram(), SendLag: result.NewHistogram()}
+	busy := min(offered/most, 0.98)
+	for i := range got {
+		tail := math.Pow(float64(packets)/float64(packets-i), 0.25)
+		ns := int64(capacity[kind].latencyNs * (1 + size/1000) * tail / (1 - busy*busy))
+		h.Latency.Record(ns)
+		h.FromTx.Record(ns)
+		h.SendLag.Record(30)
+	}
+	r := result.Record{Histograms: h, Trial: result.Trial{Variables: variables, Repeat: repeat, OfferedPPS: offered,
+		TxPackets: packets, RxPackets: uint64(got), LostPackets: uint64(packets - got), Verdict: result.Clean}}
+	r.Details = result.Details{Role: "loop", IntendedPPS: rate, FrameBytes: int(size), ReceivedPPS: offered * float64(got) / packets, DurationNs: 1e9}
+	return r
+}
+
+var publishedTable1 = []result.Published{
+	{Source: "Ara et al., table 1", Figure: result.FigureMaximum, Series: "bridge (raw sockets)", Points: [][2]float64{{0, 594_000}}},
+	{Source: "Ara et al., table 1", Figure: result.FigureMaximum, Series: "tin cans", Points: [][2]float64{{0, 1_000}}},
+}
+
+// read opens a result as the page does.
+func read(t *testing.T, dir string) pageData {
+	t.Helper()
+	r, err := result.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPageData(r)
+	if len(p.Problems) > 0 {
+		t.Errorf("problems: %q", p.Problems)
+	}
+	return p
+}
+
+// shape names figures and their series: "rate: bridge 3".
+func shape(figures []figure) []string {
+	out := []string{}
+	for _, f := range figures {
+		name := f.Kind
+		if f.Percentile != "" {
+			name += " " + f.Percentile
+		}
+		var series []string
+		for _, s := range f.Series {
+			series = append(series, fmt.Sprintf("%s %d", seriesLabel(f, s), len(s.Points)))
+		}
+		out = append(out, name+": "+strings.Join(series, ", "))
+	}
+	return out
+}
+
+func TestFiguresFollowWhatVaries(t *testing.T) {
+	// Of what is lost too few packets may be left for p99.99.
+	loads := func(series, tail string) []string {
+		return []string{"load p50: " + series, "load p99: " + series, "load p99_99: " + tail}
+	}
+	tests := map[string]struct {
+		of   comparison
+		want []string
+	}{
+		"rate 0 alone": {comparison{kinds: []string{"bridge", "memif"}, sizes: []float64{64}, rates: []float64{0}},
+			[]string{"maximum: bridge 1, memif 1"}},
+		"sizes at rate 0": {comparison{kinds: []string{"bridge"}, sizes: []float64{64, 512, 1500}, rates: []float64{0}},
+			[]string{"size: bridge 3"}},
+		"rates": {comparison{kinds: []string{"bridge", "switch"}, sizes: []float64{64}, rates: []float64{1e5, 1e6, 8e6}},
+			append([]string{"rate: bridge 3, switch 3"}, loads("bridge 3, switch 3", "bridge 1, switch 3")...)},
+		"rates and sizes": {comparison{kinds: []string{"switch"}, sizes: []float64{64, 512}, rates: []float64{1e6, 8e6}},
+			append([]string{"size: switch 2", "rate: switch, 64 2, switch, 512 2"}, loads("switch, 64 2, switch, 512 2", "switch, 64 2, switch, 512 2")...)},
+		"parts of the maximum": {comparison{kinds: []string{"switch", "memif"}, sizes: []float64{64}, fractions: []float64{0.1, 0.5, 0.9}},
+			append([]string{"maximum: switch 1, memif 1"}, loads("switch 3, memif 3", "switch 3, memif 3")...)},
+		"one rate": {comparison{kinds: []string{"switch", "memif"}, sizes: []float64{64}, rates: []float64{1e5}}, []string{}},
+		"one rate, with what others found at theirs": {comparison{kinds: []string{"switch"}, sizes: []float64{64}, rates: []float64{1e5}, published: []result.Published{
+			{Source: "s", Figure: result.FigureLoad, Series: "a", Points: [][2]float64{{1e7, 8e5}}}}}, []string{"load p50: switch 1"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.of.name = "figures"
+			if diff := cmp.Diff(test.want, shape(read(t, test.of.write(t, t.TempDir())).Figures)); diff != "" {
+				t.Errorf("figures (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPointsAreMediansOfRepeats(t *testing.T) {
+	p := read(t, comparison{name: "points", kinds: []string{"switch"}, sizes: []float64{64}, rates: []float64{1e6, 2e7}, repeats: 3}.write(t, t.TempDir()))
+	points := p.Figures[0].Series[0].Points
+	first, second, third := carried("switch", 64), carried("switch", 64)*1.01, carried("switch", 64)*1.02
+	if points[0].X != 1e6 || points[0].Y != 1e6 || points[0].Low != 1e6 || points[0].High != 1e6 {
+		t.Errorf("below the maximum all is received, but %+v", points[0])
+	}
+	near := func(got, want float64) bool { return math.Abs(got/want-1) < 1e-3 }
+	if last := points[1]; last.X != 2e7 || !near(last.Low, first) || !near(last.Y, second) || !near(last.High, third) {
+		t.Errorf("above the maximum: %+v, want %v, %v, %v", last, first, second, third)
+	}
+	size := read(t, comparison{name: "size", kinds: []string{"switch"}, sizes: []float64{64, 512}, rates: []float64{1e6, 2e7}}.write(t, t.TempDir())).Figures[0]
+	if got := size.Series[0].Points; got[0].X != 64 || !near(got[0].Y, carried("switch", 64)) || got[1].X != 512 || !near(got[1].Y, carried("switch", 512)) {
+		t.Errorf("by size the most that was received at any rate: %+v", got)
+	}
+}
+
+func TestPublishedNamesMeanSeries(t *testing.T) {
+	series := []figureSeries{
+		{Variables: map[string]any{"k": "veth", "b": "udp", "i": "single"}},
+		{Variables: map[string]any{"k": "veth", "b": "udp", "i": "batch"}},
+		{Variables: map[string]any{"k": "ovs-dpdk", "b": "dpdk", "i": "batch"}},
+	}
+	for name, want := range map[string]int{
+		"udp single": 0, "UDP batch (sendmmsg)": 1, "ovs-dpdk": 2, "udp": -1, "ovs": -1, "batch veth": 1, "": -1, "(udp single)": -1, "udp single 64": -1,
+	} {
+		if got := match(name, series); got != want {
+			t.Errorf("match(%q) = %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestPublishedInTheTerminal(t *testing.T) {
+	tests := map[string]comparison{
+		"maximum": {kinds: []string{"bridge", "switch"}, sizes: []float64{64}, rates: []float64{0}, published: publishedTable1},
+		"load": {kinds: []string{"switch", "bridge"}, sizes: []float64{64}, fractions: []float64{0.1, 0.9}, published: []result.Published{
+			{Source: "Suresh, 4.1", Figure: result.FigureLoad, Series: "switch", Points: [][2]float64{{11e6, 800_000}}},
+			{Source: "Suresh, 4.1", Figure: result.FigureLoad, Series: "bridge", Points: [][2]float64{{10e6, 8_700_000}}}}},
+		"size": {kinds: []string{"testpmd"}, sizes: []float64{64, 1500}, rates: []float64{0}, published: []result.Published{
+			{Source: "a paper", Figure: result.FigureSize, Series: "testpmd", Points: [][2]float64{{64, 9e6}, {1400, 7e5}}}}},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			c.name = name
+			r, err := result.Open(c.write(t, t.TempDir()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			if err := WritePublished(&out, r); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "published_"+name+".txt", out.String())
+		})
+	}
+	r, err := result.Open(comparison{name: "none", kinds: []string{"bridge"}, sizes: []float64{64}, rates: []float64{0}}.write(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := WritePublished(&out, r); err != nil || out.Len() > 0 {
+		t.Errorf("without published points it wrote %q (%v)", out.String(), err)
+	}
+}
+
+func TestSkippedAreToldByReason(t *testing.T) {
+	summary := result.Summary{Name: "s", Skipped: []result.Skipped{
+		{Variables: map[string]any{"links.*.kind": "vpp"}, Reason: "vpp is not installed"},
+		{Variables: map[string]any{"links.*.kind": "vpp", ratePPSKey: 2.0}, Reason: "vpp is not installed"},
+		{Variables: map[string]any{"links.*.kind": "snabb"}, Reason: "snabb is not installed"},
+	}}
+	var out bytes.Buffer
+	if err := WriteTable(&out, summary, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"not measured  2 combinations, such as kind=vpp: vpp is not installed\n", "not measured  kind=snabb: snabb is not installed\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q lacks %q", out.String(), want)
+		}
+	}
+}
+
+func TestFiguresWithoutDetails(t *testing.T) {
+	dir := comparison{name: "bare", kinds: []string{"bridge"}, sizes: []float64{64}, rates: []float64{1e5, 0}}.write(t, t.TempDir())
+	for _, id := range []string{"0001", "0002"} {
+		if err := os.Remove(filepath.Join(dir, "trials", id, result.DetailsFile)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := result.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"maximum: bridge 1", "rate: bridge 1", "load p50: bridge 1", "load p99: bridge 1", "load p99_99: bridge 1"}, shape(newPageData(r).Figures)); diff != "" {
+		t.Errorf("figures by the variables alone (-want +got):\n%s", diff)
+	}
+}

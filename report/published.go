@@ -1,0 +1,222 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// publishedIn are the published curves of a figure, with the series that they mean.
+func (c *chooser) publishedIn(f figure) []figurePublished {
+	list := []figurePublished{}
+	for _, p := range c.published {
+		if p.Figure == f.Kind {
+			list = append(list, figurePublished{Published: p, Match: match(p.Series, f.Series)})
+		}
+	}
+	return list
+}
+
+// match finds the series that a published curve's name means: the only one that has
+// all of the name's words among its values. What is in parentheses explains the
+// name and counts for nothing: "udp single (send and recv)" means the series with
+// the backend udp and single packets. Without such a series it is -1.
+func match(name string, series []figureSeries) int {
+	if before, _, ok := strings.Cut(name, "("); ok {
+		name = before
+	}
+	words := strings.Fields(strings.ToLower(name))
+	found := -1
+	for i, s := range series {
+		values := map[string]bool{}
+		for _, value := range s.Variables {
+			for _, word := range strings.Fields(strings.ToLower(result.FormatVariable(value))) {
+				values[word] = true
+			}
+		}
+		all := len(words) > 0
+		for _, word := range words {
+			all = all && values[word]
+		}
+		switch {
+		case !all:
+		case found >= 0:
+			return -1 // it could mean either
+		default:
+			found = i
+		}
+	}
+	return found
+}
+
+// WritePublished writes what others have published beside what was measured here,
+// for a terminal; nothing where the result has no such points.
+func WritePublished(w io.Writer, r *result.Result) error {
+	if len(r.Published) == 0 {
+		return nil
+	}
+	trials := make([]evidence, 0, len(r.Summary.Trials))
+	read := func(t result.Trial, folder result.Folder) (evidence, error) {
+		details, err := folder.Details()
+		if errors.Is(err, fs.ErrNotExist) {
+			return evidence{trial: t}, nil
+		}
+		return evidence{trial: t, details: &details}, err
+	}
+	for _, t := range r.Summary.Trials {
+		e, err := read(t, r.TrialFolder(t.ID))
+		if err != nil {
+			return err
+		}
+		trials = append(trials, e)
+	}
+	var maxima []evidence
+	for _, m := range r.Maxima {
+		e, err := read(m, r.MaximumFolder(m.ID))
+		if err != nil {
+			return err
+		}
+		maxima = append(maxima, e)
+	}
+	s := styleOf(w)
+	var out strings.Builder
+	for _, f := range figuresOf(trials, maxima, r.Published) {
+		if len(f.Published) > 0 {
+			out.WriteString("\n" + s.paint(bold, publishedTitles[f.Kind]) + "\n\n")
+			publishedTable(f).write(&out, s)
+			for _, source := range sourcesOf(f.Published) {
+				out.WriteString(s.paint(dim, wrap("published, not measured here: "+plain(source), 0, s.columns)) + "\n")
+			}
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+var publishedTitles = map[string]string{
+	result.FigureMaximum: "Maximum throughput, published and here",
+	result.FigureSize:    "Maximum throughput by frame size, published and here",
+	result.FigureRate:    "Received packets a second, published and here",
+	result.FigureLoad:    "Median latency, published and here",
+}
+
+// publishedTable has a line for each published point, beside the nearest of ours.
+func publishedTable(f figure) *table {
+	t := &table{}
+	t.wordColumn("published as")
+	axis, unit, scale := "", "pps", 1.0
+	switch f.Kind {
+	case result.FigureSize:
+		axis = "bytes"
+	case result.FigureRate:
+		axis = "sent"
+	case result.FigureLoad:
+		axis, unit, scale = "offered", "µs", 1e-3
+	}
+	axisUnit := map[string]string{"sent": "pps", "offered": "pps"}[axis]
+	if axis != "" {
+		t.column(axis, axisUnit)
+	}
+	t.column("published", unit)
+	t.wordColumn("here")
+	if axis != "" {
+		t.column(axis, axisUnit)
+	}
+	t.column("measured", unit)
+	t.column("ratio", "×")
+	for _, p := range f.Published {
+		for _, point := range p.Points {
+			row := []cell{{text: plain(p.Series)}}
+			add := func(text string) { row = append(row, cell{text: text}) }
+			if axis != "" {
+				add(grouped(point[0]))
+			}
+			add(figureText(point[1]*scale, unit))
+			if p.Match < 0 {
+				add(none)
+				if axis != "" {
+					add(none)
+				}
+				add(none)
+				add(none)
+			} else {
+				ours := f.Series[p.Match]
+				near := ours.nearest(point[0])
+				add(plain(seriesLabel(f, ours)))
+				if axis != "" {
+					add(grouped(near.X))
+				}
+				add(figureText(near.Y*scale, unit))
+				if point[1] > 0 {
+					add(significant(near.Y / point[1]))
+				} else {
+					add(none)
+				}
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}
+
+func figureText(value float64, unit string) string {
+	if unit == "pps" {
+		return grouped(value)
+	}
+	return significant(value)
+}
+
+// seriesLabel names a series by its values: "veth, udp, single".
+func seriesLabel(f figure, s figureSeries) string {
+	var parts []string
+	for _, name := range f.Variables {
+		if value, ok := s.Variables[name]; ok {
+			parts = append(parts, result.FormatVariable(value))
+		}
+	}
+	if len(parts) == 0 {
+		return "all trials"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sourcesOf lists each source once.
+func sourcesOf(published []figurePublished) []string {
+	var sources []string
+	seen := map[string]bool{}
+	for _, p := range published {
+		if !seen[p.Source] {
+			seen[p.Source] = true
+			sources = append(sources, p.Source)
+		}
+	}
+	return sources
+}
+
+// writeSkipped tells which combinations were not measured, by reason.
+func writeSkipped(out *strings.Builder, s style, skipped []result.Skipped) {
+	var reasons []string
+	by := map[string][]result.Skipped{}
+	for _, one := range skipped {
+		if by[one.Reason] == nil {
+			reasons = append(reasons, one.Reason)
+		}
+		by[one.Reason] = append(by[one.Reason], one)
+	}
+	for i, reason := range reasons {
+		if i == 0 {
+			out.WriteString("\n")
+		}
+		of := by[reason]
+		where := Describe(of[0].Variables)
+		if len(of) > 1 {
+			where = fmt.Sprintf("%s, such as %s", plural(len(of), "combination"), where)
+		}
+		const head = "not measured"
+		out.WriteString(s.paint(yellow, head) + "  " + wrap(plain(where+": "+reason), len(head)+2, s.columns) + "\n")
+	}
+}

@@ -1,0 +1,122 @@
+// The figures that were chosen by what varies: rate against rate, maximum against
+// size, latency against load. What others have published is drawn as rings.
+
+import type { Figure, FigurePoint, Page } from "../data.ts";
+import { grouped, percentileTitle, shortTick, significant } from "../format.ts";
+import { labelOf, stylesOf } from "../lines.ts";
+import { linearRange, linearTicks, logRange, logTicks } from "../scale.ts";
+import type { Selection } from "../selection.ts";
+import { dashPatterns, type Frame, type Tip } from "./frame.ts";
+import { publishedDash } from "./percentiles.ts";
+import { scatter, type Point, type ScatterAxis, type ScatterLine } from "./scatter.ts";
+
+/** A range over so many times its least value needs a logarithmic axis. */
+const logarithmicFrom = 20;
+
+/** What the x axis of the load is in. */
+export type LoadAxis = "pps" | "fraction";
+
+export interface DrawnSeries {
+  label: string;
+  colour: number;
+  dash: number;
+  points: FigurePoint[];
+}
+
+/**
+ * The series with the points that the filters leave, each with its style. Check boxes
+ * are for figures with a line for each combination; here all of them make one line.
+ */
+export function drawnSeries(page: Page, figure: Figure, selection: Selection): DrawnSeries[] {
+  // Equal colours mean equal kinds, here as in the other figures.
+  const styles = stylesOf({ ...page, variables: figure.variables, groups: figure.series.map((s) => ({ variables: s.variables, trials: [], counted: [], curves: { latency: null, from_tx: null, send_lag: null } })) });
+  return figure.series.map((series, i) => ({
+    label: labelOf(series.variables, figure.variables), ...styles[i]!,
+    points: series.points.filter((p) => selection.passes(page.groups[p.group]?.variables ?? series.variables)),
+  }));
+}
+
+/** The axes' labels, and how their values read. */
+export function axesOf(figure: Figure, load: LoadAxis): { x: string; y: string; xText: (x: number) => string; yText: (y: number) => string; yScale: number } {
+  const pps = (v: number) => `${grouped(v)} pps`;
+  switch (figure.kind) {
+    case "rate":
+      return { x: "sent packets a second", y: "received packets a second", xText: pps, yText: pps, yScale: 1 };
+    case "size":
+      return { x: "frame in bytes, with FCS", y: "received packets a second, at most", xText: (v) => `${grouped(v)} bytes`, yText: pps, yScale: 1 };
+    case "load":
+      return {
+        x: load === "fraction" ? "load in % of the maximum" : "offered packets a second", y: `${percentileTitle(figure.percentile ?? "p50")} in µs`,
+        xText: load === "fraction" ? (v) => `${significant(v)} %` : pps, yText: (v) => `${significant(v)} µs`, yScale: 1e-3,
+      };
+    case "maximum":
+      return { x: "", y: "received packets a second", xText: () => "", yText: pps, yScale: 1 };
+  }
+}
+
+function scale(label: string, values: readonly number[]): ScatterAxis {
+  const positive = values.filter((v) => v > 0);
+  if (Math.max(...positive, 1) / Math.min(...positive, Infinity) > logarithmicFrom) {
+    return { label, log: true, range: logRange(positive), ticks: (low, high, most) => {
+      const { splits, labelled } = logTicks(low, high, most);
+      return { splits, text: (v) => (labelled.has(v) ? shortTick(v) : "") };
+    } };
+  }
+  return { label, log: false, range: linearRange(positive), ticks: (low, high, most) => ({ splits: linearTicks(low, high, Math.min(most, 8)), text: shortTick }) };
+}
+
+export function figureChart(page: Page, figure: Figure, selection: Selection, loadAxis: () => LoadAxis): Frame {
+  const name = figure.kind === "load" ? `load-${figure.percentile}` : figure.kind;
+  return scatter({
+    id: `figure-${name}`,
+    label: `${axesOf(figure, "pps").y} by ${axesOf(figure, "pps").x}`,
+    height: (width) => (width < 560 ? 280 : 360),
+    empty: "Nothing to draw: widen the filters.",
+    content: () => {
+      const load = loadAxis();
+      const axes = axesOf(figure, load);
+      const points: Point[] = [];
+      const lines: ScatterLine[] = [];
+      const series = drawnSeries(page, figure, selection);
+      for (const { label, colour, dash, points: of } of series) {
+        const placed = of.flatMap((p) => {
+          const x = load === "fraction" && figure.kind === "load" ? (p.fraction ?? 0) * 100 : p.x;
+          return x > 0 && p.y > 0 ? [{ p, x, y: p.y * axes.yScale }] : [];
+        });
+        lines.push({ colour, dash: dashPatterns[dash] ?? [], points: placed });
+        for (const { p, x, y } of placed) {
+          points.push({ x, y, colour, shape: dash, whisker: [p.low * axes.yScale, p.high * axes.yScale], tip: () => measuredTip(label, colour, dash, p, x, axes) });
+        }
+      }
+      if (points.length === 0) return null;
+      if (load === "pps" || figure.kind !== "load") {
+        for (const published of figure.published) {
+          const ours = series[published.match];
+          const colour = ours?.colour ?? -1;
+          const placed = published.points.filter(([x, y]) => x > 0 && y > 0).map(([x, y]) => ({ x, y: y * axes.yScale }));
+          lines.push({ colour, dash: publishedDash, points: placed });
+          for (const { x, y } of placed) {
+            points.push({ x, y, colour, shape: 0, ring: true, tip: () => ({
+              title: "published, not measured here",
+              rows: [{ colour: null, dash: 0, label: published.series, value: "" }, { colour: null, dash: 0, label: axes.x, value: axes.xText(x) }, { colour: null, dash: 0, label: axes.y, value: axes.yText(y) }],
+              note: published.source,
+            }) });
+          }
+        }
+      }
+      const all = points.flatMap((p) => [p.y, ...(p.whisker ?? [])]);
+      return { points, lines, radius: 4, diagonal: figure.kind === "rate", x: scale(axes.x, points.map((p) => p.x)), y: scale(axes.y, all) };
+    },
+  });
+}
+
+function measuredTip(label: string, colour: number, dash: number, p: FigurePoint, x: number, axes: ReturnType<typeof axesOf>): Tip {
+  const rows: Tip["rows"] = [
+    { colour, dash, label, value: "" },
+    { colour: null, dash: 0, label: axes.x, value: axes.xText(x) },
+    { colour: null, dash: 0, label: axes.y, value: axes.yText(p.y * axes.yScale) },
+  ];
+  if (p.high > p.low) rows.push({ colour: null, dash: 0, label: "repeats", value: `${axes.yText(p.low * axes.yScale)} to ${axes.yText(p.high * axes.yScale)}` });
+  if (p.verdict !== "clean") rows.push({ colour: null, dash: 0, label: "verdict", value: p.verdict });
+  return { title: axes.yText(p.y * axes.yScale), rows };
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { axesOf, drawnSeries } from "../src/charts/figures.ts";
+import { interpolated } from "../src/charts/percentiles.ts";
+import type { Curves, Figure, Page } from "../src/data.ts";
+import { Selection } from "../src/selection.ts";
+
+const curves: Curves = { latency: null, from_tx: null, send_lag: null };
+
+/** Two kinds at two sizes, and a maximum that is no trial of its own. */
+function sized(): { page: Page; figure: Figure } {
+  const groups = ["bridge", "memif"].flatMap((kind) => [64, 512].map((bytes) => ({
+    variables: { "links.*.kind": kind, "traffic.frame_bytes": bytes }, trials: [], counted: [], curves,
+  })));
+  const page: Page = { schema: "nines/page/v1", name: "x", started: "", variables: ["links.*.kind", "traffic.frame_bytes"], groups, trials: [], baselines: [],
+    figures: [], published_curves: [], skipped: [], host: null, plan: null, experiment: "", problems: [] };
+  const point = (x: number, y: number, group: number) => ({ x, y, low: y, high: y, group, verdict: "clean" as const });
+  const figure: Figure = { kind: "size", variables: ["links.*.kind"], published: [], series: [
+    { variables: { "links.*.kind": "bridge" }, points: [point(64, 2e5, 0), point(512, 1e5, 1)] },
+    { variables: { "links.*.kind": "memif" }, points: [point(64, 9e6, 2), point(512, 5e6, 3), point(1500, 1e6, -1)] },
+  ] };
+  return { page, figure };
+}
+
+test("series have colours of their own and follow the filters", () => {
+  const { page, figure } = sized();
+  const selection = new Selection(page);
+  const all = drawnSeries(page, figure, selection);
+  assert.deepEqual(all.map((s) => [s.label, s.colour, s.points.length]), [["bridge", 0, 2], ["memif", 1, 3]]);
+  selection.change(() => selection.setFiltered("links.*.kind", "memif", true));
+  assert.deepEqual(drawnSeries(page, figure, selection).map((s) => s.points.length), [2, 0]);
+  selection.change(() => selection.setFiltered("links.*.kind", "memif", false));
+  selection.change(() => selection.setFiltered("traffic.frame_bytes", "512", true));
+  assert.deepEqual(drawnSeries(page, figure, selection).map((s) => s.points.map((p) => p.x)), [[64], [64, 1500]]);
+});
+
+test("unchecked lines stay in these figures", () => {
+  const { page, figure } = sized();
+  const selection = new Selection(page);
+  selection.change(() => selection.setChecked(selection.listed(), false));
+  assert.deepEqual(drawnSeries(page, figure, selection).map((s) => s.points.length), [2, 3]);
+});
+
+test("axes say what they count", () => {
+  const { figure } = sized();
+  assert.equal(axesOf(figure, "pps").xText(1500), "1,500 bytes");
+  const load: Figure = { ...figure, kind: "load", percentile: "p99_99" };
+  assert.equal(axesOf(load, "pps").y, "p99.99 in µs");
+  assert.equal(axesOf(load, "fraction").xText(90), "90.0 %");
+  assert.equal(axesOf(load, "pps").xText(1e6), "1,000,000 pps");
+});
+
+test("published curves are straight on logarithmic axes and end where they end", () => {
+  const ys = interpolated([[1000, 16000], [10, 4000]], [1, 10, 100, 1000, 10000]);
+  assert.equal(ys[0], null);
+  assert.equal(ys[1], 4);
+  assert.ok(Math.abs(ys[2]! - 8) < 1e-9);
+  assert.equal(ys[3], 16);
+  assert.equal(ys[4], null);
+  assert.deepEqual(interpolated([], [1, 2]), [null, null]);
+});
