@@ -1,0 +1,147 @@
+package measure
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/host"
+)
+
+// fractions asks for parts of a wire's maximum:
+//
+//	a:eth ──wire── b:eth
+const fractions = `
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{name: wire, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "b:eth", rate_of_maximum: 0.1, duration: 300ms, warmup: 50ms, drain: 200ms, outliers: 10}
+sweep:
+  traffic.frame_bytes: [64, 512]
+  traffic.rate_of_maximum: [0.1, 0.2]
+repeat: 2
+`
+
+func TestRatesAreFractionsOfAMeasuredMaximum(t *testing.T) {
+	labtest.Root(t)
+	experiment, writer := prepare(t, "fractions", fractions)
+	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	noLabLeft(t)
+	done, err := result.Open(writer.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Problems) > 0 {
+		t.Errorf("problems: %q", done.Problems)
+	}
+	if len(done.Maxima) != 2 {
+		t.Fatalf("%d maxima, want one for each frame size, which the fractions and repeats share", len(done.Maxima))
+	}
+	byID := make(map[string]result.Trial)
+	for _, maximum := range done.Maxima {
+		byID[maximum.ID] = maximum
+		if _, ok := maximum.Variables[rateOfMaximum]; ok || maximum.RxPackets == 0 {
+			t.Errorf("maximum %s received %d packets with %v", maximum.ID, maximum.RxPackets, maximum.Variables)
+		}
+	}
+	if len(done.Summary.Trials) != 8 {
+		t.Fatalf("%d trials, want 2 sizes × 2 fractions × 2 repeats", len(done.Summary.Trials))
+	}
+	for _, trial := range done.Summary.Trials {
+		details, err := done.TrialFolder(trial.ID).Details()
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := details.Maximum
+		if share == nil {
+			t.Fatalf("trial %s does not say what its rate is a part of", trial.ID)
+		}
+		if share.Fraction != trial.Variables[rateOfMaximum] || details.IntendedPPS != share.Fraction*share.ReceivedPPS {
+			t.Errorf("trial %s with %v intended %v packets a second: %+v", trial.ID, trial.Variables, details.IntendedPPS, share)
+		}
+		if size := byID[share.ID].Variables["traffic.frame_bytes"]; size != trial.Variables["traffic.frame_bytes"] || float64(details.FrameBytes) != size {
+			t.Errorf("trial %s of %v, %d bytes, takes the maximum of frames of %v bytes", trial.ID, trial.Variables, details.FrameBytes, size)
+		}
+	}
+}
+
+// TestWithoutAMaximumTheRestGoesOn cuts the wire for frames of one size: the maximum
+// of that one cannot be found.
+func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
+	labtest.Root(t)
+	// The receiver's kernel throws away what is not of this length.
+	experiment, writer := prepare(t, "no-maximum", fractions, "repeat=1",
+		"topology.nodes.b.exec=[[nft, add, table, inet, cut], [nft, add, chain, inet, cut, in, '{ type filter hook input priority 0; }'], "+
+			"[nft, add, rule, inet, cut, in, udp, length, '>', '100', drop]]")
+	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	noLabLeft(t)
+	summary := writer.Summary()
+	if len(summary.Trials) != 2 || len(summary.Skipped) != 2 {
+		t.Fatalf("%d trials and %d skipped, want 2 of each: %+v", len(summary.Trials), len(summary.Skipped), summary.Skipped)
+	}
+	for _, skipped := range summary.Skipped {
+		if skipped.Variables["traffic.frame_bytes"] != 512 || !strings.Contains(skipped.Reason, "maxima/0002) is invalid: no packet arrived") {
+			t.Errorf("skipped %v: %s", skipped.Variables, skipped.Reason)
+		}
+	}
+	for _, trial := range summary.Trials {
+		if trial.Variables["traffic.frame_bytes"] != 64 {
+			t.Errorf("measured %v", trial.Variables)
+		}
+	}
+}
+
+// TestALinkThatTheHostLacksLeavesTheOthers takes a feature out of the inventory.
+func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
+	labtest.Root(t)
+	prepared := func(kinds string) (*Experiment, *result.Writer) {
+		experiment, writer := prepare(t, "lacking", pairNetwork, "sweep.links.*.kind="+kinds)
+		lacking := *experiment.inventory
+		lacking.Features = append([]host.Feature(nil), lacking.Features...)
+		for i := range lacking.Features {
+			if lacking.Features[i].Name == host.FeatureBridge {
+				lacking.Features[i].State, lacking.Features[i].Detail = host.StateNo, "taken out by a test"
+			}
+		}
+		experiment.inventory = &lacking
+		return experiment, writer
+	}
+	experiment, writer := prepared("[veth, bridge]")
+	findings, err := experiment.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, finding := range findings {
+		said += finding.String() + "\n"
+	}
+	if !strings.Contains(said, "taken out by a test") || !strings.Contains(said, "1 of 2 runs are left out, the first with links.*.kind=bridge") {
+		t.Errorf("the findings say %q", said)
+	}
+	if experiment.Trials() != 1 {
+		t.Errorf("%d trials are left", experiment.Trials())
+	}
+	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	noLabLeft(t)
+	summary := writer.Summary()
+	if len(summary.Trials) != 1 || summary.Trials[0].Variables["links.*.kind"] != string(spec.LinkVeth) {
+		t.Errorf("measured %+v", summary.Trials)
+	}
+	if len(summary.Skipped) != 1 || !strings.Contains(summary.Skipped[0].Reason, "taken out by a test") {
+		t.Errorf("skipped %+v", summary.Skipped)
+	}
+
+	experiment, _ = prepared("[bridge]")
+	if _, err := experiment.Check(); err == nil || !strings.Contains(err.Error(), "taken out by a test") {
+		t.Errorf("Check = %v, where no run is left", err)
+	}
+}
