@@ -52,7 +52,8 @@ static int make_pools(struct device *d, uint32_t frame_bytes, char *error, size_
 	unsigned rx = d->rx_slots + QUEUE_SLOTS + 2 * POOL_CACHE;
 	unsigned tx = d->tx_slots + 2 * POOL_CACHE;
 	char name[RTE_MEMPOOL_NAMESIZE];
-	room += RTE_PKTMBUF_HEADROOM;
+	/* virtio's header and VLAN tags count as received, too. */
+	room += RTE_PKTMBUF_HEADROOM + 64;
 	snprintf(name, sizeof name, "rx%u", d->id);
 	d->rx_pool =
 		rte_pktmbuf_pool_create(name, rx, POOL_CACHE, 0, (uint16_t)room, eal_memory_node());
@@ -73,7 +74,8 @@ static int configure(struct device *d, const struct rte_eth_dev_info *info, uint
 		     char *error, size_t size)
 {
 	struct rte_eth_conf conf = {0};
-	if (frame_bytes > RTE_ETHER_MAX_LEN)
+	/* memif has no largest frame but its bsize, and knows no MTU. */
+	if (frame_bytes > RTE_ETHER_MAX_LEN && strcmp(info->driver_name, "net_memif") != 0)
 		conf.rxmode.mtu = frame_bytes - ETHERNET_OVERHEAD;
 	d->rx_slots = info->default_rxportconf.ring_size ?: QUEUE_SLOTS;
 	d->tx_slots = info->default_txportconf.ring_size ?: QUEUE_SLOTS;
@@ -127,8 +129,9 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 	err = err ?: device_socket_clear(&d->text, error, size);
 	if (err)
 		return err;
+	char grown[640];
 	eal_log_clear();
-	err = rte_dev_probe(text);
+	err = rte_dev_probe(device_text_grow(text, &d->text, frame_bytes, grown, sizeof grown));
 	if (err)
 		return fail(d, err, "open", error, size);
 	err = find_port(d);

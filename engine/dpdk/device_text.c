@@ -89,6 +89,18 @@ int device_text_parse(const char *text, struct device_text *d, char *error, size
 	return 0;
 }
 
+const char *device_text_grow(const char *text, const struct device_text *d, unsigned frame_bytes,
+			     char *grown, size_t size)
+{
+	enum { MEMIF_BUFFER = 2048 }; /* MEMIF_DEFAULT_BUFFER_SIZE in rte_eth_memif.h */
+	char value[16];
+	if (strncmp(d->name, "net_memif", 9) != 0 || frame_bytes <= MEMIF_BUFFER ||
+	    device_text_value(text, "bsize", value, sizeof value))
+		return text;
+	snprintf(grown, size, "%s,bsize=%u", text, (frame_bytes + 63) / 64 * 64);
+	return grown;
+}
+
 /* Whether a living process listens there. A datagram socket cannot connect to the
  * stream or packet sockets of vhost-user and memif (EPROTOTYPE), so nobody is disturbed;
  * where nobody has it open any more, the kernel says ECONNREFUSED. */

@@ -24,6 +24,11 @@ int device_text_parse(const char *text, struct device_text *device, char *error,
 /* The value of "key=value" behind the device's name; false: not there, or too long. */
 bool device_text_value(const char *text, const char *key, char *value, size_t size);
 
+/* The text, or in `grown` the same with memif's buffers made large enough for a frame:
+ * they have 2,048 bytes unless the client says otherwise (bsize). */
+const char *device_text_grow(const char *text, const struct device_text *device,
+			     unsigned frame_bytes, char *grown, size_t size);
+
 /* Before the device is opened: takes a stale socket out of its way. -EADDRINUSE where
  * another process listens, -ENOENT where nobody does and the device would not wait. */
 int device_socket_clear(const struct device_text *device, char *error, size_t size);

@@ -12,12 +12,15 @@
  */
 #include "dpdk/device.h"
 #include "dpdk/eal.h"
+#include "dpdk/opening.h"
 #include "packet/frame.h"
 #include "port/port.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +30,16 @@
 enum { REARM_AT = offsetof(struct rte_mbuf, data_off) };
 _Static_assert(offsetof(struct rte_mbuf, port) == REARM_AT + 6, "rte_mbuf_core.h");
 
+/* How long `open` waits for a device: one that listens has no peer yet, as a rule, and
+ * another is told at once whether it works, unless its peer is stuck. */
+#define LISTEN_WAIT_NS	UINT64_C(50000000)
+#define CONNECT_WAIT_NS UINT64_C(3000000000)
+
 struct dpdk_port {
 	struct port port;
+	struct opening *opening; /* until the device is there */
+	pthread_mutex_t coming; /* guards `opening` */
+	atomic_bool ready; /* the device is there, and stays */
 	struct device device;
 	uint32_t tx_bytes; /* of a frame, without FCS */
 	uint64_t rearm; /* of an mbuf to be sent: its data's offset, references, segments, port */
@@ -45,12 +56,6 @@ static struct rte_mbuf *mbuf_of(const struct packet *p)
 	return (struct rte_mbuf *)(uintptr_t)p->handle;
 }
 
-static void dpdk_close(struct port *port)
-{
-	device_close(&dpdk_of(port)->device);
-	free(port);
-}
-
 /* Addresses and what is worth knowing of the device. */
 static int describe(struct dpdk_port *d)
 {
@@ -64,7 +69,8 @@ static int describe(struct dpdk_port *d)
 		memcpy(port->config.local_mac, mac.addr_bytes, 6);
 		port->config.has_local_mac = true;
 	} else if (memcmp(port->config.local_mac, mac.addr_bytes, 6) != 0 &&
-		   !d->device.promiscuous) {
+		   !d->device.promiscuous && eal_is_pci_address(d->device.text.name)) {
+		/* Only hardware filters. */
 		memcpy(mac.addr_bytes, port->config.local_mac, 6);
 		if (rte_eth_dev_default_mac_addr_set(d->device.id, &mac) != 0)
 			port_note(port,
@@ -81,40 +87,125 @@ static int describe(struct dpdk_port *d)
 	return 0;
 }
 
+/* The device is there: what depends on it. */
+static int adopt(struct dpdk_port *d)
+{
+	struct rte_mbuf fresh = {.data_off = RTE_PKTMBUF_HEADROOM, .refcnt = 1, .nb_segs = 1};
+	opening_take(d->opening, &d->device);
+	d->opening = NULL;
+	fresh.port = d->device.id;
+	memcpy(&d->rearm, (const uint8_t *)&fresh + REARM_AT, sizeof d->rearm);
+	int err = describe(d);
+	if (err)
+		device_close(&d->device);
+	else
+		atomic_store_explicit(&d->ready, true, memory_order_release);
+	return err;
+}
+
+static void dpdk_close(struct port *port)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	if (d->opening)
+		opening_cancel(d->opening);
+	if (atomic_load(&d->ready))
+		device_close(&d->device);
+	pthread_mutex_destroy(&d->coming);
+	free(port);
+}
+
+/* Waits for the device, if only for a while: 0, or -errno if it cannot be opened. */
+static int await_device(struct dpdk_port *d, uint64_t timeout_ns, char *error, size_t size)
+{
+	const char *why;
+	int err;
+	if (!d->opening)
+		return 0;
+	switch (opening_wait(d->opening, timeout_ns, &err, &why)) {
+	case OPENING_WAITS:
+		return 0;
+	case OPENING_DONE:
+		err = adopt(d);
+		if (err)
+			snprintf(error, size, "cannot read the MAC address");
+		return err;
+	case OPENING_FAILED:
+		snprintf(error, size, "%s", why);
+		opening_cancel(d->opening);
+		d->opening = NULL;
+		return err;
+	}
+	return 0;
+}
+
 static int dpdk_open(const struct port_config *c, struct port **out, char *error, size_t size)
 {
+	struct device_text text;
 	if (c->wait != PORT_SPIN) {
 		snprintf(error, size, "a dpdk port has nothing to sleep on: use \"wait\":\"spin\"");
 		return -EINVAL;
 	}
+	int err = device_text_parse(c->device, &text, error, size);
+	if (err)
+		return err;
 	struct dpdk_port *d = calloc(1, sizeof *d);
 	if (!d) {
 		snprintf(error, size, "out of memory");
 		return -ENOMEM;
 	}
 	port_init(&d->port, &port_dpdk, c);
-	int err = device_open(&d->device, c->device, c->frame_bytes, error, size);
-	if (err) {
-		free(d);
-		return err;
-	}
-	struct rte_mbuf fresh = {.data_off = RTE_PKTMBUF_HEADROOM, .refcnt = 1, .nb_segs = 1};
-	fresh.port = d->device.id;
-	memcpy(&d->rearm, (const uint8_t *)&fresh + REARM_AT, sizeof d->rearm);
+	pthread_mutex_init(&d->coming, NULL);
 	d->tx_bytes = c->frame_bytes - FRAME_FCS_BYTES;
 	d->rx_missed = port_drop_counter(&d->port, "rx_missed");
 	d->rx_errors = port_drop_counter(&d->port, "rx_errors");
 	d->rx_no_buffer = port_drop_counter(&d->port, "rx_no_buffer");
 	d->rx_segmented = port_drop_counter(&d->port, "rx_segmented");
 	d->tx_errors = port_drop_counter(&d->port, "tx_errors");
-	err = describe(d);
+	err = opening_begin(&d->opening, c->device, c->frame_bytes, error, size);
+	err = err ?: await_device(d, text.listens ? LISTEN_WAIT_NS : CONNECT_WAIT_NS, error, size);
+	if (!err && d->opening && !c->has_local_mac) {
+		snprintf(
+			error, size,
+			"%s waits for its peer, and until it is there its MAC address is not known: "
+			"give \"local_mac\"",
+			text.name);
+		err = -EDESTADDRREQ;
+	}
 	if (err) {
-		snprintf(error, size, "cannot read the MAC address of %s", d->device.text.name);
 		dpdk_close(&d->port);
 		return err;
 	}
+	if (d->opening) {
+		port_note(&d->port, "%s waits for its peer", text.name);
+		snprintf(d->port.mode, sizeof d->port.mode, "waiting");
+	}
 	*out = &d->port;
 	return 0;
+}
+
+/* The device may come while the measuring thread polls and nobody sends commands, so
+ * either thread takes it up. */
+static __attribute__((noinline)) bool look_for_device(struct dpdk_port *d)
+{
+	char error[512];
+	if (pthread_mutex_trylock(&d->coming) != 0)
+		return false;
+	if (await_device(d, 0, error, sizeof error))
+		port_note(&d->port, "%.150s", error);
+	pthread_mutex_unlock(&d->coming);
+	return atomic_load(&d->ready);
+}
+
+static inline bool is_ready(struct dpdk_port *d)
+{
+	return __builtin_expect(atomic_load_explicit(&d->ready, memory_order_acquire), 1) ||
+	       look_for_device(d);
+}
+
+static bool dpdk_connected(struct port *port)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	return is_ready(d) && device_is_up(&d->device);
 }
 
 static int dpdk_start(struct port *port, unsigned directions)
@@ -122,6 +213,8 @@ static int dpdk_start(struct port *port, unsigned directions)
 	struct dpdk_port *d = dpdk_of(port);
 	struct rte_mbuf *burst[PORT_BURST];
 	(void)directions;
+	if (!is_ready(d))
+		return 0;
 	/* What waits, but no more than fits, or a peer that sends all the time would hold
 	 * it up. */
 	for (unsigned seen = 0, n; seen < 4u * d->device.rx_slots; seen += n) {
@@ -131,11 +224,6 @@ static int dpdk_start(struct port *port, unsigned directions)
 		rte_pktmbuf_free_bulk(burst, n);
 	}
 	return 0;
-}
-
-static bool dpdk_connected(struct port *port)
-{
-	return device_is_up(&dpdk_of(port)->device);
 }
 
 /* A frame in several buffers is put together in the first, if it fits. */
@@ -152,6 +240,8 @@ static unsigned dpdk_rx_burst(struct port *port, struct packet *burst, unsigned 
 {
 	struct dpdk_port *d = dpdk_of(port);
 	struct rte_mbuf *mbufs[PORT_BURST];
+	if (!is_ready(d))
+		return 0;
 	unsigned n = rte_eth_rx_burst(d->device.id, 0, mbufs, (uint16_t)max), count = 0;
 	for (unsigned i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
@@ -181,7 +271,7 @@ static unsigned dpdk_tx_acquire(struct port *port, struct packet *burst, unsigne
 {
 	struct dpdk_port *d = dpdk_of(port);
 	struct rte_mbuf *mbufs[PORT_BURST];
-	if (rte_mempool_get_bulk(d->device.tx_pool, (void **)mbufs, count) != 0)
+	if (!is_ready(d) || rte_mempool_get_bulk(d->device.tx_pool, (void **)mbufs, count) != 0)
 		return 0;
 	uint32_t capacity = rte_pktmbuf_data_room_size(d->device.tx_pool) - RTE_PKTMBUF_HEADROOM;
 	for (unsigned i = 0; i < count; i++) {
@@ -199,13 +289,16 @@ static unsigned dpdk_tx_acquire(struct port *port, struct packet *burst, unsigne
 
 static int dpdk_tx_commit(struct port *port, struct packet *burst, unsigned count)
 {
+	struct dpdk_port *d = dpdk_of(port);
 	struct rte_mbuf *mbufs[PORT_BURST];
+	if (!is_ready(d))
+		return 0;
 	for (unsigned i = 0; i < count; i++) {
 		mbufs[i] = mbuf_of(&burst[i]);
 		mbufs[i]->data_len = (uint16_t)burst[i].length;
 		mbufs[i]->pkt_len = burst[i].length;
 	}
-	return rte_eth_tx_burst(dpdk_of(port)->device.id, 0, mbufs, (uint16_t)count);
+	return rte_eth_tx_burst(d->device.id, 0, mbufs, (uint16_t)count);
 }
 
 static int dpdk_tx_forward(struct port *port, struct packet *burst, unsigned count)
@@ -232,7 +325,7 @@ static void dpdk_refresh(struct port *port)
 {
 	struct dpdk_port *d = dpdk_of(port);
 	struct rte_eth_stats stats;
-	if (rte_eth_stats_get(d->device.id, &stats) != 0)
+	if (!is_ready(d) || rte_eth_stats_get(d->device.id, &stats) != 0)
 		return;
 	*d->rx_missed = stats.imissed;
 	*d->rx_errors = stats.ierrors;

@@ -123,7 +123,8 @@ struct port_ops {
 	/* Sends received buffers of a port with the same ops, and takes them; NULL: the
 	 * backend's buffers cannot change ports. Returns as tx_commit. */
 	int (*tx_move)(struct port *port, struct packet *burst, unsigned count);
-	/* Whether the other end is there; NULL: always, or not to be known. Any thread. */
+	/* Whether the other end is there; NULL: always, or not to be known.
+	 * Control thread. */
 	bool (*connected)(struct port *port);
 	/* File descriptors to sleep on, with events for receiving; for sending too if asked. */
 	unsigned (*pollfds)(struct port *port, struct pollfd *fds, bool want_tx);

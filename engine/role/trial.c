@@ -108,11 +108,15 @@ static int await_peer(struct port *port, char *error, size_t size)
 {
 	struct timespec pause = {.tv_nsec = 1000000};
 	uint64_t end = clock_monotonic_ns() + PEER_WAIT_NS;
+	unsigned notes = port->note_count;
 	while (!port_connected(port)) {
 		if (clock_monotonic_ns() >= end) {
-			snprintf(error, size,
-				 "port %s waits for its peer: nobody is at the other end of %.300s",
-				 port->config.name, port->config.device);
+			snprintf(
+				error, size,
+				"port %s waits for its peer: nobody is at the other end of %.300s%s%s",
+				port->config.name, port->config.device,
+				port->note_count > notes ? "; " : "",
+				port->note_count > notes ? port->notes[port->note_count - 1] : "");
 			return -ENOTCONN;
 		}
 		nanosleep(&pause, NULL);
