@@ -26,16 +26,26 @@ type checker struct {
 	interfaces map[string][]string
 }
 
-// fillIn sets the defaults that depend on other values.
-func fillIn(e *Experiment) {
+// fillIn sets the defaults that depend on other values; the tree tells what was given.
+func fillIn(e *Experiment, root *node) {
 	for i, link := range e.Topology.Links {
 		if link.Name == "" {
 			link.Name = defaultLinkName(i)
 		}
+		if s := link.Switch; s != nil && s.CPUs == 0 && s.CPUList == "" {
+			s.CPUs = 1
+		}
 	}
 	engine := Traffic{Backend: BackendUDP, IO: IOSingle, Wait: WaitBlock}
-	if e.Traffic != nil {
-		engine = *e.Traffic
+	if t := e.Traffic; t != nil {
+		given := root.get("traffic")
+		if t.Backend == BackendDPDK && given.get("io") == nil {
+			t.IO = IOBatch
+		}
+		if t.Backend == BackendDPDK && given.get("wait") == nil {
+			t.Wait = WaitSpin
+		}
+		engine = *t
 	}
 	for _, n := range e.Topology.Nodes {
 		if n.Runtime == RuntimeLXC && n.Rootfs == nil {
@@ -43,6 +53,9 @@ func fillIn(e *Experiment) {
 		}
 		if a := n.App; a != nil && a.Kind != AppRoute {
 			a.Backend = either(a.Backend, engine.Backend)
+			if a.Backend == BackendDPDK {
+				a.IO, a.Wait = either(a.IO, IOBatch), either(a.Wait, WaitSpin)
+			}
 			a.IO = either(a.IO, engine.IO)
 			a.Wait = either(a.Wait, engine.Wait)
 		}
@@ -82,6 +95,8 @@ func check(e *Experiment, root *node, errs *collector) {
 	if e.Traffic != nil {
 		c.traffic(e.Traffic)
 	}
+	c.dpdk()
+	c.published()
 }
 
 // nodeNames lists the nodes in the file's order.

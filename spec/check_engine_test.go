@@ -61,6 +61,12 @@ func TestBoundsAreWithinTheEngines(t *testing.T) {
 		"flows by source port":            {maxSourcePortFlows, 65536 - port, false},
 		"the port from which flows begin": {EnginePort, port, false},
 		"a CPU's number":                  {maxCPU, cpu, false},
+		"bytes of a device's text": {
+			maxDeviceBytes, engineValue(t, "port/port.h", number("PORT_DEVICE_MAX")) - 1, false},
+		"DPDK's memory": {
+			bound(rules["DPDK.memory"].most, reflect.TypeFor[Size]()), engineValue(t, "dpdk/eal_config.h", `EAL_MEMORY_MAX_BYTES\s+INT64_C\((\d+)\)`), false},
+		"DPDK's memory, the least": {
+			bound(rules["DPDK.memory"].least, reflect.TypeFor[Size]()), engineValue(t, "dpdk/eal_config.h", `EAL_MEMORY_MIN_BYTES\s+INT64_C\((\d+)\)`), true},
 	} {
 		if c.least && c.spec < c.engine || !c.least && c.spec > c.engine {
 			t.Errorf("%s: a file may ask for %g, and the engine's bound is %g", what, c.spec, c.engine)

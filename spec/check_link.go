@@ -37,6 +37,9 @@ func (c *checker) links() {
 			first[link.Name] = i
 		}
 		c.endpointCount(link, at)
+		if link.Switch != nil {
+			c.linkSwitch(link, under(at, "switch"))
+		}
 		for j, endpoint := range link.Endpoints {
 			c.endpoint(endpoint, i, under(at, "endpoints", strconv.Itoa(j)))
 		}
@@ -52,8 +55,8 @@ func (c *checker) links() {
 func (c *checker) endpointCount(link *Link, at []string) {
 	n := len(link.Endpoints)
 	switch {
-	case link.Kind == LinkVeth && n != 2:
-		c.fail(fmt.Sprintf("a veth link joins two endpoints, and this one has %d", n), "", "use kind: bridge or kind: xdp for more", under(at, "endpoints")...)
+	case link.Kind.IsPair() && n != 2:
+		c.fail(fmt.Sprintf("a %s link joins two endpoints, and this one has %d", link.Kind, n), "", "use kind: bridge, xdp or switch for more", under(at, "endpoints")...)
 	case n > maxLinkEndpoints:
 		c.fail(fmt.Sprintf("%d endpoints on one link", n), fmt.Sprintf("at most %d, the ports of a Linux bridge", maxLinkEndpoints), "", under(at, "endpoints")...)
 	}

@@ -111,10 +111,12 @@ func (c *checker) app(name string, a *App, at []string) {
 	n := len(c.interfaces[name])
 	switch a.Kind {
 	case AppForward:
+		c.polling(a.Backend, a.IO, a.Wait, at...)
 		if n != 2 {
 			c.fail(fmt.Sprintf("forward moves packets between two interfaces, and %q has %d", name, n), "", "join the node to two links, or use kind: route", under(at, "kind")...)
 		}
 	case AppReflect:
+		c.polling(a.Backend, a.IO, a.Wait, at...)
 		if n < 1 {
 			c.fail(fmt.Sprintf("reflect needs an interface, and %q has none", name), "", "join the node to a link", under(at, "kind")...)
 		}

@@ -3,19 +3,26 @@ package spec
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 func (c *checker) traffic(t *Traffic) {
 	given := c.root.get("traffic")
-	hasPPS, hasBits := given.get("rate_pps") != nil, given.get("rate_bits") != nil
-	switch {
-	case !hasPPS && !hasBits:
-		c.fail("no rate is given", "rate_pps or rate_bits", "add one, such as rate_pps: 10000 (0 is as fast as it goes)", "traffic")
-	case hasPPS && hasBits:
-		c.fail("rate_pps and rate_bits exclude one another", "", "keep one of them", "traffic", "rate_bits")
-	default:
-		c.rate(t, hasBits)
+	var rates []string
+	for _, key := range []string{"rate_pps", "rate_bits", "rate_of_maximum"} {
+		if given.get(key) != nil {
+			rates = append(rates, key)
+		}
 	}
+	switch len(rates) {
+	case 0:
+		c.fail("no rate is given", "rate_pps, rate_bits or rate_of_maximum", "add one, such as rate_pps: 10000 (0 is as fast as it goes)", "traffic")
+	case 1:
+		c.rate(t, rates[0] == "rate_bits")
+	default:
+		c.fail(strings.Join(rates, " and ")+" exclude one another", "", "keep one of them", "traffic", rates[len(rates)-1])
+	}
+	c.polling(t.Backend, t.IO, t.Wait, "traffic")
 	c.flows(t)
 	known := true
 	for _, end := range []struct{ key, endpoint string }{{"from", t.From}, {"to", t.To}} {

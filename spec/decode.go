@@ -206,7 +206,11 @@ func (d *decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 			ok = err == nil
 		}
 		if !ok {
-			d.fail(n, path, fmt.Sprintf("wants a number such as 10000, 100k or 1.5M, and this is %s", describe(n)), bounds(r), "")
+			wanted := "a number"
+			if r.packetRate {
+				wanted = "a number such as 10000, 100k or 1.5M"
+			}
+			d.fail(n, path, fmt.Sprintf("wants %s, and this is %s", wanted, describe(n)), bounds(r), "")
 			return
 		}
 		if d.inBounds(n, f, t, path, r) {

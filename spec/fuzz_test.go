@@ -24,6 +24,12 @@ func FuzzFile(f *testing.F) {
 	for _, set := range []string{"links.*.kind=xdp", "sweep.traffic.burst=[1,2]", "sweep=", `nodes."a".env.X=[`, "nodes.*.app.wait=spin"} {
 		f.Add(read(f, "../examples/quickstart.yaml"), set)
 	}
+	for _, set := range []string{"way=0", "way=", "sweep.way.0=", "sweep.way.new={traffic.burst: 2}", "traffic.backend=dpdk", "links.*.kind=veth", `sweep.way."xdp/raw"=[]`} {
+		f.Add(read(f, "testdata/valid/cases.yaml"), set)
+	}
+	for _, set := range []string{"links.out.switch.ports=", `links.out.switch.ports."gen:rx".vlan=7`, "dpdk.device.gen:tx=net_null0", "published=", "dpdk="} {
+		f.Add(read(f, "testdata/valid/bypass.yaml"), set)
+	}
 	f.Fuzz(func(t *testing.T, data []byte, set string) {
 		if len(data) > 1<<16 || len(set) > 1<<12 {
 			t.Skip("longer inputs only cost time; the limits have tests of their own")

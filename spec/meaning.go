@@ -109,6 +109,8 @@ func (t *Traffic) line() string {
 	switch {
 	case t.RateBits > 0:
 		rate = t.RateBits.String()
+	case t.RateOfMaximum > 0:
+		rate = fmt.Sprintf("%g of the most that is received", t.RateOfMaximum)
 	case t.RatePPS == 0:
 		rate = "as fast as it goes"
 	}

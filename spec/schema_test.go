@@ -18,7 +18,12 @@ import (
 var semantic = []string{
 	"address-bad", "address-multicast", "address-network", "address-no-prefix", "address-twice",
 	"address-unknown-interface", "cases-and-key", "cases-bad-value", "cases-one-wrong", "cases-same-value",
-	"cases-top-key", "cases-unknown-key", "cpu-list-backwards", "cpu-list-twice", "cpus-and-cpu-list",
+	"cases-top-key", "cases-unknown-key", "cpu-list-backwards", "dpdk-blocks", "dpdk-device-empty",
+	"dpdk-device-endpoint", "dpdk-device-long", "dpdk-device-newline", "dpdk-device-option", "dpdk-memory", "dpdk-single",
+	"memif-three", "memif-udp", "published-maximum", "published-none", "published-range", "published-three",
+	"rate-of-maximum-and-pps", "sweep-kinds-backend", "switch-ageing-ovs", "switch-cpu-list", "switch-cpus-twice",
+	"switch-flows-three", "switch-forwarding", "switch-mac-group", "switch-mac-twice", "switch-on-bridge",
+	"switch-port-unknown", "switch-snabb-cpus", "switch-trunk-twice", "cpu-list-twice", "cpus-and-cpu-list",
 	"cpu-list-beyond", "duration-overflow", "duration-too-long", "duration-zero",
 	"endpoint-nothing-near", "endpoint-twice", "flows-source-port", "flows-udp", "rate-bits-too-fast",
 	"endpoint-unknown-node", "exec-empty-program", "forward-one-interface",

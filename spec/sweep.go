@@ -95,7 +95,7 @@ func (f *File) Runs() ([]Run, error) {
 		own := &collector{}
 		run.Experiment = decodeExperiment(tree, own)
 		if len(own.list) == 0 {
-			fillIn(run.Experiment)
+			fillIn(run.Experiment, tree)
 			check(run.Experiment, tree, own)
 		}
 		for _, e := range own.list {

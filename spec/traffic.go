@@ -13,12 +13,12 @@ type Traffic struct {
 	// (default 64).
 	FrameBytes int `yaml:"frame_bytes,omitempty" json:"frame_bytes,omitempty"`
 	// RatePPS is the rate in packets a second; 0 is as fast as the port takes
-	// them. One of rate_pps and rate_bits is given.
+	// them. One of rate_pps, rate_bits and rate_of_maximum is given.
 	RatePPS float64 `yaml:"rate_pps,omitempty" json:"rate_pps,omitempty"`
 	// RateBits is the rate in bits of frames a second, with FCS, without preamble
 	// and gap.
 	RateBits BitRate `yaml:"rate_bits,omitempty" json:"rate_bits,omitempty"`
-	// RateOfMaximum is the rate as a fraction, 0 to 1, of the packets a second that
+	// RateOfMaximum is the rate as a fraction, up to 1, of the packets a second that
 	// were received at rate 0 by a trial with the same other values, which is run
 	// first; it excludes the other two.
 	RateOfMaximum float64 `yaml:"rate_of_maximum,omitempty" json:"rate_of_maximum,omitempty"`
@@ -33,9 +33,10 @@ type Traffic struct {
 	FlowField FlowField `yaml:"flow_field,omitempty" json:"flow_field,omitempty"`
 	// Backend is how the engine reaches the interfaces (default udp).
 	Backend Backend `yaml:"backend,omitempty" json:"backend,omitempty"`
-	// IO is how many packets one call moves (default single).
+	// IO is how many packets one call moves (default single; batch with dpdk).
 	IO IO `yaml:"io,omitempty" json:"io,omitempty"`
-	// Wait is what the engine does when there is nothing to do (default block).
+	// Wait is what the engine does when there is nothing to do (default block; spin
+	// with dpdk).
 	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
 	// Warmup is sent before the duration and not recorded (default 1s).
 	Warmup Duration `yaml:"warmup" json:"warmup"`
@@ -59,7 +60,7 @@ func (t *Traffic) PacketsPerSecond() float64 {
 // MarshalYAML keeps a rate of 0, which would else be left out as empty.
 func (t Traffic) MarshalYAML() (any, error) {
 	type plain Traffic
-	if t.RatePPS != 0 || t.RateBits != 0 {
+	if t.RatePPS != 0 || t.RateBits != 0 || t.RateOfMaximum != 0 {
 		return plain(t), nil
 	}
 	var node yaml.Node

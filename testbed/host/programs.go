@@ -25,6 +25,10 @@ func programs(t Tree) []Feature {
 // ovsDPDK looks for an ovs-vswitchd that names DPDK with its version.
 func ovsDPDK(t Tree) Feature {
 	f := Feature{Name: FeatureOVSDPDK, State: StateNo, Detail: "there is no ovs-vswitchd with DPDK"}
+	if found := t.Program("ovs-vswitchd-dpdk"); found != "" {
+		f.State, f.Detail = StateYes, found
+		return f
+	}
 	if t.Exists(ovsWithDPDK) {
 		f.State, f.Detail = StateYes, ovsWithDPDK
 		return f

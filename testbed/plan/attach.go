@@ -96,6 +96,9 @@ func (w *work) attachOne(e *endpoint, i int, dpdk bool) {
 		}
 	}
 	if arguments := w.userDevice(e); arguments != "" && dpdk {
+		if address := pciAddress(arguments); address != "" {
+			arguments = address + pciFunction.ReplaceAllString(arguments, "")
+		}
 		e.device = &Device{Arguments: arguments, Kernel: e.device.Kernel}
 		e.node.because("DPDK opens %q as %s, as asked", arguments, e.name)
 	}

@@ -72,11 +72,11 @@ func (w *work) dpdkMemory(n *node) int64 {
 	return defaultEngineMemory
 }
 
-// dpdkPrefix keeps what one process shares from all others; host names have no dot,
-// so a link's differs from every node's.
+// dpdkPrefix keeps what one process shares from all others; host names have no
+// underscore, so a link's differs from every node's.
 func (w *work) dpdkPrefix(n *node) string {
 	if n.link != nil {
-		return w.prefix + "." + n.link.name
+		return w.prefix + "_" + n.link.name
 	}
 	return n.hostName
 }

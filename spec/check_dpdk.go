@@ -1,0 +1,213 @@
+package spec
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxDeviceBytes is the longest device that the engine takes (PORT_DEVICE_MAX in
+// engine/port/port.h, less its final zero).
+const maxDeviceBytes = 511
+
+// controlCharacter is what no argument of a program may hold.
+var controlCharacter = regexp.MustCompile(`[\x00-\x1f\x7f]`)
+
+// polling refuses ways to wait and to move packets that DPDK's drivers do not have.
+func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
+	if backend != BackendDPDK {
+		return
+	}
+	if wait != WaitSpin {
+		c.fail(fmt.Sprintf("with the backend dpdk there is no wait: %s: its drivers poll, and nothing wakes a sleeper", wait),
+			"spin", "take wait away", under(at, "wait")...)
+	}
+	if io != IOBatch {
+		c.fail(fmt.Sprintf("with the backend dpdk there is no io: %s: its drivers move bursts", io), "batch", "take io away; burst: 1 sends packets one by one", under(at, "io")...)
+	}
+}
+
+// dpdk checks the devices that the file names, and what cannot work with DPDK.
+func (c *checker) dpdk() {
+	c.memifs()
+	if c.e.DPDK == nil {
+		return
+	}
+	for _, endpoint := range sortedKeys(c.e.DPDK.Device) {
+		at := []string{"dpdk", "device", endpoint}
+		if _, ok := c.ends[endpoint]; !ok {
+			all := c.e.endpoints()
+			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
+		}
+		device := c.e.DPDK.Device[endpoint]
+		switch {
+		case device == "" || len(device) > maxDeviceBytes:
+			c.fail(fmt.Sprintf("the device has %d bytes", len(device)), fmt.Sprintf("1 to %d", maxDeviceBytes), "", at...)
+		case controlCharacter.MatchString(device):
+			c.fail("the device holds a control character", "", "write one line, such as net_null0 or 0000:01:00.0", at...)
+		case strings.HasPrefix(device, "-"):
+			c.fail(fmt.Sprintf("%q is an option, not a device", clip(device)), "", "write what follows --vdev, such as net_null0", at...)
+		}
+	}
+}
+
+// memifs refuses links of shared memory that an end does not share.
+func (c *checker) memifs() {
+	used := c.dpdkEndpoints()
+	for i, link := range c.e.Topology.Links {
+		if link.Kind != LinkMemif {
+			continue
+		}
+		for j, endpoint := range link.Endpoints {
+			if !used[endpoint] {
+				c.fail(fmt.Sprintf("memif joins engines with the backend dpdk, and none uses %q", endpoint), "",
+					"use backend: dpdk for the traffic or the app there, or kind: veth", under(linkSteps(i), "endpoints", strconv.Itoa(j))...)
+			}
+		}
+	}
+}
+
+// dpdkEndpoints are those that an engine opens by the backend dpdk.
+func (c *checker) dpdkEndpoints() map[string]bool {
+	used := map[string]bool{}
+	if t := c.e.Traffic; t != nil && t.Backend == BackendDPDK {
+		used[t.From], used[t.To] = true, true
+	}
+	for name, n := range c.e.Topology.Nodes {
+		if n.App == nil || n.App.Backend != BackendDPDK {
+			continue
+		}
+		// Which of its interfaces a reflector uses, the plan decides.
+		for _, iface := range c.interfaces[name] {
+			used[name+":"+iface] = true
+		}
+	}
+	return used
+}
+
+// linkSwitch checks what a link's program is told.
+func (c *checker) linkSwitch(link *Link, at []string) {
+	s := link.Switch
+	if !link.Kind.HasProgram() {
+		c.fail(fmt.Sprintf("a %s link has no program to set up", link.Kind), "on links of kind switch, testpmd, ovs, ovs-dpdk, vpp and snabb",
+			"take switch away; where a sweep varies the kind, write it in the case that has the kind", at...)
+		return
+	}
+	given := c.root.at(at)
+	if given.get("cpus") != nil && given.get("cpu_list") != nil {
+		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
+	}
+	count, from := s.CPUs, "cpus"
+	if s.CPUList != "" {
+		list, err := ParseCPUList(s.CPUList)
+		if err != nil {
+			c.fail(err.Error(), cpuListForm, "", under(at, "cpu_list")...)
+		}
+		count, from = len(list), "cpu_list"
+	}
+	if most := mostCPUs[link.Kind]; most > 0 && count > most {
+		c.fail(fmt.Sprintf("%s polls on at most %d, and this is %d", link.Kind, most, count), "", "", under(at, from)...)
+	}
+	c.kindKeys(link, given, at)
+	if s.Forwarding == ForwardingFlows && len(link.Endpoints) != 2 {
+		c.fail(fmt.Sprintf("flows lead from one endpoint to the other, and this link has %d", len(link.Endpoints)), "", "use forwarding: normal", under(at, "forwarding")...)
+	}
+	c.switchPorts(link, under(at, "ports"))
+}
+
+// mostCPUs is where a kind's program cannot spread its ports: Snabb is one thread, and
+// testpmd gives each direction between its two ports one (rss aside). The switch's
+// bound is the engine's (SWITCH_THREADS_MAX in engine/switch).
+var mostCPUs = map[LinkKind]int{LinkSnabb: 1, LinkTestpmd: 2}
+
+// kindKeys refuses keys that another kind's program has.
+func (c *checker) kindKeys(link *Link, given *node, at []string) {
+	for _, one := range []struct {
+		key   string
+		kinds []LinkKind
+	}{
+		{"forwarding", []LinkKind{LinkOVS, LinkOVSDPDK}},
+		{"ageing", []LinkKind{LinkSwitch}},
+		{"flood_pps", []LinkKind{LinkSwitch}},
+		{"broadcast_pps", []LinkKind{LinkSwitch}},
+		{"ports", []LinkKind{LinkSwitch}},
+	} {
+		if given.get(one.key) == nil || slices.Contains(one.kinds, link.Kind) || c.isDefault(given, one.key) {
+			continue
+		}
+		c.failKey(fmt.Sprintf("%s has no %s", link.Kind, one.key), "keys of "+string(link.Kind)+": "+listedInOrder(c.keysOfKind(link.Kind)),
+			fmt.Sprintf("take it away, or write kind: %s", one.kinds[0]), under(at, one.key)...)
+	}
+}
+
+// keysOfKind are the keys of switch that a kind takes.
+func (c *checker) keysOfKind(kind LinkKind) []string {
+	keys := []string{"cpus", "cpu_list"}
+	switch kind {
+	case LinkOVS, LinkOVSDPDK:
+		keys = append(keys, "forwarding")
+	case LinkSwitch:
+		keys = append(keys, "ageing", "flood_pps", "broadcast_pps", "ports")
+	}
+	return keys
+}
+
+// isDefault allows a key that says what would be so anyway: an experiment that is
+// written out has every default in it.
+func (c *checker) isDefault(given *node, key string) bool {
+	return rules["Switch."+key].byDefault != "" && given.get(key).text == rules["Switch."+key].byDefault
+}
+
+// switchPorts checks the ports of the kind switch.
+func (c *checker) switchPorts(link *Link, at []string) {
+	behind := map[string]string{} // MAC and VLAN → port
+	for _, endpoint := range sortedKeys(link.Switch.Ports) {
+		port := link.Switch.Ports[endpoint]
+		here := under(at, endpoint)
+		if !slices.Contains(link.Endpoints, endpoint) {
+			c.failKey(fmt.Sprintf("%q is no endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), here...)
+		}
+		seen := map[int]bool{}
+		for i, vlan := range port.Trunk {
+			switch {
+			case vlan == port.VLAN:
+				c.fail(fmt.Sprintf("VLAN %d cannot leave a port both with and without its tag", vlan), "", "keep it as vlan or in trunk", under(here, "trunk", strconv.Itoa(i))...)
+			case seen[vlan]:
+				c.fail(fmt.Sprintf("VLAN %d is in the list twice", vlan), "", "keep it once", under(here, "trunk", strconv.Itoa(i))...)
+			}
+			seen[vlan] = true
+		}
+		for i, text := range port.MACs {
+			c.staticMAC(endpoint, port, text, behind, under(here, "macs", strconv.Itoa(i)))
+		}
+	}
+}
+
+// staticMAC checks that an address is one interface's, and behind one port of each VLAN.
+func (c *checker) staticMAC(endpoint string, port *SwitchPort, text string, behind map[string]string, at []string) {
+	mac, err := net.ParseMAC(text)
+	switch {
+	case err != nil: // the decoder has said so
+		return
+	case mac[0]&1 != 0: // the group bit, IEEE 802-2014, 8.2.2
+		c.fail(fmt.Sprintf("%s is the address of a group, not of an interface", text), "unicast addresses, with an even first byte", "", at...)
+		return
+	case mac.String() == "00:00:00:00:00:00":
+		c.fail("no interface has this address", "unicast addresses", "", at...)
+		return
+	}
+	for _, vlan := range append(slices.Clone(port.Trunk), port.VLAN) {
+		if vlan == 0 && len(port.Trunk) > 0 {
+			continue // such a port takes no untagged frames
+		}
+		key := fmt.Sprint(mac, " ", vlan)
+		if other, taken := behind[key]; taken {
+			c.fail(fmt.Sprintf("%s is already behind the port %s", mac, other), "", "an address is behind one port", at...)
+			return
+		}
+		behind[key] = endpoint
+	}
+}
