@@ -145,6 +145,36 @@ static const struct field dpdk_fields[] = {
 	{0},
 };
 
+static const struct field switch_fields[] = {
+	CMD,
+	{.key = "cpus", .type = FIELD_OTHER},
+	UINT("ageing_ns", switch_.ageing_ns, 0, INT64_MAX),
+	UINT("macs", switch_.macs, MAC_TABLE_MIN, MAC_TABLE_MAX),
+	{0},
+};
+
+static const struct field attach_fields[] = {
+	CMD,
+	{.key = "port",
+	 .type = FIELD_STRING,
+	 .offset = AT(port),
+	 .min = 1,
+	 .max = PORT_NAME_MAX - 1,
+	 .required = true},
+	UINT("vlan", attach.vlan, 0, VLAN_MAX),
+	{.key = "trunk", .type = FIELD_OTHER},
+	{.key = "macs", .type = FIELD_OTHER},
+	{.key = "flood_pps",
+	 .type = FIELD_RATE,
+	 .offset = AT(attach.flood_upps),
+	 .max = RATE_MAX_PPS},
+	{.key = "broadcast_pps",
+	 .type = FIELD_RATE,
+	 .offset = AT(attach.broadcast_upps),
+	 .max = RATE_MAX_PPS},
+	{0},
+};
+
 static const struct field serve_fields[] = {
 	CMD,
 	{.key = "role",
@@ -327,6 +357,64 @@ static int check_trial(const json_t *object, struct command *c, char *error, siz
 	return 0;
 }
 
+static int check_switch(const json_t *object, struct command *c, char *error, size_t size)
+{
+	const json_t *cpus = json_object_get(object, "cpus");
+	struct switch_config *s = &c->switch_;
+	size_t count = json_array_size(cpus);
+	bool good = !cpus || (json_is_array(cpus) && count <= SWITCH_THREADS_MAX);
+	for (size_t i = 0; i < count && good; i++) {
+		const json_t *cpu = json_array_get(cpus, i);
+		good = json_is_integer(cpu) && json_integer_value(cpu) >= 0 &&
+		       json_integer_value(cpu) <= CPU_MAX;
+		s->cpus[i] = good ? (int)json_integer_value(cpu) : 0;
+		for (size_t j = 0; j < i; j++)
+			good = good && s->cpus[i] != s->cpus[j];
+	}
+	s->cpu_count = (unsigned)count;
+	if (good)
+		return 0;
+	snprintf(error, size, "\"cpus\" must be a list of at most %d different CPUs",
+		 SWITCH_THREADS_MAX);
+	return -EINVAL;
+}
+
+static int check_attach(const json_t *object, struct command *c, char *error, size_t size)
+{
+	const json_t *trunk = json_object_get(object, "trunk");
+	const json_t *macs = json_object_get(object, "macs");
+	struct switch_port_config *p = &c->attach;
+	bool good = !trunk || json_is_array(trunk);
+	for (size_t i = 0; i < json_array_size(trunk) && good; i++) {
+		const json_t *vlan = json_array_get(trunk, i);
+		json_int_t v = json_integer_value(vlan);
+		good = json_is_integer(vlan) && v >= 1 && v <= VLAN_MAX && v != p->vlan &&
+		       !p->trunk[v];
+		if (good)
+			p->trunk[v] = true;
+	}
+	if (!good) {
+		snprintf(error, size,
+			 "\"trunk\" must be a list of VLANs from 1 to %d, each once, and without "
+			 "\"vlan\"",
+			 VLAN_MAX);
+		return -EINVAL;
+	}
+	good = !macs || (json_is_array(macs) && json_array_size(macs) <= SWITCH_STATIC_MAX);
+	for (size_t i = 0; i < json_array_size(macs) && good; i++) {
+		const char *text = json_string_value(json_array_get(macs, i));
+		good = text && field_parse_mac(text, p->macs[i]) && !(p->macs[i][0] & 1);
+		p->mac_count++;
+	}
+	if (good)
+		return 0;
+	snprintf(error, size,
+		 "\"macs\" must be a list of at most %d addresses such as 02:00:00:00:00:01, "
+		 "none of a group",
+		 SWITCH_STATIC_MAX);
+	return -EINVAL;
+}
+
 static const struct {
 	const char *name;
 	enum command_kind kind;
@@ -343,6 +431,11 @@ static const struct {
 	{"trial", COMMAND_TRIAL, trial_fields, check_trial},
 	{"end", COMMAND_END, end_fields, NULL},
 	{"abort", COMMAND_ABORT, no_fields, NULL},
+	{"switch", COMMAND_SWITCH, switch_fields, check_switch},
+	{"attach", COMMAND_ATTACH, attach_fields, check_attach},
+	{"detach", COMMAND_DETACH, close_fields, NULL},
+	{"switch_stats", COMMAND_SWITCH_STATS, no_fields, NULL},
+	{"macs", COMMAND_MACS, no_fields, NULL},
 };
 
 static void set_defaults(struct command *c)
@@ -353,6 +446,8 @@ static void set_defaults(struct command *c)
 	c->config.frame_bytes = FRAME_MIN_BYTES;
 	c->config.flows = 1;
 	c->trial.cpu = -1;
+	c->switch_.ageing_ns = SWITCH_AGEING_NS;
+	c->switch_.macs = SWITCH_MACS;
 	eal_config_init(&c->dpdk);
 	c->trial.schedule.burst = 1;
 	c->trial.schedule.seed = 1;
@@ -377,7 +472,7 @@ static int parse_object(const json_t *object, struct command *out, char *error, 
 	}
 	snprintf(error, size,
 		 "unknown command \"%.32s\"; known are hello dpdk open close serve stats "
-		 "stop trial end abort",
+		 "stop trial end abort switch attach detach switch_stats macs mirror",
 		 name);
 	return -EINVAL;
 }

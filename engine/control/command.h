@@ -9,6 +9,7 @@
 #include "dpdk/eal_config.h"
 #include "port/port.h"
 #include "role/trial.h"
+#include "switch/switch.h"
 
 enum command_kind {
 	COMMAND_HELLO,
@@ -21,6 +22,12 @@ enum command_kind {
 	COMMAND_END,
 	COMMAND_ABORT,
 	COMMAND_DPDK,
+	COMMAND_SWITCH,
+	COMMAND_ATTACH,
+	COMMAND_DETACH,
+	COMMAND_SWITCH_STATS,
+	COMMAND_MACS,
+	COMMAND_MIRROR,
 };
 
 enum { COMMAND_ERROR_BYTES = 512, COMMAND_LINE_MAX = 1 << 20 };
@@ -42,6 +49,8 @@ struct command {
 	struct trial_config trial; /* ports not yet looked up */
 	uint64_t tx_packets; /* end */
 	struct eal_config dpdk;
+	struct switch_config switch_;
+	struct switch_port_config attach;
 };
 
 /* 0, or -EINVAL with a message. */

@@ -1,6 +1,7 @@
 /* What each command does; see engine.h. */
 #include "control/engine.h"
 
+#include "control/engine_switch.h"
 #include "control/reply.h"
 #include "dpdk/eal.h"
 
@@ -35,7 +36,7 @@ json_t *engine_refusal(const char *name, int err, const char *why)
 	return o;
 }
 
-static struct port *find(struct engine *e, const char *name, unsigned *at)
+struct port *engine_find(struct engine *e, const char *name, unsigned *at)
 {
 	for (unsigned i = 0; i < e->port_count; i++)
 		if (strcmp(e->ports[i]->config.name, name) == 0) {
@@ -48,7 +49,7 @@ static struct port *find(struct engine *e, const char *name, unsigned *at)
 
 static bool busy(const struct engine *e)
 {
-	return e->trial || e->service;
+	return e->trial || e->service || e->switch_;
 }
 
 static json_t *no_port(const char *command, const char *name)
@@ -61,8 +62,9 @@ static json_t *no_port(const char *command, const char *name)
 static json_t *refuse_busy(const struct engine *e, const char *command)
 {
 	return engine_refusal(command, -EBUSY,
-			      e->trial ? "a trial is running; wait for it or send abort"
-				       : "a role is serving; send stop first");
+			      e->trial	   ? "a trial is running; wait for it or send abort"
+			      : e->switch_ ? "the switch is running; send stop first"
+					   : "a role is serving; send stop first");
 }
 
 static json_t *do_hello(const struct engine *e)
@@ -102,9 +104,9 @@ static json_t *do_open(struct engine *e, const struct command *c)
 {
 	char error[COMMAND_ERROR_BYTES] = "cannot open";
 	struct port *port;
-	if (busy(e))
+	if (busy(e) && !e->switch_)
 		return refuse_busy(e, "open");
-	if (find(e, c->config.name, NULL))
+	if (engine_find(e, c->config.name, NULL))
 		return engine_refusal("open", -EEXIST, "a port of that name is open");
 	if (e->port_count == ENGINE_PORTS_MAX)
 		return engine_refusal("open", -EMFILE, "too many ports are open");
@@ -124,10 +126,12 @@ static json_t *do_open(struct engine *e, const struct command *c)
 static json_t *do_close(struct engine *e, const struct command *c)
 {
 	unsigned at;
-	struct port *port = find(e, c->port, &at);
+	struct port *port = engine_find(e, c->port, &at);
 	if (!port)
 		return no_port("close", c->port);
-	if (busy(e))
+	if (e->switch_ && switch_find(e->switch_, port))
+		return engine_refusal("close", -EBUSY, "the switch has it; detach it first");
+	if (busy(e) && !e->switch_)
 		return refuse_busy(e, "close");
 	port->ops->refresh(port);
 	json_t *o = accepted("close"), *counters = reply_port(port);
@@ -145,7 +149,7 @@ static json_t *do_serve(struct engine *e, const struct command *c)
 	if (busy(e))
 		return refuse_busy(e, "serve");
 	for (unsigned i = 0; i < c->serve_port_count; i++) {
-		ports[i] = find(e, c->serve_ports[i], NULL);
+		ports[i] = engine_find(e, c->serve_ports[i], NULL);
 		if (!ports[i])
 			return no_port("serve", c->serve_ports[i]);
 	}
@@ -185,6 +189,8 @@ static json_t *do_stats(struct engine *e)
 
 static json_t *do_stop(struct engine *e)
 {
+	if (e->switch_)
+		return engine_switch_stop(e);
 	if (!e->service)
 		return engine_refusal("stop", -ESRCH, "nothing is serving");
 	service_stop(e->service);
@@ -206,9 +212,9 @@ static json_t *do_trial(struct engine *e, const struct command *c)
 	struct trial_config config = c->trial;
 	if (busy(e))
 		return refuse_busy(e, "trial");
-	if (c->tx[0] && !(config.tx = find(e, c->tx, NULL)))
+	if (c->tx[0] && !(config.tx = engine_find(e, c->tx, NULL)))
 		return no_port("trial", c->tx);
-	if (c->rx[0] && !(config.rx = find(e, c->rx, NULL)))
+	if (c->rx[0] && !(config.rx = engine_find(e, c->rx, NULL)))
 		return no_port("trial", c->rx);
 	if (config.tx && config.tx->ops->needs_peer && !has_peer(config.tx))
 		return engine_refusal("trial", -EDESTADDRREQ,
@@ -248,6 +254,14 @@ json_t *engine_command(struct engine *e, const struct command *c)
 		return do_stop(e);
 	case COMMAND_TRIAL:
 		return do_trial(e, c);
+	case COMMAND_SWITCH:
+		return busy(e) ? refuse_busy(e, "switch") : engine_switch_start(e, c);
+	case COMMAND_ATTACH:
+	case COMMAND_DETACH:
+	case COMMAND_SWITCH_STATS:
+	case COMMAND_MACS:
+	case COMMAND_MIRROR:
+		return engine_switch_command(e, c);
 	case COMMAND_END:
 	case COMMAND_ABORT:
 		if (!e->trial)
@@ -340,6 +354,11 @@ void engine_close(struct engine *e)
 		service_stop(e->service);
 		service_free(e->service);
 		e->service = NULL;
+	}
+	if (e->switch_) {
+		switch_stop(e->switch_);
+		switch_free(e->switch_);
+		e->switch_ = NULL;
 	}
 	/* A fault port is closed before the memory it wraps. */
 	while (e->port_count > 0) {

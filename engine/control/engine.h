@@ -1,5 +1,5 @@
 /*
- * engine: the open ports and what runs on them: at most one trial or service.
+ * engine: the open ports and what runs on them: at most one trial, service or switch.
  * Belongs to the control thread. Each command becomes one answer (a JSON object,
  * owned by the caller), but for a trial's, which comes when it is done.
  */
@@ -15,6 +15,7 @@
 enum { ENGINE_PORTS_MAX = 64 };
 
 struct engine {
+	struct switch_ *switch_;
 	struct port *ports[ENGINE_PORTS_MAX];
 	unsigned port_count;
 	struct trial *trial;
@@ -28,6 +29,9 @@ struct engine {
 
 /* The answer, or NULL for a trial that is now running. */
 json_t *engine_command(struct engine *e, const struct command *c);
+
+/* The open port of that name, or NULL; its place if wanted. */
+struct port *engine_find(struct engine *e, const char *name, unsigned *at);
 
 /* An answer that says why not; err 0 leaves errno out. */
 json_t *engine_refusal(const char *name, int err, const char *why);

@@ -63,18 +63,25 @@ static int fill_number(const json_t *v, const struct field *f, void *at, char *e
 	return 0;
 }
 
-static int fill_mac(const json_t *v, const struct field *f, uint8_t *at, char *error, size_t size)
+bool field_parse_mac(const char *text, uint8_t mac[6])
 {
 	unsigned b[6];
 	int end = 0;
-	const char *text = json_string_value(v);
-	if (!text || strlen(text) != 17 ||
+	if (strlen(text) != 17 ||
 	    sscanf(text, "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
 		   &end) != 6 ||
 	    end != 17)
-		return wrong(f, "a MAC address such as 02:00:00:00:00:01", error, size);
+		return false;
 	for (int i = 0; i < 6; i++)
-		at[i] = (uint8_t)b[i];
+		mac[i] = (uint8_t)b[i];
+	return true;
+}
+
+static int fill_mac(const json_t *v, const struct field *f, uint8_t *at, char *error, size_t size)
+{
+	const char *text = json_string_value(v);
+	if (!text || !field_parse_mac(text, at))
+		return wrong(f, "a MAC address such as 02:00:00:00:00:01", error, size);
 	return 0;
 }
 

@@ -37,4 +37,7 @@ struct field {
 int field_fill(const json_t *object, const struct field *fields, void *into, char *error,
 	       size_t size);
 
+/* Six bytes from a text such as 02:00:00:00:00:01. */
+bool field_parse_mac(const char *text, uint8_t mac[6]);
+
 #endif

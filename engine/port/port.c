@@ -6,7 +6,8 @@
 #include <string.h>
 
 const struct port_ops *const port_backends[] = {
-	&port_udp, &port_raw, &port_ring, &port_xdp, &port_dpdk, &port_memory, &port_fault, NULL,
+	&port_udp,   &port_raw,	   &port_ring,	&port_xdp, &port_dpdk,
+	&port_vhost, &port_memory, &port_fault, NULL,
 };
 
 const struct port_ops *port_backend(const char *name)

@@ -131,6 +131,9 @@ struct port_ops {
 	/* Reads the kernel's drop counters into port->drops. Control thread, or when
    * the role is done. */
 	void (*refresh)(struct port *port);
+	/* "up", "waiting" for its peer, or "failed: why"; NULL: as `connected` says. Control
+	 * thread. */
+	void (*state)(struct port *port, char *text, size_t size);
 };
 
 /* The public part; a backend's struct begins with it. */
@@ -139,6 +142,7 @@ struct port {
 	struct port_config config;
 	unsigned burst; /* packets a call: 1 for single */
 	bool accepts_partial; /* frames may carry the kernel's partial checksum */
+	bool tx_shared; /* several threads send in turns, under a lock of theirs */
 	bool tx_dirty; /* buffers may hold more than zeros behind what is written */
 	char mode[32]; /* what the backend got, such as "copy" */
 	char notes[PORT_NOTES_MAX][160];
@@ -151,7 +155,7 @@ struct port {
 /* NULL-terminated; fault and memory are for tests and benchmarks. */
 extern const struct port_ops *const port_backends[];
 extern const struct port_ops port_udp, port_raw, port_ring, port_xdp, port_memory, port_fault;
-extern const struct port_ops port_dpdk;
+extern const struct port_ops port_dpdk, port_vhost;
 
 const struct port_ops *port_backend(const char *name);
 

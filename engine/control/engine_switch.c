@@ -1,0 +1,199 @@
+/* The commands of the switch; see engine_switch.h. */
+#include "control/engine_switch.h"
+
+#include "clock/clock.h"
+#include "control/reply.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static json_t *accepted(const char *name)
+{
+	return json_pack("{s:s,s:b}", "reply", name, "ok", 1);
+}
+
+static json_t *refuse_port(const char *command, const char *name, const char *what, int err)
+{
+	char why[COMMAND_ERROR_BYTES];
+	snprintf(why, sizeof why, "no port \"%s\" is %s", name, what);
+	return engine_refusal(command, err, why);
+}
+
+json_t *engine_switch_start(struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot start the switch";
+	int err = switch_start(&e->switch_, &c->switch_, error, sizeof error);
+	return err ? engine_refusal("switch", err, error) : accepted("switch");
+}
+
+static uint64_t read_count(const uint64_t *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static void set_count(json_t *o, const char *key, const uint64_t *counter)
+{
+	json_object_set_new(o, key, json_integer((json_int_t)read_count(counter)));
+}
+
+static json_t *counter(const char *name, uint64_t count)
+{
+	return json_pack("{s:s,s:I}", "name", name, "count", (json_int_t)count);
+}
+
+static json_t *port_drops(const struct switch_port *p)
+{
+	json_t *drops = json_array();
+	for (unsigned i = 0; i < SWITCH_DROPS; i++)
+		json_array_append_new(drops,
+				      counter(switch_drop_names[i], read_count(&p->rx.drops[i])));
+	return drops;
+}
+
+static json_t *device_drops(const struct port *p)
+{
+	json_t *drops = json_array();
+	for (unsigned i = 0; i < p->drop_count; i++)
+		json_array_append_new(drops,
+				      counter(p->drops[i].name, read_count(&p->drops[i].count)));
+	return drops;
+}
+
+static void set_vlans(json_t *o, const struct switch_port *p)
+{
+	json_t *trunk = json_array();
+	for (uint16_t v = 1; v <= VLAN_MAX; v++)
+		if (p->config.trunk[v])
+			json_array_append_new(trunk, json_integer(v));
+	json_object_set_new(o, "vlan", json_integer(p->config.vlan));
+	json_object_set_new(o, "trunk", trunk);
+}
+
+static json_t *port_stats(struct switch_port *p)
+{
+	char state[200];
+	struct port *port = p->port;
+	snprintf(state, sizeof state, "%s", port_connected(port) ? "up" : "waiting");
+	if (port->ops->state)
+		port->ops->state(port, state, sizeof state);
+	port->ops->refresh(port);
+	json_t *o = json_pack("{s:s,s:s,s:s}", "port", port->config.name, "backend",
+			      port->ops->name, "state", state);
+	set_vlans(o, p);
+	set_count(o, "rx_packets", &p->rx.packets);
+	set_count(o, "rx_bytes", &p->rx.bytes);
+	set_count(o, "forwarded", &p->rx.forwarded);
+	set_count(o, "flooded", &p->rx.flooded);
+	set_count(o, "tx_packets", &p->tx.packets);
+	set_count(o, "tx_bytes", &p->tx.bytes);
+	set_count(o, "tx_lost", &p->tx.lost);
+	set_count(o, "macs_refused", &p->rx.macs_full);
+	json_object_set_new(o, "drops", port_drops(p));
+	json_object_set_new(o, "device_drops", device_drops(port));
+	/* Every backend has one queue each way. */
+	json_object_set_new(o, "queues",
+			    json_pack("[{s:I,s:I}]", "rx_packets",
+				      (json_int_t)read_count(&p->rx.packets), "tx_packets",
+				      (json_int_t)read_count(&p->tx.packets)));
+	return o;
+}
+
+static void set_stats(json_t *o, struct switch_ *s)
+{
+	const struct switch_view *view = atomic_load(&s->view);
+	json_t *ports = json_array(), *threads = json_array();
+	for (unsigned i = 0; i < view->count; i++)
+		json_array_append_new(ports, port_stats(view->ports[view->order[i]]));
+	for (unsigned i = 0; i < s->thread_count; i++) {
+		const struct switch_thread *t = &s->threads[i];
+		json_array_append_new(
+			threads,
+			json_pack("{s:i,s:i,s:o}", "cpu", t->cpu, "tid", t->tid, "gaps",
+				  reply_gaps(&t->gaps, &clock_global.scale, t->start_ticks)));
+	}
+	json_object_set_new(o, "ports", ports);
+	json_object_set_new(o, "threads", threads);
+	json_object_set_new(o, "macs", json_integer(atomic_load(&s->table.count)));
+}
+
+json_t *engine_switch_stop(struct engine *e)
+{
+	switch_stop(e->switch_);
+	json_t *o = accepted("stop");
+	set_stats(o, e->switch_);
+	switch_free(e->switch_);
+	e->switch_ = NULL;
+	return o;
+}
+
+struct macs_visit {
+	struct switch_ *s;
+	json_t *list;
+};
+
+static void add_mac(void *arg, uint64_t key, uint64_t value)
+{
+	struct macs_visit *v = arg;
+	const struct switch_view *view = atomic_load(&v->s->view);
+	const struct switch_port *p = view->ports[mac_port(value)];
+	uint32_t now = atomic_load(&v->s->now), heard = (uint32_t)(value >> 32);
+	json_int_t age = value & MAC_STATIC ? -1 : (json_int_t)(now - heard) * MAC_TICK_NS;
+	uint8_t mac[6];
+	char text[18];
+	mac_key_address(key, mac);
+	snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+		 mac[4], mac[5]);
+	if (p)
+		json_array_append_new(v->list, json_pack("{s:s,s:i,s:s,s:I}", "mac", text, "vlan",
+							 (int)mac_key_vlan(key), "port",
+							 p->port->config.name, "age_ns", age));
+}
+
+static json_t *do_macs(struct switch_ *s)
+{
+	json_t *o = accepted("macs");
+	struct macs_visit visit = {.s = s, .list = json_array()};
+	mac_table_each(&s->table, add_mac, &visit);
+	json_object_set_new(o, "macs", visit.list);
+	return o;
+}
+
+static json_t *do_attach(struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot attach";
+	struct port *port = engine_find(e, c->port, NULL);
+	if (!port)
+		return refuse_port("attach", c->port, "open; open it first", -ENOENT);
+	int err = switch_attach(e->switch_, port, &c->attach, error, sizeof error);
+	return err ? engine_refusal("attach", err, error) : accepted("attach");
+}
+
+static json_t *do_detach(struct engine *e, const struct command *c)
+{
+	struct port *port = engine_find(e, c->port, NULL);
+	int err = port ? switch_detach(e->switch_, port) : -ENOENT;
+	if (err == -ENOENT)
+		return refuse_port("detach", c->port, "attached", err);
+	return err ? engine_refusal("detach", err, "cannot detach") : accepted("detach");
+}
+
+json_t *engine_switch_command(struct engine *e, const struct command *c)
+{
+	if (!e->switch_)
+		return engine_refusal(c->name, -ESRCH, "no switch is running; send switch first");
+	switch (c->kind) {
+	case COMMAND_ATTACH:
+		return do_attach(e, c);
+	case COMMAND_DETACH:
+		return do_detach(e, c);
+	case COMMAND_MACS:
+		return do_macs(e->switch_);
+	case COMMAND_SWITCH_STATS:
+		break;
+	default:
+		return engine_refusal(c->name, -ENOSYS, "not implemented");
+	}
+	json_t *o = accepted("switch_stats");
+	set_stats(o, e->switch_);
+	return o;
+}

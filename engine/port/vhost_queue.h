@@ -1,0 +1,136 @@
+/*
+ * vhost_queue: one split virtqueue (virtio 1.2, section 2.7) from the device's
+ * side. vhost_rx.c takes what the guest sends, vhost_tx.c gives it what it
+ * receives.
+ *
+ * The guest writes the descriptors and the available ring whenever it likes, also
+ * while we read them. So every index, address, length and flag is read once, into
+ * a variable of our own, and checked there; what does not hold is counted, and a
+ * ring whose index jumps is left alone until the guest sets it up again.
+ */
+#ifndef NINES_VHOST_QUEUE_H
+#define NINES_VHOST_QUEUE_H
+
+#include "port/port.h"
+#include "port/vhost_guard.h"
+#include "port/vhost_memory.h"
+
+#include <linux/virtio_ring.h>
+
+enum {
+	VHOST_QUEUE_MAX = 32768, /* virtio 1.2, section 2.7 */
+	/* Packets lent at a time: two bursts, a power of 2. */
+	VHOST_LENT_MAX = 2 * PORT_BURST,
+	/* Descriptors of a packet: Linux sends at most 17 fragments, and a header. */
+	VHOST_CHAIN_MAX = 64,
+	/* Longest frame, and the shortest with an Ethernet header. */
+	VHOST_FRAME_MAX = 9216,
+	VHOST_FRAME_MIN = 14,
+	VHOST_HEADER_MAX = 12,
+};
+
+struct vhost_queue {
+	struct vhost_guard guard;
+
+	/* Set by the protocol thread while the guard is shut. */
+	const struct vring_desc *descriptors;
+	const struct vring_avail *available;
+	struct vring_used *used;
+	const struct vhost_memory *memory;
+	uint32_t size; /* a power of 2 */
+	uint32_t header_bytes; /* before each frame: 10 or 12 */
+	bool mergeable, event_index;
+	int call_fd; /* -1: the guest polls */
+
+	/* The data thread's; set by the protocol thread while the guard is shut. */
+	_Alignas(64) uint16_t next; /* of the available ring */
+	uint16_t seen; /* how far the available ring was filled */
+	uint16_t used_index;
+	uint16_t told; /* used_index when the guest was last asked whether it waits */
+	bool told_once; /* `told` means something */
+	bool must_tell; /* used_index moved since */
+	unsigned region; /* where the last buffer was */
+	unsigned quiet; /* calls since used_index moved */
+	atomic_bool broken; /* the guest wrote nonsense into the ring */
+
+	/* Receiving: buffers lent to the role are the next ones of a ring of our own;
+	 * they are given back in order, the bad ones among them. */
+	uint16_t taken, returned;
+	uint16_t heads[VHOST_LENT_MAX];
+	uint8_t *joined; /* VHOST_LENT_MAX times VHOST_FRAME_MAX, for frames in pieces */
+
+	/* The port's drop counters for this direction. */
+	uint64_t *malformed, *too_long;
+};
+
+/* A descriptor, read once. */
+static inline struct vring_desc vhost_descriptor(const struct vhost_queue *q, uint32_t index)
+{
+	const volatile uint64_t *from = (const volatile uint64_t *)&q->descriptors[index];
+	uint64_t low = from[0], high = from[1];
+	return (struct vring_desc){
+		.addr = low,
+		.len = (uint32_t)high,
+		.flags = (uint16_t)(high >> 32),
+		.next = (uint16_t)(high >> 48),
+	};
+}
+
+static inline uint16_t vhost_available_head(const struct vhost_queue *q, uint16_t at)
+{
+	return *(const volatile uint16_t *)&q->available->ring[at & (q->size - 1)];
+}
+
+/* How many buffers are there; rereads the guest's index only if there seem to be
+ * fewer than wanted, because that line comes from the guest's CPU. */
+static inline uint32_t vhost_available(struct vhost_queue *q, uint32_t want)
+{
+	uint16_t have = (uint16_t)(q->seen - q->next);
+	if (have >= want)
+		return have;
+	q->seen = __atomic_load_n(&q->available->idx, __ATOMIC_ACQUIRE);
+	have = (uint16_t)(q->seen - q->next);
+	if (__builtin_expect(have > q->size, 0)) {
+		atomic_store(&q->broken, true);
+		q->seen = q->next;
+		return 0;
+	}
+	return have;
+}
+
+static inline void vhost_use(struct vhost_queue *q, uint16_t at, uint32_t head, uint32_t bytes)
+{
+	struct vring_used_elem *e = &q->used->ring[at & (q->size - 1)];
+	*e = (struct vring_used_elem){.id = head, .len = bytes};
+}
+
+/* Shows `count` used entries to the guest. */
+static inline void vhost_publish(struct vhost_queue *q, uint32_t count)
+{
+	q->used_index = (uint16_t)(q->used_index + count);
+	__atomic_store_n(&q->used->idx, q->used_index, __ATOMIC_RELEASE);
+	q->must_tell = true;
+	q->quiet = 0;
+}
+
+/* Wakes the guest if it asked for it. This takes a full barrier, which waits for
+ * all that was written to the guest's lines; see vhost_tell_later. */
+void vhost_tell(struct vhost_queue *q);
+
+/* The same, but at leisure: a guest that sleeps will not mind the delay of a few
+ * turns of a polling loop, and one that polls should not pay for the barrier. */
+static inline void vhost_tell_later(struct vhost_queue *q, bool idle)
+{
+	enum { TURNS = 8 };
+	if (q->must_tell && (idle || ++q->quiet >= TURNS))
+		vhost_tell(q);
+}
+
+/* Data thread, inside the guard. */
+unsigned vhost_receive(struct vhost_queue *q, struct packet *burst, unsigned max);
+/* Gives back everything that was taken before position `until`. */
+void vhost_return(struct vhost_queue *q, uint16_t until);
+/* How many frames were copied to the guest; -EMSGSIZE if the first does not fit. */
+int vhost_send(struct vhost_queue *q, const struct packet *burst, unsigned count);
+
+#endif

@@ -1,0 +1,144 @@
+/* Changes of the table; see mac_table.h. */
+#include "switch/mac_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int mac_table_init(struct mac_table *t, uint32_t capacity, uint64_t seed)
+{
+	uint64_t buckets = 1;
+	while (buckets * MAC_BUCKET_ENTRIES < 2 * (uint64_t)capacity)
+		buckets *= 2;
+	memset(t, 0, sizeof *t);
+	t->buckets = aligned_alloc(64, buckets * sizeof *t->buckets);
+	if (!t->buckets)
+		return -ENOMEM;
+	memset(t->buckets, 0, buckets * sizeof *t->buckets);
+	t->mask = buckets - 1;
+	t->seed = seed;
+	t->capacity = capacity;
+	pthread_spin_init(&t->lock, PTHREAD_PROCESS_PRIVATE);
+	return 0;
+}
+
+void mac_table_free(struct mac_table *t)
+{
+	pthread_spin_destroy(&t->lock);
+	free(t->buckets);
+}
+
+static struct mac_entry *find(struct mac_table *t, uint64_t key)
+{
+	uint64_t hash = mac_hash(t, key);
+	struct mac_bucket *places[] = {mac_first(t, hash), mac_second(t, hash)};
+	for (int b = 0; b < 2; b++)
+		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++)
+			if (atomic_load(&places[b]->entries[i].key) == key)
+				return &places[b]->entries[i];
+	return NULL;
+}
+
+static bool add(struct mac_table *t, uint64_t key, uint64_t value)
+{
+	if (atomic_load(&t->count) >= t->capacity)
+		return false;
+	/* 0 means free: take whatever place is. */
+	uint64_t hash = mac_hash(t, key);
+	struct mac_bucket *places[] = {mac_first(t, hash), mac_second(t, hash)};
+	for (int b = 0; b < 2; b++)
+		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
+			struct mac_entry *e = &places[b]->entries[i];
+			if (atomic_load(&e->key) != 0)
+				continue;
+			/* Readers see the key last. */
+			atomic_store(&e->value, value);
+			atomic_store(&e->key, key);
+			atomic_fetch_add(&t->count, 1);
+			return true;
+		}
+	return false;
+}
+
+static void remove_entry(struct mac_table *t, struct mac_entry *e)
+{
+	atomic_store(&e->key, 0);
+	atomic_fetch_sub(&t->count, 1);
+}
+
+bool mac_table_learn(struct mac_table *t, uint64_t key, unsigned port, uint32_t now)
+{
+	bool done = true;
+	pthread_spin_lock(&t->lock);
+	struct mac_entry *e = find(t, key);
+	if (!e)
+		done = add(t, key, mac_value(port, now));
+	else if (!(atomic_load(&e->value) & MAC_STATIC))
+		atomic_store(&e->value, mac_value(port, now));
+	pthread_spin_unlock(&t->lock);
+	return done;
+}
+
+bool mac_table_add_static(struct mac_table *t, uint64_t key, unsigned port)
+{
+	bool done = true;
+	uint64_t value = mac_value(port, 0) | MAC_STATIC;
+	pthread_spin_lock(&t->lock);
+	struct mac_entry *e = find(t, key);
+	if (e)
+		atomic_store(&e->value, value);
+	else
+		done = add(t, key, value);
+	pthread_spin_unlock(&t->lock);
+	return done;
+}
+
+/* A bucket at a time under the lock, so that learning never waits for long. */
+static void remove_where(struct mac_table *t, bool (*wanted)(uint64_t value, uint64_t arg),
+			 uint64_t arg)
+{
+	for (uint64_t b = 0; b <= t->mask; b++) {
+		pthread_spin_lock(&t->lock);
+		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
+			struct mac_entry *e = &t->buckets[b].entries[i];
+			if (atomic_load(&e->key) && wanted(atomic_load(&e->value), arg))
+				remove_entry(t, e);
+		}
+		pthread_spin_unlock(&t->lock);
+	}
+}
+
+static bool heard_before(uint64_t value, uint64_t since)
+{
+	return !(value & MAC_STATIC) && (value >> 32) < since;
+}
+
+void mac_table_expire(struct mac_table *t, uint32_t now, uint32_t age)
+{
+	if (now > age)
+		remove_where(t, heard_before, now - age);
+}
+
+static bool is_behind(uint64_t value, uint64_t port)
+{
+	return mac_port(value) == port;
+}
+
+void mac_table_flush(struct mac_table *t, unsigned port)
+{
+	remove_where(t, is_behind, port);
+}
+
+void mac_table_each(struct mac_table *t, void (*visit)(void *arg, uint64_t key, uint64_t value),
+		    void *arg)
+{
+	for (uint64_t b = 0; b <= t->mask; b++) {
+		pthread_spin_lock(&t->lock);
+		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
+			struct mac_entry *e = &t->buckets[b].entries[i];
+			uint64_t key = atomic_load(&e->key);
+			if (key)
+				visit(arg, key, atomic_load(&e->value));
+		}
+		pthread_spin_unlock(&t->lock);
+	}
+}

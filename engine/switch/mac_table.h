@@ -1,0 +1,146 @@
+/*
+ * mac_table: which port an address in a VLAN is behind.
+ *
+ * A hash table of buckets that are a cache line each; an address may be in either
+ * of two buckets, mostly in its first. There are twice as many places as addresses
+ * allowed, so a bucket is hardly ever full. The hash has a random seed, or a guest
+ * could choose addresses that meet in one bucket.
+ *
+ * Readers take no lock: an entry's value is read between two reads of its key.
+ * Changes are made under a lock; a known address at its known port is only a
+ * change when the coarse clock has moved on since it was last heard.
+ */
+#ifndef NINES_MAC_TABLE_H
+#define NINES_MAC_TABLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	MAC_BUCKET_ENTRIES = 4,
+	MAC_TABLE_MIN = 16,
+	MAC_TABLE_MAX = 1 << 20,
+	/* The coarse clock: quarters of a second. */
+	MAC_TICK_NS = 250000000,
+};
+
+/* Key: the address's six bytes, little-endian, above 12 bits of VLAN; 0: free.
+ * Value: port + 1 in 16 bits, MAC_STATIC, and in the upper half when last heard. */
+struct mac_entry {
+	_Atomic uint64_t key, value;
+};
+
+enum { MAC_STATIC = 1 << 16 };
+
+struct mac_bucket {
+	_Alignas(64) struct mac_entry entries[MAC_BUCKET_ENTRIES];
+};
+
+struct mac_table {
+	struct mac_bucket *buckets;
+	uint64_t mask, seed;
+	uint32_t capacity;
+	_Atomic uint32_t count;
+	pthread_spinlock_t lock;
+};
+
+/* Room for `capacity` addresses. 0 or -ENOMEM. */
+int mac_table_init(struct mac_table *t, uint32_t capacity, uint64_t seed);
+void mac_table_free(struct mac_table *t);
+
+/* The address in the first 48 bits of what is loaded from it. */
+static inline uint64_t mac_key(uint64_t loaded, uint16_t vlan)
+{
+	return loaded << 16 >> 4 | vlan;
+}
+
+static inline uint64_t mac_key_of(const uint8_t mac[6], uint16_t vlan)
+{
+	uint64_t loaded = 0;
+	memcpy(&loaded, mac, 6);
+	return mac_key(loaded, vlan);
+}
+
+/* Folded multiplication: every bit of the key reaches every bit of the result. */
+static inline uint64_t mac_hash(const struct mac_table *t, uint64_t key)
+{
+	unsigned __int128 product = (unsigned __int128)(key ^ t->seed) * 0x9e3779b97f4a7c15u;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline struct mac_bucket *mac_first(const struct mac_table *t, uint64_t hash)
+{
+	return &t->buckets[hash & t->mask];
+}
+
+static inline struct mac_bucket *mac_second(const struct mac_table *t, uint64_t hash)
+{
+	return &t->buckets[hash >> 32 & t->mask];
+}
+
+static inline uint64_t mac_find_in(const struct mac_bucket *b, uint64_t key)
+{
+	for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
+		const struct mac_entry *e = &b->entries[i];
+		if (atomic_load_explicit(&e->key, memory_order_acquire) != key)
+			continue;
+		uint64_t value = atomic_load_explicit(&e->value, memory_order_acquire);
+		/* The place may have been given to another address meanwhile. */
+		if (atomic_load_explicit(&e->key, memory_order_relaxed) == key)
+			return value;
+	}
+	return 0;
+}
+
+/* An entry's value, or 0 when the address is not known. */
+static inline uint64_t mac_find(const struct mac_table *t, uint64_t key, uint64_t hash)
+{
+	uint64_t value = mac_find_in(mac_first(t, hash), key);
+	if (__builtin_expect(value != 0, 1))
+		return value;
+	return mac_find_in(mac_second(t, hash), key);
+}
+
+/* The value that an address heard just now has. */
+static inline uint64_t mac_value(unsigned port, uint32_t now)
+{
+	return (uint64_t)now << 32 | (port + 1);
+}
+
+static inline unsigned mac_port(uint64_t value)
+{
+	return (unsigned)(value & 0xffff) - 1;
+}
+
+/* Notes that an address was heard at a port. False when the table is full. */
+bool mac_table_learn(struct mac_table *t, uint64_t key, unsigned port, uint32_t now);
+
+/* An address that stays and does not move. False when the table is full. */
+bool mac_table_add_static(struct mac_table *t, uint64_t key, unsigned port);
+
+/* Removes what was not heard for `age` ticks. */
+void mac_table_expire(struct mac_table *t, uint32_t now, uint32_t age);
+
+/* Removes all that is behind a port. */
+void mac_table_flush(struct mac_table *t, unsigned port);
+
+/* Calls for each entry, under the lock. */
+void mac_table_each(struct mac_table *t, void (*visit)(void *arg, uint64_t key, uint64_t value),
+		    void *arg);
+
+/* The parts of a key. */
+static inline uint16_t mac_key_vlan(uint64_t key)
+{
+	return key & 0xfff;
+}
+
+static inline void mac_key_address(uint64_t key, uint8_t mac[6])
+{
+	uint64_t address = key >> 12;
+	memcpy(mac, &address, 6);
+}
+
+#endif

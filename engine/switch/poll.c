@@ -1,0 +1,290 @@
+/*
+ * The polling thread; see switch.h for the way of a packet.
+ *
+ * A burst is worked through in passes, so that memory is asked for well before it
+ * is needed: the backend prefetches headers, the first pass reads them and
+ * prefetches the table's buckets, the second decides.
+ */
+#include "switch/switch.h"
+
+#include "clock/clock.h"
+#include "role/thread.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum { NOWHERE = SWITCH_PORTS_MAX };
+
+/* A packet of the burst while it is decided on. */
+struct decision {
+	uint64_t source, destination; /* keys */
+	uint64_t destination_hash;
+	struct vlan_tag tag;
+	uint16_t vlan;
+	bool group; /* the destination is a group address */
+	bool flooded;
+};
+
+/* The packets of a burst by the port that they go to. */
+struct groups {
+	uint64_t used; /* a bit for each port */
+	uint8_t counts[SWITCH_PORTS_MAX];
+	uint8_t members[SWITCH_PORTS_MAX][PORT_BURST];
+};
+
+struct turn {
+	struct switch_thread *thread;
+	const struct switch_view *view;
+	uint32_t now;
+	struct packet burst[PORT_BURST];
+	struct decision decisions[PORT_BURST];
+	struct groups groups;
+};
+
+static inline void group_add(struct groups *g, unsigned port, unsigned packet)
+{
+	uint64_t bit = UINT64_C(1) << port;
+	if (!(g->used & bit)) {
+		g->used |= bit;
+		g->counts[port] = 0;
+	}
+	g->members[port][g->counts[port]++] = (uint8_t)packet;
+}
+
+static inline void drop(struct switch_port *from, enum switch_drop why, uint64_t count)
+{
+	port_count(&from->rx.drops[why], count);
+}
+
+/* First pass: reads the header, once, and asks for the table's lines. */
+static inline void read_header(struct turn *t, const struct switch_port *from, unsigned i)
+{
+	const struct switch_ *s = t->thread->owner;
+	const struct packet *p = &t->burst[i];
+	struct decision *d = &t->decisions[i];
+	uint64_t low, high; /* bytes 0 to 7 and 6 to 13 */
+	memcpy(&low, p->data, 8);
+	memcpy(&high, p->data + 6, 8);
+	d->vlan = VLAN_NONE;
+	d->tag = (struct vlan_tag){0};
+	if (__builtin_expect(from->vlan.aware, 0)) {
+		d->tag = vlan_read(p->data, p->length);
+		d->vlan = vlan_enter(&from->vlan, d->tag);
+	}
+	uint16_t vlan = d->vlan & 0xfff;
+	d->destination = mac_key(low, vlan);
+	d->source = mac_key(high, vlan);
+	d->group = low & 1;
+	d->flooded = false;
+	d->destination_hash = mac_hash(&s->table, d->destination);
+	__builtin_prefetch(mac_first(&s->table, d->destination_hash));
+	__builtin_prefetch(mac_first(&s->table, mac_hash(&s->table, d->source)));
+}
+
+/* Bit 0 of an address's first byte: a group. It is bit 12 of a key. */
+static inline bool is_group(uint64_t key)
+{
+	return key >> 12 & 1;
+}
+
+static inline void learn(struct turn *t, struct switch_port *from, const struct decision *d)
+{
+	struct mac_table *table = &t->thread->owner->table;
+	uint64_t value = mac_find(table, d->source, mac_hash(table, d->source));
+	if (__builtin_expect(value == mac_value(from->index, t->now) || value & MAC_STATIC, 1))
+		return;
+	if (!mac_table_learn(table, d->source, from->index, t->now))
+		port_count(&from->rx.macs_full, 1);
+}
+
+/* 01:80:c2:00:00:00 to 0f, as the low bytes of a key's address. */
+static inline bool is_link_local(uint64_t key)
+{
+	return (key >> 12 & UINT64_C(0xf0ffffffffff)) == UINT64_C(0x000000c28001);
+}
+
+/* A copy for every port of the VLAN but the one that it came from. */
+static void flood(struct turn *t, struct switch_port *from, unsigned i)
+{
+	struct decision *d = &t->decisions[i];
+	const struct switch_view *view = t->view;
+	uint64_t now = from->rx.flood.per_tick != 0 || from->rx.broadcast.per_tick != 0
+			       ? clock_ticks_loose()
+			       : 0;
+	if (d->group && !limit_take(&from->rx.broadcast, now)) {
+		drop(from, SWITCH_BROADCAST_LIMIT, 1);
+		return;
+	}
+	if (!d->group && !limit_take(&from->rx.flood, now)) {
+		drop(from, SWITCH_FLOOD_LIMIT, 1);
+		return;
+	}
+	for (unsigned n = 0; n < view->count; n++) {
+		struct switch_port *to = view->ports[view->order[n]];
+		if (to == from || vlan_leave(&to->vlan, d->vlan) == VLAN_EXIT_DENIED ||
+		    !port_connected(to->port))
+			continue;
+		group_add(&t->groups, to->index, i);
+		d->flooded = true;
+	}
+	if (d->flooded)
+		port_count(&from->rx.flooded, 1);
+	else
+		drop(from, SWITCH_NO_MEMBER, 1);
+}
+
+/* Second pass: learns, and says where the packet goes. */
+static inline void decide(struct turn *t, struct switch_port *from, unsigned i)
+{
+	struct decision *d = &t->decisions[i];
+	const struct mac_table *table = &t->thread->owner->table;
+	if (__builtin_expect(d->vlan == VLAN_DENIED, 0)) {
+		drop(from, SWITCH_VLAN_DENIED, 1);
+		return;
+	}
+	if (__builtin_expect(is_group(d->source) || d->source >> 12 == 0, 0)) {
+		drop(from, SWITCH_BAD_SOURCE, 1);
+		return;
+	}
+	learn(t, from, d);
+	if (__builtin_expect(d->group, 0)) {
+		if (is_link_local(d->destination))
+			drop(from, SWITCH_LINK_LOCAL, 1);
+		else
+			flood(t, from, i);
+		return;
+	}
+	uint64_t value = mac_find(table, d->destination, d->destination_hash);
+	struct switch_port *to = value ? t->view->ports[mac_port(value)] : NULL;
+	if (__builtin_expect(!to, 0))
+		flood(t, from, i); /* unknown, or its port is being detached */
+	else if (to == from)
+		drop(from, SWITCH_SAME_PORT, 1);
+	else if (__builtin_expect(vlan_leave(&to->vlan, d->vlan) == VLAN_EXIT_DENIED, 0))
+		drop(from, SWITCH_VLAN_DENIED, 1);
+	else
+		group_add(&t->groups, to->index, i);
+}
+
+/* Frames whose tag changes on the way out are changed in a copy of our own. */
+static void rewrite_tags(struct turn *t, const struct switch_port *to, struct packet *out,
+			 const uint8_t *members, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct decision *d = &t->decisions[members[i]];
+		enum vlan_exit how = vlan_leave(&to->vlan, d->vlan);
+		if (!vlan_must_rewrite(how, d->tag, d->vlan) || out[i].length > SWITCH_FRAME_MAX)
+			continue;
+		uint8_t *copy =
+			t->thread->rewritten + (size_t)i * (SWITCH_FRAME_MAX + VLAN_TAG_BYTES);
+		out[i].length =
+			vlan_rewrite(copy, out[i].data, out[i].length, how, d->tag, d->vlan);
+		out[i].data = copy;
+	}
+}
+
+/* What became of a packet that was for one port only. */
+static inline void account(struct turn *t, struct switch_port *from, unsigned member, bool sent,
+			   enum switch_drop why)
+{
+	if (t->decisions[member].flooded)
+		return; /* counted already; a lost copy is the other port's loss */
+	if (sent)
+		port_count(&from->rx.forwarded, 1);
+	else
+		drop(from, why, 1);
+}
+
+static void send_group(struct turn *t, struct switch_port *from, struct switch_port *to)
+{
+	const uint8_t *members = t->groups.members[to->index];
+	unsigned count = t->groups.counts[to->index], at = 0;
+	bool shared = to->port->tx_shared;
+	struct packet out[PORT_BURST];
+	uint64_t packets = 0, bytes = 0;
+	for (unsigned i = 0; i < count; i++)
+		out[i] = t->burst[members[i]];
+	if (__builtin_expect(to->vlan.aware, 0))
+		rewrite_tags(t, to, out, members, count);
+	if (shared)
+		pthread_spin_lock(&to->tx.lock);
+	while (at < count) {
+		int n = port_tx_forward(to->port, out + at, count - at);
+		for (int i = 0; i < n; i++) {
+			bytes += out[at + (unsigned)i].length;
+			account(t, from, members[at + (unsigned)i], true, SWITCH_TX_FULL);
+		}
+		if (n > 0) {
+			packets += (unsigned)n;
+			at += (unsigned)n;
+			continue;
+		}
+		if (n == 0)
+			break;
+		account(t, from, members[at++], false,
+			n == -EMSGSIZE ? SWITCH_TX_TOO_LONG : SWITCH_TX_FULL);
+	}
+	if (at < count) {
+		enum switch_drop why = port_connected(to->port) ? SWITCH_TX_FULL : SWITCH_NO_PEER;
+		for (unsigned i = at; i < count; i++)
+			account(t, from, members[i], false, why);
+	}
+	port_count(&to->tx.packets, packets);
+	port_count(&to->tx.bytes, bytes);
+	port_count(&to->tx.lost, count - packets);
+	if (shared)
+		pthread_spin_unlock(&to->tx.lock);
+}
+
+/* One burst from a port; how many packets there were. */
+static unsigned switch_burst(struct turn *t, struct switch_port *from)
+{
+	unsigned count = port_rx_burst(from->port, t->burst, PORT_BURST);
+	uint64_t bytes = 0;
+	if (count == 0)
+		return 0;
+	t->groups.used = 0;
+	for (unsigned i = 0; i < count; i++) {
+		bytes += t->burst[i].length;
+		read_header(t, from, i);
+	}
+	port_count(&from->rx.packets, count);
+	port_count(&from->rx.bytes, bytes);
+	for (unsigned i = 0; i < count; i++)
+		decide(t, from, i);
+	for (uint64_t left = t->groups.used; left; left &= left - 1)
+		send_group(t, from, t->view->ports[__builtin_ctzll(left)]);
+	from->port->ops->rx_release(from->port, t->burst, count);
+	return count;
+}
+
+void *switch_poll(void *arg)
+{
+	struct switch_thread *thread = arg;
+	struct switch_ *s = thread->owner;
+	struct turn turn = {.thread = thread};
+	thread->tid = thread_begin("nines-switch");
+	int awake = thread_hold_awake();
+	gaps_begin(&thread->gaps, clock_ticks());
+	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
+		unsigned packets = 0;
+		const struct switch_view *view =
+			atomic_load_explicit(&s->view, memory_order_acquire);
+		turn.view = view;
+		turn.now = atomic_load_explicit(&s->now, memory_order_relaxed);
+		for (unsigned i = 0; i < view->count; i++) {
+			struct switch_port *p = view->ports[view->order[i]];
+			if (p->thread == thread->number)
+				packets += switch_burst(&turn, p);
+		}
+		gaps_turn(&thread->gaps, clock_ticks_loose(), packets);
+		/* Nothing of this turn's view is used any more. */
+		atomic_store_explicit(&thread->turns,
+				      atomic_load_explicit(&thread->turns, memory_order_relaxed) +
+					      1,
+				      memory_order_release);
+	}
+	if (awake >= 0)
+		close(awake);
+	return NULL;
+}

@@ -1,0 +1,280 @@
+/* Starting, stopping, attaching; see switch.h. */
+#include "switch/switch.h"
+
+#include "clock/clock.h"
+#include "role/thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GAP_FLOOR_NS = 1000, KEEPER_TURN_MS = 50 };
+
+const char *const switch_drop_names[SWITCH_DROPS] = {
+	[SWITCH_VLAN_DENIED] = "vlan_denied", [SWITCH_LINK_LOCAL] = "link_local",
+	[SWITCH_BAD_SOURCE] = "bad_source",   [SWITCH_SAME_PORT] = "same_port",
+	[SWITCH_FLOOD_LIMIT] = "flood_limit", [SWITCH_BROADCAST_LIMIT] = "broadcast_limit",
+	[SWITCH_NO_MEMBER] = "no_member",     [SWITCH_TX_FULL] = "tx_full",
+	[SWITCH_TX_TOO_LONG] = "tx_too_long", [SWITCH_NO_PEER] = "no_peer",
+};
+
+/* Returns when no polling thread uses a view from before the call. */
+static void wait_for_threads(struct switch_ *s)
+{
+	const struct timespec pause = {.tv_nsec = 20000};
+	for (unsigned i = 0; i < s->thread_count; i++) {
+		/* The turn that runs now may have begun before; the one after has not. */
+		uint64_t turns = atomic_load(&s->threads[i].turns);
+		while (!atomic_load(&s->stop) && atomic_load(&s->threads[i].turns) < turns + 2)
+			nanosleep(&pause, NULL);
+	}
+}
+
+static void publish(struct switch_ *s, struct switch_view *view)
+{
+	struct switch_view *old = atomic_exchange(&s->view, view);
+	wait_for_threads(s);
+	free(old);
+}
+
+static void *keep(void *arg)
+{
+	struct switch_ *s = arg;
+	struct pollfd fd = {.fd = s->keeper_stop_fd, .events = POLLIN};
+	uint64_t begin = clock_monotonic_ns();
+	uint32_t expired = 0, age = (uint32_t)(s->config.ageing_ns / MAC_TICK_NS);
+	pthread_setname_np(pthread_self(), "nines-keeper");
+	while (poll(&fd, 1, KEEPER_TURN_MS) == 0) {
+		/* From 1: what was never heard is older than all. */
+		uint32_t now = (uint32_t)((clock_monotonic_ns() - begin) / MAC_TICK_NS) + 1;
+		atomic_store(&s->now, now);
+		if (s->config.ageing_ns && now != expired)
+			mac_table_expire(&s->table, now, age ? age : 1);
+		expired = now;
+	}
+	return NULL;
+}
+
+static int start_threads(struct switch_ *s, char *error, size_t size)
+{
+	unsigned wanted = s->config.cpu_count ? s->config.cpu_count : 1;
+	for (unsigned i = 0; i < wanted; i++) {
+		struct switch_thread *t = &s->threads[i];
+		t->owner = s;
+		t->number = i;
+		t->cpu = s->config.cpu_count ? s->config.cpus[i] : -1;
+		t->start_ticks = clock_ticks();
+		t->rewritten = malloc((size_t)PORT_BURST * (SWITCH_FRAME_MAX + VLAN_TAG_BYTES));
+		gaps_init(&t->gaps, clock_ns_to_ticks(&clock_global.scale, GAP_FLOOR_NS));
+		int err = t->rewritten
+				  ? thread_start(&t->thread, t->cpu, switch_poll, t, error, size)
+				  : -ENOMEM;
+		if (err) {
+			free(t->rewritten);
+			return err;
+		}
+		s->thread_count++;
+	}
+	return 0;
+}
+
+int switch_start(struct switch_ **out, const struct switch_config *config, char *error, size_t size)
+{
+	uint64_t seed = 0;
+	int err = -ENOMEM;
+	struct switch_ *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+	snprintf(error, size, "cannot allocate the switch");
+	if (!s)
+		return err;
+	memset(s, 0, sizeof *s);
+	s->config = *config;
+	s->now = 1;
+	s->keeper_stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct switch_view *view = calloc(1, sizeof *view);
+	atomic_store(&s->view, view);
+	if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+		seed = clock_ticks();
+	if (s->keeper_stop_fd < 0 || !view || mac_table_init(&s->table, config->macs, seed) < 0)
+		goto fail;
+	err = thread_start(&s->keeper, -1, keep, s, error, size);
+	if (err)
+		goto fail_table;
+	err = start_threads(s, error, size);
+	if (err) {
+		switch_stop(s);
+		switch_free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+fail_table:
+	mac_table_free(&s->table);
+fail:
+	free(view);
+	if (s->keeper_stop_fd >= 0)
+		close(s->keeper_stop_fd);
+	free(s);
+	return err;
+}
+
+void switch_stop(struct switch_ *s)
+{
+	const uint64_t one = 1;
+	atomic_store(&s->stop, true);
+	if (write(s->keeper_stop_fd, &one, sizeof one) < 0)
+		return; /* cannot be full */
+	pthread_join(s->keeper, NULL);
+	for (unsigned i = 0; i < s->thread_count; i++) {
+		pthread_join(s->threads[i].thread, NULL);
+		gaps_sort(&s->threads[i].gaps);
+	}
+}
+
+static void free_port(struct switch_port *p)
+{
+	pthread_spin_destroy(&p->tx.lock);
+	free(p);
+}
+
+void switch_free(struct switch_ *s)
+{
+	struct switch_view *view = atomic_load(&s->view);
+	for (unsigned i = 0; i < view->count; i++)
+		free_port(view->ports[view->order[i]]);
+	for (unsigned i = 0; i < s->thread_count; i++)
+		free(s->threads[i].rewritten);
+	free(view);
+	mac_table_free(&s->table);
+	close(s->keeper_stop_fd);
+	free(s);
+}
+
+struct switch_port *switch_find(struct switch_ *s, const struct port *port)
+{
+	struct switch_view *view = atomic_load(&s->view);
+	for (unsigned i = 0; i < view->count; i++)
+		if (view->ports[view->order[i]]->port == port)
+			return view->ports[view->order[i]];
+	return NULL;
+}
+
+/* The thread with the fewest ports. */
+static unsigned idlest(const struct switch_ *s, const struct switch_view *view)
+{
+	unsigned load[SWITCH_THREADS_MAX] = {0}, best = 0;
+	for (unsigned i = 0; i < view->count; i++)
+		load[view->ports[view->order[i]]->thread]++;
+	for (unsigned i = 1; i < s->thread_count; i++)
+		if (load[i] < load[best])
+			best = i;
+	return best;
+}
+
+static struct switch_port *new_port(struct port *port, const struct switch_port_config *config)
+{
+	struct switch_port *p = aligned_alloc(64, (sizeof *p + 63) / 64 * 64);
+	if (!p)
+		return NULL;
+	memset(p, 0, sizeof *p);
+	p->port = port;
+	p->config = *config;
+	vlan_port_init(&p->vlan, config->vlan);
+	for (uint16_t v = 1; v <= VLAN_MAX; v++)
+		if (config->trunk[v])
+			vlan_port_add(&p->vlan, v);
+	limit_init(&p->rx.flood, (double)config->flood_upps / 1e6, clock_global.scale.hz);
+	limit_init(&p->rx.broadcast, (double)config->broadcast_upps / 1e6, clock_global.scale.hz);
+	pthread_spin_init(&p->tx.lock, PTHREAD_PROCESS_PRIVATE);
+	return p;
+}
+
+/* An address without a tag is in the port's access VLAN, or in all of its trunk. */
+static bool add_statics(struct switch_ *s, const struct switch_port *p)
+{
+	for (unsigned i = 0; i < p->config.mac_count; i++) {
+		uint64_t key = mac_key_of(p->config.macs[i], p->config.vlan);
+		if ((p->config.vlan || !p->vlan.aware) &&
+		    !mac_table_add_static(&s->table, key, p->index))
+			return false;
+		for (uint16_t v = 1; v <= VLAN_MAX; v++)
+			if (p->config.trunk[v] &&
+			    !mac_table_add_static(&s->table, mac_key_of(p->config.macs[i], v),
+						  p->index))
+				return false;
+	}
+	return true;
+}
+
+int switch_attach(struct switch_ *s, struct port *port, const struct switch_port_config *config,
+		  char *error, size_t size)
+{
+	struct switch_view *view = atomic_load(&s->view);
+	unsigned index = 0;
+	snprintf(error, size, "the port is attached already");
+	if (switch_find(s, port))
+		return -EEXIST;
+	snprintf(error, size, "a switch has at most %d ports", SWITCH_PORTS_MAX);
+	if (view->count == SWITCH_PORTS_MAX)
+		return -ENOSPC;
+	snprintf(error, size,
+		 "a switch takes frames: this backend gives payloads; open the "
+		 "interface as raw, ring or xdp");
+	if (port->ops->layer != PORT_FRAME)
+		return -EINVAL;
+	while (view->ports[index])
+		index++;
+	snprintf(error, size, "out of memory");
+	struct switch_port *p = new_port(port, config);
+	struct switch_view *next = malloc(sizeof *next);
+	if (!p || !next)
+		goto fail;
+	p->index = index;
+	p->thread = idlest(s, view);
+	port->tx_shared = s->thread_count > 1;
+	port->tx_dirty = true;
+	snprintf(error, size, "cannot start the port");
+	if (port->ops->start(port, PORT_RX | PORT_TX))
+		goto fail;
+	snprintf(error, size, "the table of addresses is full");
+	if (!add_statics(s, p)) {
+		mac_table_flush(&s->table, index);
+		goto fail;
+	}
+	*next = *view;
+	next->ports[index] = p;
+	next->order[next->count++] = index;
+	publish(s, next);
+	return 0;
+fail:
+	if (p)
+		free_port(p);
+	free(next);
+	return -ENOSPC;
+}
+
+int switch_detach(struct switch_ *s, const struct port *port)
+{
+	struct switch_port *p = switch_find(s, port);
+	struct switch_view *view = atomic_load(&s->view);
+	struct switch_view *next = malloc(sizeof *next);
+	if (!p || !next) {
+		free(next);
+		return p ? -ENOMEM : -ENOENT;
+	}
+	*next = *view;
+	next->ports[p->index] = NULL;
+	next->count = 0;
+	for (unsigned i = 0; i < SWITCH_PORTS_MAX; i++)
+		if (next->ports[i])
+			next->order[next->count++] = i;
+	publish(s, next);
+	/* Only now, or a thread might still learn from what it had received. */
+	mac_table_flush(&s->table, p->index);
+	free_port(p);
+	return 0;
+}
