@@ -104,9 +104,15 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 	if err := o.join(ctx, &config); err != nil {
 		return withLog(err, o.vswitchd.Log)
 	}
+	// The bridge's own port leads to the kernel, where nobody listens, at the price of a
+	// system call for each packet that is flooded.
+	commands := [][]string{{"mod-port", "unix:" + o.files.management(), "LOCAL", "no-flood"}}
 	for _, flow := range flows {
-		if _, err := s.Run(ctx, l, o.files.environment(), programs.ofctl, "add-flow", "unix:"+o.files.management(), flow); err != nil {
-			return err
+		commands = append(commands, []string{"add-flow", "unix:" + o.files.management(), flow})
+	}
+	for _, command := range commands {
+		if _, err := s.Run(ctx, l, o.files.environment(), append([]string{programs.ofctl}, command...)...); err != nil {
+			return withLog(err, o.vswitchd.Log)
 		}
 	}
 	o.recordSettings(ctx, config)

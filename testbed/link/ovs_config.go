@@ -157,6 +157,10 @@ func (c ovsConfig) flows() ([]string, error) {
 // one it takes as many as fit.
 func ovsEAL(d plan.DPDK, housekeeping int) []string {
 	arguments := ealArguments(d)
+	if !d.Huge {
+		// --no-huge implies it; said, it keeps ovs-vswitchd from adding --in-memory.
+		arguments = append(arguments, "--legacy-mem")
+	}
 	for _, a := range arguments {
 		if memory, ok := strings.CutPrefix(a, "--socket-mem="); ok {
 			arguments = append(arguments, "--socket-limit="+memory)

@@ -24,7 +24,7 @@ func TestOVSIsToldBeforeItStarts(t *testing.T) {
 				`other_config:dpdk-extra="--iova-mode=va --no-telemetry --file-prefix=p.l --in-memory --single-file-segments --socket-mem=0,256 --no-pci --socket-limit=0,256 -l 0"`},
 		"DPDK without": {ovsConfig{DPDK: small, PollCPUs: []int{1}, HousekeepingCPU: 3},
 			`--no-wait init -- set Open_vSwitch . other_config:pmd-cpu-mask=0x2 other_config:dpdk-init=true ` +
-				`other_config:dpdk-extra="--iova-mode=va --no-telemetry --file-prefix=p.l --no-shconf --no-huge -m64 --no-pci -l 3"`},
+				`other_config:dpdk-extra="--iova-mode=va --no-telemetry --file-prefix=p.l --no-shconf --no-huge -m64 --no-pci --legacy-mem -l 3"`},
 	}
 	for name, test := range tests {
 		if got := strings.Join(test.config.start(), " "); got != test.want {
