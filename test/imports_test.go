@@ -24,10 +24,12 @@ var mayImport = map[string][]string{
 	"testbed/netns":     {},
 	"testbed/proc":      {},
 	"testbed/cgroup":    {},
+	"testbed/fault":     {},
+	"testbed/hugepages": {"testbed/fault"},
 
 	"testbed/plan":    {"spec", "testbed/host"},
 	"testbed/graph":   {"spec", "testbed/plan"},
-	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup"},
+	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages"},
 	"testbed/isolate": makers,
 	"testbed/node":    makers,
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
@@ -48,7 +50,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/hugepages"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

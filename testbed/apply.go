@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
 )
@@ -58,7 +59,11 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 		return Changes{}, fmt.Errorf("lab %q was not finished; nines down %s removes it", l.name, l.name)
 	}
 	*l = *now
-	changes := l.Changes(options.Plan)
+	options.Plan = keepNames(l.plan, options.Plan)
+	changes, err := l.Changes(options.Plan)
+	if err != nil {
+		return Changes{}, err
+	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
 			return changes, fmt.Errorf("%w; the lab is incomplete now: nines down %s removes it", err, l.name)
@@ -67,17 +72,28 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	return changes, writeFile(l.state.experiment(), options.Experiment)
 }
 
-// Changes says what Apply would change: what Compare finds, and nodes that have
-// died, which are made anew.
-func (l *Lab) Changes(to *plan.Plan) Changes {
+// Changes says what Apply would change: what Compare finds, and nodes and links that
+// have died, which are made anew.
+func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
+	to = keepNames(l.plan, to)
 	living := *l.plan
-	living.Nodes = nil
+	living.Nodes, living.Links = nil, nil
+	programs, err := l.Programs()
+	if err != nil {
+		return Changes{}, err
+	}
+	for _, planned := range l.plan.Links {
+		died := func(p ProgramState) bool { return p.Link == planned.Name && !p.Alive }
+		if !slices.ContainsFunc(programs, died) {
+			living.Links = append(living.Links, planned)
+		}
+	}
 	for _, n := range l.plan.Nodes {
 		if l.Alive(n.Name) {
 			living.Nodes = append(living.Nodes, n)
 		}
 	}
-	changes := Compare(&living, to)
+	changes := compare(&living, to, socketsOf(l.plan))
 	var added []string
 	for _, name := range changes.AddedNodes {
 		if findNode(l.plan, name) != nil {
@@ -87,17 +103,34 @@ func (l *Lab) Changes(to *plan.Plan) Changes {
 		}
 	}
 	changes.AddedNodes = added
+	added = nil
+	for _, name := range changes.AddedLinks {
+		if findLink(l.plan, name) != nil {
+			changes.ReplacedLinks = append(changes.ReplacedLinks, name)
+		} else {
+			added = append(added, name)
+		}
+	}
+	changes.AddedLinks = added
+	for _, planned := range l.plan.Links {
+		if findLink(&living, planned.Name) == nil && findLink(to, planned.Name) == nil {
+			changes.RemovedLinks = append(changes.RemovedLinks, planned.Name)
+		}
+	}
 	for _, n := range l.plan.Nodes {
 		if !l.Alive(n.Name) && findNode(to, n.Name) == nil {
 			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
 		}
 	}
-	return changes
+	return changes, nil
 }
 
 func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {
 	// Without its settings a lab counts as unfinished, should we be killed.
 	if err := os.Remove(l.state.settings()); err != nil {
+		return err
+	}
+	if err := l.leave(ctx, h, programs, options, changes); err != nil {
 		return err
 	}
 	world := journal.Host{BootID: h.journal.Header.BootID, Note: options.Progress}
@@ -111,7 +144,33 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	}
 	l.take(h.journal)
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: old}
+	if changes.Hugepages {
+		if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger()); err != nil {
+			return err
+		}
+	}
 	return b.build(ctx, l.comes(changes))
+}
+
+// leave takes endpoints out of the programs of links that stay.
+func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options ApplyOptions, c Changes) error {
+	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress}
+	site := b.newSite()
+	for _, planned := range l.plan.Links {
+		var gone []plan.Endpoint
+		for _, e := range planned.Endpoints {
+			if slices.Contains(c.RemovedEndpoints, endpointName(e)) {
+				gone = append(gone, e)
+			}
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		if err := site.Leave(ctx, planned, gone); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // goes picks the steps to be undone.
@@ -120,6 +179,8 @@ func (l *Lab) goes(c Changes) func(journal.Entry) bool {
 	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
 	return func(e journal.Entry) bool {
 		switch {
+		case e.Kind == journal.KindHugepages:
+			return c.Hugepages
 		case e.Node != "" && slices.Contains(nodes, e.Node):
 			return true
 		case e.Link != "" && slices.Contains(links, e.Link):

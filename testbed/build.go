@@ -30,8 +30,10 @@ type programs struct{ init, engine string }
 // Check finds out, without making anything, whether the host has what a lab
 // needs of this package.
 func Check(p *plan.Plan) error {
-	_, err := check(p)
-	return err
+	if _, err := check(p); err != nil {
+		return err
+	}
+	return isolate.CheckHugepages(p)
 }
 
 // check finds out, before anything is made, whether the host has what the plan
@@ -123,6 +125,9 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fmt.Errorf("make a folder of the lab: %w", err)
 		}
+	}
+	if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger()); err != nil {
+		return err
 	}
 	if err := b.startFabric(); err != nil {
 		return err

@@ -27,11 +27,13 @@ type Changes struct {
 	RestartedApps []string `json:"restarted_apps"`
 	// Adjusted are nodes that stay, with other routes, sysctls or environment.
 	Adjusted []string `json:"adjusted"`
+	// Hugepages is true if other hugepages have to be reserved.
+	Hugepages bool `json:"hugepages,omitempty"`
 }
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
+	return !c.Hugepages && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted) == 0
@@ -40,18 +42,35 @@ func (c *Changes) Empty() bool {
 // Compare finds the changes from one plan to another. A node is replaced only if
 // what it is made of changes; a link only if its kind, its MTU, its device or, where
 // the kind cannot take endpoints one by one, its endpoints do.
-func Compare(from, to *plan.Plan) Changes {
-	d := differ{from: from, to: to, renewed: map[string]bool{}}
+func Compare(from, to *plan.Plan) Changes { return compare(from, to, socketsOf(from)) }
+
+// compare does so for containers that see the sockets given, by node.
+func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
+	d := differ{from: from, to: to, mounted: mounted, renewed: map[string]bool{}}
 	d.nodes()
 	d.links()
 	d.interfaces()
 	d.apps()
+	d.Hugepages = reserved(from) != reserved(to)
 	return d.Changes
+}
+
+// reserved is what a plan wants reserved, as text.
+func reserved(p *plan.Plan) string {
+	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve {
+		return ""
+	}
+	text, err := json.Marshal(p.Hugepages)
+	if err != nil {
+		return err.Error() // a plan that was read or written has no such values
+	}
+	return string(text)
 }
 
 type differ struct {
 	Changes
 	from, to *plan.Plan
+	mounted  map[string][]string
 	// renewed holds nodes and interfaces that are made anew.
 	renewed map[string]bool
 }
@@ -68,7 +87,7 @@ func (d *differ) nodes() {
 		case old == nil:
 			d.AddedNodes = append(d.AddedNodes, n.Name)
 			d.renewed[n.Name] = true
-		case !same(substance(*old), substance(n)) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n):
+		case !same(substance(*old), substance(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n):
 			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
 			d.renewed[n.Name] = true
 		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
@@ -77,9 +96,20 @@ func (d *differ) nodes() {
 	}
 }
 
+// seesNewSocket is true for a container that needs a folder of a socket which it has
+// not mounted. Those that it has and does not need do no harm.
+func (d *differ) seesNewSocket(n plan.Node) bool {
+	if n.Runtime != spec.RuntimeLXC {
+		return false
+	}
+	return slices.ContainsFunc(socketsOf(d.to)[n.Name], func(socket string) bool {
+		return !slices.Contains(d.mounted[n.Name], socket)
+	})
+}
+
 // substance is what of a node cannot change while it runs.
 func substance(n plan.Node) plan.Node {
-	n.Interfaces, n.Routes, n.Sysctls, n.App, n.Why, n.Env, n.Exec = nil, nil, nil, nil, nil, nil, nil
+	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec = nil, nil, nil, nil, nil, nil, nil, nil
 	return n
 }
 
@@ -108,13 +138,36 @@ func (d *differ) links() {
 		case old == nil:
 			d.AddedLinks = append(d.AddedLinks, l.Name)
 			d.renew(l.Endpoints)
-		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent:
+		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent ||
+			!same(program(*old), program(l)):
 			d.ReplacedLinks = append(d.ReplacedLinks, l.Name)
 			d.renew(l.Endpoints)
 		default:
 			d.endpoints(*old, l)
 		}
 	}
+}
+
+// program is what of a link's program cannot change while it runs: its ports can,
+// where the kind takes endpoints one by one.
+func program(l plan.Link) *plan.Switch {
+	if l.Switch == nil {
+		return nil
+	}
+	s := *l.Switch
+	s.Why = nil
+	if link.Incremental(l.Kind) {
+		s.Settings.Ports = nil
+	}
+	return &s
+}
+
+// port is what a file says of an endpoint's port.
+func port(l plan.Link, e plan.Endpoint) *spec.SwitchPort {
+	if l.Switch == nil {
+		return nil
+	}
+	return l.Switch.Settings.Ports[endpointName(e)]
 }
 
 func (d *differ) renew(endpoints []plan.Endpoint) {
@@ -127,7 +180,8 @@ func (d *differ) endpoints(old, now plan.Link) {
 	stays := func(e plan.Endpoint) bool {
 		was, is := findInterface(d.from, e), findInterface(d.to, e)
 		return !d.renewed[e.Node] && slices.Contains(old.Endpoints, e) && slices.Contains(now.Endpoints, e) &&
-			was != nil && is != nil && was.MAC == is.MAC && was.MTU == is.MTU
+			was != nil && is != nil && was.MAC == is.MAC && was.MTU == is.MTU &&
+			same(was.Device, is.Device) && same(port(old, e), port(now, e))
 	}
 	var added, removed []plan.Endpoint
 	for _, e := range old.Endpoints {
@@ -179,7 +233,7 @@ func (d *differ) apps() {
 		if old == nil || d.renewed[n.Name] {
 			continue
 		}
-		restart := !same(old.App, n.App)
+		restart := !same(old.App, n.App) || n.App != nil && !same(old.DPDK, n.DPDK)
 		if n.App != nil {
 			for _, i := range n.Interfaces {
 				restart = restart || d.renewed[n.Name+":"+i.Name]

@@ -41,6 +41,10 @@ func (s state) engines() string    { return filepath.Join(s.dir, "engines") }
 func (s state) logs() string       { return filepath.Join(s.dir, "logs") }
 func (s state) switches() string   { return filepath.Join(s.dir, "switches") }
 
+// hugepageLedger is the file in which the labs of a host account for the hugepages
+// that they have reserved.
+func hugepageLedger() string { return filepath.Join(Root(), "hugepages.json") }
+
 // engineSocket is the control socket of a node's app engine.
 func (s state) engineSocket(nodeName string) string {
 	return filepath.Join(s.engines(), nodeName+".sock")

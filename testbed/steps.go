@@ -3,12 +3,14 @@ package testbed
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
+	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -18,15 +20,19 @@ func Steps(p *plan.Plan) []string {
 	var steps []string
 	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
 	add("lab %s: keep its state in %s", p.Name, stateOf(p.Name).dir)
+	hugepageSteps(add, p)
 	add("fabric: start nines-init in namespaces of its own, named %s.fabric", p.Prefix)
 	for _, n := range p.Nodes {
 		nodeSteps(add, p, n)
 	}
 	for _, l := range p.Links {
-		linkSteps(add, l)
+		linkSteps(add, p, l)
 	}
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
+			if !inKernel(i) {
+				continue
+			}
 			add("node %s: interface %s: offloads off, addresses %s, %d static neighbours, up",
 				n.Name, i.Name, strings.Join(i.Addresses, " "), len(i.Neighbours))
 		}
@@ -43,6 +49,19 @@ func Steps(p *plan.Plan) []string {
 		}
 	}
 	return steps
+}
+
+func hugepageSteps(add func(string, ...any), p *plan.Plan) {
+	if p.Hugepages == nil || p.Hugepages.Mode == spec.HugepagesNone {
+		return
+	}
+	for _, d := range p.Hugepages.Demands {
+		if p.Hugepages.Mode == spec.HugepagesReserve {
+			add("hugepages: see that %s finds %d of %d KiB on NUMA node %d, and reserve what is missing", d.Who, d.Pages, p.Hugepages.PageBytes>>10, d.MemoryNode)
+		} else {
+			add("hugepages: %s takes %d of %d KiB on NUMA node %d from those that are free", d.Who, d.Pages, p.Hugepages.PageBytes>>10, d.MemoryNode)
+		}
+	}
 }
 
 func prefixed(prefix, s string) string {
@@ -69,6 +88,9 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	for _, m := range n.Mounts {
 		add("node %s: show %s at %s", n.Name, m.Source, m.Target)
 	}
+	if len(n.Devices) > 0 {
+		add("node %s: allow it to open %s", n.Name, strings.Join(n.Devices, " "))
+	}
 	add("node %s: link %s/%s to its network namespace", n.Name, netnsDir, n.HostName)
 	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
 		add("node %s: sysctl %s=%s", n.Name, name, n.Sysctls[name])
@@ -78,8 +100,15 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	}
 }
 
-func linkSteps(add func(string, ...any), l plan.Link) {
+func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	switch {
+	case l.Switch != nil:
+		programSteps(add, p, l)
+		return
+	case l.Kind == spec.LinkMemif && len(l.Endpoints) == 2:
+		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, endpointName(l.Endpoints[0]),
+			endpointName(l.Endpoints[1]), link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), l.Endpoints[0].Socket))
+		return
 	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2:
 		add("link %s: veth pair %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
 		return
@@ -102,6 +131,26 @@ func linkSteps(add func(string, ...any), l plan.Link) {
 		}
 		add("link %s: XDP program on the fabric's ends: %s", l.Name, program)
 	}
+}
+
+// programSteps are those of a link that has a program between its endpoints.
+func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
+	for _, e := range l.Endpoints {
+		switch {
+		case e.Attach == plan.AttachVeth || e.FabricDevice != "":
+			add("link %s: veth pair %s and %s in the fabric, MTU %d", l.Name, endpointName(e), e.FabricDevice, l.MTU)
+		case e.Socket != "":
+			who := map[bool]string{true: "the program listens", false: "the node listens"}[e.SocketServer]
+			add("link %s: %s meets the program over %s at the socket %s, where %s", l.Name, endpointName(e), e.Attach,
+				link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), e.Socket), who)
+		}
+	}
+	where := "on CPU " + host.FormatCPUList(l.Switch.CPUs)
+	if len(l.Switch.CPUs) == 0 {
+		where = "with the kernel's datapath"
+	}
+	add("link %s: start the program of kind %s in the fabric, %s, with its files in %s", l.Name, l.Kind, where,
+		filepath.Join(stateOf(p.Name).switches(), l.Name))
 }
 
 func firstOf(words ...string) string {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
 )
@@ -33,6 +34,9 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	}
 	programs, err := check(options.Plan)
 	if err != nil {
+		return nil, err
+	}
+	if err := isolate.CheckHugepages(options.Plan); err != nil {
 		return nil, err
 	}
 	held, err := enroll(ctx, options)

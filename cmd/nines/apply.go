@@ -59,7 +59,9 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	}
 	var changes testbed.Changes
 	if a.dryRun {
-		changes = lab.Changes(p.Plan)
+		if changes, err = lab.Changes(p.Plan); err != nil {
+			return err
+		}
 	} else {
 		if err := host.Missing(p.findings); err != nil {
 			return err
@@ -96,6 +98,10 @@ func writeChanges(out io.Writer, c testbed.Changes) error {
 		if _, err := fmt.Fprintf(out, "%s: %s\n", row.what, strings.Join(row.names, ", ")); err != nil {
 			return err
 		}
+	}
+	if c.Hugepages {
+		_, err := fmt.Fprintln(out, "hugepages are reserved anew")
+		return err
 	}
 	return nil
 }

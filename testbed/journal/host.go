@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"nines.dev/nines/testbed/hugepages"
 )
 
 // Host is the World that steps were really made in.
@@ -56,6 +58,8 @@ func (h Host) Remove(_ context.Context, entry Entry, holder *Entry) error {
 		return h.removeMount(entry)
 	case KindSetting:
 		return h.restoreSetting(entry)
+	case KindHugepages:
+		return hugepages.Ledger{Path: entry.Target}.Release(hugepages.Pool(entry.Path), entry.Token)
 	}
 	return fmt.Errorf("the journal has a kind of step that this nines does not know")
 }

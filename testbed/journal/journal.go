@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"nines.dev/nines/testbed/fault"
 )
 
 // Header is the first line of a journal.
@@ -106,7 +108,7 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 // Begin journals the intent of a step and returns its number. On an error the step
 // must not be made.
 func (j *Journal) Begin(step Step) (int, error) {
-	faultPoint("before intent")
+	fault.Point("before intent")
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id := j.nextID
@@ -115,14 +117,14 @@ func (j *Journal) Begin(step Step) (int, error) {
 	}
 	j.nextID++
 	j.entries[id] = &Entry{ID: id, Step: step}
-	faultPoint("after intent")
+	fault.Point("after intent")
 	return id, nil
 }
 
 // Done journals that a step was made. What was learnt is kept in memory even if
 // the disk is full, so that the caller can undo it.
 func (j *Journal) Done(id int, learnt Learnt) error {
-	faultPoint("after making")
+	fault.Point("after making")
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	entry := j.entries[id]
@@ -133,7 +135,7 @@ func (j *Journal) Done(id int, learnt Learnt) error {
 	if err := j.append(line{Done: id, Learnt: &learnt}); err != nil {
 		return fmt.Errorf("made %s, but: %w", entry.Step, err)
 	}
-	faultPoint("after done")
+	fault.Point("after done")
 	return nil
 }
 

@@ -30,6 +30,9 @@ const (
 	// KindSetting is a kernel setting's file, Path, which had Old and got Value: a
 	// sysctl or a control group's file.
 	KindSetting Kind = "setting"
+	// KindHugepages is a claim on the hugepages of a pool, Path, in the ledger Target;
+	// Token names it, and Value is the number of pages.
+	KindHugepages Kind = "hugepages"
 )
 
 // Step is something to be made, with what undoing it needs.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"nines.dev/nines/testbed/fault"
 )
 
 // World is what undoing acts on: the host, or a test's stand-in.
@@ -33,12 +35,12 @@ func (j *Journal) Undo(ctx context.Context, world World, which func(Entry) bool)
 		}
 	}
 	var failures []error
-	faultPoint("before ending processes")
+	fault.Point("before ending processes")
 	if len(ending) > 0 {
 		if err := world.End(ctx, ending); err != nil {
 			failures = append(failures, err)
 		} else {
-			faultPoint("after ending processes")
+			fault.Point("after ending processes")
 			ids := make([]int, 0, len(ending))
 			for _, entry := range ending {
 				ids = append(ids, entry.ID)
@@ -54,12 +56,12 @@ func (j *Journal) Undo(ctx context.Context, world World, which func(Entry) bool)
 		if h, ok := byID[entry.Holder]; ok {
 			holder = &h
 		}
-		faultPoint("before undoing")
+		fault.Point("before undoing")
 		if err := world.Remove(ctx, entry, holder); err != nil {
 			failures = append(failures, fmt.Errorf("undo %s: %w", entry.Step, err))
 			continue
 		}
-		faultPoint("after undoing")
+		fault.Point("after undoing")
 		// A line for each would double the work of a large lab; undoing one again
 		// after a crash does nothing.
 		if ids = append(ids, entry.ID); len(ids) == 64 {

@@ -166,6 +166,13 @@ func (p *Process) onEnd(f func()) (stop func()) {
 	return sync.OnceFunc(func() { close(done) })
 }
 
+// runs is true if the journal knows a program of a link.
+func (s *Site) runs(l plan.Link, program string) bool {
+	return slices.ContainsFunc(s.Journal.Entries(), func(e journal.Entry) bool {
+		return e.Kind == journal.KindProcess && e.Link == l.Name && e.Name == program && e.Learnt != nil
+	})
+}
+
 // programCPUs are the CPUs of a link's program: those that poll, and the one for
 // everything else.
 func programCPUs(l plan.Link) []int {

@@ -27,13 +27,13 @@ func PortName(e plan.Endpoint) string { return e.Node + ":" + e.Interface }
 
 // makeSwitch joins endpoints by the engine's learning switch, which runs in the fabric:
 // an endpoint of DPDK's meets it over a vhost-user or memif socket, one of the kernel's
-// by a veth pair, whose fabric end the switch takes with AF_XDP. With endpoints given
-// that are not all of the link's, they join the switch that runs.
+// by a veth pair, whose fabric end the switch takes with AF_XDP. New endpoints join
+// the switch that runs.
 func makeSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if err := s.addFabricPairs(l, endpoints); err != nil {
 		return err
 	}
-	if len(endpoints) == len(l.Endpoints) {
+	if !s.runs(l, switchProgram) {
 		if err := s.startSwitch(ctx, l); err != nil {
 			return err
 		}

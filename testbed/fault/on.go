@@ -1,6 +1,6 @@
 //go:build faultpoint
 
-package journal
+package fault
 
 import (
 	"fmt"
@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var faultsSeen atomic.Int64
+var seen atomic.Int64
 
-// faultPoint kills the process at the n-th point that it passes, n being in the
-// environment as NINES_FAULT_AT: the crash test's way to die at every step.
-func faultPoint(where string) {
+// Point kills the process if it is the one that NINES_FAULT_AT counts to.
+func Point(where string) {
 	at, err := strconv.ParseInt(os.Getenv("NINES_FAULT_AT"), 10, 64)
-	if err != nil || faultsSeen.Add(1) != at {
+	if err != nil || seen.Add(1) != at {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "fault point %d: %s\n", at, where)

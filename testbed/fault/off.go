@@ -1,0 +1,6 @@
+//go:build !faultpoint
+
+package fault
+
+// Point does nothing in an ordinary build; see on.go.
+func Point(string) {}

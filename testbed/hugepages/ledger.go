@@ -1,0 +1,241 @@
+package hugepages
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/fault"
+)
+
+// Ledger is the file that says which labs have added pages to which pool. It is
+// there only while one has.
+type Ledger struct {
+	Path string
+	// write replaces Pool.set in tests.
+	write func(Pool, int) error
+}
+
+// ShortError is a kernel that did not find the memory for all pages. None was kept.
+type ShortError struct {
+	Pool Pool
+	// Wanted pages were Missing from those that were free; Got were found.
+	Wanted, Missing, Got int
+}
+
+func (e *ShortError) Error() string {
+	return fmt.Sprintf("%d hugepages are wanted, %d more than are free, and the kernel found memory in one piece for %d of these (%s)",
+		e.Wanted, e.Missing, e.Got, e.Pool)
+}
+
+// book is what the file holds.
+type book struct {
+	// BootID is the kernel's: after a reboot all claims are void.
+	BootID string            `json:"boot_id"`
+	Pools  map[Pool]*account `json:"pools"`
+}
+
+// account is what labs did to one pool.
+type account struct {
+	Claims map[string]*claim `json:"claims"`
+	// Pending is a change that was about to be made; nil if none is.
+	Pending *change `json:"pending,omitempty"`
+}
+
+// claim is one lab's.
+type claim struct {
+	// Wanted is how many pages the lab will use at most, Added how many were added to
+	// the pool for it.
+	Wanted int `json:"wanted"`
+	Added  int `json:"added"`
+}
+
+// change is from one number of reserved pages to another, for a claim that had Added.
+type change struct {
+	Token string `json:"token"`
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Added int    `json:"added"`
+}
+
+// Claim adds to a pool what is missing for the wanted pages, and remembers it under
+// the token. Pages that are free now but were claimed by others count as theirs: they
+// may not have taken them yet.
+func (l Ledger) Claim(pool Pool, token string, wanted int) error {
+	return l.transact(pool, func(save func() error, a *account) error {
+		counts, err := pool.Read()
+		if err != nil {
+			return err
+		}
+		free := counts.Free
+		for _, other := range a.Claims {
+			free -= other.Wanted
+		}
+		missing := max(0, wanted-max(0, free))
+		a.Claims[token] = &claim{Wanted: wanted}
+		if missing == 0 {
+			return save()
+		}
+		got, err := l.change(pool, a, token, missing, save)
+		if err == nil && got < missing {
+			err = &ShortError{Pool: pool, Wanted: wanted, Missing: missing, Got: got}
+		}
+		if err != nil {
+			return errors.Join(err, l.release(pool, a, token, save))
+		}
+		return nil
+	})
+}
+
+// Release gives back what was added for a token. It may be repeated.
+func (l Ledger) Release(pool Pool, token string) error {
+	return l.transact(pool, func(save func() error, a *account) error {
+		return l.release(pool, a, token, save)
+	})
+}
+
+func (l Ledger) release(pool Pool, a *account, token string, save func() error) error {
+	c := a.Claims[token]
+	if c == nil {
+		return nil
+	}
+	if c.Added > 0 {
+		if _, err := l.change(pool, a, token, -c.Added, save); err != nil {
+			return err
+		}
+	}
+	delete(a.Claims, token)
+	return save()
+}
+
+// change adds pages to a pool, or takes them away, for a claim. It returns by how many
+// the number has changed.
+func (l Ledger) change(pool Pool, a *account, token string, by int, save func() error) (int, error) {
+	counts, err := pool.Read()
+	if err != nil {
+		return 0, err
+	}
+	added := a.Claims[token].Added
+	a.Pending = &change{Token: token, From: counts.Reserved, To: max(0, counts.Reserved+by), Added: added}
+	if err := save(); err != nil {
+		return 0, err
+	}
+	fault.Point("before hugepages")
+	set := l.write
+	if set == nil {
+		set = Pool.set
+	}
+	if err := set(pool, a.Pending.To); err != nil {
+		return 0, errors.Join(err, a.settle(pool), save())
+	}
+	fault.Point("after hugepages")
+	if err := a.settle(pool); err != nil {
+		return 0, err
+	}
+	return a.Claims[token].Added - added, save()
+}
+
+// settle finds out how far a pending change got.
+func (a *account) settle(pool Pool) error {
+	p := a.Pending
+	if p == nil {
+		return nil
+	}
+	counts, err := pool.Read()
+	if err != nil {
+		return err
+	}
+	if c := a.Claims[p.Token]; c != nil {
+		reached := min(max(counts.Reserved, min(p.From, p.To)), max(p.From, p.To))
+		c.Added = max(0, p.Added+reached-p.From)
+	}
+	a.Pending = nil
+	return nil
+}
+
+// transact runs f on a pool's account while no other process does.
+func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error) error {
+	lock, err := os.OpenFile(l.Path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("lock the ledger of hugepages: %w", err)
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock the ledger of hugepages: %w", err)
+	}
+	b, err := l.load()
+	if err != nil {
+		return err
+	}
+	a := b.Pools[pool]
+	if a == nil {
+		a = &account{}
+		b.Pools[pool] = a
+	}
+	if a.Claims == nil {
+		a.Claims = map[string]*claim{}
+	}
+	if err := a.settle(pool); err != nil {
+		return err
+	}
+	return f(func() error { return l.save(b) }, a)
+}
+
+func (l Ledger) load() (*book, error) {
+	now := &book{BootID: bootID(), Pools: map[Pool]*account{}}
+	text, err := os.ReadFile(l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger of hugepages: %w", err)
+	}
+	var b book
+	if err := json.Unmarshal(text, &b); err != nil {
+		return nil, fmt.Errorf("read %s: %w", l.Path, err)
+	}
+	if b.BootID != now.BootID || b.Pools == nil {
+		return now, nil
+	}
+	return &b, nil
+}
+
+// save replaces the file at once, or removes it if nobody has a claim.
+func (l Ledger) save(b *book) error {
+	claims := 0
+	for _, a := range b.Pools {
+		claims += len(a.Claims)
+	}
+	if claims == 0 {
+		if err := os.Remove(l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the ledger of hugepages: %w", err)
+		}
+		return nil
+	}
+	text, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the ledger of hugepages: %w", err)
+	}
+	next := l.Path + ".new"
+	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write the ledger of hugepages: %w", err)
+	}
+	if err := os.Rename(next, l.Path); err != nil {
+		return fmt.Errorf("write the ledger of hugepages: %w", err)
+	}
+	return nil
+}
+
+// bootID is this boot's of the kernel.
+func bootID() string {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(text))
+}

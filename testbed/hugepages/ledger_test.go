@@ -1,0 +1,193 @@
+package hugepages
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// host is a folder that looks like a pool of the kernel's, with as many pages in use
+// as the test says and no memory for more than most.
+type host struct {
+	t          *testing.T
+	pool       Pool
+	ledger     Ledger
+	used, most int
+	// dies is called before and after the number changes.
+	dies func(after bool)
+}
+
+func newHost(t *testing.T, reserved, used int) *host {
+	t.Helper()
+	dir := t.TempDir()
+	h := &host{t: t, pool: Pool(dir), used: used, most: 1000, dies: func(bool) {}}
+	h.ledger = Ledger{Path: filepath.Join(dir, "ledger"), write: func(_ Pool, pages int) error {
+		h.dies(false)
+		h.set(min(pages, h.most))
+		h.dies(true)
+		return nil
+	}}
+	h.set(reserved)
+	return h
+}
+
+// set makes the kernel's three files: what is used above the number is surplus.
+func (h *host) set(pages int) {
+	total := max(pages, h.used)
+	for file, n := range map[string]int{"nr_hugepages": total, "free_hugepages": total - h.used, "surplus_hugepages": total - pages} {
+		if err := os.WriteFile(filepath.Join(string(h.pool), file), []byte(strconv.Itoa(n)+"\n"), 0o600); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+func (h *host) claim(token string, wanted int) {
+	h.t.Helper()
+	if err := h.ledger.Claim(h.pool, token, wanted); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *host) release(token string) {
+	h.t.Helper()
+	if err := h.ledger.Release(h.pool, token); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *host) reserved(want int) {
+	h.t.Helper()
+	counts, err := h.pool.Read()
+	if err != nil || counts.Reserved != want {
+		h.t.Fatalf("%d pages are reserved, not %d (%v)", counts.Reserved, want, err)
+	}
+}
+
+// closed fails the test if the ledger is still there.
+func (h *host) closed() {
+	h.t.Helper()
+	if _, err := os.Stat(h.ledger.Path); err == nil {
+		h.t.Fatal("the ledger is there without claims")
+	}
+}
+
+func TestOnlyWhatIsMissingIsAdded(t *testing.T) {
+	for _, test := range []struct{ reserved, used, wanted, after int }{
+		{0, 0, 40, 40}, {100, 0, 40, 100}, {100, 90, 40, 130}, {100, 100, 40, 140},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			h := newHost(t, test.reserved, test.used)
+			h.claim("a", test.wanted)
+			h.reserved(test.after)
+			h.release("a")
+			h.release("a")
+			h.reserved(test.reserved)
+			h.closed()
+		})
+	}
+}
+
+func TestTwoLabsAddUpAndEndInAnyOrder(t *testing.T) {
+	for _, order := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
+		h := newHost(t, 100, 70)
+		// None has taken its pages yet when the next one comes.
+		h.claim("a", 40)
+		h.claim("b", 50)
+		h.claim("c", 10)
+		h.reserved(170) // 70 in use, 100 for the three
+		added := map[string]int{"a": 10, "b": 50, "c": 10}
+		left := 170
+		for _, token := range order {
+			h.release(token)
+			left -= added[token]
+			h.reserved(left)
+		}
+		h.reserved(100)
+		h.closed()
+	}
+}
+
+func TestTheNumberThatOthersSetStays(t *testing.T) {
+	h := newHost(t, 0, 0)
+	h.claim("a", 40)
+	h.set(140) // somebody wants 100 of their own
+	h.release("a")
+	h.reserved(100)
+	h.claim("a", 140)
+	h.set(10) // and somebody takes all away
+	h.release("a")
+	h.reserved(0)
+}
+
+func TestPagesInUseAreGivenBackToo(t *testing.T) {
+	h := newHost(t, 10, 0)
+	h.claim("a", 40)
+	h.used = 40
+	h.set(40)
+	h.release("a")
+	h.reserved(10)
+	h.used = 0
+	h.set(10)
+	h.claim("b", 20)
+	h.reserved(20)
+}
+
+func TestAKernelThatFindsTooFewKeepsNone(t *testing.T) {
+	h := newHost(t, 100, 100)
+	h.most = 130
+	err := h.ledger.Claim(h.pool, "a", 40)
+	var short *ShortError
+	if !errors.As(err, &short) || short.Got != 30 || short.Missing != 40 {
+		t.Fatalf("got %v", err)
+	}
+	h.reserved(100)
+	h.closed()
+}
+
+// TestAKilledProcessIsAccountedFor kills a process before and after the kernel has
+// changed the number, and in the middle of it, when it claims and when it releases;
+// then another lab comes first, or its own undo.
+func TestAKilledProcessIsAccountedFor(t *testing.T) {
+	type death struct{}
+	die := func(f func()) {
+		defer func() {
+			if _, ours := recover().(death); !ours {
+				t.Fatal("it was not killed")
+			}
+		}()
+		f()
+	}
+	for _, after := range []bool{false, true} {
+		for _, otherFirst := range []bool{false, true} {
+			for _, releasing := range []bool{false, true} {
+				for _, most := range []int{1000, 120} { // 120: the kernel finds 20 of 40
+					h := newHost(t, 100, 100)
+					kill := func(at bool) {
+						if at == after {
+							panic(death{})
+						}
+					}
+					if releasing {
+						h.claim("a", 40)
+						h.dies = kill
+						die(func() { _ = h.ledger.Release(h.pool, "a") })
+					} else {
+						h.most, h.dies = most, kill
+						die(func() { _ = h.ledger.Claim(h.pool, "a", 40) })
+					}
+					h.dies, h.most = func(bool) {}, 1000
+					if otherFirst {
+						h.claim("b", 5)
+					}
+					h.release("a")
+					h.release("b")
+					h.reserved(100)
+					h.closed()
+				}
+			}
+		}
+	}
+}

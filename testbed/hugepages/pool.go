@@ -1,0 +1,67 @@
+package hugepages
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Pool is the folder of a size of hugepages, of a NUMA node or of the whole host.
+type Pool string
+
+// Of is the pool of a size on a NUMA node; on a kernel without NUMA the host's.
+func Of(numaNode int, pageBytes int64) Pool {
+	size := fmt.Sprintf("hugepages-%dkB", pageBytes>>10)
+	pool := fmt.Sprintf("/sys/devices/system/node/node%d/hugepages/%s", numaNode, size)
+	if _, err := os.Stat(pool); err != nil {
+		pool = filepath.Join("/sys/kernel/mm/hugepages", size)
+	}
+	return Pool(pool)
+}
+
+// Counts are a pool's pages.
+type Counts struct {
+	// Reserved are those that stay in the pool when nobody uses them.
+	Reserved int
+	// Free are those that nobody uses.
+	Free int
+}
+
+// Read counts the pages of a pool.
+func (p Pool) Read() (Counts, error) {
+	total, err := p.number("nr_hugepages")
+	if err != nil {
+		return Counts{}, err
+	}
+	free, err := p.number("free_hugepages")
+	if err != nil {
+		return Counts{}, err
+	}
+	// Pages above the number that is set, until their users have gone.
+	surplus, err := p.number("surplus_hugepages")
+	return Counts{Reserved: total - surplus, Free: free}, err
+}
+
+func (p Pool) number(file string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(string(p), file))
+	if err != nil {
+		return 0, fmt.Errorf("count hugepages: %w", err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("count hugepages: %s: %w", file, err)
+	}
+	return n, nil
+}
+
+// set asks the kernel for a number of reserved pages; it may get fewer. The kernel
+// looks for them, and compacts memory, before the call returns.
+func (p Pool) set(pages int) error {
+	path := filepath.Join(string(p), "nr_hugepages")
+	if err := os.WriteFile(path, []byte(strconv.Itoa(pages)), 0o644); err != nil {
+		return fmt.Errorf("write %d to %s: %w", pages, path, err)
+	}
+	return nil
+}
