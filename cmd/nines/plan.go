@@ -79,7 +79,15 @@ func (p planCall) check() (*plan.Plan, []host.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return p.planOf(f)
+	made, findings, err := p.planOf(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	inv, err := p.inventory()
+	if err != nil {
+		return nil, nil, err
+	}
+	return made, append(findings, made.Lacking(inv)...), nil
 }
 
 // planOf is check for a file that is loaded.

@@ -90,14 +90,18 @@ func readHugepages(t Tree, dir string) []Hugepages {
 	return list
 }
 
-// FreeHugepages counts the free hugepages of a size on a NUMA node, and the memory
-// there that is free to make more from. A host that does not count them by node is
-// one node.
+// FreeHugepages counts the free hugepages of a size on a NUMA node, and all memory
+// there: caches count as used, and yet the kernel gives them up for more hugepages. A
+// host that does not count them by node is one node.
 func (inv *Inventory) FreeHugepages(numa int, sizeBytes int64) (pages, memoryBytes int64) {
 	counts := inv.Hugepages
 	for _, n := range inv.NUMANodes {
 		if n.ID == numa {
-			memoryBytes = n.MemoryFreeBytes
+			memoryBytes = n.MemoryTotalBytes
+			if len(inv.NUMANodes) == 1 {
+				// Kernels that initialise memory late count it up in the node as they go.
+				memoryBytes = max(memoryBytes, inv.MemoryBytes)
+			}
 			if len(n.Hugepages) > 0 || len(inv.NUMANodes) > 1 {
 				counts = n.Hugepages
 			}

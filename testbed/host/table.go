@@ -34,12 +34,21 @@ func (inv *Inventory) Write(out io.Writer) error {
 			row(featureHeading[s], "%s", strings.Join(list, ", "))
 		}
 	}
+	for i, line := range inv.waysToGet() {
+		row(choose(i == 0, "to get", ""), "%s", line)
+	}
 	row("", "")
 	fmt.Fprintln(w, "interface\tdriver\tPCI\tNUMA\tspeed\tMTU\tstate\tVFs")
 	for _, n := range inv.NICs {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.Name, dash(n.kind()), dash(n.PCIAddress),
 			dashIf(n.NUMANode < 0, n.NUMANode), dashIf(n.SpeedMbit == 0, fmt.Sprintf("%d Mbit/s", n.SpeedMbit)), n.MTU, dash(n.State),
 			dashIf(n.TotalVFs == 0, fmt.Sprintf("%d of %d", n.NumVFs, n.TotalVFs)))
+	}
+	if len(inv.PCIDevices) > 0 {
+		fmt.Fprintln(w, "\nfor DPDK\tdriver\tNUMA\tfiles")
+	}
+	for _, d := range inv.PCIDevices {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Address, d.Driver, dashIf(d.NUMANode < 0, d.NUMANode), dash(strings.Join(d.Files, " ")))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -66,6 +75,17 @@ func (inv *Inventory) featuresIn(s State) []string {
 				name += " " + f.Detail
 			}
 			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// waysToGet says for what the host lacks how it can be had, where there is a way.
+func (inv *Inventory) waysToGet() []string {
+	var list []string
+	for _, f := range inv.Features {
+		if r := remedies[f.Name].remedy; f.State == StateNo && r != "" {
+			list = append(list, f.Name+": "+r)
 		}
 	}
 	return list
@@ -118,6 +138,11 @@ func (inv *Inventory) writeMemory(row func(name, format string, args ...any)) {
 	}
 	for _, n := range inv.NUMANodes {
 		row(fmt.Sprintf("NUMA node %d", n.ID), "CPUs %s, %s, distances %v", orNone(FormatCPUList(n.CPUs)), gibibytes(n.MemoryTotalBytes), n.Distances)
+		if len(inv.NUMANodes) > 1 {
+			for _, h := range n.Hugepages {
+				row("", "hugepages of %s: %d, %d free", mebibytes(h.SizeBytes), h.Total, h.Free)
+			}
+		}
 	}
 }
 

@@ -114,8 +114,10 @@ func (w *work) nearestNIC(n *node) *host.NIC {
 			if e.node != n {
 				continue
 			}
-			if nic := w.parentNIC(e.link); nic != nil && nic.NUMANode >= 0 {
-				return nic
+			for _, nic := range []*host.NIC{w.pciNIC(e), w.parentNIC(e.link)} {
+				if nic != nil && nic.NUMANode >= 0 {
+					return nic
+				}
 			}
 		}
 	}

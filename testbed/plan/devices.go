@@ -9,6 +9,10 @@ import (
 	"nines.dev/nines/testbed/host"
 )
 
+// maxPCI is how many PCI devices an engine opens (EAL_PCI_MAX in
+// engine/dpdk/eal_config.h).
+const maxPCI = 16
+
 // deviceFile finds the device nodes in the argument of a virtual device.
 var deviceFile = regexp.MustCompile(`/dev/[A-Za-z0-9/_.-]+`)
 
@@ -44,20 +48,50 @@ func (n *node) allow(files ...string) {
 	}
 }
 
+// pciDevice is the PCI function that DPDK opens at an endpoint; nil if it opens none,
+// or the host has none of that address.
+func (w *work) pciDevice(e *endpoint) *host.PCIDevice {
+	if e.device == nil {
+		return nil
+	}
+	address := pciAddress(e.device.Arguments)
+	i := slices.IndexFunc(w.inv.PCIDevices, func(d host.PCIDevice) bool { return d.Address == address })
+	if i < 0 {
+		return nil
+	}
+	return &w.inv.PCIDevices[i]
+}
+
+// pciNIC is that function as a network card to be near to.
+func (w *work) pciNIC(e *endpoint) *host.NIC {
+	d := w.pciDevice(e)
+	if d == nil {
+		return nil
+	}
+	return &host.NIC{Name: d.Address, PCIAddress: d.Address, NUMANode: d.NUMANode}
+}
+
 // openPCI allows a node a PCI function, which must have a driver that leaves it to
 // programs.
 func (w *work) openPCI(n *node, e *endpoint, address string) error {
 	demand := fmt.Sprintf("%s wants the PCI device %s for DPDK", e, address)
-	i := slices.IndexFunc(w.inv.PCIDevices, func(d host.PCIDevice) bool { return d.Address == address })
-	if i < 0 {
+	device := w.pciDevice(e)
+	if device == nil {
 		if j := slices.IndexFunc(w.inv.NICs, func(nic host.NIC) bool { return nic.PCIAddress == address }); j >= 0 {
 			return &Impossible{demand, fmt.Sprintf("the kernel has it as %s (driver %s)", w.inv.NICs[j].Name, w.inv.NICs[j].Driver),
 				"dpdk-devbind.py --bind=vfio-pci " + address}
 		}
 		return &Impossible{demand, "the host has no such device", "nines host lists those that DPDK can open"}
 	}
-	device := w.inv.PCIDevices[i]
 	n.allow(device.Files...)
+	for _, other := range w.nodes {
+		if other.dpdk != nil && slices.Contains(other.dpdk.PCI, address) {
+			return &Conflict{"dpdk.device." + e.String(), address + " is opened for another interface of " + other.title() + " already", "give each its own"}
+		}
+	}
+	if len(n.dpdk.PCI) == maxPCI {
+		return &Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}
+	}
 	n.dpdk.PCI = append(n.dpdk.PCI, address)
 	if device.NUMANode >= 0 && device.NUMANode != n.dpdk.MemoryNode {
 		w.note("%s is on NUMA node %d and the memory of %s on node %d: each packet crosses over.", address, device.NUMANode, n.title(), n.dpdk.MemoryNode)

@@ -25,6 +25,15 @@ var goldenHosts = map[string][2]string{
 	"laptop-i7-1165g7": {"wlp0s20f3", "wlp0s20f3"},
 }
 
+// boundDevices are functions of the NICs that the thesis gave to DPDK by igb_uio, as
+// it ran without an IOMMU.
+var boundDevices = map[string][]host.PCIDevice{
+	"epyc-7551p": {
+		{Address: "0000:21:10.0", Driver: "igb_uio", NUMANode: 1, Files: []string{"/dev/uio0"}},
+		{Address: "0000:61:10.0", Driver: "igb_uio", NUMANode: 3, Files: []string{"/dev/uio1"}},
+	},
+}
+
 func loadHost(t testing.TB, name string) *host.Inventory {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "host", "testdata", "hosts", name+".json"))
@@ -65,6 +74,7 @@ func TestGolden(t *testing.T) {
 	}
 	for hostName, nics := range goldenHosts {
 		inv := loadHost(t, hostName)
+		inv.PCIDevices = boundDevices[hostName]
 		for _, path := range experiments {
 			name := filepath.Base(path[:len(path)-len(".yaml")])
 			t.Run(hostName+"/"+name, func(t *testing.T) {
@@ -102,6 +112,9 @@ func render(t *testing.T, exp *spec.Experiment, inv *host.Inventory) []byte {
 	}
 	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
+	}
+	for _, finding := range p.Lacking(inv) {
+		b.WriteString("\n" + finding.String() + "\n")
 	}
 	b.WriteString("\n")
 	e := json.NewEncoder(&b)

@@ -181,8 +181,8 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end; " + ordinary})
 		case missing*size > memory:
 			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages,
-				Problem: fmt.Sprintf("%s; %s of memory are free to reserve the rest from", problem, mebibytes(memory)),
-				Remedy:  "take less (--set dpdk.memory=32MiB), free some memory, or " + ordinary})
+				Problem: fmt.Sprintf("%s; the node has %s of memory to reserve the rest from", problem, mebibytes(memory)),
+				Remedy:  "take less (--set dpdk.memory=32MiB), or " + ordinary})
 		}
 	}
 	return list

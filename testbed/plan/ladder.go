@@ -171,6 +171,11 @@ func (w *work) physicalNICNodes() []int {
 		if nic := w.parentNIC(l); nic != nil && nic.NUMANode >= 0 {
 			used = append(used, nic.NUMANode)
 		}
+		for _, e := range l.endpoints {
+			if nic := w.pciNIC(e); nic != nil && nic.NUMANode >= 0 {
+				used = append(used, nic.NUMANode)
+			}
+		}
 	}
 	for _, nic := range w.inv.NICs {
 		if !nic.Virtual && nic.NUMANode >= 0 {

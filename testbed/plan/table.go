@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/testbed/host"
 )
 
-// Write prints the plan: who gets which CPUs and memory, the links' addresses, the
-// traffic's way, then why, then what to know.
+// Write prints the plan: who gets which CPUs and memory, the links' addresses and
+// programs, the traffic's way, then why, then what to know.
 func (p *Plan) Write(out io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs))
@@ -34,25 +34,34 @@ func (p *Plan) Write(out io.Writer) error {
 			}
 			face := p.face(e)
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", strings.Join(first, "\t"), e.Node+":"+e.Interface+"\t"+face.MAC,
-				strings.Join(face.Addresses, " "), l.fabricText(e))
+				strings.Join(face.Addresses, " "), l.meetingText(e, face))
 		}
 	}
+	p.writePrograms(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	p.writeHugepages(&b)
 	if t := p.Traffic; t != nil {
 		fmt.Fprintf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
 		fmt.Fprintf(&b, "         %s on %s, %d-byte frames, backend %s, %s, wait %s\n", t.Role, t.cpusText(),
 			t.Stream.FrameBytes, t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
 	}
 	fmt.Fprintln(&b, "\nwhy:")
-	for _, n := range p.Nodes {
-		for i, why := range n.Why {
-			name := n.Name + ":"
+	reasons := func(name string, list []string) {
+		for i, why := range list {
 			if i > 0 {
 				name = ""
 			}
 			fmt.Fprintf(w, "  %s\t%s.\n", name, why)
+		}
+	}
+	for _, n := range p.Nodes {
+		reasons(n.Name+":", n.Why)
+	}
+	for _, l := range p.Links {
+		if l.Switch != nil {
+			reasons("link "+l.Name+":", l.Switch.Why)
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// writePrograms lists the programs of links.
+func (p *Plan) writePrograms(w io.Writer) {
+	if !slices.ContainsFunc(p.Links, func(l Link) bool { return l.Switch != nil }) {
+		return
+	}
+	fmt.Fprintln(w, "\nSWITCH\tKIND\tPOLLS ON\tELSE ON\tMEMORY OF DPDK\tPORTS")
+	for _, l := range p.Links {
+		s := l.Switch
+		if s == nil {
+			continue
+		}
+		polls := host.FormatCPUList(s.CPUs)
+		if polls == "" {
+			polls = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\n", l.Name, l.Kind, polls, s.HousekeepingCPU, s.DPDK.memoryText(), len(l.Endpoints))
+	}
+}
+
+// memoryText says how much memory DPDK takes, and where.
+func (d *DPDK) memoryText() string {
+	if d == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%s on NUMA node %d", mebibytes(d.MemoryBytes), d.MemoryNode)
+}
+
+// writeHugepages says who takes how many.
+func (p *Plan) writeHugepages(out io.Writer) {
+	h := p.Hugepages
+	switch {
+	case h == nil:
+		return
+	case len(h.Demands) == 0:
+		fmt.Fprintln(out, "\nhugepages: none; DPDK takes ordinary memory")
+		return
+	}
+	total := 0
+	for _, d := range h.Demands {
+		total += d.Pages
+	}
+	fmt.Fprintf(out, "\nhugepages: %d of %s, %s\n", total, mebibytes(h.PageBytes), modeText[h.Mode])
+	for _, d := range h.Demands {
+		fmt.Fprintf(out, "           %d for %s, on NUMA node %d\n", d.Pages, d.Who, d.MemoryNode)
+	}
+}
+
+var modeText = map[spec.Hugepages]string{
+	spec.HugepagesAuto:    "of those that are free",
+	spec.HugepagesReserve: "reserved as far as they are missing",
+}
+
+// meetingText says where an endpoint meets its link.
+func (l Link) meetingText(e Endpoint, face Interface) string {
+	text := l.fabricText(e)
+	listens := func(program string) string {
+		if face.Device != nil && face.Device.Server {
+			return e.Node
+		}
+		return program
+	}
+	switch e.Attach {
+	case AttachVhost:
+		text = fmt.Sprintf("vhost-user %s, %s listens", e.Socket, listens("the switch"))
+	case AttachMemif:
+		text = fmt.Sprintf("memif %s, %s listens", e.Socket, listens("the other end"))
+	case AttachVeth:
+	}
+	switch {
+	case face.Device == nil:
+	case face.Device.Arguments != "":
+		text += "; DPDK opens " + face.Device.Arguments
+	case face.Device.Kernel:
+		text += "; DPDK opens it by " + face.Device.Driver
+	}
+	return text
+}
