@@ -151,6 +151,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[AppKind]():    texts(AppForward, AppReflect, AppRoute),
 	reflect.TypeFor[LinkKind](): texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP,
 		LinkMemif, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb),
+	reflect.TypeFor[NAPI]():       texts(NAPISoftirq, NAPIThreaded),
 	reflect.TypeFor[Pattern]():    texts(PatternConstant, PatternPoisson),
 	reflect.TypeFor[FlowField]():  texts(FlowSourcePort, FlowSourceAddress),
 	reflect.TypeFor[Backend]():    texts(BackendUDP, BackendRaw, BackendRing, BackendXDP, BackendDPDK),
@@ -159,7 +160,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[DPDKDriver](): texts(DriverAFPacket, DriverAFXDP),
 	reflect.TypeFor[Figure](): texts(FigureRate, FigureSize, FigureLatency, FigureLoad,
 		FigureMaximum),
-	reflect.TypeFor[IO]():   texts(IOSingle, IOBatch),
+	reflect.TypeFor[IO]():   texts(IOSingle, IOBatch, IOMmsg),
 	reflect.TypeFor[Wait](): texts(WaitBlock, WaitSpin, WaitBusyPoll),
 }
 

@@ -108,10 +108,13 @@ const (
 // IO is how many packets one call moves.
 type IO string
 
-// IOSingle is one packet a call; IOBatch up to a burst of 64.
+// IOSingle is one packet a call; IOBatch up to a burst of 64, which the kernel gets
+// in one piece where it can cut it; IOMmsg is the same without that, by sendmmsg and
+// recvmmsg.
 const (
 	IOSingle IO = "single"
 	IOBatch  IO = "batch"
+	IOMmsg   IO = "mmsg"
 )
 
 // Wait is what the engine does when there is nothing to do.

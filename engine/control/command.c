@@ -9,7 +9,7 @@
 
 #define AT(member) offsetof(struct command, member)
 
-static const char *const io_names[] = {"single", "batch", NULL};
+static const char *const io_names[] = {"single", "batch", "mmsg", NULL};
 static const char *const wait_names[] = {"block", "spin", "busy_poll", NULL};
 static const char *const frames_names[] = {"udp", "all", NULL};
 static const char *const flow_names[] = {"source_port", "source_address", NULL};

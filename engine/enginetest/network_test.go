@@ -262,6 +262,7 @@ func variants() []variant {
 			variant{backend: backend, io: "batch", wait: "block", frameBytes: 1518},
 			variant{backend: backend, io: "single", wait: "block", frameBytes: 9018},
 			variant{backend: backend, io: "batch", wait: "block", frameBytes: 9018, burst: 8},
+			variant{backend: backend, io: "mmsg", wait: "spin", frameBytes: 64, burst: 64},
 			variant{backend: backend, io: "batch", wait: "block", frameBytes: 64, flows: 16, flowField: "source_port"},
 			variant{backend: backend, io: "single", wait: "block", frameBytes: 128, flows: 16, flowField: "source_address"},
 			variant{backend: backend, io: "batch", wait: "block", frameBytes: 64, pattern: "poisson", burst: 4})

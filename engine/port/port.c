@@ -22,7 +22,7 @@ void port_init(struct port *port, const struct port_ops *ops, const struct port_
 {
 	port->ops = ops;
 	port->config = *config;
-	port->burst = config->io == PORT_BATCH ? PORT_BURST : 1;
+	port->burst = config->io == PORT_SINGLE ? 1 : PORT_BURST;
 }
 
 void port_note(struct port *port, const char *format, ...)

@@ -71,6 +71,19 @@ static void test_head_leaves_the_checksum_to_the_kernel(void **state)
 	assert_memory_equal(completed, data, sizeof data);
 }
 
+static void test_only_batches_are_segmented(void **state)
+{
+	(void)state;
+	const enum port_io others[] = {PORT_SINGLE, PORT_MMSG};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		struct port port = {.config = {.interface = "lo", .io = others[i], .flows = 1}};
+		struct segment s = {.on = true};
+		segment_look(&s, &port);
+		assert_false(s.on);
+		assert_int_equal(port.note_count, 0); /* it was not asked for */
+	}
+}
+
 static void test_refusal_is_for_good_and_noted(void **state)
 {
 	struct port port = {.config = {.interface = "tx0", .io = PORT_BATCH, .flows = 1}};
@@ -100,6 +113,7 @@ int main(void)
 		cmocka_unit_test(test_run_ends_where_flow_or_length_changes),
 		cmocka_unit_test(test_run_fits_an_ip_packet),
 		cmocka_unit_test(test_head_leaves_the_checksum_to_the_kernel),
+		cmocka_unit_test(test_only_batches_are_segmented),
 		cmocka_unit_test(test_refusal_is_for_good_and_noted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
