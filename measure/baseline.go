@@ -25,7 +25,8 @@ const (
 // baselineOf is the experiment that measures a run's generator alone: the same
 // stream on the same CPU, from one end of a veth pair to the other within one
 // node, with no device under test. Both ends of a pair of engines become one
-// loop.
+// loop. With DPDK, whose packets would take the kernel's way through a veth pair, it
+// is memory shared by both ends: one copy and no kernel.
 func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	node := p.Traffic.From.Node
 	stream := *run.Traffic
@@ -35,7 +36,11 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	if stream.RateOfMaximum > 0 {
 		stream.RateOfMaximum, stream.RatePPS = 0, baselinePPS
 	}
-	return &spec.Experiment{
+	kind := spec.LinkVeth
+	if stream.Backend == spec.BackendDPDK {
+		kind = spec.LinkMemif
+	}
+	alone := &spec.Experiment{
 		Name: baselineName(run.Name),
 		Topology: spec.Topology{
 			Nodes: map[string]*spec.Node{node: {
@@ -49,11 +54,18 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 					"net.ipv4.conf.default.rp_filter":    "0",
 				},
 			}},
-			Links: []*spec.Link{{Name: "loop", Kind: spec.LinkVeth, Endpoints: []string{stream.From, stream.To}}},
+			Links: []*spec.Link{{Name: "loop", Kind: kind, Endpoints: []string{stream.From, stream.To}}},
 		},
 		Traffic: &stream,
 		Repeat:  1, Order: run.Order,
 	}
+	if run.DPDK != nil {
+		// What the user put in the place of the trial's devices is no floor.
+		setup := *run.DPDK
+		setup.Device = nil
+		alone.DPDK = &setup
+	}
+	return alone
 }
 
 // baselineName keeps a baseline's lab apart from the lab it is run for.

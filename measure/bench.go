@@ -31,13 +31,7 @@ type bench struct {
 // set brings up the lab that a plan asks for, unless it is up already, and the
 // engines of its stream.
 func (b *bench) set(ctx context.Context, p *plan.Plan) error {
-	lab := identity(struct {
-		Name  string
-		Nodes []plan.Node
-		Links []plan.Link
-		// The forwarding engines' ports are opened for this size.
-		FrameBytes int
-	}{p.Name, p.Nodes, p.Links, p.Traffic.Stream.FrameBytes})
+	lab := labIdentity(p)
 	if b.lab == nil || b.labID != lab {
 		if err := b.clear(ctx); err != nil {
 			return err
@@ -65,6 +59,22 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 	}
 	b.generator, b.streamID = generator, stream
 	return nil
+}
+
+// labIdentity is equal for plans of which one lab serves all.
+func labIdentity(p *plan.Plan) string {
+	frameBytes := 0
+	for _, node := range p.Nodes {
+		if node.App != nil && node.App.Kind != spec.AppRoute {
+			frameBytes = p.Traffic.Stream.FrameBytes // its engine's ports are opened for this size
+		}
+	}
+	return identity(struct {
+		Name       string
+		Nodes      []plan.Node
+		Links      []plan.Link
+		FrameBytes int
+	}{p.Name, p.Nodes, p.Links, frameBytes})
 }
 
 // streamIdentity is equal for streams that the same engines with the same open
@@ -116,6 +126,12 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	o.steal, o.throttled = after.since(before)
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil {
 		return result.Record{}, err
+	}
+	if len(o.outcome.Faults) > 0 {
+		// The next trial gets a lab that is whole.
+		if err := b.clear(ctx); err != nil {
+			return result.Record{}, err
+		}
 	}
 	rec, err := record(o, r.variables, repeat)
 	rec.Details.Maximum = r.share

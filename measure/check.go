@@ -89,11 +89,11 @@ func (e *Experiment) leftOut(err error) host.Finding {
 			example = describe(r.variables)
 		}
 	}
-	f := host.Finding{Severity: host.SeverityWarning, Problem: err.Error(),
-		Works: fmt.Sprintf("%d of %d runs are left out, the first with %s", runs, len(e.runs), example)}
+	f := host.Finding{Severity: host.SeverityWarning, Problem: err.Error()}
 	if missing := new(host.MissingError); errors.As(err, &missing) {
-		f.Capability, f.Problem, f.Remedy = missing.Capability, missing.Reason, missing.Remedy
+		f.Capability, f.Problem, f.Remedy = missing.Capability, missing.Reason, missing.Remedy+"; "
 	}
+	f.Remedy += fmt.Sprintf("%d of %d runs are left out, the first with %s", runs, len(e.runs), example)
 	return f
 }
 

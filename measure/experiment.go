@@ -92,19 +92,28 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if r.plan, err = plan.Make(alone, inventory); err != nil {
 			return nil, fmt.Errorf("plan the baseline: %w", err)
 		}
-		r.spec, r.most, r.variables = alone, nil, ofTraffic(r.variables)
+		r.spec, r.most, r.variables = alone, nil, ofTraffic(r.variables, one.Experiment, runs)
 		e.baselines = append(e.baselines, r)
 	}
 	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)
 	return e, nil
 }
 
-// ofTraffic keeps the variables that a generator alone can tell apart.
-func ofTraffic(variables map[string]any) map[string]any {
+// ofTraffic keeps the variables that a generator alone can tell apart. The backend
+// and its I/O are among them where a case of the sweep sets them.
+func ofTraffic(variables map[string]any, exp *spec.Experiment, runs []spec.Run) map[string]any {
 	kept := make(map[string]any)
 	for path, value := range variables {
 		if strings.HasPrefix(path, "traffic.") && path != rateOfMaximum {
 			kept[path] = value
+		}
+	}
+	for _, other := range runs {
+		if other.Experiment.Traffic.Backend != exp.Traffic.Backend {
+			kept["traffic.backend"] = string(exp.Traffic.Backend)
+		}
+		if other.Experiment.Traffic.IO != exp.Traffic.IO {
+			kept["traffic.io"] = string(exp.Traffic.IO)
 		}
 	}
 	return kept
