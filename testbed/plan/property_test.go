@@ -26,6 +26,12 @@ func randomHost(r *rand.Rand) *host.Inventory {
 		}
 		inv.NUMANodes = append(inv.NUMANodes, node)
 	}
+	if r.IntN(8) > 0 {
+		inv.Hugepages = []host.Hugepages{{SizeBytes: 1 << 30}, {SizeBytes: 2 << 20, Total: 100, Free: int64(r.IntN(100))}}
+	}
+	if r.IntN(2) == 0 {
+		inv.Features = []host.Feature{{Name: host.FeatureOpenvSwitch, State: host.StateModule}}
+	}
 	total := numas * cores
 	for id := range total * threads {
 		cpu := host.CPU{ID: id, Online: id == 0 || r.IntN(8) > 0, Package: -1, Core: -1, NUMANode: -1}
@@ -52,11 +58,18 @@ func randomHost(r *rand.Rand) *host.Inventory {
 // demands that now and then are too much.
 func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 	exp := &spec.Experiment{Name: fmt.Sprintf("lab%d", r.IntN(100)), Topology: spec.Topology{Nodes: map[string]*spec.Node{}}}
-	kinds := []spec.LinkKind{spec.LinkVeth, spec.LinkBridge, spec.LinkXDP, spec.LinkMacvlan}
+	kinds := []spec.LinkKind{spec.LinkVeth, spec.LinkBridge, spec.LinkXDP, spec.LinkMacvlan, spec.LinkSwitch, spec.LinkOVS,
+		spec.LinkOVSDPDK, spec.LinkVPP, spec.LinkSnabb, spec.LinkTestpmd, spec.LinkMemif}
 	link := func(endpoints ...string) {
 		l := &spec.Link{Kind: kinds[r.IntN(len(kinds))], Endpoints: endpoints}
-		if len(endpoints) > 2 && l.Kind == spec.LinkVeth {
+		if len(endpoints) > 2 && l.Kind.IsPair() {
 			l.Kind = spec.LinkBridge
+		}
+		if l.Kind.HasProgram() && r.IntN(3) == 0 {
+			l.Switch = &spec.Switch{CPUs: r.IntN(4)}
+			if r.IntN(6) == 0 {
+				l.Switch = &spec.Switch{CPUList: fmt.Sprint(r.IntN(len(inv.CPUs)))}
+			}
 		}
 		if l.Kind == spec.LinkMacvlan && len(inv.NICs) > 0 && r.IntN(2) == 0 {
 			l.Parent = inv.NICs[r.IntN(len(inv.NICs))].Name
@@ -95,6 +108,13 @@ func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 	if r.IntN(2) == 0 {
 		exp.Traffic.Wait = spec.WaitSpin
 	}
+	if r.IntN(2) == 0 {
+		exp.Traffic.Backend, exp.Traffic.Wait = spec.BackendDPDK, ""
+	}
+	if r.IntN(3) == 0 {
+		exp.DPDK = &spec.DPDK{Memory: spec.Size(1+r.IntN(100)) << 20,
+			Hugepages: []spec.Hugepages{"", spec.HugepagesNone, spec.HugepagesReserve}[r.IntN(3)]}
+	}
 	for _, n := range exp.Topology.Nodes {
 		switch r.IntN(8) {
 		case 0, 1:
@@ -112,7 +132,7 @@ func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 // TestProperties: whatever is planned for whichever host keeps the rules, and what
 // cannot be planned is refused with a reason.
 func TestProperties(t *testing.T) {
-	planned, impossible, conflicts := 0, 0, 0
+	planned, withDPDK, impossible, conflicts := 0, 0, 0, 0
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		inv := randomHost(r)
@@ -141,6 +161,7 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		planned++
+		withDPDK += boolToInt(p.Hugepages != nil)
 		for _, broken := range violations(exp, inv, p) {
 			t.Errorf("seed %d: %s", seed, broken)
 		}
@@ -152,8 +173,8 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("the experiment: %s\nthe plan: %s", toJSON(t, exp), toJSON(t, p))
 		}
 	}
-	t.Logf("%d planned, %d impossible, %d in conflict", planned, impossible, conflicts)
-	if planned < 1000 || impossible < 100 {
+	t.Logf("%d planned, %d of them with DPDK, %d impossible, %d in conflict", planned, withDPDK, impossible, conflicts)
+	if planned < 1000 || withDPDK < 300 || impossible < 100 {
 		t.Errorf("the random experiments test little: %d planned, %d impossible", planned, impossible)
 	}
 }
@@ -162,6 +183,17 @@ func TestProperties(t *testing.T) {
 // that the user names can stand in the way.
 func fitsByCount(exp *spec.Experiment, inv *host.Inventory) bool {
 	wanted := 1 // housekeeping
+	if len(inv.Hugepages) == 0 {
+		return false // may be what is missing
+	}
+	for _, l := range exp.Topology.Links {
+		if l.Switch != nil && l.Switch.CPUList != "" {
+			return false
+		}
+		if l.Switch != nil && l.Switch.CPUs > 1 {
+			wanted += l.Switch.CPUs
+		}
+	}
 	for _, n := range exp.Topology.Nodes {
 		if n.CPUList != "" || n.MemoryNode != nil {
 			return false
@@ -218,6 +250,16 @@ func violations(exp *spec.Experiment, inv *host.Inventory, p *Plan) []string {
 					fail("CPU %d is exclusive to %s and belongs to %s", id, n.Name, other)
 				}
 				owner[id] = n.Name
+			}
+		}
+	}
+	for _, l := range p.Links {
+		if s := l.Switch; s != nil && len(s.CPUs) > 1 {
+			for _, id := range s.CPUs {
+				if other, taken := owner[id]; taken && other != "housekeeping" {
+					fail("CPU %d of link %s belongs to %s", id, l.Name, other)
+				}
+				owner[id] = "link " + l.Name
 			}
 		}
 	}
@@ -278,6 +320,7 @@ func violations(exp *spec.Experiment, inv *host.Inventory, p *Plan) []string {
 			device(e.FabricDevice)
 		}
 	}
+	list = append(list, bypassViolations(p, usable)...)
 	return append(list, trafficViolations(p)...)
 }
 
