@@ -213,9 +213,11 @@ func TestPublishedNamesMeanSeries(t *testing.T) {
 		{Variables: map[string]any{"k": "veth", "b": "udp", "i": "single"}},
 		{Variables: map[string]any{"k": "veth", "b": "udp", "i": "batch"}},
 		{Variables: map[string]any{"k": "ovs-dpdk", "b": "dpdk", "i": "batch"}},
+		{Variables: map[string]any{"path": "container"}},
+		{Variables: map[string]any{"path": "container behind ovs-dpdk"}},
 	}
 	for name, want := range map[string]int{
-		"udp single": 0, "UDP batch (sendmmsg)": 1, "ovs-dpdk": 2, "udp": -1, "ovs": -1, "batch veth": 1, "": -1, "(udp single)": -1, "udp single 64": -1,
+		"udp single": 0, "UDP batch (sendmmsg)": 1, "batch ovs-dpdk": 2, "udp": -1, "container": 3, "Container behind ovs-dpdk": 4, "behind": 4, "ovs-dpdk": -1, "ovs": -1, "batch veth": 1, "": -1, "(udp single)": -1, "udp single 64": -1,
 	} {
 		if got := match(name, series); got != want {
 			t.Errorf("match(%q) = %d, want %d", name, got, want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"strings"
 
 	"nines.dev/nines/result"
@@ -21,16 +22,17 @@ func (c *chooser) publishedIn(f figure) []figurePublished {
 	return list
 }
 
-// match finds the series that a published curve's name means: the only one that has
-// all of the name's words among its values. What is in parentheses explains the
-// name and counts for nothing: "udp single (send and recv)" means the series with
-// the backend udp and single packets. Without such a series it is -1.
+// match finds the series that a published curve's name means: the one that has all of
+// the name's words among its values, and of several the one with the fewest others.
+// What is in parentheses explains the name and counts for nothing: "udp single (send
+// and recv)" means the series with the backend udp and single packets. Without one
+// such series it is -1.
 func match(name string, series []figureSeries) int {
 	if before, _, ok := strings.Cut(name, "("); ok {
 		name = before
 	}
 	words := strings.Fields(strings.ToLower(name))
-	found := -1
+	found, fewest := -1, math.MaxInt
 	for i, s := range series {
 		values := map[string]bool{}
 		for _, value := range s.Variables {
@@ -42,12 +44,12 @@ func match(name string, series []figureSeries) int {
 		for _, word := range words {
 			all = all && values[word]
 		}
-		switch {
+		switch others := len(values) - len(words); {
 		case !all:
-		case found >= 0:
-			return -1 // it could mean either
-		default:
-			found = i
+		case others < fewest:
+			found, fewest = i, others
+		case others == fewest:
+			found = -1 // it could mean either
 		}
 	}
 	return found
