@@ -13,8 +13,7 @@ import (
 	"nines.dev/nines/testbed/plan"
 )
 
-// arena is two nodes, a and b, with one link between them: where nines and its
-// peers take turns.
+// arena is a lab with one link, from a to b: where nines and its peers take turns.
 type arena struct {
 	lab  *testbed.Lab
 	plan *plan.Plan
@@ -30,13 +29,18 @@ type stream struct {
 	seconds float64
 }
 
+// openArena joins two nodes by a link, for the kernel's backends.
 func openArena(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
-	text := fmt.Sprintf(`name: bench-%s
+	return open(ctx, inventory, fmt.Sprintf(`name: bench-%s
 topology:
   nodes: {a: {}, b: {}}
   links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000}
-`, kind, kind)
+`, kind, kind))
+}
+
+// open brings up the lab of an experiment file.
+func open(ctx context.Context, inventory *host.Inventory, text string) (*arena, error) {
 	file, err := spec.Load("bench.yaml", []byte(text))
 	if err != nil {
 		return nil, err

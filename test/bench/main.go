@@ -23,6 +23,8 @@ var benchmarks = []benchmark{
 	{"sockets", benchSockets},
 	{"latency", benchLatency},
 	{"links", benchLinks},
+	{"memif", benchMemif},
+	{"switch", benchSwitch},
 	{"scale", benchScale},
 }
 

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// bypassBurst is the burst of paper 001's figures for poll-mode ends.
+const bypassBurst = 32
+
+// polled is a stream between two ends of DPDK, of 64-byte frames.
+func polled(ratePPS float64, seconds float64) stream {
+	return stream{
+		backend: spec.BackendDPDK, io: spec.IOBatch, wait: spec.WaitSpin,
+		burst: bypassBurst, ratePPS: ratePPS, seconds: seconds,
+	}
+}
+
+// openPair joins the engines of two nodes, a CPU each, by a link without a program.
+func openPair(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
+	return open(ctx, inventory, fmt.Sprintf(`name: bench-%s
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{name: wire, kind: %s, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000, backend: dpdk}
+dpdk: {hugepages: reserve}
+`, kind, kind))
+}
+
+// openLoop joins two ports of one engine by a program that forwards on another CPU.
+func openLoop(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
+	return open(ctx, inventory, fmt.Sprintf(`name: bench-%s
+topology:
+  nodes: {a: {}}
+  links: [{name: wire, kind: %s, endpoints: ["a:tx", "a:rx"]}]
+traffic: {from: "a:tx", to: "a:rx", rate_pps: 1000, backend: dpdk}
+dpdk: {hugepages: reserve}
+`, kind, kind))
+}

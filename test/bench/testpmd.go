@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// testpmd is a running dpdk-testpmd of the bench's own.
+type testpmd struct {
+	process *exec.Cmd
+	said    *bytes.Buffer
+}
+
+// startTestpmd forwards on one CPU, in memory that goes back with the process.
+func startTestpmd(ctx context.Context, name string, cpu, mainCPU int, device, mode string) (*testpmd, error) {
+	program, err := exec.LookPath("dpdk-testpmd")
+	if err != nil {
+		return nil, missingPeer("dpdk-testpmd")
+	}
+	// Lcore 0 only waits, lcore 1 forwards.
+	cmd := exec.CommandContext(ctx, program,
+		"--lcores", fmt.Sprintf("0@%d,1@%d", mainCPU, cpu), "--in-memory", "--single-file-segments",
+		"--iova-mode=va", "--no-pci", "--no-telemetry", "--file-prefix", name, "-m", "128", "--vdev", device,
+		"--", "--forward-mode="+mode, "--burst="+strconv.Itoa(bypassBurst), "--stats-period=1",
+		"--total-num-mbufs=16384", "--no-lsc-interrupt")
+	said := new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start dpdk-testpmd: %w", err)
+	}
+	return &testpmd{cmd, said}, nil
+}
+
+// stop ends it and returns what it said.
+func (t *testpmd) stop() (string, error) {
+	err := t.process.Process.Signal(os.Interrupt)
+	if waitErr := t.process.Wait(); waitErr != nil {
+		err = errors.Join(err, fmt.Errorf("dpdk-testpmd: %w: %s", waitErr, t.said))
+	}
+	return t.said.String(), err
+}
+
+var receivedRate = regexp.MustCompile(`Rx-pps:\s+(\d+)`)
+
+// testpmdMemifPPS is what testpmd receives of testpmd, 64-byte frames over memif.
+func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err error) {
+	dir, err := os.MkdirTemp("", "nines-bench-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	device := func(role string) string {
+		return fmt.Sprintf("net_memif0,role=%s,socket=%s,socket-abstract=no", role, filepath.Join(dir, "memif"))
+	}
+	receiver, err := startTestpmd(ctx, "nines-bench-rx", rxCPU, txCPU, device("server"), "rxonly")
+	if err != nil {
+		return 0, err
+	}
+	sender, err := startTestpmd(ctx, "nines-bench-tx", txCPU, rxCPU, device("client"), "txonly")
+	if err == nil {
+		// A second to meet, then as long as our own trial, of which the first is warm-up.
+		time.Sleep((2 + throughputSeconds) * time.Second)
+		_, err = sender.stop()
+	}
+	said, stopErr := receiver.stop()
+	if err := errors.Join(err, stopErr); err != nil {
+		return 0, err
+	}
+	var rates []float64
+	for _, match := range receivedRate.FindAllStringSubmatch(said, -1) {
+		rate, err := strconv.ParseFloat(match[1], 64)
+		if err != nil {
+			return 0, err
+		}
+		if rate > 0 {
+			rates = append(rates, rate)
+		}
+	}
+	if len(rates) == 0 {
+		return 0, fmt.Errorf("testpmd received nothing over memif: %s", said)
+	}
+	return median(rates), nil
+}
