@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -22,8 +23,10 @@ type Meaning struct {
 	Repeat  int    `json:"repeat"`
 	// Trials is Runs × Repeat, 0 without traffic.
 	Trials int `json:"trials"`
-	// TrialTimeSeconds is warm-up, duration and drain of all trials; building the
-	// lab and the baselines come on top.
+	// Maxima are the trials at rate 0 that find what rate_of_maximum is a part of.
+	Maxima int `json:"maxima,omitempty"`
+	// TrialTimeSeconds is warm-up, duration and drain of all trials and maxima;
+	// building the lab and the baselines come on top.
 	TrialTimeSeconds float64 `json:"trial_time_seconds"`
 }
 
@@ -79,13 +82,39 @@ func (f *File) Meaning() (*Meaning, error) {
 	}
 	m.Traffic = e.Traffic.line()
 	m.Trials = m.Runs * m.Repeat
-	var each time.Duration
+	var each, maxima time.Duration
+	found := map[string]bool{}
 	for _, run := range runs {
 		t := run.Experiment.Traffic
-		each += time.Duration(t.Warmup) + time.Duration(t.Duration) + time.Duration(t.Drain)
+		lasts := time.Duration(t.Warmup) + time.Duration(t.Duration) + time.Duration(t.Drain)
+		each += lasts
+		if t.RateOfMaximum == 0 {
+			continue
+		}
+		key, err := atMaximum(run.Experiment)
+		if err != nil {
+			return nil, err
+		}
+		if !found[key] {
+			found[key] = true
+			m.Maxima++
+			maxima += lasts
+		}
 	}
-	m.TrialTimeSeconds = each.Seconds() * float64(m.Repeat)
+	m.TrialTimeSeconds = each.Seconds()*float64(m.Repeat) + maxima.Seconds()
 	return m, nil
+}
+
+// atMaximum tells apart what needs a maximum of its own: the experiment but for the
+// part of it that is sent.
+func atMaximum(e *Experiment) (string, error) {
+	stream, copied := *e.Traffic, *e
+	stream.RateOfMaximum, copied.Traffic = 0, &stream
+	text, err := json.Marshal(&copied)
+	if err != nil {
+		return "", fmt.Errorf("comparing runs: %w", err)
+	}
+	return string(text), nil
 }
 
 // sweep gathers each variable's values in the order of their first run.
@@ -147,7 +176,11 @@ func (m *Meaning) Write(w io.Writer) error {
 		row("trials", "none: a lab to bring up with nines up")
 	} else {
 		took := time.Duration(m.TrialTimeSeconds * float64(time.Second)).Round(100 * time.Millisecond)
-		row("trials", fmt.Sprintf("%d (runs %d, repeat %d), %s in all with warm-up and drain", m.Trials, m.Runs, m.Repeat, took))
+		maxima := ""
+		if m.Maxima > 0 {
+			maxima = fmt.Sprintf(" and %d at rate 0 for the maximum", m.Maxima)
+		}
+		row("trials", fmt.Sprintf("%d (runs %d, repeat %d)%s, %s in all with warm-up and drain", m.Trials, m.Runs, m.Repeat, maxima, took))
 	}
 	return t.Flush()
 }

@@ -1,0 +1,36 @@
+package spec
+
+import "testing"
+
+// Trials that find a maximum are counted once for all that take a part of it.
+func TestMeaningCountsMaxima(t *testing.T) {
+	for sweep, want := range map[string]struct {
+		trials, maxima int
+		seconds        float64
+	}{
+		"":                                       {2, 1, 3 * 11.5},
+		"traffic.rate_of_maximum: [0.1, 0.5, 1]": {6, 1, 7 * 11.5},
+		"{traffic.burst: [1, 2], traffic.rate_of_maximum: [0.1, 0.5]}":                                              {8, 2, 10 * 11.5},
+		"{load: {low: {traffic.rate_of_maximum: 0.1}, high: {traffic.rate_of_maximum: 0.9, traffic.duration: 1s}}}": {4, 2, 3*11.5 + 3*2.5},
+	} {
+		text := `{name: lab, topology: {nodes: {a: , b: }, links: [{endpoints: ["a:x", "b:x"]}]},
+ traffic: {from: "a:x", to: "b:x", rate_of_maximum: 0.2}, repeat: 2`
+		if sweep != "" {
+			text += ", sweep: " + braced(sweep)
+		}
+		m, err := mustLoad(t, text+"}").Meaning()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Trials != want.trials || m.Maxima != want.maxima || m.TrialTimeSeconds != want.seconds {
+			t.Errorf("%s: %d trials, %d maxima, %g s; want %+v", sweep, m.Trials, m.Maxima, m.TrialTimeSeconds, want)
+		}
+	}
+}
+
+func braced(sweep string) string {
+	if sweep[0] == '{' {
+		return sweep
+	}
+	return "{" + sweep + "}"
+}
