@@ -151,7 +151,6 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[AppKind]():    texts(AppForward, AppReflect, AppRoute),
 	reflect.TypeFor[LinkKind](): texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP,
 		LinkMemif, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb),
-	reflect.TypeFor[NAPI]():       texts(NAPISoftirq, NAPIThreaded),
 	reflect.TypeFor[Pattern]():    texts(PatternConstant, PatternPoisson),
 	reflect.TypeFor[FlowField]():  texts(FlowSourcePort, FlowSourceAddress),
 	reflect.TypeFor[Backend]():    texts(BackendUDP, BackendRaw, BackendRing, BackendXDP, BackendDPDK),

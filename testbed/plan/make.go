@@ -101,7 +101,7 @@ func (w *work) nodeResult(n *node) Node {
 }
 
 func (w *work) linkResult(l *link) Link {
-	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, NAPI: l.spec.NAPI, Endpoints: []Endpoint{}, Switch: w.switchResult(l)}
+	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l)}
 	for _, e := range l.endpoints {
 		out.Endpoints = append(out.Endpoints, Endpoint{
 			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice,

@@ -76,11 +76,8 @@ type Link struct {
 	MTU  int           `json:"mtu"`
 	// Device is the bridge, or the macvlan's private parent, in the lab's fabric
 	// namespace; Parent is a macvlan's parent on the host.
-	Device string `json:"device,omitempty"`
-	Parent string `json:"parent,omitempty"`
-	// NAPI is where the kernel receives at an xdp link's ends in the fabric; empty:
-	// in the softirq of who sends.
-	NAPI      spec.NAPI  `json:"napi,omitempty"`
+	Device    string     `json:"device,omitempty"`
+	Parent    string     `json:"parent,omitempty"`
 	Endpoints []Endpoint `json:"endpoints"`
 	// Switch is the program between the endpoints, where the kind has one.
 	Switch *Switch `json:"switch,omitempty"`
