@@ -33,6 +33,8 @@ var kinds = map[spec.LinkKind]kind{
 	spec.LinkTestpmd: {make: makeTestpmd, check: checkTestpmd},
 	spec.LinkOVS:     {make: makeOVS, check: checkOVS},
 	spec.LinkOVSDPDK: {make: makeOVSDPDK, check: checkOVSDPDK},
+	spec.LinkVPP:     {make: makeVPP, check: checkVPP},
+	spec.LinkSnabb:   {make: makeSnabb, check: checkSnabb},
 }
 
 // Check finds out whether the host has what the links of a plan need.

@@ -106,7 +106,7 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 	}
 	// The bridge's own port leads to the kernel, where nobody listens, at the price of a
 	// system call for each packet that is flooded.
-	commands := [][]string{{"mod-port", "unix:" + o.files.management(), "LOCAL", "no-flood"}}
+	commands := [][]string{{"mod-port", "unix:" + o.files.management(), ovsBridge, "no-flood"}}
 	for _, flow := range flows {
 		commands = append(commands, []string{"add-flow", "unix:" + o.files.management(), flow})
 	}

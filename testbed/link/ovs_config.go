@@ -55,8 +55,12 @@ func (f ovsFiles) environment() []string {
 	}
 }
 
-// ovsLogging writes to standard error only.
-var ovsLogging = []string{"-vconsole:info", "-vsyslog:off", "-vfile:off", "--syslog-method=null", "--no-chdir"}
+// ovsLogging writes to standard error only, without what a busy machine makes it say
+// of itself.
+var ovsLogging = []string{
+	"-vconsole:info", "-vsyslog:off", "-vfile:off", "-vcoverage:off", "-vpoll_loop:off", "-vtimeval:off",
+	"--syslog-method=null", "--no-chdir",
+}
 
 // serverArguments are ovsdb-server's.
 func (f ovsFiles) serverArguments() []string {
