@@ -72,6 +72,9 @@ func invalidity(e evidence) []string {
 	if lag := e.trial.SendLag.P50; lag != nil && float64(*lag) > maxLagShare*float64(e.duration) {
 		say("the median packet left %v after it was due", round(*lag))
 	}
+	if e.trial.TxPackets == 0 && e.intended == 0 && !e.interrupted {
+		say("no packet was sent: the interface took none")
+	}
 	if e.trial.RxPackets == 0 && e.trial.TxPackets > 0 {
 		say("no packet arrived: look at the path with 'nines up' and 'nines capture'")
 	}

@@ -38,6 +38,8 @@ func TestJudge(t *testing.T) {
 		{"offered too little, refused", func(e *evidence) { e.trial.TxPackets = 5_000; e.txFailed = 5_000 }, result.Invalid, "refused the rest"},
 		{"offered too little, undisturbed", func(e *evidence) { e.trial.TxPackets = 5_000 }, result.Invalid, "too slow for this rate"},
 		{"nothing arrived", func(e *evidence) { e.trial.RxPackets = 0 }, result.Invalid, "no packet arrived"},
+		{"nothing taken at rate 0", func(e *evidence) { e.intended, e.trial.TxPackets, e.trial.RxPackets = 0, 0, 0 }, result.Invalid, "took none"},
+		{"overload is a finding at rate 0", func(e *evidence) { e.trial.TxPackets, e.intended, e.trial.RxPackets = 1e6, 1e6, 1e5 }, result.Clean, ""},
 		{"refused for good", func(e *evidence) { e.txFailed = 3 }, result.Invalid, "refused 3 packets"},
 		{"behind the schedule throughout", func(e *evidence) { e.trial.SendLag.P50 = &lateLag }, result.Invalid, "20ms after it was due"},
 		{"interrupted", func(e *evidence) { e.interrupted = true; e.details.DurationNs = 4e8 }, result.Invalid, "interrupted after 400ms of 1s"},

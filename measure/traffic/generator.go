@@ -254,10 +254,13 @@ func (g *Generator) Processes() []int {
 // Close ends the engines. It may be called more than once.
 func (g *Generator) Close() error {
 	var errs []error
-	for _, p := range []*process{g.tx, g.rx} {
+	for i, p := range []*process{g.tx, g.rx} {
 		if p != nil && !p.stopped {
 			p.stopped = true
-			errs = append(errs, p.stop())
+			if err := p.stop(); err != nil {
+				node := []string{g.traffic.From.Node, g.traffic.To.Node}[i]
+				errs = append(errs, p.explain(fmt.Errorf("node %s: its engine", node), err))
+			}
 		}
 	}
 	return errors.Join(errs...)
