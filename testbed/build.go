@@ -239,13 +239,10 @@ func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) erro
 
 func (b *builder) startNodes(ctx context.Context, w work) error {
 	started := make([]*node.Running, len(w.nodes))
-	groups := isolate.Lab{Journal: b.journal, Prefix: b.plan.Prefix}
-	for _, n := range w.nodes {
-		if n.Runtime == spec.RuntimeLXC || len(isolate.Controllers(n, b.plan.HousekeepingCPUs)) > 0 {
-			if err := groups.Claim(); err != nil {
-				return err
-			}
-			break
+	groups := isolate.Lab{Journal: b.journal, Prefix: b.plan.Prefix, Housekeeping: b.plan.HousekeepingCPUs}
+	if len(w.nodes) > 0 {
+		if err := groups.Claim(); err != nil {
+			return err
 		}
 	}
 	err := node.Each(ctx, len(w.nodes), func(i int) error {
@@ -271,6 +268,9 @@ func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.La
 			return nil, err
 		}
 		if err := groups.Confine(n, r.PID, isolate.Controllers(n, b.plan.HousekeepingCPUs)); err != nil {
+			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+		if err := groups.Restrict(n, r.PID); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 	case spec.RuntimeLXC:

@@ -47,8 +47,12 @@ func Check(p *plan.Plan) error {
 type Lab struct {
 	Journal *journal.Journal
 	Prefix  string
+	// Housekeeping are the CPUs that nodes without their own share.
+	Housekeeping []int
 
 	mu sync.Mutex
+	// restricted are the groups whose device rules are made.
+	restricted map[string]bool
 }
 
 // Claim journals the lab's own group, <mount>/<prefix>, in every hierarchy, and

@@ -23,6 +23,20 @@ func tree(t *testing.T, version int, files map[string]string) cgroup.Hierarchy {
 	return h
 }
 
+// testNode is a node without limits.
+var testNode = plan.Node{Name: "dut", HostName: "p-dut"}
+
+// testLab is a lab with the prefix p and a journal of its own.
+func testLab(t *testing.T) *Lab {
+	t.Helper()
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return &Lab{Journal: j, Prefix: "p"}
+}
+
 func TestFilesOfBothVersions(t *testing.T) {
 	n := plan.Node{Name: "dut", HostName: "p-dut", CPUs: []int{2, 3, 8}, MemoryBytes: 1 << 20}
 	for name, test := range map[string]struct {
@@ -37,12 +51,7 @@ func TestFilesOfBothVersions(t *testing.T) {
 			"p/p-dut/cpuset.cpus": "2-3,8", "p/p-dut/memory.max": "1048576",
 		}},
 	} {
-		j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer j.Close()
-		l := Lab{Journal: j, Prefix: "p"}
+		l := testLab(t)
 		for _, c := range Controllers(n, []int{0}) {
 			dir, err := l.group(test.h, c, n)
 			if err == nil {
@@ -59,7 +68,7 @@ func TestFilesOfBothVersions(t *testing.T) {
 			}
 		}
 		restored := 0
-		for _, e := range j.Entries() {
+		for _, e := range l.Journal.Entries() {
 			if e.Kind == journal.KindSetting && e.Old == "-cpuset" {
 				restored++
 			}

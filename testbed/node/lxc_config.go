@@ -75,6 +75,9 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 	if p.EnginePath != "" {
 		binds = append(binds, bind{p.EnginePath, ContainerEngine, true, true})
 	}
+	for _, device := range n.Devices {
+		binds = append(binds, bind{device, device, true, false})
+	}
 	for _, folder := range p.Sockets[n.Name] {
 		binds = append(binds, bind{folder, filepath.Join(ContainerSockets, filepath.Base(folder)), false, false})
 	}
@@ -90,6 +93,9 @@ func limits(set func(string, string, ...any), n plan.Node, confine bool) error {
 	if err != nil {
 		return err
 	}
+	if err := devices(set, n, hierarchies); err != nil {
+		return err
+	}
 	for _, h := range hierarchies {
 		if confine && h.Has("cpuset") && len(n.CPUs) > 0 {
 			key := map[int]string{1: "lxc.cgroup.cpuset.", 2: "lxc.cgroup2.cpuset."}[h.Version]
@@ -102,6 +108,36 @@ func limits(set func(string, string, ...any), n plan.Node, confine bool) error {
 			key := map[int]string{1: "lxc.cgroup.memory.limit_in_bytes", 2: "lxc.cgroup2.memory.max"}[h.Version]
 			set(key, "%d", n.MemoryBytes)
 		}
+	}
+	return nil
+}
+
+// devices lets the container open the usual devices and those of its plan, by the
+// control groups of version 1, or by LXC's BPF program where there is only version 2.
+func devices(set func(string, string, ...any), n plan.Node, hierarchies []cgroup.Hierarchy) error {
+	key := ""
+	for _, h := range hierarchies {
+		switch {
+		case h.Version == 1 && h.Has("devices"):
+			key = "lxc.cgroup.devices."
+		case h.Version == 2 && key == "":
+			key = "lxc.cgroup2.devices."
+		}
+	}
+	if key == "" {
+		return nil // nothing on this host controls devices
+	}
+	var mounted []string
+	for _, m := range n.Mounts {
+		mounted = append(mounted, m.Source)
+	}
+	rules, err := cgroup.DeviceRules(n.Devices, mounted)
+	if err != nil {
+		return err
+	}
+	set(key+"deny", "a")
+	for _, r := range rules {
+		set(key+"allow", "%s", r)
 	}
 	return nil
 }
