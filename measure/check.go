@@ -40,7 +40,12 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 			continue
 		}
 		add(found)
-		if err := testbed.Check(e.runs[i].plan); err != nil {
+		switch err := testbed.Check(e.runs[i].plan); {
+		case lacksLink(err, e.runs[i].plan):
+			e.runs[i].skip = err.Error()
+			lacking = append(lacking, err)
+			continue
+		case err != nil:
 			return findings, err
 		}
 		left++
@@ -53,6 +58,41 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 	}
 	return findings, nil
 }
+
+// lacksLink is true for an error that says that the host has not got the program of
+// one of the plan's links, or a fit one: that is looked for where it is used.
+func lacksLink(err error, p *plan.Plan) bool {
+	var missing *host.MissingError
+	return errors.As(err, &missing) &&
+		slices.ContainsFunc(p.Links, func(l plan.Link) bool { return string(l.Kind) == missing.Capability })
+}
+
+// LeftOut is a LeftOutError if Check left runs out, else nil.
+func (e *Experiment) LeftOut() error {
+	left := &LeftOutError{Of: len(e.runs)}
+	for _, r := range e.runs {
+		if r.skip != "" {
+			left.Runs++
+		}
+	}
+	if left.Runs == 0 {
+		return nil
+	}
+	return left
+}
+
+// LeftOutError is a sweep of which the host could do a part only.
+type LeftOutError struct {
+	// Runs of Of combinations were not measured.
+	Runs, Of int
+}
+
+func (e *LeftOutError) Error() string {
+	return fmt.Sprintf("%d of the %d combinations were not measured, because this host lacks what they need", e.Runs, e.Of)
+}
+
+// ExitCode is 3: the host cannot do it.
+func (e *LeftOutError) ExitCode() int { return 3 }
 
 // splitNeeds takes what links want of the host apart from what everything else does.
 func splitNeeds(needs host.Needs) (links, rest host.Needs) {

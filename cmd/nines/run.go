@@ -36,7 +36,8 @@ a folder, and take the network down.
 The folder holds a page for the browser (report.html), the summary as JSON and
 CSV, and for each trial its histograms and its slowest packets. results/latest
 points to the newest. Ctrl-C keeps the trials that are done and puts everything
-back.`,
+back. Combinations whose kind of link this host lacks are left out and named; the
+exit code is 3 then, with everything else measured.`,
 		Example: `  nines run examples/quickstart.yaml
   nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
   nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
@@ -109,7 +110,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if interrupted {
 		measured = fmt.Errorf("interrupted; what was measured is in %s", writer.Dir())
 	}
-	return errors.Join(measured, r.finish(writer, stdout, stderr))
+	return errors.Join(measured, r.finish(writer, stdout, stderr), experiment.LeftOut())
 }
 
 // finish writes the page and shows what there is, also of a run that failed.
