@@ -133,7 +133,7 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 	eal_log_clear();
 	err = rte_dev_probe(device_text_grow(text, &d->text, frame_bytes, grown, sizeof grown));
 	if (err)
-		return fail(d, err, "open", error, size);
+		return fail(d, -ENODEV, "open", error, size); /* EAL's own errno is anything */
 	err = find_port(d);
 	if (err)
 		return fail(d, err, "find a network port of", error, size);
@@ -152,6 +152,14 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 void device_close(struct device *d)
 {
 	remove_device(d);
+}
+
+void device_reconnect(struct device *d)
+{
+	if (!d->text.awaits_peer || device_is_up(d) || !device_socket_listens(d->text.socket))
+		return;
+	rte_eth_dev_stop(d->id);
+	rte_eth_dev_start(d->id);
 }
 
 bool device_is_up(const struct device *d)

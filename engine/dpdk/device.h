@@ -28,6 +28,10 @@ int device_open(struct device *device, const char *text, uint32_t frame_bytes, c
 
 void device_close(struct device *device);
 
+/* Lets memif's client connect again, which its driver does only when it is started.
+ * Nobody else may use the device meanwhile. */
+void device_reconnect(struct device *device);
+
 /* Whether its peer is there, or the cable. */
 bool device_is_up(const struct device *device);
 

@@ -9,16 +9,23 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The drivers that have a socket: which key names it, and what makes them listen. */
+enum peerless {
+	PEERLESS_OPENS, /* is opened at once, and connects when the other end comes */
+	PEERLESS_BLOCKS, /* sits in accept(2) where it listens, fails where it connects */
+	PEERLESS_FAILS, /* where it connects */
+};
+
+/* The drivers that have a socket: which key names it, what makes them listen, and what
+ * they do while the other end is not there. */
 static const struct {
 	const char *driver, *path_key;
 	const char *role_key, *role_listens; /* role_key=role_listens listens */
 	bool listens_without; /* where role_key is not given */
-	bool retries;
+	enum peerless peerless;
 } socket_drivers[] = {
-	{"net_virtio_user", "path", "server", "1", false, false},
-	{"net_vhost", "iface", "client", "0", true, true},
-	{"net_memif", "socket", "role", "server", false, true},
+	{"net_virtio_user", "path", "server", "1", false, PEERLESS_BLOCKS},
+	{"net_vhost", "iface", "client", "0", true, PEERLESS_OPENS},
+	{"net_memif", "socket", "role", "server", false, PEERLESS_FAILS},
 };
 
 bool device_text_value(const char *text, const char *key, char *value, size_t size)
@@ -52,7 +59,10 @@ static void parse_socket(const char *text, struct device_text *d)
 		d->listens = socket_drivers[i].listens_without;
 		if (device_text_value(text, socket_drivers[i].role_key, value, sizeof value))
 			d->listens = strcmp(value, socket_drivers[i].role_listens) == 0;
-		d->retries = socket_drivers[i].retries;
+		enum peerless peerless = socket_drivers[i].peerless;
+		d->blocks = peerless == PEERLESS_BLOCKS && d->listens;
+		d->needs_peer = peerless == PEERLESS_BLOCKS && !d->listens;
+		d->awaits_peer = peerless == PEERLESS_FAILS && !d->listens;
 	}
 }
 
@@ -104,7 +114,7 @@ const char *device_text_grow(const char *text, const struct device_text *d, unsi
 /* Whether a living process listens there. A datagram socket cannot connect to the
  * stream or packet sockets of vhost-user and memif (EPROTOTYPE), so nobody is disturbed;
  * where nobody has it open any more, the kernel says ECONNREFUSED. */
-static bool is_listening(const char *path)
+bool device_socket_listens(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	memcpy(address.sun_path, path, strlen(path) + 1); /* device_text_parse saw that it fits */
@@ -130,7 +140,7 @@ int device_socket_clear(const struct device_text *d, char *error, size_t size)
 	}
 	if (exists && !S_ISSOCK(status.st_mode))
 		return 0;
-	bool listening = exists && is_listening(d->socket);
+	bool listening = exists && device_socket_listens(d->socket);
 	if (d->listens) {
 		if (listening) {
 			snprintf(error, size, "another process listens on %s", d->socket);
@@ -143,7 +153,7 @@ int device_socket_clear(const struct device_text *d, char *error, size_t size)
 		}
 		return 0;
 	}
-	if (listening || d->retries)
+	if (listening || !d->needs_peer)
 		return 0;
 	snprintf(error, size, "nobody listens on %s: open the other end first, or let %s listen",
 		 d->socket, d->name);

@@ -15,7 +15,9 @@ struct device_text {
 	char name[DEVICE_NAME_MAX]; /* "net_memif0" */
 	char socket[512]; /* path of its UNIX socket; empty: it has none, or an abstract one */
 	bool listens; /* on that socket; else it connects to it */
-	bool retries; /* to connect, for as long as it is open */
+	bool blocks; /* whoever opens it, until its peer connects */
+	bool needs_peer; /* can be opened only where its peer listens */
+	bool awaits_peer; /* the same, but we wait for that */
 };
 
 /* 0, or -EINVAL or -ENAMETOOLONG with a text. */
@@ -28,6 +30,9 @@ bool device_text_value(const char *text, const char *key, char *value, size_t si
  * they have 2,048 bytes unless the client says otherwise (bsize). */
 const char *device_text_grow(const char *text, const struct device_text *device,
 			     unsigned frame_bytes, char *grown, size_t size);
+
+/* Whether a living process listens on the socket at `path`; disturbs nobody. */
+bool device_socket_listens(const char *path);
 
 /* Before the device is opened: takes a stale socket out of its way. -EADDRINUSE where
  * another process listens, -ENOENT where nobody does and the device would not wait. */

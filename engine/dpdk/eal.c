@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -14,6 +15,7 @@
 #include <rte_version.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,6 +109,27 @@ static int resolve_cpu(const struct eal_config *c, const cpu_set_t *allowed, int
 	return -EINVAL;
 }
 
+/* EAL makes a folder for its files, of which it has none here, and does not start
+ * without; a container's root may have neither /run nor /tmp. */
+static void choose_runtime_folder(void)
+{
+	static const char *const folders[] = {"/run", "/tmp", "/dev/shm", "/dev"};
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+		if (access(folders[i], W_OK) == 0) {
+			setenv("RUNTIME_DIRECTORY", folders[i], 1);
+			return;
+		}
+}
+
+/* The folder is empty. Its parent is shared, and goes with the last. */
+static void remove_runtime_folder(void)
+{
+	char folder[PATH_MAX];
+	snprintf(folder, sizeof folder, "%s", rte_eal_get_runtime_dir());
+	for (int i = 0; i < 2 && rmdir(folder) == 0; i++)
+		*strrchr(folder, '/') = '\0';
+}
+
 /* rte_eal_init with the calling thread on `cpu`: EAL's own threads go where its caller
  * may run, less the CPUs of --lcores, and where nothing is left, to the main one's
  * (eal_common_thread.c and eal_common_options.c, compute_ctrl_threads_cpuset). */
@@ -116,8 +139,10 @@ static int init_on(int cpu, const cpu_set_t *allowed, struct eal_arguments *argu
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+	choose_runtime_folder();
 	int n = rte_eal_init(arguments->count, arguments->argv);
 	int err = n < 0 ? -rte_errno : 0;
+	remove_runtime_folder();
 	/* Threads that are made later inherit it. */
 	pthread_setaffinity_np(pthread_self(), sizeof *allowed, allowed);
 	return err;

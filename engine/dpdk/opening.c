@@ -15,6 +15,9 @@
 
 enum { CANCEL_WAIT_NS = 1000000000 };
 
+/* Who comes second cleans up. */
+enum { STAGE_OPENS, STAGE_OVER, STAGE_CANCELLED };
+
 struct opening {
 	struct device device;
 	char text[512];
@@ -23,7 +26,7 @@ struct opening {
 	char error[512];
 	sem_t over;
 	bool is_over; /* the control thread's: it has seen `over` */
-	atomic_bool left; /* by one of both; the second frees it */
+	_Atomic int stage;
 };
 
 static void opening_free(struct opening *o)
@@ -32,17 +35,38 @@ static void opening_free(struct opening *o)
 	free(o);
 }
 
+static void discard(struct opening *o)
+{
+	if (!o->err)
+		device_close(&o->device);
+	opening_free(o);
+}
+
+/* memif's client is refused at once where nobody listens: it is opened when somebody does. */
+static int await_listener(struct opening *o)
+{
+	struct timespec pause = {.tv_nsec = 5000000};
+	struct device_text text;
+	int err = device_text_parse(o->text, &text, o->error, sizeof o->error);
+	while (!err && text.awaits_peer && text.socket[0] && !device_socket_listens(text.socket)) {
+		if (atomic_load(&o->stage) == STAGE_CANCELLED)
+			err = -ECANCELED;
+		nanosleep(&pause, NULL);
+	}
+	return err;
+}
+
 static void *open_device(void *arg)
 {
 	struct opening *o = arg;
-	o->err = device_open(&o->device, o->text, o->frame_bytes, o->error, sizeof o->error);
-	sem_post(&o->over);
-	/* Cancelled while the driver waited: nobody takes what it got. */
-	if (atomic_exchange(&o->left, true)) {
-		if (!o->err)
-			device_close(&o->device);
-		opening_free(o);
-	}
+	o->err = await_listener(o);
+	if (!o->err)
+		o->err =
+			device_open(&o->device, o->text, o->frame_bytes, o->error, sizeof o->error);
+	if (atomic_exchange(&o->stage, STAGE_OVER) == STAGE_CANCELLED)
+		discard(o);
+	else
+		sem_post(&o->over); /* from here on the control thread's */
 	return NULL;
 }
 
@@ -91,16 +115,10 @@ enum opening_state opening_wait(struct opening *o, uint64_t timeout_ns, int *err
 	return o->err ? OPENING_FAILED : OPENING_DONE;
 }
 
-static void leave(struct opening *o)
-{
-	if (atomic_exchange(&o->left, true))
-		opening_free(o);
-}
-
 void opening_take(struct opening *o, struct device *device)
 {
 	*device = o->device;
-	leave(o);
+	opening_free(o);
 }
 
 /* Wakes an accept(2) by a peer that hangs up at once, whom the driver refuses. */
@@ -123,14 +141,13 @@ void opening_cancel(struct opening *o)
 	struct device_text text;
 	const char *ignored;
 	int err;
-	if (!o->is_over && device_text_parse(o->text, &text, o->error, 0) == 0 && text.listens)
+	if (device_text_parse(o->text, &text, o->error, 0) == 0 && text.blocks)
 		hang_up_on(text.socket);
-	/* Where the peer keeps the driver waiting, its thread cleans up when that ends. */
-	if (opening_wait(o, CANCEL_WAIT_NS, &err, &ignored) == OPENING_DONE) {
-		struct device device;
-		opening_take(o, &device);
-		device_close(&device);
+	/* Where the peer keeps the driver waiting, the thread cleans up when that ends. */
+	if (opening_wait(o, text.blocks ? CANCEL_WAIT_NS : 0, &err, &ignored) == OPENING_WAITS &&
+	    atomic_exchange(&o->stage, STAGE_CANCELLED) == STAGE_OPENS)
 		return;
-	}
-	leave(o);
+	if (!o->is_over)
+		sem_wait(&o->over);
+	discard(o);
 }

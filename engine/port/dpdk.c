@@ -30,9 +30,9 @@
 enum { REARM_AT = offsetof(struct rte_mbuf, data_off) };
 _Static_assert(offsetof(struct rte_mbuf, port) == REARM_AT + 6, "rte_mbuf_core.h");
 
-/* How long `open` waits for a device: one that listens has no peer yet, as a rule, and
- * another is told at once whether it works, unless its peer is stuck. */
-#define LISTEN_WAIT_NS	UINT64_C(50000000)
+/* How long `open` waits for a device, which is told at once whether it works unless its
+ * peer is stuck. */
+#define LISTEN_LOOK_NS	UINT64_C(1000000)
 #define CONNECT_WAIT_NS UINT64_C(3000000000)
 
 struct dpdk_port {
@@ -138,6 +138,21 @@ static int await_device(struct dpdk_port *d, uint64_t timeout_ns, char *error, s
 	return 0;
 }
 
+/* One that cannot be opened before its peer is there waits, and one that blocks until
+ * its peer connects is open once it listens. */
+static int await_open(struct dpdk_port *d, const struct device_text *text, char *error, size_t size)
+{
+	int err = 0;
+	if (text->awaits_peer && !device_socket_listens(text->socket))
+		return 0;
+	if (!text->blocks)
+		return await_device(d, CONNECT_WAIT_NS, error, size);
+	do
+		err = await_device(d, LISTEN_LOOK_NS, error, size);
+	while (!err && d->opening && !device_socket_listens(text->socket));
+	return err;
+}
+
 static int dpdk_open(const struct port_config *c, struct port **out, char *error, size_t size)
 {
 	struct device_text text;
@@ -162,7 +177,7 @@ static int dpdk_open(const struct port_config *c, struct port **out, char *error
 	d->rx_segmented = port_drop_counter(&d->port, "rx_segmented");
 	d->tx_errors = port_drop_counter(&d->port, "tx_errors");
 	err = opening_begin(&d->opening, c->device, c->frame_bytes, error, size);
-	err = err ?: await_device(d, text.listens ? LISTEN_WAIT_NS : CONNECT_WAIT_NS, error, size);
+	err = err ?: await_open(d, &text, error, size);
 	if (!err && d->opening && !c->has_local_mac) {
 		snprintf(
 			error, size,
@@ -206,6 +221,13 @@ static bool dpdk_connected(struct port *port)
 {
 	struct dpdk_port *d = dpdk_of(port);
 	return is_ready(d) && device_is_up(&d->device);
+}
+
+static void dpdk_reconnect(struct port *port)
+{
+	struct dpdk_port *d = dpdk_of(port);
+	if (is_ready(d))
+		device_reconnect(&d->device);
 }
 
 static int dpdk_start(struct port *port, unsigned directions)
@@ -342,6 +364,7 @@ const struct port_ops port_dpdk = {
 	.close = dpdk_close,
 	.start = dpdk_start,
 	.connected = dpdk_connected,
+	.reconnect = dpdk_reconnect,
 	.rx_burst = dpdk_rx_burst,
 	.rx_release = dpdk_release,
 	.tx_acquire = dpdk_tx_acquire,

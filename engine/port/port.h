@@ -127,6 +127,9 @@ struct port_ops {
 	/* Whether the other end is there; NULL: always, or not to be known.
 	 * Control thread. */
 	bool (*connected)(struct port *port);
+	/* Looks for an other end that was lost and came back, where the backend does not by
+	 * itself; NULL: it does. While no role uses the port. */
+	void (*reconnect)(struct port *port);
 	/* File descriptors to sleep on, with events for receiving; for sending too if asked. */
 	unsigned (*pollfds)(struct port *port, struct pollfd *fds, bool want_tx);
 	/* Reads the kernel's drop counters into port->drops. Control thread, or when

@@ -119,6 +119,8 @@ static int await_peer(struct port *port, char *error, size_t size)
 				port->note_count > notes ? port->notes[port->note_count - 1] : "");
 			return -ENOTCONN;
 		}
+		if (port->ops->reconnect)
+			port->ops->reconnect(port);
 		nanosleep(&pause, NULL);
 	}
 	return 0;
@@ -138,23 +140,27 @@ static int start_ports(struct trial *t, char *error, size_t size)
 {
 	struct trial_config *c = &t->config;
 	int err = 0;
-	struct port *failed = c->tx;
+	struct port *failed = c->rx;
 	t->port_notes[0] = c->tx ? c->tx->note_count : 0;
 	t->port_notes[1] = c->rx ? c->rx->note_count : 0;
 	if (c->tx && c->tx == c->rx) {
 		err = c->tx->ops->start(c->tx, PORT_RX | PORT_TX);
 	} else {
-		if (c->tx)
-			err = c->tx->ops->start(c->tx, PORT_TX);
-		if (!err && c->rx) {
-			failed = c->rx;
+		/* Receiving first: a port that is ready to receive does nothing, also if the
+		 * other cannot be started. */
+		if (c->rx)
 			err = c->rx->ops->start(c->rx, PORT_RX);
+		if (!err && c->tx) {
+			failed = c->tx;
+			err = c->tx->ops->start(c->tx, PORT_TX);
 		}
 	}
+	/* What the error means is added by who answers. */
 	if (err)
-		snprintf(error, size, "cannot start port %s: %s", failed->config.name,
-			 err == -ENETUNREACH ? "its peer_ip has no route here"
-					     : "see errno; is its interface up?");
+		snprintf(error, size, "cannot start port %s%s", failed->config.name,
+			 err == -ENETUNREACH		     ? ", whose peer_ip has no route here"
+			 : err == -ENETDOWN || err == -ENXIO ? ", whose interface is not up"
+							     : "");
 	return err;
 }
 
