@@ -118,10 +118,17 @@ func (c *checker) linkSwitch(link *Link, at []string) {
 	c.switchPorts(link, under(at, "ports"))
 }
 
-// mostCPUs is where a kind's program cannot spread its ports: Snabb is one thread, and
-// testpmd gives each direction between its two ports one (rss aside). The switch's
-// bound is the engine's (SWITCH_THREADS_MAX in engine/switch).
-var mostCPUs = map[LinkKind]int{LinkSnabb: 1, LinkTestpmd: 2}
+// What the engine's switch takes (engine/switch/switch.h).
+const (
+	maxSwitchPorts      = 64
+	maxSwitchCPUs       = 16
+	maxSwitchStaticMACs = 64 // of one port
+	maxSwitchFrameBytes = 9216
+)
+
+// mostCPUs is where a kind's program cannot spread its ports further: Snabb is one
+// thread, and testpmd gives each direction between its two ports one.
+var mostCPUs = map[LinkKind]int{LinkSnabb: 1, LinkTestpmd: 2, LinkSwitch: maxSwitchCPUs}
 
 // kindKeys refuses keys that another kind's program has.
 func (c *checker) kindKeys(link *Link, given *node, at []string) {
@@ -179,6 +186,9 @@ func (c *checker) switchPorts(link *Link, at []string) {
 				c.fail(fmt.Sprintf("VLAN %d is in the list twice", vlan), "", "keep it once", under(here, "trunk", strconv.Itoa(i))...)
 			}
 			seen[vlan] = true
+		}
+		if n := len(port.MACs); n > maxSwitchStaticMACs {
+			c.fail(fmt.Sprintf("%d addresses behind one port", n), fmt.Sprintf("at most %d", maxSwitchStaticMACs), "", under(here, "macs")...)
 		}
 		for i, text := range port.MACs {
 			c.staticMAC(endpoint, port, text, behind, under(here, "macs", strconv.Itoa(i)))

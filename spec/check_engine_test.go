@@ -61,6 +61,11 @@ func TestBoundsAreWithinTheEngines(t *testing.T) {
 		"flows by source port":            {maxSourcePortFlows, 65536 - port, false},
 		"the port from which flows begin": {EnginePort, port, false},
 		"a CPU's number":                  {maxCPU, cpu, false},
+		"ports of a switch":               {maxSwitchPorts, engineValue(t, "switch/switch.h", number("SWITCH_PORTS_MAX")), false},
+		"CPUs of a switch":                {maxSwitchCPUs, engineValue(t, "switch/switch.h", number("SWITCH_THREADS_MAX")), false},
+		"static addresses of a port":      {maxSwitchStaticMACs, engineValue(t, "switch/switch.h", number("SWITCH_STATIC_MAX")), false},
+		"bytes of a frame":                {maxSwitchFrameBytes, engineValue(t, "switch/switch.h", number("SWITCH_FRAME_MAX")), false},
+		"a VLAN":                          {bound(rules["SwitchPort.vlan"].most, reflect.TypeFor[int]()), engineValue(t, "switch/vlan.h", number("VLAN_MAX")), false},
 		"bytes of a device's text": {
 			maxDeviceBytes, engineValue(t, "port/port.h", number("PORT_DEVICE_MAX")) - 1, false},
 		"DPDK's memory": {

@@ -37,6 +37,9 @@ func (c *checker) links() {
 			first[link.Name] = i
 		}
 		c.endpointCount(link, at)
+		if most := maxSwitchFrameBytes - frameOverheadBytes; link.Kind == LinkSwitch && link.MTU > most {
+			c.fail(fmt.Sprintf("an MTU of %d is more than the switch carries", link.MTU), fmt.Sprintf("at most %d", most), "", under(at, "mtu")...)
+		}
 		if link.Switch != nil {
 			c.linkSwitch(link, under(at, "switch"))
 		}
@@ -57,6 +60,8 @@ func (c *checker) endpointCount(link *Link, at []string) {
 	switch {
 	case link.Kind.IsPair() && n != 2:
 		c.fail(fmt.Sprintf("a %s link joins two endpoints, and this one has %d", link.Kind, n), "", "use kind: bridge, xdp or switch for more", under(at, "endpoints")...)
+	case link.Kind == LinkSwitch && n > maxSwitchPorts:
+		c.fail(fmt.Sprintf("%d endpoints on one switch", n), fmt.Sprintf("at most %d", maxSwitchPorts), "spread them over several links, or use kind: bridge", under(at, "endpoints")...)
 	case n > maxLinkEndpoints:
 		c.fail(fmt.Sprintf("%d endpoints on one link", n), fmt.Sprintf("at most %d, the ports of a Linux bridge", maxLinkEndpoints), "", under(at, "endpoints")...)
 	}

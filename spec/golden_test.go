@@ -77,7 +77,7 @@ func TestInvalidFiles(t *testing.T) {
 
 // Each right file is accepted, and what it means survives being written and read.
 func TestValidFiles(t *testing.T) {
-	for _, path := range files(t, "testdata/valid/*.yaml", "../examples/*.yaml") {
+	for _, path := range files(t, "testdata/valid/*.yaml", "../examples/*.yaml", "../examples/*/*.yaml", "../examples/*/quick/*.yaml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			runs, err := readRuns(t, path)
 			if err != nil {

@@ -23,7 +23,7 @@ var semantic = []string{
 	"memif-three", "memif-udp", "published-maximum", "published-none", "published-range", "published-three",
 	"rate-of-maximum-and-pps", "sweep-kinds-backend", "switch-ageing-ovs", "switch-cpu-list", "switch-cpus-twice",
 	"switch-flows-three", "switch-forwarding", "switch-mac-group", "switch-mac-twice", "switch-on-bridge",
-	"switch-port-unknown", "switch-snabb-cpus", "switch-trunk-twice", "cpu-list-twice", "cpus-and-cpu-list",
+	"switch-cpus-seventeen", "switch-macs-many", "switch-mtu", "switch-ports-many", "switch-port-unknown", "switch-snabb-cpus", "switch-trunk-twice", "cpu-list-twice", "cpus-and-cpu-list",
 	"cpu-list-beyond", "duration-overflow", "duration-too-long", "duration-zero",
 	"endpoint-nothing-near", "endpoint-twice", "flows-source-port", "flows-udp", "rate-bits-too-fast",
 	"endpoint-unknown-node", "exec-empty-program", "forward-one-interface",
@@ -114,7 +114,7 @@ func textKeys(value any) any {
 
 func TestSchemaAcceptsValid(t *testing.T) {
 	schema := compileSchema(t)
-	for _, path := range files(t, "testdata/valid/*.yaml", "../examples/*.yaml") {
+	for _, path := range files(t, "testdata/valid/*.yaml", "../examples/*.yaml", "../examples/*/*.yaml", "../examples/*/quick/*.yaml") {
 		if err := schema.Validate(asJSON(t, path)); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
