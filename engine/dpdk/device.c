@@ -156,14 +156,19 @@ void device_close(struct device *d)
 
 void device_reconnect(struct device *d)
 {
-	if (!d->text.awaits_peer || device_is_up(d) || !device_socket_listens(d->text.socket))
+	/* Not while it connects for the first time: stopping it then takes a descriptor away
+	 * under EAL's interrupt thread, which panics. */
+	if (!d->text.awaits_peer || device_is_up(d) || !d->was_up ||
+	    !device_socket_listens(d->text.socket))
 		return;
 	rte_eth_dev_stop(d->id);
-	rte_eth_dev_start(d->id);
+	d->was_up = rte_eth_dev_start(d->id) != 0;
 }
 
-bool device_is_up(const struct device *d)
+bool device_is_up(struct device *d)
 {
 	struct rte_eth_link link = {0};
-	return rte_eth_link_get_nowait(d->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+	bool up = rte_eth_link_get_nowait(d->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+	d->was_up = d->was_up || up;
+	return up;
 }

@@ -18,6 +18,7 @@ struct device {
 	uint16_t rx_slots, tx_slots; /* of its queues */
 	int node; /* NUMA node of the device; -1: of none */
 	bool promiscuous;
+	bool was_up; /* since it was started */
 	char driver[32];
 };
 
@@ -33,6 +34,6 @@ void device_close(struct device *device);
 void device_reconnect(struct device *device);
 
 /* Whether its peer is there, or the cable. */
-bool device_is_up(const struct device *device);
+bool device_is_up(struct device *device);
 
 #endif
