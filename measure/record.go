@@ -114,15 +114,15 @@ func details(o observation, measured time.Duration) result.Details {
 	}
 	if o.outcome.Loop {
 		d.Role = "loop"
-		d.Gaps = append(d.Gaps, gapMeter("loop", o.fromCPU, tx.Gaps))
+		d.Gaps = append(d.Gaps, gapMeter("loop", o.fromCPU, tx.Scheduling, tx.Gaps))
 	} else {
 		d.RunDelayNs += rx.RunDelayNs
-		d.Gaps = append(d.Gaps, gapMeter("generate", o.fromCPU, tx.Gaps), gapMeter("sink", o.toCPU, rx.Gaps))
+		d.Gaps = append(d.Gaps, gapMeter("generate", o.fromCPU, tx.Scheduling, tx.Gaps), gapMeter("sink", o.toCPU, rx.Scheduling, rx.Gaps))
 		d.Drops = counters(d.Drops, "sink", rx.Drops)
 	}
 	d.Drops = counters(d.Drops, "generator", tx.Drops)
 	for _, f := range o.forwarders {
-		d.Gaps = append(d.Gaps, gapMeter("forward "+f.node, f.stats.CPU, f.stats.Gaps))
+		d.Gaps = append(d.Gaps, gapMeter("forward "+f.node, f.stats.CPU, "", f.stats.Gaps))
 		for _, port := range f.stats.Ports {
 			d.Drops = counters(d.Drops, f.node+":"+port.Port, port.Drops)
 		}
@@ -146,9 +146,9 @@ func tsc(tx, rx client.TSC) result.TSC {
 
 func abs(f float64) float64 { return max(f, -f) }
 
-func gapMeter(thread string, cpu int, from client.Gaps) result.GapMeter {
+func gapMeter(thread string, cpu int, scheduling string, from client.Gaps) result.GapMeter {
 	meter := result.GapMeter{
-		Thread: thread, CPU: cpu, ThresholdNs: from.ThresholdNs,
+		Thread: thread, CPU: cpu, Scheduling: scheduling, ThresholdNs: from.ThresholdNs,
 		Count: from.Count, TotalNs: from.TotalNs, MaxNs: from.MaxNs,
 		Worst: make([]result.Gap, 0, len(from.Worst)),
 	}

@@ -72,8 +72,10 @@ type TSC struct {
 // GapMeter is what a measuring thread saw of time taken from it: stretches of
 // the loop that were longer than ThresholdNs.
 type GapMeter struct {
-	Thread      string `json:"thread"` // "loop", "generate", "sink", "forward dut"
-	CPU         int    `json:"cpu"`
+	Thread string `json:"thread"` // "loop", "generate", "sink", "forward dut"
+	CPU    int    `json:"cpu"`
+	// Scheduling is the thread's policy, "SCHED_OTHER, nice 0"; empty: not known.
+	Scheduling  string `json:"scheduling,omitempty"`
 	ThresholdNs int64  `json:"threshold_ns"`
 	Count       uint64 `json:"count"`
 	TotalNs     int64  `json:"total_ns"`

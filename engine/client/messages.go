@@ -26,9 +26,9 @@ type TSC struct {
 
 // Port is the open command: an interface and what is sent through it.
 type Port struct {
-	Name       string `json:"port"`
-	Backend    string `json:"backend"`
-	Interface  string `json:"interface,omitempty"`
+	Name      string `json:"port"`
+	Backend   string `json:"backend"`
+	Interface string `json:"interface,omitempty"`
 	// Device is what dpdk opens (an argument of --vdev, or a PCI address), or the
 	// socket of a vhost port; Server is true if vhost listens on it.
 	Device string `json:"device,omitempty"`
@@ -142,6 +142,8 @@ type TrialResult struct {
 	// RunDelayNs is how long the measuring thread was runnable without a CPU
 	// (/proc/thread-self/schedstat) between the trial's start and end.
 	RunDelayNs int64 `json:"run_delay_ns"`
+	// Scheduling is the measuring thread's policy: "SCHED_OTHER, nice 0".
+	Scheduling string `json:"scheduling"`
 
 	IntendedPackets  uint64 `json:"intended_packets"`
 	TxPackets        uint64 `json:"tx_packets"`

@@ -272,7 +272,7 @@ json_t *engine_command(struct engine *e, const struct command *c)
 			trial_expect(e->trial, c->tx_packets);
 		return accepted(c->name);
 	}
-	return engine_refusal(c->name, -ENOSYS, "not implemented");
+	return engine_refusal(c->name, -EINVAL, "this is no command for here");
 }
 
 int engine_event_fd(const struct engine *e)

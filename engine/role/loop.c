@@ -122,6 +122,7 @@ void *trial_loop(void *arg)
 		if (awake < 0)
 			trial_note(t, "/dev/cpu_dma_latency is not held: CPUs may sleep deeply");
 	}
+	thread_scheduling(t->scheduling, sizeof t->scheduling);
 	t->run_delay_ns = thread_run_delay_ns();
 	atomic_store(&t->begun, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)

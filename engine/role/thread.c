@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,23 @@ int thread_begin(const char *name)
 	prctl(PR_SET_TIMERSLACK, 1);
 	eal_thread_begin();
 	return (int)syscall(SYS_gettid);
+}
+
+void thread_scheduling(char *text, size_t size)
+{
+	static const char *const names[] = {
+		[SCHED_OTHER] = "SCHED_OTHER", [SCHED_FIFO] = "SCHED_FIFO", [SCHED_RR] = "SCHED_RR",
+		[SCHED_BATCH] = "SCHED_BATCH", [SCHED_IDLE] = "SCHED_IDLE",
+	};
+	struct sched_param param = {0};
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	sched_getparam(0, &param);
+	if (policy < 0 || policy >= (int)(sizeof names / sizeof *names) || !names[policy])
+		snprintf(text, size, "policy %d", policy);
+	else if (policy == SCHED_FIFO || policy == SCHED_RR)
+		snprintf(text, size, "%s %d", names[policy], param.sched_priority);
+	else
+		snprintf(text, size, "%s, nice %d", names[policy], getpriority(PRIO_PROCESS, 0));
 }
 
 uint64_t thread_run_delay_ns(void)

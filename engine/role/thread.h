@@ -15,6 +15,9 @@ int thread_start(pthread_t *thread, int cpu, void *(*body)(void *), void *arg, c
 /* First thing in the thread: names it and makes its timers exact. Returns the tid. */
 int thread_begin(const char *name);
 
+/* How the kernel schedules this thread: "SCHED_FIFO 1", "SCHED_OTHER, nice 0". */
+void thread_scheduling(char *text, size_t size);
+
 /* How long this thread was runnable without a CPU; 0 where the kernel does not say. */
 uint64_t thread_run_delay_ns(void);
 

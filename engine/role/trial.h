@@ -93,6 +93,7 @@ struct trial {
 	uint64_t run_delay_ns;
 	bool interrupted;
 	int tid, cpu_ran;
+	char scheduling[32]; /* of the measuring thread */
 	char notes[TRIAL_NOTES_MAX][160];
 	unsigned note_count;
 	unsigned port_notes[2]; /* how many tx and rx had before */
