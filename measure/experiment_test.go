@@ -18,7 +18,8 @@ import (
 	"nines.dev/nines/testbed/host"
 )
 
-// The networks of these tests:
+// The networks of these tests. A trial ends when all packets have arrived; the drain is
+// for a host that withholds the CPU for long.
 //
 //	loop   gen:tx ──in── dut:in ▸ forward ▸ dut:out ──out── gen:rx
 //	pair   a:eth ──wire── b:eth
@@ -31,13 +32,13 @@ topology:
   links:
     - {name: in, endpoints: ["gen:tx", "dut:in"]}
     - {name: out, endpoints: ["dut:out", "gen:rx"]}
-traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 200ms, outliers: 10}
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 3s, outliers: 10}
 `
 	pairNetwork = `
 topology:
   nodes: {a: {}, b: {}}
   links: [{name: wire, endpoints: ["a:eth", "b:eth"]}]
-traffic: {from: "a:eth", to: "b:eth", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 200ms, outliers: 10}
+traffic: {from: "a:eth", to: "b:eth", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 3s, outliers: 10}
 `
 )
 
@@ -128,7 +129,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 				if trial.TxPackets > 600 || trial.TxPackets < 600 && trial.Verdict != result.Invalid {
 					t.Errorf("trial %s sent %d of 600 packets and is %s", trial.ID, trial.TxPackets, trial.Verdict)
 				}
-				if trial.RxPackets == 0 || trial.Latency.Count != trial.RxPackets {
+				if trial.TxPackets > 0 && trial.RxPackets == 0 || trial.Latency.Count != trial.RxPackets {
 					t.Errorf("trial %s received %d packets and recorded %d", trial.ID, trial.RxPackets, trial.Latency.Count)
 				}
 				if kind, want := trial.Variables["links.*.kind"], []string{"veth", "bridge"}[i%2]; kind != want {
