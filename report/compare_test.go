@@ -138,7 +138,7 @@ func TestCompareValuesWithinOneResult(t *testing.T) {
 		t.Errorf("xdp is %s", p50.Verdict)
 	}
 	for _, wrong := range []struct{ variable, a, b, want string }{
-		{"kind", "veth", "ovs", "the values are veth, xdp"}, {"kinds", "veth", "xdp", "varies links.*.kind, traffic.rate_pps"},
+		{"kind", "veth", "ovs", "the values are veth, xdp"}, {"kinds", "veth", "xdp", "varies traffic.rate_pps, links.*.kind"},
 	} {
 		_, err := CompareValues(r, wrong.variable, wrong.a, wrong.b)
 		var call *CompareError

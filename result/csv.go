@@ -1,12 +1,13 @@
 package result
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -147,7 +148,9 @@ func variableColumn(name string) string {
 	return name
 }
 
-// VariableNames are the swept keys of all trials, sorted.
+// VariableNames are the swept keys of all trials in the order of the sweep, whose last
+// key varies fastest: the later a key first has another value, the earlier it is. Keys
+// that cannot be told apart so are sorted.
 func VariableNames(trials []Trial) []string {
 	seen := map[string]bool{}
 	names := []string{}
@@ -159,7 +162,17 @@ func VariableNames(trials []Trial) []string {
 			}
 		}
 	}
-	sort.Strings(names)
+	changes := make(map[string]int, len(names))
+	for _, name := range names {
+		first := FormatVariable(trials[0].Variables[name])
+		changes[name] = slices.IndexFunc(trials, func(t Trial) bool { return FormatVariable(t.Variables[name]) != first })
+		if changes[name] < 0 {
+			changes[name] = len(trials)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(changes[b], changes[a]), cmp.Compare(a, b))
+	})
 	return names
 }
 
