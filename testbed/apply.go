@@ -56,7 +56,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 		return Changes{}, err
 	}
 	if _, err := os.Stat(l.state.settings()); errors.Is(err, fs.ErrNotExist) {
-		return Changes{}, fmt.Errorf("lab %q was not finished; nines down %s removes it", l.name, l.name)
+		return Changes{}, fmt.Errorf("lab %q was not finished; nines down %s removes it, then nines up makes it anew from the file", l.name, l.name)
 	}
 	*l = *now
 	options.Plan = keepNames(l.plan, options.Plan)
@@ -66,7 +66,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
-			return changes, fmt.Errorf("%w; the lab is incomplete now: nines down %s removes it", err, l.name)
+			return changes, fmt.Errorf("%w; the lab is incomplete now: nines down %s removes it, then nines up makes it anew from the file", err, l.name)
 		}
 	}
 	return changes, writeFile(l.state.experiment(), options.Experiment)

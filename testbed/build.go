@@ -93,7 +93,32 @@ func checkMounts(n plan.Node) error {
 			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
 		}
 	}
+	if n.Runtime != spec.RuntimeNetns {
+		return nil // a container's targets are made
+	}
+	for i, m := range n.Mounts {
+		source, err := os.Stat(m.Source)
+		if err != nil {
+			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
+		}
+		target, err := os.Stat(underMounts(n.Mounts[:i], m.Target))
+		if err != nil || target.IsDir() != source.IsDir() {
+			return &MountError{Node: n.Name, Source: m.Source, Target: m.Target}
+		}
+	}
 	return nil
+}
+
+// underMounts is the host's path of what a node sees at path once the mounts are made.
+func underMounts(mounts []spec.Mount, path string) string {
+	path = filepath.Clean(path)
+	for _, m := range slices.Backward(mounts) {
+		below, err := filepath.Rel(m.Target, path)
+		if err == nil && filepath.IsLocal(below) {
+			path = filepath.Join(m.Source, below)
+		}
+	}
+	return path
 }
 
 // builder makes what is new in a lab.

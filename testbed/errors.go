@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 )
@@ -54,10 +55,22 @@ func (e *MeasuringError) Error() string {
 		e.PID, e.Experiment, e.Since.Format(time.DateTime))
 }
 
-// MountError is a mount whose source the host does not have.
-type MountError struct{ Node, Source string }
+// MountError is a mount whose source the host does not have, or whose target is not
+// there to mount on.
+type MountError struct {
+	Node, Source string
+	// Target is set where it is at fault.
+	Target string
+}
 
 func (e *MountError) Error() string {
+	if e.Target != "" {
+		kind := "directory"
+		if info, err := os.Stat(e.Source); err == nil && !info.IsDir() {
+			kind = "file"
+		}
+		return fmt.Sprintf("node %q: the target of a mount, %s, is no %s of this host, whose files a node of the runtime netns sees; make it, or correct the node's mounts", e.Node, e.Target, kind)
+	}
 	return fmt.Sprintf("node %q: the source of a mount, %s, is not on this host; make it, or correct the node's mounts", e.Node, e.Source)
 }
 

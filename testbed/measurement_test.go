@@ -145,6 +145,41 @@ func TestAMountOfNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
+func TestAMountOnNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
+	labtest.Root(t)
+	source, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	if err := errors.Join(os.Mkdir(filepath.Join(source, "inner"), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	mounts := func(list string) *plan.Plan {
+		return planOf(t, strings.Replace(pairLab("tbmount", ""), "b: {runtime: netns}", "b: {runtime: netns, mounts: ["+list+"]}", 1))
+	}
+	for what, test := range map[string]struct{ list, target string }{
+		"a target that is not there":   {"{source: " + source + ", target: /nowhere/at/all}", "/nowhere/at/all"},
+		"a directory on a file":        {"{source: " + source + ", target: /etc/passwd}", "/etc/passwd"},
+		"a file on a directory":        {"{source: " + file + ", target: /mnt}", "/mnt"},
+		"a target in an earlier mount": {"{source: " + source + ", target: /mnt}, {source: " + source + ", target: /mnt/inner}", ""},
+		"one that a mount hides":       {"{source: " + source + ", target: /etc}, {source: " + file + ", target: /etc/passwd}", "/etc/passwd"},
+	} {
+		err := Check(mounts(test.list))
+		var none *MountError
+		switch {
+		case test.target == "" && err != nil:
+			t.Errorf("%s: Check = %v", what, err)
+		case test.target != "" && (!errors.As(err, &none) || none.Target != test.target || none.ExitCode() != 2 || !strings.Contains(err.Error(), test.target)):
+			t.Errorf("%s: Check = %v", what, err)
+		}
+	}
+	lab, err := Up(context.Background(), UpOptions{Plan: mounts("{source: " + source + ", target: /mnt}, {source: " + source + ", target: /mnt/inner}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(t, lab, "b", "ls", "/mnt/inner/inner")
+	if err := lab.Down(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestUpRemovesAnOrphan makes an orphan by letting go of a measured lab and writing a
 // dead process into its state, as kill -9 leaves it.
 func TestUpRemovesAnOrphan(t *testing.T) {
