@@ -301,12 +301,15 @@ func number(v any) float64 {
 	return 0
 }
 
-// nearest is the point of a series whose x is nearest by ratio; x is 0 in bars.
+// nearest is the point of a series whose x is nearest by ratio, of the valid ones if
+// there are any; x is 0 in bars.
 func (s figureSeries) nearest(x float64) figurePoint {
 	best := s.Points[0]
 	distance := func(p figurePoint) float64 { return math.Abs(math.Log(max(p.X, 1) / max(x, 1))) }
 	for _, p := range s.Points[1:] {
-		if distance(p) < distance(best) {
+		worse := p.Verdict == result.Invalid && best.Verdict != result.Invalid
+		better := p.Verdict != result.Invalid && best.Verdict == result.Invalid
+		if better || !worse && distance(p) < distance(best) {
 			best = p
 		}
 	}

@@ -229,8 +229,8 @@ func TestPublishedInTheTerminal(t *testing.T) {
 	tests := map[string]comparison{
 		"maximum": {kinds: []string{"bridge", "switch"}, sizes: []float64{64}, rates: []float64{0}, published: publishedTable1},
 		"load": {kinds: []string{"switch", "bridge"}, sizes: []float64{64}, fractions: []float64{0.1, 0.9}, published: []result.Published{
-			{Source: "Suresh, 4.1", Figure: result.FigureLoad, Series: "switch", Points: [][2]float64{{11e6, 800_000}}},
-			{Source: "Suresh, 4.1", Figure: result.FigureLoad, Series: "bridge", Points: [][2]float64{{10e6, 8_700_000}}}}},
+			{Source: "a thesis, 4.1", Figure: result.FigureLoad, Series: "switch", Points: [][2]float64{{11e6, 800_000}}},
+			{Source: "a thesis, 4.1", Figure: result.FigureLoad, Series: "bridge", Points: [][2]float64{{10e6, 8_700_000}}}}},
 		"size": {kinds: []string{"testpmd"}, sizes: []float64{64, 1500}, rates: []float64{0}, published: []result.Published{
 			{Source: "a paper", Figure: result.FigureSize, Series: "testpmd", Points: [][2]float64{{64, 9e6}, {1400, 7e5}}}}},
 	}

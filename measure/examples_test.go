@@ -1,0 +1,194 @@
+package measure
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/host"
+)
+
+const examples = "../examples"
+
+// comparisons are the experiments that have a quick variant.
+func comparisons(t *testing.T) []string {
+	t.Helper()
+	quick, err := filepath.Glob(filepath.Join(examples, "*", "quick", "*.yaml"))
+	if err != nil || len(quick) == 0 {
+		t.Fatalf("no quick examples: %v", err)
+	}
+	return quick
+}
+
+func loadExample(t *testing.T, path string) *spec.File {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := spec.Load(path, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestTwoCPUsAreEnoughForTheExamples plans all of them for a recorded host with two
+// CPUs, and for a server.
+func TestTwoCPUsAreEnoughForTheExamples(t *testing.T) {
+	for _, name := range []string{"microvm", "xeon-e5-2640v4"} {
+		data, err := os.ReadFile("../testbed/host/testdata/hosts/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		inventory, err := host.Load(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, quick := range comparisons(t) {
+			for _, path := range []string{quick, filepath.Join(filepath.Dir(filepath.Dir(quick)), filepath.Base(quick))} {
+				if _, err := Prepare(loadExample(t, path), inventory); err != nil {
+					t.Errorf("%s on %s: %v", path, name, err)
+				}
+			}
+		}
+	}
+}
+
+// TestQuickExamplesAreTheWholeOnesMadeShort holds that a quick variant measures the
+// same: its combinations are among those of the whole one, and differ in nothing but
+// times and outliers.
+func TestQuickExamplesAreTheWholeOnesMadeShort(t *testing.T) {
+	const most = 3 * time.Minute
+	for _, quick := range comparisons(t) {
+		short, long := loadExample(t, quick), loadExample(t, filepath.Join(filepath.Dir(filepath.Dir(quick)), filepath.Base(quick)))
+		whole := make(map[string]string)
+		for _, run := range runsOf(t, long) {
+			if d := time.Duration(run.Experiment.Traffic.Duration); d != 20*time.Second || time.Duration(run.Experiment.Traffic.Warmup) != d {
+				t.Errorf("%s measures %v after %v, not 20s after 20s", long.Name(), d, run.Experiment.Traffic.Warmup)
+			}
+			whole[withoutTimes(t, run.Experiment)] = run.String()
+		}
+		var total time.Duration
+		for _, run := range runsOf(t, short) {
+			traffic := run.Experiment.Traffic
+			total += time.Duration(run.Experiment.Repeat) * time.Duration(traffic.Warmup+traffic.Duration+traffic.Drain)
+			if _, ok := whole[withoutTimes(t, run.Experiment)]; !ok && !strings.Contains(run.String(), "rate_pps") {
+				t.Errorf("%s: %s is not in the whole experiment", quick, run)
+			}
+		}
+		if total > most/2 { // building labs and baselines take the rest
+			t.Errorf("%s sends for %v, and is to be done in %v", quick, total, most)
+		}
+	}
+}
+
+func runsOf(t *testing.T, file *spec.File) []spec.Run {
+	t.Helper()
+	runs, err := file.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
+
+func withoutTimes(t *testing.T, e *spec.Experiment) string {
+	t.Helper()
+	same, traffic := *e, *e.Traffic
+	same.Name = strings.TrimSuffix(same.Name, "-quick")
+	traffic.Warmup, traffic.Duration, traffic.Drain, traffic.Outliers = 0, 0, 0, 0
+	same.Traffic = &traffic
+	text, err := json.Marshal(same)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestExamplesRun runs a little of each comparison, over every kind of link that is
+// installed, without saying anything of its figures.
+func TestExamplesRun(t *testing.T) {
+	labtest.Root(t)
+	inventory, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		sets []string
+		// lacking are the cases that may be left out, since no distribution has them.
+		lacking        []string
+		trials, maxima int
+	}{
+		"inter-container/quick/table-1.yaml":             {[]string{"repeat=1"}, nil, 6, 0},
+		"inter-container/quick/figure-2.yaml":            {[]string{"traffic.rate_pps=20k", "traffic.frame_bytes=512"}, []string{"vpp", "snabb"}, 12, 0},
+		"inter-container/quick/figure-3.yaml":            {[]string{"link=switch"}, nil, 3, 0},
+		"inter-container/quick/bursts.yaml":              {[]string{"link=memif"}, nil, 3, 0},
+		"inter-container/quick/latency.yaml":             {[]string{"sweep.traffic.rate_of_maximum=[0.1]", "link=veth raw"}, nil, 1, 1},
+		"container-latency/quick/container-latency.yaml": {[]string{"path=container", "sweep.traffic.rate_of_maximum=[0.1, 0.5]"}, nil, 2, 1},
+	}
+	for _, quick := range comparisons(t) {
+		name, err := filepath.Rel(examples, quick)
+		if err != nil {
+			t.Fatal(err)
+		}
+		test, ok := tests[name]
+		if !ok {
+			t.Errorf("%s is not run by this test", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			file := loadExample(t, quick)
+			for _, set := range append(test.sets, "traffic.duration=100ms", "traffic.warmup=20ms", "traffic.drain=50ms") {
+				if err := file.Set(set); err != nil {
+					t.Fatal(err)
+				}
+			}
+			experiment, err := Prepare(file, inventory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := experiment.Check(); err != nil {
+				labtest.Require(t, err.Error(), false)
+			}
+			writer, err := result.Create(t.TempDir(), experiment.Name(), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+				t.Fatal(err)
+			}
+			noLabLeft(t)
+			done, err := result.Open(writer.Dir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, skipped := range done.Summary.Skipped {
+				if link, _ := skipped.Variables["link"].(string); !slices.Contains(test.lacking, link) {
+					labtest.Require(t, skipped.Reason, false)
+				}
+			}
+			if trials, left := len(done.Summary.Trials), len(done.Summary.Skipped); trials+left != test.trials {
+				t.Errorf("%d trials and %d left out, want %d together", trials, left, test.trials)
+			}
+			if diff := cmp.Diff(test.maxima, len(done.Maxima)); diff != "" {
+				t.Errorf("maxima (-want +got):\n%s", diff)
+			}
+			for _, trial := range done.Summary.Trials {
+				// A host that takes the CPU away may keep a short trial from sending.
+				if trial.RxPackets == 0 && trial.Verdict != result.Invalid {
+					t.Errorf("trial %s of %v received nothing and is %s", trial.ID, trial.Variables, trial.Verdict)
+				}
+			}
+		})
+	}
+}
