@@ -58,7 +58,7 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 		return err
 	}
 	b.generator, b.streamID = generator, stream
-	return nil
+	return b.lab.AwaitGuests(ctx)
 }
 
 // labIdentity is equal for plans of which one lab serves all.

@@ -51,6 +51,17 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 	return list, nil
 }
 
+// AwaitGuests returns when the programs of the lab's links forward for all engines,
+// which have opened their ports by now.
+func (l *Lab) AwaitGuests(ctx context.Context) error {
+	for _, planned := range l.plan.Links {
+		if err := link.AwaitGuests(ctx, l.state.dir, planned); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func hasPrograms(p *plan.Plan) bool {
 	for _, l := range p.Links {
 		if l.Switch != nil {

@@ -134,13 +134,16 @@ func (o *ovs) ports(endpoints []plan.Endpoint, datapath string) ([]ovsPort, erro
 			if err != nil {
 				return nil, err
 			}
-			ports = append(ports, ovsPort{Name: fmt.Sprintf("vhost%d", i+1), Type: ovsVhostUser, Socket: socket})
+			ports = append(ports, ovsPort{Name: vhostPort(i), Type: ovsVhostUser, Socket: socket})
 		default:
 			return nil, fmt.Errorf("the endpoint %s:%s cannot meet %s (attach is %q)", e.Node, e.Interface, o.link.Kind, e.Attach)
 		}
 	}
 	return ports, nil
 }
+
+// vhostPort is the name of the port of an endpoint, by its place in the link.
+func vhostPort(index int) string { return fmt.Sprintf("vhost%d", index+1) }
 
 // ovsAFXDPMTU is the largest MTU at which a veth takes an XDP program without support
 // for fragments, which OVS's has not (veth_xdp_set in drivers/net/veth.c: a page
