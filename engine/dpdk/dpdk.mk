@@ -27,7 +27,9 @@ DPDK_CPPFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags-only-I li
 	-include rte_config.h
 # The linker warns of name services that a static program lacks. They are for --vdev
 # plugins (-d), traces and filters by host name, none of which the engine uses.
-DPDK_STATIC := -Wl,--no-warnings -Wl,--whole-archive $(DPDK_WHOLE) -Wl,--no-whole-archive \
+# What stands in for libdbus, and before memif's driver.
+DPDK_STATIC_SOURCES := dpdk/pcap_dbus.c dpdk/memif_gate.c
+DPDK_STATIC := -Wl,--wrap=memif_free_regions -Wl,--no-warnings -Wl,--whole-archive $(DPDK_WHOLE) -Wl,--no-whole-archive \
 	-Wl,--start-group $(DPDK_REST) -Wl,--end-group $(DPDK_NEEDS)
 DPDK_DYNAMIC := -L$(DPDK_FOLDER) $(patsubst $(DPDK_FOLDER)/lib%.so,-l%,$(wildcard \
 	$(patsubst %,$(DPDK_FOLDER)/librte_%.so,vhost ethdev net mbuf mempool ring eal kvargs log)))

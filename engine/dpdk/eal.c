@@ -2,6 +2,7 @@
 #include "dpdk/eal.h"
 
 #include "dpdk/eal_log.h"
+#include "dpdk/gate.h"
 #include "dpdk/hugepages.h"
 
 #include <errno.h>
@@ -171,10 +172,12 @@ int eal_start(const struct eal_config *config, struct eal_started *started, char
 	err = err ?: check_pci(config, error, size);
 	if (err)
 		return err;
-	err = eal_log_capture();
+	err = gate_init();
+	err = err ?: eal_log_capture();
 	err = err ?: eal_arguments_build(&arguments, config, cpu);
 	if (err)
-		return refuse(err, error, size, "its arguments do not fit");
+		return refuse(err, error, size,
+			      "its arguments do not fit, or the kernel has no membarrier(2)");
 	eal.tried = true;
 	err = init_on(cpu, &allowed, &arguments);
 	if (err)

@@ -12,6 +12,7 @@
  */
 #include "dpdk/device.h"
 #include "dpdk/eal.h"
+#include "dpdk/gate.h"
 #include "dpdk/opening.h"
 #include "packet/frame.h"
 #include "port/port.h"
@@ -28,6 +29,7 @@
 /* Where an mbuf's data_off, refcnt, nb_segs and port lie, eight bytes that drivers set
  * at once, too. */
 enum { REARM_AT = offsetof(struct rte_mbuf, data_off) };
+_Static_assert(RTE_MAX_ETHPORTS <= GATES, "a gate for each device");
 _Static_assert(offsetof(struct rte_mbuf, port) == REARM_AT + 6, "rte_mbuf_core.h");
 
 /* How long `open` waits for a device, which is told at once whether it works unless its
@@ -264,7 +266,9 @@ static unsigned dpdk_rx_burst(struct port *port, struct packet *burst, unsigned 
 	struct rte_mbuf *mbufs[PORT_BURST];
 	if (!is_ready(d))
 		return 0;
+	gate_enter(d->device.id);
 	unsigned n = rte_eth_rx_burst(d->device.id, 0, mbufs, (uint16_t)max), count = 0;
+	gate_leave(d->device.id);
 	for (unsigned i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
 	for (unsigned i = 0; i < n; i++) {
@@ -320,7 +324,10 @@ static int dpdk_tx_commit(struct port *port, struct packet *burst, unsigned coun
 		mbufs[i]->data_len = (uint16_t)burst[i].length;
 		mbufs[i]->pkt_len = burst[i].length;
 	}
-	return rte_eth_tx_burst(d->device.id, 0, mbufs, (uint16_t)count);
+	gate_enter(d->device.id);
+	int sent = rte_eth_tx_burst(d->device.id, 0, mbufs, (uint16_t)count);
+	gate_leave(d->device.id);
+	return sent;
 }
 
 static int dpdk_tx_forward(struct port *port, struct packet *burst, unsigned count)
