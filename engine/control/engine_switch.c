@@ -82,10 +82,12 @@ static json_t *port_stats(struct switch_port *p)
 	set_vlans(o, p);
 	set_count(o, "rx_packets", &p->rx.packets);
 	set_count(o, "rx_bytes", &p->rx.bytes);
+	set_count(o, "rx_bursts", &p->rx.bursts);
 	set_count(o, "forwarded", &p->rx.forwarded);
 	set_count(o, "flooded", &p->rx.flooded);
 	set_count(o, "tx_packets", &p->tx.packets);
 	set_count(o, "tx_bytes", &p->tx.bytes);
+	set_count(o, "tx_bursts", &p->tx.bursts);
 	set_count(o, "tx_lost", &p->tx.lost);
 	set_count(o, "macs_refused", &p->rx.macs_full);
 	json_object_set_new(o, "drops", port_drops(p));

@@ -231,6 +231,7 @@ static void send_group(struct turn *t, struct switch_port *from, struct switch_p
 	}
 	port_count(&to->tx.packets, packets);
 	port_count(&to->tx.bytes, bytes);
+	port_count(&to->tx.bursts, packets > 0);
 	port_count(&to->tx.lost, count - packets);
 	if (shared)
 		pthread_spin_unlock(&to->tx.lock);
@@ -250,6 +251,7 @@ static unsigned switch_burst(struct turn *t, struct switch_port *from)
 	}
 	port_count(&from->rx.packets, count);
 	port_count(&from->rx.bytes, bytes);
+	port_count(&from->rx.bursts, 1);
 	for (unsigned i = 0; i < count; i++)
 		decide(t, from, i);
 	for (uint64_t left = t->groups.used; left; left &= left - 1)

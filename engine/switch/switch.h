@@ -72,7 +72,7 @@ struct switch_port {
 	/* The thread's that receives from it. */
 	struct {
 		_Alignas(64) uint64_t packets;
-		uint64_t bytes, forwarded, flooded, macs_full;
+		uint64_t bytes, bursts, forwarded, flooded, macs_full;
 		uint64_t drops[SWITCH_DROPS];
 		struct limit flood, broadcast;
 	} rx;
@@ -80,7 +80,7 @@ struct switch_port {
 	/* Whoever sends, under the lock if there are several threads. */
 	struct {
 		_Alignas(64) pthread_spinlock_t lock;
-		uint64_t packets, bytes, lost;
+		uint64_t packets, bytes, bursts, lost;
 	} tx;
 };
 
