@@ -12,6 +12,7 @@
 static const char *const io_names[] = {"single", "batch", "mmsg", NULL};
 static const char *const wait_names[] = {"block", "spin", "busy_poll", NULL};
 static const char *const frames_names[] = {"udp", "all", NULL};
+static const char *const direction_names[] = {"both", "rx", "tx", NULL};
 static const char *const flow_names[] = {"source_port", "source_address", NULL};
 static const char *const pattern_names[] = {"constant", "poisson", NULL};
 static const char *const serve_roles[] = {"forward", "reflect", NULL};
@@ -172,6 +173,24 @@ static const struct field attach_fields[] = {
 	 .type = FIELD_RATE,
 	 .offset = AT(attach.broadcast_upps),
 	 .max = RATE_MAX_PPS},
+	{0},
+};
+
+static const struct field mirror_fields[] = {
+	CMD,
+	{.key = "port",
+	 .type = FIELD_STRING,
+	 .offset = AT(port),
+	 .min = 1,
+	 .max = PORT_NAME_MAX - 1,
+	 .required = true},
+	CHOICE("direction", mirror_direction, direction_names),
+	{.key = "file",
+	 .type = FIELD_STRING,
+	 .offset = AT(mirror.file),
+	 .max = MIRROR_PATH_MAX - 1,
+	 .required = true},
+	UINT("snap_bytes", mirror.snap_bytes, 0, MIRROR_SNAP_MAX),
 	{0},
 };
 
@@ -415,6 +434,17 @@ static int check_attach(const json_t *object, struct command *c, char *error, si
 	return -EINVAL;
 }
 
+static int check_mirror(const json_t *object, struct command *c, char *error, size_t size)
+{
+	static const unsigned directions[] = {MIRROR_RX | MIRROR_TX, MIRROR_RX, MIRROR_TX};
+	(void)object;
+	c->mirror.directions = directions[c->mirror_direction];
+	if (c->mirror.file[0] == '/' || !c->mirror.file[0])
+		return 0;
+	snprintf(error, size, "\"file\" must be an absolute path, or empty to end the mirror");
+	return -EINVAL;
+}
+
 static const struct {
 	const char *name;
 	enum command_kind kind;
@@ -436,6 +466,7 @@ static const struct {
 	{"detach", COMMAND_DETACH, close_fields, NULL},
 	{"switch_stats", COMMAND_SWITCH_STATS, no_fields, NULL},
 	{"macs", COMMAND_MACS, no_fields, NULL},
+	{"mirror", COMMAND_MIRROR, mirror_fields, check_mirror},
 };
 
 static void set_defaults(struct command *c)

@@ -51,6 +51,8 @@ struct command {
 	struct eal_config dpdk;
 	struct switch_config switch_;
 	struct switch_port_config attach;
+	struct mirror_config mirror;
+	uint32_t mirror_direction; /* as in the command: rx, tx, both */
 };
 
 /* 0, or -EINVAL with a message. */

@@ -92,6 +92,14 @@ static json_t *port_stats(struct switch_port *p)
 	set_count(o, "macs_refused", &p->rx.macs_full);
 	json_object_set_new(o, "drops", port_drops(p));
 	json_object_set_new(o, "device_drops", device_drops(port));
+	const struct mirror *m = atomic_load(&p->mirror);
+	if (m) {
+		struct mirror_counts c = mirror_counted(m);
+		json_object_set_new(o, "mirror",
+				    json_pack("{s:s,s:I,s:I}", "file", mirror_configured(m)->file,
+					      "packets", (json_int_t)c.packets, "dropped",
+					      (json_int_t)c.dropped));
+	}
 	/* Every backend has one queue each way. */
 	json_object_set_new(o, "queues",
 			    json_pack("[{s:I,s:I}]", "rx_packets",
@@ -179,6 +187,21 @@ static json_t *do_detach(struct engine *e, const struct command *c)
 	return err ? engine_refusal("detach", err, "cannot detach") : accepted("detach");
 }
 
+static json_t *do_mirror(struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot mirror";
+	struct mirror_counts ended;
+	struct port *port = engine_find(e, c->port, NULL);
+	struct switch_port *p = port ? switch_find(e->switch_, port) : NULL;
+	if (!p)
+		return refuse_port("mirror", c->port, "attached", -ENOENT);
+	int err = switch_mirror(e->switch_, p, &c->mirror, &ended, error, sizeof error);
+	if (err)
+		return engine_refusal("mirror", err, error);
+	return json_pack("{s:s,s:b,s:I,s:I}", "reply", "mirror", "ok", 1, "packets",
+			 (json_int_t)ended.packets, "dropped", (json_int_t)ended.dropped);
+}
+
 json_t *engine_switch_command(struct engine *e, const struct command *c)
 {
 	if (!e->switch_)
@@ -192,8 +215,10 @@ json_t *engine_switch_command(struct engine *e, const struct command *c)
 		return do_macs(e->switch_);
 	case COMMAND_SWITCH_STATS:
 		break;
+	case COMMAND_MIRROR:
+		return do_mirror(e, c);
 	default:
-		return engine_refusal(c->name, -ENOSYS, "not implemented");
+		return engine_refusal(c->name, -ENOSYS, "not a command of the switch");
 	}
 	json_t *o = accepted("switch_stats");
 	set_stats(o, e->switch_);

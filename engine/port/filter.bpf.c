@@ -3,7 +3,8 @@
  * port: nines_redirect gives its frames to the AF_XDP socket of the receive queue;
  * nines_drop, behind AF_PACKET's taps, ends the way of frames that raw and ring
  * have taken, which the kernel's own stack would answer with ICMP errors. All
- * other frames go on to the kernel.
+ * other frames go on to the kernel. A port of a switch takes all frames, so the
+ * kernel's stack is silent there.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -13,7 +14,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-/* Network byte order; set by the engine before the program is loaded. */
+/* Network byte order, 0: every frame; set by the engine before the program is loaded. */
 const volatile __u16 udp_port = 0;
 
 struct {
@@ -29,6 +30,8 @@ static __always_inline int is_ours(void *data, void *end)
 	struct iphdr *ip = (void *)(eth + 1);
 	struct udphdr *udp = (void *)(ip + 1);
 
+	if (udp_port == 0)
+		return 1;
 	return (void *)(udp + 1) <= end && eth->h_proto == bpf_htons(ETH_P_IP) &&
 	       *(__u8 *)ip == 0x45 && ip->protocol == IPPROTO_UDP &&
 	       !(ip->frag_off & bpf_htons(0x3fff)) && udp->dest == udp_port;

@@ -8,6 +8,8 @@
 
 struct kernel_filter;
 
+/* A UDP port of 0 means every frame. */
+
 /* XDP into an AF_XDP socket, in native mode, or where the driver has none in
  * generic mode. Linux 5.9. -errno with a message. */
 int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,

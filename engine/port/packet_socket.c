@@ -46,16 +46,33 @@ int packet_socket_bind(int fd, int ifindex, uint16_t protocol)
 	return bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
 }
 
+int packet_socket_promiscuous(int fd, int ifindex)
+{
+	struct packet_mreq request = {.mr_ifindex = ifindex, .mr_type = PACKET_MR_PROMISC};
+	return setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof request) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* Which frames the socket gets. */
+static int select_frames(int fd, const struct port *port, int ifindex, const char **what)
+{
+	if (port->config.frames == PORT_FRAMES_ALL) {
+		*what = "make the interface promiscuous";
+		return packet_socket_promiscuous(fd, ifindex);
+	}
+	*what = "attach the filter for the UDP port";
+	return attach_filter(fd, port->config.udp_port);
+}
+
 int packet_socket_rx(struct port *port, int ifindex, int *fd, const char **what)
 {
 	int one = 1;
-	(void)ifindex;
 	*what = "create an AF_PACKET socket (needs CAP_NET_RAW)";
 	*fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (*fd < 0)
 		return -errno;
-	*what = "attach the filter for the UDP port";
-	int err = attach_filter(*fd, port->config.udp_port);
+	int err = select_frames(*fd, port, ifindex, what);
 	if (err)
 		return err;
 	/* What this host sends is not what it receives. From Linux 4.20. */
@@ -128,11 +145,17 @@ fail:
 void packet_socket_plug(struct packet_socket_plug *plug, struct port *port, int ifindex)
 {
 	char error[200];
+	bool all = port->config.frames == PORT_FRAMES_ALL;
 	plug->fd = -1;
-	if (kernel_filter_drop(&plug->filter, ifindex, port->config.udp_port, error,
+	if (kernel_filter_drop(&plug->filter, ifindex, all ? 0 : port->config.udp_port, error,
 			       sizeof error) == 0)
 		return;
 	plug->filter = NULL;
+	if (all) {
+		port_note(port, "the kernel's own stack sees the frames, too: before Linux 6.6 "
+				"nothing keeps them from it");
+		return;
+	}
 	plug->fd = plug_socket(port);
 }
 

@@ -8,6 +8,9 @@
 
 /* -errno; `what` says what failed. */
 int packet_socket_rx(struct port *port, int ifindex, int *fd, const char **what);
+/* Frames to every address, for as long as the socket is open. */
+int packet_socket_promiscuous(int fd, int ifindex);
+
 int packet_socket_tx(struct port *port, int ifindex, int *fd, const char **what);
 /* One that sends bursts for the kernel to segment, each behind a virtio header. */
 int packet_socket_segments(struct port *port, int ifindex, int *fd, const char **what);

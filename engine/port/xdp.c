@@ -12,6 +12,7 @@
  * frames a call (TX_BATCH_SIZE in net/xdp/xsk.c).
  */
 #include "packet/frame.h"
+#include "port/packet_socket.h"
 #include "port/port.h"
 #include "port/socket.h"
 #include "port/kernel_filter.h"
@@ -64,6 +65,7 @@ struct xdp_port {
 	uint64_t *tx_free;
 	uint32_t tx_free_count;
 	uint8_t *joined; /* a buffer a packet of a burst, for frames in pieces */
+	int promiscuous_fd; /* -1: it takes only its UDP port's frames */
 	uint64_t *rx_ring_full, *rx_no_buffer, *rx_too_long, *rx_dropped;
 };
 
@@ -83,9 +85,19 @@ static void xdp_close(struct port *port)
 		xsk_umem__delete(x->umem);
 	if (x->memory)
 		munmap(x->memory, x->memory_bytes);
+	if (x->promiscuous_fd >= 0)
+		close(x->promiscuous_fd);
 	free(x->tx_free);
 	free(x->joined);
 	free(x);
+}
+
+/* A switch's port takes frames to every address. */
+static int take_all(struct xdp_port *x, int ifindex)
+{
+	x->promiscuous_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	return x->promiscuous_fd < 0 ? -errno
+				     : packet_socket_promiscuous(x->promiscuous_fd, ifindex);
 }
 
 static int xdp_memory(struct xdp_port *x)
@@ -167,6 +179,8 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	if (!x)
 		return err;
 	port_init(&x->port, &port_xdp, c);
+	x->promiscuous_fd = -1;
+	bool all = c->frames == PORT_FRAMES_ALL;
 	x->port.accepts_partial = true;
 	x->rx_ring_full = port_drop_counter(&x->port, "rx_ring_full");
 	x->rx_no_buffer = port_drop_counter(&x->port, "rx_no_buffer");
@@ -179,7 +193,11 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	err = xdp_memory(x);
 	if (err)
 		goto fail;
-	err = kernel_filter_redirect(&x->program, ifindex, c->udp_port, error, size);
+	snprintf(error, size, "cannot make %s promiscuous (needs CAP_NET_RAW)", c->interface);
+	err = all ? take_all(x, ifindex) : 0;
+	if (err)
+		goto fail;
+	err = kernel_filter_redirect(&x->program, ifindex, all ? 0 : c->udp_port, error, size);
 	if (err)
 		goto fail;
 	snprintf(error, size, "cannot open an AF_XDP socket on %s (needs CAP_NET_RAW)",

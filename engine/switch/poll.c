@@ -8,9 +8,13 @@
 #include "switch/switch.h"
 
 #include "clock/clock.h"
+#include "packet/frame.h"
 #include "role/thread.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <net/ethernet.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 enum { NOWHERE = SWITCH_PORTS_MAX };
@@ -54,6 +58,18 @@ static inline void group_add(struct groups *g, unsigned port, unsigned packet)
 static inline void drop(struct switch_port *from, enum switch_drop why, uint64_t count)
 {
 	port_count(&from->rx.drops[why], count);
+}
+
+/* What a local sender's kernel left to a device, which nobody else will do: the UDP
+ * checksum. Only in buffers of our own. */
+static void complete_checksums(struct packet *burst, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const struct frame_header *h = (const struct frame_header *)burst[i].data;
+		if (burst[i].length >= FRAME_HEADERS && h->ethertype == htons(ETHERTYPE_IP) &&
+		    h->version_ihl == 0x45 && h->protocol == IPPROTO_UDP)
+			frame_complete_checksum(burst[i].data, burst[i].length);
+	}
 }
 
 /* First pass: reads the header, once, and asks for the table's lines. */
@@ -183,6 +199,14 @@ static void rewrite_tags(struct turn *t, const struct switch_port *to, struct pa
 	}
 }
 
+static inline void mirror(struct switch_port *p, unsigned direction, const struct packet *burst,
+			  unsigned count)
+{
+	struct mirror *m = atomic_load_explicit(&p->mirror, memory_order_acquire);
+	if (__builtin_expect(m != NULL, 0))
+		mirror_put(m, direction, burst, count);
+}
+
 /* What became of a packet that was for one port only. */
 static inline void account(struct turn *t, struct switch_port *from, unsigned member, bool sent,
 			   enum switch_drop why)
@@ -215,6 +239,7 @@ static void send_group(struct turn *t, struct switch_port *from, struct switch_p
 			account(t, from, members[at + (unsigned)i], true, SWITCH_TX_FULL);
 		}
 		if (n > 0) {
+			mirror(to, MIRROR_TX, out + at, (unsigned)n);
 			packets += (unsigned)n;
 			at += (unsigned)n;
 			continue;
@@ -244,11 +269,14 @@ static unsigned switch_burst(struct turn *t, struct switch_port *from)
 	uint64_t bytes = 0;
 	if (count == 0)
 		return 0;
+	if (from->port->accepts_partial)
+		complete_checksums(t->burst, count);
 	t->groups.used = 0;
 	for (unsigned i = 0; i < count; i++) {
 		bytes += t->burst[i].length;
 		read_header(t, from, i);
 	}
+	mirror(from, MIRROR_RX, t->burst, count);
 	port_count(&from->rx.packets, count);
 	port_count(&from->rx.bytes, bytes);
 	port_count(&from->rx.bursts, 1);

@@ -135,8 +135,13 @@ void switch_stop(struct switch_ *s)
 	}
 }
 
+/* When no thread uses the port any more. */
 static void free_port(struct switch_port *p)
 {
+	struct mirror *m = atomic_load(&p->mirror);
+	struct mirror_counts ignored;
+	if (m)
+		mirror_stop(m, &ignored);
 	pthread_spin_destroy(&p->tx.lock);
 	free(p);
 }
@@ -277,4 +282,23 @@ int switch_detach(struct switch_ *s, const struct port *port)
 	mac_table_flush(&s->table, p->index);
 	free_port(p);
 	return 0;
+}
+
+int switch_mirror(struct switch_ *s, struct switch_port *p, const struct mirror_config *config,
+		  struct mirror_counts *ended, char *error, size_t size)
+{
+	struct mirror *next = NULL;
+	int err = 0;
+	*ended = (struct mirror_counts){0};
+	if (config->file[0])
+		err = mirror_start(&next, config, error, size);
+	if (err)
+		return err;
+	struct mirror *old = atomic_exchange(&p->mirror, next);
+	wait_for_threads(s);
+	if (old)
+		err = mirror_stop(old, ended);
+	if (err)
+		snprintf(error, size, "the mirror's file is not complete");
+	return err;
 }

@@ -9,8 +9,8 @@
  *                       and waits until every polling thread has seen it.
  *   polling threads     each receives from its own ports, and sends to all. With
  *                       more than one a port is sent to under its lock.
- *   the keeper          a thread that sleeps: it moves the coarse clock, forgets old
- *                       addresses, and writes mirrored packets to their files.
+ *   the keeper          a thread that sleeps: it moves the coarse clock and forgets old
+ *                       addresses.
  *
  * What a port does not take at once is dropped and counted: a queue would only add
  * latency. For every port: received = forwarded + flooded + what was dropped, by
@@ -23,6 +23,7 @@
 #include "stats/gaps.h"
 #include "switch/limit.h"
 #include "switch/mac_table.h"
+#include "switch/mirror.h"
 #include "switch/vlan.h"
 
 #include <pthread.h>
@@ -68,6 +69,7 @@ struct switch_port {
 	unsigned index, thread;
 	struct switch_port_config config;
 	struct vlan_port vlan;
+	_Atomic(struct mirror *) mirror; /* NULL: none */
 
 	/* The thread's that receives from it. */
 	struct {
@@ -134,6 +136,12 @@ int switch_attach(struct switch_ *s, struct port *port, const struct switch_port
 
 /* Takes a port out; no thread uses it when this returns. -ENOENT. */
 int switch_detach(struct switch_ *s, const struct port *port);
+
+/* Copies a port's packets to a file from now on, and ends what mirror it had; an
+ * empty file name only ends it. The counts are the ended one's. -errno with a
+ * message. */
+int switch_mirror(struct switch_ *s, struct switch_port *p, const struct mirror_config *config,
+		  struct mirror_counts *ended, char *error, size_t size);
 
 /* The port's place in the switch, or NULL. */
 struct switch_port *switch_find(struct switch_ *s, const struct port *port);
