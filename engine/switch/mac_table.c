@@ -38,25 +38,39 @@ static struct mac_entry *find(struct mac_table *t, uint64_t key)
 	return NULL;
 }
 
+static struct mac_entry *free_place(struct mac_bucket *b, int *count)
+{
+	struct mac_entry *place = NULL;
+	*count = 0;
+	for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
+		bool free = atomic_load(&b->entries[i].key) == 0;
+		*count += free;
+		if (free && !place)
+			place = &b->entries[i];
+	}
+	return place;
+}
+
+/* The first bucket, which is looked into first, unless it is nearly full and the
+ * second is emptier: so neither ever is. */
+static struct mac_entry *place_for(struct mac_table *t, uint64_t hash)
+{
+	int first_free, second_free;
+	struct mac_entry *first = free_place(mac_first(t, hash), &first_free);
+	struct mac_entry *second = free_place(mac_second(t, hash), &second_free);
+	return first_free > 1 || first_free >= second_free ? first : second;
+}
+
 static bool add(struct mac_table *t, uint64_t key, uint64_t value)
 {
-	if (atomic_load(&t->count) >= t->capacity)
+	struct mac_entry *e = place_for(t, mac_hash(t, key));
+	if (!e || atomic_load(&t->count) >= t->capacity)
 		return false;
-	/* 0 means free: take whatever place is. */
-	uint64_t hash = mac_hash(t, key);
-	struct mac_bucket *places[] = {mac_first(t, hash), mac_second(t, hash)};
-	for (int b = 0; b < 2; b++)
-		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
-			struct mac_entry *e = &places[b]->entries[i];
-			if (atomic_load(&e->key) != 0)
-				continue;
-			/* Readers see the key last. */
-			atomic_store(&e->value, value);
-			atomic_store(&e->key, key);
-			atomic_fetch_add(&t->count, 1);
-			return true;
-		}
-	return false;
+	/* Readers see the key last. */
+	atomic_store(&e->value, value);
+	atomic_store(&e->key, key);
+	atomic_fetch_add(&t->count, 1);
+	return true;
 }
 
 static void remove_entry(struct mac_table *t, struct mac_entry *e)

@@ -64,11 +64,16 @@ static inline uint64_t mac_key_of(const uint8_t mac[6], uint16_t vlan)
 	return mac_key(loaded, vlan);
 }
 
-/* Folded multiplication: every bit of the key reaches every bit of the result. */
+/* The finaliser of MurmurHash3 (Appleby, public domain): every bit of the key reaches
+ * every bit of the result, so both buckets are as good as random. */
 static inline uint64_t mac_hash(const struct mac_table *t, uint64_t key)
 {
-	unsigned __int128 product = (unsigned __int128)(key ^ t->seed) * 0x9e3779b97f4a7c15u;
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
+	uint64_t h = key ^ t->seed;
+	h ^= h >> 33;
+	h *= 0xff51afd7ed558ccdu;
+	h ^= h >> 33;
+	h *= 0xc4ceb9fe1a85ec53u;
+	return h ^ h >> 33;
 }
 
 static inline struct mac_bucket *mac_first(const struct mac_table *t, uint64_t hash)

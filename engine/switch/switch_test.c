@@ -1,0 +1,392 @@
+/*
+ * The switch between ports in memory:
+ *
+ *   test -- end[0] ==memory== port[0] --+
+ *   test -- end[1] ==memory== port[1] --+-- switch
+ *   test -- end[2] ==memory== port[2] --+
+ */
+#include "switch/switch.h"
+
+#include "clock/clock.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { ENDS = 3 };
+
+struct bench {
+	struct switch_ *s;
+	struct port *ends[ENDS], *ports[ENDS];
+};
+
+static struct port *open_memory(const char *name, const char *pair)
+{
+	struct port_config c = {.io = PORT_BATCH, .wait = PORT_SPIN, .frame_bytes = 1518};
+	struct port *port = NULL;
+	char error[200];
+	snprintf(c.name, sizeof c.name, "%s", name);
+	snprintf(c.interface, sizeof c.interface, "%s", pair);
+	if (port_memory.open(&c, &port, error, sizeof error))
+		fail_msg("%s", error);
+	return port;
+}
+
+static void attach(struct bench *b, int i, const struct switch_port_config *config)
+{
+	const struct switch_port_config plain = {0};
+	char error[200] = "";
+	if (switch_attach(b->s, b->ports[i], config ? config : &plain, error, sizeof error))
+		fail_msg("%s", error);
+}
+
+static void begin(struct bench *b, unsigned threads)
+{
+	struct switch_config config = {.macs = 64, .ageing_ns = 0, .cpu_count = 0};
+	char error[200] = "";
+	/* Both on one CPU: what matters here is that there are two. */
+	for (unsigned i = 0; threads > 1 && i < threads; i++)
+		config.cpus[config.cpu_count++] = 0;
+	if (switch_start(&b->s, &config, error, sizeof error))
+		fail_msg("%s", error);
+	for (int i = 0; i < ENDS; i++) {
+		char pair[16], name[16];
+		snprintf(pair, sizeof pair, "pair%d", i);
+		snprintf(name, sizeof name, "p%d", i);
+		b->ends[i] = open_memory("end", pair);
+		b->ports[i] = open_memory(name, pair);
+	}
+}
+
+static void end(struct bench *b)
+{
+	switch_stop(b->s);
+	switch_free(b->s);
+	for (int i = 0; i < ENDS; i++) {
+		port_memory.close(b->ports[i]);
+		port_memory.close(b->ends[i]);
+	}
+}
+
+struct frame {
+	uint8_t bytes[64];
+	uint32_t length;
+};
+
+static struct frame frame_between(uint8_t to, uint8_t from)
+{
+	struct frame f = {.bytes = {2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from, 0x88, 0xb5},
+			  .length = 60};
+	return f;
+}
+
+static struct frame tagged(struct frame f, uint16_t vlan)
+{
+	memmove(f.bytes + 16, f.bytes + 12, 44);
+	f.bytes[12] = 0x81;
+	f.bytes[13] = 0;
+	f.bytes[14] = (uint8_t)(vlan >> 8);
+	f.bytes[15] = (uint8_t)vlan;
+	f.length = 64;
+	return f;
+}
+
+static void send_frame(struct bench *b, int i, struct frame f)
+{
+	struct packet p;
+	assert_int_equal(port_memory.tx_acquire(b->ends[i], &p, 1), 1);
+	memcpy(p.data, f.bytes, f.length);
+	p.length = f.length;
+	assert_int_equal(port_memory.tx_commit(b->ends[i], &p, 1), 1);
+}
+
+/* Until one is there, for at most some seconds. */
+static struct frame receive(struct bench *b, int i)
+{
+	struct frame f = {0};
+	struct packet p;
+	for (int turn = 0; turn < 5000; turn++) {
+		if (port_memory.rx_burst(b->ends[i], &p, 1) == 1) {
+			assert_in_range(p.length, 1, sizeof f.bytes);
+			memcpy(f.bytes, p.data, p.length);
+			f.length = p.length;
+			port_memory.rx_release(b->ends[i], &p, 1);
+			return f;
+		}
+		usleep(1000);
+	}
+	fail_msg("nothing came to end %d", i);
+	return f;
+}
+
+static void expect(struct bench *b, int i, struct frame want)
+{
+	struct frame got = receive(b, i);
+	assert_int_equal(got.length, want.length);
+	assert_memory_equal(got.bytes, want.bytes, want.length);
+}
+
+static bool is_quiet(struct bench *b, int i)
+{
+	struct packet p;
+	return port_memory.rx_burst(b->ends[i], &p, 1) == 0;
+}
+
+static uint64_t drops_of(const struct switch_port *p)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < SWITCH_DROPS; i++)
+		sum += __atomic_load_n(&p->rx.drops[i], __ATOMIC_RELAXED);
+	return sum;
+}
+
+/* Every packet received has one fate. Waits for those on their way. */
+static void expect_sums(struct bench *b, int i, uint64_t received)
+{
+	struct switch_port *p = switch_find(b->s, b->ports[i]);
+	for (int turn = 0; turn < 5000; turn++) {
+		if (__atomic_load_n(&p->rx.packets, __ATOMIC_RELAXED) == received &&
+		    p->rx.forwarded + p->rx.flooded + drops_of(p) == received)
+			return;
+		usleep(1000);
+	}
+	fail_msg("port %d: received %lu, forwarded %lu, flooded %lu, dropped %lu", i, p->rx.packets,
+		 p->rx.forwarded, p->rx.flooded, drops_of(p));
+}
+
+static void expect_drop(struct bench *b, int i, enum switch_drop why, uint64_t count)
+{
+	const struct switch_port *p = switch_find(b->s, b->ports[i]);
+	for (int turn = 0; turn < 5000; turn++) {
+		if (__atomic_load_n(&p->rx.drops[why], __ATOMIC_RELAXED) == count)
+			return;
+		usleep(1000);
+	}
+	fail_msg("port %d: %s is %lu, not %lu", i, switch_drop_names[why], p->rx.drops[why], count);
+}
+
+static void learns(unsigned threads)
+{
+	struct bench b;
+	begin(&b, threads);
+	for (int i = 0; i < ENDS; i++)
+		attach(&b, i, NULL);
+	/* 1 is not known yet: everybody gets it. */
+	send_frame(&b, 0, frame_between(1, 9));
+	expect(&b, 1, frame_between(1, 9));
+	expect(&b, 2, frame_between(1, 9));
+	/* 9 is known: only its port does. */
+	send_frame(&b, 1, frame_between(9, 1));
+	expect(&b, 0, frame_between(9, 1));
+	send_frame(&b, 0, frame_between(1, 9));
+	expect(&b, 1, frame_between(1, 9));
+	assert_true(is_quiet(&b, 2));
+	/* To where it came from. */
+	send_frame(&b, 0, frame_between(9, 8));
+	expect_drop(&b, 0, SWITCH_SAME_PORT, 1);
+	/* An address that moved. */
+	send_frame(&b, 2, frame_between(1, 9));
+	expect(&b, 1, frame_between(1, 9));
+	send_frame(&b, 1, frame_between(9, 1));
+	expect(&b, 2, frame_between(9, 1));
+	expect_sums(&b, 0, 3);
+	expect_sums(&b, 1, 2);
+	expect_sums(&b, 2, 1);
+	end(&b);
+}
+
+static void test_learns(void **state)
+{
+	(void)state;
+	learns(1);
+}
+
+static void test_learns_with_two_threads(void **state)
+{
+	(void)state;
+	learns(2);
+}
+
+static void test_drops_what_no_bridge_forwards(void **state)
+{
+	struct bench b;
+	struct frame group = frame_between(1, 2), local = frame_between(1, 2);
+	(void)state;
+	begin(&b, 1);
+	attach(&b, 0, NULL);
+	/* Alone there is nobody to flood to. */
+	send_frame(&b, 0, frame_between(1, 2));
+	expect_drop(&b, 0, SWITCH_NO_MEMBER, 1);
+	attach(&b, 1, NULL);
+	group.bytes[6] = 3;
+	send_frame(&b, 0, group);
+	expect_drop(&b, 0, SWITCH_BAD_SOURCE, 1);
+	memcpy(local.bytes, "\x01\x80\xc2\x00\x00\x0e", 6);
+	send_frame(&b, 0, local);
+	expect_drop(&b, 0, SWITCH_LINK_LOCAL, 1);
+	memcpy(local.bytes, "\x01\x80\xc2\x00\x00\x10", 6);
+	send_frame(&b, 0, local);
+	expect(&b, 1, local);
+	expect_sums(&b, 0, 4);
+	end(&b);
+}
+
+static void test_keeps_vlans_apart(void **state)
+{
+	struct bench b;
+	struct switch_port_config access = {.vlan = 10}, trunk = {.vlan = 0};
+	(void)state;
+	trunk.trunk[10] = trunk.trunk[20] = true;
+	begin(&b, 1);
+	attach(&b, 0, &access);
+	attach(&b, 1, &trunk);
+	attach(&b, 2, NULL);
+	send_frame(&b, 0, frame_between(1, 9));
+	expect(&b, 1, tagged(frame_between(1, 9), 10));
+	send_frame(&b, 1, tagged(frame_between(9, 1), 10));
+	/* What was padded by a tag is longer without it than it was. */
+	expect(&b, 0, frame_between(9, 1));
+	send_frame(&b, 1, tagged(frame_between(9, 1), 20));
+	expect_drop(&b, 1, SWITCH_NO_MEMBER, 1);
+	send_frame(&b, 1, tagged(frame_between(9, 1), 30));
+	send_frame(&b, 1, frame_between(9, 1));
+	expect_drop(&b, 1, SWITCH_VLAN_DENIED, 2);
+	send_frame(&b, 2, frame_between(9, 1));
+	expect_drop(&b, 2, SWITCH_NO_MEMBER, 1);
+	assert_true(is_quiet(&b, 0));
+	expect_sums(&b, 1, 4);
+	end(&b);
+}
+
+static void test_limits_floods(void **state)
+{
+	struct bench b;
+	/* A packet in a thousand seconds, after the 64 that a bucket holds. */
+	struct switch_port_config slow = {.flood_upps = 1000, .broadcast_upps = 1000};
+	struct frame everybody = frame_between(1, 2);
+	(void)state;
+	memset(everybody.bytes, 0xff, 6);
+	begin(&b, 1);
+	attach(&b, 0, &slow);
+	attach(&b, 1, NULL);
+	for (int i = 0; i < 70; i++) {
+		send_frame(&b, 0, frame_between(1, 2));
+		send_frame(&b, 0, everybody);
+	}
+	expect_drop(&b, 0, SWITCH_FLOOD_LIMIT, 6);
+	expect_drop(&b, 0, SWITCH_BROADCAST_LIMIT, 6);
+	expect_sums(&b, 0, 140);
+	end(&b);
+}
+
+static void test_ports_come_and_go(void **state)
+{
+	struct bench b;
+	struct switch_port_config known = {.macs = {{2, 0, 0, 0, 0, 5}}, .mac_count = 1};
+	char error[200];
+	(void)state;
+	begin(&b, 1);
+	attach(&b, 0, NULL);
+	for (int round = 0; round < 20; round++) {
+		attach(&b, 1, &known);
+		assert_int_equal(switch_attach(b.s, b.ports[1], &known, error, sizeof error),
+				 -EEXIST);
+		attach(&b, 2, NULL);
+		send_frame(&b, 0, frame_between(5, 9));
+		expect(&b, 1, frame_between(5, 9));
+		assert_true(is_quiet(&b, 2));
+		assert_int_equal(switch_detach(b.s, b.ports[1]), 0);
+		assert_int_equal(switch_detach(b.s, b.ports[1]), -ENOENT);
+		send_frame(&b, 0, frame_between(5, 9));
+		expect(&b, 2, frame_between(5, 9));
+		assert_int_equal(switch_detach(b.s, b.ports[2]), 0);
+	}
+	end(&b);
+}
+
+static uint32_t word(const uint8_t *at)
+{
+	uint32_t w;
+	memcpy(&w, at, 4);
+	return w;
+}
+
+static void test_mirrors(void **state)
+{
+	struct bench b;
+	struct mirror_config config = {.directions = MIRROR_RX | MIRROR_TX, .snap_bytes = 20};
+	struct mirror_counts counts;
+	char error[500] = "";
+	uint8_t file[500];
+	(void)state;
+	snprintf(config.file, sizeof config.file, "/tmp/nines-mirror-test.%d", getpid());
+	begin(&b, 1);
+	attach(&b, 0, NULL);
+	attach(&b, 1, NULL);
+	struct switch_port *p = switch_find(b.s, b.ports[0]);
+	assert_int_equal(switch_mirror(b.s, p, &config, &counts, error, sizeof error), 0);
+	time_t before = time(NULL);
+	send_frame(&b, 0, frame_between(1, 9));
+	expect(&b, 1, frame_between(1, 9));
+	send_frame(&b, 1, frame_between(9, 1));
+	expect(&b, 0, frame_between(9, 1));
+	config.file[0] = '\0';
+	assert_int_equal(switch_mirror(b.s, p, &config, &counts, error, sizeof error), 0);
+	assert_int_equal(counts.packets, 2);
+	assert_int_equal(counts.dropped, 0);
+	end(&b);
+	config.file[0] = '/';
+	FILE *f = fopen(config.file, "rb");
+	assert_non_null(f);
+	assert_int_equal(fread(file, 1, sizeof file, f), 24 + 2 * (16 + 20));
+	fclose(f);
+	unlink(config.file);
+	assert_int_equal(word(file), 0xa1b23c4d);
+	assert_int_equal(word(file + 20), 1);
+	assert_in_range(word(file + 24), before - 1, before + 60);
+	assert_in_range(word(file + 28), 0, 999999999);
+	assert_int_equal(word(file + 32), 20);
+	assert_int_equal(word(file + 36), 60);
+	assert_memory_equal(file + 40, frame_between(1, 9).bytes, 20);
+	assert_memory_equal(file + 76, frame_between(9, 1).bytes, 20);
+	uint64_t first = word(file + 24) * UINT64_C(1000000000) + word(file + 28);
+	uint64_t second = word(file + 60) * UINT64_C(1000000000) + word(file + 64);
+	assert_true(second > first);
+}
+
+static void test_mirror_refuses_what_is_no_file(void **state)
+{
+	struct mirror_config config = {.directions = MIRROR_RX, .file = "/dev/null"};
+	struct mirror *m;
+	char error[500] = "";
+	(void)state;
+	assert_int_equal(mirror_start(&m, &config, error, sizeof error), -EINVAL);
+	assert_non_null(strstr(error, "ordinary file"));
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	clock_init();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_learns),
+		cmocka_unit_test(test_learns_with_two_threads),
+		cmocka_unit_test(test_drops_what_no_bridge_forwards),
+		cmocka_unit_test(test_keeps_vlans_apart),
+		cmocka_unit_test(test_limits_floods),
+		cmocka_unit_test(test_ports_come_and_go),
+		cmocka_unit_test(test_mirrors),
+		cmocka_unit_test(test_mirror_refuses_what_is_no_file),
+	};
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
