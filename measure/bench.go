@@ -107,6 +107,11 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
+	switches := programProbe{b, r.plan}
+	switchesBefore, err := switches.read(ctx)
+	if err != nil {
+		return result.Record{}, err
+	}
 	o := observation{
 		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(),
 		started: time.Now().Add(time.Duration(t.Stream.Warmup)),
@@ -124,6 +129,11 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.steal, o.throttled = after.since(before)
+	switchesAfter, err := switches.read(ctx)
+	if err != nil {
+		return result.Record{}, err
+	}
+	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
 	if o.forwarders, err = b.readForwarders(r.plan); err != nil {
 		return result.Record{}, err
 	}
@@ -139,13 +149,18 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 }
 
 // witnesses are the CPUs and processes whose disturbance a trial would show: those
-// of the generator, the sink and the engines between them.
+// of the generator, the sink and the engines and switches between them.
 func (b *bench) witnesses(p *plan.Plan) noiseProbe {
 	probe := noiseProbe{root: "/", cpus: []int{p.Traffic.FromCPU, p.Traffic.ToCPU}, pids: b.generator.Processes()}
 	for _, node := range p.Nodes {
 		if node.App != nil && node.App.CPU >= 0 {
 			probe.cpus = append(probe.cpus, node.App.CPU)
 			probe.pids = append(probe.pids, b.lab.PID(node.Name))
+		}
+	}
+	for _, link := range p.Links {
+		if link.Switch != nil {
+			probe.cpus = append(probe.cpus, link.Switch.CPUs...)
 		}
 	}
 	return probe

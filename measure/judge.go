@@ -119,6 +119,11 @@ func disturbances(e evidence) []string {
 	if share(e.details.RunDelayNs) > maxRunDelayShare {
 		say("measuring threads waited %v for a CPU that ran something else", round(e.details.RunDelayNs))
 	}
+	for _, program := range e.details.Programs {
+		if share(program.RunDelayNs) > maxRunDelayShare {
+			say("%s of link %s waited %v for a CPU that ran something else", program.Kind, program.Link, round(program.RunDelayNs))
+		}
+	}
 	if e.details.ThrottledNs > 0 {
 		say("a cgroup's CPU quota held the engines back for %v", round(e.details.ThrottledNs))
 	}

@@ -57,6 +57,12 @@ func TestJudge(t *testing.T) {
 		}, result.Clean, ""},
 		{"steal", func(e *evidence) { e.details.StealNs = 2e7 }, result.Noisy, "hypervisor took 20ms"},
 		{"run delay", func(e *evidence) { e.details.RunDelayNs = 3e6 }, result.Noisy, "waited 3ms"},
+		{"a switch kept from its CPU", func(e *evidence) {
+			e.details.Programs = []result.ProgramDelay{{Link: "wire", Kind: "testpmd", RunDelayNs: 2e7}}
+		}, result.Noisy, "testpmd of link wire waited 20ms"},
+		{"a switch alone on its CPU", func(e *evidence) {
+			e.details.Programs = []result.ProgramDelay{{Link: "wire", Kind: "testpmd", RunDelayNs: 2e5}}
+		}, result.Clean, ""},
 		{"throttled", func(e *evidence) { e.details.ThrottledNs = 1e6 }, result.Noisy, "quota"},
 		{"drift either way", func(e *evidence) { e.details.TSC.DriftPPM = -80 }, result.Noisy, "-80 ppm"},
 		{"damaged packets", func(e *evidence) { e.details.InvalidPackets = 1 }, result.Noisy, "damaged"},

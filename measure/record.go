@@ -23,6 +23,9 @@ type observation struct {
 	steal      time.Duration
 	throttled  time.Duration
 	settings   []link.Setting
+	// programs and drops are what the links' programs saw and dropped.
+	programs []result.ProgramDelay
+	drops    []result.Counter
 }
 
 // forwarder is what an engine between the ends did in a trial.
@@ -107,6 +110,7 @@ func details(o observation, measured time.Duration) result.Details {
 		RunDelayNs:  tx.RunDelayNs,
 		StealNs:     int64(o.steal),
 		ThrottledNs: int64(o.throttled),
+		Programs:    o.programs,
 		Notes:       o.outcome.Notes,
 	}
 	for _, setting := range o.settings {
@@ -127,6 +131,7 @@ func details(o observation, measured time.Duration) result.Details {
 			d.Drops = counters(d.Drops, f.node+":"+port.Port, port.Drops)
 		}
 	}
+	d.Drops = append(d.Drops, o.drops...)
 	return d
 }
 

@@ -33,6 +33,8 @@ type Details struct {
 	RunDelayNs int64 `json:"run_delay_ns"`
 	// ThrottledNs is how long cgroups were held back by their CPU quota.
 	ThrottledNs int64 `json:"throttled_ns"`
+	// Programs are those between links' endpoints, such as switches.
+	Programs []ProgramDelay `json:"programs,omitempty"`
 	// Notes are what the engines said of their ports and themselves: modes that a
 	// backend got, memory that could not be locked.
 	Notes []string `json:"notes,omitempty"`
@@ -48,6 +50,14 @@ type Share struct {
 	// ReceivedPPS is the maximum: what was received at rate 0.
 	ReceivedPPS float64 `json:"received_pps"`
 	Fraction    float64 `json:"fraction"`
+}
+
+// ProgramDelay is how long the polling threads of a link's program were runnable but
+// waiting.
+type ProgramDelay struct {
+	Link       string `json:"link"`
+	Kind       string `json:"kind"` // of the link
+	RunDelayNs int64  `json:"run_delay_ns"`
 }
 
 // Device is one device of the network under test.

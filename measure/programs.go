@@ -1,0 +1,148 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
+)
+
+// threadTime is how long a thread ran, and how long it waited for a CPU.
+type threadTime struct{ ran, waited time.Duration }
+
+// programProbe reads what the programs between links' endpoints, such as switches,
+// saw of disturbances and what they dropped.
+type programProbe struct {
+	bench *bench
+	plan  *plan.Plan
+}
+
+// programs is one reading: the threads of each link's programs, and the drops that
+// its switch has counted.
+type programs struct {
+	threads map[string]map[int]threadTime
+	drops   map[string]uint64
+}
+
+func (p programProbe) read(ctx context.Context) (programs, error) {
+	now := programs{threads: make(map[string]map[int]threadTime), drops: make(map[string]uint64)}
+	list, err := p.bench.lab.Programs()
+	if err != nil {
+		return now, err
+	}
+	for _, program := range list {
+		if now.threads[program.Link] == nil {
+			now.threads[program.Link] = make(map[int]threadTime)
+		}
+		readThreads("/", program.PID, now.threads[program.Link])
+	}
+	for _, link := range p.plan.Links {
+		if link.Kind == spec.LinkSwitch {
+			if err := p.readDrops(ctx, link.Name, now.drops); err != nil {
+				return now, err
+			}
+		}
+	}
+	return now, nil
+}
+
+// readDrops asks a switch for its counters. One that has died is no error here: the
+// lab's faults tell of it.
+func (p programProbe) readDrops(ctx context.Context, link string, drops map[string]uint64) error {
+	socket, err := p.bench.lab.SwitchSocket(link)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forwarderPatience)
+	defer cancel()
+	c, err := client.Dial(ctx, socket)
+	if err != nil {
+		return nil
+	}
+	stats, err := c.SwitchStats()
+	if err == nil {
+		for _, port := range stats.Ports {
+			for _, drop := range port.Drops {
+				drops[fmt.Sprintf("link %s:%s %s", link, port.Port, drop.Name)] += drop.Count
+			}
+		}
+	} else if errors.Is(err, client.ErrGone) {
+		err = nil
+	}
+	return errors.Join(err, c.Close())
+}
+
+// readThreads adds the times of a process's threads (Documentation/scheduler/
+// sched-stats.rst: ns on the CPU, ns waiting in the run queue). A process that has
+// ended has none.
+func readThreads(root string, pid int, into map[int]threadTime) {
+	dir := filepath.Join(root, "proc", strconv.Itoa(pid), "task")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		tid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name(), "schedstat"))
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(text))
+		if len(fields) < 2 {
+			continue
+		}
+		ran, ranErr := strconv.ParseInt(fields[0], 10, 64)
+		waited, waitedErr := strconv.ParseInt(fields[1], 10, 64)
+		if ranErr == nil && waitedErr == nil {
+			into[tid] = threadTime{time.Duration(ran), time.Duration(waited)}
+		}
+	}
+}
+
+// since tells how long the polling threads of each link's programs waited for a CPU,
+// and what switches dropped, from an earlier reading to this one.
+func (now programs) since(before programs, p *plan.Plan) (delays []result.ProgramDelay, drops []result.Counter) {
+	for _, link := range p.Links {
+		if link.Switch == nil {
+			continue
+		}
+		delays = append(delays, result.ProgramDelay{Link: link.Name, Kind: string(link.Kind),
+			RunDelayNs: int64(pollersWaited(before.threads[link.Name], now.threads[link.Name], len(link.Switch.CPUs)))})
+	}
+	for name, count := range now.drops {
+		if count > before.drops[name] {
+			drops = append(drops, result.Counter{Name: name, Count: count - before.drops[name]})
+		}
+	}
+	slices.SortFunc(drops, func(a, b result.Counter) int { return cmp.Compare(a.Name, b.Name) })
+	return delays, drops
+}
+
+// pollersWaited is how long those threads waited that wanted a CPU most, as many as
+// poll: a polling thread never sleeps, and the others of a program hardly run.
+func pollersWaited(before, after map[int]threadTime, pollers int) time.Duration {
+	var spans []threadTime
+	for tid, now := range after {
+		spans = append(spans, threadTime{now.ran - before[tid].ran, now.waited - before[tid].waited})
+	}
+	slices.SortFunc(spans, func(a, b threadTime) int { return cmp.Compare(b.ran+b.waited, a.ran+a.waited) })
+	var waited time.Duration
+	for _, span := range spans[:min(len(spans), pollers)] {
+		waited += span.waited
+	}
+	return waited
+}
