@@ -117,9 +117,13 @@ static void count_sent(struct trial *t, const uint64_t *due, const struct stamp 
 	struct sender *s = &t->sender;
 	if (s->held_stream != STREAM_MEASURED || count == 0)
 		return;
+	/* At rate 0 nothing is late. */
+	if (asap(s))
+		histogram_record_many(&s->send_lag, 0, count);
 	for (unsigned i = 0; i < count; i++) {
-		/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): no more than were stamped */
-		histogram_record(&s->send_lag, stamps[i].lag_ns);
+		if (!asap(s))
+			/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): no more than were stamped */
+			histogram_record(&s->send_lag, stamps[i].lag_ns);
 		if (__builtin_expect(s->last_tx_ticks != 0, 1))
 			histogram_record(
 				&s->spacing,

@@ -44,17 +44,22 @@ static inline uint32_t histogram_index(uint64_t value)
 }
 
 /* Records value_ns; what is above 60 s is counted at 60 s (max stays exact). */
-static inline void histogram_record(struct histogram *h, uint64_t value_ns)
+static inline void histogram_record_many(struct histogram *h, uint64_t value_ns, uint64_t times)
 {
-	h->count++;
-	h->sum += value_ns;
+	h->count += times;
+	h->sum += value_ns * times;
 	if (value_ns < h->min)
 		h->min = value_ns;
 	if (value_ns > h->max)
 		h->max = value_ns;
 	if (__builtin_expect(value_ns > HISTOGRAM_HIGHEST_NS, 0))
 		value_ns = HISTOGRAM_HIGHEST_NS;
-	h->counts[histogram_index(value_ns)]++;
+	h->counts[histogram_index(value_ns)] += times;
+}
+
+static inline void histogram_record(struct histogram *h, uint64_t value_ns)
+{
+	histogram_record_many(h, value_ns, 1);
 }
 
 #endif
