@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,7 @@ const (
 
 func (g *Generator) open(p *process, name string, port plan.Port) error {
 	stream := g.traffic.Stream
+	stream.Backend = cmp.Or(port.Backend, stream.Backend)
 	asked := client.Port{
 		Name: name, Backend: string(stream.Backend), Interface: port.Interface,
 		IO: string(stream.IO), Wait: string(stream.Wait),

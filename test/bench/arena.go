@@ -22,6 +22,7 @@ type arena struct {
 // stream is one way of sending from a to b.
 type stream struct {
 	backend spec.Backend
+	sink    spec.Backend // empty: the same
 	io      spec.IO
 	wait    spec.Wait
 	burst   int
@@ -66,6 +67,7 @@ func (a *arena) close() error { return a.lab.Down(context.Background()) }
 func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, err error) {
 	t := *a.plan.Traffic
 	t.Stream.Backend, t.Stream.IO, t.Stream.Wait, t.Stream.Burst = s.backend, s.io, s.wait, max(s.burst, 1)
+	t.To.Backend = s.sink
 	t.Stream.RatePPS = s.ratePPS
 	t.Stream.Warmup = spec.Duration(200 * time.Millisecond)
 	t.Stream.Duration = spec.Duration(s.seconds * float64(time.Second))

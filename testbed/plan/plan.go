@@ -122,6 +122,8 @@ type Port struct {
 	PeerMAC string `json:"peer_mac,omitempty"`
 	// UDPPort is the port that every engine of the lab listens on.
 	UDPPort int `json:"udp_port"`
+	// Backend is this end's own; empty: the stream's. Plans of files leave it empty.
+	Backend spec.Backend `json:"backend,omitempty"`
 }
 
 // The roles of the traffic's ends: in a loop one engine sends and receives, in a
