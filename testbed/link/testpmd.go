@@ -92,6 +92,9 @@ const (
 	// bufferHeadBytes is struct rte_mbuf (128), the head of a pool's object (64) and
 	// the room before a packet (RTE_PKTMBUF_HEADROOM, 128).
 	bufferHeadBytes = 128 + 64 + 128
+	// smallPageBytes is a page that is not huge, on every platform that DPDK runs on at
+	// this speed.
+	smallPageBytes = 4096
 	// usualBufferBytes is RTE_MBUF_DEFAULT_BUF_SIZE without that room.
 	usualBufferBytes = 2048
 	// quietSeconds is the longest pause between two tables of statistics that testpmd
@@ -111,7 +114,12 @@ func testpmdArguments(l plan.Link, devices []string) []string {
 		arguments = append(arguments, "--vdev="+device)
 	}
 	room := max(usualBufferBytes, (l.MTU+ethernetBytes+63)&^63)
-	buffers := min(testpmdBuffers, l.Switch.DPDK.MemoryBytes*3/4/int64(room+bufferHeadBytes))
+	object := int64(room + bufferHeadBytes)
+	if !l.Switch.DPDK.Huge {
+		// An object does not cross from one page to another (rte_mempool_populate_default).
+		object = (object + smallPageBytes - 1) &^ (smallPageBytes - 1)
+	}
+	buffers := min(testpmdBuffers, l.Switch.DPDK.MemoryBytes*3/4/object)
 	arguments = append(arguments, "--",
 		"--forward-mode=io", "--auto-start", "--disable-link-check",
 		fmt.Sprintf("--nb-cores=%d", len(l.Switch.CPUs)),

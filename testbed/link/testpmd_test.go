@@ -29,4 +29,9 @@ func TestArgumentsOfTestpmd(t *testing.T) {
 			t.Errorf("%s is not in %s", want, jumbo)
 		}
 	}
+	l.MTU, l.Switch.DPDK.Huge = 1500, false
+	// 3/4 of 128 MiB in pages of 4 KiB, one buffer in each.
+	if small := testpmdArguments(l, nil); !slices.Contains(small, "--total-num-mbufs=24576") {
+		t.Errorf("without hugepages: %v", small)
+	}
 }

@@ -1,0 +1,433 @@
+package testbed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/hugepages"
+	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/testbed/proc"
+)
+
+// echoLab is a generator and a reflector on one link of a kind; DPDK opens what its
+// backends say:
+//
+//	a:x (generator, from) ──kind── b:y (reflector, app)
+//
+// It takes ordinary memory, so that it runs where no hugepages are free.
+func echoLab(kind, runtime, from, app string) string {
+	wait := func(backend string) string {
+		if backend == "dpdk" {
+			return "dpdk, wait: spin, io: batch"
+		}
+		return backend
+	}
+	return fmt.Sprintf(`name: tbbypass
+dpdk: {hugepages: none}
+topology:
+  nodes:
+    a: {runtime: netns}
+    b: {runtime: %s, app: {kind: reflect, backend: %s}}
+  links: [{name: l1, kind: %s, endpoints: ["b:y", "a:x"]}]
+traffic: {from: "a:x", to: "a:x", backend: %s, rate_pps: 500, frame_bytes: 64}
+`, runtime, wait(app), kind, wait(from))
+}
+
+// needLinks skips a test where the host has not what the plan's links need.
+func needLinks(t testing.TB, p *plan.Plan) {
+	t.Helper()
+	err := link.Check(p)
+	if err != nil && !errors.As(err, new(*host.MissingError)) {
+		t.Fatal(err)
+	}
+	labtest.Require(t, fmt.Sprint(err), err == nil)
+}
+
+// drive runs f with an engine in the node that generates the lab's traffic, whose port
+// is open.
+func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
+	t.Helper()
+	traffic := lab.Plan().Traffic
+	engine, err := lab.EnginePath(traffic.From.Node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{engine}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = input.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the engine ended with %v", err)
+		}
+	}()
+	c := client.New(output, input, input)
+	if _, err := lab.StartDPDK(c, traffic.From.Node, traffic.FromCPU); err != nil {
+		t.Fatal(err)
+	}
+	from := traffic.From
+	port := client.Port{
+		Name: "tx", Backend: string(traffic.Stream.Backend), Interface: from.Interface,
+		IO: string(traffic.Stream.IO), Wait: string(traffic.Stream.Wait),
+		LocalMAC: from.LocalMAC, LocalIP: from.LocalIP, PeerMAC: from.PeerMAC, PeerIP: from.PeerIP,
+		UDPPort: from.UDPPort, FrameBytes: traffic.Stream.FrameBytes,
+	}
+	if err := lab.UseDevice(&port, from.Node); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open(port); err != nil {
+		t.Fatal(err)
+	}
+	f(c)
+}
+
+// echo is a trial of half a second in which nothing may be lost, after a second in
+// which whatever connects has time to.
+func echo(t testing.TB, lab *Lab) {
+	t.Helper()
+	drive(t, lab, func(c *client.Client) {
+		result, err := c.Trial(client.Trial{
+			Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
+			WarmupNs: int64(time.Second), DurationNs: int64(500 * time.Millisecond), DrainNs: int64(5 * time.Second),
+		}, client.Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.TxPackets == 0 || result.RxPackets != result.TxPackets {
+			t.Errorf("sent %d, and %d came back", result.TxPackets, result.RxPackets)
+		}
+	})
+}
+
+// TestLabsPastTheKernelCarryPackets has a generator and a reflector on every kind of
+// link for DPDK, in namespaces and in a container, and with one end in the kernel.
+func TestLabsPastTheKernelCarryPackets(t *testing.T) {
+	for _, test := range []struct{ kind, runtime, from, app string }{
+		{"memif", "netns", "dpdk", "dpdk"}, {"memif", "lxc", "dpdk", "dpdk"},
+		{"switch", "netns", "dpdk", "dpdk"}, {"switch", "lxc", "dpdk", "dpdk"},
+		{"switch", "netns", "raw", "dpdk"}, {"switch", "lxc", "dpdk", "raw"},
+		{"testpmd", "netns", "dpdk", "dpdk"}, {"testpmd", "lxc", "dpdk", "dpdk"},
+		{"testpmd", "netns", "raw", "dpdk"},
+		{"veth", "lxc", "dpdk", "dpdk"},
+	} {
+		t.Run(strings.Join([]string{test.kind, test.runtime, test.from, test.app}, "/"), func(t *testing.T) {
+			labtest.Root(t)
+			if test.runtime == "lxc" {
+				lxc(t)
+			}
+			text := echoLab(test.kind, test.runtime, test.from, test.app)
+			needLinks(t, planOf(t, text))
+			lab := up(t, text)
+			echo(t, lab)
+			echo(t, lab) // the second engine meets the same sockets
+			if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+				t.Errorf("faults: %v, %v", faults, err)
+			}
+			if err := lab.Down(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestTheSwitchJoinsTheKernel(t *testing.T) {
+	for _, nodes := range []int{2, 3} {
+		labtest.Root(t)
+		lab := up(t, star("switch", nodes, 1500))
+		for _, n := range lab.Plan().Nodes {
+			for _, neighbour := range n.Interfaces[0].Neighbours {
+				in(t, lab, n.Name, "ping", "-c1", "-W5", "-M", "do", "-s", "1472", neighbour.IP)
+			}
+		}
+		seen, err := lab.Inspect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := seen.LinkList[0]
+		if l.Counters == nil || len(l.Counters.Ports) != nodes || len(l.Programs) != 1 || !l.Programs[0].Alive {
+			t.Fatalf("inspect shows %+v", l)
+		}
+		for _, p := range l.Counters.Ports {
+			if p.RxPackets == 0 || p.TxPackets == 0 {
+				t.Errorf("port %s received %d and sent %d", p.Port, p.RxPackets, p.TxPackets)
+			}
+		}
+		if err := lab.Down(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kill ends a process and waits until it is over.
+func kill(t testing.TB, pid int) {
+	t.Helper()
+	id, err := proc.Of(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for id.Alive() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestADeadSwitchIsToldAndMadeAnew kills a link's program: its lab says so, the next
+// apply makes the link anew, and down removes it as if nothing had been.
+func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
+	for _, kind := range []string{"switch", "testpmd"} {
+		t.Run(kind, func(t *testing.T) {
+			labtest.Root(t)
+			text := echoLab(kind, "netns", "dpdk", "dpdk")
+			needLinks(t, planOf(t, text))
+			lab := up(t, text)
+			programs, err := lab.Programs()
+			if err != nil || len(programs) != 1 {
+				t.Fatalf("programs: %+v, %v", programs, err)
+			}
+			kill(t, programs[0].PID)
+			faults, err := lab.Faults()
+			if err != nil || len(faults) != 1 || !strings.Contains(faults[0], "of link l1 has died") {
+				t.Errorf("faults: %q, %v", faults, err)
+			}
+			if labs, err := List(); err != nil || len(labs) != 1 || len(labs[0].DeadPrograms) != 1 {
+				t.Errorf("the list is %+v, %v", labs, err)
+			}
+			changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+			if err != nil || len(changes.ReplacedLinks) != 1 || len(changes.ReplacedNodes) != 0 {
+				t.Fatalf("apply changed %+v, %v", changes, err)
+			}
+			echo(t, lab)
+		})
+	}
+}
+
+// TestAnEngineThatDiesInTrafficLeavesNothing kills the reflector's engine while the
+// generator sends.
+func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
+	labtest.Root(t)
+	text := echoLab("switch", "netns", "dpdk", "dpdk")
+	lab := up(t, text)
+	c, err := client.Dial(context.Background(), lab.EngineSocket("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello, err := c.Hello()
+	if err := errors.Join(err, c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	drive(t, lab, func(c *client.Client) {
+		result, err := c.Trial(client.Trial{
+			Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
+			WarmupNs: int64(time.Second), DurationNs: int64(2 * time.Second), DrainNs: int64(100 * time.Millisecond),
+		}, client.Events{Progress: func(p client.Progress) {
+			if p.Second == 1 {
+				// Its pid is of its own namespace.
+				in(t, lab, "b", "kill", "-9", fmt.Sprint(hello.PID))
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.TxPackets == 0 || result.RxPackets >= result.TxPackets {
+			t.Errorf("sent %d, and %d came back from an engine that was killed", result.TxPackets, result.RxPackets)
+		}
+	})
+	if programs, err := lab.Programs(); err != nil || !programs[0].Alive {
+		t.Errorf("the switch went with its guest: %+v, %v", programs, err)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestPortsJoinAndLeaveARunningSwitch takes the first node away and adds another, while
+// the rest of the switch goes on.
+func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
+	labtest.Root(t)
+	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), `endpoints: ["b:y"`, `endpoints: ["first:z", "b:y"`, 1)
+	text = strings.Replace(text, "  nodes:\n", "  nodes:\n    first: {runtime: netns}\n", 1)
+	lab := up(t, text)
+	programs, err := lab.Programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]int{"switch": programs[0].PID, "a": lab.PID("a"), "b": lab.PID("b")}
+	text = strings.NewReplacer(`["first:z", "b:y", "a:x"]`, `["b:y", "a:x", "last:z"]`, "first: {", "last: {").Replace(text)
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(changes.RemovedEndpoints, changes.AddedEndpoints, changes.ReplacedLinks); got != "[first:z] [last:z] []" {
+		t.Errorf("apply changed %+v", changes)
+	}
+	programs, err = lab.Programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := map[string]int{"switch": programs[0].PID, "a": lab.PID("a"), "b": lab.PID("b")}; fmt.Sprint(now) != fmt.Sprint(before) {
+		t.Errorf("processes were %v and are %v", before, now)
+	}
+	echo(t, lab)
+	seen, err := lab.Inspect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports []string
+	if c := seen.LinkList[0].Counters; c != nil {
+		for _, p := range c.Ports {
+			ports = append(ports, p.Port)
+		}
+	}
+	if got := strings.Join(ports, " "); !strings.Contains(got, "last:z") || strings.Contains(got, "first:z") {
+		t.Errorf("the switch has the ports %s", got)
+	}
+	// The same file once more changes nothing, though the sockets have other numbers.
+	again, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	if err != nil || !again.Empty() {
+		t.Errorf("once more: %+v, %v", again, err)
+	}
+}
+
+func TestALabPastTheKernelIsRefusedBesideItsTwin(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, echoLab("switch", "netns", "dpdk", "dpdk"))
+	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), "name: tbbypass", "name: tbtwin\nprefix: "+lab.Plan().Prefix, 1)
+	var exists *ExistsError
+	if err := upError(t, text); !errors.As(err, &exists) || exists.Other != "tbbypass" {
+		t.Errorf("got %v", err)
+	}
+	echo(t, lab)
+}
+
+func TestASocketWithTooLongAPathIsRefusedAtOnce(t *testing.T) {
+	labtest.Root(t)
+	t.Setenv("NINES_STATE_DIR", os.Getenv("NINES_STATE_DIR")+"/"+strings.Repeat("d", 80))
+	var long *link.PathError
+	if err := upError(t, echoLab("switch", "netns", "dpdk", "dpdk")); !errors.As(err, &long) || !strings.Contains(err.Error(), "NINES_STATE_DIR") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestACaptureWhereTheKernelSeesNothing(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, echoLab("switch", "netns", "dpdk", "dpdk"))
+	_, err := lab.Capture("a", "x")
+	var bypass *BypassError
+	if !errors.As(err, &bypass) || !strings.Contains(err.Error(), "nines switch mirror") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// reserving is a lab that reserves hugepages for an engine that never starts.
+func reserving(t testing.TB, name string, more int) *plan.Plan {
+	t.Helper()
+	text := fmt.Sprintf(`name: %s
+dpdk: {hugepages: reserve}
+topology: {nodes: {a: {runtime: netns}}, links: [{name: m, kind: memif, endpoints: ["a:x", "a:y"]}]}
+traffic: {from: "a:x", to: "a:y", backend: dpdk, wait: spin, rate_pps: 1}
+`, name)
+	p := planOf(t, text)
+	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve || len(p.Hugepages.Demands) != 1 {
+		t.Fatalf("hugepages: %+v", p.Hugepages)
+	}
+	demand := &p.Hugepages.Demands[0]
+	counts, err := hugepages.Of(demand.MemoryNode, p.Hugepages.PageBytes).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	demand.Pages = counts.Free + more
+	return p
+}
+
+func reservedPages(t testing.TB, p *plan.Plan) int {
+	t.Helper()
+	counts, err := hugepages.Of(p.Hugepages.Demands[0].MemoryNode, p.Hugepages.PageBytes).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts.Reserved
+}
+
+func TestHugepagesAreReservedAndGivenBack(t *testing.T) {
+	labtest.Root(t)
+	one, two := reserving(t, "tbhugea", 10), reserving(t, "tbhugeb", 10)
+	before := reservedPages(t, one)
+	two.Hugepages.Demands[0].Pages = 5
+	bring := func(p *plan.Plan) *Lab {
+		lab, err := Up(context.Background(), UpOptions{Plan: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lab
+	}
+	first := bring(one)
+	if got := reservedPages(t, one); got < before+10 {
+		t.Errorf("%d pages are reserved, not %d", got, before+10)
+	}
+	after := reservedPages(t, one)
+	second := bring(two)
+	if got := reservedPages(t, one); got != after+5 {
+		t.Errorf("with another lab %d pages are reserved, not %d", got, after+5)
+	}
+	if err := first.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := reservedPages(t, one); got != before+5 {
+		t.Errorf("without the first lab %d pages are reserved, not %d", got, before+5)
+	}
+	if err := second.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := reservedPages(t, one); got != before {
+		t.Errorf("without both %d pages are reserved, not %d", got, before)
+	}
+}
+
+func TestMoreHugepagesThanThereIsMemory(t *testing.T) {
+	labtest.Root(t)
+	p := reserving(t, "tbhuge", 1<<30)
+	before := reservedPages(t, p)
+	_, err := Up(context.Background(), UpOptions{Plan: p})
+	if !errors.As(err, new(*host.MissingError)) || !strings.Contains(err.Error(), "hugepages") {
+		t.Errorf("got %v", err)
+	}
+	if got := reservedPages(t, p); got != before {
+		t.Errorf("%d pages are reserved, and were %d", got, before)
+	}
+	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
