@@ -32,7 +32,7 @@ func AwaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 	}
 	files := ovsFiles{runDir(stateDir, l.Name)}
 	ask := func(ctx context.Context) (string, error) {
-		cmd := exec.CommandContext(ctx, appctl, "--target="+files.control(), "dpif-netdev/pmd-rxq-show")
+		cmd := exec.CommandContext(ctx, appctl, "--target="+files.control(), "dpif/show")
 		cmd.Env = append(os.Environ(), files.environment()...)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -77,18 +77,19 @@ func ovsGuests(l plan.Link) []guest {
 	return guests
 }
 
-// missingGuests are those whose ports are not polled yet, by ovs-appctl's answer with
-// lines such as "port: vhost1  queue-id:  0 (enabled)   pmd usage:  0 %".
+// missingGuests are those whose ports are not set up yet, by ovs-appctl's answer with
+// lines such as "vhost1 1/1: (dpdkvhostuserclient: configured_rx_queues=1, mtu=1500, …)".
+// A port gets its buffers, and with them its MTU, when its guest is there.
 func missingGuests(guests []guest, answer string) []string {
-	polled := map[string]bool{}
+	ready := map[string]bool{}
 	for line := range strings.Lines(answer) {
-		if words := strings.Fields(line); len(words) > 4 && words[0] == "port:" && words[4] == "(enabled)" {
-			polled[words[1]] = true
+		if words := strings.Fields(line); len(words) > 2 {
+			ready[words[0]] = strings.Contains(line, " mtu=") && !strings.Contains(line, " mtu=0,")
 		}
 	}
 	var missing []string
 	for _, g := range guests {
-		if !polled[g.port] {
+		if !ready[g.port] {
 			missing = append(missing, g.endpoint)
 		}
 	}
