@@ -7,7 +7,7 @@
 int mac_table_init(struct mac_table *t, uint32_t capacity, uint64_t seed)
 {
 	uint64_t buckets = 1;
-	while (buckets * MAC_BUCKET_ENTRIES < 2 * (uint64_t)capacity)
+	while (buckets * MAC_BUCKET_ENTRIES < 4 * (uint64_t)capacity)
 		buckets *= 2;
 	memset(t, 0, sizeof *t);
 	t->buckets = aligned_alloc(64, buckets * sizeof *t->buckets);
@@ -58,7 +58,7 @@ static struct mac_entry *place_for(struct mac_table *t, uint64_t hash)
 	int first_free, second_free;
 	struct mac_entry *first = free_place(mac_first(t, hash), &first_free);
 	struct mac_entry *second = free_place(mac_second(t, hash), &second_free);
-	return first_free > 1 || first_free >= second_free ? first : second;
+	return first_free > 2 || first_free >= second_free ? first : second;
 }
 
 static bool add(struct mac_table *t, uint64_t key, uint64_t value)

@@ -2,7 +2,7 @@
  * mac_table: which port an address in a VLAN is behind.
  *
  * A hash table of buckets that are a cache line each; an address may be in either
- * of two buckets, mostly in its first. There are twice as many places as addresses
+ * of two buckets, mostly in its first. There are four times as many places as addresses
  * allowed, so a bucket is hardly ever full. The hash has a random seed, or a guest
  * could choose addresses that meet in one bucket.
  *
