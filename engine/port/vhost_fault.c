@@ -52,16 +52,25 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
+/* Each time, because others (a test's framework) may have put theirs in its place. */
+static bool install(void)
+{
+	struct sigaction action = {.sa_sigaction = on_bus_error,
+				   .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction now;
+	if (sigaction(SIGBUS, NULL, &now) < 0)
+		return false;
+	if (now.sa_sigaction == on_bus_error)
+		return true;
+	before = now;
+	return sigaction(SIGBUS, &action, NULL) == 0;
+}
+
 int vhost_fault_watch(void *start, size_t bytes, atomic_bool *torn)
 {
-	static bool installed;
 	int number = -ENOSPC;
 	pthread_mutex_lock(&lock);
-	if (!installed) {
-		struct sigaction action = {.sa_sigaction = on_bus_error,
-					   .sa_flags = SA_SIGINFO | SA_RESTART};
-		installed = sigaction(SIGBUS, &action, &before) == 0;
-	}
+	bool installed = install();
 	for (int i = 0; installed && i < WATCHES_MAX; i++) {
 		if (atomic_load(&watches[i].start))
 			continue;

@@ -56,6 +56,7 @@ struct vhost_queue {
 	/* Receiving: buffers lent to the role are the next ones of a ring of our own;
 	 * they are given back in order, the bad ones among them. */
 	uint16_t taken, returned;
+	uint16_t lent_end; /* behind the last good one */
 	uint16_t heads[VHOST_LENT_MAX];
 	uint8_t *joined; /* VHOST_LENT_MAX times VHOST_FRAME_MAX, for frames in pieces */
 
@@ -128,7 +129,8 @@ static inline void vhost_tell_later(struct vhost_queue *q, bool idle)
 
 /* Data thread, inside the guard. */
 unsigned vhost_receive(struct vhost_queue *q, struct packet *burst, unsigned max);
-/* Gives back everything that was taken before position `until`. */
+/* Gives back everything that was taken before position `until`, and the bad ones
+ * behind it. */
 void vhost_return(struct vhost_queue *q, uint16_t until);
 /* How many frames were copied to the guest; -EMSGSIZE if the first does not fit. */
 int vhost_send(struct vhost_queue *q, const struct packet *burst, unsigned count);

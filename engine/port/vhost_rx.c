@@ -104,6 +104,7 @@ unsigned vhost_receive(struct vhost_queue *q, struct packet *burst, unsigned max
 		if (__builtin_expect(!err && p->length >= VHOST_FRAME_MIN, 1)) {
 			__builtin_prefetch(p->data);
 			p->handle = at;
+			q->lent_end = (uint16_t)(at + 1);
 			n++;
 		} else {
 			port_count(err == -EMSGSIZE ? q->too_long : q->malformed, 1);
@@ -118,6 +119,8 @@ unsigned vhost_receive(struct vhost_queue *q, struct packet *burst, unsigned max
 
 void vhost_return(struct vhost_queue *q, uint16_t until)
 {
+	if (until == q->lent_end)
+		until = q->taken;
 	uint16_t count = (uint16_t)(until - q->returned);
 	for (uint16_t i = 0; i < count; i++) {
 		uint16_t at = (uint16_t)(q->returned + i);
