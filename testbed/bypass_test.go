@@ -144,7 +144,9 @@ func TestLabsPastTheKernelCarryPackets(t *testing.T) {
 			needLinks(t, planOf(t, text))
 			lab := up(t, text)
 			echo(t, lab)
-			echo(t, lab) // the second engine meets the same sockets
+			if test.runtime == "netns" {
+				echo(t, lab) // the second engine meets the same sockets
+			}
 			if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 				t.Errorf("faults: %v, %v", faults, err)
 			}

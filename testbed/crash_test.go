@@ -57,7 +57,12 @@ func newCrasher(t *testing.T) *crasher {
 	t.Helper()
 	labtest.Root(t)
 	lxc(t)
-	c := &crasher{t: t, stateDir: os.Getenv("NINES_STATE_DIR"), prefix: planOf(t, wholeLab).Prefix}
+	return newCrasherOf(t, wholeLab, changedLab)
+}
+
+func newCrasherOf(t *testing.T, whole, changed string) *crasher {
+	t.Helper()
+	c := &crasher{t: t, stateDir: os.Getenv("NINES_STATE_DIR"), prefix: planOf(t, whole).Prefix}
 	dir := t.TempDir()
 	c.binary = filepath.Join(dir, "nines")
 	build := exec.Command("go", "build", "-tags", "faultpoint", "-o", c.binary, "../cmd/nines")
@@ -65,7 +70,7 @@ func newCrasher(t *testing.T) *crasher {
 		t.Fatalf("build with fault points: %v: %s", err, out)
 	}
 	c.whole, c.changed = filepath.Join(dir, "whole.yaml"), filepath.Join(dir, "changed.yaml")
-	for path, text := range map[string]string{c.whole: wholeLab, c.changed: changedLab} {
+	for path, text := range map[string]string{c.whole: whole, c.changed: changed} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
