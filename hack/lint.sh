@@ -24,9 +24,11 @@ check() {
 # shellcheck disable=SC2317
 tidy() {
 	printf '%s\n' "${c_sources[@]}" | xargs -P "$(nproc)" -I '{}' \
-		clang-tidy --quiet '{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_FILTER_OBJECT=""' -I engine 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
+		clang-tidy --quiet '{}' -- -std=gnu17 -D_GNU_SOURCE '-DNINES_FILTER_OBJECT=""' -I engine "${dpdk[@]}" 2> >(grep -vE '^[0-9]+ warnings? ' >&2)
 }
 
+# DPDK's headers are not held to our rules.
+read -ra dpdk < <(pkg-config --cflags-only-I libdpdk | sed 's/-I/-isystem /g; s/$/ -include rte_config.h/')
 mapfile -t go_files < <(git ls-files '*.go')
 mapfile -t c_files < <(git ls-files '*.c' '*.h')
 # The XDP programs are held to clang's own warnings, in the build.

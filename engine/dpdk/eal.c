@@ -49,7 +49,10 @@ static int check_memory(const struct eal_config *c, char *error, size_t size)
 		return 0;
 	struct hugepages h = hugepages_of(c->memory_node);
 	if (h.page_bytes == 0) {
-		snprintf(error, size, "this kernel has no hugepages: use \"huge\":false");
+		snprintf(
+			error, size,
+			"no hugepages are to be seen: the kernel has none, or /proc or /sys is not mounted here; "
+			"use \"huge\":false");
 		return -ENOMEM;
 	}
 	uint64_t wanted = (c->memory_bytes + h.page_bytes - 1) / h.page_bytes;
