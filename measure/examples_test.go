@@ -65,6 +65,45 @@ func TestTwoCPUsAreEnoughForTheExamples(t *testing.T) {
 	}
 }
 
+// TestTwoContainersOnAServer plans what the README of the comparison tells those who
+// have more than two CPUs.
+func TestTwoContainersOnAServer(t *testing.T) {
+	data, err := os.ReadFile("../testbed/host/testdata/hosts/xeon-e5-2640v4.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inventory, err := host.Load(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(examples, "inter-container/README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := loadExample(t, filepath.Join(examples, "inter-container/figure-3.yaml"))
+	for _, set := range []string{
+		"topology.nodes={sender: {runtime: lxc}, receiver: {runtime: lxc}}",
+		`links.wire.endpoints=["sender:eth0", "receiver:eth0"]`,
+		"traffic.from=sender:eth0", "traffic.to=receiver:eth0",
+	} {
+		if !strings.Contains(string(readme), set) {
+			t.Errorf("the README does not have %q", set)
+		}
+		if err := file.Set(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	experiment, err := Prepare(file, inventory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range experiment.Plans() {
+		if p.Traffic.Role != "pair" || p.Traffic.FromCPU == p.Traffic.ToCPU {
+			t.Errorf("the sender has CPU %d and the receiver CPU %d (%s)", p.Traffic.FromCPU, p.Traffic.ToCPU, p.Traffic.Role)
+		}
+	}
+}
+
 // TestQuickExamplesAreTheWholeOnesMadeShort holds that a quick variant measures the
 // same: its combinations are among those of the whole one, and differ in nothing but
 // times and outliers.
