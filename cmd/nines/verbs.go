@@ -19,6 +19,7 @@ func verbs() []*cobra.Command {
 		newRunCommand(),
 		newSchemaCommand(),
 		newShellCommand(),
+		newSwitchCommand(),
 		newUpCommand(),
 		newValidateCommand(),
 	}

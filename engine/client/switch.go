@@ -24,8 +24,7 @@ type SwitchStats struct {
 	MACs    int               `json:"macs"`
 }
 
-// SwitchPortStats are a port's: what it received is what it forwarded, flooded,
-// mirrored to nobody else, or dropped, by reason.
+// SwitchPortStats are a port's: RxPackets = Forwarded + Flooded + the sum of Drops.
 type SwitchPortStats struct {
 	Port      string       `json:"port"`
 	Backend   string       `json:"backend"`
@@ -36,9 +35,28 @@ type SwitchPortStats struct {
 	RxBytes   uint64       `json:"rx_bytes"`
 	TxPackets uint64       `json:"tx_packets"`
 	TxBytes   uint64       `json:"tx_bytes"`
+	Forwarded uint64       `json:"forwarded"`
 	Flooded   uint64       `json:"flooded"`
 	Drops     []Counter    `json:"drops"`
 	Queues    []QueueStats `json:"queues"`
+	// TxLost are packets for this port, copies of floods among them, that it did not
+	// take; DeviceDrops are what the backend did not hand over or take, by reason.
+	TxLost      uint64    `json:"tx_lost"`
+	DeviceDrops []Counter `json:"device_drops"`
+	// RxBursts and TxBursts are turns that had packets.
+	RxBursts uint64 `json:"rx_bursts"`
+	TxBursts uint64 `json:"tx_bursts"`
+	// MACsRefused are packets whose source was not learned, for want of room.
+	MACsRefused uint64       `json:"macs_refused"`
+	Mirror      *MirrorStats `json:"mirror,omitempty"`
+}
+
+// MirrorStats are a mirror's: Dropped were not written, because the file was slower
+// than the packets.
+type MirrorStats struct {
+	File    string `json:"file,omitempty"`
+	Packets uint64 `json:"packets"`
+	Dropped uint64 `json:"dropped"`
 }
 
 // QueueStats are a queue's; a port's are their sum.
@@ -98,5 +116,10 @@ func (c *Client) MACs() ([]MAC, error) {
 	return reply.MACs, err
 }
 
-// Mirror starts or ends the mirror of a port.
-func (c *Client) Mirror(m Mirror) error { return c.call("mirror", m, nil, nil) }
+// Mirror starts or ends the mirror of a port; what it returns is of the mirror that
+// it ended.
+func (c *Client) Mirror(m Mirror) (MirrorStats, error) {
+	var ended MirrorStats
+	err := c.call("mirror", m, &ended, nil)
+	return ended, err
+}
