@@ -81,20 +81,35 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 			names = append(names, e.FabricDevice)
 		}
 		s := LinkState{Link: planned, Devices: []link.Device{}}
-		for _, d := range fabric {
-			if slices.Contains(names, d.Name) {
-				s.Devices = append(s.Devices, d)
-			}
-		}
 		for _, p := range programs {
 			if p.Link == planned.Name {
 				s.Programs = append(s.Programs, p)
+			}
+		}
+		devices := fabric
+		if link.OwnNamespace(planned.Kind) {
+			if devices, err = devicesOf(s.Programs); err != nil {
+				return nil, err
+			}
+		}
+		for _, d := range devices {
+			if slices.Contains(names, d.Name) {
+				s.Devices = append(s.Devices, d)
 			}
 		}
 		s.Counters = l.switchStats(ctx, planned)
 		in.LinkList = append(in.LinkList, s)
 	}
 	return in, nil
+}
+
+// devicesOf are the devices in the namespace of a link's first program; none if that
+// has died.
+func devicesOf(programs []ProgramState) ([]link.Device, error) {
+	if len(programs) == 0 || !programs[0].Alive {
+		return nil, nil
+	}
+	return link.Devices(link.Holder{PID: programs[0].PID})
 }
 
 func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {

@@ -112,6 +112,13 @@ func TestOVSLearns(t *testing.T) {
 			t.Errorf("it has not learnt %s of %s:\n%s", mac, n.Name, table)
 		}
 	}
+	seen, err := lab.Inspect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if devices := seen.LinkList[0].Devices; len(devices) != 3 || devices[0].RxPackets == 0 {
+		t.Errorf("its ports are %+v, want three with packets", devices)
+	}
 	// What n1 and n2 say to each other is not n3's to see.
 	before := in(t, lab, "n3", "cat", "/sys/class/net/eth/statistics/rx_packets")
 	neighbour := lab.Plan().Nodes[0].Interfaces[0].Neighbours[0].IP
@@ -197,6 +204,38 @@ func TestADeadOVSIsTold(t *testing.T) {
 				t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 			}
 		})
+	}
+}
+
+// TestDownAfterUpWithOVSWasKilled kills nines at every step of making a lab with both
+// kinds.
+func TestDownAfterUpWithOVSWasKilled(t *testing.T) {
+	needOVS(t, "ovs")
+	needOVS(t, "ovs-dpdk")
+	c := newCrasher(t)
+	text := `
+name: tbcrash
+topology:
+  nodes: {a: {runtime: netns}, b: {runtime: netns}}
+  links:
+    - {name: user, kind: ovs, endpoints: ["a:u", "b:u"]}
+    - {name: dpdk, kind: ovs-dpdk, endpoints: ["a:d", "b:d"]}
+dpdk: {hugepages: none}
+`
+	c.prefix = planOf(t, text).Prefix
+	if err := os.WriteFile(c.whole, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Each seventh point: the others are the same code's, which the tests of the whole
+	// lab go through one by one.
+	for n := 1; ; n += 7 {
+		killed, said := c.run(n, "up", c.whole)
+		c.run(0, "down", "tbcrash")
+		c.gone("up killed at " + said)
+		if !killed {
+			t.Logf("fewer than %d points", n)
+			break
+		}
 	}
 }
 

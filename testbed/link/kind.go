@@ -18,6 +18,9 @@ type kind struct {
 	// check finds out, before anything is made, whether the host has what the kind
 	// needs, such as its program; nil where the plan has asked for everything.
 	check func(l plan.Link) error
+	// ownNamespace is true if the link's devices that are in no node are in the network
+	// namespace of its first program, instead of the fabric.
+	ownNamespace bool
 	// incremental is true if endpoints can join and leave while the others stay.
 	incremental bool
 }
@@ -31,8 +34,8 @@ var kinds = map[spec.LinkKind]kind{
 	spec.LinkMemif:   {make: makeMemif},
 	spec.LinkSwitch:  {make: makeSwitch, leave: leaveSwitch, incremental: true},
 	spec.LinkTestpmd: {make: makeTestpmd, check: checkTestpmd},
-	spec.LinkOVS:     {make: makeOVS, check: checkOVS},
-	spec.LinkOVSDPDK: {make: makeOVSDPDK, check: checkOVSDPDK},
+	spec.LinkOVS:     {make: makeOVS, check: checkOVS, ownNamespace: true},
+	spec.LinkOVSDPDK: {make: makeOVSDPDK, check: checkOVSDPDK, ownNamespace: true},
 	spec.LinkVPP:     {make: makeVPP, check: checkVPP},
 	spec.LinkSnabb:   {make: makeSnabb, check: checkSnabb},
 }
@@ -48,6 +51,10 @@ func Check(p *plan.Plan) error {
 	}
 	return nil
 }
+
+// OwnNamespace is true if the devices of such a link that are in no node are in the
+// network namespace of the first program that it started, instead of the fabric.
+func OwnNamespace(k spec.LinkKind) bool { return kinds[k].ownNamespace }
 
 // Incremental is true if endpoints can join and leave a link of this kind while
 // the others stay.
