@@ -77,3 +77,18 @@ func TestTextsNameEveryNodeAndInterface(t *testing.T) {
 		}
 	}
 }
+
+func TestTextsSayWhatIsPastTheKernel(t *testing.T) {
+	p := star(1)
+	p.Links[0].Kind, p.Links[0].Switch = spec.LinkSwitch, &plan.Switch{CPUs: []int{2, 3}}
+	p.Links[0].Endpoints[0].Attach, p.Links[0].Endpoints[1].Attach = plan.AttachVhost, plan.AttachVeth
+	for name, draw := range map[string]func(io.Writer, *plan.Plan) error{"dot": Dot, "mermaid": Mermaid} {
+		var b bytes.Buffer
+		if err := draw(&b, p); err != nil {
+			t.Fatal(err)
+		}
+		if s := b.String(); !strings.Contains(s, "switch, CPU 2,3") || !strings.Contains(s, "e0 (vhost)") || strings.Contains(s, "(veth)") {
+			t.Errorf("%s says %s", name, s)
+		}
+	}
+}

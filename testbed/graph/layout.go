@@ -60,7 +60,7 @@ func build(p *plan.Plan) []*vertex {
 	for i := range p.Links {
 		l := &p.Links[i]
 		v := &vertex{link: l, height: pillHeight, layer: -1}
-		v.width = float64(max(len(l.Name), len(l.Kind)))*charWidth + 40
+		v.width = float64(max(len(l.Name), len(describeLink(*l))))*charWidth + 40
 		for _, e := range l.Endpoints {
 			if n := byName[e.Node]; n != nil {
 				v.neighbours = append(v.neighbours, n)
@@ -182,6 +182,9 @@ func portLines(n plan.Node) []string {
 		line := i.Name
 		if len(i.Addresses) > 0 {
 			line += "  " + i.Addresses[0]
+		}
+		if i.Device != nil {
+			line += "  DPDK"
 		}
 		lines = append(lines, line)
 	}

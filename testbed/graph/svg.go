@@ -39,6 +39,14 @@ var kindColours = map[spec.LinkKind]string{
 	spec.LinkBridge:  "#00795a",
 	spec.LinkMacvlan: "#a0528a",
 	spec.LinkXDP:     "#b34700",
+	// Past the kernel: shared memory, our switch, and those that it is compared with.
+	spec.LinkMemif:   "#4d5d00",
+	spec.LinkSwitch:  "#6a3fb5",
+	spec.LinkTestpmd: "#8a5a00",
+	spec.LinkOVS:     "#a3333d",
+	spec.LinkOVSDPDK: "#a3333d",
+	spec.LinkVPP:     "#8a5a00",
+	spec.LinkSnabb:   "#8a5a00",
 }
 
 // SVG draws the network: nodes as boxes with their interfaces, links as pills, the
@@ -87,7 +95,7 @@ func drawLink(b *strings.Builder, v *vertex) {
 	fmt.Fprintf(b, `<rect fill="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f"/>`+"\n",
 		colour, v.x, v.y, v.width, v.height, v.height/2)
 	text(b, "name", v.x+v.width/2, v.y+16, "middle", v.link.Name)
-	text(b, "kind", v.x+v.width/2, v.y+29, "middle", string(v.link.Kind))
+	text(b, "kind", v.x+v.width/2, v.y+29, "middle", describeLink(*v.link))
 }
 
 // drawEdges draws a curve from each interface on a link to the link.

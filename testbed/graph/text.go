@@ -18,9 +18,9 @@ func Dot(w io.Writer, p *plan.Plan) error {
 		fmt.Fprintf(&b, "  %q [shape=box, style=rounded, label=%q];\n", "node "+n.Name, strings.Join(describeNode(n), "\n"))
 	}
 	for _, l := range p.Links {
-		fmt.Fprintf(&b, "  %q [shape=ellipse, label=%q];\n", "link "+l.Name, l.Name+"\n"+string(l.Kind))
+		fmt.Fprintf(&b, "  %q [shape=ellipse, label=%q];\n", "link "+l.Name, l.Name+"\n"+describeLink(l))
 		for _, e := range l.Endpoints {
-			fmt.Fprintf(&b, "  %q -- %q [taillabel=%q];\n", "node "+e.Node, "link "+l.Name, e.Interface)
+			fmt.Fprintf(&b, "  %q -- %q [taillabel=%q];\n", "node "+e.Node, "link "+l.Name, describeEnd(e))
 		}
 	}
 	b.WriteString("}\n")
@@ -38,9 +38,9 @@ func Mermaid(w io.Writer, p *plan.Plan) error {
 		fmt.Fprintf(&b, "  n%d[\"%s\"]\n", i, quoteLines(describeNode(n)))
 	}
 	for i, l := range p.Links {
-		fmt.Fprintf(&b, "  l%d([\"%s\"])\n", i, quoteLines([]string{l.Name, string(l.Kind)}))
+		fmt.Fprintf(&b, "  l%d([\"%s\"])\n", i, quoteLines([]string{l.Name, describeLink(l)}))
 		for _, e := range l.Endpoints {
-			fmt.Fprintf(&b, "  %s -- \"%s\" --- l%d\n", id[e.Node], html.EscapeString(e.Interface), i)
+			fmt.Fprintf(&b, "  %s -- \"%s\" --- l%d\n", id[e.Node], html.EscapeString(describeEnd(e)), i)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -54,11 +54,31 @@ func quoteLines(lines []string) string {
 	return strings.Join(lines, "<br/>")
 }
 
+// describeLink is a link's kind, with the CPUs of its program.
+func describeLink(l plan.Link) string {
+	if l.Switch == nil || len(l.Switch.CPUs) == 0 {
+		return string(l.Kind)
+	}
+	return string(l.Kind) + ", CPU " + numbers(l.Switch.CPUs)
+}
+
+// describeEnd is an endpoint's interface, and how it meets what is past the kernel.
+func describeEnd(e plan.Endpoint) string {
+	if e.Attach == "" || e.Attach == plan.AttachVeth {
+		return e.Interface
+	}
+	return e.Interface + " (" + string(e.Attach) + ")"
+}
+
+func numbers(list []int) string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ","), "[]")
+}
+
 // describeNode is a node's name and what it is, a line each.
 func describeNode(n plan.Node) []string {
 	lines := []string{n.Name, string(n.Runtime)}
 	if len(n.CPUs) > 0 {
-		lines[1] += ", CPU " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(n.CPUs)), ","), "[]")
+		lines[1] += ", CPU " + numbers(n.CPUs)
 	}
 	if n.App != nil {
 		lines = append(lines, string(n.App.Kind))
