@@ -74,6 +74,10 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 	o := &ovs{Site: s, link: l, programs: programs, files: ovsFiles{dir}}
 	if config.Datapath == ovsUserDatapath {
 		config.PollCPUs = l.Switch.CPUs
+		if len(config.PollCPUs) == 0 {
+			// The plan took the kernel to have a datapath, and its module cannot be loaded.
+			config.PollCPUs = []int{l.Switch.HousekeepingCPU}
+		}
 	}
 	config.HousekeepingCPU = l.Switch.HousekeepingCPU
 	config.Forwarding = l.Switch.Settings.Forwarding
@@ -215,7 +219,7 @@ func (o *ovs) join(ctx context.Context, config *ovsConfig) error {
 		return err
 	}
 	if config.Datapath == ovsUserDatapath && config.usesType(ovsAFPacket) {
-		return setCPUs(o.vswitchd.PID, o.link.Switch.CPUs)
+		return setCPUs(o.vswitchd.PID, config.PollCPUs)
 	}
 	return nil
 }
