@@ -138,7 +138,7 @@ func (e *BypassError) Error() string {
 	if e.Switch == "" {
 		return s + "; capture at the other end of a kernel link, or let kind: switch join it, which can mirror a port"
 	}
-	return s + fmt.Sprintf("; nines switch mirror %s %s:%s --write FILE has the switch write them", e.Switch, e.Node, e.Interface)
+	return s + fmt.Sprintf("; nines switch mirror %s %s:%s -w FILE has the switch write them", e.Switch, e.Node, e.Interface)
 }
 
 // ExitCode is 2: the call is wrong.
