@@ -213,12 +213,13 @@ func (c *chooser) rate() figure {
 	return b.done(false)
 }
 
-// load has a percentile of the latency over the offered packets a second.
+// load has a percentile of the latency over the offered packets a second. A trial
+// that did not offer what it promised is invalid, not slow: it has no point.
 func (c *chooser) load(percentile string) figure {
 	b := c.build(result.FigureLoad, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	b.Percentile = percentile
 	for i, g := range c.groups {
-		if p, ok := c.point(i, LatencyFigure(percentile)); ok && c.scheduled(g) {
+		if p, ok := c.point(i, LatencyFigure(percentile)); ok && c.scheduled(g) && g.Counted()[0].Verdict != result.Invalid {
 			b.add(g.Variables, p)
 		}
 	}

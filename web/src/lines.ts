@@ -82,13 +82,17 @@ export function stylesOf(page: Page): Style[] {
   const words = (name: string) => page.groups.some((g) => typeof g.variables[name] === "string");
   swept.sort((a, b) => Number(words(b.name)) - Number(words(a.name)));
   const [first, ...others] = swept;
-  if (first && others.length > 0 && first.values.length <= colours) {
+  const few = first && first.values.length <= colours;
+  if (first && others.length > 0) {
     const rest = (g: Page["groups"][number]) => others.map((v) => raw(g.variables[v.name] ?? null)).join("\0");
     const rests = [...new Set(page.groups.map(rest))];
-    return page.groups.map((g) => ({
-      colour: first.values.indexOf(raw(g.variables[first.name] ?? null)),
-      dash: rests.indexOf(rest(g)) % dashes,
-    }));
+    // With more kinds than colours, a second round of colours has dashes of its own.
+    if (few || Math.ceil(first.values.length / colours) * rests.length <= dashes) {
+      return page.groups.map((g) => {
+        const value = first.values.indexOf(raw(g.variables[first.name] ?? null));
+        return { colour: value % colours, dash: (Math.floor(value / colours) * rests.length + rests.indexOf(rest(g))) % dashes };
+      });
+    }
   }
   return page.groups.map((_, i) => ({ colour: i % colours, dash: Math.floor(i / colours) % dashes }));
 }

@@ -35,6 +35,12 @@ test("series have colours of their own and follow the filters", () => {
   assert.deepEqual(drawnSeries(page, figure, selection).map((s) => s.points.map((p) => p.x)), [[64], [64, 1500]]);
 });
 
+test("a kind keeps its colour in a figure that lacks others", () => {
+  const { page, figure } = sized();
+  const only: Figure = { ...figure, series: figure.series.slice(1) };
+  assert.deepEqual(drawnSeries(page, only, new Selection(page)).map((s) => [s.label, s.colour]), [["memif", 1]]);
+});
+
 test("unchecked lines stay in these figures", () => {
   const { page, figure } = sized();
   const selection = new Selection(page);

@@ -50,6 +50,8 @@ test("kinds have colours, rates have dashes", () => {
   const crossed = stylesOf(page(["a", "b"], Array.from({ length: 12 }, (_, i) => i + 1)));
   assert.deepEqual([...new Set(crossed.slice(0, 12).map((s) => s.colour))], [0]);
   assert.deepEqual([...new Set(crossed.slice(12).map((s) => s.colour))], [1]);
+  const ten = stylesOf(page(Array.from({ length: 10 }, (_, i) => `kind${i}`), [64, 512]));
+  assert.deepEqual([ten[0], ten[1], ten[16], ten[17]], [{ colour: 0, dash: 0 }, { colour: 0, dash: 1 }, { colour: 0, dash: 2 }, { colour: 0, dash: 3 }]);
   const many = stylesOf(page(["a"], Array.from({ length: 20 }, (_, i) => i + 1)));
   assert.equal(new Set(many.map((s) => `${s.colour}/${s.dash}`)).size, 20);
 });

@@ -1,8 +1,8 @@
 // The figures that were chosen by what varies: rate against rate, maximum against
 // size, latency against load. What others have published is drawn as rings.
 
-import type { Figure, FigurePoint, Page } from "../data.ts";
-import { grouped, percentileTitle, shortTick, significant } from "../format.ts";
+import type { Figure, FigurePoint, Page, Variables } from "../data.ts";
+import { grouped, percentileTitle, raw, shortTick, significant } from "../format.ts";
 import { labelOf, stylesOf } from "../lines.ts";
 import { linearRange, linearTicks, logRange, logTicks } from "../scale.ts";
 import type { Selection } from "../selection.ts";
@@ -28,10 +28,18 @@ export interface DrawnSeries {
  * are for figures with a line for each combination; here all of them make one line.
  */
 export function drawnSeries(page: Page, figure: Figure, selection: Selection): DrawnSeries[] {
-  // Equal colours mean equal kinds, here as in the other figures.
-  const styles = stylesOf({ ...page, variables: figure.variables, groups: figure.series.map((s) => ({ variables: s.variables, trials: [], counted: [], curves: { latency: null, from_tx: null, send_lag: null } })) });
-  return figure.series.map((series, i) => ({
-    label: labelOf(series.variables, figure.variables), ...styles[i]!,
+  // Equal colours mean equal kinds, in all figures, also where one lacks a series: so
+  // the styles are those of all combinations, not of this figure's series.
+  const keyOf = (variables: Variables) => figure.variables.map((name) => raw(variables[name] ?? null)).join("\0");
+  const all = new Map<string, Variables>();
+  for (const { variables } of [...page.groups, ...figure.series]) {
+    if (!all.has(keyOf(variables))) all.set(keyOf(variables), variables);
+  }
+  const none = { latency: null, from_tx: null, send_lag: null };
+  const styles = stylesOf({ ...page, variables: figure.variables, groups: [...all.values()].map((variables) => ({ variables, trials: [], counted: [], curves: none })) });
+  const places = [...all.keys()];
+  return figure.series.map((series) => ({
+    label: labelOf(series.variables, figure.variables), ...styles[places.indexOf(keyOf(series.variables))]!,
     points: series.points.filter((p) => selection.passes(page.groups[p.group]?.variables ?? series.variables)),
   }));
 }
@@ -58,7 +66,7 @@ function scale(label: string, values: readonly number[]): ScatterAxis {
   const positive = values.filter((v) => v > 0);
   if (Math.max(...positive, 1) / Math.min(...positive, Infinity) > logarithmicFrom) {
     return { label, log: true, range: logRange(positive), ticks: (low, high, most) => {
-      const { splits, labelled } = logTicks(low, high, most);
+      const { splits, labelled } = logTicks(low, high, Math.min(most, 8));
       return { splits, text: (v) => (labelled.has(v) ? shortTick(v) : "") };
     } };
   }
