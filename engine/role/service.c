@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { SLEEP_MAX_NS = 1000000000, GAP_FLOOR_NS = 1000 };
+enum { SLEEP_MAX_NS = 1000000000, GAP_FLOOR_NS = 1000, PEERS_EVERY_NS = 500000000 };
 
 static bool is_ours(const struct packet *p, uint16_t udp_port)
 {
@@ -98,6 +98,15 @@ static unsigned forward_burst(struct service *s, unsigned from_index)
 	return received;
 }
 
+/* Meets a peer that has gone and come back, where the port does not do that itself: the
+ * thread that polls the port is the one that may stop it. */
+static void look_for_peers(struct service *s)
+{
+	for (int i = 0; i < 2 && s->ports[i]; i++)
+		if (s->ports[i]->ops->reconnect && !port_connected(s->ports[i]))
+			s->ports[i]->ops->reconnect(s->ports[i]);
+}
+
 static void *service_loop(void *arg)
 {
 	struct service *s = arg;
@@ -109,7 +118,8 @@ static void *service_loop(void *arg)
 	s->tid = thread_begin("nines-serve");
 	if (wait == PORT_SPIN)
 		awake = thread_hold_awake();
-	uint64_t now = clock_ticks(), active = now;
+	uint64_t peers_every = clock_ns_to_ticks(scale, PEERS_EVERY_NS);
+	uint64_t now = clock_ticks(), active = now, looked = now;
 	gaps_begin(&s->gaps, now);
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
 		unsigned packets = 0;
@@ -122,6 +132,11 @@ static void *service_loop(void *arg)
 		} else if (wait == PORT_BLOCK ||
 			   (wait == PORT_BUSY_POLL && now - active > patience)) {
 			thread_sleep(s->ports, 2, NULL, s->stop_fd, SLEEP_MAX_NS);
+			gaps_begin(&s->gaps, clock_ticks());
+		}
+		if (now - looked > peers_every) {
+			looked = now;
+			look_for_peers(s);
 			gaps_begin(&s->gaps, clock_ticks());
 		}
 	}

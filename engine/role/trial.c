@@ -1,6 +1,7 @@
 /* Setting a trial up, and taking it down; see trial.h. */
 #include "role/trial.h"
 
+#include "role/announce.h"
 #include "role/thread.h"
 
 #include <errno.h>
@@ -211,6 +212,9 @@ int trial_start(struct trial *t, char *error, size_t size)
 	err = start_ports(t, error, size);
 	if (err)
 		return err;
+	if (t->config.rx && announce(t->config.rx))
+		trial_note(t, "%s: its address could not be announced: a switch may flood",
+			   t->config.rx->config.name);
 	t->scale = clock_calibrate(CALIBRATION_NS);
 	if (!clock_global.use_tsc)
 		trial_note(t, "no constant and nonstop TSC: stamps are clock_gettime's");
