@@ -32,10 +32,17 @@ func AwaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 	}
 	files := ovsFiles{runDir(stateDir, l.Name)}
 	ask := func(ctx context.Context) (string, error) {
-		cmd := exec.CommandContext(ctx, appctl, "--target="+files.control(), "dpif/show")
-		cmd.Env = append(os.Environ(), files.environment()...)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
+		var answers strings.Builder
+		for _, command := range []string{"dpif/show", "dpif-netdev/pmd-rxq-show"} {
+			cmd := exec.CommandContext(ctx, appctl, "--target="+files.control(), command)
+			cmd.Env = append(os.Environ(), files.environment()...)
+			out, err := cmd.CombinedOutput()
+			answers.Write(out)
+			if err != nil {
+				return answers.String(), err
+			}
+		}
+		return answers.String(), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, guestsPatience)
 	defer cancel()
@@ -77,19 +84,24 @@ func ovsGuests(l plan.Link) []guest {
 	return guests
 }
 
-// missingGuests are those whose ports are not set up yet, by ovs-appctl's answer with
-// lines such as "vhost1 1/1: (dpdkvhostuserclient: configured_rx_queues=1, mtu=1500, …)".
-// A port gets its buffers, and with them its MTU, when its guest is there.
-func missingGuests(guests []guest, answer string) []string {
-	ready := map[string]bool{}
-	for line := range strings.Lines(answer) {
-		if words := strings.Fields(line); len(words) > 2 {
-			ready[words[0]] = strings.Contains(line, " mtu=") && !strings.Contains(line, " mtu=0,")
+// missingGuests are those whose ports are not set up yet, by ovs-appctl's answers to
+// dpif/show, "vhost1 1/1: (dpdkvhostuserclient: …, mtu=1500, …)", and to
+// dpif-netdev/pmd-rxq-show, "port: vhost1  queue-id:  0 (enabled)   pmd usage:  0 %".
+// A port gets its buffers, and with them its MTU, when its first guest is there, and
+// its queue is disabled when that goes.
+func missingGuests(guests []guest, answers string) []string {
+	hasBuffers, polled := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(answers) {
+		switch words := strings.Fields(line); {
+		case len(words) > 4 && words[0] == "port:":
+			polled[words[1]] = words[4] == "(enabled)"
+		case len(words) > 2:
+			hasBuffers[words[0]] = strings.Contains(line, " mtu=") && !strings.Contains(line, " mtu=0,")
 		}
 	}
 	var missing []string
 	for _, g := range guests {
-		if !ready[g.port] {
+		if !hasBuffers[g.port] || !polled[g.port] {
 			missing = append(missing, g.endpoint)
 		}
 	}
