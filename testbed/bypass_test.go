@@ -40,7 +40,7 @@ topology:
   nodes:
     a: {runtime: netns}
     b: {runtime: %s, app: {kind: reflect, backend: %s}}
-  links: [{name: l1, kind: %s, endpoints: ["b:y", "a:x"]}]
+  links: [{name: l1, kind: %s, endpoints: ["a:x", "b:y"]}]
 traffic: {from: "a:x", to: "a:x", backend: %s, rate_pps: 500, frame_bytes: 64}
 `, runtime, wait(app), kind, wait(from))
 }
@@ -279,7 +279,7 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 // the rest of the switch goes on.
 func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 	labtest.Root(t)
-	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), `endpoints: ["b:y"`, `endpoints: ["first:z", "b:y"`, 1)
+	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), `endpoints: ["a:x"`, `endpoints: ["first:z", "a:x"`, 1)
 	text = strings.Replace(text, "  nodes:\n", "  nodes:\n    first: {runtime: netns}\n", 1)
 	lab := up(t, text)
 	programs, err := lab.Programs()
@@ -287,7 +287,7 @@ func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := map[string]int{"switch": programs[0].PID, "a": lab.PID("a"), "b": lab.PID("b")}
-	text = strings.NewReplacer(`["first:z", "b:y", "a:x"]`, `["b:y", "a:x", "last:z"]`, "first: {", "last: {").Replace(text)
+	text = strings.NewReplacer(`["first:z", "a:x", "b:y"]`, `["a:x", "b:y", "last:z"]`, "first: {", "last: {").Replace(text)
 	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
