@@ -8,13 +8,29 @@
  */
 #include "role/trial.h"
 
-static inline bool parse(const struct port *port, const struct packet *p, struct payload *out)
+static inline enum frame_verdict parse(const struct port *port, const struct packet *p,
+				       struct payload *out)
 {
-	if (port->ops->layer == PORT_PAYLOAD)
-		return payload_read(p->data, p->length, out);
-	return frame_check(p->data, p->length, port->config.udp_port, port->accepts_partial) ==
-		       FRAME_GOOD &&
-	       payload_read(p->data + FRAME_PAYLOAD_AT, p->length - FRAME_PAYLOAD_AT, out);
+	const uint8_t *data = p->data;
+	uint32_t length = p->length;
+	if (port->ops->layer == PORT_FRAME) {
+		enum frame_verdict verdict =
+			frame_check(data, length, port->config.udp_port, port->accepts_partial);
+		if (verdict != FRAME_GOOD)
+			return verdict;
+		data += FRAME_PAYLOAD_AT;
+		length -= FRAME_PAYLOAD_AT;
+	}
+	return payload_read(data, length, out) ? FRAME_GOOD : FRAME_DAMAGED;
+}
+
+/* What is not an engine's packet: ports of the kernel filter it out before. */
+static __attribute__((noinline)) void refuse(struct receiver *r, enum frame_verdict verdict)
+{
+	if (verdict == FRAME_FOREIGN && r->foreign)
+		port_count(r->foreign, 1);
+	else
+		r->invalid++;
 }
 
 static void keep_outlier(struct receiver *r, const struct payload *payload, uint64_t latency,
@@ -45,8 +61,9 @@ unsigned receiver_step(struct trial *t)
 	r->last_poll_ticks = now;
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
-		if (!parse(r->port, &burst[i], &payload) || payload.tx_ticks < r->begin_ticks) {
-			r->invalid++;
+		enum frame_verdict verdict = parse(r->port, &burst[i], &payload);
+		if (verdict != FRAME_GOOD || payload.tx_ticks < r->begin_ticks) {
+			refuse(r, verdict);
 			continue;
 		}
 		if (payload.stream != STREAM_MEASURED) {

@@ -68,6 +68,7 @@ struct receiver {
 	uint64_t last_poll_ticks;
 	uint64_t begin_ticks; /* stamps before are of an earlier trial */
 	uint64_t invalid, warmup;
+	uint64_t *foreign; /* a device's frames that are nobody's packets; else NULL */
 	uint64_t early; /* received before they were sent, by the clocks */
 	struct seen seen;
 	struct worst worst;
