@@ -93,17 +93,15 @@ func (s *Site) withSwitch(ctx context.Context, l plan.Link, f func(*client.Clien
 	// An engine that died, or that talks to somebody else for ever, gives no answer.
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	err = errors.Join(f(c), closeQuietly(c))
-	if err != nil {
-		return withLog(err, LogPath(s.StateDir, l.Name, switchProgram))
+	err = f(c)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("it gave no answer within %v: %w", switchPatience, err)
 	}
-	return nil
-}
-
-// closeQuietly closes a connection that may have been closed by a timeout.
-func closeQuietly(c *client.Client) error {
-	_ = c.Close()
-	return nil
+	if err != nil {
+		err = withLog(err, LogPath(s.StateDir, l.Name, switchProgram))
+	}
+	_ = c.Close() // by the timeout, it may be closed already
+	return err
 }
 
 // joinSwitch opens an endpoint's port and attaches it.
