@@ -134,6 +134,9 @@ static void vhost_rx_release(struct port *port, struct packet *burst, unsigned c
 	if (count == 0)
 		return;
 	uint16_t until = (uint16_t)(burst[count - 1].handle + 1);
+	/* The guest will write its next frames here. */
+	for (unsigned i = 0; i < count; i++)
+		vhost_demote(burst[i].data);
 	vhost_return(q, until);
 	end_rx(q);
 }

@@ -44,15 +44,6 @@ static inline void prefetch_write(const uint8_t *at)
 	__asm__ volatile("prefetchw %0" : : "m"(*at));
 }
 
-/* A line that was written here, and will be read by the guest's CPU next, moves to the
- * cache that both share: the guest's read need not fetch it from this core's. A hint
- * of newer CPUs (CLDEMOTE, Sapphire Rapids), a no-op on others. Ten percent of the
- * throughput of short frames. */
-static inline void demote(const uint8_t *at)
-{
-	__asm__ volatile("cldemote %0" : : "m"(*at));
-}
-
 struct place {
 	uint8_t *at;
 	uint16_t head;
@@ -95,8 +86,10 @@ static unsigned send_plain(struct vhost_queue *q, const struct packet *burst, un
 			  burst[i].length + q->header_bytes);
 	}
 	for (unsigned i = 0; i < n; i++) {
-		demote(places[i].at);
-		demote(places[i].at + q->header_bytes + 48);
+		vhost_demote(places[i].at);
+		vhost_demote(places[i].at + q->header_bytes + 48);
+		if (i % 8 == 0) /* used entries in a cache line */
+			vhost_demote(&q->used->ring[(q->used_index + i) & (q->size - 1)]);
 	}
 	q->next = (uint16_t)(q->next + n);
 	if (n)
