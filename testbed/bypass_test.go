@@ -144,6 +144,11 @@ func TestLabsPastTheKernelCarryPackets(t *testing.T) {
 			needLinks(t, planOf(t, text))
 			lab := up(t, text)
 			echo(t, lab)
+			if test.runtime == "lxc" && test.kind == "switch" && test.app == "dpdk" {
+				if got := in(t, lab, "b", "ls", "/nines/sockets"); got != "l1.1" {
+					t.Errorf("the container sees the sockets %q", got)
+				}
+			}
 			if test.runtime == "netns" {
 				echo(t, lab) // the second engine meets the same sockets
 			}
