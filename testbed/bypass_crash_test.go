@@ -30,17 +30,17 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 }
 
 // TestNothingIsLeftOfABypassThatWasKilled kills up, apply and down at every point, the
-// reservation of hugepages among them: the number is more than the host has free.
+// reservation of hugepages among them: it wants more than the host has.
 func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
 	pool := hugepages.Of(0, 2<<20)
 	counts, err := pool.Read()
 	labtest.Require(t, fmt.Sprintf("hugepages (%v)", err), err == nil)
-	whole := bypassLab(2 * (counts.Free + 8))
+	whole := bypassLab(2 * (counts.Reserved + 8))
 	// Another node, and one port more and one less on the switch that stays.
 	changed := strings.NewReplacer(`"b:z"]`, `"c:z"]`, "    b: {runtime: lxc}", "    c: {runtime: netns}",
-		fmt.Sprint(2*(counts.Free+8), "MiB"), fmt.Sprint(2*(counts.Free+16), "MiB")).Replace(whole)
+		fmt.Sprint(2*(counts.Reserved+8), "MiB"), fmt.Sprint(2*(counts.Reserved+16), "MiB")).Replace(whole)
 	c := newCrasherOf(t, whole, changed)
 	before := settings(t)
 	for what, step := range map[string]struct{ first, killed []string }{
