@@ -3,6 +3,7 @@
 
 #include "dpdk/eal.h"
 #include "dpdk/eal_log.h"
+#include "dpdk/interrupt_thread.h"
 
 #include <errno.h>
 #include <rte_dev.h>
@@ -75,7 +76,7 @@ static int configure(struct device *d, const struct rte_eth_dev_info *info, uint
 {
 	struct rte_eth_conf conf = {0};
 	/* memif has no largest frame but its bsize, and knows no MTU. */
-	if (frame_bytes > RTE_ETHER_MAX_LEN && strcmp(info->driver_name, "net_memif") != 0)
+	if (frame_bytes > RTE_ETHER_MAX_LEN && !d->is_memif)
 		conf.rxmode.mtu = frame_bytes - ETHERNET_OVERHEAD;
 	d->rx_slots = info->default_rxportconf.ring_size ?: QUEUE_SLOTS;
 	d->tx_slots = info->default_txportconf.ring_size ?: QUEUE_SLOTS;
@@ -102,14 +103,34 @@ static int configure(struct device *d, const struct rte_eth_dev_info *info, uint
 	return 0;
 }
 
+static void stop_and_close(void *arg)
+{
+	struct device *d = arg;
+	rte_eth_dev_stop(d->id);
+	rte_eth_dev_close(d->id);
+}
+
+static void restart(void *arg)
+{
+	struct device *d = arg;
+	rte_eth_dev_stop(d->id);
+	d->was_up = rte_eth_dev_start(d->id) != 0;
+}
+
+/* Where the driver does not look out for others. */
+static void do_exclusively(struct device *d, void (*work)(void *))
+{
+	if (!d->is_memif || interrupt_thread_run(work, d) != 0)
+		work(d);
+}
+
 static void remove_device(struct device *d)
 {
 	struct rte_eth_dev_info info;
 	struct rte_device *device = NULL;
 	if (rte_eth_dev_info_get(d->id, &info) == 0)
 		device = info.device;
-	rte_eth_dev_stop(d->id);
-	rte_eth_dev_close(d->id);
+	do_exclusively(d, stop_and_close);
 	if (device)
 		rte_dev_remove(device);
 	/* Not before: the queues held buffers of theirs. */
@@ -138,6 +159,7 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 	if (err)
 		return fail(d, err, "find a network port of", error, size);
 	err = rte_eth_dev_info_get(d->id, &info);
+	d->is_memif = !err && strcmp(info.driver_name, "net_memif") == 0;
 	err = err ? fail(d, err, "ask about", error, size)
 		  : configure(d, &info, frame_bytes, error, size);
 	if (err) {
@@ -161,8 +183,7 @@ void device_reconnect(struct device *d)
 	if (!d->text.awaits_peer || device_is_up(d) || !d->was_up ||
 	    !device_socket_listens(d->text.socket))
 		return;
-	rte_eth_dev_stop(d->id);
-	d->was_up = rte_eth_dev_start(d->id) != 0;
+	do_exclusively(d, restart);
 }
 
 bool device_is_up(struct device *d)
