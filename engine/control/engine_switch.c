@@ -62,7 +62,7 @@ static json_t *device_drops(const struct port *p)
 static void set_vlans(json_t *o, const struct switch_port *p)
 {
 	json_t *trunk = json_array();
-	for (uint16_t v = 1; v <= VLAN_MAX; v++)
+	for (unsigned v = 1; v <= VLAN_MAX; v++)
 		if (p->config.trunk[v])
 			json_array_append_new(trunk, json_integer(v));
 	json_object_set_new(o, "vlan", json_integer(p->config.vlan));

@@ -189,9 +189,9 @@ static struct switch_port *new_port(struct port *port, const struct switch_port_
 	p->port = port;
 	p->config = *config;
 	vlan_port_init(&p->vlan, config->vlan);
-	for (uint16_t v = 1; v <= VLAN_MAX; v++)
+	for (unsigned v = 1; v <= VLAN_MAX; v++)
 		if (config->trunk[v])
-			vlan_port_add(&p->vlan, v);
+			vlan_port_add(&p->vlan, (uint16_t)v);
 	limit_init(&p->rx.flood, (double)config->flood_upps / 1e6, clock_global.scale.hz);
 	limit_init(&p->rx.broadcast, (double)config->broadcast_upps / 1e6, clock_global.scale.hz);
 	pthread_spin_init(&p->tx.lock, PTHREAD_PROCESS_PRIVATE);
@@ -206,9 +206,9 @@ static bool add_statics(struct switch_ *s, const struct switch_port *p)
 		if ((p->config.vlan || !p->vlan.aware) &&
 		    !mac_table_add_static(&s->table, key, p->index))
 			return false;
-		for (uint16_t v = 1; v <= VLAN_MAX; v++)
+		for (unsigned v = 1; v <= VLAN_MAX; v++)
 			if (p->config.trunk[v] &&
-			    !mac_table_add_static(&s->table, mac_key_of(p->config.macs[i], v),
+			    !mac_table_add_static(&s->table, mac_key_of(p->config.macs[i], (uint16_t)v),
 						  p->index))
 				return false;
 	}

@@ -56,7 +56,7 @@ func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err er
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	device := func(role string) string {
 		return fmt.Sprintf("net_memif0,role=%s,socket=%s,socket-abstract=no", role, filepath.Join(dir, "memif"))
 	}
