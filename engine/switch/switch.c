@@ -208,7 +208,8 @@ static bool add_statics(struct switch_ *s, const struct switch_port *p)
 			return false;
 		for (unsigned v = 1; v <= VLAN_MAX; v++)
 			if (p->config.trunk[v] &&
-			    !mac_table_add_static(&s->table, mac_key_of(p->config.macs[i], (uint16_t)v),
+			    !mac_table_add_static(&s->table,
+						  mac_key_of(p->config.macs[i], (uint16_t)v),
 						  p->index))
 				return false;
 	}
