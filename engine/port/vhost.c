@@ -10,6 +10,7 @@
  *   vhost_memory.c   vhost_fault.c: the guest's memory, and what if it goes away
  *   vhost_guard.c    how the two threads keep out of each other's way
  *   vhost_rx.c vhost_tx.c: the rings
+ *   vhost_call.c     waking the guest
  *
  * rx_burst lends the guest's own memory. tx_forward copies into the guest's: the one
  * copy on the way from guest to guest. Bursts are released in the order in which
@@ -39,6 +40,8 @@ static struct vhost_port *vhost_of(struct port *port)
 
 static void vhost_free(struct vhost_port *v)
 {
+	for (int i = 0; i < VHOST_RINGS; i++)
+		vhost_call_close(&v->queues[i].call);
 	free(v->queues[VHOST_FROM_GUEST].joined);
 	free(v->staging);
 	free(v);
@@ -67,6 +70,18 @@ static int vhost_open(const struct port_config *c, struct port **out, char *erro
 	if (!v)
 		return -ENOMEM;
 	memset(v, 0, sizeof *v);
+	for (int i = 0; i < VHOST_RINGS; i++) {
+		int failed = vhost_call_open(&v->queues[i].call);
+		err = err ? err : failed;
+	}
+	if (err) {
+		snprintf(error, size,
+			 "a vhost port needs asynchronous I/O to wake its guest: %s (CONFIG_AIO; "
+			 "sysctl fs.aio-max-nr)",
+			 strerror(-err));
+		vhost_free(v);
+		return err;
+	}
 	port_init(&v->port, &port_vhost, c);
 	struct vhost_queue *from = &v->queues[VHOST_FROM_GUEST], *to = &v->queues[VHOST_TO_GUEST];
 	from->malformed = port_drop_counter(&v->port, "rx_malformed");

@@ -1,8 +1,6 @@
 /* Waking the guest; see vhost_queue.h. */
 #include "port/vhost_queue.h"
 
-#include <unistd.h>
-
 /* Virtio 1.2, sections 2.7.7.1 and 2.7.10: with the event index the guest says from
  * which used entry on it wants to be woken, without it whether at all. */
 static bool guest_waits(const struct vhost_queue *q)
@@ -16,7 +14,6 @@ static bool guest_waits(const struct vhost_queue *q)
 
 void vhost_tell(struct vhost_queue *q)
 {
-	const uint64_t one = 1;
 	q->must_tell = false;
 	if (q->call_fd < 0)
 		return;
@@ -25,7 +22,6 @@ void vhost_tell(struct vhost_queue *q)
 	bool waits = guest_waits(q);
 	q->told = q->used_index;
 	q->told_once = true;
-	/* An eventfd that does not block; if it is full the guest is woken already. */
-	if (waits && write(q->call_fd, &one, sizeof one) < 0)
-		return;
+	if (waits)
+		vhost_call(&q->call, q->call_fd);
 }

@@ -12,6 +12,7 @@
 #define NINES_VHOST_QUEUE_H
 
 #include "port/port.h"
+#include "port/vhost_call.h"
 #include "port/vhost_guard.h"
 #include "port/vhost_memory.h"
 
@@ -31,6 +32,7 @@ enum {
 
 struct vhost_queue {
 	struct vhost_guard guard;
+	struct vhost_call call;
 
 	/* Set by the protocol thread while the guard is shut. */
 	const struct vring_desc *descriptors;

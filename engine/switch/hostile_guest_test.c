@@ -11,6 +11,7 @@
 #include "clock/clock.h"
 #include "port/vhost_message.h"
 
+#include <fcntl.h>
 #include <linux/virtio_ring.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +38,7 @@ enum {
 #define USER_BASE  UINT64_C(0x700000000000)
 
 struct guest {
-	int socket, memfd, stop_fd;
+	int socket, memfd, event; /* event: by which it is woken */
 	uint8_t *memory;
 	uint16_t sent, offered;
 };
@@ -91,6 +92,7 @@ static void connect_guest(struct guest *g, const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	memset(g, 0, sizeof *g);
+	g->event = -1;
 	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
 	g->socket = socket(AF_UNIX, SOCK_STREAM, 0);
 	assert_int_equal(connect(g->socket, (struct sockaddr *)&address, sizeof address), 0);
@@ -104,6 +106,8 @@ static void disconnect_guest(struct guest *g)
 {
 	close(g->socket);
 	close(g->memfd);
+	if (g->event >= 0)
+		close(g->event);
 	munmap(g->memory, GUEST_BYTES);
 }
 
@@ -111,7 +115,7 @@ static void disconnect_guest(struct guest *g)
 static void set_up_guest(struct guest *g, uint64_t features)
 {
 	struct vhost_message m = {0};
-	int event = eventfd(0, 0);
+	g->event = eventfd(0, 0);
 	m.payload.number = features;
 	say(g, &m, VHOST_SET_FEATURES, 8, -1);
 	m.payload.memory.count = 1;
@@ -133,12 +137,11 @@ static void set_up_guest(struct guest *g, uint64_t features)
 		m.payload.address.log = 0;
 		say(g, &m, VHOST_SET_VRING_ADDR, 40, -1);
 		m.payload.number = i;
-		say(g, &m, VHOST_SET_VRING_CALL, 8, event);
+		say(g, &m, VHOST_SET_VRING_CALL, 8, g->event);
 		m.payload.number = i;
-		say(g, &m, VHOST_SET_VRING_KICK, 8, event);
+		say(g, &m, VHOST_SET_VRING_KICK, 8, g->event);
 		say_ring(g, VHOST_SET_VRING_ENABLE, i, 1);
 	}
-	close(event);
 }
 
 static void wait_until_up(struct world *w)
@@ -417,9 +420,7 @@ static void test_memory_taken_away_stops_nobody(void **state)
 		}
 		if (round % 3 != 2)
 			assert_non_null(strstr(text, "took memory away"));
-		close(g.socket);
-		close(g.memfd);
-		munmap(g.memory, GUEST_BYTES);
+		disconnect_guest(&g);
 	}
 	expect_good_guest(&w);
 	end(&w);
@@ -454,6 +455,38 @@ static void test_nonsense_in_messages_stops_nobody(void **state)
 	end(&w);
 }
 
+/* A guest that sleeps is woken; one whose eventfd would block whoever writes to it
+ * stops nobody. */
+static void test_full_eventfd_stops_nobody(void **state)
+{
+	const uint64_t full = UINT64_MAX - 1;
+	uint64_t woken = 0;
+	struct world w;
+	struct guest g;
+	(void)state;
+	begin(&w);
+	connect_guest(&g, w.path);
+	set_up_guest(&g, 0);
+	wait_until_up(&w);
+	send_chain(&g, 3);
+	assert_int_equal(read(g.event, &woken, sizeof woken), sizeof woken);
+	assert_true(woken > 0);
+	assert_int_equal(fcntl(g.event, F_SETFL, O_NONBLOCK), 0);
+	while (read(g.event, &woken, sizeof woken) > 0)
+		;
+	assert_int_equal(write(g.event, &full, sizeof full), sizeof full);
+	assert_int_equal(fcntl(g.event, F_SETFL, 0), 0);
+	struct vring out = ring_of(&g, 1);
+	for (uint16_t i = 0; i < 20; i++) {
+		send_chain(&g, 3);
+		expect_service(&w, 3);
+		assert_true(wait_used(&out, (uint16_t)(i + 2)));
+	}
+	disconnect_guest(&g);
+	expect_good_guest(&w);
+	end(&w);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -468,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_nonsense_in_rings_stops_nobody),
 		cmocka_unit_test(test_memory_taken_away_stops_nobody),
 		cmocka_unit_test(test_nonsense_in_messages_stops_nobody),
+		cmocka_unit_test(test_full_eventfd_stops_nobody),
 	};
 	return cmocka_run_group_tests(tests, set_up, NULL);
 }
