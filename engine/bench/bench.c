@@ -1,10 +1,12 @@
 /*
  * nines-engine-bench: what the engine itself costs. A loop over a memory port,
  * which stamps, sends, receives, checks and records every packet on one core; and
- * each stage alone. Prints one JSON object.
+ * each stage alone; or a packet in the switch. Prints one JSON object.
  *
  * usage: nines-engine-bench [CPU [SECONDS]]
+ *        nines-engine-bench switch
  */
+#include "bench/bench.h"
 #include "packet/frame.h"
 #include "role/thread.h"
 #include "role/trial.h"
@@ -125,8 +127,21 @@ fail:
 	return err;
 }
 
+static int print(json_t *o)
+{
+	json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(4));
+	putchar('\n');
+	json_decref(o);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	json_t *of_switch;
+	if (argc > 1 && strcmp(argv[1], "switch") == 0) {
+		clock_init();
+		return bench_switch(&of_switch) ? 1 : print(of_switch);
+	}
 	int cpu = argc > 1 ? atoi(argv[1]) : -1;
 	double seconds = argc > 2 ? atof(argv[2]) : 2;
 	struct port_config config = loop_config();
@@ -150,9 +165,7 @@ int main(int argc, char **argv)
 		(json_int_t)(t->sender.send_lag.count - t->receiver.seen.unique), "gaps_ms",
 		(double)clock_ticks_to_ns(&t->scale, t->gaps.total_ticks) / 1e6, "run_delay_ms",
 		(double)t->run_delay_ns / 1e6, "stage_ns", ns);
-	json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(4));
-	putchar('\n');
-	json_decref(o);
+	print(o);
 	trial_free(t);
 	seen_free(&seen);
 	return 0;

@@ -27,67 +27,72 @@ void mac_table_free(struct mac_table *t)
 	free(t->buckets);
 }
 
-static struct mac_entry *find(struct mac_table *t, uint64_t key)
+/* One place in a bucket; no bucket: none. */
+struct place {
+	struct mac_bucket *bucket;
+	int i;
+};
+
+static _Atomic uint64_t *value_at(struct place p)
 {
-	uint64_t hash = mac_hash(t, key);
-	struct mac_bucket *places[] = {mac_first(t, hash), mac_second(t, hash)};
-	for (int b = 0; b < 2; b++)
-		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++)
-			if (atomic_load(&places[b]->entries[i].key) == key)
-				return &places[b]->entries[i];
-	return NULL;
+	return &p.bucket->values[p.i];
 }
 
-static struct mac_entry *free_place(struct mac_bucket *b, int *count)
+static struct place find(struct mac_table *t, uint64_t key)
 {
-	struct mac_entry *place = NULL;
+	uint64_t hash = mac_hash(t, key);
+	struct mac_bucket *buckets[] = {mac_first(t, hash), mac_second(t, hash)};
+	for (int b = 0; b < 2; b++)
+		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++)
+			if (atomic_load(&buckets[b]->keys[i]) == key)
+				return (struct place){buckets[b], i};
+	return (struct place){0};
+}
+
+static struct place free_place(struct mac_bucket *b, int *count)
+{
+	struct place place = {0};
 	*count = 0;
 	for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
-		bool free = atomic_load(&b->entries[i].key) == 0;
+		bool free = atomic_load(&b->keys[i]) == 0;
 		*count += free;
-		if (free && !place)
-			place = &b->entries[i];
+		if (free && !place.bucket)
+			place = (struct place){b, i};
 	}
 	return place;
 }
 
 /* The first bucket, which is looked into first, unless it is nearly full and the
  * second is emptier: so neither ever is. */
-static struct mac_entry *place_for(struct mac_table *t, uint64_t hash)
+static struct place place_for(struct mac_table *t, uint64_t hash)
 {
 	int first_free, second_free;
-	struct mac_entry *first = free_place(mac_first(t, hash), &first_free);
-	struct mac_entry *second = free_place(mac_second(t, hash), &second_free);
-	return first_free > 2 || first_free >= second_free ? first : second;
+	struct place first = free_place(mac_first(t, hash), &first_free);
+	struct place second = free_place(mac_second(t, hash), &second_free);
+	return first_free > 1 || first_free >= second_free ? first : second;
 }
 
 static bool add(struct mac_table *t, uint64_t key, uint64_t value)
 {
-	struct mac_entry *e = place_for(t, mac_hash(t, key));
-	if (!e || atomic_load(&t->count) >= t->capacity)
+	struct place p = place_for(t, mac_hash(t, key));
+	if (!p.bucket || atomic_load(&t->count) >= t->capacity)
 		return false;
 	/* Readers see the key last. */
-	atomic_store(&e->value, value);
-	atomic_store(&e->key, key);
+	atomic_store(value_at(p), value);
+	atomic_store(&p.bucket->keys[p.i], key);
 	atomic_fetch_add(&t->count, 1);
 	return true;
-}
-
-static void remove_entry(struct mac_table *t, struct mac_entry *e)
-{
-	atomic_store(&e->key, 0);
-	atomic_fetch_sub(&t->count, 1);
 }
 
 bool mac_table_learn(struct mac_table *t, uint64_t key, unsigned port, uint32_t now)
 {
 	bool done = true;
 	pthread_spin_lock(&t->lock);
-	struct mac_entry *e = find(t, key);
-	if (!e)
+	struct place p = find(t, key);
+	if (!p.bucket)
 		done = add(t, key, mac_value(port, now));
-	else if (!(atomic_load(&e->value) & MAC_STATIC))
-		atomic_store(&e->value, mac_value(port, now));
+	else if (!(atomic_load(value_at(p)) & MAC_STATIC))
+		atomic_store(value_at(p), mac_value(port, now));
 	pthread_spin_unlock(&t->lock);
 	return done;
 }
@@ -97,9 +102,9 @@ bool mac_table_add_static(struct mac_table *t, uint64_t key, unsigned port)
 	bool done = true;
 	uint64_t value = mac_value(port, 0) | MAC_STATIC;
 	pthread_spin_lock(&t->lock);
-	struct mac_entry *e = find(t, key);
-	if (e)
-		atomic_store(&e->value, value);
+	struct place p = find(t, key);
+	if (p.bucket)
+		atomic_store(value_at(p), value);
 	else
 		done = add(t, key, value);
 	pthread_spin_unlock(&t->lock);
@@ -113,9 +118,11 @@ static void remove_where(struct mac_table *t, bool (*wanted)(uint64_t value, uin
 	for (uint64_t b = 0; b <= t->mask; b++) {
 		pthread_spin_lock(&t->lock);
 		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
-			struct mac_entry *e = &t->buckets[b].entries[i];
-			if (atomic_load(&e->key) && wanted(atomic_load(&e->value), arg))
-				remove_entry(t, e);
+			struct mac_bucket *at = &t->buckets[b];
+			if (!atomic_load(&at->keys[i]) || !wanted(atomic_load(&at->values[i]), arg))
+				continue;
+			atomic_store(&at->keys[i], 0);
+			atomic_fetch_sub(&t->count, 1);
 		}
 		pthread_spin_unlock(&t->lock);
 	}
@@ -148,10 +155,9 @@ void mac_table_each(struct mac_table *t, void (*visit)(void *arg, uint64_t key, 
 	for (uint64_t b = 0; b <= t->mask; b++) {
 		pthread_spin_lock(&t->lock);
 		for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
-			struct mac_entry *e = &t->buckets[b].entries[i];
-			uint64_t key = atomic_load(&e->key);
+			uint64_t key = atomic_load(&t->buckets[b].keys[i]);
 			if (key)
-				visit(arg, key, atomic_load(&e->value));
+				visit(arg, key, atomic_load(&t->buckets[b].values[i]));
 		}
 		pthread_spin_unlock(&t->lock);
 	}

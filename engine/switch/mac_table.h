@@ -14,6 +14,7 @@
 #define NINES_MAC_TABLE_H
 
 #include <pthread.h>
+#include <smmintrin.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,17 +28,15 @@ enum {
 	MAC_TICK_NS = 250000000,
 };
 
-/* Key: the address's six bytes, little-endian, above 12 bits of VLAN; 0: free.
- * Value: port + 1 in 16 bits, MAC_STATIC, and in the upper half when last heard. */
-struct mac_entry {
-	_Atomic uint64_t key, value;
+/* Keys apart from values, so that they are compared all at once. Key: the address's six
+ * bytes, little-endian, above 12 bits of VLAN; 0: free. Value: port + 1 in 16 bits,
+ * MAC_STATIC, and in the upper half when last heard. */
+struct mac_bucket {
+	_Alignas(64) _Atomic uint64_t keys[MAC_BUCKET_ENTRIES];
+	_Atomic uint64_t values[MAC_BUCKET_ENTRIES];
 };
 
 enum { MAC_STATIC = 1 << 16 };
-
-struct mac_bucket {
-	_Alignas(64) struct mac_entry entries[MAC_BUCKET_ENTRIES];
-};
 
 struct mac_table {
 	struct mac_bucket *buckets;
@@ -86,18 +85,23 @@ static inline struct mac_bucket *mac_second(const struct mac_table *t, uint64_t 
 	return &t->buckets[hash >> 32 & t->mask];
 }
 
+/* Without a branch on where in the bucket the key is, which is as good as random: with
+ * thousands of addresses a loop cost 8 ns a packet, in branches foreseen wrongly. */
 static inline uint64_t mac_find_in(const struct mac_bucket *b, uint64_t key)
 {
-	for (int i = 0; i < MAC_BUCKET_ENTRIES; i++) {
-		const struct mac_entry *e = &b->entries[i];
-		if (atomic_load_explicit(&e->key, memory_order_acquire) != key)
-			continue;
-		uint64_t value = atomic_load_explicit(&e->value, memory_order_acquire);
-		/* The place may have been given to another address meanwhile. */
-		if (atomic_load_explicit(&e->key, memory_order_relaxed) == key)
-			return value;
-	}
-	return 0;
+	const __m128i *keys = (const __m128i *)(const void *)b->keys;
+	__m128i wanted = _mm_set1_epi64x((long long)key);
+	/* A key's eight bytes are read at once, also so; what is found is looked at again. */
+	__m128i low = _mm_cmpeq_epi64(_mm_load_si128(&keys[0]), wanted);
+	__m128i high = _mm_cmpeq_epi64(_mm_load_si128(&keys[1]), wanted);
+	unsigned found = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_packs_epi32(low, high)));
+	if (__builtin_expect(found == 0, 0))
+		return 0;
+	unsigned i = (unsigned)__builtin_ctz(found);
+	atomic_signal_fence(memory_order_acquire);
+	uint64_t value = atomic_load_explicit(&b->values[i], memory_order_acquire);
+	/* The place may have been given to another address meanwhile. */
+	return atomic_load_explicit(&b->keys[i], memory_order_relaxed) == key ? value : 0;
 }
 
 /* An entry's value, or 0 when the address is not known. */

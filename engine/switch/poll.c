@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <net/ethernet.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { NOWHERE = SWITCH_PORTS_MAX };
@@ -22,7 +23,7 @@ enum { NOWHERE = SWITCH_PORTS_MAX };
 /* A packet of the burst while it is decided on. */
 struct decision {
 	uint64_t source, destination; /* keys */
-	uint64_t destination_hash;
+	uint64_t source_hash, destination_hash;
 	struct vlan_tag tag;
 	uint16_t vlan;
 	bool group; /* the destination is a group address */
@@ -36,7 +37,7 @@ struct groups {
 	uint8_t members[SWITCH_PORTS_MAX][PORT_BURST];
 };
 
-struct turn {
+struct switch_turn {
 	struct switch_thread *thread;
 	const struct switch_view *view;
 	uint32_t now;
@@ -73,7 +74,7 @@ static void complete_checksums(struct packet *burst, unsigned count)
 }
 
 /* First pass: reads the header, once, and asks for the table's lines. */
-static inline void read_header(struct turn *t, const struct switch_port *from, unsigned i)
+static inline void read_header(struct switch_turn *t, const struct switch_port *from, unsigned i)
 {
 	const struct switch_ *s = t->thread->owner;
 	const struct packet *p = &t->burst[i];
@@ -92,9 +93,10 @@ static inline void read_header(struct turn *t, const struct switch_port *from, u
 	d->source = mac_key(high, vlan);
 	d->group = low & 1;
 	d->flooded = false;
+	d->source_hash = mac_hash(&s->table, d->source);
 	d->destination_hash = mac_hash(&s->table, d->destination);
 	__builtin_prefetch(mac_first(&s->table, d->destination_hash));
-	__builtin_prefetch(mac_first(&s->table, mac_hash(&s->table, d->source)));
+	__builtin_prefetch(mac_first(&s->table, d->source_hash));
 }
 
 /* Bit 0 of an address's first byte: a group. It is bit 12 of a key. */
@@ -103,10 +105,10 @@ static inline bool is_group(uint64_t key)
 	return key >> 12 & 1;
 }
 
-static inline void learn(struct turn *t, struct switch_port *from, const struct decision *d)
+static inline void learn(struct switch_turn *t, struct switch_port *from, const struct decision *d)
 {
 	struct mac_table *table = &t->thread->owner->table;
-	uint64_t value = mac_find(table, d->source, mac_hash(table, d->source));
+	uint64_t value = mac_find(table, d->source, d->source_hash);
 	if (__builtin_expect(value == mac_value(from->index, t->now) || value & MAC_STATIC, 1))
 		return;
 	if (!mac_table_learn(table, d->source, from->index, t->now))
@@ -120,7 +122,7 @@ static inline bool is_link_local(uint64_t key)
 }
 
 /* A copy for every port of the VLAN but the one that it came from. */
-static void flood(struct turn *t, struct switch_port *from, unsigned i)
+static void flood(struct switch_turn *t, struct switch_port *from, unsigned i)
 {
 	struct decision *d = &t->decisions[i];
 	const struct switch_view *view = t->view;
@@ -150,7 +152,7 @@ static void flood(struct turn *t, struct switch_port *from, unsigned i)
 }
 
 /* Second pass: learns, and says where the packet goes. */
-static inline void decide(struct turn *t, struct switch_port *from, unsigned i)
+static inline void decide(struct switch_turn *t, struct switch_port *from, unsigned i)
 {
 	struct decision *d = &t->decisions[i];
 	const struct mac_table *table = &t->thread->owner->table;
@@ -183,7 +185,7 @@ static inline void decide(struct turn *t, struct switch_port *from, unsigned i)
 }
 
 /* Frames whose tag changes on the way out are changed in a copy of our own. */
-static void rewrite_tags(struct turn *t, const struct switch_port *to, struct packet *out,
+static void rewrite_tags(struct switch_turn *t, const struct switch_port *to, struct packet *out,
 			 const uint8_t *members, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -208,8 +210,8 @@ static inline void mirror(struct switch_port *p, unsigned direction, const struc
 }
 
 /* What became of a packet that was for one port only. */
-static inline void account(struct turn *t, struct switch_port *from, unsigned member, bool sent,
-			   enum switch_drop why)
+static inline void account(struct switch_turn *t, struct switch_port *from, unsigned member,
+			   bool sent, enum switch_drop why)
 {
 	if (t->decisions[member].flooded)
 		return; /* counted already; a lost copy is the other port's loss */
@@ -219,7 +221,7 @@ static inline void account(struct turn *t, struct switch_port *from, unsigned me
 		drop(from, why, 1);
 }
 
-static void send_group(struct turn *t, struct switch_port *from, struct switch_port *to)
+static void send_group(struct switch_turn *t, struct switch_port *from, struct switch_port *to)
 {
 	const uint8_t *members = t->groups.members[to->index];
 	unsigned count = t->groups.counts[to->index], at = 0;
@@ -263,7 +265,7 @@ static void send_group(struct turn *t, struct switch_port *from, struct switch_p
 }
 
 /* One burst from a port; how many packets there were. */
-static unsigned switch_burst(struct turn *t, struct switch_port *from)
+static unsigned switch_burst(struct switch_turn *t, struct switch_port *from)
 {
 	unsigned count = port_rx_burst(from->port, t->burst, PORT_BURST);
 	uint64_t bytes = 0;
@@ -288,25 +290,38 @@ static unsigned switch_burst(struct turn *t, struct switch_port *from)
 	return count;
 }
 
+struct switch_turn *switch_turn_new(struct switch_thread *thread)
+{
+	struct switch_turn *t = calloc(1, sizeof *t);
+	if (t)
+		t->thread = thread;
+	return t;
+}
+
+unsigned switch_turn_run(struct switch_turn *t)
+{
+	const struct switch_ *s = t->thread->owner;
+	unsigned packets = 0;
+	t->view = atomic_load_explicit(&s->view, memory_order_acquire);
+	t->now = atomic_load_explicit(&s->now, memory_order_relaxed);
+	for (unsigned i = 0; i < t->view->count; i++) {
+		struct switch_port *p = t->view->ports[t->view->order[i]];
+		if (p->thread == t->thread->number)
+			packets += switch_burst(t, p);
+	}
+	return packets;
+}
+
 void *switch_poll(void *arg)
 {
 	struct switch_thread *thread = arg;
 	struct switch_ *s = thread->owner;
-	struct turn turn = {.thread = thread};
+	struct switch_turn turn = {.thread = thread};
 	thread->tid = thread_begin("nines-switch");
 	int awake = thread_hold_awake();
 	gaps_begin(&thread->gaps, clock_ticks());
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
-		unsigned packets = 0;
-		const struct switch_view *view =
-			atomic_load_explicit(&s->view, memory_order_acquire);
-		turn.view = view;
-		turn.now = atomic_load_explicit(&s->now, memory_order_relaxed);
-		for (unsigned i = 0; i < view->count; i++) {
-			struct switch_port *p = view->ports[view->order[i]];
-			if (p->thread == thread->number)
-				packets += switch_burst(&turn, p);
-		}
+		unsigned packets = switch_turn_run(&turn);
 		gaps_turn(&thread->gaps, clock_ticks_loose(), packets);
 		/* Nothing of this turn's view is used any more. */
 		atomic_store_explicit(&thread->turns,

@@ -149,4 +149,10 @@ struct switch_port *switch_find(struct switch_ *s, const struct port *port);
 /* The polling thread's. */
 void *switch_poll(void *arg);
 
+/* What a polling thread works with; free() it. NULL without memory. */
+struct switch_turn *switch_turn_new(struct switch_thread *thread);
+
+/* One look at all of the thread's ports: how many packets there were. */
+unsigned switch_turn_run(struct switch_turn *t);
+
 #endif

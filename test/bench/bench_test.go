@@ -65,3 +65,17 @@ func TestGroupsAreChosenByName(t *testing.T) {
 		t.Error("an unknown group was taken")
 	}
 }
+
+func TestSwitchCostsAreHeldAgainstTwoPorts(t *testing.T) {
+	rows, err := costRows([]byte(`{"2_ports": {"median_ns": 10}, "16_ports": {"median_ns": 11}, "2_of_16_ports": {"median_ns": 10},
+		"10000_macs": {"median_ns": 12}, "16_ports_10000_macs": {"median_ns": 10}}`))
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	if !rows[0].met(rows[0].Ratio) || rows[2].met(rows[2].Ratio) {
+		t.Errorf("a tenth more should be met, a fifth not: %v", rows)
+	}
+	if _, err := costRows([]byte(`{"2_ports": {"median_ns": 10}}`)); err == nil {
+		t.Error("a case without a figure was taken")
+	}
+}

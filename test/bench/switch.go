@@ -12,10 +12,20 @@ import (
 // lightLoad is the share of its own maximum at which latency is compared.
 const lightLoad = 0.1
 
-// benchSwitch holds our learning switch against testpmd, which copies from port to
-// port without a look at the packet, against Open vSwitch with DPDK, and, for the
-// latency, against the kernel's way: UDP sockets over a Linux bridge.
+// benchSwitch is our learning switch: what a packet costs in it, and beside its peers.
 func benchSwitch(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
+	rows, err := switchCosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := switchPeers(ctx, inventory)
+	return append(rows, beside...), err
+}
+
+// switchPeers holds the switch against testpmd, which copies from port to port without
+// a look at the packet, against Open vSwitch with DPDK, and, for the latency, against
+// the kernel's way: UDP sockets over a Linux bridge.
+func switchPeers(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	kinds := []spec.LinkKind{spec.LinkSwitch, spec.LinkTestpmd, spec.LinkOVSDPDK}
 	pps, p50 := make(map[spec.LinkKind][]float64), make(map[spec.LinkKind][]float64)
 	// Only one at a time: each polls on the CPU that it shares with the others.
