@@ -62,6 +62,11 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 			add("control group %s/%s", h.Mount, prefix)
 		}
 	}
+	// Where DPDK puts a folder for each process, unless it is told of another.
+	runtimes, _ := filepath.Glob(filepath.Join("/run/dpdk", prefix+"*"))
+	for _, name := range runtimes {
+		add("runtime folder %s", name)
+	}
 	names, _ := filepath.Glob(filepath.Join(netnsDir, prefix+"*"))
 	for _, name := range names {
 		add("name of a namespace %s", name)

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -19,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { RUNTIME_FOLDER_BYTES = 64 };
 
 static struct {
 	bool tried, started;
@@ -114,24 +115,30 @@ static int resolve_cpu(const struct eal_config *c, const cpu_set_t *allowed, int
 }
 
 /* EAL makes a folder for its files, of which it has none here, and does not start
- * without; a container's root may have neither /run nor /tmp. */
-static void choose_runtime_folder(void)
+ * without. It gets one of this process's own, so that no other engine, which starts or
+ * ends at the same time, takes the parent away. A container's root may have neither
+ * /run nor /tmp. False: there is no place for one, and EAL will say so. */
+static bool make_runtime_folder(char folder[RUNTIME_FOLDER_BYTES])
 {
-	static const char *const folders[] = {"/run", "/tmp", "/dev/shm", "/dev"};
-	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-		if (access(folders[i], W_OK) == 0) {
-			setenv("RUNTIME_DIRECTORY", folders[i], 1);
-			return;
+	static const char *const parents[] = {"/run", "/tmp", "/dev/shm", "/dev"};
+	for (size_t i = 0; i < sizeof parents / sizeof parents[0]; i++) {
+		snprintf(folder, RUNTIME_FOLDER_BYTES, "%s/nines-dpdk-XXXXXX", parents[i]);
+		if (mkdtemp(folder)) {
+			setenv("RUNTIME_DIRECTORY", folder, 1);
+			return true;
 		}
+	}
+	return false;
 }
 
-/* The folder is empty. Its parent is shared, and goes with the last. */
-static void remove_runtime_folder(void)
+/* All that EAL made in it are two folders, dpdk/PREFIX, if it came so far. */
+static void remove_runtime_folder(const char *folder)
 {
-	char folder[PATH_MAX];
-	snprintf(folder, sizeof folder, "%s", rte_eal_get_runtime_dir());
-	for (int i = 0; i < 2 && rmdir(folder) == 0; i++)
-		*strrchr(folder, '/') = '\0';
+	char shared[RUNTIME_FOLDER_BYTES + sizeof "/dpdk"];
+	snprintf(shared, sizeof shared, "%s/dpdk", folder);
+	rmdir(rte_eal_get_runtime_dir());
+	rmdir(shared);
+	rmdir(folder);
 }
 
 /* rte_eal_init with the calling thread on `cpu`: EAL's own threads go where its caller
@@ -143,10 +150,12 @@ static int init_on(int cpu, const cpu_set_t *allowed, struct eal_arguments *argu
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-	choose_runtime_folder();
+	char folder[RUNTIME_FOLDER_BYTES];
+	bool made = make_runtime_folder(folder);
 	int n = rte_eal_init(arguments->count, arguments->argv);
 	int err = n < 0 ? -rte_errno : 0;
-	remove_runtime_folder();
+	if (made)
+		remove_runtime_folder(folder);
 	/* Threads that are made later inherit it. */
 	pthread_setaffinity_np(pthread_self(), sizeof *allowed, allowed);
 	return err;

@@ -502,7 +502,7 @@ func TestDPDKGivesMemoryBack(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	for _, pattern := range []string{"/dev/hugepages/nxt*", "/run/dpdk/nxt*", "/var/run/dpdk/nxt*"} {
+	for _, pattern := range []string{"/dev/hugepages/nxt*", "/run/dpdk/nxt*", "/run/nines-dpdk-*/dpdk/nxt*"} {
 		if left, _ := filepath.Glob(pattern); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}

@@ -37,3 +37,8 @@ func ealArguments(d plan.DPDK) []string {
 	}
 	return arguments
 }
+
+// runtimeDirectory keeps EAL's folder below a link's own: DPDK would else leave
+// /run/dpdk/PREFIX on the host, also where it has no file to put there
+// (eal_create_runtime_dir in lib/eal/unix/eal_filesystem.c).
+func runtimeDirectory(dir string) string { return "RUNTIME_DIRECTORY=" + dir }

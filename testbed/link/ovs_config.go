@@ -45,13 +45,11 @@ func (f ovsFiles) databaseControl() string { return filepath.Join(f.dir, "ovsdb.
 func (f ovsFiles) control() string         { return filepath.Join(f.dir, "vswitchd.ctl") }
 func (f ovsFiles) management() string      { return filepath.Join(f.dir, ovsBridge+".mgmt") }
 
-// environment keeps each program away from the folders that are compiled in. The last
-// is where DPDK would otherwise leave /var/run/dpdk/PREFIX (eal_create_runtime_dir in
-// lib/eal/unix/eal_filesystem.c).
+// environment keeps each program away from the folders that are compiled in.
 func (f ovsFiles) environment() []string {
 	return []string{
 		"OVS_RUNDIR=" + f.dir, "OVS_DBDIR=" + f.dir, "OVS_LOGDIR=" + f.dir, "OVS_SYSCONFDIR=" + f.dir,
-		"RUNTIME_DIRECTORY=" + f.dir,
+		runtimeDirectory(f.dir),
 	}
 }
 

@@ -51,8 +51,13 @@ func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 			sockets = append(sockets, SocketPath(SocketsDir(s.StateDir), e.Socket))
 		}
 	}
+	dir, err := s.RunDir(l)
+	if err != nil {
+		return err
+	}
 	_, err = s.Start(ctx, l, Program{
 		Name: testpmdProgram, Argv: append([]string{program}, testpmdArguments(l, devices)...),
+		Env: []string{runtimeDirectory(dir)},
 		Ready: func(ctx context.Context) error {
 			if err := s.Listening(sockets...)(ctx); err != nil {
 				return err
