@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct gate gates[GATES];
+struct gate gates[GATES][GATE_WAYS];
 
 int gate_init(void)
 {
@@ -21,9 +21,10 @@ void gate_wait(void)
 {
 	/* Now either a thread's entering is seen here, or it sees what was written. */
 	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	for (unsigned i = 0; i < GATES; i++) {
-		uint32_t turns = atomic_load(&gates[i].turns);
-		while (turns % 2 && atomic_load(&gates[i].turns) == turns)
+	for (unsigned i = 0; i < GATES * GATE_WAYS; i++) {
+		_Atomic uint32_t *at = &gates[i / GATE_WAYS][i % GATE_WAYS].turns;
+		uint32_t turns = atomic_load(at);
+		while (turns % 2 && atomic_load(at) == turns)
 			sched_yield();
 	}
 }

@@ -14,24 +14,28 @@
 
 enum { GATES = 64 }; /* at least RTE_MAX_ETHPORTS */
 
+/* A switch may receive from a device in one thread and send to it in others, one at a
+ * time. */
+enum gate_way { GATE_RX, GATE_TX, GATE_WAYS };
+
 struct gate {
 	_Alignas(64) _Atomic uint32_t turns; /* odd: within a burst */
 };
 
-/* One for each device, used by the thread that owns the port. */
-extern struct gate gates[GATES];
+/* Each is used by one thread at a time: there is no atomic addition. */
+extern struct gate gates[GATES][GATE_WAYS];
 
-static inline void gate_enter(unsigned device)
+static inline void gate_enter(unsigned device, enum gate_way way)
 {
-	_Atomic uint32_t *turns = &gates[device].turns;
+	_Atomic uint32_t *turns = &gates[device][way].turns;
 	atomic_store_explicit(turns, atomic_load_explicit(turns, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst); /* the processor's is gate_wait's */
 }
 
-static inline void gate_leave(unsigned device)
+static inline void gate_leave(unsigned device, enum gate_way way)
 {
-	_Atomic uint32_t *turns = &gates[device].turns;
+	_Atomic uint32_t *turns = &gates[device][way].turns;
 	atomic_store_explicit(turns, atomic_load_explicit(turns, memory_order_relaxed) + 1,
 			      memory_order_release);
 }

@@ -266,9 +266,9 @@ static unsigned dpdk_rx_burst(struct port *port, struct packet *burst, unsigned 
 	struct rte_mbuf *mbufs[PORT_BURST];
 	if (!is_ready(d))
 		return 0;
-	gate_enter(d->device.id);
+	gate_enter(d->device.id, GATE_RX);
 	unsigned n = rte_eth_rx_burst(d->device.id, 0, mbufs, (uint16_t)max), count = 0;
-	gate_leave(d->device.id);
+	gate_leave(d->device.id, GATE_RX);
 	for (unsigned i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
 	for (unsigned i = 0; i < n; i++) {
@@ -324,9 +324,9 @@ static int dpdk_tx_commit(struct port *port, struct packet *burst, unsigned coun
 		mbufs[i]->data_len = (uint16_t)burst[i].length;
 		mbufs[i]->pkt_len = burst[i].length;
 	}
-	gate_enter(d->device.id);
+	gate_enter(d->device.id, GATE_TX);
 	int sent = rte_eth_tx_burst(d->device.id, 0, mbufs, (uint16_t)count);
-	gate_leave(d->device.id);
+	gate_leave(d->device.id, GATE_TX);
 	return sent;
 }
 

@@ -112,7 +112,8 @@ unsigned vhost_receive(struct vhost_queue *q, struct packet *burst, unsigned max
 	}
 	q->next = (uint16_t)(q->next + count);
 	q->taken = (uint16_t)(q->taken + count);
-	if (n == 0)
+	/* Else the bad ones are given back behind what is lent already. */
+	if (n == 0 && lent == 0)
 		vhost_return(q, q->taken);
 	return n;
 }
