@@ -31,8 +31,18 @@ type bench struct {
 
 func (b *bench) path(port string) string { return filepath.Join(b.folder, port) }
 
-// startSwitch runs the engine as a link's switch is run, on a control socket.
+// startSwitch is a switch that is told the addresses behind its ports.
 func startSwitch(t *testing.T, ports ...string) *bench {
+	t.Helper()
+	b := startSwitchOn(t, []int{})
+	for _, port := range ports {
+		b.listen(t, port, client.SwitchPort{Port: port, MACs: []string{macs[port]}})
+	}
+	return b
+}
+
+// startSwitchOn runs the engine as a link's switch is run, on a control socket.
+func startSwitchOn(t *testing.T, cpus []int) *bench {
 	t.Helper()
 	b := &bench{folder: t.TempDir()}
 	b.socket = b.path("control")
@@ -49,18 +59,21 @@ func startSwitch(t *testing.T, ports ...string) *bench {
 	})
 	b.Client = b.dial(t)
 	t.Cleanup(func() { _ = b.Close() })
-	if err := b.StartSwitch(client.Switch{CPUs: []int{}, AgeingNs: 300e9}); err != nil {
+	if err := b.StartSwitch(client.Switch{CPUs: cpus, AgeingNs: 300e9}); err != nil {
 		t.Fatal(err)
 	}
-	for _, port := range ports {
-		open(t, b.Client, client.Port{
-			Name: port, Backend: "vhost", Device: b.path(port), Server: true, IO: "batch", Wait: "spin", FrameBytes: 1518,
-		})
-		if err := b.Attach(client.SwitchPort{Port: port, MACs: []string{macs[port]}}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return b
+}
+
+// listen adds a vhost-user port.
+func (b *bench) listen(t *testing.T, port string, config client.SwitchPort) {
+	t.Helper()
+	open(t, b.Client, client.Port{
+		Name: port, Backend: "vhost", Device: b.path(port), Server: true, IO: "batch", Wait: "spin", FrameBytes: 1518,
+	})
+	if err := b.Attach(config); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (b *bench) dial(t *testing.T) *client.Client {

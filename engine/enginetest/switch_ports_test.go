@@ -1,0 +1,176 @@
+package enginetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/engine/client"
+)
+
+// floodsAtMost is how many packets may be flooded in a trial where every address is
+// announced or learned: the announcements, and packets that are sent while the
+// switch learns from these.
+const floodsAtMost = 8
+
+// checkForwarded holds the switch to having forwarded a trial from tx to rx.
+func checkForwarded(t *testing.T, stats client.SwitchStats, tx, rx string, r client.TrialResult) {
+	t.Helper()
+	all := r.TxPackets + r.WarmupRxPackets
+	for _, p := range stats.Ports {
+		switch p.Port {
+		case tx:
+			if p.Forwarded+floodsAtMost < all || p.RxPackets < all {
+				t.Errorf("port %s received %d and forwarded %d packets, want %d", p.Port, p.RxPackets, p.Forwarded, all)
+			}
+		case rx:
+			if p.TxPackets < all {
+				t.Errorf("port %s was given %d packets, want %d", p.Port, p.TxPackets, all)
+			}
+		default:
+			if p.TxPackets > 2*floodsAtMost {
+				t.Errorf("port %s, which none of the %d packets was for, was given %d", p.Port, all, p.TxPackets)
+			}
+		}
+		if p.Flooded > floodsAtMost {
+			t.Errorf("port %s: %d packets flooded, want the announcements only", p.Port, p.Flooded)
+		}
+	}
+}
+
+// The third port gets the announcements, and nothing of what the others say to each
+// other; with one thread and with two.
+func TestSwitchForwardsToWhatItLearned(t *testing.T) {
+	for _, cpus := range [][]int{{}, {0, 1}} {
+		t.Run(fmt.Sprintf("%d-cpus", len(cpus)), func(t *testing.T) {
+			need(t, runtime.NumCPU() >= len(cpus), "two CPUs")
+			b := startSwitchOn(t, cpus)
+			for _, port := range []string{"tx", "rx", "in"} {
+				b.listen(t, port, client.SwitchPort{Port: port})
+			}
+			g := b.guest(t, "tx", "rx", "in")
+			r, err := g.Trial(slowTrial("loop", "tx", "rx"), client.Events{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.TxPackets == 0 || r.RxPackets != r.TxPackets {
+				t.Errorf("%d of %d packets arrived; %v", r.RxPackets, r.TxPackets, r.Drops)
+			}
+			stats, err := b.SwitchStats()
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSums(t, stats)
+			checkForwarded(t, stats, "tx", "rx", r)
+			if len(stats.Threads) != max(1, len(cpus)) {
+				t.Errorf("%d threads for CPUs %v", len(stats.Threads), cpus)
+			}
+		})
+	}
+}
+
+// switchBetween makes an engine a switch of the ports, which learns all it knows.
+func switchBetween(t *testing.T, engine *client.Client, ports ...client.Port) {
+	t.Helper()
+	if err := engine.StartSwitch(client.Switch{CPUs: []int{}, AgeingNs: 300e9}); err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range ports {
+		open(t, engine, port)
+		if err := engine.Attach(client.SwitchPort{Port: port.Name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkTrialThrough sends from tx to rx, which are joined to in and out of the switch,
+// after rx has sent: behind the kernel's devices nobody announces an address.
+func checkTrialThrough(t *testing.T, generator, learning *client.Client) {
+	t.Helper()
+	ask := func() client.SwitchStats {
+		stats, err := learning.SwitchStats()
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSums(t, stats)
+		return stats
+	}
+	for i, direction := range [][4]string{{"rx", "tx", "out", "in"}, {"tx", "rx", "in", "out"}} {
+		before := ask()
+		r, err := generator.Trial(slowTrial("loop", direction[0], direction[1]), client.Events{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, r)
+		if i == 1 {
+			checkForwarded(t, since(before, ask()), direction[2], direction[3], r)
+		}
+	}
+}
+
+// since is what ports counted between two looks.
+func since(before, after client.SwitchStats) client.SwitchStats {
+	for i, b := range before.Ports {
+		p := &after.Ports[i]
+		p.RxPackets -= b.RxPackets
+		p.TxPackets -= b.TxPackets
+		p.Forwarded -= b.Forwarded
+		p.Flooded -= b.Flooded
+	}
+	return after
+}
+
+// Kernel devices as ports, among them two backends at once.
+func TestSwitchOfKernelDevices(t *testing.T) {
+	for _, backends := range [][2]string{{"raw", "raw"}, {"ring", "ring"}, {"xdp", "xdp"}, {"xdp", "ring"}} {
+		t.Run(strings.Join(backends[:], "-"), func(t *testing.T) {
+			n := throughDUT(t, 1500)
+			generator, learning := startEngine(t, n.generator), startEngine(t, n.dut)
+			var ports []client.Port
+			for i, name := range []string{"in", "out"} {
+				port := client.Port{
+					Name: name, Backend: backends[i], Interface: name, Frames: "all", IO: "batch", Wait: "spin", FrameBytes: 1518,
+				}
+				ports = append(ports, port)
+			}
+			switchBetween(t, learning, ports...)
+			v := variant{backend: "raw", io: "batch", wait: "spin", frameBytes: 128}
+			open(t, generator, v.port("tx", "rx"))
+			open(t, generator, v.port("rx", "tx"))
+			checkTrialThrough(t, generator, learning)
+		})
+	}
+}
+
+// DPDK's devices as ports.
+func TestSwitchOfDPDKDevices(t *testing.T) {
+	device := func(name, argument string) client.Port {
+		return client.Port{Name: name, Backend: "dpdk", Device: argument, IO: "batch", Wait: "spin", FrameBytes: 1518}
+	}
+	t.Run("memif", func(t *testing.T) {
+		need(t, os.Geteuid() == 0, "root, for DPDK's memory")
+		learning, generator := startDPDK(t, "", false), startDPDK(t, "", false)
+		folder := t.TempDir()
+		server := func(i int, name string) client.Port {
+			return device(name, fmt.Sprintf("net_memif%d,role=server,socket-abstract=no,socket=%s", i, filepath.Join(folder, name)))
+		}
+		switchBetween(t, learning.Client, server(0, "in"), server(1, "out"))
+		for i, ends := range [][3]string{{"tx", "rx", "in"}, {"rx", "tx", "out"}} {
+			open(t, generator.Client, dpdkPort(ends[0], ends[1],
+				fmt.Sprintf("net_memif%d,socket-abstract=no,socket=%s", i, filepath.Join(folder, ends[2])), 128))
+		}
+		checkTrialThrough(t, generator.Client, learning.Client)
+	})
+	t.Run("tap", func(t *testing.T) {
+		ns := namespace(t)
+		learning, generator := startDPDK(t, ns, false), startEngine(t, ns)
+		switchBetween(t, learning.Client, device("in", "net_tap0,iface=tx"), device("out", "net_tap1,iface=rx"))
+		v := variant{backend: "raw", io: "batch", wait: "spin", frameBytes: 128}
+		open(t, generator, v.port("tx", "rx"))
+		open(t, generator, v.port("rx", "tx"))
+		checkTrialThrough(t, generator, learning.Client)
+	})
+}
