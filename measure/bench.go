@@ -134,7 +134,8 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
-	if o.forwarders, err = b.readForwarders(r.plan); err != nil {
+	// One that died says nothing, and makes the trial invalid.
+	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.outcome.Faults) == 0 {
 		return result.Record{}, err
 	}
 	if len(o.outcome.Faults) > 0 {

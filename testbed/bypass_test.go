@@ -274,6 +274,10 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 	if programs, err := lab.Programs(); err != nil || !programs[0].Alive {
 		t.Errorf("the switch went with its guest: %+v, %v", programs, err)
 	}
+	faults, err := lab.Faults()
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "the engine of node b has died") {
+		t.Errorf("faults: %q, %v", faults, err)
+	}
 	if err := lab.Down(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,9 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
@@ -91,7 +93,36 @@ func (l *Lab) Faults() ([]string, error) {
 		}
 		faults = append(faults, fault)
 	}
-	return faults, err
+	engines, unread := l.deadEngines()
+	return append(faults, engines...), errors.Join(err, unread)
+}
+
+// deadEngines says which of the engines that serve an app have ended, where their node
+// has not.
+func (l *Lab) deadEngines() ([]string, error) {
+	if !slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.App != nil }) {
+		return nil, nil
+	}
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	var faults []string
+	for _, entry := range j.Entries() {
+		if entry.Kind != journal.KindProcess || entry.Name != engineStep || entry.Link != "" || entry.Learnt == nil {
+			continue
+		}
+		id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+		if id.Alive() || !l.Alive(entry.Node) {
+			continue
+		}
+		fault := fmt.Sprintf("the engine of node %s has died (process %d)", entry.Node, id.PID)
+		if said := link.LastLines(l.EngineLog(entry.Node)); said != "" {
+			fault += "; it said last: " + said
+		}
+		faults = append(faults, fault)
+	}
+	return faults, nil
 }
 
 // SwitchSocket is the control socket of the switch of a link, as the host sees it.
