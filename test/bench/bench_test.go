@@ -67,15 +67,26 @@ func TestGroupsAreChosenByName(t *testing.T) {
 }
 
 func TestSwitchCostsAreHeldAgainstTwoPorts(t *testing.T) {
-	rows, err := costRows([]byte(`{"2_ports": {"median_ns": 10}, "16_ports": {"median_ns": 11}, "2_of_16_ports": {"median_ns": 10},
-		"10000_macs": {"median_ns": 12}, "16_ports_10000_macs": {"median_ns": 10}}`))
+	costs := make(map[string][]float64)
+	for _, disturbed := range []string{"11", "30", "11"} {
+		err := addCosts(costs, []byte(`{"2_ports": {"median_ns": 10}, "16_ports": {"median_ns": `+disturbed+`},
+			"2_of_16_ports": {"median_ns": 10}, "10000_macs": {"median_ns": 12}, "16_ports_10000_macs": {"median_ns": 10}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := costRows(costs)
 	if err != nil || len(rows) != 4 {
 		t.Fatalf("%v, %v", rows, err)
 	}
 	if !rows[0].met(rows[0].Ratio) || rows[2].met(rows[2].Ratio) {
 		t.Errorf("a tenth more should be met, a fifth not: %v", rows)
 	}
-	if _, err := costRows([]byte(`{"2_ports": {"median_ns": 10}}`)); err == nil {
+	delete(costs, "10000_macs")
+	if _, err := costRows(costs); err == nil {
 		t.Error("a case without a figure was taken")
+	}
+	if err := addCosts(costs, []byte("none")); err == nil {
+		t.Error("nonsense was taken for figures")
 	}
 }
