@@ -160,6 +160,11 @@ static inline void decide(struct switch_turn *t, struct switch_port *from, unsig
 		drop(from, SWITCH_VLAN_DENIED, 1);
 		return;
 	}
+	/* There is no room to change its tag. */
+	if (__builtin_expect(from->vlan.aware && t->burst[i].length > SWITCH_FRAME_MAX, 0)) {
+		drop(from, SWITCH_TX_TOO_LONG, 1);
+		return;
+	}
 	if (__builtin_expect(is_group(d->source) || d->source >> 12 == 0, 0)) {
 		drop(from, SWITCH_BAD_SOURCE, 1);
 		return;
@@ -172,7 +177,8 @@ static inline void decide(struct switch_turn *t, struct switch_port *from, unsig
 			flood(t, from, i);
 		return;
 	}
-	uint64_t value = mac_find(table, d->destination, d->destination_hash);
+	/* Nobody has the address of zeros, but in no VLAN its key is a free place's. */
+	uint64_t value = d->destination ? mac_find(table, d->destination, d->destination_hash) : 0;
 	struct switch_port *to = value ? t->view->ports[mac_port(value)] : NULL;
 	if (__builtin_expect(!to, 0))
 		flood(t, from, i); /* unknown, or its port is being detached */
@@ -191,7 +197,7 @@ static void rewrite_tags(struct switch_turn *t, const struct switch_port *to, st
 	for (unsigned i = 0; i < count; i++) {
 		const struct decision *d = &t->decisions[members[i]];
 		enum vlan_exit how = vlan_leave(&to->vlan, d->vlan);
-		if (!vlan_must_rewrite(how, d->tag, d->vlan) || out[i].length > SWITCH_FRAME_MAX)
+		if (!vlan_must_rewrite(how, d->tag))
 			continue;
 		uint8_t *copy =
 			t->thread->rewritten + (size_t)i * (SWITCH_FRAME_MAX + VLAN_TAG_BYTES);

@@ -236,6 +236,31 @@ static void test_drops_what_no_bridge_forwards(void **state)
 	end(&b);
 }
 
+/* Its key is that of the table's free places, which may keep what was there before. */
+static void test_knows_nobody_of_the_address_zero(void **state)
+{
+	struct bench b;
+	struct frame zero = frame_between(0, 9);
+	(void)state;
+	begin(&b, 1);
+	for (int i = 0; i < ENDS; i++)
+		attach(&b, i, NULL);
+	for (uint8_t from = 100; from < 150; from++) {
+		send_frame(&b, 1, frame_between(1, from));
+		expect(&b, 0, frame_between(1, from));
+		expect(&b, 2, frame_between(1, from));
+	}
+	switch_detach(b.s, b.ports[1]);
+	attach(&b, 1, NULL);
+	zero.bytes[0] = 0;
+	for (int i = 0; i < 3; i++) {
+		send_frame(&b, 0, zero);
+		expect(&b, 1, zero);
+		expect(&b, 2, zero);
+	}
+	end(&b);
+}
+
 static void test_keeps_vlans_apart(void **state)
 {
 	struct bench b;
@@ -382,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_learns_with_two_threads),
 		cmocka_unit_test(test_drops_what_no_bridge_forwards),
+		cmocka_unit_test(test_knows_nobody_of_the_address_zero),
 		cmocka_unit_test(test_keeps_vlans_apart),
 		cmocka_unit_test(test_limits_floods),
 		cmocka_unit_test(test_ports_come_and_go),

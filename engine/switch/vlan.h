@@ -66,12 +66,12 @@ static inline enum vlan_exit vlan_leave(const struct vlan_port *p, uint16_t vlan
 	return vlan_on_trunk(p, vlan) ? VLAN_EXIT_TAGGED : VLAN_EXIT_DENIED;
 }
 
-/* Whether a frame has to be changed to leave so. */
-static inline bool vlan_must_rewrite(enum vlan_exit how, struct vlan_tag tag, uint16_t vlan)
+/* Whether a frame has to be written anew to leave so: also where its tag is right
+ * already, for the frame is still in the memory of a guest, who might change the tag
+ * after it was looked at. */
+static inline bool vlan_must_rewrite(enum vlan_exit how, struct vlan_tag tag)
 {
-	if (how == VLAN_EXIT_TAGGED)
-		return !tag.tagged || (tag.control & 0xfff) != vlan;
-	return how == VLAN_EXIT_UNTAGGED && tag.tagged;
+	return how == VLAN_EXIT_TAGGED || (how == VLAN_EXIT_UNTAGGED && tag.tagged);
 }
 
 /* Copies a frame with its tag changed; `to` has room for VLAN_TAG_BYTES more. The
