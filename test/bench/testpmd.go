@@ -19,8 +19,9 @@ type testpmd struct {
 	said    *bytes.Buffer
 }
 
-// startTestpmd forwards on one CPU, in memory that goes back with the process.
-func startTestpmd(ctx context.Context, name string, cpu, mainCPU int, device, mode string) (*testpmd, error) {
+// startTestpmd forwards on one CPU, in memory that goes back with the process. DPDK's
+// own folder, which it makes in any case and leaves, is below dir, the caller's.
+func startTestpmd(ctx context.Context, dir, name string, cpu, mainCPU int, device, mode string) (*testpmd, error) {
 	program, err := exec.LookPath("dpdk-testpmd")
 	if err != nil {
 		return nil, missingPeer("dpdk-testpmd")
@@ -31,6 +32,7 @@ func startTestpmd(ctx context.Context, name string, cpu, mainCPU int, device, mo
 		"--iova-mode=va", "--no-pci", "--no-telemetry", "--file-prefix", name, "-m", "128", "--vdev", device,
 		"--", "--forward-mode="+mode, "--burst="+strconv.Itoa(bypassBurst), "--stats-period=1",
 		"--total-num-mbufs=16384", "--no-lsc-interrupt")
+	cmd.Env = append(os.Environ(), "RUNTIME_DIRECTORY="+dir)
 	said := new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
@@ -60,11 +62,11 @@ func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err er
 	device := func(role string) string {
 		return fmt.Sprintf("net_memif0,role=%s,socket=%s,socket-abstract=no", role, filepath.Join(dir, "memif"))
 	}
-	receiver, err := startTestpmd(ctx, "nines-bench-rx", rxCPU, txCPU, device("server"), "rxonly")
+	receiver, err := startTestpmd(ctx, dir, "nines-bench-rx", rxCPU, txCPU, device("server"), "rxonly")
 	if err != nil {
 		return 0, err
 	}
-	sender, err := startTestpmd(ctx, "nines-bench-tx", txCPU, rxCPU, device("client"), "txonly")
+	sender, err := startTestpmd(ctx, dir, "nines-bench-tx", txCPU, rxCPU, device("client"), "txonly")
 	if err == nil {
 		// A second to meet, and one of warm-up.
 		time.Sleep((2 + throughputSeconds) * time.Second)
