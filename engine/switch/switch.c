@@ -235,6 +235,7 @@ int switch_attach(struct switch_ *s, struct port *port, const struct switch_port
 	while (view->ports[index])
 		index++;
 	snprintf(error, size, "out of memory");
+	int err = -ENOMEM;
 	struct switch_port *p = new_port(port, config);
 	struct switch_view *next = malloc(sizeof *next);
 	if (!p || !next)
@@ -244,10 +245,12 @@ int switch_attach(struct switch_ *s, struct port *port, const struct switch_port
 	port->tx_shared = s->thread_count > 1;
 	port->tx_dirty = true;
 	snprintf(error, size, "cannot start the port");
-	if (port->ops->start(port, PORT_RX | PORT_TX))
+	err = port->ops->start(port, PORT_RX | PORT_TX);
+	if (err)
 		goto fail;
 	snprintf(error, size, "the table of addresses is full");
 	if (!add_statics(s, p)) {
+		err = -ENOSPC;
 		mac_table_flush(&s->table, index);
 		goto fail;
 	}
@@ -260,7 +263,7 @@ fail:
 	if (p)
 		free_port(p);
 	free(next);
-	return -ENOSPC;
+	return err;
 }
 
 int switch_detach(struct switch_ *s, const struct port *port)
