@@ -20,9 +20,16 @@ func (l *Lab) Down(ctx context.Context) error {
 	return err
 }
 
-// Down removes a lab by its name, also one that was never finished. It returns
-// notes on what was left alone, and why.
+// Down removes a lab by its name, also one that was never finished, and what a
+// measurement that died says of itself. It returns notes on what was left alone, and
+// why.
 func Down(ctx context.Context, name string) (notes []string, err error) {
+	notes, err = takeDown(ctx, name)
+	return notes, errors.Join(err, forgetDeadMeasurement())
+}
+
+// takeDown removes a lab; its caller may hold the registry.
+func takeDown(ctx context.Context, name string) (notes []string, err error) {
 	h, err := hold(name)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func removeOrphans(ctx context.Context) error {
 		if lab.Condition != ConditionOrphaned {
 			continue
 		}
-		_, err := Down(context.WithoutCancel(ctx), lab.Name)
+		_, err := takeDown(context.WithoutCancel(ctx), lab.Name)
 		if err != nil && !errors.As(err, new(*NotFoundError)) {
 			return fmt.Errorf("remove lab %q, whose measurement died: %w", lab.Name, err)
 		}
@@ -98,6 +98,24 @@ func removeOrphans(ctx context.Context) error {
 // End gives the right back. The labs have to be down by then.
 func (m *Measurement) End() error {
 	return errors.Join(absentIsFine(os.Remove(measurementFile())), m.lock.free())
+}
+
+// forgetDeadMeasurement removes the file of a measurement whose process died before
+// its End.
+func forgetDeadMeasurement() error {
+	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+		return nil
+	}
+	// Another may begin just now, which writes the file with the registry held.
+	registry, err := lockRegistry()
+	if err != nil {
+		return err
+	}
+	defer registry.free()
+	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+		return nil
+	}
+	return absentIsFine(os.Remove(measurementFile()))
 }
 
 func measurementLock() string { return filepath.Join(Root(), "measuring.lock") }

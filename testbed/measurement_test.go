@@ -215,3 +215,39 @@ func TestUpRemovesAnOrphan(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDownForgetsAMeasurementThatDied leaves what kill -9 leaves of a measurement, and
+// then one that lives, which is left alone.
+func TestDownForgetsAMeasurementThatDied(t *testing.T) {
+	labtest.Root(t)
+	text := pairLab("tbdead", "")
+	p := planOf(t, text)
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	m := begin(t, p)
+	for _, c := range []struct {
+		name  string
+		owner owner
+		stays bool
+	}{
+		{"dead", owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}, false},
+		{"alive", m.owner, true},
+	} {
+		// Up as the measurement's own, then nobody's: a lab that is only down.
+		lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(lab.held.free(), writeJSON(measurementFile(), c.owner)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Down(context.Background(), "tbdead"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(measurementFile()); (err == nil) != c.stays {
+			t.Errorf("%s: after Down the file of the measurement: %v, want that it stays: %v", c.name, err, c.stays)
+		}
+	}
+}
