@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -303,9 +305,12 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 	if err != nil {
 		return err
 	}
+	if err := checkCaptureFile(file); err != nil {
+		return err
+	}
 	m.mirror.File = file
 	err = m.talk(ctx, name, func(e *client.Client) error {
-		_, err := e.Mirror(m.mirror)
+		_, err := m.tell(e)
 		return err
 	})
 	if err != nil {
@@ -324,10 +329,51 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 func (m *mirrorCall) end(ctx context.Context, name string, progress io.Writer) error {
 	m.mirror.File = ""
 	return m.talk(ctx, name, func(e *client.Client) error {
-		ended, err := e.Mirror(m.mirror)
+		ended, err := m.tell(e)
 		if err == nil {
 			fmt.Fprintf(progress, "%s mirrored at %s, %d lost\n", count(int(ended.Packets), "packet"), m.mirror.Port, ended.Dropped)
 		}
 		return err
 	})
+}
+
+// tell gives the switch the mirror, if it has the port.
+func (m *mirrorCall) tell(e *client.Client) (client.MirrorStats, error) {
+	stats, err := e.SwitchStats()
+	if err == nil {
+		err = checkPort(m.mirror.Port, stats.Ports)
+	}
+	if err != nil {
+		return client.MirrorStats{}, err
+	}
+	return e.Mirror(m.mirror)
+}
+
+// checkPort refuses a port that the switch does not have.
+func checkPort(port string, ports []client.SwitchPortStats) error {
+	var names []string
+	for _, p := range ports {
+		if p.Port == port {
+			return nil
+		}
+		names = append(names, p.Port)
+	}
+	if len(names) == 0 {
+		return usageError{fmt.Errorf("the switch has no port %q, as it has none yet", port)}
+	}
+	return usageError{fmt.Errorf("the switch has no port %q; it has %s", port, strings.Join(names, ", "))}
+}
+
+// checkCaptureFile refuses what the switch would not write to.
+func checkCaptureFile(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return usageError{fmt.Errorf("%s is no ordinary file; name one, or one that is not there yet", file)}
+	case errors.Is(err, fs.ErrNotExist):
+		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+			return usageError{fmt.Errorf("there is no folder %s to write to; make it, or name a file elsewhere", filepath.Dir(file))}
+		}
+	}
+	return nil
 }
