@@ -216,11 +216,14 @@ func (b *builder) place() node.Place {
 	}
 }
 
+// fabricName is the host name of the fabric, where programs of links and bridges are.
+func fabricName(p *plan.Plan) string { return p.Prefix + ".fabric" }
+
 func (b *builder) startFabric() error {
 	if err := b.directory(netnsDir); err != nil {
 		return err
 	}
-	hostName := b.plan.Prefix + ".fabric"
+	hostName := fabricName(b.plan)
 	fabric, err := b.place().StartNetns(fabricNode, hostName, nil)
 	if err != nil {
 		return err
@@ -252,7 +255,7 @@ func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) erro
 		Path: filepath.Join(netnsDir, hostName), Target: fmt.Sprintf("/proc/%d/ns/net", r.PID),
 	}
 	if journal.Inode(step.Path) != 0 {
-		return fmt.Errorf("%s is there already, and not ours; set another prefix in the file", step.Path)
+		return &TakenError{step.Path, b.plan.Prefix}
 	}
 	return b.journal.Make(step, func() (journal.Learnt, error) {
 		if err := os.Symlink(step.Target, step.Path); err != nil {

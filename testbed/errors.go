@@ -96,6 +96,18 @@ func (e *ExistsError) Error() string {
 // ExitCode is 2: the call cannot be right while that lab is up.
 func (e *ExistsError) ExitCode() int { return 2 }
 
+// TakenError is a name of the lab's that the host has already, of a lab in another
+// state directory or of another program.
+type TakenError struct{ Path, Prefix string }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("%s is there already, and not of a lab of this state directory; set another prefix than %q in the file (--set prefix=…), or take the lab down that has it (NINES_STATE_DIR=… nines down)",
+		e.Path, e.Prefix)
+}
+
+// ExitCode is 2: the call cannot be right while that is there.
+func (e *TakenError) ExitCode() int { return 2 }
+
 // NoNodeError is a node that the lab does not have.
 type NoNodeError struct {
 	Lab, Node string

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"nines.dev/nines/testbed/isolate"
@@ -105,6 +106,10 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 	if err := h.clear(ctx, options.Progress); err != nil {
 		return nil, errors.Join(err, h.lock.free())
 	}
+	// Only now: what an earlier start left had the same names.
+	if err := untaken(p); err != nil {
+		return nil, errors.Join(err, h.state.remove(), h.lock.free())
+	}
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	h.journal, err = journal.Create(h.state.journal(), journal.Header{
@@ -133,6 +138,25 @@ func vacant(plans ...*plan.Plan) error {
 		}
 	}
 	return nil
+}
+
+// untaken is nil if the host has none of the plan's names: labs of another state
+// directory are not in our list.
+func untaken(p *plan.Plan) error {
+	names := []string{fabricName(p)}
+	for _, n := range p.Nodes {
+		names = append(names, n.HostName)
+	}
+	for _, name := range names {
+		if path := filepath.Join(netnsDir, name); journal.Inode(path) != 0 {
+			return &TakenError{path, p.Prefix}
+		}
+	}
+	path, err := isolate.Taken(p.Prefix)
+	if err == nil && path != "" {
+		err = &TakenError{path, p.Prefix}
+	}
+	return err
 }
 
 // clear removes what a lab of the same name left when its Up or its measurement was

@@ -1,6 +1,10 @@
 package testbed
 
 import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,4 +40,29 @@ func TestUpMakesANetworkThatCarriesPackets(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAPrefixOfAnotherStateDirectoryIsRefusedBeforeAnythingIsMade: the names in
+// /run/netns and of control groups are the host's, not the state directory's.
+func TestAPrefixOfAnotherStateDirectoryIsRefusedBeforeAnythingIsMade(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, smallLab)
+	p, first := lab.Plan(), Root()
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	var said []string
+	_, err := Up(context.Background(), UpOptions{
+		Plan: p, Experiment: []byte(smallLab), Progress: func(s string) { said = append(said, s) },
+	})
+	var taken *TakenError
+	if !errors.As(err, &taken) || taken.ExitCode() != 2 || taken.Prefix != p.Prefix || !strings.Contains(err.Error(), taken.Path) {
+		t.Errorf("Up = %v, want a TakenError", err)
+	}
+	if len(said) != 0 {
+		t.Errorf("it had begun: %q", said)
+	}
+	if left, _ := os.ReadDir(filepath.Join(Root(), "labs")); len(left) != 0 {
+		t.Errorf("it left %v", left)
+	}
+	t.Setenv("NINES_STATE_DIR", first)
+	in(t, lab, "a", "true")
 }

@@ -58,22 +58,35 @@ type Lab struct {
 // Claim journals the lab's own group, <mount>/<prefix>, in every hierarchy, and
 // makes none of them: LXC and Confine do, where they need it.
 func (l *Lab) Claim() error {
-	hierarchies, err := cgroup.Mounted()
-	if err != nil {
-		return err
-	}
 	for _, entry := range l.Journal.Entries() {
 		if entry.Kind == journal.KindCgroup && entry.Name == l.Prefix {
 			return nil
 		}
 	}
-	for _, h := range hierarchies {
-		if path := filepath.Join(h.Mount, l.Prefix); journal.Inode(path) != 0 {
-			return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
-		}
+	path, err := Taken(l.Prefix)
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
 	}
 	_, err = l.Journal.Begin(journal.Step{Kind: journal.KindCgroup, Name: l.Prefix})
 	return err
+}
+
+// Taken is the control group of a prefix that is there already, in any hierarchy;
+// empty if there is none.
+func Taken(prefix string) (string, error) {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return "", err
+	}
+	for _, h := range hierarchies {
+		if path := filepath.Join(h.Mount, prefix); journal.Inode(path) != 0 {
+			return path, nil
+		}
+	}
+	return "", nil
 }
 
 // Confine makes a node's groups and moves its first process into them.
