@@ -4,6 +4,7 @@
 #include "dpdk/eal_log.h"
 #include "dpdk/gate.h"
 #include "dpdk/hugepages.h"
+#include "dpdk/pci.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -69,32 +70,16 @@ static int check_memory(const struct eal_config *c, char *error, size_t size)
 	return -ENOMEM;
 }
 
-/* A function of `pci` must be there, and be held by a driver that hands it to processes. */
 static int check_pci(const struct eal_config *c, char *error, size_t size)
 {
-	static const char *const drivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
 	for (unsigned i = 0; i < c->pci_count; i++) {
+		int err = pci_check("/sys", c->pci[i], error, size);
+		if (err)
+			return err;
 		char path[96], target[256] = "";
-		snprintf(path, sizeof path, "/sys/bus/pci/devices/%s", c->pci[i]);
-		if (access(path, F_OK) < 0) {
-			snprintf(error, size, "there is no PCI device %s", c->pci[i]);
-			return -ENODEV;
-		}
 		snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", c->pci[i]);
-		ssize_t n = readlink(path, target, sizeof target - 1);
-		const char *driver =
-			n > 0 && strrchr(target, '/') ? strrchr(target, '/') + 1 : "none";
-		bool hands_out = false;
-		for (size_t j = 0; j < sizeof drivers / sizeof drivers[0]; j++)
-			hands_out = hands_out || strcmp(driver, drivers[j]) == 0;
-		if (!hands_out) {
-			snprintf(
-				error, size,
-				"PCI device %s is held by the driver %s: bind it to vfio-pci first",
-				c->pci[i], driver);
-			return -ENODEV;
-		}
-		if (strcmp(driver, "vfio-pci") == 0 && access("/dev/vfio/vfio", R_OK | W_OK) < 0) {
+		if (readlink(path, target, sizeof target - 1) > 0 && strstr(target, "/vfio-pci") &&
+		    access("/dev/vfio/vfio", R_OK | W_OK) < 0) {
 			snprintf(error, size, "no access to /dev/vfio/vfio, which %s needs",
 				 c->pci[i]);
 			return -EACCES;

@@ -78,7 +78,12 @@ func (w *work) openPCI(n *node, e *endpoint, address string) error {
 	device := w.pciDevice(e)
 	if device == nil {
 		if j := slices.IndexFunc(w.inv.NICs, func(nic host.NIC) bool { return nic.PCIAddress == address }); j >= 0 {
-			return &Impossible{demand, fmt.Sprintf("the kernel has it as %s (driver %s)", w.inv.NICs[j].Name, w.inv.NICs[j].Driver),
+			nic := w.inv.NICs[j]
+			if nic.State != "" && nic.State != "down" && nic.State != "notpresent" {
+				// Bound elsewhere, the host's own uplink would cut the host off.
+				return &Impossible{demand, fmt.Sprintf("its interface %s is up (driver %s): the host uses it", nic.Name, nic.Driver), "choose another"}
+			}
+			return &Impossible{demand, fmt.Sprintf("the kernel has it as %s (driver %s)", nic.Name, nic.Driver),
 				"dpdk-devbind.py --bind=vfio-pci " + address}
 		}
 		return &Impossible{demand, "the host has no such device", "nines host lists those that DPDK can open"}

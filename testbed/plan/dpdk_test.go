@@ -206,6 +206,10 @@ func TestRefuseBypass(t *testing.T) {
 			e.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "0000:01:00.0"}}
 			inv.NICs = []host.NIC{{Name: "eth0", Driver: "igb", PCIAddress: "0000:01:00.0"}}
 		}, "a:x wants the PCI device 0000:01:00.0 for DPDK; the kernel has it as eth0 (driver igb); dpdk-devbind.py --bind=vfio-pci 0000:01:00.0"},
+		{"the host's own uplink", func(e *spec.Experiment, inv *host.Inventory) {
+			e.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "0000:01:00.0"}}
+			inv.NICs = []host.NIC{{Name: "eth0", Driver: "igb", PCIAddress: "0000:01:00.0", State: "up"}}
+		}, "a:x wants the PCI device 0000:01:00.0 for DPDK; its interface eth0 is up (driver igb): the host uses it; choose another"},
 		{"a PCI device twice", func(e *spec.Experiment, inv *host.Inventory) {
 			e.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "0000:01:00.0", "a:y": "01:00.0"}}
 			inv.PCIDevices = []host.PCIDevice{{Address: "0000:01:00.0"}}
