@@ -22,7 +22,7 @@ var semantic = []string{
 	"dpdk-device-endpoint", "dpdk-device-long", "dpdk-device-newline", "dpdk-device-option", "dpdk-memory", "dpdk-single",
 	"memif-three", "memif-udp", "published-maximum", "published-none", "published-range", "published-three",
 	"rate-of-maximum-and-pps", "sweep-kinds-backend", "switch-ageing-ovs", "switch-cpu-list", "switch-cpus-twice",
-	"switch-flows-three", "switch-forwarding", "switch-mac-group", "switch-mac-twice", "switch-on-bridge",
+	"switch-flows-three", "switch-forwarding", "switch-mac-group", "switch-mac-twice", "switch-mac-twice-vlan", "switch-on-bridge",
 	"switch-cpus-seventeen", "switch-macs-many", "switch-mtu", "switch-ports-many", "switch-port-unknown", "switch-snabb-cpus", "switch-trunk-twice", "cpu-list-twice", "cpus-and-cpu-list",
 	"cpu-list-beyond", "duration-overflow", "duration-too-long", "duration-zero",
 	"endpoint-nothing-near", "endpoint-twice", "flows-source-port", "flows-udp", "rate-bits-too-fast",
