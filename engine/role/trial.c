@@ -206,6 +206,20 @@ static int open_recorder(struct trial *t, char *error, size_t size)
 	return err;
 }
 
+/* What was due before a trial could begin would be sent late or never, and look like a
+ * slow network. A warm-up may be cut short. */
+static int check_start(const struct trial *t, char *error, size_t size)
+{
+	uint64_t now = clock_monotonic_ns();
+	if (now <= t->measured_start_ns)
+		return 0;
+	snprintf(error, size,
+		 "the first packet was due %.1f ms before everything was ready: give a later "
+		 "start_ns",
+		 (double)(now - t->measured_start_ns) / 1e6);
+	return -ETIME;
+}
+
 int trial_start(struct trial *t, char *error, size_t size)
 {
 	int err = await_peers(t, error, size);
@@ -221,6 +235,9 @@ int trial_start(struct trial *t, char *error, size_t size)
 	if (!clock_global.use_tsc)
 		trial_note(t, "no constant and nonstop TSC: stamps are clock_gettime's");
 	set_times(t);
+	err = check_start(t, error, size);
+	if (err)
+		return err;
 	err = open_recorder(t, error, size);
 	if (err)
 		return err;

@@ -21,6 +21,9 @@ import (
 // the first trial, and set up their memory.
 const pairLead = 600 * time.Millisecond
 
+// pairLeadMax is the last that is tried where an engine was not ready in time.
+const pairLeadMax = 8 * pairLead
+
 // Generator is the engines of one stream, with their ports open.
 type Generator struct {
 	lab     *testbed.Lab
@@ -169,12 +172,25 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	return Outcome{Tx: result, Rx: result, Loop: true, Notes: g.said(result), Log: g.Log()}, nil
 }
 
+// runPair gives both engines the same start, and a later one where one of them was not
+// ready by then: on a busy host, or where its switch takes its time.
 func (g *Generator) runPair(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
+	for lead := pairLead; ; lead *= 2 {
+		outcome, err := g.runPairIn(ctx, lead, trial, progress)
+		var refused *client.Error
+		tooLate := errors.As(err, &refused) && refused.Errno == "ETIME"
+		if !tooLate || lead >= pairLeadMax || ctx.Err() != nil {
+			return outcome, err
+		}
+	}
+}
+
+func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
 	now, err := monotonicNs()
 	if err != nil {
 		return Outcome{}, err
 	}
-	trial.StartNs = now + int64(pairLead)
+	trial.StartNs = now + int64(lead)
 	sink, generate := trial, trial
 	sink.Role, sink.Rx, sink.CPU = "sink", rxPort, g.traffic.ToCPU
 	generate.Role, generate.Tx, generate.CPU = "generate", txPort, g.traffic.FromCPU
