@@ -50,6 +50,19 @@ func (t *testpmd) stop() (string, error) {
 	return t.said.String(), err
 }
 
+// kill ends it without a word; it may have ended by itself.
+func (t *testpmd) kill() error {
+	err := t.process.Process.Kill()
+	if errors.Is(err, os.ErrProcessDone) {
+		err = nil
+	}
+	var exit *exec.ExitError
+	if waitErr := t.process.Wait(); !errors.As(waitErr, &exit) {
+		err = errors.Join(err, waitErr)
+	}
+	return err
+}
+
 var receivedRate = regexp.MustCompile(`Rx-pps:\s+(\d+)`)
 
 // testpmdMemifPPS is what testpmd receives of testpmd, 64-byte frames over memif.
@@ -59,25 +72,31 @@ func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err er
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	socket := filepath.Join(dir, "memif")
 	device := func(role string) string {
-		return fmt.Sprintf("net_memif0,role=%s,socket=%s,socket-abstract=no", role, filepath.Join(dir, "memif"))
+		return fmt.Sprintf("net_memif0,role=%s,socket=%s,socket-abstract=no", role, socket)
 	}
 	receiver, err := startTestpmd(ctx, dir, "nines-bench-rx", rxCPU, txCPU, device("server"), "rxonly")
 	if err != nil {
 		return 0, err
+	}
+	// A client that finds nobody does not try again.
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(socket); err == nil {
+			break
+		}
 	}
 	sender, err := startTestpmd(ctx, dir, "nines-bench-tx", txCPU, rxCPU, device("client"), "txonly")
 	if err == nil {
 		// A second to meet, and one of warm-up.
 		time.Sleep((2 + throughputSeconds) * time.Second)
 	}
-	// The receiver first: DPDK 22.11's memif driver may touch freed memory where the
-	// peer leaves before it.
+	// DPDK 22.11's memif driver touches freed memory where its peer leaves in the
+	// middle of a burst, so the sender is killed, and not before the receiver is gone.
 	said, stopErr := receiver.stop()
 	err = errors.Join(err, stopErr)
 	if sender != nil {
-		_, stopErr := sender.stop()
-		err = errors.Join(err, stopErr)
+		err = errors.Join(err, sender.kill())
 	}
 	if err != nil {
 		return 0, err
