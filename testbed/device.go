@@ -132,6 +132,8 @@ func deviceArgument(i plan.Interface, index int, socket string) string {
 		add("path=%s", socket)
 		add("mac=%s", i.MAC)
 		add("queue_size=%d", ringSlots)
+		// The engine's buffers hold whole frames: merging small ones would be work for nothing.
+		add("mrg_rxbuf=0")
 		if d.Server {
 			add("server=1")
 		}
