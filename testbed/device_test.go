@@ -14,11 +14,11 @@ func TestWhatDPDKIsToldToOpen(t *testing.T) {
 	}{
 		"a guest of a switch": {
 			plan.Device{Driver: "net_virtio_user", Socket: "l1.0"}, 1500,
-			"net_virtio_user3,path=/lab/sockets/l1.0/s,mac=02:00:00:00:00:01,queue_size=1024",
+			"net_virtio_user3,path=/lab/sockets/l1.0/s,mac=02:00:00:00:00:01,queue_size=1024,mrg_rxbuf=0",
 		},
 		"a guest that listens": {
 			plan.Device{Driver: "net_virtio_user", Socket: "l1.0", Server: true}, 1500,
-			"net_virtio_user3,path=/lab/sockets/l1.0/s,mac=02:00:00:00:00:01,queue_size=1024,server=1",
+			"net_virtio_user3,path=/lab/sockets/l1.0/s,mac=02:00:00:00:00:01,queue_size=1024,mrg_rxbuf=0,server=1",
 		},
 		"memif, listening": {
 			plan.Device{Driver: "net_memif", Socket: "l1.0", Server: true}, 1500,
