@@ -134,9 +134,12 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
-	// One that died says nothing, and makes the trial invalid.
-	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.outcome.Faults) == 0 {
-		return result.Record{}, err
+	// An engine that died says nothing, and makes the trial invalid. With its node, no
+	// other trial would be possible.
+	if o.forwarders, err = b.readForwarders(r.plan); err != nil {
+		if dead := b.health(); dead != nil || len(o.outcome.Faults) == 0 {
+			return result.Record{}, errors.Join(err, dead)
+		}
 	}
 	if len(o.outcome.Faults) > 0 {
 		// The next trial gets a lab that is whole.

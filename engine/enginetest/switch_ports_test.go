@@ -165,6 +165,7 @@ func TestSwitchOfDPDKDevices(t *testing.T) {
 		checkTrialThrough(t, generator.Client, learning.Client)
 	})
 	t.Run("tap", func(t *testing.T) {
+		need(t, os.Geteuid() == 0, "root, for a network namespace")
 		ns := namespace(t)
 		learning, generator := startDPDK(t, ns, false), startEngine(t, ns)
 		switchBetween(t, learning.Client, device("in", "net_tap0,iface=tx"), device("out", "net_tap1,iface=rx"))
