@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -80,10 +81,38 @@ func freeHugepages(t *testing.T) int {
 	return free
 }
 
+// wantHugepages reserves what is missing of so many free ones, for as long as the test
+// lasts.
+func wantHugepages(t *testing.T, pages int) {
+	t.Helper()
+	need(t, os.Geteuid() == 0, "root, for DPDK's memory")
+	if missing := pages - freeHugepages(t); missing > 0 {
+		addHugepages(t, missing)
+		t.Cleanup(func() { addHugepages(t, -missing) })
+	}
+	need(t, freeHugepages(t) >= pages, fmt.Sprintf("memory for %d hugepages of 2 MiB", pages))
+}
+
+func addHugepages(t *testing.T, pages int) {
+	t.Helper()
+	const path = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reserved int
+	if _, err := fmt.Sscan(string(text), &reserved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strconv.Itoa(reserved+pages)), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func startDPDK(t *testing.T, ns string, huge bool) *dpdkEngine {
 	t.Helper()
 	if huge {
-		need(t, freeHugepages(t) >= 2*engineMemory>>21, "64 free hugepages of 2 MiB (vm.nr_hugepages)")
+		wantHugepages(t, 2*engineMemory>>21)
 	}
 	engine := bareEngine(t, ns)
 	prefix := fmt.Sprintf("nxt%d-%d", os.Getpid(), serial.Add(1))
@@ -451,7 +480,7 @@ func TestDPDKSaysWhatIsWrong(t *testing.T) {
 	_, err = engine.StartDPDK(client.DPDK{Prefix: "../a", MemoryBytes: engineMemory, CPU: -1})
 	refusal(t, "a prefix with a slash", err, "EINVAL", "prefix")
 
-	need(t, freeHugepages(t) >= engineMemory>>21, "32 free hugepages of 2 MiB (vm.nr_hugepages)")
+	wantHugepages(t, engineMemory>>21)
 	if _, err = engine.StartDPDK(client.DPDK{Prefix: "a", MemoryBytes: engineMemory, Huge: true, CPU: -1}); err != nil {
 		t.Fatal(err)
 	}
