@@ -37,10 +37,10 @@ func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 	pool := hugepages.Of(0, 2<<20)
 	counts, err := pool.Read()
 	labtest.Require(t, fmt.Sprintf("hugepages (%v)", err), err == nil)
-	whole := bypassLab(2 * (counts.Reserved + 8))
+	whole := bypassLab(2 * (counts.Reserved + 32))
 	// Another node, and one port more and one less on the switch that stays.
 	changed := strings.NewReplacer(`"b:z"]`, `"c:z"]`, "    b: {runtime: lxc}", "    c: {runtime: netns}",
-		fmt.Sprint(2*(counts.Reserved+8), "MiB"), fmt.Sprint(2*(counts.Reserved+16), "MiB")).Replace(whole)
+		fmt.Sprint(2*(counts.Reserved+32), "MiB"), fmt.Sprint(2*(counts.Reserved+40), "MiB")).Replace(whole)
 	c := newCrasherOf(t, whole, changed)
 	before := settings(t)
 	for what, step := range map[string]struct{ first, killed []string }{
