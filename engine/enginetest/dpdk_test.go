@@ -349,7 +349,7 @@ func TestDPDKForward(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkForwarded(t, r, stats)
+			checkThroughDevice(t, r, stats)
 		})
 	}
 }

@@ -348,14 +348,14 @@ func TestForward(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkForwarded(t, r, stats)
+				checkThroughDevice(t, r, stats)
 			})
 		}
 	}
 }
 
-// checkForwarded wants every packet of a trial, counted by the device it went through.
-func checkForwarded(t *testing.T, r client.TrialResult, stats client.Stats) {
+// checkThroughDevice wants every packet of a trial, counted by the device it went through.
+func checkThroughDevice(t *testing.T, r client.TrialResult, stats client.Stats) {
 	t.Helper()
 	checkAll(t, r)
 	all := r.TxPackets + r.WarmupRxPackets
