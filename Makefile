@@ -112,11 +112,11 @@ test-root: build
 	$(GOTESTSUM) -- -p 1 $(AS_ROOT) ./...
 
 .PHONY: test-fuzz
-# Each fuzz target for some seconds; longer with FUZZ_SECONDS.
-FUZZ_SECONDS ?= 5
+# Each fuzz target for some runs; longer with FUZZ_RUNS.
+FUZZ_RUNS ?= 30000
 test-fuzz: embedded
-	hack/fuzz.sh $(FUZZ_SECONDS)
-	@$(MAKE) -C engine fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) && echo 'fuzz: PASS engine commands'
+	hack/fuzz.sh $(FUZZ_RUNS)
+	@$(MAKE) -C engine fuzz FUZZ_RUNS=$(FUZZ_RUNS) && echo 'fuzz: PASS engine commands'
 
 .PHONY: test-fresh
 ## test-fresh: build and run in a new Debian 12 and a new Debian 13
