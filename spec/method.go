@@ -1,0 +1,88 @@
+package spec
+
+// Method is how the network is asked: a plain sweep, or a search by a standard's
+// procedure, once for each combination of the sweep and repeat.
+type Method struct {
+	// Kind is the procedure (default sweep).
+	Kind MethodKind `yaml:"kind,omitempty" json:"kind,omitempty"`
+	// Quick shortens the standard's durations; the result is not conformant then, and
+	// says so.
+	Quick bool `yaml:"quick,omitempty" json:"quick,omitempty"`
+	// MinRatePPS and MaxRatePPS bound the search in packets a second. Without a
+	// maximum, a trial at rate 0 finds what the generator can send.
+	MinRatePPS float64 `yaml:"min_rate_pps,omitempty" json:"min_rate_pps,omitempty"`
+	MaxRatePPS float64 `yaml:"max_rate_pps,omitempty" json:"max_rate_pps,omitempty"`
+	// Width is the relative width at which a search ends (default 0.005).
+	Width float64 `yaml:"width,omitempty" json:"width,omitempty"`
+	// Trial replaces the duration of the final trials, and Settle the pause between
+	// trials.
+	Trial  Duration `yaml:"trial,omitempty" json:"trial,omitempty"`
+	Settle Duration `yaml:"settle,omitempty" json:"settle,omitempty"`
+	// Loads are the fractions of the result at which the latency is measured
+	// afterwards (default 0.1, 0.5, 0.9, 1).
+	Loads []float64 `yaml:"loads,omitempty" json:"loads,omitempty"`
+	// Tests are the tests of rfc2544 (default all): throughput, latency, frame_loss,
+	// back_to_back.
+	Tests []RFC2544Test `yaml:"tests,omitempty" json:"tests,omitempty"`
+	// Retries and LossRatio are tst009's: how often a lossy rate is tried again, and
+	// the loss above which it is not.
+	Retries   int     `yaml:"retries,omitempty" json:"retries,omitempty"`
+	LossRatio float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
+	// Goals are mlrsearch's: presets by name (ndr, pdr, rfc2544, tst009), or values.
+	Goals []*Goal `yaml:"goals,omitempty" json:"goals,omitempty"`
+	// CommittedPPS and ExcessPPS are y1564's rates; Soak is how long its second part,
+	// or the method soak, lasts. Window is the length of soak's histograms (default 1m).
+	CommittedPPS float64  `yaml:"committed_pps,omitempty" json:"committed_pps,omitempty"`
+	ExcessPPS    float64  `yaml:"excess_pps,omitempty" json:"excess_pps,omitempty"`
+	Soak         Duration `yaml:"soak,omitempty" json:"soak,omitempty"`
+	Window       Duration `yaml:"window,omitempty" json:"window,omitempty"`
+	// Limits are what y1564 and soak judge by.
+	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
+}
+
+// MethodKind is a procedure.
+type MethodKind string
+
+// The procedures, and where they are defined.
+const (
+	MethodSweep     MethodKind = "sweep"
+	MethodRFC2544   MethodKind = "rfc2544"   // RFC 2544 section 26, RFC 9004
+	MethodRFC8219   MethodKind = "rfc8219"   // RFC 8219 section 7
+	MethodTST009    MethodKind = "tst009"    // ETSI GS NFV-TST 009 section 12.3.3
+	MethodMLRsearch MethodKind = "mlrsearch" // RFC 9971
+	MethodY1564     MethodKind = "y1564"     // ITU-T Y.1564
+	MethodSoak      MethodKind = "soak"
+)
+
+// RFC2544Test is a test of RFC 2544.
+type RFC2544Test string
+
+// The tests: sections 26.1, 26.2, 26.3 and 26.4.
+const (
+	TestThroughput RFC2544Test = "throughput"
+	TestLatency    RFC2544Test = "latency"
+	TestFrameLoss  RFC2544Test = "frame_loss"
+	TestBackToBack RFC2544Test = "back_to_back"
+)
+
+// Goal is a search goal of mlrsearch. A preset gives the values that are not set.
+type Goal struct {
+	// Name is a preset (ndr, pdr, rfc2544, tst009) or any other name.
+	Name        string   `yaml:"name" json:"name"`
+	LossRatio   *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
+	ExceedRatio *float64 `yaml:"exceed_ratio,omitempty" json:"exceed_ratio,omitempty"`
+	FinalTrial  Duration `yaml:"final_trial,omitempty" json:"final_trial,omitempty"`
+	DurationSum Duration `yaml:"duration_sum,omitempty" json:"duration_sum,omitempty"`
+	Width       float64  `yaml:"width,omitempty" json:"width,omitempty"`
+}
+
+// Limits are what a service must keep to pass; what is absent is not judged.
+type Limits struct {
+	// LossRatio is the most loss, 0 to 1.
+	LossRatio *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
+	// Latency is the most latency at Percentile (default 99.9).
+	Latency    Duration `yaml:"latency,omitempty" json:"latency,omitempty"`
+	Percentile float64  `yaml:"percentile,omitempty" json:"percentile,omitempty"`
+	// Variation is the most delay variation: that percentile less the minimum.
+	Variation Duration `yaml:"variation,omitempty" json:"variation,omitempty"`
+}
