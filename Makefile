@@ -103,7 +103,7 @@ test-unit-web: web/node_modules/.package-lock.json
 
 # Through sudo only the test binaries run as root; go's caches stay the user's.
 ifneq ($(SUDO),)
-AS_ROOT = -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) PATH=$(PATH):/usr/sbin:/sbin'
+AS_ROOT = -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA) PATH=$(PATH):/usr/sbin:/sbin'
 endif
 # One package at a time: the cores are for what is being measured.
 .PHONY: test-root

@@ -45,6 +45,18 @@ func Root(t testing.TB) {
 	t.Setenv("NINES_STATE_DIR", dir)
 }
 
+// PublishedData is the folder with measurements that others have published, which the
+// project does not carry: NINES_PUBLISHED_DATA names it. CONTRIBUTING.md says what is in it.
+func PublishedData(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("NINES_PUBLISHED_DATA")
+	Require(t, "published measurements (NINES_PUBLISHED_DATA names their folder)", dir != "")
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatalf("NINES_PUBLISHED_DATA: %v", err)
+	}
+	return dir
+}
+
 // repository is the folder above this package's; tests run from the source.
 func repository() string {
 	_, file, _, _ := runtime.Caller(0)
