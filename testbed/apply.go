@@ -20,9 +20,12 @@ type ApplyOptions struct {
 	Progress   func(string)
 }
 
+// errUnfinished is a lab that an Up or an Apply has left before its end.
+var errUnfinished = errors.New("the lab was not finished")
+
 // Apply makes the lab follow another plan: it removes what is gone, makes what is
-// new, and leaves the rest running. If it fails the lab is incomplete; Down
-// removes it.
+// new, and leaves the rest running. If it fails the lab is incomplete: the next Apply
+// makes it anew, and Down removes it.
 func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
@@ -43,7 +46,22 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 		return Changes{}, err
 	}
 	changes, err := l.apply(ctx, h, programs, options)
-	return changes, errors.Join(err, h.free())
+	err = errors.Join(err, h.free())
+	if errors.Is(err, errUnfinished) {
+		return l.anew(ctx, options)
+	}
+	return changes, err
+}
+
+// anew replaces a lab of which nobody knows how much is there: Up removes what the
+// journal of the earlier start says.
+func (l *Lab) anew(ctx context.Context, options ApplyOptions) (Changes, error) {
+	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Progress: options.Progress})
+	if err != nil {
+		return Changes{}, err
+	}
+	*l = *lab
+	return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, l.plan), nil
 }
 
 func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (Changes, error) {
@@ -56,7 +74,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 		return Changes{}, err
 	}
 	if _, err := os.Stat(l.state.settings()); errors.Is(err, fs.ErrNotExist) {
-		return Changes{}, fmt.Errorf("lab %q was not finished; nines down %s removes it, then nines up makes it anew from the file", l.name, l.name)
+		return Changes{}, errUnfinished
 	}
 	*l = *now
 	options.Plan = keepNames(l.plan, options.Plan)
@@ -66,7 +84,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
-			return changes, fmt.Errorf("%w; the lab is incomplete now: nines down %s removes it, then nines up makes it anew from the file", err, l.name)
+			return changes, fmt.Errorf("%w; the lab is incomplete now: nines apply makes all of it anew, nines down %s removes it", err, l.name)
 		}
 	}
 	return changes, writeFile(l.state.experiment(), options.Experiment)

@@ -111,3 +111,38 @@ func TestApplyMakesDeadNodesAnew(t *testing.T) {
 		}
 	}
 }
+
+// An Apply that failed leaves a lab that only the journal knows; the next one makes
+// it anew.
+func TestApplyAfterAFailedApply(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, appliedLab)
+	bad := strings.Replace(appliedLab, "c: {runtime: netns}", "c: {runtime: netns, sysctls: {net.ipv4.ip_default_ttl: \"none\"}}", 1)
+	_, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, bad), Experiment: []byte(bad)})
+	if err == nil || !strings.Contains(err.Error(), "nines apply makes all of it anew") {
+		t.Fatalf("a sysctl that the kernel refuses was applied: %v", err)
+	}
+	if lab, err = Open("tbapply"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, appliedLab), Experiment: []byte(appliedLab)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.AddedNodes, []string{"a", "b", "c"}) {
+		t.Errorf("changes: %+v", got)
+	}
+	for _, n := range lab.Plan().Nodes {
+		for _, i := range n.Interfaces {
+			for _, neighbour := range i.Neighbours {
+				in(t, lab, n.Name, "ping", "-c1", "-W2", neighbour.IP)
+			}
+		}
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -51,7 +51,8 @@ func DownAll(ctx context.Context) (notes []string, err error) {
 			err = errors.Join(err, e)
 		}
 	}
-	return notes, err
+	// Where there is no lab, no Down has done it.
+	return notes, errors.Join(err, forgetDeadMeasurement())
 }
 
 // Undoing lists what Down would undo, in the order of their making.

@@ -250,4 +250,15 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 			t.Errorf("%s: after Down the file of the measurement: %v, want that it stays: %v", c.name, err, c.stays)
 		}
 	}
+	// Where no lab is up, DownAll still finds what a dead measurement left.
+	gone := owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}
+	if err := writeJSON(measurementFile(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DownAll(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(measurementFile()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after DownAll the file of a dead measurement is there: %v", err)
+	}
 }
