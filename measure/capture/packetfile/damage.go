@@ -1,0 +1,68 @@
+package packetfile
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// FileError is a file that cannot be read as a capture at all.
+type FileError struct {
+	Path   string
+	Reason string
+	// Remedy says what to do about it.
+	Remedy string
+}
+
+func (e *FileError) Error() string {
+	if e.Remedy == "" {
+		return fmt.Sprintf("%s: %s", e.Path, e.Reason)
+	}
+	return fmt.Sprintf("%s: %s; %s", e.Path, e.Reason, e.Remedy)
+}
+
+// ExitCode is 2: the file is the wrong one.
+func (e *FileError) ExitCode() int { return 2 }
+
+// Damage is where and why the reading of a file ended before the file did.
+type Damage struct {
+	// Packets is how many packets before the damage could be read.
+	Packets uint64
+	// Offset is where the damaged part begins, in bytes of the capture (uncompressed).
+	Offset int64
+	// LostBytes is how much of the file from Offset on was not used; -1 if it cannot be
+	// known, as in a compressed file.
+	LostBytes int64
+	// Reason says what is wrong there.
+	Reason string
+	// Remedy says what to do about it; empty if nothing can be done but to capture anew.
+	Remedy string
+}
+
+// String is the damage in a sentence or two, for people.
+func (d *Damage) String() string {
+	lost := "how much was lost cannot be known"
+	if d.LostBytes >= 0 {
+		lost = plural(d.LostBytes, "1 byte was", grouped(uint64(d.LostBytes))+" bytes were") + " not used"
+	}
+	s := fmt.Sprintf("%s at byte %s, after %s packets, which are used; %s", d.Reason, grouped(uint64(d.Offset)), grouped(d.Packets), lost)
+	if d.Remedy != "" {
+		s += "; " + d.Remedy
+	}
+	return s
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// grouped writes a number with commas between its thousands.
+func grouped(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

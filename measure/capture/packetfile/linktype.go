@@ -1,0 +1,43 @@
+package packetfile
+
+import "fmt"
+
+// LinkType is what a packet's bytes begin with, by the numbers of
+// https://www.tcpdump.org/linktypes.html.
+type LinkType uint32
+
+// The link types whose packets can be understood.
+const (
+	Null     LinkType = 0   // BSD loopback: the address family, in the writer's byte order
+	Ethernet LinkType = 1   // without preamble, usually without FCS
+	RawBSD   LinkType = 12  // an IP packet, as some systems number it
+	RawOld   LinkType = 14  // the same, of others
+	Raw      LinkType = 101 // an IP packet
+	Loop     LinkType = 108 // OpenBSD loopback: the address family, in network byte order
+	Cooked   LinkType = 113 // Linux "any" device: LINUX_SLL
+	IPv4     LinkType = 228
+	IPv6     LinkType = 229
+	Cooked2  LinkType = 276 // LINUX_SLL2
+)
+
+func (t LinkType) String() string {
+	switch t {
+	case Null:
+		return "BSD loopback"
+	case Ethernet:
+		return "Ethernet"
+	case RawBSD, RawOld, Raw:
+		return "raw IP"
+	case Loop:
+		return "OpenBSD loopback"
+	case Cooked:
+		return "Linux cooked"
+	case IPv4:
+		return "raw IPv4"
+	case IPv6:
+		return "raw IPv6"
+	case Cooked2:
+		return "Linux cooked v2"
+	}
+	return fmt.Sprintf("link type %d", uint32(t))
+}

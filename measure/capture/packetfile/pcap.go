@@ -1,0 +1,177 @@
+package packetfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// The file format of libpcap: pcap-savefile(5), draft-ietf-opsawg-pcap. All numbers are
+// in the byte order of the writer, which the magic number shows.
+const (
+	pcapMicroseconds = 0xa1b2c3d4
+	pcapNanoseconds  = 0xa1b23c4d
+	// pcapModified is Alexey Kuznetzov's variant: 8 more bytes in each record's head
+	// (interface, protocol, type), microseconds.
+	pcapModified = 0xa1b2cd34
+
+	pcapHeadBytes     = 24
+	pcapRecordBytes   = 16
+	modifiedHeadBytes = 24
+
+	// maxPacketBytes is the most that a packet may claim to have: tcpdump's own limit
+	// (MAXIMUM_SNAPLEN, 256 KiB). Lengths beyond are damage, whatever the file's head says.
+	maxPacketBytes = 262144
+)
+
+// pcapState is what reading records of a pcap file takes.
+type pcapState struct {
+	swapped     bool   // big-endian
+	headBytes   int    // of a record
+	unitNs      uint64 // of the second part of a time stamp
+	olderThan24 bool
+}
+
+func pcapMagic(head []byte) (magic uint32, swapped, ok bool) {
+	if len(head) < 4 {
+		return 0, false, false
+	}
+	magic = binary.LittleEndian.Uint32(head)
+	for _, swapped = range []bool{false, true} {
+		switch magic {
+		case pcapMicroseconds, pcapNanoseconds, pcapModified:
+			return magic, swapped, true
+		}
+		magic = bits.ReverseBytes32(magic)
+	}
+	return 0, false, false
+}
+
+func isPcap(head []byte) bool {
+	_, _, ok := pcapMagic(head)
+	return ok
+}
+
+func (r *Reader) beginPcap() error {
+	if !r.window.need(pcapHeadBytes) {
+		return r.headCut(fmt.Sprintf("its head has %d bytes instead of %d", r.window.end-r.window.at, pcapHeadBytes))
+	}
+	head := r.window.data[r.window.at:]
+	magic, swapped, _ := pcapMagic(head)
+	var order binary.ByteOrder = binary.LittleEndian
+	if swapped {
+		order = binary.BigEndian
+	}
+	major, minor := order.Uint16(head[4:]), order.Uint16(head[6:])
+	if major != 2 {
+		return &FileError{r.source.path, fmt.Sprintf("is a pcap file of version %d.%d; only 2.x is known", major, minor), "convert it with editcap or tcpdump -r … -w …"}
+	}
+	r.pcap = pcapState{swapped: swapped, headBytes: pcapRecordBytes, unitNs: 1000, olderThan24: minor < 4}
+	r.info.Format, r.info.BigEndian, r.info.Resolution = Pcap, swapped, Microseconds
+	switch magic {
+	case pcapNanoseconds:
+		r.pcap.unitNs, r.info.Resolution = 1, Nanoseconds
+	case pcapModified:
+		r.pcap.headBytes = modifiedHeadBytes
+	}
+	r.info.SnapLength = order.Uint32(head[16:])
+	// The upper half has the length of the FCS, if it was captured.
+	r.info.LinkType = LinkType(order.Uint32(head[20:]) & 0xffff)
+	r.info.Interfaces = []Interface{{LinkType: r.info.LinkType, Resolution: r.info.Resolution, SnapLength: r.info.SnapLength}}
+	r.window.at += pcapHeadBytes
+	r.parse = (*Reader).parsePcap
+	return nil
+}
+
+// headCut is a file that ends before its first packet could begin.
+func (r *Reader) headCut(what string) error {
+	if err := r.source.raw.err; err != nil {
+		return fmt.Errorf("read %s: %w", r.source.path, err)
+	}
+	return &FileError{r.source.path, "is cut off: " + what, "capture or copy it anew"}
+}
+
+// parsePcap takes the records that are in the window; if there is not one, it makes room.
+func (r *Reader) parsePcap(out []Packet) int {
+	for {
+		if n := r.takePcap(out); n > 0 {
+			return n
+		}
+		if !r.morePcap() {
+			return 0
+		}
+	}
+}
+
+// takePcap takes records until it meets one that is not whole, or not as it should be.
+func (r *Reader) takePcap(out []Packet) int {
+	w, s := &r.window, r.pcap
+	data := w.data[w.at:w.end]
+	n := 0
+	for n < len(out) && len(data) >= s.headBytes {
+		seconds := binary.LittleEndian.Uint32(data)
+		fraction := binary.LittleEndian.Uint32(data[4:])
+		kept := binary.LittleEndian.Uint32(data[8:])
+		length := binary.LittleEndian.Uint32(data[12:])
+		if s.swapped {
+			seconds, fraction = bits.ReverseBytes32(seconds), bits.ReverseBytes32(fraction)
+			kept, length = bits.ReverseBytes32(kept), bits.ReverseBytes32(length)
+		}
+		if kept > length {
+			if s.olderThan24 { // some writers of version 2.3 and before had them the other way round
+				kept, length = length, kept
+			} else {
+				length = kept
+			}
+		}
+		end := s.headBytes + int(kept)
+		if kept > maxPacketBytes || len(data) < end || kept|length|seconds|fraction == 0 {
+			break
+		}
+		p := &out[n]
+		p.TimeNs = int64(uint64(seconds)*1e9 + uint64(fraction)*s.unitNs)
+		p.Data = data[s.headBytes:end:end]
+		p.Length = length
+		p.Interface = 0
+		data = data[end:]
+		n++
+	}
+	w.at = w.end - len(data)
+	return n
+}
+
+// morePcap brings the next record into the window whole; false at the end, whatever it
+// is.
+func (r *Reader) morePcap() bool {
+	w := &r.window
+	if !w.need(1) {
+		r.ended()
+		return false
+	}
+	which := grouped(r.seen.Packets + 1)
+	if !w.need(r.pcap.headBytes) {
+		r.cut(fmt.Sprintf("the head of packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes))
+		return false
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if r.pcap.swapped {
+		order = binary.BigEndian
+	}
+	head := w.data[w.at:]
+	kept, length := order.Uint32(head[8:]), order.Uint32(head[12:])
+	if r.pcap.olderThan24 {
+		kept = min(kept, length)
+	}
+	switch {
+	case kept > maxPacketBytes:
+		r.broken(fmt.Sprintf("packet %s claims to have %s bytes, more than any packet (%s)", which, grouped(uint64(kept)), grouped(maxPacketBytes)), "")
+		return false
+	case binary.LittleEndian.Uint64(head)|binary.LittleEndian.Uint64(head[8:]) == 0:
+		r.broken(fmt.Sprintf("packet %s is nothing but zeros, as in a file with holes or of a crashed host", which), "")
+		return false
+	case !w.need(r.pcap.headBytes + int(kept)):
+		r.cut(fmt.Sprintf("packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes+int(kept)))
+		return false
+	}
+	return true
+}

@@ -1,0 +1,234 @@
+package packetfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Packet is one captured packet.
+type Packet struct {
+	// TimeNs is when it was captured, in nanoseconds since 1970.
+	TimeNs int64
+	// Data is what was kept of the packet, valid until the next call to the Reader. In a
+	// MoonSniff file it is the packet's id, 4 bytes, little-endian.
+	Data []byte
+	// Length is the packet's own, of which Data may be the beginning; 0 in a MoonSniff file.
+	Length uint32
+	// Interface is where it was captured, an index into Info.Interfaces.
+	Interface uint32
+}
+
+// Format is how packets are written in a file.
+type Format string
+
+// The formats that are read.
+const (
+	Pcap      Format = "pcap"
+	Pcapng    Format = "pcapng"
+	MoonSniff Format = "mscap"
+)
+
+// Info is what a file says of itself.
+type Info struct {
+	Format      Format
+	Compression Compression
+	// LinkType is what packets begin with: that of the first interface.
+	LinkType LinkType
+	// Resolution is that of the first interface.
+	Resolution Resolution
+	BigEndian  bool
+	// SnapLength is the most that was kept of a packet; 0 for no limit.
+	SnapLength uint32
+	// Interfaces are those that have been described so far: a pcapng file may describe
+	// them anywhere before their first packet. The others have one.
+	Interfaces []Interface
+}
+
+// Interface is where packets were captured.
+type Interface struct {
+	Name       string
+	LinkType   LinkType
+	Resolution Resolution
+	SnapLength uint32
+}
+
+// Seen is what was noticed of the packets read so far.
+type Seen struct {
+	Packets uint64
+	// Short is how many packets were not kept whole.
+	Short uint64
+	// Backwards is how many packets have an earlier time than the one before them, and
+	// LargestBackwardsNs by how much at most: a clock that was set, or a tool that
+	// writes what several queues captured.
+	Backwards          uint64
+	LargestBackwardsNs int64
+	// FirstNs and LastNs are the times of the first and the last packet.
+	FirstNs, LastNs int64
+	// Untimed is how many packets have no time at all (TimeNs 0): pcapng's simple packets.
+	Untimed uint64
+}
+
+// batchPackets is how many packets Next has in stock.
+const batchPackets = 256
+
+// Reader reads the packets of a file in the order they are written there.
+type Reader struct {
+	source *source
+	window window
+	info   Info
+	seen   Seen
+	damage *Damage
+	done   bool
+	parse  func(*Reader, []Packet) int // fills in packets from the window; 0 at the end
+
+	pcap pcapState
+
+	stock     []Packet
+	stockAt   int
+	stockHave int
+}
+
+// Open opens a capture. Its errors are of type *FileError if the file is at fault.
+func Open(path string) (*Reader, error) {
+	s, err := openSource(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{source: s}
+	if err := r.begin(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return r, nil
+}
+
+// begin reads the head of a file.
+func (r *Reader) begin() error {
+	r.window.reset(r.source.stream)
+	r.info = Info{Compression: r.source.compression}
+	r.seen, r.damage, r.done = Seen{}, nil, false
+	r.stockAt, r.stockHave = 0, 0
+	r.window.need(pcapHeadBytes)
+	head := r.window.data[:r.window.end]
+	switch {
+	case isPcap(head):
+		return r.beginPcap()
+	}
+	return &FileError{r.source.path, "is not a capture", ""}
+}
+
+// Rewind begins at the first packet again.
+func (r *Reader) Rewind() error {
+	if err := r.source.start(); err != nil {
+		return err
+	}
+	return r.begin()
+}
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.source.close() }
+
+// Info is what is known of the file so far.
+func (r *Reader) Info() Info { return r.info }
+
+// Seen is what was noticed of the packets so far.
+func (r *Reader) Seen() Seen { return r.seen }
+
+// Damage is what was lost of the file, known once Next or NextBatch has returned io.EOF;
+// nil if it is whole.
+func (r *Reader) Damage() *Damage { return r.damage }
+
+// Progress is how many bytes of the file have been read, and how many it has.
+func (r *Reader) Progress() (done, size int64) { return r.source.raw.done, r.source.size }
+
+// Next is the next packet; io.EOF after the last one that can be read.
+func (r *Reader) Next() (Packet, error) {
+	if r.stockAt == r.stockHave {
+		if r.stock == nil {
+			r.stock = make([]Packet, batchPackets)
+		}
+		n, err := r.NextBatch(r.stock)
+		if err != nil {
+			return Packet{}, err
+		}
+		r.stockAt, r.stockHave = 0, n
+	}
+	p := r.stock[r.stockAt]
+	r.stockAt++
+	return p, nil
+}
+
+// NextBatch fills in packets from the beginning of out and returns how many, at least
+// one; io.EOF after the last one that can be read. Their Data is valid until the next
+// call. Use either it or Next, not both.
+func (r *Reader) NextBatch(out []Packet) (int, error) {
+	if !r.done && len(out) > 0 {
+		if n := r.parse(r, out); n > 0 {
+			r.notice(out[:n])
+			return n, nil
+		}
+		r.done = true
+	}
+	if r.source.raw.err != nil {
+		return 0, fmt.Errorf("read %s: %w", r.source.path, r.source.raw.err)
+	}
+	return 0, io.EOF
+}
+
+// notice looks at the times and lengths of packets.
+func (r *Reader) notice(packets []Packet) {
+	last, short, backwards := r.seen.LastNs, r.seen.Short, r.seen.Backwards
+	if r.seen.Packets == 0 {
+		r.seen.FirstNs = packets[0].TimeNs
+		last = packets[0].TimeNs
+	}
+	for i := range packets {
+		p := &packets[i]
+		if p.TimeNs < last {
+			backwards++
+			r.seen.LargestBackwardsNs = max(r.seen.LargestBackwardsNs, last-p.TimeNs)
+		}
+		last = p.TimeNs
+		if int(p.Length) > len(p.Data) {
+			short++
+		}
+	}
+	r.seen.LastNs, r.seen.Short, r.seen.Backwards = last, short, backwards
+	r.seen.Packets += uint64(len(packets))
+}
+
+// broken ends the reading at the next unused byte.
+func (r *Reader) broken(reason, remedy string) int {
+	r.damage = &Damage{Packets: r.seen.Packets, Offset: r.window.offset(), LostBytes: -1, Reason: reason, Remedy: remedy}
+	if r.source.compression == Plain {
+		r.damage.LostBytes = r.source.size - r.window.offset()
+	}
+	return 0
+}
+
+// cut ends the reading where the capture ends, though something more was to come.
+func (r *Reader) cut(what string) int {
+	if r.source.raw.err != nil {
+		return 0 // NextBatch says so
+	}
+	if err := r.window.err; err != nil && !errors.Is(err, io.EOF) {
+		return r.brokenCompression(err)
+	}
+	return r.broken("the file is cut off in "+what, "")
+}
+
+// brokenCompression ends the reading where decompressing failed.
+func (r *Reader) brokenCompression(err error) int {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return r.broken(fmt.Sprintf("the %s data are cut off", r.source.compression), "")
+	}
+	return r.broken(fmt.Sprintf("the %s data are damaged (%v)", r.source.compression, err), "")
+}
+
+// ended ends the reading at the end of the capture.
+func (r *Reader) ended() int {
+	if r.source.raw.err == nil && !errors.Is(r.window.err, io.EOF) {
+		return r.brokenCompression(r.window.err)
+	}
+	return 0
+}

@@ -1,0 +1,182 @@
+package packetfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
+)
+
+// Compression is how a file is compressed.
+type Compression string
+
+// The compressions that are read.
+const (
+	Plain Compression = ""
+	Gzip  Compression = "gzip"
+	Zstd  Compression = "zstd"
+)
+
+// maxZstdWindow bounds the memory that a file may ask for: it is what the zstd program
+// accepts unless told otherwise, and needs at its highest level (128 MiB, zstd(1) --long).
+const maxZstdWindow = 128 << 20
+
+// source is the file, decompressed.
+type source struct {
+	file        *os.File
+	path        string
+	size        int64 // of the file, when it was opened
+	compression Compression
+	stream      io.Reader // what the file contains
+	zstd        *zstd.Decoder
+	gzip        *gzip.Reader
+	raw         counted
+}
+
+// counted reads the file and remembers how far, and its own errors, which tell a bad
+// disk from a bad file.
+type counted struct {
+	file *os.File
+	done int64
+	err  error
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.file.Read(p)
+	c.done += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}
+
+// openSource opens a regular file; captures are read more than once, which nothing else
+// allows. It does not wait for the writer of a FIFO.
+func openSource(path string) (*source, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.ENXIO): // open(2): a socket
+		return nil, &FileError{path, "is a socket, not a file", "captures are read twice; write it to a file first"}
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &FileError{path, "there is no such file", ""}
+	case err != nil:
+		return nil, fmt.Errorf("open the capture: %w", err)
+	}
+	s := &source{file: file, path: path, raw: counted{file: file}}
+	info, err := file.Stat()
+	if err == nil {
+		err = s.regular(info.Mode())
+		s.size = info.Size()
+	}
+	if err == nil {
+		err = s.recognise()
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	// Read ahead further than usual; it is only advice.
+	_ = unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_SEQUENTIAL)
+	return s, nil
+}
+
+func (s *source) regular(mode fs.FileMode) error {
+	again := "captures are read twice; write it to a file first"
+	switch {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return &FileError{s.path, "is a directory", "name the capture in it"}
+	case mode&fs.ModeNamedPipe != 0:
+		return &FileError{s.path, "is a pipe, not a file", again}
+	case mode&fs.ModeSocket != 0:
+		return &FileError{s.path, "is a socket, not a file", again}
+	default:
+		return &FileError{s.path, "is a device, not a file", again}
+	}
+}
+
+// recognise finds out the compression by its magic number: RFC 1952 section 2.3.1,
+// RFC 8878 sections 3.1.1 and 3.1.2 (a zstd file may begin with a skippable frame).
+func (s *source) recognise() error {
+	head := make([]byte, 4)
+	n, err := s.file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read %s: %w", s.path, err)
+	}
+	switch head = head[:n]; {
+	case n == 0:
+		return &FileError{s.path, "is empty (0 bytes)", "the capture was not written; capture anew"}
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		s.compression = Gzip
+	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
+		n == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}):
+		s.compression = Zstd
+	}
+	return s.start()
+}
+
+// start begins at the file's beginning, again.
+func (s *source) start() error {
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read %s: %w", s.path, err)
+	}
+	s.raw = counted{file: s.file}
+	switch s.compression {
+	case Gzip:
+		return s.startGzip()
+	case Zstd:
+		return s.startZstd()
+	}
+	s.stream = &s.raw
+	return nil
+}
+
+func (s *source) startGzip() (err error) {
+	if s.gzip == nil {
+		s.gzip, err = gzip.NewReader(&s.raw)
+	} else {
+		err = s.gzip.Reset(&s.raw)
+	}
+	if err != nil {
+		return s.notCompressed(err)
+	}
+	s.stream = s.gzip
+	return nil
+}
+
+func (s *source) startZstd() (err error) {
+	if s.zstd == nil {
+		// With one CPU everything happens in the calling goroutine; with more, the
+		// decoder runs beside it.
+		concurrency := min(runtime.GOMAXPROCS(0), 4)
+		s.zstd, err = zstd.NewReader(&s.raw, zstd.WithDecoderConcurrency(concurrency), zstd.WithDecoderMaxWindow(maxZstdWindow))
+	} else {
+		err = s.zstd.Reset(&s.raw)
+	}
+	if err != nil {
+		return s.notCompressed(err)
+	}
+	s.stream = s.zstd
+	return nil
+}
+
+func (s *source) notCompressed(err error) error {
+	if s.raw.err != nil {
+		return fmt.Errorf("read %s: %w", s.path, s.raw.err)
+	}
+	return &FileError{s.path, fmt.Sprintf("begins like %s, but cannot be decompressed (%v)", s.compression, err), "copy or capture it anew"}
+}
+
+func (s *source) close() error {
+	if s.zstd != nil {
+		s.zstd.Close()
+	}
+	return s.file.Close()
+}
