@@ -37,6 +37,8 @@ var mayImport = map[string][]string{
 	"testbed": slices.Concat(makers,
 		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client"}),
 
+	"measure/capture/packetfile": {},
+
 	"measure/method":  {"spec", "result"},
 	"measure/traffic": measurers,
 	"measure":         slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
