@@ -68,7 +68,7 @@ func (e *CompareError) ExitCode() int { return 2 }
 // parts, where they name only one.
 func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) {
 	names := result.VariableNames(r.Summary.Trials)
-	name, err := findVariable(names, variable)
+	name, err := FindVariable(names, variable)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -101,7 +101,9 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 	return compare(Comparison{A: name + "=" + a, B: name + "=" + b, By: name}, Groups(sides[0]), Groups(sides[1])), nil
 }
 
-func findVariable(names []string, wanted string) (string, error) {
+// FindVariable is the variable that a name means: its whole key, or its last parts where
+// they name only one.
+func FindVariable(names []string, wanted string) (string, error) {
 	if contains(names, wanted) {
 		return wanted, nil
 	}

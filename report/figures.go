@@ -19,27 +19,28 @@ const (
 // loadPercentiles are those that are drawn against the load.
 var loadPercentiles = []string{"p50", "p99", "p99_99"}
 
-// figure is a figure that was chosen by what varies in a result, with what others
+// Chosen is a figure that was chosen by what varies in a result, with what others
 // have published for it. Latency by percentile is no such figure: it is in every
 // page.
-type figure struct {
+type Chosen struct {
 	// Kind is one of result's constants.
 	Kind string `json:"kind"`
 	// Percentile is what a figure of the load shows: "p99_99".
 	Percentile string `json:"percentile,omitempty"`
 	// Variables tell the series apart.
 	Variables []string          `json:"variables"`
-	Series    []figureSeries    `json:"series"`
-	Published []figurePublished `json:"published"`
+	Series    []Series          `json:"series"`
+	Published []PublishedSeries `json:"published"`
 }
 
-type figureSeries struct {
+// Series is a line of a figure: what all variables but that of the x axis tell apart.
+type Series struct {
 	Variables map[string]any `json:"variables"`
-	Points    []figurePoint  `json:"points"`
+	Points    []SeriesPoint  `json:"points"`
 }
 
-// figurePoint is the median of the counted repeats, between the least and greatest.
-type figurePoint struct {
+// SeriesPoint is the median of the counted repeats, between the least and greatest.
+type SeriesPoint struct {
 	X    float64 `json:"x"`
 	Y    float64 `json:"y"`
 	Low  float64 `json:"low"`
@@ -52,41 +53,46 @@ type figurePoint struct {
 	Verdict result.Verdict `json:"verdict"`
 }
 
-// figurePublished is a curve of others; Match is the series of ours that its name
+// PublishedSeries is a curve of others; Match is the series of ours that its name
 // means, -1 for none.
-type figurePublished struct {
+type PublishedSeries struct {
 	result.Published
 	Match int `json:"match"`
 }
 
-// evidence is a trial with its details, nil where they are missing.
-type evidence struct {
-	trial   result.Trial
-	details *result.Details
+// Evidence is a trial with its details, nil where they are missing.
+type Evidence struct {
+	Trial   result.Trial
+	Details *result.Details
 }
 
 // chooser decides on figures.
 type chooser struct {
 	groups    []Group
 	details   map[string]*result.Details // by trial
-	maxima    []evidence
+	maxima    []Evidence
 	published []result.Published
 	variables []string
 }
 
-// figuresOf chooses the figures of a result.
-func figuresOf(trials, maxima []evidence, published []result.Published) []figure {
-	c := chooser{details: map[string]*result.Details{}, maxima: maxima, published: published}
+func newChooser(trials, maxima []Evidence, published []result.Published) *chooser {
+	c := &chooser{details: map[string]*result.Details{}, maxima: maxima, published: published}
 	list := make([]result.Trial, 0, len(trials))
 	for _, t := range trials {
-		list = append(list, t.trial)
-		c.details[t.trial.ID] = t.details
+		list = append(list, t.Trial)
+		c.details[t.Trial.ID] = t.Details
 	}
 	c.groups, c.variables = Groups(list), result.VariableNames(list)
-	figures := []figure{}
-	add := func(f figure, wanted bool) {
+	return c
+}
+
+// ChooseFigures chooses the figures of a result. Trials are told apart by their IDs.
+func ChooseFigures(trials, maxima []Evidence, published []result.Published) []Chosen {
+	c := newChooser(trials, maxima, published)
+	figures := []Chosen{}
+	add := func(f Chosen, wanted bool) {
 		if f.Published = c.publishedIn(f); f.Percentile != "" && f.Percentile != "p50" {
-			f.Published = []figurePublished{} // published loads are medians
+			f.Published = []PublishedSeries{} // published loads are medians
 		}
 		if (wanted || len(f.Published) > 0) && len(f.Series) > 0 {
 			figures = append(figures, f)
@@ -120,13 +126,13 @@ func (c *chooser) swept(names ...string) bool {
 
 // build puts points into series by the variables that are not on the x axis.
 type build struct {
-	figure
+	Chosen
 	index map[string]int
 	axes  []string
 }
 
 func (c *chooser) build(kind string, axes ...string) *build {
-	b := &build{figure: figure{Kind: kind, Variables: []string{}, Series: []figureSeries{}}, index: map[string]int{}, axes: axes}
+	b := &build{Chosen: Chosen{Kind: kind, Variables: []string{}, Series: []Series{}}, index: map[string]int{}, axes: axes}
 	for _, name := range c.variables {
 		if !slices.Contains(axes, name) {
 			b.Variables = append(b.Variables, name)
@@ -135,7 +141,7 @@ func (c *chooser) build(kind string, axes ...string) *build {
 	return b
 }
 
-func (b *build) add(variables map[string]any, p figurePoint) {
+func (b *build) add(variables map[string]any, p SeriesPoint) {
 	kept := map[string]any{}
 	for name, value := range variables {
 		if !slices.Contains(b.axes, name) {
@@ -147,13 +153,13 @@ func (b *build) add(variables map[string]any, p figurePoint) {
 	if !ok {
 		at = len(b.Series)
 		b.index[key] = at
-		b.Series = append(b.Series, figureSeries{Variables: kept})
+		b.Series = append(b.Series, Series{Variables: kept})
 	}
 	b.Series[at].Points = append(b.Series[at].Points, p)
 }
 
 // done sorts the points and, of several at one place, keeps the highest if asked to.
-func (b *build) done(highest bool) figure {
+func (b *build) done(highest bool) Chosen {
 	for i := range b.Series {
 		points := b.Series[i].Points
 		sort.SliceStable(points, func(i, j int) bool { return points[i].X < points[j].X })
@@ -172,21 +178,21 @@ func (b *build) done(highest bool) figure {
 		}
 		b.Series[i].Points = kept
 	}
-	return b.figure
+	return b.Chosen
 }
 
 // maximum has what was received at rate 0, one value for each series.
-func (c *chooser) maximum() figure {
+func (c *chooser) maximum() Chosen {
 	b := c.build(result.FigureMaximum, ratePPSKey, rateBitsKey, rateOfMaximumKey)
-	c.eachMaximum(func(variables map[string]any, _ float64, p figurePoint) { b.add(variables, p) })
+	c.eachMaximum(func(variables map[string]any, _ float64, p SeriesPoint) { b.add(variables, p) })
 	return b.done(true)
 }
 
 // size has what was received at most over the frame's size: at rate 0, or at any of
 // the rates that were tried.
-func (c *chooser) size(rates bool) figure {
+func (c *chooser) size(rates bool) Chosen {
 	b := c.build(result.FigureSize, frameBytesKey, ratePPSKey, rateBitsKey, rateOfMaximumKey)
-	c.eachMaximum(func(variables map[string]any, bytes float64, p figurePoint) {
+	c.eachMaximum(func(variables map[string]any, bytes float64, p SeriesPoint) {
 		if p.X = bytes; bytes > 0 {
 			b.add(variables, p)
 		}
@@ -203,7 +209,7 @@ func (c *chooser) size(rates bool) figure {
 }
 
 // rate has the received over the sent packets a second.
-func (c *chooser) rate() figure {
+func (c *chooser) rate() Chosen {
 	b := c.build(result.FigureRate, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	for i, g := range c.groups {
 		if p, ok := c.point(i, received); ok && c.scheduled(g) {
@@ -213,13 +219,37 @@ func (c *chooser) rate() figure {
 	return b.done(false)
 }
 
-// load has a percentile of the latency over the offered packets a second. A trial
-// that did not offer what it promised is invalid, not slow: it has no point.
-func (c *chooser) load(percentile string) figure {
-	b := c.build(result.FigureLoad, ratePPSKey, rateBitsKey, rateOfMaximumKey)
-	b.Percentile = percentile
+// load has a percentile of the latency over the offered packets a second.
+func (c *chooser) load(percentile string) Chosen {
+	f := c.overRate(result.FigureLoad, LatencyFigure(percentile))
+	f.Percentile = percentile
+	return f
+}
+
+// OverRate has a figure of the trials over the packets offered a second.
+func OverRate(trials []Evidence, f Figure) Chosen {
+	return newChooser(trials, nil, nil).overRate(f.Name, f)
+}
+
+// overRate leaves out trials at rate 0, whose rate is an outcome. A trial that did not
+// offer what it promised is invalid, not slow: it has no point.
+func (c *chooser) overRate(kind string, f Figure) Chosen {
+	b := c.build(kind, ratePPSKey, rateBitsKey, rateOfMaximumKey)
 	for i, g := range c.groups {
-		if p, ok := c.point(i, LatencyFigure(percentile)); ok && c.scheduled(g) && g.Counted()[0].Verdict != result.Invalid {
+		if p, ok := c.point(i, f); ok && c.scheduled(g) && g.Counted()[0].Verdict != result.Invalid {
+			b.add(g.Variables, p)
+		}
+	}
+	return b.done(false)
+}
+
+// OverSize has a figure of the trials over the bytes of the frame with its FCS.
+func OverSize(trials []Evidence, f Figure) Chosen {
+	c := newChooser(trials, nil, nil)
+	b := c.build(f.Name, frameBytesKey)
+	for i, g := range c.groups {
+		if p, ok := c.point(i, f); ok && c.bytes(g.Trials[0]) > 0 && g.Counted()[0].Verdict != result.Invalid {
+			p.X = c.bytes(g.Trials[0])
 			b.add(g.Variables, p)
 		}
 	}
@@ -229,14 +259,14 @@ func (c *chooser) load(percentile string) figure {
 var received = Figure{Name: "received_pps", Of: receivedPPS}
 
 // point is a figure of a group over its offered rate.
-func (c *chooser) point(group int, f Figure) (figurePoint, bool) {
+func (c *chooser) point(group int, f Figure) (SeriesPoint, bool) {
 	g := c.groups[group]
 	y := spreadOf(g.Values(f))
 	x := spreadOf(g.Values(Figure{Of: func(t result.Trial) (float64, bool) { return t.OfferedPPS, true }}))
 	if x == nil || y == nil {
-		return figurePoint{}, false
+		return SeriesPoint{}, false
 	}
-	p := figurePoint{X: x.Median, Y: y.Median, Low: y.Min, High: y.Max, Group: group, Verdict: worstOf(g.Trials)}
+	p := SeriesPoint{X: x.Median, Y: y.Median, Low: y.Min, High: y.Max, Group: group, Verdict: worstOf(g.Trials)}
 	if d := c.details[g.Trials[0].ID]; d != nil && d.Maximum != nil {
 		p.Fraction = d.Maximum.Fraction
 	}
@@ -263,7 +293,7 @@ func (c *chooser) scheduled(g Group) bool {
 
 // eachMaximum goes through the groups at rate 0, and the maxima that rates are a
 // part of.
-func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p figurePoint)) {
+func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p SeriesPoint)) {
 	for i, g := range c.groups {
 		if p, ok := c.point(i, received); ok && !c.scheduled(g) {
 			p.X = 0
@@ -271,15 +301,15 @@ func (c *chooser) eachMaximum(do func(variables map[string]any, bytes float64, p
 		}
 	}
 	for _, m := range c.maxima {
-		pps, ok := receivedPPS(m.trial)
+		pps, ok := receivedPPS(m.Trial)
 		if !ok {
 			continue
 		}
-		bytes := number(m.trial.Variables[frameBytesKey])
-		if m.details != nil && m.details.FrameBytes > 0 {
-			bytes = float64(m.details.FrameBytes)
+		bytes := number(m.Trial.Variables[frameBytesKey])
+		if m.Details != nil && m.Details.FrameBytes > 0 {
+			bytes = float64(m.Details.FrameBytes)
 		}
-		do(m.trial.Variables, bytes, figurePoint{Y: pps, Low: pps, High: pps, Group: -1, Verdict: m.trial.Verdict})
+		do(m.Trial.Variables, bytes, SeriesPoint{Y: pps, Low: pps, High: pps, Group: -1, Verdict: m.Trial.Verdict})
 	}
 }
 
@@ -304,9 +334,9 @@ func number(v any) float64 {
 
 // nearest is the point of a series whose x is nearest by ratio, of the valid ones if
 // there are any; x is 0 in bars.
-func (s figureSeries) nearest(x float64) figurePoint {
+func (s Series) nearest(x float64) SeriesPoint {
 	best := s.Points[0]
-	distance := func(p figurePoint) float64 { return math.Abs(math.Log(max(p.X, 1) / max(x, 1))) }
+	distance := func(p SeriesPoint) float64 { return math.Abs(math.Log(max(p.X, 1) / max(x, 1))) }
 	for _, p := range s.Points[1:] {
 		worse := p.Verdict == result.Invalid && best.Verdict != result.Invalid
 		better := p.Verdict != result.Invalid && best.Verdict == result.Invalid

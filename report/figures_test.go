@@ -142,7 +142,7 @@ func read(t *testing.T, dir string) pageData {
 }
 
 // shape names figures and their series: "rate: bridge 3".
-func shape(figures []figure) []string {
+func shape(figures []Chosen) []string {
 	out := []string{}
 	for _, f := range figures {
 		name := f.Kind
@@ -209,19 +209,19 @@ func TestPointsAreMediansOfRepeats(t *testing.T) {
 }
 
 func TestInvalidTrialsHaveNoLatencyByLoad(t *testing.T) {
-	trial := func(id string, rate float64, verdict result.Verdict) evidence {
+	trial := func(id string, rate float64, verdict result.Verdict) Evidence {
 		r := simulated("switch", 64, rate, 1, map[string]any{ratePPSKey: rate})
 		r.Trial.ID, r.Trial.Verdict, r.Trial.Latency = id, verdict, r.Histograms.Latency.Percentiles()
-		return evidence{trial: r.Trial, details: &r.Details}
+		return Evidence{Trial: r.Trial, Details: &r.Details}
 	}
-	figures := figuresOf([]evidence{trial("1", 1e5, result.Clean), trial("2", 1e6, result.Noisy), trial("3", 2e6, result.Invalid)}, nil, nil)
+	figures := ChooseFigures([]Evidence{trial("1", 1e5, result.Clean), trial("2", 1e6, result.Noisy), trial("3", 2e6, result.Invalid)}, nil, nil)
 	if diff := cmp.Diff([]string{"rate: all trials 3", "load p50: all trials 2", "load p99: all trials 2", "load p99_99: all trials 2"}, shape(figures)); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
 }
 
 func TestPublishedNamesMeanSeries(t *testing.T) {
-	series := []figureSeries{
+	series := []Series{
 		{Variables: map[string]any{"k": "veth", "b": "udp", "i": "single"}},
 		{Variables: map[string]any{"k": "veth", "b": "udp", "i": "batch"}},
 		{Variables: map[string]any{"k": "ovs-dpdk", "b": "dpdk", "i": "batch"}},

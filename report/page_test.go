@@ -63,7 +63,7 @@ func TestPageHoldsTheWholeResult(t *testing.T) {
 
 // checkCurve: each thinned point says of the histogram what is true, and between
 // points the curve is not further off than the eye can see.
-func checkCurve(t *testing.T, name string, curve *pageCurve, h *result.Histogram) {
+func checkCurve(t *testing.T, name string, curve *Curve, h *result.Histogram) {
 	t.Helper()
 	full := h.Curve()
 	last := len(curve.ValueNs) - 1

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"math"
 	"sort"
 	"time"
 
@@ -16,12 +15,10 @@ const PageSchema = "nines/page/v1"
 
 // Limits that keep a page of hundreds of trials small enough to open.
 const (
-	maxPageOutliers    = 60_000 // of all trials together
-	minTrialOutliers   = 100    // of one
-	maxTrialGaps       = 50
-	maxTrialRateRows   = 1000
-	curveStepDecades   = 0.02 // a point for each 4.7 % of 1/(1−p)…
-	curveHeightDecades = 0.01 // …or 2.3 % of latency
+	maxPageOutliers  = 60_000 // of all trials together
+	minTrialOutliers = 100    // of one
+	maxTrialGaps     = 50
+	maxTrialRateRows = 1000
 )
 
 // pageData is all that the page shows.
@@ -34,7 +31,7 @@ type pageData struct {
 	Trials    []pageTrial `json:"trials"`
 	Baselines []pageTrial `json:"baselines"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
-	Figures    []figure           `json:"figures"`
+	Figures    []Chosen           `json:"figures"`
 	Curves     []result.Published `json:"published_curves"`
 	Skipped    []result.Skipped   `json:"skipped"`
 	Host       json.RawMessage    `json:"host"`
@@ -69,18 +66,9 @@ type pageTrial struct {
 }
 
 type pageCurves struct {
-	Latency *pageCurve `json:"latency"`
-	FromTx  *pageCurve `json:"from_tx"`
-	SendLag *pageCurve `json:"send_lag"`
-}
-
-// pageCurve is a thinned percentile curve: Below[i] of Count samples are less
-// than ValueNs[i], and from that rank on samples are at least that. The last
-// point is the maximum.
-type pageCurve struct {
-	Count   uint64   `json:"count"`
-	Below   []uint64 `json:"below"`
-	ValueNs []int64  `json:"value_ns"`
+	Latency *Curve `json:"latency"`
+	FromTx  *Curve `json:"from_tx"`
+	SendLag *Curve `json:"send_lag"`
 }
 
 // newPageData reads a whole result. What is missing or damaged becomes a problem
@@ -132,20 +120,20 @@ func newPageData(r *result.Result) pageData {
 // addFigures chooses the figures, and passes the published curves on that belong to
 // the one that every page has.
 func (p *pageData) addFigures(r *result.Result) {
-	trials := make([]evidence, 0, len(p.Trials))
+	trials := make([]Evidence, 0, len(p.Trials))
 	for _, t := range p.Trials {
-		trials = append(trials, evidence{trial: t.Trial, details: t.Details})
+		trials = append(trials, Evidence{Trial: t.Trial, Details: t.Details})
 	}
-	var maxima []evidence
+	var maxima []Evidence
 	for _, m := range r.Maxima {
-		found := evidence{trial: m}
+		found := Evidence{Trial: m}
 		// Open has told of a missing file, and the summary has what is drawn.
 		if details, err := r.MaximumFolder(m.ID).Details(); err == nil {
-			found.details = &details
+			found.Details = &details
 		}
 		maxima = append(maxima, found)
 	}
-	p.Figures = figuresOf(trials, maxima, r.Published)
+	p.Figures = ChooseFigures(trials, maxima, r.Published)
 	for _, published := range r.Published {
 		if published.Figure == result.FigureLatency {
 			p.Curves = append(p.Curves, published)
@@ -254,28 +242,5 @@ func (m *merger) add(t result.Trial, from result.Histograms) {
 }
 
 func curvesOf(h result.Histograms) pageCurves {
-	return pageCurves{Latency: thinCurve(h.Latency), FromTx: thinCurve(h.FromTx), SendLag: thinCurve(h.SendLag)}
-}
-
-// thinCurve keeps the points of a curve that can be told apart on logarithmic
-// axes, and always the first and the last.
-func thinCurve(h *result.Histogram) *pageCurve {
-	if h == nil || h.Count() == 0 {
-		return nil
-	}
-	all := h.Curve()
-	curve := &pageCurve{Count: h.Count()}
-	lastX, lastY := math.Inf(-1), math.Inf(-1)
-	below := uint64(0)
-	for i, point := range all {
-		x := math.Log10(float64(curve.Count) / float64(curve.Count-below))
-		y := math.Log10(math.Max(float64(point.ValueNs), 1))
-		if i == 0 || i == len(all)-1 || x-lastX >= curveStepDecades || y-lastY >= curveHeightDecades {
-			curve.Below = append(curve.Below, below)
-			curve.ValueNs = append(curve.ValueNs, point.ValueNs)
-			lastX, lastY = x, y
-		}
-		below = point.Count
-	}
-	return curve
+	return pageCurves{Latency: ThinCurve(h.Latency), FromTx: ThinCurve(h.FromTx), SendLag: ThinCurve(h.SendLag)}
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // publishedIn are the published curves of a figure, with the series that they mean.
-func (c *chooser) publishedIn(f figure) []figurePublished {
-	list := []figurePublished{}
+func (c *chooser) publishedIn(f Chosen) []PublishedSeries {
+	list := []PublishedSeries{}
 	for _, p := range c.published {
 		if p.Figure == f.Kind {
-			list = append(list, figurePublished{Published: p, Match: match(p.Series, f.Series)})
+			list = append(list, PublishedSeries{Published: p, Match: match(p.Series, f.Series)})
 		}
 	}
 	return list
@@ -27,7 +27,7 @@ func (c *chooser) publishedIn(f figure) []figurePublished {
 // What is in parentheses explains the name and counts for nothing: "udp single (send
 // and recv)" means the series with the backend udp and single packets. Without one
 // such series it is -1.
-func match(name string, series []figureSeries) int {
+func match(name string, series []Series) int {
 	if before, _, ok := strings.Cut(name, "("); ok {
 		name = before
 	}
@@ -61,13 +61,13 @@ func WritePublished(w io.Writer, r *result.Result) error {
 	if len(r.Published) == 0 {
 		return nil
 	}
-	trials := make([]evidence, 0, len(r.Summary.Trials))
-	read := func(t result.Trial, folder result.Folder) (evidence, error) {
+	trials := make([]Evidence, 0, len(r.Summary.Trials))
+	read := func(t result.Trial, folder result.Folder) (Evidence, error) {
 		details, err := folder.Details()
 		if errors.Is(err, fs.ErrNotExist) {
-			return evidence{trial: t}, nil
+			return Evidence{Trial: t}, nil
 		}
-		return evidence{trial: t, details: &details}, err
+		return Evidence{Trial: t, Details: &details}, err
 	}
 	for _, t := range r.Summary.Trials {
 		e, err := read(t, r.TrialFolder(t.ID))
@@ -76,7 +76,7 @@ func WritePublished(w io.Writer, r *result.Result) error {
 		}
 		trials = append(trials, e)
 	}
-	var maxima []evidence
+	var maxima []Evidence
 	for _, m := range r.Maxima {
 		e, err := read(m, r.MaximumFolder(m.ID))
 		if err != nil {
@@ -86,7 +86,7 @@ func WritePublished(w io.Writer, r *result.Result) error {
 	}
 	s := styleOf(w)
 	var out strings.Builder
-	for _, f := range figuresOf(trials, maxima, r.Published) {
+	for _, f := range ChooseFigures(trials, maxima, r.Published) {
 		if len(f.Published) > 0 {
 			out.WriteString("\n" + s.paint(bold, publishedTitles[f.Kind]) + "\n\n")
 			publishedTable(f).write(&out, s)
@@ -107,7 +107,7 @@ var publishedTitles = map[string]string{
 }
 
 // publishedTable has a line for each published point, beside the nearest of ours.
-func publishedTable(f figure) *table {
+func publishedTable(f Chosen) *table {
 	t := &table{}
 	t.wordColumn("published as")
 	axis, unit, scale := "", "pps", 1.0
@@ -173,7 +173,7 @@ func figureText(value float64, unit string) string {
 }
 
 // seriesLabel names a series by its values: "veth, udp, single".
-func seriesLabel(f figure, s figureSeries) string {
+func seriesLabel(f Chosen, s Series) string {
 	var parts []string
 	for _, name := range f.Variables {
 		if value, ok := s.Variables[name]; ok {
@@ -187,7 +187,7 @@ func seriesLabel(f figure, s figureSeries) string {
 }
 
 // sourcesOf lists each source once.
-func sourcesOf(published []figurePublished) []string {
+func sourcesOf(published []PublishedSeries) []string {
 	var sources []string
 	seen := map[string]bool{}
 	for _, p := range published {
