@@ -99,6 +99,10 @@ func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 		header = append(header, prefix+"_max_ns", prefix+"_count")
 	}
 	header = append(header, "verdict", "reasons")
+	searched := slices.ContainsFunc(trials, func(t Trial) bool { return t.Search != "" })
+	if searched {
+		header = append(header, searchColumns...)
+	}
 
 	out := csv.NewWriter(w)
 	if err := out.Write(header); err != nil {
@@ -126,6 +130,9 @@ func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 			row = append(row, optional(p.Max), strconv.FormatUint(p.Count, 10))
 		}
 		row = append(row, string(t.Verdict), strings.Join(t.Reasons, "; "))
+		if searched {
+			row = append(row, t.Search, t.Purpose)
+		}
 		if err := out.Write(row); err != nil {
 			return err
 		}
@@ -137,10 +144,13 @@ func WriteSummaryCSV(w io.Writer, trials []Trial) error {
 var countColumns = []string{"repeat", "offered_pps", "tx_packets", "rx_packets", "lost_packets",
 	"duplicate_packets", "reordered_packets"}
 
+// searchColumns are there where trials belong to searches.
+var searchColumns = []string{"search", "purpose"}
+
 // variableColumn keeps a variable's name, unless a column of the trial's own has
 // it: the file key "repeat" can be swept as well.
 func variableColumn(name string) string {
-	for _, taken := range append([]string{"id", "verdict", "reasons"}, countColumns...) {
+	for _, taken := range slices.Concat([]string{"id", "verdict", "reasons"}, countColumns, searchColumns) {
 		if name == taken {
 			return "variable_" + name
 		}

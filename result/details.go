@@ -5,6 +5,8 @@ package result
 type Details struct {
 	Role        string  `json:"role"` // "loop", or "generate+sink"
 	IntendedPPS float64 `json:"intended_pps"`
+	// IntendedPackets is how many packets the schedule had; 0: not known.
+	IntendedPackets uint64 `json:"intended_packets,omitempty"`
 	// ReceivedPPS is unique packets received over the measured time.
 	ReceivedPPS float64 `json:"received_pps"`
 	// FrameBytes is the size of the frames with their FCS; 0: not known.
@@ -16,7 +18,9 @@ type Details struct {
 	// EarlyPackets were received before they were sent, by the clocks of two CPUs.
 	EarlyPackets uint64 `json:"early_packets"`
 	DurationNs   int64  `json:"duration_ns"`
-	StartedNs    int64  `json:"started_ns"`
+	// ElapsedNs is what the trial took as a whole, with warm-up and drain; 0: not known.
+	ElapsedNs int64 `json:"elapsed_ns,omitempty"`
+	StartedNs int64 `json:"started_ns"`
 	// StartedUnixNs is the same instant in nanoseconds since 1970, UTC; 0: not known.
 	StartedUnixNs int64 `json:"started_unix_ns,omitempty"`
 	// Baseline is set for a back-to-back run of the generator without a network.

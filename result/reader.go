@@ -17,6 +17,9 @@ type Result struct {
 	Baselines []Baseline
 	// Maxima are the trials at rate 0 that other trials' rates are fractions of.
 	Maxima []Trial
+	// Searches are what search methods found. Every ID in it can name a folder, but the
+	// trials that it names may be missing; Problems says so.
+	Searches []Search
 	// Published are measurements of others, to be shown beside these.
 	Published []Published
 	// Problems are files that are missing or broken without the whole being
@@ -59,6 +62,11 @@ func Open(dir string) (*Result, error) {
 		return nil, err
 	}
 	r.Maxima = maxima.Maxima
+	var searches Searches
+	if err := r.readSchema(SearchesFile, SearchesSchema, &searches); err != nil {
+		return nil, err
+	}
+	r.keepSearches(searches.Searches)
 	var published PublishedSet
 	if err := r.readSchema(PublishedFile, PublishedSchema, &published); err != nil {
 		return nil, err

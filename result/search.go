@@ -1,5 +1,12 @@
 package result
 
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
 // SearchesSchema names the form of searches.json.
 const SearchesSchema = "nines/searches/v1"
 
@@ -63,4 +70,103 @@ type Finding struct {
 	Conditions map[string]any `json:"conditions,omitempty"`
 	// Trial is the trial that shows it, if one does.
 	Trial string `json:"trial,omitempty"`
+}
+
+// SearchID is the ID that the next search will get, for the trials that are run for
+// it: Trial.Search.
+func (w *Writer) SearchID() string { return fmt.Sprintf("%04d", len(w.searches.Searches)+1) }
+
+// AddSearch writes what a search found, whose trials have been added before, and
+// returns it with its ID.
+func (w *Writer) AddSearch(s Search) (Search, error) {
+	s.ID = w.SearchID()
+	if s.Variables == nil {
+		s.Variables = map[string]any{}
+	}
+	s.complete()
+	if err := s.check(w.summary.Trials); err != nil {
+		return Search{}, fmt.Errorf("the search cannot be kept: %w", err)
+	}
+	before := w.searches.Searches
+	w.searches.Searches = append(before[:len(before):len(before)], s)
+	if err := w.writeJSON(SearchesFile, w.searches); err != nil {
+		w.searches.Searches = before
+		return Search{}, err
+	}
+	return s, nil
+}
+
+// Searches are those that have been written so far.
+func (w *Writer) Searches() []Search { return slices.Clone(w.searches.Searches) }
+
+// complete puts empty lists for nil ones, so that JSON has [] instead of null.
+func (s *Search) complete() {
+	if s.Deviations == nil {
+		s.Deviations = []string{}
+	}
+	if s.Findings == nil {
+		s.Findings = []Finding{}
+	}
+	if s.Trials == nil {
+		s.Trials = []SearchTrial{}
+	}
+}
+
+// check holds a search to what readers rely on.
+func (s *Search) check(trials []Trial) error {
+	var wrong []error
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	known := make(map[string]bool, len(trials))
+	for _, t := range trials {
+		known[t.ID] = true
+	}
+	for _, t := range s.Trials {
+		if !known[t.ID] {
+			say("its trial %q is not in the summary", t.ID)
+		}
+	}
+	for _, f := range s.Findings {
+		if f.Trial != "" && !known[f.Trial] {
+			say("the trial %q of its finding %q is not in the summary", f.Trial, f.Name)
+		}
+		for _, figure := range []*float64{f.Value, f.Low, f.High, f.Limit} {
+			if figure != nil && (math.IsNaN(*figure) || math.IsInf(*figure, 0)) {
+				say("its finding %q has a figure that is no number", f.Name)
+			}
+		}
+		if f.Value == nil && f.Reason == "" {
+			say("its finding %q has neither a value nor a reason", f.Name)
+		}
+	}
+	if s.Repeat < 1 {
+		say("its repeat is %d, but is counted from 1", s.Repeat)
+	}
+	if s.Method == "" {
+		say("it has no method")
+	}
+	if !s.Conformant && len(s.Deviations) == 0 {
+		say("it is not conformant and does not say why")
+	}
+	return errors.Join(wrong...)
+}
+
+// keepSearches passes over what cannot be shown: a file may come from anybody.
+func (r *Result) keepSearches(all []Search) {
+	seen := make(map[string]bool, len(all))
+	for _, s := range all {
+		switch {
+		case !safeID(s.ID):
+			r.problem("%s: a search has the ID %q", SearchesFile, s.ID)
+			continue
+		case seen[s.ID]:
+			r.problem("%s: two searches have the ID %q; the first is kept", SearchesFile, s.ID)
+			continue
+		}
+		seen[s.ID] = true
+		s.complete()
+		if err := s.check(r.Summary.Trials); err != nil {
+			r.problem("%s: search %s: %v", SearchesFile, s.ID, err)
+		}
+		r.Searches = append(r.Searches, s)
+	}
 }

@@ -27,14 +27,18 @@ type Skipped struct {
 type Trial struct {
 	ID string `json:"id"` // "0001", the folder below trials/
 	// Variables are the swept keys and their values in this trial.
-	Variables        map[string]any `json:"variables"`
-	Repeat           int            `json:"repeat"` // counted from 1
-	OfferedPPS       float64        `json:"offered_pps"`
-	TxPackets        uint64         `json:"tx_packets"`
-	RxPackets        uint64         `json:"rx_packets"`
-	LostPackets      uint64         `json:"lost_packets"`
-	DuplicatePackets uint64         `json:"duplicate_packets"`
-	ReorderedPackets uint64         `json:"reordered_packets"`
+	Variables map[string]any `json:"variables"`
+	Repeat    int            `json:"repeat"` // counted from 1
+	// Search is the ID of the search that the trial is a part of, and Purpose what it
+	// was run for, such as "loss verification"; empty for a plain trial.
+	Search           string  `json:"search,omitempty"`
+	Purpose          string  `json:"purpose,omitempty"`
+	OfferedPPS       float64 `json:"offered_pps"`
+	TxPackets        uint64  `json:"tx_packets"`
+	RxPackets        uint64  `json:"rx_packets"`
+	LostPackets      uint64  `json:"lost_packets"`
+	DuplicatePackets uint64  `json:"duplicate_packets"`
+	ReorderedPackets uint64  `json:"reordered_packets"`
 	// Latency is receive − intended send, FromTx receive − actual send, SendLag
 	// actual − intended send.
 	Latency Percentiles `json:"latency_ns"`

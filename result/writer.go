@@ -19,6 +19,7 @@ const (
 	SummaryCSVFile = "summary.csv"
 	BaselinesFile  = "baselines.json"
 	MaximaFile     = "maxima.json"
+	SearchesFile   = "searches.json"
 	PublishedFile  = "published.json"
 	ExperimentFile = "experiment.yaml"
 	HostFile       = "host.json"
@@ -47,6 +48,7 @@ type Writer struct {
 	summary   Summary
 	baselines Baselines
 	maxima    Maxima
+	searches  Searches
 }
 
 // WriteError says what could not be written and what is there nevertheless.
@@ -99,6 +101,7 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 		summary:   Summary{Schema: Schema, Name: name, Started: started.UTC(), Trials: []Trial{}},
 		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: []Trial{}},
+		searches:  Searches{Schema: SearchesSchema, Searches: []Search{}},
 	}
 	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
 		return nil, w.failed(name, err)
