@@ -21,6 +21,10 @@ type Load struct {
 	// Packets, if not 0, ends the load after so many packets: a burst at RatePPS, as
 	// the back-to-back test sends it.
 	Packets uint64
+	// Settle is how long the network is to rest before the load, and Drain how long
+	// stragglers are waited for after it; 0 leaves each to the caller. Both are the
+	// trial's to keep.
+	Settle, Drain time.Duration
 	// Purpose says why the trial is run, in a few words: "search", "loss verification",
 	// "latency at 50 %". The result keeps it.
 	Purpose string
@@ -40,6 +44,10 @@ type Outcome struct {
 	Latency *result.Histogram
 	// Invalid says why the trial cannot be relied upon; empty when it can.
 	Invalid string
+	// Unsent is how many of the intended packets the generator did not send in time. A
+	// trial that is invalid and has some counts as one that lost them, as in fd.io CSIT;
+	// one that is invalid and has none is repeated.
+	Unsent uint64
 }
 
 // LossRatio is the part of the intended packets that did not arrive, 0 to 1.

@@ -1,0 +1,135 @@
+package method
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// attempts is how often a trial is run that stays invalid, before a search gives up.
+const attempts = 3
+
+// course is one search under way: it runs the trials, keeps them for the result, and
+// notes what was odd about them.
+type course struct {
+	trial         Trial
+	settle, drain time.Duration
+	search        result.Search
+	// oddities is what was found about the trials since the last finding; the next
+	// finding has it in its reason.
+	oddities []string
+}
+
+// newCourse begins a search of this kind.
+func newCourse(kind string, trial Trial) *course {
+	return &course{trial: trial, search: result.Search{
+		Method: kind, Conformant: true,
+		Deviations: []string{}, Findings: []result.Finding{}, Trials: []result.SearchTrial{},
+	}}
+}
+
+// gaveUpError ends a search whose trials stay invalid. It is no failure of the
+// program, but an outcome.
+type gaveUpError struct{ reason string }
+
+func (e *gaveUpError) Error() string { return e.reason }
+
+// outcome is the search's result and error after its last step returned err.
+func (c *course) outcome(err error) (result.Search, error) {
+	var gaveUp *gaveUpError
+	if errors.As(err, &gaveUp) {
+		err = nil
+	}
+	c.search.Conformant = len(c.search.Deviations) == 0
+	return c.search, err
+}
+
+// run offers a load. It repeats a trial that is invalid, unless the generator could
+// not send what was asked for: that counts as loss.
+func (c *course) run(ctx context.Context, load Load) (Outcome, error) {
+	if load.Settle == 0 {
+		load.Settle = c.settle
+	}
+	if load.Drain == 0 {
+		load.Drain = c.drain
+	}
+	if !isRate(load.RatePPS) || load.Duration <= 0 {
+		return Outcome{}, &gaveUpError{fmt.Sprintf("a trial at %g packets/s for %s cannot be run", load.RatePPS, load.Duration)}
+	}
+	for attempt := 1; ; attempt++ {
+		if err := ctx.Err(); err != nil {
+			return Outcome{}, err
+		}
+		outcome, err := c.trial(ctx, load)
+		if err != nil {
+			return Outcome{}, fmt.Errorf("a trial at %.0f packets/s (%s): %w", load.RatePPS, load.Purpose, err)
+		}
+		unusable := c.judge(outcome)
+		c.keep(load, outcome, unusable)
+		if unusable == "" {
+			return outcome, nil
+		}
+		if attempt == attempts {
+			return Outcome{}, &gaveUpError{fmt.Sprintf("%d trials at %.0f packets/s were invalid: %s", attempts, load.RatePPS, unusable)}
+		}
+	}
+}
+
+// judge says why an outcome cannot be used; it is empty for one that can.
+func (c *course) judge(o Outcome) (unusable string) {
+	switch {
+	case o.Intended == 0:
+		return "they had no packet to send"
+	case o.Invalid != "" && o.Unsent > 0:
+		c.odd("the generator did not send all it should, which counts as loss")
+	case o.Invalid != "":
+		return o.Invalid
+	}
+	if o.Received > o.Intended {
+		c.odd("more packets arrived than were intended, which counts as no loss")
+	}
+	return ""
+}
+
+// odd notes something about the trials, once.
+func (c *course) odd(what string) {
+	if !slices.Contains(c.oddities, what) {
+		c.oddities = append(c.oddities, what)
+	}
+}
+
+// keep writes a trial into the result.
+func (c *course) keep(load Load, o Outcome, unusable string) {
+	purpose := load.Purpose
+	if unusable != "" {
+		purpose += " (not used: " + unusable + ")"
+	}
+	c.search.Trials = append(c.search.Trials, result.SearchTrial{
+		ID: o.ID, Purpose: purpose, RatePPS: load.RatePPS,
+		DurationNs: load.Duration.Nanoseconds(), LossRatio: o.LossRatio(),
+	})
+	c.search.MeasuringNs += o.Elapsed.Nanoseconds()
+}
+
+// find adds a finding, with what was odd on the way to it.
+func (c *course) find(f result.Finding) {
+	c.search.Findings = append(c.search.Findings, f)
+	at := &c.search.Findings[len(c.search.Findings)-1]
+	if len(c.oddities) > 0 {
+		at.Reason = strings.Join(append(slices.DeleteFunc([]string{at.Reason}, func(s string) bool { return s == "" }), c.oddities...), "; ")
+		c.oddities = nil
+	}
+}
+
+// deviate notes a departure from the standard.
+func (c *course) deviate(deviations ...string) {
+	c.search.Deviations = append(c.search.Deviations, deviations...)
+}
+
+// value is a finding's figure.
+func value(v float64) *float64 { return &v }

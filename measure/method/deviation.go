@@ -1,0 +1,54 @@
+package method
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// quickBecause is the reason of a deviation that the user asked for by quick.
+const quickBecause = "because quick is set"
+
+// because says why a value departs from the standard's.
+func because(quick bool) string {
+	if quick {
+		return quickBecause
+	}
+	return "because the experiment file says so"
+}
+
+// shorter is the deviation of a duration below what the standard asks for, if it is.
+func shorter(what string, got, least time.Duration, source string, quick bool) []string {
+	if got >= least {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s, where %s asks for at least %s, %s", what, got, source, least, because(quick))}
+}
+
+// fewer is the deviation of a number below what the standard asks for, if it is.
+func fewer(what string, got, least int, source string, quick bool) []string {
+	if got >= least {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d %s, where %s asks for at least %d, %s", got, what, source, least, because(quick))}
+}
+
+// differs is the deviation of a parameter from the standard's, if it does.
+func differs(what string, got, standard float64, source string, quick bool) []string {
+	if got == standard {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %g, where %s has %g, %s", what, got, source, standard, because(quick))}
+}
+
+// FrameSizes are the lengths of Ethernet frames that RFC 2544 section 9.1 tests all
+// of; 512, 1024, 1280 and the ends are also those of RFC 8219 and Y.1564.
+var FrameSizes = []int{64, 128, 256, 512, 1024, 1280, 1518}
+
+// frameSize is the deviation of a frame size that the standard does not know.
+func frameSize(bytes int, source string) []string {
+	if bytes == 0 || slices.Contains(FrameSizes, bytes) {
+		return nil
+	}
+	return []string{fmt.Sprintf("frames of %d bytes, where %s has %v, because the experiment file says so", bytes, source, FrameSizes)}
+}

@@ -1,0 +1,87 @@
+package method
+
+import (
+	"slices"
+	"time"
+)
+
+// measured is what a trial said of a load.
+type measured struct {
+	id       string
+	duration time.Duration
+	loss     float64
+}
+
+// class is what the trials of a load make it for a target.
+type class int
+
+const (
+	undecided class = iota
+	lower           // a lower bound
+	upper           // an upper bound
+)
+
+// classify tells what a load is for a target: RFC 9971, appendix A.
+//
+// Time counts by two questions: was the trial of the target's length, and did it lose
+// at most the target's loss ratio. Short trials with much loss count against a load
+// only as far as short trials with little do not outweigh them.
+func (t target) classify(trials []measured) class {
+	var fullLow, fullHigh, shortLow, shortHigh float64
+	for _, m := range trials {
+		seconds := m.duration.Seconds()
+		switch full, low := m.duration >= t.trial, m.loss <= t.lossRatio; {
+		case full && low:
+			fullLow += seconds
+		case full:
+			fullHigh += seconds
+		case low:
+			shortLow += seconds
+		default:
+			shortHigh += seconds
+		}
+	}
+	balancing := shortLow * t.exceedRatio / (1 - t.exceedRatio)
+	high := fullHigh + max(0, shortHigh-balancing)
+	whole := max(fullLow+high, t.sum)
+	allowed := whole * t.exceedRatio
+	switch {
+	case whole-fullLow <= allowed: // even if all of the missing time had much loss
+		return lower
+	case high > allowed: // even if all of it had little
+		return upper
+	}
+	return undecided
+}
+
+// throughput is the conditional throughput of a load that is a lower bound: what was
+// forwarded in the worst trial that still counts, when the exceed ratio's part of the
+// time may be worse (RFC 9971, appendix B). It also says which trial that was.
+func (t target) throughput(load float64, trials []measured) (pps float64, shown string) {
+	full := slices.DeleteFunc(slices.Clone(trials), func(m measured) bool { return m.duration < t.trial })
+	slices.SortStableFunc(full, func(a, b measured) int {
+		switch {
+		case a.loss < b.loss:
+			return -1
+		case a.loss > b.loss:
+			return 1
+		}
+		return 0
+	})
+	var sum float64
+	for _, m := range full {
+		sum += m.duration.Seconds()
+	}
+	remaining, loss := (1-t.exceedRatio)*max(sum, t.sum), 1.0
+	for i, m := range full {
+		if i > 0 && remaining <= 0 {
+			break
+		}
+		loss, shown = m.loss, m.id
+		remaining -= m.duration.Seconds()
+	}
+	if remaining > 0 { // the trials do not cover the time: the rest may have lost all
+		loss = 1
+	}
+	return load * (1 - loss), shown
+}

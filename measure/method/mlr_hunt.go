@@ -1,0 +1,141 @@
+package method
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// hunt is an MLRsearch under way: what is known of each load, and how far each goal is.
+type hunt struct {
+	course   *course
+	ladder   ladder
+	limit    time.Duration
+	trials   [][]measured // by rung
+	pursuits []*pursuit
+	took     time.Duration
+}
+
+// hunt begins a search. The rungs are as far apart as the finest goal's width.
+func (o MLRsearch) hunt(c *course) *hunt {
+	r := o.Range
+	r.Width = o.Goals[0].Width
+	for _, g := range o.Goals {
+		r.Width = min(r.Width, g.Width)
+	}
+	h := &hunt{course: c, ladder: newLadder(r), limit: o.Limit}
+	h.trials = make([][]measured, h.ladder.rungs)
+	for _, g := range o.Goals {
+		h.pursuits = append(h.pursuits, &pursuit{goal: g, chain: g.targets(h.ladder, o.Preceding)})
+	}
+	return h
+}
+
+// limitError ends a search that takes too long; what is known then is its result.
+type limitError struct{ limit time.Duration }
+
+func (e *limitError) Error() string {
+	return fmt.Sprintf("the trials took more than the search's limit, %s", e.limit)
+}
+
+// run measures until every goal has reached its width.
+func (h *hunt) run(ctx context.Context) error {
+	for {
+		next, found := h.next()
+		if !found {
+			return nil
+		}
+		if h.took >= h.limit {
+			return &limitError{h.limit}
+		}
+		if err := h.measure(ctx, next); err != nil {
+			return err
+		}
+	}
+}
+
+// wish is a trial that a goal would like to have run.
+type wish struct {
+	rung     int
+	duration time.Duration
+	goal     string
+}
+
+// next picks a trial: shorter ones first, for they tell the longer ones where to look;
+// then those of lower loads, for a load that turns out to be too high for one goal
+// often spares another the trial.
+func (h *hunt) next() (best wish, found bool) {
+	for _, p := range h.pursuits {
+		w, ok := p.next(h)
+		if !ok {
+			continue
+		}
+		if !found || w.duration < best.duration || w.duration == best.duration && w.rung > best.rung {
+			best, found = w, true
+		}
+	}
+	return best, found
+}
+
+// measure runs a trial and keeps what it said.
+func (h *hunt) measure(ctx context.Context, w wish) error {
+	outcome, err := h.course.run(ctx, Load{RatePPS: h.ladder.rate(w.rung), Duration: w.duration, Purpose: "search for " + w.goal})
+	if err != nil {
+		return err
+	}
+	h.took += max(outcome.Elapsed, w.duration)
+	h.trials[w.rung] = append(h.trials[w.rung], measured{outcome.ID, w.duration, outcome.LossRatio()})
+	return nil
+}
+
+// The bounds where there is none: above the highest rung, below the lowest.
+const noUpper = -1
+
+func (h *hunt) noLower() int { return h.ladder.rungs }
+
+// bounds are the relevant bounds of a target: the lowest load that is an upper bound,
+// and the highest lower bound below it.
+func (h *hunt) bounds(t target) (low, high int) {
+	low, high = h.noLower(), noUpper
+	for rung := h.ladder.rungs - 1; rung >= 0; rung-- {
+		switch trials := h.trials[rung]; {
+		case len(trials) == 0:
+		case t.classify(trials) == upper:
+			return low, rung
+		case t.classify(trials) == lower:
+			low = rung
+		}
+	}
+	return low, high
+}
+
+// finding is what the search found for a goal. With an error it is what was known.
+func (p *pursuit) finding(h *hunt, err error) result.Finding {
+	goal := p.chain[len(p.chain)-1]
+	low, high := h.bounds(goal)
+	f := result.Finding{Name: p.goal.Name, Unit: "packets/s", Conditions: map[string]any{
+		"loss_ratio": p.goal.LossRatio, "exceed_ratio": p.goal.ExceedRatio,
+		"final_trial_s": p.goal.FinalTrial.Seconds(), "duration_sum_s": p.goal.DurationSum.Seconds(), "width": p.goal.Width,
+	}}
+	if high != noUpper {
+		f.High = value(h.ladder.rate(high))
+	}
+	if low != h.noLower() {
+		rate := h.ladder.rate(low)
+		f.Low = value(rate)
+		pps, shown := goal.throughput(rate, h.trials[low])
+		f.Value, f.Trial = &pps, shown
+	}
+	switch {
+	case err != nil:
+		f.Reason = "the search did not reach its width: " + err.Error()
+		f.Value, f.Trial = nil, ""
+	case high == h.ladder.rungs-1:
+		f.Reason = fmt.Sprintf("even the lowest rate that was to be tried, %.0f packets/s, is an upper bound", h.ladder.rate(high))
+	case low == 0:
+		f.Reason = fmt.Sprintf("the highest rate that was to be tried, %.0f packets/s, is a lower bound", h.ladder.rate(low))
+	}
+	return f
+}

@@ -1,0 +1,148 @@
+package method
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// tst009Source is where the search is defined.
+const tst009Source = "ETSI GS NFV-TST 009, 12.3.3"
+
+// TST009 is the binary search with loss verification of ETSI GS NFV-TST 009 section
+// 12.3.3: a rate that loses packets is tried again before it counts as too high, so
+// that one disturbance does not halve the result.
+type TST009 struct {
+	Range
+	// Trial is how long each rate is offered.
+	Trial time.Duration
+	// Retries is how often a lossy rate is tried again: the standard's max(r) − 1.
+	Retries int
+	// RetryLoss is the standard's z: a trial that loses more is not tried again.
+	RetryLoss float64
+	// Settle is the pause between trials, Drain the wait for stragglers; 0 leaves them
+	// to the trial.
+	Settle, Drain time.Duration
+	// Under measures latency under load afterwards.
+	Under UnderLoad
+	// Quick says that the values were shortened on purpose.
+	Quick bool
+}
+
+// The standard's values, as RFC 9971 section 4.8 reads them: max(r) = 2 trials of 60 s,
+// z without bound.
+const (
+	tst009Trial   = 60 * time.Second
+	tst009Retries = 1
+	tst009Quick   = 2 * time.Second
+)
+
+// TST009Of are the options that an experiment file asks for.
+func TST009Of(m spec.Method, at Setting) (TST009, error) {
+	r, err := rangeOf(m, at)
+	o := TST009{
+		Range: r, Trial: tst009Trial, Retries: tst009Retries, RetryLoss: math.Inf(1),
+		Settle: time.Duration(m.Settle), Under: underLoadOf(m), Quick: m.Quick,
+	}
+	if m.Quick {
+		o.Trial = tst009Quick
+	}
+	if m.Trial > 0 {
+		o.Trial = time.Duration(m.Trial)
+	}
+	if m.Retries > 0 {
+		o.Retries = m.Retries
+	}
+	if m.LossRatio > 0 {
+		o.RetryLoss = m.LossRatio
+	}
+	return o, err
+}
+
+// Search finds the highest rate of which one trial in 1 + Retries loses nothing.
+func (o TST009) Search(ctx context.Context, trial Trial) (result.Search, error) {
+	c := newCourse(string(spec.MethodTST009), trial)
+	c.settle, c.drain = o.Settle, o.Drain
+	if err := errors.Join(o.check(), o.Under.check()); err != nil {
+		return c.search, err
+	}
+	c.deviate(shorter("trials", o.Trial, tst009Trial, tst009Source, o.Quick)...)
+	c.deviate(fewer("repeats of a lossy trial", o.Retries, tst009Retries, tst009Source, o.Quick)...)
+	found, err := o.bisect(ctx, c)
+	c.find(found)
+	if err == nil {
+		err = o.Under.measure(ctx, c, found)
+	}
+	return c.outcome(err)
+}
+
+// bisect halves the range until it is narrow enough. The finding is always of use:
+// with an error it has the bounds that were known.
+func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
+	found := result.Finding{Name: "throughput", Unit: "packets/s"}
+	var low, high float64 // 0 while unknown
+	var shown string
+	next := o.MaxPPS
+	for {
+		passed, id, err := o.verified(ctx, c, next)
+		if err != nil {
+			found.Reason = "the search did not end: " + err.Error()
+			return bounded(found, low, high), err
+		}
+		if passed {
+			low, shown = next, id
+		} else {
+			high = next
+		}
+		switch {
+		case low == o.MaxPPS:
+			found.Reason = fmt.Sprintf("no loss at the highest rate that was to be tried, %.0f packets/s", o.MaxPPS)
+		case high == o.MinPPS:
+			found.Reason = fmt.Sprintf("loss even at the lowest rate that was to be tried, %.0f packets/s", o.MinPPS)
+			return bounded(found, low, high), nil
+		case high-max(low, o.MinPPS) > o.Width*high:
+			next = (max(low, o.MinPPS) + high) / 2
+			continue
+		case low == 0: // narrowed down to the lowest rate, which was not tried yet
+			next = o.MinPPS
+			continue
+		}
+		found.Value, found.Trial = value(low), shown
+		return bounded(found, low, high), nil
+	}
+}
+
+// verified is whether the rate passes: one of its trials loses nothing.
+func (o TST009) verified(ctx context.Context, c *course, rate float64) (bool, string, error) {
+	purpose := "search"
+	for try := 0; ; try++ {
+		outcome, err := c.run(ctx, Load{RatePPS: rate, Duration: o.Trial, Purpose: purpose})
+		if err != nil {
+			return false, "", err
+		}
+		loss := outcome.LossRatio()
+		if loss == 0 {
+			return true, outcome.ID, nil
+		}
+		if try >= o.Retries || loss > o.RetryLoss {
+			return false, outcome.ID, nil
+		}
+		purpose = "loss verification"
+	}
+}
+
+// bounded gives a finding the bounds that are known.
+func bounded(f result.Finding, low, high float64) result.Finding {
+	if low > 0 {
+		f.Low = value(low)
+	}
+	if high > 0 {
+		f.High = value(high)
+	}
+	return f
+}

@@ -1,0 +1,95 @@
+package method
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// UnderLoad measures the latency under load after a search: a histogram at each of
+// some fractions of what was found, as fd.io CSIT does at 10, 50 and 90 %.
+type UnderLoad struct {
+	// Loads are the fractions, above 0; none measures nothing.
+	Loads []float64
+	// Trial is how long each is offered.
+	Trial time.Duration
+}
+
+// The defaults: the time gives 10^5 packets, enough for the 99.999th percentile, at
+// 10,000 packets a second.
+const (
+	underLoadTrial = 10 * time.Second
+	underLoadQuick = time.Second
+)
+
+// defaultLoads are the fractions of the result.
+var defaultLoads = []float64{0.1, 0.5, 0.9, 1}
+
+// underLoadOf are the options that an experiment file asks for.
+func underLoadOf(m spec.Method) UnderLoad {
+	u := UnderLoad{Loads: m.Loads, Trial: underLoadTrial}
+	if u.Loads == nil {
+		u.Loads = defaultLoads
+	}
+	if m.Quick {
+		u.Trial = underLoadQuick
+	}
+	return u
+}
+
+// measure runs the trials at fractions of a finding in packets a second, and adds the
+// percentiles to the findings. The trial of each has the whole histogram.
+func (u UnderLoad) measure(ctx context.Context, c *course, of result.Finding) error {
+	if of.Value == nil || !isRate(*of.Value) {
+		return nil
+	}
+	for _, fraction := range u.Loads {
+		outcome, err := c.run(ctx, Load{
+			RatePPS: fraction * *of.Value, Duration: u.Trial,
+			Purpose: fmt.Sprintf("latency at %.4g %% of %s", 100*fraction, of.Name),
+		})
+		conditions := map[string]any{"load": fraction, "of": of.Name}
+		if err != nil {
+			c.find(result.Finding{Name: "latency", Unit: "ns", Conditions: conditions, Reason: "not measured: " + err.Error()})
+			return err
+		}
+		conditions["loss_ratio"] = outcome.LossRatio()
+		c.latencies(outcome, conditions)
+	}
+	return nil
+}
+
+// latencyFigures are the percentiles of a histogram that become findings.
+var latencyFigures = []string{"min", "p50", "p99", "p99_9", "p99_99", "p99_999", "max"}
+
+// latencies adds the percentiles of a trial that its count supports.
+func (c *course) latencies(o Outcome, conditions map[string]any) {
+	if o.Latency == nil || o.Latency.Count() == 0 {
+		c.find(result.Finding{Name: "latency", Unit: "ns", Conditions: conditions, Trial: o.ID, Reason: "no packet arrived"})
+		return
+	}
+	percentiles := o.Latency.Percentiles()
+	for _, name := range latencyFigures {
+		if ns := percentiles.Figure(name); ns != nil {
+			c.find(result.Finding{
+				Name: "latency " + name, Unit: "ns", Value: value(float64(*ns)),
+				Conditions: conditions, Trial: o.ID,
+			})
+		}
+	}
+}
+
+// check says what is wrong with the loads.
+func (u UnderLoad) check() error {
+	if slices.ContainsFunc(u.Loads, func(l float64) bool { return !isRate(l) }) {
+		return fmt.Errorf("method: latency is measured at loads above 0, not at %v: change loads", u.Loads)
+	}
+	if len(u.Loads) > 0 && u.Trial <= 0 {
+		return fmt.Errorf("method: latency under load needs trials that last, not %s", u.Trial)
+	}
+	return nil
+}
