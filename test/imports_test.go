@@ -18,6 +18,7 @@ const module = "nines.dev/nines/"
 var mayImport = map[string][]string{
 	"spec":              {},
 	"result":            {},
+	"result/confidence": {},
 	"engine/client":     {},
 	"engine/enginetest": {"engine/client"},
 	"testbed/host":      {},
@@ -40,6 +41,7 @@ var mayImport = map[string][]string{
 	"measure/capture/packetfile": {},
 
 	"measure/method":  {"spec", "result"},
+	"measure/metrics": {"result"},
 	"measure/traffic": measurers,
 	"measure":         slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
 

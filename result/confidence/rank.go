@@ -1,0 +1,94 @@
+package confidence
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Ranks are the places of a percentile and of its interval among sorted samples, the
+// smallest at rank 1: the true percentile lies from the sample at Low to that at High
+// with at least the confidence Level, whatever the distribution (Hahn and Meeker,
+// Statistical Intervals, 1991, section 5.2). It holds for samples that are independent
+// of each other; packets that one pause has delayed are not, and then it is too narrow.
+type Ranks struct {
+	// Point is ⌈pN⌉; 0 where fewer than 1/(1−p) samples were taken and the percentile
+	// would be a guess.
+	Point uint64
+	// Low and High are 0 where the samples do not bound the percentile on that side.
+	Low, High uint64
+	Level     float64
+	// Confidence is what the two ranks reach: at least Level, 0 unless both are there.
+	Confidence float64
+}
+
+// PercentileRanks are the ranks of the percentile p, 0 < p < 1, among n samples.
+func PercentileRanks(n uint64, p, level float64) Ranks {
+	r := Ranks{Level: level}
+	if n == 0 || p <= 0 || p >= 1 || math.IsNaN(p) {
+		return r
+	}
+	tail := (1 - level) / 2
+	// As a percentile that is supported must not be lost to rounding: 10,000·(1−0.9999).
+	if float64(n)*(1-p) >= 1-1e-9 {
+		r.Point = min(max(uint64(math.Ceil(p*float64(n)-1e-9*float64(n)*(1-p))), 1), n)
+	}
+	// How many samples are at most the true percentile is binomial(n, p). Low is the
+	// largest rank with P(B < Low) ≤ tail, High the smallest with P(B ≥ High) ≤ tail.
+	atMost := func(k uint64) float64 { return binomialCDF(n, p, k) }
+	// The first k at which the CDF exceeds tail is Low: P(B ≤ Low−1) ≤ tail.
+	r.Low = first(n, func(k uint64) bool { return atMost(k) > tail })
+	if below := first(n, func(k uint64) bool { return atMost(k) >= 1-tail }); below < n {
+		r.High = below + 1
+	}
+	if r.Low > 0 && r.High > 0 {
+		r.Confidence = atMost(r.High-1) - atMost(r.Low-1)
+	}
+	return r
+}
+
+// LargestPercentile is the largest percentile that n samples bound from above at a
+// level: the maximum is below the p-quantile with the chance pⁿ ≤ (1−level)/2. It is
+// below 1 − 1/n, the largest that they support as a point; 0 for none.
+func LargestPercentile(n uint64, level float64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return math.Exp(math.Log((1-level)/2) / float64(n))
+}
+
+// first is the least k from 0 to n for which holds, which must be false and then true.
+func first(n uint64, holds func(uint64) bool) uint64 {
+	low, high := uint64(0), n
+	for low < high {
+		middle := low + (high-low)/2
+		if holds(middle) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low
+}
+
+// wideVariance is where the normal approximation of a binomial, with its correction for
+// continuity and skewness, is as good as the incomplete beta function's continued
+// fraction, which needs the more terms the wider it is.
+const wideVariance = 1e4
+
+// binomialCDF is P(B ≤ k) for B of n draws with the chance p.
+func binomialCDF(n uint64, p float64, k uint64) float64 {
+	if k >= n {
+		return 1
+	}
+	size, at := float64(n), float64(k)
+	variance := size * p * (1 - p)
+	if variance < wideVariance {
+		return mathext.RegIncBeta(size-at, at+1, 1-p)
+	}
+	z := (at + 0.5 - size*p) / math.Sqrt(variance)
+	skewness := (1 - 2*p) / math.Sqrt(variance)
+	// Cornish and Fisher's first term.
+	return distuv.UnitNormal.CDF(z - skewness*(z*z-1)/6)
+}

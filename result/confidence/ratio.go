@@ -1,0 +1,38 @@
+package confidence
+
+import (
+	"sort"
+)
+
+// Ratio is median(b)/median(a) over the repeats of two sides, and its percentile
+// bootstrap interval at Level: each side is drawn anew by itself (Efron and Tibshirani,
+// chapter 8, two samples). N is the smaller side's. It has no interval where a side has
+// a single value, or a draw of a has the median 0.
+func Ratio(a, b []float64, seed uint64) Interval {
+	o := Options{Seed: seed}.withDefaults()
+	interval := Interval{Level: o.Level, N: min(len(a), len(b))}
+	if interval.N == 0 {
+		return interval
+	}
+	drawnA, drawnB := append([]float64(nil), a...), append([]float64(nil), b...)
+	interval.Median = medianOf(drawnB) / medianOf(drawnA)
+	interval.Reach = medianReach(interval.N)
+	if interval.N < 2 || !finite(a) || !finite(b) {
+		return interval
+	}
+	random := o.random()
+	ratios := make([]float64, o.Draws)
+	for i := range ratios {
+		draw(random, a, drawnA)
+		draw(random, b, drawnB)
+		below, above := medianOf(drawnA), medianOf(drawnB)
+		if below == 0 {
+			return interval
+		}
+		ratios[i] = above / below
+	}
+	sort.Float64s(ratios)
+	low, high := ends(o.Draws, o.Level)
+	interval.Low, interval.High = &ratios[low], &ratios[high]
+	return interval
+}
