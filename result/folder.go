@@ -90,6 +90,24 @@ func (f Folder) Details() (Details, error) {
 	})
 }
 
+// Metrics reads metrics.json; nil where the packets were not recorded.
+func (f Folder) Metrics() (*Metrics, error) {
+	metrics, err := readFolderFile(f, MetricsFile, func(r io.Reader) (*Metrics, error) {
+		var metrics Metrics
+		if err := json.NewDecoder(r).Decode(&metrics); err != nil {
+			return nil, err
+		}
+		if metrics.Schema != MetricsSchema {
+			return nil, fmt.Errorf("its schema is %q, not %q", metrics.Schema, MetricsSchema)
+		}
+		return &metrics, nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return metrics, err
+}
+
 // EngineLog reads engine.log; a trial need not have one.
 func (f Folder) EngineLog() ([]byte, error) {
 	raw, err := f.read(EngineLogFile)

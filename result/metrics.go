@@ -39,6 +39,21 @@ type FlowMetrics struct {
 	Reordering Reordering `json:"reordering"`
 }
 
+// complete names the form, and gives JSON [] instead of null.
+func (m *Metrics) complete() {
+	m.Schema = MetricsSchema
+	m.All.complete()
+	for i := range m.Flows {
+		m.Flows[i].complete()
+	}
+}
+
+func (f *FlowMetrics) complete() {
+	if f.LossRuns == nil {
+		f.LossRuns = []LossRun{}
+	}
+}
+
 // LossRun says how often exactly so many packets were lost in a row.
 type LossRun struct {
 	Length uint64 `json:"length_packets"`
@@ -46,18 +61,21 @@ type LossRun struct {
 }
 
 // Reordering has RFC 4737's metrics: a packet is reordered if one sent later had
-// arrived before it.
+// arrived before it (section 3.3). Its discontinuity is the first such arrival.
 type Reordering struct {
-	// Reordered and Ratio: section 3.
+	// Reordered and Ratio: sections 3 and 4.1.
 	Reordered uint64  `json:"reordered_packets"`
 	Ratio     float64 `json:"ratio"` // of the packets received
-	// ExtentMax and ExtentMean: section 4.2, in packets.
+	// ExtentMax and ExtentMean: section 4.2, the arrivals from a packet's discontinuity
+	// to its own.
 	ExtentMax  uint64  `json:"extent_max_packets"`
 	ExtentMean float64 `json:"extent_mean_packets"`
-	// LateMaxNs is the largest late time offset: section 4.3.
+	// LateMaxNs is the largest late time offset: section 4.3, the same as a time.
 	LateMaxNs int64 `json:"late_max_ns"`
-	// GapMean is the mean reordering gap, in packets: section 4.4.
+	// GapMean is the mean reordering gap: section 4.5, the arrivals from one
+	// discontinuity to the next; 0 where there are not two.
 	GapMean float64 `json:"gap_mean_packets"`
-	// FreeRunMean is the mean reordering-free run, in packets: section 4.5.
+	// FreeRunMean is the mean reordering-free run: section 4.6, packets in order
+	// between two that are not, before the first and after the last.
 	FreeRunMean float64 `json:"free_run_mean_packets"`
 }

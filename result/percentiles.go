@@ -27,6 +27,23 @@ func NamedPercentiles() []Percentile {
 // Of returns the percentile's value in nanoseconds, nil where there is none.
 func (n Percentile) Of(p Percentiles) *int64 { return *n.field(&p) }
 
+// MakePercentiles is a summary whose percentiles are known otherwise than from a
+// histogram: at is asked for those that count supports. With count 0 all are nil.
+func MakePercentiles(count uint64, least, most int64, mean float64, at func(Percentile) int64) Percentiles {
+	out := Percentiles{Count: count}
+	if count == 0 {
+		return out
+	}
+	out.Min, out.Max, out.Mean = &least, &most, &mean
+	for _, named := range NamedPercentiles() {
+		if count >= named.Samples {
+			value := at(named)
+			*named.field(&out) = &value
+		}
+	}
+	return out
+}
+
 // Figure is a value of Percentiles by its name in summary.json, "min" to "max";
 // "mean" is rounded to a nanosecond. It is nil where the count supports none.
 func (p Percentiles) Figure(name string) *int64 {

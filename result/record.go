@@ -15,6 +15,8 @@ type Record struct {
 	Histograms Histograms
 	Outliers   []Outlier
 	Rates      []Rate
+	// Metrics, where every packet was recorded or captured, writes metrics.json.
+	Metrics *Metrics
 	// EngineLog is what the engine said, as text; empty writes no engine.log.
 	EngineLog []byte
 }
@@ -80,6 +82,10 @@ func (r *Record) check() error {
 			wrong = append(wrong, fmt.Errorf("the histogram %s is missing", s.tag))
 		}
 	}
+	if m := r.Metrics; m != nil && (m.All.Sent != t.TxPackets || m.All.Received != t.RxPackets) {
+		wrong = append(wrong, fmt.Errorf("%d packets were sent and %d received, but the metrics are of %d and %d",
+			t.TxPackets, t.RxPackets, m.All.Sent, m.All.Received))
+	}
 	// Every packet counts: a latency for each packet received, no more, no fewer.
 	if h := r.Histograms.Latency; h != nil && h.Count() != t.RxPackets {
 		wrong = append(wrong, fmt.Errorf("%d packets were received, but the latency of %d was recorded", t.RxPackets, h.Count()))
@@ -99,6 +105,9 @@ func (r *Record) complete(id string) {
 	}
 	if r.Trial.Reasons == nil {
 		r.Trial.Reasons = []string{}
+	}
+	if r.Metrics != nil {
+		r.Metrics.complete()
 	}
 	if r.Details.Gaps == nil {
 		r.Details.Gaps = []GapMeter{}

@@ -48,7 +48,9 @@ func TestRecordsThatBreakAnInvariantAreRefused(t *testing.T) {
 		"noisy without a reason":        {func(r *Record) { r.Trial.Reasons = nil }, "has no reason"},
 		"repeat from 0":                 {func(r *Record) { r.Trial.Repeat = 0 }, "counted from 1"},
 		"a histogram is missing":        {func(r *Record) { r.Histograms.SendLag = nil }, "send_lag is missing"},
-		"a packet was not recorded":     {func(r *Record) { r.Histograms.Latency.Record(5) }, "the latency of 101"},
+		"metrics of another stream": {func(r *Record) { r.Metrics = &Metrics{All: FlowMetrics{Sent: 102, Received: 99}} },
+			"the metrics are of 102 and 99"},
+		"a packet was not recorded": {func(r *Record) { r.Histograms.Latency.Record(5) }, "the latency of 101"},
 	} {
 		w, err := Create(t.TempDir(), "x", testStart)
 		if err != nil {

@@ -30,6 +30,7 @@ const (
 	OutliersFile  = "outliers.csv"
 	RateFile      = "rate.csv"
 	DetailsFile   = "details.json"
+	MetricsFile   = "metrics.json"
 	EngineLogFile = "engine.log"
 
 	trialsDir    = "trials"
@@ -279,6 +280,9 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		{OutliersFile, func(out io.Writer) error { return writeOutliers(out, r.Outliers) }},
 		{RateFile, func(out io.Writer) error { return writeRates(out, r.Rates) }},
 		{DetailsFile, func(out io.Writer) error { return encodeJSON(out, r.Details) }},
+	}
+	if r.Metrics != nil {
+		files = append(files, content{MetricsFile, func(out io.Writer) error { return encodeJSON(out, r.Metrics) }})
 	}
 	if len(r.EngineLog) > 0 {
 		files = append(files, content{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})

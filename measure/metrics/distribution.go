@@ -1,0 +1,188 @@
+package metrics
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// series writes values into block, from the packet `at` on, and says how many, and
+// with which packet to go on: its length, when there are no more. It is run through
+// several times, so that no distribution needs memory in proportion to its packets.
+type series struct {
+	length int
+	next   func(at int, block []int64) (values, next int)
+}
+
+const blockLength = 4096
+
+func (s series) each(do func(block []int64)) {
+	var block [blockLength]int64
+	for at := 0; at < s.length; {
+		n, next := s.next(at, block[:])
+		if n > 0 {
+			do(block[:n])
+		}
+		at = next
+	}
+}
+
+// The first pass sorts values into buckets of three to four digits, as an
+// HdrHistogram does; the passes after it count within the buckets that hold the
+// ranks looked for, until each value there has a bucket of its own.
+const (
+	coarseBits = 11 // values below 2^11 have buckets of their own
+	fineBits   = 15
+	coarseHalf = 1 << (coarseBits - 1)
+)
+
+func coarseBucket(x uint64) int {
+	if x < 1<<coarseBits {
+		return int(x)
+	}
+	shift := bits.Len64(x) - coarseBits
+	return shift*coarseHalf + int(x>>shift)
+}
+
+// coarseRange is a bucket's lowest value, and the number of bits its width has.
+func coarseRange(bucket int) (low uint64, shift int) {
+	if bucket < 1<<coarseBits {
+		return uint64(bucket), 0
+	}
+	shift = bucket/coarseHalf - 1
+	return uint64(bucket-shift*coarseHalf) << shift, shift
+}
+
+// target is a rank on the way to its value.
+type target struct {
+	rank  uint64 // counted from 1 within [low, low + 2^shift)
+	low   uint64
+	shift int
+}
+
+// percentiles summarises a series: all its values exactly.
+func percentiles(s series) result.Percentiles {
+	var count uint64
+	var first, least, most int64
+	var above float64 // the sum of all values less the first, which keeps its digits
+	s.each(func(block []int64) {
+		if count == 0 {
+			first, least, most = block[0], block[0], block[0]
+		}
+		var sum int64
+		for _, v := range block {
+			least, most = min(least, v), max(most, v)
+			sum += v - first
+		}
+		above += float64(sum)
+		count += uint64(len(block))
+	})
+	if count == 0 {
+		return result.Percentiles{}
+	}
+	// p·N rounded up is N − N/samples rounded down, without a rounding of p.
+	var ranks []uint64
+	for _, p := range result.NamedPercentiles() {
+		ranks = append(ranks, count-count/p.Samples)
+	}
+	values := ranked(s, least, most, ranks)
+	return result.MakePercentiles(count, least, most, float64(first)+above/float64(count), func(p result.Percentile) int64 {
+		return int64(values[count-count/p.Samples]) + least
+	})
+}
+
+// ranked finds the values of ranks, counted from 1, less the series' least value.
+func ranked(s series, least, most int64, ranks []uint64) map[uint64]uint64 {
+	counts := make([]uint64, coarseBucket(uint64(most-least))+1)
+	s.each(func(block []int64) {
+		for _, v := range block {
+			counts[coarseBucket(uint64(v-least))]++
+		}
+	})
+	targets := make([]target, len(ranks))
+	wanted := make([]bool, len(counts))
+	for i, rank := range ranks {
+		bucket, within := locate(counts, rank)
+		low, shift := coarseRange(bucket)
+		targets[i] = target{within, low, shift}
+		wanted[bucket] = shift > 0
+	}
+	for slices.ContainsFunc(targets, func(t target) bool { return t.shift > 0 }) {
+		refine(s, least, wanted, targets)
+	}
+	values := make(map[uint64]uint64, len(ranks))
+	for i, rank := range ranks {
+		values[rank] = targets[i].low
+	}
+	return values
+}
+
+// locate finds the bucket of a rank and the rank within it.
+func locate(counts []uint64, rank uint64) (bucket int, within uint64) {
+	for bucket, n := range counts {
+		if rank <= n {
+			return bucket, rank
+		}
+		rank -= n
+	}
+	panic("metrics: a rank beyond the last value")
+}
+
+// span is the values of one or more targets, counted in 2^fineBits parts of it.
+type span struct {
+	low    uint64
+	shift  int // of the whole
+	part   int // of a part
+	counts []uint64
+}
+
+// refine narrows every target that is not one value yet.
+func refine(s series, least int64, wanted []bool, targets []target) {
+	spans := make(map[uint64]*span)
+	for _, t := range targets {
+		if t.shift > 0 && spans[t.low] == nil {
+			part := max(0, t.shift-fineBits)
+			spans[t.low] = &span{t.low, t.shift, part, make([]uint64, 1<<(t.shift-part))}
+		}
+	}
+	list := slices.Collect(maps.Values(spans))
+	s.each(func(block []int64) {
+		for _, v := range block {
+			x := uint64(v - least)
+			if !wanted[coarseBucket(x)] {
+				continue
+			}
+			for _, sp := range list {
+				if d := x - sp.low; d>>sp.shift == 0 { // below low it wraps to more
+					sp.counts[d>>sp.part]++
+				}
+			}
+		}
+	})
+	for i := range targets {
+		t := &targets[i]
+		if t.shift == 0 {
+			continue
+		}
+		sp := spans[t.low]
+		at, within := locate(sp.counts, t.rank)
+		*t = target{within, sp.low + uint64(at)<<sp.part, sp.part}
+	}
+}
+
+// shifted moves every value of a summary.
+func shifted(p result.Percentiles, by int64) result.Percentiles {
+	return result.MakePercentiles(p.Count, *p.Min+by, *p.Max+by, *p.Mean+float64(by), func(n result.Percentile) int64 {
+		return *n.Of(p) + by
+	})
+}
+
+func sortedRuns(counts map[uint64]uint64) []result.LossRun {
+	runs := make([]result.LossRun, 0, len(counts))
+	for _, length := range slices.Sorted(maps.Keys(counts)) {
+		runs = append(runs, result.LossRun{Length: length, Count: counts[length]})
+	}
+	return runs
+}
