@@ -40,10 +40,11 @@ var mayImport = map[string][]string{
 
 	"measure/capture/packetfile": {},
 
-	"measure/method":  {"spec", "result"},
-	"measure/metrics": {"result"},
-	"measure/traffic": measurers,
-	"measure":         slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
+	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
+	"measure/method/simulate": {"result", "measure/method"},
+	"measure/metrics":         {"result"},
+	"measure/traffic":         measurers,
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
 
 	"report": {"result"},
 

@@ -1,0 +1,148 @@
+// Package simulate has devices under test that exist as numbers only: a capacity, a
+// loss curve, a queue and noise, all from a seed. Searches are tested against them, for
+// unlike a real network's their answer is known. A device is not safe for concurrent
+// use.
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"nines.dev/nines/measure/method"
+	"nines.dev/nines/result"
+)
+
+// Device is a network that forwards so much and no more.
+type Device struct {
+	// Seed makes the noise: the same seed and the same trials give the same outcomes.
+	Seed uint64
+	// CapacityPPS is what it forwards, in the median of trials.
+	CapacityPPS float64
+	// QueuePackets is what it can hold beyond that until it drops.
+	QueuePackets float64
+	// Collapse is which part of the packets beyond its capacity costs it one that it
+	// could have forwarded, as an interrupt for a packet that is dropped does.
+	Collapse float64
+	// Knee and Slope are a loss curve: beyond Knee × capacity, the loss ratio grows by
+	// Slope for each further part of the capacity. No Slope, no such loss.
+	Knee, Slope float64
+	// Jitter is the standard deviation of the capacity from trial to trial, as a part.
+	Jitter float64
+	// Stalls is the share of trials in which it stands still, so that a hundredth of
+	// the packets is lost at any rate.
+	Stalls float64
+	// Latency is the least latency; 0 records none.
+	Latency time.Duration
+	// Overhead is what a trial takes beyond its duration.
+	Overhead time.Duration
+	// trials counts, so that each trial has noise of its own.
+	trials uint64
+}
+
+// stallLoss is the part of a trial's packets that a stall loses.
+const stallLoss = 0.01
+
+// latencySamples is how many packets of a trial get a latency.
+const latencySamples = 2000
+
+// Trial is the device as a method sees it.
+func (d *Device) Trial(ctx context.Context, load method.Load) (method.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return method.Outcome{}, err
+	}
+	d.trials++
+	random := rand.New(rand.NewPCG(d.Seed, d.trials))
+	capacity := d.CapacityPPS * (1 + d.Jitter*random.NormFloat64())
+	stalled := random.Float64() < d.Stalls
+	seconds := load.Duration.Seconds()
+	intended := math.Round(load.RatePPS * seconds)
+	if load.Packets > 0 {
+		intended = min(intended, float64(load.Packets))
+		seconds = intended / load.RatePPS
+	}
+	lost := d.lost(load.RatePPS, seconds, intended, capacity)
+	if stalled {
+		lost += stallLoss * (intended - lost)
+	}
+	o := method.Outcome{
+		ID: fmt.Sprintf("%04d", d.trials), Intended: uint64(intended),
+		Received: uint64(intended - min(intended, math.Floor(lost))),
+		Elapsed:  load.Duration + d.Overhead,
+	}
+	if d.Latency > 0 {
+		o.Latency = d.latencies(random, load.RatePPS/capacity, o.Received)
+	}
+	return o, nil
+}
+
+// lost is how many packets of a trial without a stall are lost.
+func (d *Device) lost(rate, seconds, intended, capacity float64) float64 {
+	curve := 0.0
+	if d.Slope > 0 {
+		curve = max(0, rate/capacity-d.Knee) * d.Slope
+	}
+	excess := max(0, (rate-capacity)*(1+d.Collapse))
+	return max(0, excess*seconds-d.QueuePackets) + min(1, curve)*intended
+}
+
+// latencies are those of a queue that is served at a steady rate, M/D/1, sampled.
+func (d *Device) latencies(random *rand.Rand, load float64, received uint64) *result.Histogram {
+	h := result.NewHistogram()
+	load = min(load, 0.99)
+	service := float64(time.Second) / d.CapacityPPS
+	mean := service * load / (2 * (1 - load))
+	for range min(received, latencySamples) {
+		h.Record(d.Latency.Nanoseconds() + int64(mean*random.ExpFloat64()))
+	}
+	return h
+}
+
+// Truth is the highest rate at which a trial of this length loses at most lossRatio in
+// all but exceedRatio of the trials: what a search with this goal should find, if it
+// had for ever.
+func (d *Device) Truth(lossRatio, exceedRatio float64, duration time.Duration) float64 {
+	low, high := 0.0, 2*(d.CapacityPPS+d.QueuePackets/duration.Seconds())
+	for range 100 {
+		middle := (low + high) / 2
+		if d.passes(middle, lossRatio, duration) >= 1-exceedRatio {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// passes is the probability that a trial's loss is low.
+func (d *Device) passes(rate, lossRatio float64, duration time.Duration) float64 {
+	seconds := duration.Seconds()
+	intended := math.Round(rate * seconds)
+	low := func(capacity float64) bool {
+		return math.Floor(d.lost(rate, seconds, intended, capacity)) <= lossRatio*intended
+	}
+	// The more the capacity, the less is lost: find the capacity from which it is low.
+	undisturbed := 0.0
+	if d.Jitter == 0 {
+		if low(d.CapacityPPS) {
+			undisturbed = 1
+		}
+	} else {
+		from, to := -8.0, 8.0
+		for range 60 {
+			middle := (from + to) / 2
+			if low(d.CapacityPPS * (1 + d.Jitter*middle)) {
+				to = middle
+			} else {
+				from = middle
+			}
+		}
+		undisturbed = 0.5 * math.Erfc(to/math.Sqrt2)
+	}
+	if lossRatio < stallLoss {
+		undisturbed *= 1 - d.Stalls
+	}
+	return undisturbed
+}
