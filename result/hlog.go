@@ -1,8 +1,6 @@
 package result
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"time"
 
@@ -33,42 +31,19 @@ type span struct {
 	duration time.Duration
 }
 
-// writeHlog writes an HdrHistogram V2 log with one tagged interval a series, in
-// the format 1.3 of HdrHistogram's HistogramLogWriter. Values are nanoseconds;
+// writeHlog writes an HdrHistogram log with one tagged interval a series.
 // Interval_Max is milliseconds, as that format has it.
 func writeHlog(w io.Writer, histograms Histograms, when span) error {
-	log := hdrhistogram.NewHistogramLogWriter(w)
-	startMs := when.start.UnixMilli()
-	// The library writes these two stamps without their fraction of a second.
-	seconds := fmt.Sprintf("%d.%03d", startMs/1000, startMs%1000)
-	for _, line := range []string{
-		"[nines: latency of one trial; values are nanoseconds, times seconds, Interval_Max milliseconds]",
-		"[nines: Tag=latency is receive - intended send, from_tx receive - actual send, send_lag actual - intended send]",
-		fmt.Sprintf("[Histogram log format version %s]", hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION),
-		fmt.Sprintf("[StartTime: %s (seconds since epoch), %s]", seconds, when.start.UTC().Format(time.RFC3339Nano)),
-		fmt.Sprintf("[BaseTime: %s (seconds since epoch)]", seconds),
-	} {
-		if err := log.OutputComment(line); err != nil {
-			return err
-		}
-	}
-	if err := log.OutputLegend(); err != nil {
-		return err
-	}
-	log.SetBaseTime(startMs)
+	var intervals []Interval
 	for _, s := range histograms.series() {
-		if *s.histogram == nil {
-			continue
-		}
-		counts := (*s.histogram).counts.Clone()
-		counts.SetTag(s.tag)
-		counts.SetStartTimeMs(startMs)
-		counts.SetEndTimeMs(startMs + when.duration.Milliseconds())
-		if err := log.OutputIntervalHistogram(counts); err != nil {
-			return fmt.Errorf("series %s: %w", s.tag, err)
+		if *s.histogram != nil {
+			intervals = append(intervals, Interval{Tag: s.tag, Start: when.start, Length: when.duration, Histogram: *s.histogram})
 		}
 	}
-	return nil
+	return WriteLog(w, []string{
+		"nines: latency of one trial; values are nanoseconds, times seconds, Interval_Max milliseconds",
+		"nines: Tag=latency is receive - intended send, from_tx receive - actual send, send_lag actual - intended send",
+	}, intervals)
 }
 
 // readHlog reads the series back and merges intervals of the same tag, so that a
@@ -76,28 +51,18 @@ func writeHlog(w io.Writer, histograms Histograms, when span) error {
 // the caller has them from the summary.
 func readHlog(raw []byte) (Histograms, error) {
 	var out Histograms
-	reader := hdrhistogram.NewHistogramLogReader(bytes.NewReader(raw))
-	for {
-		counts, err := reader.NextIntervalHistogram()
-		if err != nil {
-			return out, err
-		}
-		if counts == nil {
-			return out, nil
-		}
+	err := eachInterval(raw, func(counts *hdrhistogram.Histogram) {
 		for _, s := range out.series() {
-			if s.tag != counts.Tag() {
-				continue
-			}
-			read := &Histogram{counts: counts, min: counts.Min(), max: counts.Max(),
-				sum: counts.Mean() * float64(counts.TotalCount())}
-			if *s.histogram == nil {
-				*s.histogram = read
-			} else {
-				(*s.histogram).Merge(read)
+			switch {
+			case s.tag != counts.Tag():
+			case *s.histogram == nil:
+				*s.histogram = fromLog(counts)
+			default:
+				(*s.histogram).Merge(fromLog(counts))
 			}
 		}
-	}
+	})
+	return out, err
 }
 
 // exact puts the summary's exact figures in the place of a log's rounded ones.

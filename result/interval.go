@@ -1,0 +1,126 @@
+package result
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Interval is one line of an HdrHistogram log: what was measured in a stretch of time.
+type Interval struct {
+	// Tag names the series; WriteLog replaces what a tag may not hold.
+	Tag       string
+	Start     time.Time
+	Length    time.Duration
+	Histogram *Histogram
+}
+
+// Intervals reads latency.hlog as it is: one interval a series, or several where a
+// long trial was written piece by piece. Histograms has the same, merged.
+func (f Folder) Intervals() ([]Interval, error) {
+	raw, err := f.read(HlogFile)
+	if err != nil {
+		return nil, err
+	}
+	var intervals []Interval
+	err = eachInterval(raw, func(counts *hdrhistogram.Histogram) {
+		intervals = append(intervals, Interval{
+			Tag:       counts.Tag(),
+			Start:     time.UnixMilli(counts.StartTimeMs()).UTC(),
+			Length:    time.Duration(counts.EndTimeMs()-counts.StartTimeMs()) * time.Millisecond,
+			Histogram: fromLog(counts),
+		})
+	})
+	if err != nil {
+		return nil, f.broken(HlogFile, err)
+	}
+	return intervals, nil
+}
+
+// WriteLog writes an HdrHistogram V2 log in the format 1.3 of HdrHistogram's
+// HistogramLogWriter, with one line an interval, in the order given. Values are
+// nanoseconds; times count from the earliest interval's start, which the log has as
+// BaseTime and StartTime.
+func WriteLog(w io.Writer, comments []string, intervals []Interval) error {
+	log := hdrhistogram.NewHistogramLogWriter(w)
+	var start time.Time
+	for i, interval := range intervals {
+		if i == 0 || interval.Start.Before(start) {
+			start = interval.Start
+		}
+	}
+	if len(intervals) == 0 {
+		start = time.Unix(0, 0)
+	}
+	startMs := start.UnixMilli()
+	// The library writes these two stamps without their fraction of a second.
+	seconds := fmt.Sprintf("%d.%03d", startMs/1000, startMs%1000)
+	lines := make([]string, 0, len(comments)+3)
+	for _, comment := range comments {
+		lines = append(lines, "["+oneLine(comment)+"]")
+	}
+	for _, line := range append(lines,
+		fmt.Sprintf("[Histogram log format version %s]", hdrhistogram.HISTOGRAM_LOG_FORMAT_VERSION),
+		fmt.Sprintf("[StartTime: %s (seconds since epoch), %s]", seconds, start.UTC().Format(time.RFC3339Nano)),
+		fmt.Sprintf("[BaseTime: %s (seconds since epoch)]", seconds),
+	) {
+		if err := log.OutputComment(line); err != nil {
+			return err
+		}
+	}
+	if err := log.OutputLegend(); err != nil {
+		return err
+	}
+	log.SetBaseTime(startMs)
+	for _, interval := range intervals {
+		counts := interval.Histogram.counts.Clone()
+		counts.SetTag(logTag(interval.Tag))
+		counts.SetStartTimeMs(interval.Start.UnixMilli())
+		counts.SetEndTimeMs(interval.Start.UnixMilli() + interval.Length.Milliseconds())
+		if err := log.OutputIntervalHistogram(counts); err != nil {
+			return fmt.Errorf("series %s: %w", cmp.Or(interval.Tag, "without a tag"), err)
+		}
+	}
+	return nil
+}
+
+// eachInterval reads a log line by line.
+func eachInterval(raw []byte, use func(*hdrhistogram.Histogram)) error {
+	reader := hdrhistogram.NewHistogramLogReader(bytes.NewReader(raw))
+	for {
+		counts, err := reader.NextIntervalHistogram()
+		if err != nil || counts == nil {
+			return err
+		}
+		use(counts)
+	}
+}
+
+// fromLog has the rounded extremes of a log, the only ones there.
+func fromLog(counts *hdrhistogram.Histogram) *Histogram {
+	return &Histogram{counts: counts, min: counts.Min(), max: counts.Max(),
+		sum: counts.Mean() * float64(counts.TotalCount())}
+}
+
+// logTag replaces what ends a tag: the format has no way to quote it.
+func logTag(tag string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ',' || r <= ' ' || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, tag)
+}
+
+func oneLine(text string) string { return strings.NewReplacer("\n", " ", "\r", " ").Replace(text) }
+
+// Encode gives the histogram in HdrHistogram's compressed V2 encoding, in base64.
+func (h *Histogram) Encode() (string, error) {
+	encoded, err := h.counts.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	return string(encoded), err
+}
