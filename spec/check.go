@@ -95,6 +95,9 @@ func check(e *Experiment, root *node, errs *collector) {
 	if e.Traffic != nil {
 		c.traffic(e.Traffic)
 	}
+	if e.Method != nil {
+		c.method(e.Method)
+	}
 	c.dpdk()
 	c.published()
 }

@@ -14,10 +14,13 @@ func (c *checker) traffic(t *Traffic) {
 			rates = append(rates, key)
 		}
 	}
-	switch len(rates) {
-	case 0:
+	search := c.e.Method.Search()
+	switch {
+	case search:
+		c.noRateInSearch(rates)
+	case len(rates) == 0:
 		c.fail("no rate is given", "rate_pps, rate_bits or rate_of_maximum", "add one, such as rate_pps: 10000 (0 is as fast as it goes)", "traffic")
-	case 1:
+	case len(rates) == 1:
 		c.rate(t, rates[0] == "rate_bits")
 	default:
 		c.fail(strings.Join(rates, " and ")+" exclude one another", "", "keep one of them", "traffic", rates[len(rates)-1])

@@ -42,6 +42,12 @@ func (d *decoder) value(n *node, v reflect.Value, path string, r rule) {
 		}
 		n = &node{kind: mapping, place: n.place}
 	}
+	if t == reflect.TypeFor[*Goal]() && n.kind == scalar {
+		n = d.goalPreset(n, path) // "goals: [ndr]"
+		if n == nil {
+			return
+		}
+	}
 	if t.Kind() == reflect.Pointer {
 		v.Set(reflect.New(t.Elem()))
 		v, t = v.Elem(), t.Elem()

@@ -26,6 +26,7 @@ func TestDocumentHasEveryKey(t *testing.T) {
 		"Experiment": "The file", "Topology": "Topology", "Node": "Nodes", "Rootfs": "rootfs", "Mount": "mounts",
 		"Route": "routes", "App": "app", "Link": "Links", "Traffic": "Traffic",
 		"Switch": "switch", "SwitchPort": "ports", "DPDK": "DPDK", "Published": "Published",
+		"Method": "Method", "Goal": "goals", "Limits": "limits of a service",
 	}
 	delete(rows, titles["Experiment"]+".sweep")
 	for _, structure := range structures() {

@@ -1,5 +1,7 @@
 package spec
 
+import "go.yaml.in/yaml/v4"
+
 // Experiment is one experiment file after its sweep has been resolved: every
 // value is a single value, and every default is filled in.
 type Experiment struct {
@@ -11,6 +13,9 @@ type Experiment struct {
 	Topology Topology `yaml:"topology" json:"topology"`
 	// Traffic is what is measured; without it the lab is only brought up.
 	Traffic *Traffic `yaml:"traffic,omitempty" json:"traffic,omitempty"`
+	// Method is how the network is asked: a plain sweep, or a search by a standard's
+	// procedure (default sweep).
+	Method *Method `yaml:"method,omitempty" json:"method,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).
@@ -19,6 +24,31 @@ type Experiment struct {
 	Order Order `yaml:"order,omitempty" json:"order,omitempty"`
 	// Published are points of other measurements, drawn over this one's.
 	Published []*Published `yaml:"published,omitempty" json:"published,omitempty"`
+}
+
+// MarshalYAML leaves out of a search's traffic what the method finds itself.
+func (e Experiment) MarshalYAML() (any, error) {
+	type plain Experiment
+	if !e.Method.Search() || e.Traffic == nil {
+		return plain(e), nil
+	}
+	var node yaml.Node
+	if err := node.Encode(plain(e)); err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value != "traffic" {
+			continue
+		}
+		traffic, kept := node.Content[i+1], []*yaml.Node(nil)
+		for j := 0; j+1 < len(traffic.Content); j += 2 {
+			if key := traffic.Content[j].Value; key != "rate_pps" && key != "duration" {
+				kept = append(kept, traffic.Content[j], traffic.Content[j+1])
+			}
+		}
+		traffic.Content = kept
+	}
+	return &node, nil
 }
 
 // Order says how the repeats of a sweep follow one another.

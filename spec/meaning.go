@@ -19,9 +19,13 @@ type Meaning struct {
 	Sweep []SweepMeaning `json:"sweep"`
 	// Traffic describes the first run's traffic in one line; empty without one.
 	Traffic string `json:"traffic,omitempty"`
-	Runs    int    `json:"runs"`
-	Repeat  int    `json:"repeat"`
-	// Trials is Runs × Repeat, 0 without traffic.
+	// Method is the kind of a method that is no sweep, and Searches how often it runs:
+	// once for each run and repeat.
+	Method   MethodKind `json:"method,omitempty"`
+	Searches int        `json:"searches,omitempty"`
+	Runs     int        `json:"runs"`
+	Repeat   int        `json:"repeat"`
+	// Trials is Runs × Repeat, 0 without traffic, and where a search says how many.
 	Trials int `json:"trials"`
 	// Maxima are the trials at rate 0 that find what rate_of_maximum is a part of.
 	Maxima int `json:"maxima,omitempty"`
@@ -80,12 +84,22 @@ func (f *File) Meaning() (*Meaning, error) {
 	if e.Traffic == nil {
 		return m, nil
 	}
-	m.Traffic = e.Traffic.line()
-	m.Trials = m.Runs * m.Repeat
+	m.Traffic = e.Traffic.line(e.Method)
 	var each, maxima time.Duration
 	found := map[string]bool{}
 	for _, run := range runs {
 		t := run.Experiment.Traffic
+		if method := run.Experiment.Method; !method.Plain() {
+			m.Searches += m.Repeat
+			if m.Method == "" {
+				m.Method = method.Kind
+			}
+			if method.Search() {
+				continue
+			}
+		} else {
+			m.Trials += m.Repeat
+		}
 		lasts := time.Duration(t.Warmup) + time.Duration(t.Duration) + time.Duration(t.Drain)
 		each += lasts
 		if t.RateOfMaximum == 0 {
@@ -133,9 +147,11 @@ func (m *Meaning) sweep(runs []Run) {
 }
 
 // line describes the traffic in one line.
-func (t *Traffic) line() string {
+func (t *Traffic) line(method *Method) string {
 	rate := fmt.Sprintf("%g packets/s", t.RatePPS)
 	switch {
+	case method.Search():
+		rate = "at the rates that " + string(method.Kind) + " finds"
 	case t.RateBits > 0:
 		rate = t.RateBits.String()
 	case t.RateOfMaximum > 0:
@@ -172,9 +188,12 @@ func (m *Meaning) Write(w io.Writer) error {
 	for _, s := range m.Sweep {
 		row("sweep", s.Key, fmt.Sprintf("%d values", len(s.Values)), listedInOrder(s.Values))
 	}
-	if m.Traffic == "" {
+	switch {
+	case m.Traffic == "":
 		row("trials", "none: a lab to bring up with nines up")
-	} else {
+	case m.Searches > 0:
+		row("searches", fmt.Sprintf("%d by %s (runs %d, repeat %d), each of as many trials as it takes", m.Searches, m.Method, m.Runs, m.Repeat))
+	default:
 		took := time.Duration(m.TrialTimeSeconds * float64(time.Second)).Round(100 * time.Millisecond)
 		maxima := ""
 		if m.Maxima > 0 {

@@ -8,15 +8,17 @@ type Method struct {
 	// Quick shortens the standard's durations; the result is not conformant then, and
 	// says so.
 	Quick bool `yaml:"quick,omitempty" json:"quick,omitempty"`
-	// MinRatePPS and MaxRatePPS bound the search in packets a second. Without a
-	// maximum, a trial at rate 0 finds what the generator can send.
+	// MinRatePPS is where a search begins, in packets a second (default a
+	// ten-thousandth of the highest rate).
 	MinRatePPS float64 `yaml:"min_rate_pps,omitempty" json:"min_rate_pps,omitempty"`
+	// MaxRatePPS is where a search ends, in packets a second. Without it, a trial at
+	// rate 0 finds what the generator can send.
 	MaxRatePPS float64 `yaml:"max_rate_pps,omitempty" json:"max_rate_pps,omitempty"`
 	// Width is the relative width at which a search ends (default 0.005).
 	Width float64 `yaml:"width,omitempty" json:"width,omitempty"`
-	// Trial replaces the duration of the final trials, and Settle the pause between
-	// trials.
-	Trial  Duration `yaml:"trial,omitempty" json:"trial,omitempty"`
+	// Trial replaces the duration of the final trials.
+	Trial Duration `yaml:"trial,omitempty" json:"trial,omitempty"`
+	// Settle replaces the pause between trials.
 	Settle Duration `yaml:"settle,omitempty" json:"settle,omitempty"`
 	// Loads are the fractions of the result at which the latency is measured
 	// afterwards (default 0.1, 0.5, 0.9, 1).
@@ -24,18 +26,21 @@ type Method struct {
 	// Tests are the tests of rfc2544 (default all): throughput, latency, frame_loss,
 	// back_to_back.
 	Tests []RFC2544Test `yaml:"tests,omitempty" json:"tests,omitempty"`
-	// Retries and LossRatio are tst009's: how often a lossy rate is tried again, and
-	// the loss above which it is not.
-	Retries   int     `yaml:"retries,omitempty" json:"retries,omitempty"`
+	// Retries is tst009's: how often a lossy rate is tried again (default 1).
+	Retries int `yaml:"retries,omitempty" json:"retries,omitempty"`
+	// LossRatio is tst009's: the loss above which a rate is not tried again (default
+	// no bound).
 	LossRatio float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
 	// Goals are mlrsearch's: presets by name (ndr, pdr, rfc2544, tst009), or values.
 	Goals []*Goal `yaml:"goals,omitempty" json:"goals,omitempty"`
-	// CommittedPPS and ExcessPPS are y1564's rates; Soak is how long its second part,
-	// or the method soak, lasts. Window is the length of soak's histograms (default 1m).
-	CommittedPPS float64  `yaml:"committed_pps,omitempty" json:"committed_pps,omitempty"`
-	ExcessPPS    float64  `yaml:"excess_pps,omitempty" json:"excess_pps,omitempty"`
-	Soak         Duration `yaml:"soak,omitempty" json:"soak,omitempty"`
-	Window       Duration `yaml:"window,omitempty" json:"window,omitempty"`
+	// CommittedPPS is the rate that y1564's service promises, in packets a second.
+	CommittedPPS float64 `yaml:"committed_pps,omitempty" json:"committed_pps,omitempty"`
+	// ExcessPPS is what y1564's service takes beyond that without a promise.
+	ExcessPPS float64 `yaml:"excess_pps,omitempty" json:"excess_pps,omitempty"`
+	// Soak is how long the second part of y1564, or the method soak, lasts.
+	Soak Duration `yaml:"soak,omitempty" json:"soak,omitempty"`
+	// Window is the length of soak's histograms (default 1m).
+	Window Duration `yaml:"window,omitempty" json:"window,omitempty"`
 	// Limits are what y1564 and soak judge by.
 	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
 }
@@ -68,21 +73,27 @@ const (
 // Goal is a search goal of mlrsearch. A preset gives the values that are not set.
 type Goal struct {
 	// Name is a preset (ndr, pdr, rfc2544, tst009) or any other name.
-	Name        string   `yaml:"name" json:"name"`
-	LossRatio   *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
+	Name string `yaml:"name" json:"name"`
+	// LossRatio is the most loss of a trial that is good, 0 to 1.
+	LossRatio *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
+	// ExceedRatio is the part of the time that may lose more.
 	ExceedRatio *float64 `yaml:"exceed_ratio,omitempty" json:"exceed_ratio,omitempty"`
-	FinalTrial  Duration `yaml:"final_trial,omitempty" json:"final_trial,omitempty"`
+	// FinalTrial is how long a trial is that counts in full.
+	FinalTrial Duration `yaml:"final_trial,omitempty" json:"final_trial,omitempty"`
+	// DurationSum is how long a rate must be measured until it is decided.
 	DurationSum Duration `yaml:"duration_sum,omitempty" json:"duration_sum,omitempty"`
-	Width       float64  `yaml:"width,omitempty" json:"width,omitempty"`
+	// Width is the relative width at which the goal is reached.
+	Width float64 `yaml:"width,omitempty" json:"width,omitempty"`
 }
 
 // Limits are what a service must keep to pass; what is absent is not judged.
 type Limits struct {
 	// LossRatio is the most loss, 0 to 1.
 	LossRatio *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
-	// Latency is the most latency at Percentile (default 99.9).
-	Latency    Duration `yaml:"latency,omitempty" json:"latency,omitempty"`
-	Percentile float64  `yaml:"percentile,omitempty" json:"percentile,omitempty"`
+	// Latency is the most latency at Percentile.
+	Latency Duration `yaml:"latency,omitempty" json:"latency,omitempty"`
+	// Percentile is what latency and variation are judged at (default 99.9).
+	Percentile float64 `yaml:"percentile,omitempty" json:"percentile,omitempty"`
 	// Variation is the most delay variation: that percentile less the minimum.
 	Variation Duration `yaml:"variation,omitempty" json:"variation,omitempty"`
 }

@@ -140,6 +140,9 @@ func (w *walker) walk(t reflect.Type, n *node, segments []segment, steps []strin
 	if n == nil && wild && t.Kind() == reflect.Struct {
 		return nil
 	}
+	if t == reflect.TypeFor[Goal]() && n != nil && n.kind == scalar {
+		return &pathError{problem: fmt.Sprintf("the goal %q is a preset by its name alone", clip(n.text)), remedy: fmt.Sprintf("write {name: %s} in the file first", clip(n.text))}
+	}
 	step, rest := segments[0], segments[1:]
 	switch t.Kind() {
 	case reflect.Struct:

@@ -43,6 +43,8 @@ const (
 	sysctlPattern    = `^[a-z][A-Za-z0-9_-]*([./][A-Za-z0-9_.:-]+)+$`
 	macPattern       = `^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`
 	linePattern      = `^[^\x00-\x1f\x7f]{1,200}$`
+	goalNamePattern  = `^[A-Za-z0-9]([A-Za-z0-9 ._%+-]{0,30}[A-Za-z0-9%])?$`
+	goalNameForm     = "letters, digits, spaces and . _ % + -, at most 32, with a letter or digit at both ends"
 	lineForm         = "one line of at most 200 characters"
 )
 
@@ -62,6 +64,34 @@ var rules = map[string]rule{
 	"Experiment.topology": {required: true},
 	"Experiment.repeat":   {byDefault: "1", least: "1", most: "100000"},
 	"Experiment.order":    {byDefault: string(OrderInterleaved)},
+
+	"Method.kind":          {byDefault: string(MethodSweep)},
+	"Method.min_rate_pps":  {least: "0", most: "1000000000", packetRate: true},
+	"Method.max_rate_pps":  {least: "0.000001", most: "1000000000", packetRate: true},
+	"Method.width":         {least: "0.000001", most: "0.5"},
+	"Method.trial":         {least: "1ms", most: "24h"},
+	"Method.settle":        {least: "0s", most: "1h"},
+	"Method.loads":         {least: "0.000001", most: "1"},
+	"Method.tests":         {minItems: 1},
+	"Method.retries":       {least: "0", most: "1000"},
+	"Method.loss_ratio":    {least: "0", most: "1"},
+	"Method.goals":         {minItems: 1},
+	"Method.committed_pps": {least: "0.000001", most: "1000000000", packetRate: true},
+	"Method.excess_pps":    {least: "0", most: "1000000000", packetRate: true},
+	"Method.soak":          {least: "10ms", most: "8760h", why: "a year"},
+	"Method.window":        {least: "10ms", most: "24h"},
+
+	"Goal.name":         {required: true, pattern: goalNamePattern, form: goalNameForm},
+	"Goal.loss_ratio":   {least: "0", most: "0.999999"},
+	"Goal.exceed_ratio": {least: "0", most: "0.999999"},
+	"Goal.final_trial":  {least: "1ms", most: "24h"},
+	"Goal.duration_sum": {least: "1ms", most: "720h"},
+	"Goal.width":        {least: "0.000001", most: "0.5"},
+
+	"Limits.loss_ratio": {least: "0", most: "1"},
+	"Limits.latency":    {least: "1ns", most: "60s"},
+	"Limits.percentile": {byDefault: "99.9", least: "0", most: "99.99999"},
+	"Limits.variation":  {least: "0s", most: "60s"},
 
 	"Topology.nodes": {required: true, minItems: 1},
 
@@ -151,12 +181,15 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[AppKind]():    texts(AppForward, AppReflect, AppRoute),
 	reflect.TypeFor[LinkKind](): texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP,
 		LinkMemif, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb),
-	reflect.TypeFor[Pattern]():    texts(PatternConstant, PatternPoisson),
-	reflect.TypeFor[FlowField]():  texts(FlowSourcePort, FlowSourceAddress),
-	reflect.TypeFor[Backend]():    texts(BackendUDP, BackendRaw, BackendRing, BackendXDP, BackendDPDK),
-	reflect.TypeFor[Forwarding](): texts(ForwardingNormal, ForwardingFlows),
-	reflect.TypeFor[Hugepages]():  texts(HugepagesAuto, HugepagesReserve, HugepagesNone),
-	reflect.TypeFor[DPDKDriver](): texts(DriverAFPacket, DriverAFXDP),
+	reflect.TypeFor[MethodKind](): texts(MethodSweep, MethodRFC2544, MethodRFC8219, MethodTST009, MethodMLRsearch,
+		MethodY1564, MethodSoak),
+	reflect.TypeFor[RFC2544Test](): texts(TestThroughput, TestLatency, TestFrameLoss, TestBackToBack),
+	reflect.TypeFor[Pattern]():     texts(PatternConstant, PatternPoisson),
+	reflect.TypeFor[FlowField]():   texts(FlowSourcePort, FlowSourceAddress),
+	reflect.TypeFor[Backend]():     texts(BackendUDP, BackendRaw, BackendRing, BackendXDP, BackendDPDK),
+	reflect.TypeFor[Forwarding]():  texts(ForwardingNormal, ForwardingFlows),
+	reflect.TypeFor[Hugepages]():   texts(HugepagesAuto, HugepagesReserve, HugepagesNone),
+	reflect.TypeFor[DPDKDriver]():  texts(DriverAFPacket, DriverAFXDP),
 	reflect.TypeFor[Figure](): texts(FigureRate, FigureSize, FigureLatency, FigureLoad,
 		FigureMaximum),
 	reflect.TypeFor[IO]():   texts(IOSingle, IOBatch, IOMmsg),

@@ -13,7 +13,7 @@ import (
 
 // sources are the files whose comments become the schema's descriptions.
 //
-//go:embed dpdk.go experiment.go link.go node.go published.go switch.go traffic.go
+//go:embed dpdk.go experiment.go link.go method.go node.go published.go switch.go traffic.go
 var sources embed.FS
 
 // schemaNode is a JSON Schema (draft 2020-12), as far as it is used here.
@@ -142,6 +142,8 @@ func describeKey(comment, goName string, f field) string {
 
 func (s *schemer) value(t reflect.Type, r rule, name string) *schemaNode {
 	switch {
+	case t == reflect.TypeFor[*Goal](): // a preset may be its name alone
+		return &schemaNode{AnyOf: []*schemaNode{s.reference(t), {Type: "string", Enum: goalPresets}}}
 	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct, t.Kind() == reflect.Struct:
 		return s.reference(t)
 	case t.Kind() == reflect.Pointer:

@@ -135,6 +135,9 @@ func (f *File) axes(base *node, errs *collector) []axis {
 	d := &decoder{errs}
 	swept := f.root.get("sweep")
 	if swept == nil {
+		if sizes, ok := standardSizes(base, nil, f.root.place); ok {
+			return []axis{sizes}
+		}
 		return nil
 	}
 	if swept.kind != mapping {
@@ -180,6 +183,9 @@ func (f *File) axes(base *node, errs *collector) []axis {
 		}
 		axes = append(axes, a)
 	}
+	if sizes, ok := standardSizes(base, axes, swept.place); ok {
+		axes = append(axes, sizes)
+	}
 	return axes
 }
 
@@ -191,10 +197,10 @@ func (d *decoder) swept(base, key *node, path string) (target, bool) {
 		return target{}, false
 	}
 	switch goal.places[0][0] {
-	case "topology", "traffic", "dpdk":
+	case "topology", "traffic", "dpdk", "method":
 		return goal, true
 	}
-	d.fail(key, path, "this key is the same for all runs", "keys of topology, traffic and dpdk", "")
+	d.fail(key, path, "this key is the same for all runs", "keys of topology, traffic, dpdk and method", "")
 	return target{}, false
 }
 

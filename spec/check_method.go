@@ -1,0 +1,174 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// goalPresets are the goals that a name alone stands for.
+var goalPresets = []string{"ndr", "pdr", "rfc2544", "tst009"}
+
+// frameSizes2544 are the sizes of Ethernet frames that RFC 2544 section 9.1 wants all
+// of.
+var frameSizes2544 = []int{64, 128, 256, 512, 1024, 1280, 1518}
+
+// Search is true for a method that finds rates itself, once for each combination of
+// the sweep and repeat. A sweep and a soak are sent at the traffic's rate.
+func (m *Method) Search() bool {
+	return m != nil && m.Kind != MethodSweep && m.Kind != MethodSoak && m.Kind != ""
+}
+
+// Plain is true where each trial of the sweep is measured by itself: there is no
+// method, or it is a sweep.
+func (m *Method) Plain() bool { return m == nil || m.Kind == MethodSweep || m.Kind == "" }
+
+// methodKeys are the keys that each kind of method takes, besides kind.
+var methodKeys = map[MethodKind][]string{
+	MethodSweep:     {},
+	MethodRFC2544:   {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "tests"},
+	MethodRFC8219:   {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads"},
+	MethodTST009:    {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "retries", "loss_ratio"},
+	MethodMLRsearch: {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "goals"},
+	MethodY1564:     {"quick", "trial", "settle", "committed_pps", "excess_pps", "soak", "limits"},
+	MethodSoak:      {"quick", "settle", "soak", "window", "limits"},
+}
+
+// methodRequired are the keys that a kind cannot do without.
+var methodRequired = map[MethodKind][]string{
+	MethodY1564: {"committed_pps"},
+}
+
+// method checks what the kind makes of the other keys.
+func (c *checker) method(m *Method) {
+	given := c.root.get("method")
+	for _, e := range given.entries {
+		if key := e.key.text; key != "kind" && !slices.Contains(methodKeys[m.Kind], key) {
+			c.failKey(fmt.Sprintf("the method %s has no use for it", m.Kind), listedInOrder(methodKeys[m.Kind]), kindsWith(key), "method", key)
+		}
+	}
+	for _, key := range methodRequired[m.Kind] {
+		if given.get(key) == nil {
+			c.fail(fmt.Sprintf("the method %s needs the key %q", m.Kind, key), "", "add it", "method")
+		}
+	}
+	if c.e.Traffic == nil && !m.Plain() {
+		c.fail("there is no traffic to measure", "", "add a traffic: section, or take the method away", "method")
+	}
+	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
+		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
+	}
+	if m.Kind == MethodSoak && m.Soak > 0 && m.Window > m.Soak {
+		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, m.Soak), "", "shorten it, or lengthen the soak", "method", "window")
+	}
+	c.unique("tests", len(m.Tests), func(i int) string { return string(m.Tests[i]) })
+	c.unique("loads", len(m.Loads), func(i int) string { return strconv.FormatFloat(m.Loads[i], 'g', -1, 64) })
+	c.unique("goals", len(m.Goals), func(i int) string { return strings.ToLower(m.Goals[i].Name) })
+	for i, g := range m.Goals {
+		c.goal(g, "method", "goals", strconv.Itoa(i))
+	}
+}
+
+// kindsWith is the remedy for a key that the kind does not take.
+func kindsWith(key string) string {
+	var kinds []string
+	for _, kind := range texts(MethodRFC2544, MethodRFC8219, MethodTST009, MethodMLRsearch, MethodY1564, MethodSoak) {
+		if slices.Contains(methodKeys[MethodKind(kind)], key) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	return "take it away; it is for " + listedInOrder(kinds)
+}
+
+// unique holds that a list has no value twice.
+func (c *checker) unique(key string, count int, text func(int) string) {
+	seen := map[string]bool{}
+	for i := range count {
+		if seen[text(i)] {
+			c.fail(fmt.Sprintf("%q is there twice", clip(text(i))), "", "keep one of the two", "method", key, strconv.Itoa(i))
+		}
+		seen[text(i)] = true
+	}
+}
+
+// goal checks what is wrong with a goal whatever a preset adds.
+func (c *checker) goal(g *Goal, at ...string) {
+	if !slices.Contains(goalPresets, g.Name) && g.LossRatio == nil {
+		c.fail(fmt.Sprintf("the goal %q has no loss_ratio, and is no preset", clip(g.Name)), "presets "+listedInOrder(goalPresets),
+			either(didYouMean(g.Name, goalPresets), "add loss_ratio, such as 0.001"), at...)
+	}
+	if g.FinalTrial > 0 && g.DurationSum > 0 && g.DurationSum < g.FinalTrial {
+		c.fail(fmt.Sprintf("%s is less than one final trial of %s", g.DurationSum, g.FinalTrial), "", "lengthen it, or shorten final_trial", under(at, "duration_sum")...)
+	}
+}
+
+// noRateInSearch tells those who give a search its rate, or its trials their length.
+func (c *checker) noRateInSearch(rates []string) {
+	kind := c.e.Method.Kind
+	bounds := "bound it by method.min_rate_pps and method.max_rate_pps"
+	if kind == MethodY1564 {
+		bounds = "give the service's by method.committed_pps"
+	}
+	for _, key := range rates {
+		c.failKey(fmt.Sprintf("the method %s finds the rates itself", kind), "", "take it away; "+bounds, "traffic", key)
+	}
+	if c.root.get("traffic").get("duration") != nil {
+		c.failKey(fmt.Sprintf("the method %s has durations of its own", kind), "", "take it away; method.trial sets another, and method.quick short ones", "traffic", "duration")
+	}
+}
+
+// goalPreset makes a mapping of a goal that is a preset's name.
+func (d *decoder) goalPreset(n *node, path string) *node {
+	if n.tag != "!!str" || !slices.Contains(goalPresets, n.text) {
+		d.fail(n, path, describe(n)+" is no preset", listedInOrder(goalPresets),
+			either(didYouMean(n.text, goalPresets), "write a goal of your own as {name: low, loss_ratio: 0.001}"))
+		return nil
+	}
+	key := &node{kind: scalar, tag: "!!str", text: "name", place: n.place}
+	return &node{kind: mapping, place: n.place, entries: []entry{{key, n}}}
+}
+
+// standardSizes is the axis of all frame sizes that rfc2544 wants, where the file
+// neither gives nor sweeps one. Where the kind itself is swept, the other kinds get
+// the same sizes.
+func standardSizes(base *node, axes []axis, at place) (axis, bool) {
+	steps := []string{"traffic", "frame_bytes"}
+	rfc2544 := hasKind(base.get("method"), MethodRFC2544)
+	for _, a := range axes {
+		for _, c := range a.choices {
+			for _, change := range c.changes {
+				for _, set := range change.places {
+					if overlap(set, steps) {
+						return axis{}, false
+					}
+					kind := change.value
+					if len(set) == 2 && set[0] == "method" && set[1] == "kind" {
+						rfc2544 = rfc2544 || kind.text == string(MethodRFC2544)
+					} else if len(set) == 1 && set[0] == "method" {
+						rfc2544 = rfc2544 || hasKind(kind, MethodRFC2544)
+					}
+				}
+			}
+		}
+	}
+	traffic := base.get("traffic")
+	if !rfc2544 || traffic == nil || traffic.get("frame_bytes") != nil {
+		return axis{}, false
+	}
+	all := axis{path: strings.Join(steps, ".")}
+	for _, size := range frameSizes2544 {
+		value := &node{kind: scalar, tag: "!!int", text: strconv.Itoa(size), place: at}
+		all.choices = append(all.choices, choice{Variable{all.path, size, value.text}, []change{{[][]string{steps}, value}}})
+	}
+	return all, true
+}
+
+// hasKind tells the kind of a method in the tree.
+func hasKind(method *node, kind MethodKind) bool {
+	given := method.get("kind")
+	return given != nil && given.text == string(kind)
+}
