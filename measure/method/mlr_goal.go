@@ -94,8 +94,9 @@ type target struct {
 }
 
 // targets is the chain of targets that ends with the goal: the time grows from one
-// initial trial to the duration sum in equal ratios, and the width halves each time
-// (RFC 9971 section 6.4).
+// initial trial to the duration sum in equal ratios. RFC 9971 suggests a width that is
+// twice as large for each target before; but as a short trial costs little, and a long
+// one at a load that is not to be a bound costs much, all have the goal's width here.
 func (g Goal) targets(l ladder, preceding int) []target {
 	chain := make([]target, preceding+1)
 	for back := range chain {
@@ -108,7 +109,7 @@ func (g Goal) targets(l ladder, preceding int) []target {
 		chain[preceding-back] = target{
 			lossRatio: g.LossRatio, exceedRatio: g.ExceedRatio,
 			trial: min(g.FinalTrial, length), sum: seconds,
-			steps: l.steps(g.Width) << back,
+			steps: l.steps(g.Width),
 		}
 	}
 	return chain

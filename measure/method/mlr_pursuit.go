@@ -9,6 +9,8 @@ type pursuit struct {
 	at    int // the target that is sought now
 	// stride is the width of the next expansion, in rungs; 0 before the first.
 	stride int
+	// blind is set while the forwarded rate gives no guess.
+	blind bool
 	// focus is the load that the target was measuring, kept until it is decided.
 	focus *int
 	// hintLow and hintHigh are the bounds of the target before, where it had any.
@@ -44,46 +46,60 @@ func (p *pursuit) next(h *hunt) (wish, bool) {
 }
 
 // rung picks the load to measure between the bounds low and high, both exclusive.
+//
+// The bounds of the coarser target before are tried first. Then the search goes where
+// the forwarded rate of the upper bound says that the goal is, and from there in
+// strides that double, so that a good guess costs few trials and a bad one no more than
+// twice those of halving.
 func (p *pursuit) rung(h *hunt, t target, low, high int) int {
-	inside := func(rung int) bool { return rung < low && rung > high }
-	// The bounds of the coarser target before are where those of this one should be.
-	if p.hintLow != nil && low == h.noLower() && inside(*p.hintLow) {
-		return *p.hintLow
+	for _, hint := range []*int{p.hintLow, p.hintHigh} {
+		if hint != nil && *hint < low && *hint > high {
+			return *hint
+		}
 	}
-	if p.hintHigh != nil && high == noUpper && inside(*p.hintHigh) {
-		return *p.hintHigh
-	}
+	last := h.ladder.rungs - 1
 	switch {
 	case low == h.noLower() && high == noUpper:
 		return 0
-	case low == h.noLower():
-		if guess := p.forwarded(h, high); p.stride == 0 && inside(guess) {
-			p.stride = t.steps
-			return guess
-		}
-		return min(high+p.expand(t), h.ladder.rungs-1)
 	case high == noUpper:
-		return max(low-p.expand(t), 0)
+		return max(low-p.expand(t.steps), 0)
 	}
-	return middle(low, high, t.steps)
+	guess, sure := p.forwarded(h, high)
+	if !sure {
+		// It forwarded next to nothing, which says little of lower loads: try half the rate.
+		guess = high + h.ladder.steps(0.5)
+	} else if p.blind {
+		p.stride = 0
+	}
+	p.blind = !sure
+	switch {
+	case low == h.noLower():
+		return min(max(guess, high+p.expand(t.steps)), last)
+	case guess >= low: // just above the lower bound
+		return max(low-p.expand(t.steps), middle(low, high, t.steps))
+	default:
+		return min(max(guess, high+p.expand(t.steps)), middle(low, high, t.steps))
+	}
 }
 
-// expand is how far to go beyond the only bound: the target's width, then twice as far
+// expand is how far to go beyond a bound: so many rungs at first, then twice as far
 // each time.
-func (p *pursuit) expand(t target) int {
-	p.stride = max(t.steps, 2*p.stride)
-	return p.stride
+func (p *pursuit) expand(steps int) int {
+	stride := max(steps, p.stride)
+	p.stride = 2 * stride
+	return stride
 }
 
 // forwarded is the load at which the loss would be the goal's, if the network forwards
-// no more than it did at this one.
-func (p *pursuit) forwarded(h *hunt, rung int) int {
+// no more than it did at this one, and whether it forwarded enough to tell.
+func (p *pursuit) forwarded(h *hunt, rung int) (int, bool) {
 	trials := h.trials[rung]
 	losses := make([]float64, len(trials))
 	for i, m := range trials {
 		losses[i] = m.loss
 	}
-	return h.ladder.below(h.ladder.rate(rung) * (1 - result.Median(losses)) / (1 - p.goal.LossRatio))
+	loss := result.Median(losses)
+	return h.ladder.below(h.ladder.rate(rung) * (1 - loss) / (1 - p.goal.LossRatio)), loss < 0.999
 }
 
 // middle halves the gap between two bounds, so that the part below is a whole number
