@@ -241,6 +241,9 @@ func sameVariables(a, b map[string]any) bool {
 
 // Close points <root>/latest at this result. The folder is whole without it.
 func (w *Writer) Close() error {
+	if w.root == "" {
+		return nil // it was reopened, and is not where Create makes results
+	}
 	target, err := filepath.Rel(w.root, w.dir)
 	if err != nil {
 		return err

@@ -1,0 +1,103 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+)
+
+// Reopen gives a writer that goes on with a result whose run was cut off: what is
+// there stays, and what is added follows it. It refuses a folder that is no result, or
+// one whose files are damaged.
+func Reopen(dir string) (*Writer, error) {
+	r, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // results/latest is about to point elsewhere
+	}
+	w := &Writer{
+		dir: dir, summary: r.Summary,
+		baselines: Baselines{Schema: BaselineSchema, Baselines: orEmpty(r.Baselines)},
+		maxima:    Maxima{Schema: MaximaSchema, Maxima: orEmpty(r.Maxima)},
+		searches:  Searches{Schema: SearchesSchema, Searches: orEmpty(r.Searches)},
+	}
+	w.summary.Trials = orEmpty(w.summary.Trials)
+	// The folder of all results is known by the names that Create gives.
+	if filepath.Base(filepath.Dir(dir)) == folderName(r.Summary.Name) {
+		w.root = filepath.Dir(filepath.Dir(dir))
+	}
+	// IDs count up, so a list with a hole would have one twice.
+	for _, list := range []struct {
+		file string
+		ids  []string
+	}{
+		{SummaryFile, idsOf(w.summary.Trials, func(t Trial) string { return t.ID })},
+		{BaselinesFile, idsOf(w.baselines.Baselines, func(b Baseline) string { return b.ID })},
+		{MaximaFile, idsOf(w.maxima.Maxima, func(t Trial) string { return t.ID })},
+		{SearchesFile, idsOf(w.searches.Searches, func(s Search) string { return s.ID })},
+	} {
+		for i, id := range list.ids {
+			if want := fmt.Sprintf("%04d", i+1); id != want {
+				return nil, &OpenError{Dir: dir, Reason: fmt.Sprintf("%s has the ID %q where nines writes %q, so nothing can be added to it", list.file, id, want)}
+			}
+		}
+	}
+	return w, nil
+}
+
+// Maxima are the trials at rate 0 that have been written so far.
+func (w *Writer) Maxima() []Trial { return slices.Clone(w.maxima.Maxima) }
+
+// Baselines are those that have been written so far.
+func (w *Writer) Baselines() []Baseline { return slices.Clone(w.baselines.Baselines) }
+
+// TrialFolder gives access to the files of a trial that has been written.
+func (w *Writer) TrialFolder(id string) Folder {
+	return (&Result{Dir: w.dir, Summary: w.summary}).TrialFolder(id)
+}
+
+// MaximumFolder gives access to the files of a maximum that has been written.
+func (w *Writer) MaximumFolder(id string) Folder {
+	return (&Result{Dir: w.dir, Maxima: w.maxima.Maxima}).MaximumFolder(id)
+}
+
+// SamePlans says whether these plans, which have a JSON form, are those that the result
+// keeps: only then are new trials of the same network as the old ones.
+func (w *Writer) SamePlans(v any) (bool, error) {
+	kept, err := os.ReadFile(filepath.Join(w.dir, PlanFile))
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be read: %w", filepath.Join(w.dir, PlanFile), err)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return false, fmt.Errorf("writing the plans: %w", err)
+	}
+	var before, now any
+	if err := json.Unmarshal(kept, &before); err != nil {
+		return false, brokenJSON(w.dir, PlanFile, kept, err)
+	}
+	if err := json.Unmarshal(text, &now); err != nil {
+		return false, fmt.Errorf("reading the plans: %w", err)
+	}
+	return reflect.DeepEqual(before, now), nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func idsOf[T any](list []T, id func(T) string) []string {
+	ids := make([]string, 0, len(list))
+	for _, one := range list {
+		ids = append(ids, id(one))
+	}
+	return ids
+}
