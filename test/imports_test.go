@@ -18,6 +18,7 @@ const module = "nines.dev/nines/"
 var mayImport = map[string][]string{
 	"spec":              {},
 	"result":            {},
+	"result/export":     {"result"},
 	"result/confidence": {},
 	"engine/client":     {},
 	"engine/enginetest": {"engine/client"},

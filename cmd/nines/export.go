@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/export"
+)
+
+// exportCall is one call of nines export.
+type exportCall struct {
+	format, out   string
+	trials        []string
+	series        []string
+	merge         bool
+	folder        *result.Result
+	chosen        []result.Trial
+	stdout, words io.Writer
+}
+
+func newExportCommand() *cobra.Command {
+	var call exportCall
+	c := &cobra.Command{
+		Use:   "export DIR",
+		Short: "Write a result as CSV, Parquet, HdrHistogram log, JSON or CSIT strings",
+		Long: `Write a result folder in a form that other tools read, to standard output or to
+a file with --out:
+
+  csv      one row a trial: variables, counts, all percentiles, verdict, details
+  parquet  the same with typed columns, for DuckDB, pandas, Spark
+  hlog     an HdrHistogram log with a line a trial and series; with --merge the
+           repeats of a combination are added up
+  json     one document with everything a referee needs: the experiment, the host,
+           the plan, and each trial with its histograms, outliers and verdict
+  csit     a line a trial with FD.io CSIT's latency string, min/avg/max/hdrh, in
+           microseconds; hdrh is base64 of a compressed HdrHistogram
+  packets  the Parquet file with a row for each packet of a trial, where they were
+           recorded (traffic.packets)
+
+docs/results.md describes every column with its unit.`,
+		Example: `  nines export results/latest --format csv > trials.csv
+  nines export results/latest --format parquet --out trials.parquet
+  duckdb -c "select \"links.*.kind\", median(latency_p99_ns) from 'trials.parquet' group by 1"
+  nines export results/latest --format hlog --merge --series latency --out run.hlog
+  nines export results/latest --format csit --trial 0007 | tail -1 | cut -f6`,
+		Args: oneFolder,
+		RunE: func(c *cobra.Command, args []string) error {
+			call.stdout, call.words = c.OutOrStdout(), c.ErrOrStderr()
+			return call.run(args[0])
+		},
+	}
+	c.Flags().StringVar(&call.format, "format", "csv", strings.Join(exportFormats, ", "))
+	c.Flags().StringVar(&call.out, "out", "", "write to this file instead of standard output")
+	c.Flags().StringArrayVar(&call.trials, "trial", nil, "only this trial (repeatable)")
+	c.Flags().StringArrayVar(&call.series, "series", nil, "hlog: only latency, from_tx or send_lag (repeatable)")
+	c.Flags().BoolVar(&call.merge, "merge", false, "hlog: add up the repeats of each combination of variables")
+	return c
+}
+
+var exportFormats = []string{"csv", "parquet", "hlog", "json", "csit", "packets"}
+
+func (e *exportCall) run(dir string) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	var err error
+	if e.folder, err = openResult(dir); err != nil {
+		return err
+	}
+	if e.chosen, err = export.Select(e.folder, e.trials); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	for _, problem := range e.folder.Problems {
+		fmt.Fprintf(e.words, "nines: %s: %s\n", e.folder.Dir, problem)
+	}
+	if e.out != "" {
+		return e.toFile()
+	}
+	if file, ok := e.stdout.(*os.File); ok && slices.Contains([]string{"parquet", "packets"}, e.format) && isTerminal(file) {
+		return usageError{fmt.Errorf("a Parquet file is nothing for a terminal: say --out FILE, or redirect standard output")}
+	}
+	out := bufio.NewWriter(e.stdout)
+	return errors.Join(e.write(out), out.Flush())
+}
+
+func (e *exportCall) check() error {
+	if !slices.Contains(exportFormats, e.format) {
+		return usageError{fmt.Errorf("--format %q: allowed are %s", e.format, strings.Join(exportFormats, ", "))}
+	}
+	series := []string{result.TagLatency, result.TagFromTx, result.TagSendLag}
+	for _, s := range e.series {
+		if !slices.Contains(series, s) {
+			return usageError{fmt.Errorf("--series %q: allowed are %s", s, strings.Join(series, ", "))}
+		}
+	}
+	if e.format != "hlog" && (e.merge || len(e.series) > 0) {
+		return usageError{errors.New("--merge and --series are for --format hlog")}
+	}
+	return nil
+}
+
+func (e *exportCall) write(w io.Writer) error {
+	switch e.format {
+	case "hlog":
+		return export.WriteHlog(w, e.folder, e.chosen, export.HlogOptions{Series: e.series, Merge: e.merge})
+	case "json":
+		return export.WriteJSON(w, e.folder, e.chosen)
+	case "csit":
+		return export.WriteCSIT(w, e.folder, e.chosen)
+	case "packets":
+		return export.WritePackets(w, e.folder, e.chosen)
+	}
+	table, problems := export.NewTable(e.folder, e.chosen)
+	for _, problem := range problems {
+		fmt.Fprintf(e.words, "nines: %s: %s; its columns stay empty\n", e.folder.Dir, problem)
+	}
+	if e.format == "parquet" {
+		return export.WriteParquet(w, table)
+	}
+	return export.WriteCSV(w, table)
+}
+
+// toFile writes beside the file and renames, so that an export that fails leaves what
+// was there. What is no plain file, such as a pipe, is written to as it is.
+func (e *exportCall) toFile() error {
+	fail := func(err error) error {
+		if path := new(os.PathError); errors.As(err, &path) {
+			err = path.Err // its path may be a temporary one
+		}
+		return fmt.Errorf("cannot write %s: %w", e.out, err)
+	}
+	if info, err := os.Stat(e.out); err == nil && !info.Mode().IsRegular() {
+		file, err := os.OpenFile(e.out, os.O_WRONLY, 0)
+		if err != nil {
+			return fail(err)
+		}
+		out := bufio.NewWriter(file)
+		return errors.Join(e.write(out), out.Flush(), file.Close())
+	}
+	file, err := os.CreateTemp(filepath.Dir(e.out), ".nines-export-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(file.Name()) // gone already if all went well
+	out := bufio.NewWriter(file)
+	if err := e.write(out); err != nil {
+		_ = file.Close()
+		return err
+	}
+	if err := errors.Join(out.Flush(), file.Chmod(0o644), file.Sync(), file.Close()); err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(file.Name(), e.out); err != nil {
+		return fail(err)
+	}
+	return nil
+}

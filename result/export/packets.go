@@ -1,0 +1,52 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"nines.dev/nines/result"
+)
+
+// PacketsFile is the file of a trial that has a row for every packet, where all were
+// recorded.
+const PacketsFile = "packets.parquet"
+
+// NoPacketsError says that there are no packets, or those of too many trials.
+type NoPacketsError struct{ reason string }
+
+func (e *NoPacketsError) Error() string { return e.reason }
+
+// ExitCode is 2: the call asks for what the result does not have.
+func (e *NoPacketsError) ExitCode() int { return 2 }
+
+// WritePackets copies the packets of the one trial that has them.
+func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
+	var found string
+	for _, t := range trials {
+		_, path, err := r.TrialFolder(t.ID).Path(PacketsFile)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case found != "":
+			return &NoPacketsError{"the packets of several trials were recorded, each in a file of its own: choose one with --trial"}
+		default:
+			found = path
+		}
+	}
+	if found == "" {
+		return &NoPacketsError{"the packets were not recorded one by one; traffic.packets in the experiment file asks for it"}
+	}
+	file, err := os.Open(found)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := io.Copy(w, file); err != nil {
+		return fmt.Errorf("%s: %w", PacketsFile, err)
+	}
+	return nil
+}
