@@ -33,6 +33,9 @@ func (l ladder) below(rate float64) int {
 	if rate <= l.r.MinPPS || math.IsNaN(rate) {
 		return l.rungs - 1
 	}
+	if rate >= l.r.MaxPPS {
+		return 0
+	}
 	// A rate within a thousandth of a step of a rung is that rung's.
 	steps := math.Log(l.r.MaxPPS/rate) / -math.Log1p(-l.r.Width)
 	return min(max(int(math.Ceil(steps-1e-3)), 0), l.rungs-1)

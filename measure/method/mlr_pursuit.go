@@ -67,9 +67,9 @@ func (p *pursuit) rung(h *hunt, t target, low, high int) int {
 	guess, sure := p.forwarded(h, high)
 	if !sure {
 		// It forwarded next to nothing, which says little of lower loads: try half the rate.
-		guess = high + h.ladder.steps(0.5)
+		guess = high + p.expand(h.ladder.steps(0.5))
 	} else if p.blind {
-		p.stride = 0
+		p.stride = t.steps
 	}
 	p.blind = !sure
 	switch {
@@ -90,16 +90,40 @@ func (p *pursuit) expand(steps int) int {
 	return stride
 }
 
-// forwarded is the load at which the loss would be the goal's, if the network forwards
-// no more than it did at this one, and whether it forwarded enough to tell.
+// forwarded is the load at which the loss would be the goal's, as the upper bound at
+// this rung tells, and whether it forwarded enough to tell.
+//
+// One load alone says so if the network forwards there what it can at most. Many
+// forward less the more they get, and some lose a little long before that: with a
+// second, higher load, the line through the packets lost at both tells more.
 func (p *pursuit) forwarded(h *hunt, rung int) (int, bool) {
-	trials := h.trials[rung]
-	losses := make([]float64, len(trials))
-	for i, m := range trials {
+	rate, loss := h.ladder.rate(rung), h.loss(rung)
+	share := 1.0 // of what is sent more, how much is lost more
+	for higher := rung - 1; higher >= 0; higher-- {
+		if len(h.trials[higher]) == 0 || h.loss(higher) > sureLoss || rung-higher < 2*p.chain[p.at].steps {
+			continue
+		}
+		above := h.ladder.rate(higher)
+		if slope := (above*h.loss(higher) - rate*loss) / (above - rate); slope > loss {
+			share = slope
+		}
+		break
+	}
+	// From rate down to the answer x: rate·loss − share·(rate − x) = ratio·x.
+	x := rate * (share - loss) / (share - p.goal.LossRatio)
+	return h.ladder.below(x), loss < sureLoss
+}
+
+// sureLoss is the loss above which a trial says nothing of what can be forwarded.
+const sureLoss = 0.99
+
+// loss is the median loss ratio of a rung's trials.
+func (h *hunt) loss(rung int) float64 {
+	losses := make([]float64, len(h.trials[rung]))
+	for i, m := range h.trials[rung] {
 		losses[i] = m.loss
 	}
-	loss := result.Median(losses)
-	return h.ladder.below(h.ladder.rate(rung) * (1 - loss) / (1 - p.goal.LossRatio)), loss < 0.999
+	return result.Median(losses)
 }
 
 // middle halves the gap between two bounds, so that the part below is a whole number
