@@ -18,6 +18,9 @@ const (
 	IPv4     LinkType = 228
 	IPv6     LinkType = 229
 	Cooked2  LinkType = 276 // LINUX_SLL2
+
+	// MoonSniffID is not a link type of theirs: a packet is 4 bytes, MoonSniff's id.
+	MoonSniffID LinkType = 1 << 31
 )
 
 func (t LinkType) String() string {
@@ -38,6 +41,8 @@ func (t LinkType) String() string {
 		return "raw IPv6"
 	case Cooked2:
 		return "Linux cooked v2"
+	case MoonSniffID:
+		return "MoonSniff id"
 	}
 	return fmt.Sprintf("link type %d", uint32(t))
 }

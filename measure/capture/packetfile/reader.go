@@ -51,6 +51,9 @@ type Interface struct {
 	LinkType   LinkType
 	Resolution Resolution
 	SnapLength uint32
+	// Dropped is how many packets the capturing tool says it lost, so far as the file has
+	// been read.
+	Dropped uint64
 }
 
 // Seen is what was noticed of the packets read so far.
@@ -75,14 +78,17 @@ const batchPackets = 256
 // Reader reads the packets of a file in the order they are written there.
 type Reader struct {
 	source *source
-	window window
-	info   Info
-	seen   Seen
-	damage *Damage
-	done   bool
-	parse  func(*Reader, []Packet) int // fills in packets from the window; 0 at the end
+	// moonSniff is whether a file without a mark is to be one of MoonSniff's.
+	moonSniff bool
+	window    window
+	info      Info
+	seen      Seen
+	damage    *Damage
+	done      bool
+	parse     func(*Reader, []Packet) int // fills in packets from the window; 0 at the end
 
-	pcap pcapState
+	pcap   pcapState
+	pcapng pcapngState
 
 	stock     []Packet
 	stockAt   int
@@ -90,12 +96,18 @@ type Reader struct {
 }
 
 // Open opens a capture. Its errors are of type *FileError if the file is at fault.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return open(path, false) }
+
+// OpenMoonSniff opens a MoonSniff file by whatever name. A pcap or pcapng file is read as
+// what it is.
+func OpenMoonSniff(path string) (*Reader, error) { return open(path, true) }
+
+func open(path string, moonSniff bool) (*Reader, error) {
 	s, err := openSource(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{source: s}
+	r := &Reader{source: s, moonSniff: moonSniff}
 	if err := r.begin(); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -113,8 +125,12 @@ func (r *Reader) begin() error {
 	switch {
 	case isPcap(head):
 		return r.beginPcap()
+	case isPcapng(head):
+		return r.beginPcapng()
+	case r.moonSniff || moonSniffName(r.source.path):
+		return r.beginMoonSniff()
 	}
-	return &FileError{r.source.path, "is not a capture", ""}
+	return r.notCapture()
 }
 
 // Rewind begins at the first packet again.
@@ -185,6 +201,9 @@ func (r *Reader) notice(packets []Packet) {
 	for i := range packets {
 		p := &packets[i]
 		if p.TimeNs < last {
+			if p.TimeNs == 0 && r.seen.Untimed > 0 {
+				continue
+			}
 			backwards++
 			r.seen.LargestBackwardsNs = max(r.seen.LargestBackwardsNs, last-p.TimeNs)
 		}

@@ -1,0 +1,129 @@
+package packetfile
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Blocks of pcapng that hold no packets, but say what those are.
+const (
+	interfaceBytes  = 20
+	statisticsBytes = 24
+
+	optionEnd        = 0
+	optionName       = 2 // of an interface, as the next two
+	optionResolution = 9
+	optionOffset     = 14
+	optionIfDrop     = 5 // of statistics, as the next
+	optionOSDrop     = 7
+
+	// maxInterfaces bounds the memory that a file of nothing but interfaces may take.
+	maxInterfaces = 1 << 16
+	maxNameBytes  = 256
+)
+
+// describe takes a whole block without a packet. Kinds that it does not know are passed
+// over, as the format asks for.
+func (r *Reader) describe(kind uint32, block []byte) (problem string) {
+	s := &r.pcapng
+	if kind == blockSection {
+		return r.section(block)
+	}
+	if s.u32(block[len(block)-4:]) != uint32(len(block)) {
+		return fmt.Sprintf("a block of type %#x has two lengths that differ", kind)
+	}
+	switch kind {
+	case blockInterface:
+		return r.anInterface(block)
+	case blockStatistics:
+		r.statistics(block)
+	}
+	return ""
+}
+
+// section begins anew: byte order and interfaces of before are gone. Section 4.1.
+func (r *Reader) section(block []byte) (problem string) {
+	if len(block) < sectionBytes {
+		return fmt.Sprintf("a section header of %d bytes, not at least %d", len(block), sectionBytes)
+	}
+	s := pcapngState{swapped: binary.LittleEndian.Uint32(block[8:]) != pcapngByteOrder, first: uint32(len(r.info.Interfaces))}
+	if s.u32(block[len(block)-4:]) != uint32(len(block)) {
+		return "a section header with two lengths that differ"
+	}
+	if major := s.u16(block[12:]); major != 1 {
+		return fmt.Sprintf("a section of version %d.%d; only 1.x is known", major, s.u16(block[14:]))
+	}
+	if s.first == 0 {
+		r.info.BigEndian = s.swapped
+	}
+	r.pcapng = s
+	return ""
+}
+
+// anInterface takes an interface description block, section 4.2.
+func (r *Reader) anInterface(block []byte) (problem string) {
+	s := &r.pcapng
+	if len(block) < interfaceBytes {
+		return fmt.Sprintf("an interface described in %d bytes, not at least %d", len(block), interfaceBytes)
+	}
+	if len(r.info.Interfaces) == maxInterfaces {
+		return fmt.Sprintf("more than %s interfaces", grouped(maxInterfaces))
+	}
+	i := Interface{LinkType: LinkType(s.u16(block[8:])), SnapLength: s.u32(block[12:]), Resolution: Microseconds}
+	offsetSeconds := int64(0)
+	s.options(block[16:len(block)-4], func(code uint16, value []byte) {
+		switch {
+		case code == optionName:
+			i.Name = string(value[:min(len(value), maxNameBytes)])
+		case code == optionResolution && len(value) == 1:
+			var ok bool
+			if i.Resolution, ok = resolutionOf(value[0]); !ok {
+				problem = fmt.Sprintf("an interface with time stamps finer than any clock (if_tsresol %#02x)", value[0])
+			}
+		case code == optionOffset && len(value) == 8:
+			offsetSeconds = int64(s.u64(value))
+		}
+	})
+	if problem == "" && (offsetSeconds > maxOffsetSeconds || offsetSeconds < -maxOffsetSeconds) {
+		problem = fmt.Sprintf("an interface whose time stamps are off by %d s (if_tsoffset)", offsetSeconds)
+	}
+	if problem != "" {
+		return problem
+	}
+	s.timings = append(s.timings, timingOf(i.Resolution, offsetSeconds))
+	r.info.Interfaces = append(r.info.Interfaces, i)
+	return ""
+}
+
+// statistics takes an interface statistics block, section 4.6: what was not captured.
+// Later ones replace earlier ones.
+func (r *Reader) statistics(block []byte) {
+	s := &r.pcapng
+	if len(block) < statisticsBytes {
+		return
+	}
+	where := s.u32(block[8:])
+	if uint64(where) >= uint64(len(s.timings)) {
+		return
+	}
+	dropped := uint64(0)
+	s.options(block[20:len(block)-4], func(code uint16, value []byte) {
+		if (code == optionIfDrop || code == optionOSDrop) && len(value) == 8 {
+			dropped += s.u64(value)
+		}
+	})
+	r.info.Interfaces[s.first+where].Dropped = dropped
+}
+
+// options walks through options, section 3.5; it ends at the first that is not whole.
+func (s *pcapngState) options(data []byte, each func(code uint16, value []byte)) {
+	for len(data) >= 4 {
+		code, length := s.u16(data), int(s.u16(data[2:]))
+		padded := (length + 3) &^ 3
+		if code == optionEnd || padded > len(data)-4 {
+			return
+		}
+		each(code, data[4:][:length])
+		data = data[4+padded:]
+	}
+}

@@ -1,0 +1,91 @@
+package packetfile
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// kinds are what people mistake for captures, by their first bytes.
+var kinds = []struct {
+	magic  string
+	what   string
+	remedy string
+}{
+	{"\x7fELF", "a program or library (ELF)", ""},
+	{"PAR1", "a Parquet file", ""},
+	{"\xfd7zXZ\x00", "xz data", "decompress it, or compress it with zstd"},
+	{"BZh", "bzip2 data", "decompress it, or compress it with zstd"},
+	{"\x04\x22\x4d\x18", "lz4 data", "decompress it, or compress it with zstd"},
+	{"PK\x03\x04", "a zip archive", "unpack it"},
+	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "unpack it"},
+	{"SQLite format 3\x00", "an SQLite database", ""},
+	{"%PDF", "a PDF document", ""},
+	{"\x89PNG", "a PNG image", ""},
+	{"snoop\x00\x00\x00", "a capture of Solaris snoop", "convert it: editcap -F nsecpcap FILE NEW"},
+	{"\x54\x52\x00\x64", "a capture of Network Instruments", "convert it: editcap -F nsecpcap FILE NEW"},
+	{"GMBU", "a capture of Microsoft Network Monitor", "convert it: editcap -F nsecpcap FILE NEW"},
+	{"RTSS", "a capture of Microsoft Network Monitor", "convert it: editcap -F nsecpcap FILE NEW"},
+	{"\x1f\x8b", "gzip data", "it is compressed twice; decompress it once"},
+	{"\x28\xb5\x2f\xfd", "zstd data", "it is compressed twice; decompress it once"},
+}
+
+// looksLike is what bytes seem to be; empty if there is nothing known about them.
+func looksLike(head []byte) string { what, _ := recognised(head); return what }
+
+func recognised(head []byte) (what, remedy string) {
+	for _, k := range kinds {
+		if bytes.HasPrefix(head, []byte(k.magic)) {
+			return k.what, k.remedy
+		}
+	}
+	switch {
+	case len(head) >= 262 && string(head[257:262]) == "ustar":
+		return "a tar archive", "unpack it"
+	case len(head) > 0 && isZero(head):
+		return "nothing but zeros, as a file with holes or of a crashed host has", ""
+	case isText(head):
+		return "text", ""
+	}
+	return "", ""
+}
+
+// isText is whether there is nothing but printable ASCII, tabs and line ends.
+func isText(head []byte) bool {
+	for _, b := range head {
+		if (b < 0x20 || b > 0x7e) && b != '\n' && b != '\r' && b != '\t' {
+			return false
+		}
+	}
+	return len(head) > 0
+}
+
+// lookBytes is how much of a file is looked at to say what it is.
+const lookBytes = 512
+
+// notCapture says what the file is instead.
+func (r *Reader) notCapture() error {
+	w := &r.window
+	w.need(lookBytes)
+	head := w.data[:min(w.end, lookBytes)]
+	if err := r.source.raw.err; err != nil {
+		return fmt.Errorf("read %s: %w", r.source.path, err)
+	}
+	inside := ""
+	if r.source.compression != Plain {
+		inside = " inside " + string(r.source.compression)
+	}
+	const remedy = "pcap, pcapng and .mscap are read, plain or compressed with gzip or zstd"
+	if len(head) == 0 {
+		if r.damage == nil && r.source.compression != Plain {
+			return &FileError{r.source.path, fmt.Sprintf("has nothing%s", inside), "capture or copy it anew"}
+		}
+	}
+	what, specific := recognised(head)
+	switch {
+	case what == "":
+		return &FileError{r.source.path, fmt.Sprintf("is not a capture%s: it begins with % x", inside, head[:min(len(head), 8)]), remedy + "; MoonSniff's files have no mark, name them .mscap"}
+	case specific == "":
+		specific = remedy
+	}
+	return &FileError{r.source.path, fmt.Sprintf("is not a capture%s: it looks like %s", inside, what), specific}
+}

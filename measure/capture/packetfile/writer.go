@@ -1,0 +1,197 @@
+package packetfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+)
+
+// Layout is how a Writer writes packets.
+type Layout struct {
+	Format    Format
+	BigEndian bool
+	// Interfaces are where the packets come from: one but for pcapng. Left out, it is
+	// one of Ethernet with nanoseconds. A SnapLength of 0 stands for 256 KiB in pcap.
+	Interfaces []Interface
+}
+
+// writeBytes is how much is written at a time.
+const writeBytes = 256 << 10
+
+// Writer writes packets as one of the formats that a Reader reads.
+type Writer struct {
+	out    io.Writer
+	layout Layout
+	order  interface {
+		binary.ByteOrder
+		binary.AppendByteOrder
+	}
+	buffer []byte
+	err    error
+}
+
+// NewWriter writes the head of a file. Flush has to be called at the end.
+func NewWriter(out io.Writer, layout Layout) (*Writer, error) {
+	if len(layout.Interfaces) == 0 {
+		layout.Interfaces = []Interface{{LinkType: Ethernet, Resolution: Nanoseconds}}
+	}
+	w := &Writer{out: out, layout: layout, order: binary.LittleEndian, buffer: make([]byte, 0, writeBytes)}
+	if layout.BigEndian {
+		w.order = binary.BigEndian
+	}
+	switch layout.Format {
+	case Pcap:
+		return w, w.headPcap()
+	case Pcapng:
+		return w, w.headPcapng()
+	case MoonSniff:
+		if layout.BigEndian {
+			return nil, errors.New("MoonSniff files are little-endian")
+		}
+		return w, nil
+	}
+	return nil, fmt.Errorf("there is no format %q to write", layout.Format)
+}
+
+// Layout is how it writes.
+func (w *Writer) Layout() Layout { return w.layout }
+
+// Write writes one packet. Times are cut to the resolution.
+func (w *Writer) Write(p Packet) error {
+	if w.err != nil {
+		return w.err
+	}
+	if len(p.Data) > maxPacketBytes || int(p.Interface) >= len(w.layout.Interfaces) {
+		return fmt.Errorf("write a packet of %d bytes of interface %d: at most %d bytes, of %d interfaces", len(p.Data), p.Interface, maxPacketBytes, len(w.layout.Interfaces))
+	}
+	switch w.layout.Format {
+	case Pcap:
+		w.packetPcap(p)
+	case Pcapng:
+		w.packetPcapng(p)
+	case MoonSniff:
+		if len(p.Data) != 4 {
+			return fmt.Errorf("write a packet of %d bytes: MoonSniff files hold ids of 4 bytes", len(p.Data))
+		}
+		w.buffer = binary.LittleEndian.AppendUint64(w.buffer, uint64(p.TimeNs))
+		w.buffer = append(w.buffer, p.Data...)
+	}
+	if len(w.buffer) >= writeBytes {
+		return w.Flush()
+	}
+	return nil
+}
+
+// Stamp is the time of a packet as a reader will find it: cut to the resolution.
+func (w *Writer) Stamp(p Packet) int64 {
+	r := w.layout.Interfaces[p.Interface].Resolution
+	if r == Nanoseconds || w.layout.Format == MoonSniff {
+		return p.TimeNs
+	}
+	t := timingOf(r, 0)
+	ns, _ := t.ns(r.units(p.TimeNs))
+	return ns
+}
+
+// Flush writes what is still in memory.
+func (w *Writer) Flush() error {
+	if w.err == nil {
+		_, w.err = w.out.Write(w.buffer)
+		w.buffer = w.buffer[:0]
+	}
+	return w.err
+}
+
+func (w *Writer) headPcap() error {
+	if len(w.layout.Interfaces) != 1 {
+		return fmt.Errorf("a pcap file has one interface, not %d", len(w.layout.Interfaces))
+	}
+	i := w.layout.Interfaces[0]
+	magic, snapLength := uint32(pcapMicroseconds), i.SnapLength
+	switch i.Resolution {
+	case Nanoseconds:
+		magic = pcapNanoseconds
+	case Microseconds:
+	default:
+		return fmt.Errorf("a pcap file has times of 1 ns or 1 µs, not %s", i.Resolution)
+	}
+	if snapLength == 0 {
+		snapLength = maxPacketBytes
+	}
+	w.u32(magic)
+	w.u16(2, 4)
+	w.u32(0, 0, snapLength, uint32(i.LinkType))
+	return nil
+}
+
+func (w *Writer) packetPcap(p Packet) {
+	seconds, fraction := p.TimeNs/1e9, p.TimeNs%1e9
+	if w.layout.Interfaces[0].Resolution == Microseconds {
+		fraction /= 1000
+	}
+	w.u32(uint32(seconds), uint32(fraction), uint32(len(p.Data)), max(p.Length, uint32(len(p.Data))))
+	w.buffer = append(w.buffer, p.Data...)
+}
+
+// headPcapng writes a section header and the interfaces, draft-ietf-opsawg-pcapng
+// sections 4.1 and 4.2.
+func (w *Writer) headPcapng() error {
+	w.u32(blockSection, 28, pcapngByteOrder)
+	w.u16(1, 0)
+	w.u32(0xffffffff, 0xffffffff, 28) // the section's length is not known
+	for _, i := range w.layout.Interfaces {
+		resolution, ok := i.Resolution.option()
+		if !ok {
+			return fmt.Errorf("a pcapng file has times of a power of 10 or 2, not %s", i.Resolution)
+		}
+		name := (len(i.Name) + 3) &^ 3
+		length := uint32(20 + 8 + 4 + 4 + name)
+		w.u32(blockInterface, length)
+		w.u16(uint16(i.LinkType), 0)
+		w.u32(i.SnapLength)
+		w.u16(optionResolution, 1)
+		w.buffer = append(w.buffer, resolution, 0, 0, 0)
+		w.u16(optionName, uint16(len(i.Name)))
+		w.buffer = append(append(w.buffer, i.Name...), make([]byte, name-len(i.Name))...)
+		w.u16(optionEnd, 0)
+		w.u32(length)
+	}
+	return nil
+}
+
+// packetPcapng writes an enhanced packet block, section 4.3.
+func (w *Writer) packetPcapng(p Packet) {
+	padded := (len(p.Data) + 3) &^ 3
+	length := uint32(32 + padded)
+	units := w.layout.Interfaces[p.Interface].Resolution.units(p.TimeNs)
+	w.u32(blockEnhanced, length, p.Interface, uint32(units>>32), uint32(units), uint32(len(p.Data)), max(p.Length, uint32(len(p.Data))))
+	w.buffer = append(w.buffer, p.Data...)
+	w.buffer = append(w.buffer, make([]byte, padded-len(p.Data))...)
+	w.u32(length)
+}
+
+func (w *Writer) u32(values ...uint32) {
+	for _, v := range values {
+		w.buffer = w.order.AppendUint32(w.buffer, v)
+	}
+}
+
+func (w *Writer) u16(values ...uint16) {
+	for _, v := range values {
+		w.buffer = w.order.AppendUint16(w.buffer, v)
+	}
+}
+
+// units is a time in units of the resolution.
+func (r Resolution) units(ns int64) uint64 {
+	switch r {
+	case Nanoseconds:
+		return uint64(ns)
+	case Microseconds:
+		return uint64(ns) / 1000
+	}
+	u := new(big.Int).Mul(big.NewInt(ns), new(big.Int).SetUint64(uint64(r)))
+	return u.Div(u, big.NewInt(1e9)).Uint64()
+}
