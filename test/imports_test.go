@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client"}),
 
 	"measure/capture/packetfile": {},
+	"measure/capture/synthetic":  {"measure/capture/packetfile"},
 
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
