@@ -108,7 +108,10 @@ type Trial struct {
 	DrainNs    int64   `json:"drain_ns"`
 	StartNs    int64   `json:"start_ns,omitempty"`
 	Outliers   int     `json:"outliers"`
-	Record     string  `json:"record,omitempty"`
+	// RecordSent and RecordReceived are files for a record of each packet: a path, or
+	// "fd:3" for one that the engine was started with.
+	RecordSent     string `json:"record_sent,omitempty"`
+	RecordReceived string `json:"record_received,omitempty"`
 }
 
 // Progress is sent once a second during a trial.
@@ -167,4 +170,16 @@ type TrialResult struct {
 	Gaps     Gaps        `json:"gaps"`
 	TSC      TSC         `json:"tsc"`
 	Notes    []string    `json:"notes"`
+	// Recordings are those that were asked for.
+	Recordings []Recording `json:"recordings"`
+}
+
+// Recording says how much of the packets was written to a file.
+type Recording struct {
+	What    string `json:"what"` // "sent" or "received"
+	File    string `json:"file"`
+	Records uint64 `json:"records"`
+	// Lost are packets that have no record, because the disk was too slow, or for Error.
+	Lost  uint64 `json:"lost"`
+	Error string `json:"error"`
 }

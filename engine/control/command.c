@@ -234,10 +234,14 @@ static const struct field trial_fields[] = {
 	UINT("drain_ns", trial.drain_ns, 0, DURATION_MAX_NS),
 	UINT("start_ns", trial.start_ns, 0, INT64_MAX / 2),
 	UINT("outliers", trial.outliers, 0, OUTLIERS_MAX),
-	{.key = "record",
+	{.key = "record_sent",
 	 .type = FIELD_STRING,
-	 .offset = AT(trial.record),
-	 .max = sizeof(((struct trial_config *)0)->record) - 1},
+	 .offset = AT(trial.record_sent),
+	 .max = TRIAL_FILE_MAX - 1},
+	{.key = "record_received",
+	 .type = FIELD_STRING,
+	 .offset = AT(trial.record_received),
+	 .max = TRIAL_FILE_MAX - 1},
 	{0},
 };
 

@@ -64,7 +64,7 @@ static void test_trial_takes_all_keys(void **state)
 	int err = parse("{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"b\",\"cpu\":3,"
 			"\"rate_pps\":1488.0952,\"pattern\":\"poisson\",\"burst\":32,\"seed\":9,"
 			"\"warmup_ns\":1,\"duration_ns\":2,\"drain_ns\":3,\"start_ns\":4,"
-			"\"outliers\":5,\"record\":\"/tmp/r\"}",
+			"\"outliers\":5,\"record_sent\":\"fd:3\",\"record_received\":\"/tmp/r\"}",
 			&c, error);
 	assert_string_equal(error, "");
 	assert_int_equal(err, 0);
@@ -78,7 +78,8 @@ static void test_trial_takes_all_keys(void **state)
 	assert_int_equal(c.trial.drain_ns, 3);
 	assert_int_equal(c.trial.start_ns, 4);
 	assert_int_equal(c.trial.outliers, 5);
-	assert_string_equal(c.trial.record, "/tmp/r");
+	assert_string_equal(c.trial.record_sent, "fd:3");
+	assert_string_equal(c.trial.record_received, "/tmp/r");
 	assert_string_equal(c.trial.role, "loop");
 }
 
@@ -169,7 +170,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{TRIAL "\"warmup_ns\":-1}", "trial", "0 to"},
 		{TRIAL "\"outliers\":99999999}", "trial", "0 to"},
 		{TRIAL "\"start_ns\":true}", "trial", "whole number"},
-		{TRIAL "\"record\":7}", "trial", "text"},
+		{TRIAL "\"record_sent\":7}", "trial", "text"},
 		{"{\"cmd\":\"end\"}", "end", "\"tx_packets\" is missing"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -150,6 +150,28 @@ static void set_counts(json_t *o, const struct trial *t)
 		json_object_set_new(o, counts[i].key, number(counts[i].value));
 }
 
+static void add_recording(json_t *list, const char *what, const char *file,
+			  const struct recorder_outcome *outcome)
+{
+	if (!file[0])
+		return;
+	json_t *o = json_pack("{s:s,s:s,s:o,s:o}", "what", what, "file", file, "records",
+			      number(outcome->written), "lost", number(outcome->lost));
+	if (outcome->error)
+		json_object_set_new(o, "error", json_string(strerror(-outcome->error)));
+	json_array_append_new(list, o);
+}
+
+static json_t *recordings(const struct trial *t)
+{
+	json_t *list = json_array();
+	if (t->config.tx)
+		add_recording(list, "sent", t->config.record_sent, &t->recorded_sent);
+	if (t->config.rx)
+		add_recording(list, "received", t->config.record_received, &t->recorded_received);
+	return list;
+}
+
 json_t *reply_trial(const struct trial *t)
 {
 	json_t *o = json_pack("{s:s,s:b,s:s,s:b,s:I,s:I,s:o,s:i,s:i,s:I}", "reply", "trial", "ok",
@@ -176,6 +198,8 @@ json_t *reply_trial(const struct trial *t)
 	json_object_set_new(o, "rate", rates(t));
 	json_object_set_new(o, "gaps", reply_gaps(&t->gaps, &t->scale, t->measured_ticks));
 	json_object_set_new(o, "tsc", tsc(t));
+	if (t->config.record_sent[0] || t->config.record_received[0])
+		json_object_set_new(o, "recordings", recordings(t));
 	for (unsigned i = 0; i < t->note_count; i++)
 		json_array_append_new(notes, json_string(t->notes[i]));
 	json_object_set_new(o, "notes", notes);

@@ -189,10 +189,75 @@ static uint64_t drop(const json_t *o, const char *name)
 	return 0;
 }
 
+static struct record *read_records(int fd, enum recorder_kind kind, uint64_t count,
+				   struct recorder_header *header)
+{
+	struct record *records = calloc(count + 1, sizeof *records);
+	size_t bytes = count * sizeof *records;
+	assert_non_null(records);
+	assert_int_equal(pread(fd, header, sizeof *header, 0), sizeof *header);
+	assert_memory_equal(header->magic, RECORDER_MAGIC, sizeof header->magic);
+	assert_int_equal(header->kind, kind);
+	assert_int_equal(pread(fd, records, bytes + 1, sizeof *header), bytes);
+	return records;
+}
+
+/* What the records of a trial without a loss of ids say, against its answer. */
+static void check_recording(const json_t *o, int sent_fd, int received_fd)
+{
+	struct recorder_header header;
+	uint64_t count = number(o, "tx_packets"), least = UINT64_MAX, most = 0, next = 0;
+	uint64_t arrivals = number(o, "rx_packets") + number(o, "duplicate_packets");
+	uint64_t unique = 0, reordered = 0, lag_most = 0;
+	struct record *sent = read_records(sent_fd, RECORDER_SENT, count, &header);
+	struct record *received = read_records(received_fd, RECORDER_RECEIVED, arrivals, &header);
+	uint8_t *seen = calloc(count, 1);
+	assert_non_null(seen);
+	assert_int_equal(header.measured_start_ns, number(o, "measured_start_ns"));
+	struct clock_scale scale = {.ns_per_tick = header.ns_per_tick};
+	for (uint64_t i = 0; i < count; i++) {
+		assert_int_equal(sent[i].id, i);
+		if (sent[i].before_ns > lag_most)
+			lag_most = sent[i].before_ns;
+	}
+	for (uint64_t i = 0; i < arrivals; i++) {
+		uint32_t id = received[i].id;
+		assert_true(id < count);
+		if (seen[id]++)
+			continue;
+		unique++;
+		reordered += id < next;
+		if (id >= next)
+			next = id + 1;
+		uint64_t ticks = received[i].ticks - sent[id].ticks;
+		uint64_t latency = clock_ticks_to_ns(&scale, ticks) + sent[id].before_ns;
+		least = latency < least ? latency : least;
+		most = latency > most ? latency : most;
+	}
+	assert_int_equal(unique, number(o, "rx_packets"));
+	assert_int_equal(reordered, number(o, "reordered_packets"));
+	assert_int_equal(least, number(json_object_get(o, "latency"), "min"));
+	assert_int_equal(most, number(json_object_get(o, "latency"), "max"));
+	assert_int_equal(lag_most, number(json_object_get(o, "send_lag"), "max"));
+	free(seen);
+	free(sent);
+	free(received);
+}
+
+static int unnamed_file(void)
+{
+	char path[] = "/tmp/nines-recording-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	unlink(path);
+	return fd;
+}
+
 static void test_every_fault_is_accounted_for(void **state)
 {
 	struct fixture *f = *state;
 	char line[512];
+	int sent_fd = unnamed_file(), received_fd = unnamed_file();
 	uint64_t total[5] = {0};
 	for (unsigned seed = 1; seed <= 12; seed++) {
 		snprintf(line, sizeof line,
@@ -203,10 +268,12 @@ static void test_every_fault_is_accounted_for(void **state)
 			 "\"delay_ns\":300000,\"seed\":%u}}",
 			 seed % 2 ? "single" : "batch", 64 + 100 * (seed % 5), seed, seed);
 		expect(f, line, "open", true);
-		json_t *o =
-			trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"f\",\"rx\":\"f\","
-				 "\"rate_pps\":100000,\"duration_ns\":50000000,"
-				 "\"drain_ns\":30000000}");
+		snprintf(line, sizeof line,
+			 "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"f\",\"rx\":\"f\","
+			 "\"rate_pps\":100000,\"duration_ns\":50000000,\"drain_ns\":30000000,"
+			 "\"record_sent\":\"fd:%d\",\"record_received\":\"fd:%d\"}",
+			 sent_fd, received_fd);
+		json_t *o = trial(f, line);
 		uint64_t sent = number(o, "tx_packets"), unique = number(o, "rx_packets");
 		uint64_t lost = drop(o, "fault_dropped") + drop(o, "fault_corrupted") +
 				drop(o, "fault_held") + drop(o, "fault_overflow");
@@ -222,12 +289,44 @@ static void test_every_fault_is_accounted_for(void **state)
 						     "fault_delayed"};
 		for (int i = 0; i < 5; i++)
 			total[i] += drop(o, names[i]);
+		json_t *recordings = json_object_get(o, "recordings");
+		assert_int_equal(number(json_array_get(recordings, 0), "records"), sent);
+		assert_int_equal(number(json_array_get(recordings, 0), "lost"), 0);
+		assert_int_equal(number(json_array_get(recordings, 1), "records"),
+				 unique + number(o, "duplicate_packets"));
+		check_recording(o, sent_fd, received_fd);
 		json_decref(o);
 		expect(f, "{\"cmd\":\"close\",\"port\":\"f\"}", "close", true);
 	}
 	/* A port that does nothing would pass, too. */
 	for (int i = 0; i < 5; i++)
 		assert_true(total[i] > 0);
+	close(sent_fd);
+	close(received_fd);
+}
+
+static void test_a_recording_without_a_place_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	expect(f, LOOP, "open", true);
+	for (int i = 0; i < 2; i++) {
+		char line[512];
+		snprintf(line, sizeof line,
+			 "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
+			 "\"duration_ns\":1000000,\"record_%s\":\"/nonexistent/file\"}",
+			 i ? "sent" : "received");
+		say(f, line);
+		json_t *o = hear(f);
+		assert_true(json_is_false(json_object_get(o, "ok")));
+		assert_string_equal(text(o, "errno"), "ENOENT");
+		assert_non_null(strstr(text(o, "error"), "/nonexistent/file"));
+		json_decref(o);
+	}
+	/* And the port is as it was. */
+	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
+			     "\"rate_pps\":10000,\"duration_ns\":10000000}");
+	assert_null(json_object_get(o, "recordings"));
+	json_decref(o);
 }
 
 static void test_abort_ends_a_trial_early(void **state)
@@ -319,6 +418,7 @@ int main(void)
 		SESSION(test_a_long_line_is_refused_and_skipped),
 		SESSION(test_a_loop_counts_every_packet),
 		SESSION(test_every_fault_is_accounted_for),
+		SESSION(test_a_recording_without_a_place_is_refused),
 		SESSION(test_abort_ends_a_trial_early),
 		SESSION(test_a_signal_ends_a_trial_with_its_result),
 		SESSION(test_a_pair_and_a_reflector_in_memory),

@@ -59,6 +59,7 @@ unsigned receiver_step(struct trial *t)
 	unsigned count = port_rx_burst(r->port, burst, PORT_BURST);
 	uint64_t now = clock_ticks_on(&cpu);
 	r->last_poll_ticks = now;
+	uint32_t poll_gap = recorder_saturate(clock_ticks_to_ns(&t->scale, now - last));
 	for (unsigned i = 0; i < count; i++) {
 		struct payload payload;
 		enum frame_verdict verdict = parse(r->port, &burst[i], &payload);
@@ -70,7 +71,10 @@ unsigned receiver_step(struct trial *t)
 			r->warmup++;
 			continue;
 		}
-		if (seen_record(&r->seen, payload.id) >= SEEN_DUPLICATE)
+		enum seen_verdict seen = seen_record(&r->seen, payload.id);
+		if (r->recorder && seen != SEEN_LATE)
+			recorder_put(r->recorder, payload.id, poll_gap, now);
+		if (seen >= SEEN_DUPLICATE)
 			continue;
 		/* Two cores' counters may disagree by more than the transit takes. */
 		r->early += now < payload.tx_ticks;
@@ -85,9 +89,6 @@ unsigned receiver_step(struct trial *t)
 		if (__builtin_expect(worst_wants(&r->worst, latency), 0))
 			keep_outlier(r, &payload, latency, from_tx,
 				     clock_ticks_to_ns(&t->scale, now - last), now, cpu);
-		if (r->recorder)
-			recorder_put(r->recorder, payload.id, payload.send_lag_ns, payload.tx_ticks,
-				     now);
 		unique++;
 	}
 	if (count) {

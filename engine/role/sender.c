@@ -36,7 +36,9 @@ static void begin_phase(struct trial *t, uint8_t stream, uint64_t start_ticks, u
 	s->phase_ticks = start_ticks;
 	s->phase_ns = length_ns;
 	s->due_ticks = start_ticks;
+	/* So that a packet's flow follows from its id. */
 	s->id = 0;
+	s->flow = 0;
 }
 
 void sender_begin(struct trial *t)
@@ -110,9 +112,9 @@ static inline struct stamp write_packet(struct trial *t, struct packet *p, uint3
 	return stamp;
 }
 
-/* Records the packets that were taken: `due` and `stamps` of the first and on. */
-static void count_sent(struct trial *t, const uint64_t *due, const struct stamp *stamps,
-		       unsigned count)
+/* Records the packets that were taken: `id`, `due` and `stamps` of the first and on. */
+static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
+		       const struct stamp *stamps, unsigned count)
 {
 	struct sender *s = &t->sender;
 	if (s->held_stream != STREAM_MEASURED || count == 0)
@@ -130,6 +132,9 @@ static void count_sent(struct trial *t, const uint64_t *due, const struct stamp 
 				clock_ticks_to_ns(&t->scale, stamps[i].ticks - s->last_tx_ticks));
 		s->last_tx_ticks = stamps[i].ticks;
 	}
+	for (unsigned i = 0; s->recorder && i < count; i++)
+		recorder_put(s->recorder, id + i, recorder_saturate(stamps[i].lag_ns),
+			     stamps[i].ticks);
 	/* NOLINTEND(clang-analyzer-core.*) */
 	/* Stamps of a burst are microseconds apart, but what is late was due long
 	 * before: each in its second. */
@@ -164,7 +169,7 @@ static unsigned commit_held(struct trial *t)
 		s->held_count--;
 		return 0;
 	}
-	count_sent(t, due, stamps, (unsigned)taken);
+	count_sent(t, s->held_id, due, stamps, (unsigned)taken);
 	s->held_from += (unsigned)taken;
 	s->held_id += (uint32_t)taken;
 	s->held_count -= (unsigned)taken;

@@ -187,23 +187,67 @@ static void set_times(struct trial *t)
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
 }
 
-static int open_recorder(struct trial *t, char *error, size_t size)
+static int open_recorder(struct trial *t, const char *file, uint64_t expected,
+			 struct recorder **out, char *error, size_t size)
+{
+	struct recorder_config config = {
+		.file = file,
+		.expected = expected,
+		.measuring_cpu = t->config.cpu,
+	};
+	if (!file[0])
+		return 0;
+	int err = recorder_open(out, &config);
+	if (err)
+		snprintf(error, size, "cannot record packets into %.200s", file);
+	return err;
+}
+
+/* Before the clock is calibrated: it takes time to get so much memory. */
+static int open_recorders(struct trial *t, char *error, size_t size)
+{
+	int err = 0;
+	uint64_t ids = ids_expected(&t->config);
+	if (t->config.tx)
+		err = open_recorder(t, t->config.record_sent, ids, &t->sender.recorder, error,
+				    size);
+	/* Each packet may come twice. */
+	if (!err && t->config.rx)
+		err = open_recorder(t, t->config.record_received, 2 * ids, &t->receiver.recorder,
+				    error, size);
+	return err;
+}
+
+static void close_recorder(struct trial *t, struct recorder **r, enum recorder_kind kind,
+			   const struct port *port, struct recorder_outcome *outcome)
 {
 	struct recorder_header header = {
 		.magic = RECORDER_MAGIC,
-		.version = 1,
-		.record_bytes = sizeof(struct record),
-		.tsc_hz = t->scale.hz,
+		.version = RECORDER_VERSION,
+		.kind = kind,
 		.base_ticks = t->scale.base.ticks,
 		.base_ns = t->scale.base.ns,
+		.ns_per_tick = t->scale.ns_per_tick,
 		.measured_start_ns = t->measured_start_ns,
+		.flows = port->config.flows,
 	};
-	if (!t->config.record[0] || !t->config.rx)
-		return 0;
-	int err = recorder_open(&t->receiver.recorder, t->config.record, &header);
-	if (err)
-		snprintf(error, size, "cannot record into %.200s", t->config.record);
-	return err;
+	if (!*r)
+		return;
+	if ((*r)->shares_cpu)
+		trial_note(t, "packets were written to the disk from the measuring CPU, as the "
+			      "engine may use no other: give its node one more");
+	recorder_close(*r, atomic_load(&t->ended) ? &header : NULL, outcome);
+	*r = NULL;
+}
+
+static void close_recorders(struct trial *t)
+{
+	struct trial_config *c = &t->config;
+	if (c->tx)
+		close_recorder(t, &t->sender.recorder, RECORDER_SENT, c->tx, &t->recorded_sent);
+	if (c->rx)
+		close_recorder(t, &t->receiver.recorder, RECORDER_RECEIVED, c->rx,
+			       &t->recorded_received);
 }
 
 /* What was due before a trial could begin would be sent late or never, and look like a
@@ -225,6 +269,9 @@ int trial_start(struct trial *t, char *error, size_t size)
 	int err = await_peers(t, error, size);
 	if (err)
 		return err;
+	err = open_recorders(t, error, size);
+	if (err)
+		return err;
 	err = start_ports(t, error, size);
 	if (err)
 		return err;
@@ -236,9 +283,6 @@ int trial_start(struct trial *t, char *error, size_t size)
 		trial_note(t, "no constant and nonstop TSC: stamps are clock_gettime's");
 	set_times(t);
 	err = check_start(t, error, size);
-	if (err)
-		return err;
-	err = open_recorder(t, error, size);
 	if (err)
 		return err;
 	sender_begin(t);
@@ -281,16 +325,7 @@ void trial_join(struct trial *t)
 		t->intended = sender_intended(t);
 		sender_offer_rest(t);
 	}
-	if (t->receiver.recorder) {
-		uint64_t lost = t->receiver.recorder->lost;
-		int err = recorder_close(t->receiver.recorder);
-		t->receiver.recorder = NULL;
-		if (err)
-			trial_note(t, "the record is not complete: %s", strerror(-err));
-		if (lost)
-			trial_note(t, "the record lacks %llu packets: its disk is too slow",
-				   (unsigned long long)lost);
-	}
+	close_recorders(t);
 	if (t->config.tx)
 		repeat_notes(t, t->config.tx, t->port_notes[0]);
 	if (t->config.rx && t->config.rx != t->config.tx)
@@ -309,8 +344,7 @@ void trial_free(struct trial *t)
 		trial_stop(t);
 		pthread_join(t->thread, NULL);
 	}
-	if (t->receiver.recorder)
-		recorder_close(t->receiver.recorder);
+	close_recorders(t);
 	seen_free(&t->receiver.seen);
 	worst_free(&t->receiver.worst);
 	free(t->rates);

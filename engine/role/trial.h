@@ -27,7 +27,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { TRIAL_NOTES_MAX = 8 };
+enum { TRIAL_NOTES_MAX = 8, TRIAL_FILE_MAX = 4096 };
 
 struct trial_config {
 	char role[16];
@@ -36,7 +36,8 @@ struct trial_config {
 	struct schedule_config schedule;
 	uint64_t warmup_ns, duration_ns, drain_ns, start_ns;
 	uint32_t outliers;
-	char record[4096];
+	/* Files for a record of each packet, as recorder_config has them; empty: none. */
+	char record_sent[TRIAL_FILE_MAX], record_received[TRIAL_FILE_MAX];
 };
 
 /* The sending half; owned by the measuring thread. */
@@ -60,6 +61,7 @@ struct sender {
 	uint64_t failed;
 	struct histogram send_lag, spacing;
 	struct rate_counter offered, sent;
+	struct recorder *recorder; /* NULL: none */
 };
 
 /* The receiving half; owned by the measuring thread. */
@@ -74,7 +76,7 @@ struct receiver {
 	struct worst worst;
 	struct histogram latency, from_tx, send_lag;
 	struct rate_counter received;
-	struct recorder *recorder;
+	struct recorder *recorder; /* NULL: none */
 };
 
 struct trial {
@@ -95,6 +97,8 @@ struct trial {
 	bool interrupted;
 	int tid, cpu_ran;
 	char scheduling[32]; /* of the measuring thread */
+	/* Of what was asked for; set when it has ended. */
+	struct recorder_outcome recorded_sent, recorded_received;
 	char notes[TRIAL_NOTES_MAX][160];
 	unsigned note_count;
 	unsigned port_notes[2]; /* how many tx and rx had before */

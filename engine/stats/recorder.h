@@ -1,76 +1,115 @@
 /*
- * recorder: every packet of a trial, raw, into a file.
+ * recorder: one record of every packet sent, or received, into a file.
  *
- * The measuring thread fills chunks of locked memory; a writer thread of its own
- * writes full chunks to the file. A chunk that is not free in time costs its
- * packets (counted as lost), never the measurement.
+ *   measuring thread                    writer thread, on another CPU if there is one
+ *   recorder_put: 16 bytes past the
+ *   cache into a ring of chunks
+ *   a chunk is full: `filled` -------->  writes it: `stored`
+ *   no chunk is free: counts it as lost
  *
- * The file: a header of 64 bytes, then records of 24 bytes, little-endian.
+ * The ring is allocated and faulted in before the trial. Where it holds all that is
+ * expected there is no writer, and the disk is left alone until the trial is over.
+ * What cannot be written costs its records (`lost`), never the measurement.
+ *
+ * The file: a header of 64 bytes, written last, then records of 16 bytes in the order
+ * of events, little-endian. A file whose header is zero was not finished.
  */
 #ifndef NINES_RECORDER_H
 #define NINES_RECORDER_H
 
+#include <emmintrin.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define RECORDER_MAGIC "NINESREC"
 
+enum { RECORDER_VERSION = 2 };
+enum recorder_kind { RECORDER_SENT = 1, RECORDER_RECEIVED = 2 };
+
 struct recorder_header {
 	char magic[8];
-	uint32_t version, record_bytes;
-	double tsc_hz;
-	uint64_t base_ticks, base_ns; /* the same moment on both clocks */
+	uint32_t version, kind;
+	/* ns = base_ns + (ticks - base_ticks) * ns_per_tick / 2^56 */
+	uint64_t base_ticks, base_ns, ns_per_tick;
 	uint64_t measured_start_ns;
-	uint8_t reserved[16];
+	uint32_t flows; /* packet id is of flow id % flows */
+	uint8_t reserved[12];
 };
 
 struct record {
 	uint32_t id;
-	uint32_t send_lag_ns;
-	uint64_t tx_ticks, rx_ticks;
+	/* Sent: how late the send was. Received: how long before the receiver had looked.
+	 * Saturates. */
+	uint32_t before_ns;
+	uint64_t ticks;
 };
 
 _Static_assert(sizeof(struct recorder_header) == 64, "the file's layout");
-_Static_assert(sizeof(struct record) == 24, "the file's layout");
+_Static_assert(sizeof(struct record) == 16, "the file's layout");
 
-enum { RECORDER_CHUNK = 16384, RECORDER_CHUNKS = 64 };
-
-struct recorder {
-	struct record *chunks; /* RECORDER_CHUNKS of RECORDER_CHUNK */
-	_Alignas(64) _Atomic uint64_t written; /* chunks filled, by the measuring thread */
-	uint32_t fill; /* records in the chunk being filled */
-	bool room; /* whether that chunk is free */
-	uint64_t lost;
-	_Alignas(64) _Atomic uint64_t stored; /* chunks written to the file */
-	atomic_bool stop;
-	int fd, error;
-	unsigned long thread;
+enum {
+	RECORDER_CHUNK = 16384,
+	RECORDER_CHUNKS_MIN = 4,
+	/* 128 MiB: 0.4 s at 20 Mpps, for as long as a disk may hesitate. */
+	RECORDER_CHUNKS_MAX = 512,
 };
 
-/* Creates the file and starts the writer. -errno. */
-int recorder_open(struct recorder **out, const char *path, const struct recorder_header *header);
+struct recorder {
+	/* The chunk being filled; owned by the measuring thread. */
+	struct record *next, *end;
+	uint64_t overrun; /* packets for which there was no room */
+	struct record *chunks;
+	uint32_t chunk_count;
+	_Alignas(64) _Atomic uint64_t filled; /* by the measuring thread */
+	_Alignas(64) _Atomic uint64_t stored; /* by the writer */
+	atomic_bool stop;
+	bool threaded;
+	bool shares_cpu; /* with the measuring thread, because there is no other */
+	int fd, error, measuring_cpu;
+	uint64_t written, unwritten; /* records */
+	pthread_t thread;
+};
 
-/* Writes what is left and joins the writer: 0, or the first -errno of a write. */
-int recorder_close(struct recorder *r);
+struct recorder_config {
+	const char *file; /* a path, which is made anew, or "fd:3", a file that is open */
+	uint64_t expected; /* records, at most; 0: not known */
+	int measuring_cpu; /* -1: any */
+};
 
-/* Hands the full chunk over and takes the next. */
-void recorder_turn(struct recorder *r);
+struct recorder_outcome {
+	uint64_t written, lost; /* records */
+	int error; /* the first -errno of a write */
+};
 
-static inline void recorder_put(struct recorder *r, uint32_t id, uint32_t lag, uint64_t tx,
-				uint64_t rx)
+/* Creates the file, allocates the ring, and starts the writer if there is to be one.
+ * -errno. */
+int recorder_open(struct recorder **out, const struct recorder_config *config);
+
+/* Writes what is left and the header, and frees it. The measuring thread has ended.
+ * NULL for the header leaves the file without one. */
+void recorder_close(struct recorder *r, const struct recorder_header *header,
+		    struct recorder_outcome *outcome);
+
+/* Hands a full chunk over and takes the next; false if none is free. */
+bool recorder_turn(struct recorder *r);
+
+static inline uint32_t recorder_saturate(uint64_t ns)
 {
-	if (__builtin_expect(!r->room, 0)) {
-		recorder_turn(r);
-		if (!r->room) {
-			r->lost++;
-			return;
-		}
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+static inline void recorder_put(struct recorder *r, uint32_t id, uint32_t before_ns, uint64_t ticks)
+{
+	if (__builtin_expect(r->next == r->end, 0) && !recorder_turn(r)) {
+		r->overrun++;
+		return;
 	}
-	uint64_t chunk = atomic_load_explicit(&r->written, memory_order_relaxed) % RECORDER_CHUNKS;
-	r->chunks[chunk * RECORDER_CHUNK + r->fill] = (struct record){id, lag, tx, rx};
-	if (++r->fill == RECORDER_CHUNK)
-		recorder_turn(r);
+	/* Past the cache: nobody on this core reads it again, and what the measurement
+	 * needs stays there. */
+	_mm_stream_si128((__m128i *)(void *)r->next++,
+			 _mm_set_epi64x((int64_t)ticks, (int64_t)((uint64_t)before_ns << 32 | id)));
 }
 
 #endif

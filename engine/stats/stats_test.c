@@ -8,6 +8,11 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void test_seen_tells_what_came(void **state)
@@ -214,50 +219,144 @@ static void test_rate_counts_by_second(void **state)
 	assert_int_equal(counts[2], 8);
 }
 
+/* Records with ids from 0, as the trial puts them; the file's name is in path. */
+static struct recorder_outcome record_many(const char *file, uint64_t expected, uint32_t count,
+					   const struct recorder_header *header)
+{
+	struct recorder_config config = {.file = file, .expected = expected, .measuring_cpu = -1};
+	struct recorder_outcome outcome;
+	struct recorder *r;
+	assert_int_equal(recorder_open(&r, &config), 0);
+	for (uint32_t i = 0; i < count; i++)
+		recorder_put(r, i, 2 * i, 3 * (uint64_t)i);
+	recorder_close(r, header, &outcome);
+	return outcome;
+}
+
+static void check_records(int fd, uint32_t count)
+{
+	struct record record;
+	for (uint32_t i = 0; i < count; i++) {
+		off_t at = (off_t)(sizeof(struct recorder_header) + i * sizeof record);
+		assert_int_equal(pread(fd, &record, sizeof record, at), sizeof record);
+		assert_int_equal(record.id, i);
+		assert_int_equal(record.before_ns, 2 * i);
+		assert_int_equal(record.ticks, 3 * (uint64_t)i);
+	}
+	struct stat status;
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_int_equal(status.st_size, sizeof(struct recorder_header) + count * sizeof record);
+}
+
+/* Without and with a writer; none, less than a chunk, whole chunks, more. */
 static void test_recorder_stores_every_packet(void **state)
 {
 	(void)state;
-	enum { N = 3 * RECORDER_CHUNK + 17 };
+	static const uint32_t counts[] = {0, 5, 2 * RECORDER_CHUNK, 3 * RECORDER_CHUNK + 17};
 	char path[] = "/tmp/nines-recorder-XXXXXX";
 	int fd = mkstemp(path);
-	struct recorder_header header = {.magic = RECORDER_MAGIC, .version = 1}, got;
-	struct recorder *r;
 	assert_true(fd >= 0);
-	assert_int_equal(recorder_open(&r, path, &header), 0);
-	for (uint32_t i = 0; i < N; i++)
-		recorder_put(r, i, 2 * i, 3 * (uint64_t)i, 4 * (uint64_t)i);
-	assert_int_equal(r->lost, 0);
-	assert_int_equal(recorder_close(r), 0);
-	assert_int_equal(read(fd, &got, sizeof got), sizeof got);
-	assert_memory_equal(&got, &header, sizeof got);
-	for (uint32_t i = 0; i < N; i++) {
-		struct record record;
-		assert_int_equal(read(fd, &record, sizeof record), sizeof record);
-		assert_int_equal(record.id, i);
-		assert_int_equal(record.send_lag_ns, 2 * i);
-		assert_int_equal(record.tx_ticks, 3 * (uint64_t)i);
-		assert_int_equal(record.rx_ticks, 4 * (uint64_t)i);
+	struct recorder_header header = {.magic = RECORDER_MAGIC, .version = RECORDER_VERSION}, got;
+	for (size_t i = 0; i < 2 * sizeof counts / sizeof counts[0]; i++) {
+		uint32_t count = counts[i / 2];
+		struct recorder_outcome o = record_many(path, i % 2 ? count : 0, count, &header);
+		assert_int_equal(o.written, count);
+		assert_int_equal(o.lost, 0);
+		assert_int_equal(o.error, 0);
+		assert_int_equal(pread(fd, &got, sizeof got, 0), sizeof got);
+		assert_memory_equal(&got, &header, sizeof got);
+		check_records(fd, count);
 	}
-	char more;
-	assert_int_equal(read(fd, &more, 1), 0);
 	close(fd);
 	unlink(path);
 }
 
-static void test_recorder_says_that_a_file_cannot_be(void **state)
+static void test_recorder_takes_a_file_that_is_open(void **state)
 {
 	(void)state;
-	struct recorder_header header = {.magic = RECORDER_MAGIC};
-	struct recorder *r;
-	assert_int_equal(recorder_open(&r, "/nonexistent/file", &header), -ENOENT);
+	char path[] = "/tmp/nines-recorder-XXXXXX", file[32];
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	unlink(path); /* as nines does: nothing is left of it, whatever happens */
+	snprintf(file, sizeof file, "fd:%d", fd);
+	struct recorder_header header = {.magic = RECORDER_MAGIC}, zero = {0}, got;
+	record_many(file, 0, 50000, &header);
+	check_records(fd, 50000);
+	/* A shorter one leaves nothing of what was there, and without an end no header. */
+	record_many(file, 100, 100, NULL);
+	check_records(fd, 100);
+	assert_int_equal(pread(fd, &got, sizeof got, 0), sizeof got);
+	assert_memory_equal(&got, &zero, sizeof got);
+	close(fd);
 }
 
-static void test_recorder_says_that_the_disk_is_full(void **state)
+/* More than was expected finds the ring full: its records are lost, the first are kept. */
+static void test_recorder_counts_what_it_has_no_room_for(void **state)
 {
 	(void)state;
+	enum { ROOM = RECORDER_CHUNKS_MIN * RECORDER_CHUNK };
+	char path[] = "/tmp/nines-recorder-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
 	struct recorder_header header = {.magic = RECORDER_MAGIC};
+	struct recorder_outcome o = record_many(path, 1, ROOM + 1234, &header);
+	assert_int_equal(o.written, ROOM);
+	assert_int_equal(o.lost, 1234);
+	assert_int_equal(o.error, 0);
+	check_records(fd, ROOM);
+	close(fd);
+	unlink(path);
+}
+
+static void test_recorder_counts_what_a_full_disk_costs(void **state)
+{
+	(void)state;
+	enum { COUNT = 8 * RECORDER_CHUNK + 5, LIMIT = 3 * RECORDER_CHUNK };
+	char path[] = "/tmp/nines-recorder-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	/* The kernel refuses what is beyond, as it does on a full disk. */
+	struct rlimit old, limit;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	limit.rlim_cur = sizeof(struct recorder_header) + LIMIT * sizeof(struct record);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	for (int threaded = 0; threaded < 2; threaded++) {
+		struct recorder_header header = {.magic = RECORDER_MAGIC};
+		struct recorder_outcome o = record_many(path, threaded ? 0 : COUNT, COUNT, &header);
+		assert_int_equal(o.written, LIMIT);
+		assert_int_equal(o.lost, COUNT - LIMIT);
+		assert_int_equal(o.error, -EFBIG);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	close(fd);
+	unlink(path);
+}
+
+static int open_error(const char *file)
+{
+	struct recorder_config config = {.file = file, .expected = 1, .measuring_cpu = -1};
 	struct recorder *r;
-	assert_int_equal(recorder_open(&r, "/dev/full", &header), -ENOSPC);
+	return recorder_open(&r, &config);
+}
+
+static void test_recorder_refuses_what_is_no_place(void **state)
+{
+	(void)state;
+	assert_int_equal(open_error("/nonexistent/file"), -ENOENT);
+	assert_int_equal(open_error("/dev/full"), -ENOSPC);
+	assert_int_equal(open_error("fd:"), -EINVAL);
+	assert_int_equal(open_error("fd:3x"), -EINVAL);
+	assert_int_equal(open_error("fd:-1"), -EINVAL);
+	assert_int_equal(open_error("fd:99999"), -EBADF);
+	int ends[2];
+	char file[32];
+	assert_int_equal(pipe(ends), 0);
+	snprintf(file, sizeof file, "fd:%d", ends[1]);
+	assert_int_equal(open_error(file), -EINVAL);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 int main(void)
@@ -274,8 +373,10 @@ int main(void)
 		cmocka_unit_test(test_gaps_keeps_the_longest),
 		cmocka_unit_test(test_rate_counts_by_second),
 		cmocka_unit_test(test_recorder_stores_every_packet),
-		cmocka_unit_test(test_recorder_says_that_a_file_cannot_be),
-		cmocka_unit_test(test_recorder_says_that_the_disk_is_full),
+		cmocka_unit_test(test_recorder_takes_a_file_that_is_open),
+		cmocka_unit_test(test_recorder_counts_what_it_has_no_room_for),
+		cmocka_unit_test(test_recorder_counts_what_a_full_disk_costs),
+		cmocka_unit_test(test_recorder_refuses_what_is_no_place),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

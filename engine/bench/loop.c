@@ -1,0 +1,73 @@
+/* The loop in memory; see bench.h. */
+#include "bench/bench.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+struct port_config bench_loop_config(void)
+{
+	struct port_config c = {
+		.name = "bench",
+		.interface = "loop",
+		.io = PORT_BATCH,
+		.wait = PORT_SPIN,
+		.udp_port = 7999,
+		.frame_bytes = FRAME_MIN_BYTES,
+		.flows = 1,
+	};
+	return c;
+}
+
+int bench_loop(int cpu, uint64_t duration_ns, const char *sent, const char *received,
+	       struct trial **out)
+{
+	char error[256] = "";
+	struct port_config port_config = bench_loop_config();
+	struct port *port;
+	int err = port_memory.open(&port_config, &port, error, sizeof error);
+	if (err)
+		goto fail;
+	struct trial_config config = {
+		.role = "loop",
+		.tx = port,
+		.rx = port,
+		.cpu = cpu,
+		.schedule = {.burst = 1, .seed = 1},
+		.warmup_ns = 100000000,
+		.duration_ns = duration_ns,
+		.drain_ns = 100000000,
+		.outliers = 1000,
+	};
+	snprintf(config.record_sent, sizeof config.record_sent, "%s", sent);
+	snprintf(config.record_received, sizeof config.record_received, "%s", received);
+	err = trial_new(&config, out, error, sizeof error);
+	if (!err)
+		err = trial_start(*out, error, sizeof error);
+	if (err)
+		goto fail;
+	while (!atomic_load(&(*out)->ended)) {
+		struct pollfd fd = {.fd = (*out)->done_fd, .events = POLLIN};
+		poll(&fd, 1, 1000);
+		poll(NULL, 0, 20);
+	}
+	trial_join(*out);
+	return 0;
+fail:
+	fprintf(stderr, "nines-engine-bench: %s: %s\n", error, strerror(-err));
+	return err;
+}
+
+void bench_loop_free(struct trial *t)
+{
+	struct port *port = t->config.tx;
+	trial_free(t);
+	port->ops->close(port);
+}
+
+double bench_loop_pps(const struct trial *t)
+{
+	/* What others on the machine took of the core is not the engine's cost. */
+	double had = (double)t->config.duration_ns - (double)t->run_delay_ns;
+	return (double)t->receiver.seen.unique * 1e9 / had;
+}
