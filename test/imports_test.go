@@ -48,7 +48,8 @@ var mayImport = map[string][]string{
 	"measure/traffic":         measurers,
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
 
-	"report": {"result"},
+	"report":        {"result"},
+	"report/figure": {"result", "report"},
 
 	"cmd/nines":    {everything},
 	"test":         {},

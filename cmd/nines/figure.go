@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/plot/vg"
+
+	"nines.dev/nines/report/figure"
+)
+
+// figureCall is what the flags say.
+type figureCall struct {
+	kind, format, out, repeats, percentile, width, height, source string
+	trials, where, groupBy, published                             []string
+	maxLatency                                                    time.Duration
+}
+
+func newFigureCommand() *cobra.Command {
+	var call figureCall
+	c := &cobra.Command{
+		Use:   "figure DIR[=LABEL]…",
+		Short: "Draw a figure for a paper from one or more results",
+		Long: `Draw a figure for a paper from one or more results, as SVG, PDF, PNG or PGF/TikZ.
+
+  hdr         latency by percentile, both axes logarithmic
+  histogram   packets by latency
+  worst       the slowest packets by the time they were sent
+  rate        packets a second over time: offered, sent, received
+  loss        loss over the offered rate
+  throughput  what searches found; else received over offered rate, the most received
+              by frame size, or at all
+  latency     a percentile over the offered rate, or by frame size
+
+Each combination of the swept variables is a curve, named by what differs; at most 8
+can be told apart. Points that others have published are drawn hollow and dotted, with
+their source below: those of the experiment file, and with --published files of the
+forms that 'nines analyze' writes (percentiles, hist, worst, packetrate; also .gz and
+.zst). Fonts are embedded, and the same results give the same bytes. Notes for the
+caption are printed.`,
+		Example: `  nines figure results/latest --kind hdr                        # hdr.svg, one column wide
+  nines figure results/latest --kind hdr --where kind=veth,bridge --format pdf
+  nines figure results/latest --kind throughput --width page --out figure2.pdf
+  nines figure old=before results/latest=after --kind worst     # two results, with names
+  nines figure results/latest --kind hdr --published percentiles.csv.zst='LXC' --source 'Doe et al., 2023, figure 4'`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 && len(call.published) == 0 {
+				return usageError{fmt.Errorf("'%s' takes result folders, such as results/latest, or --published files; see '%s --help'", c.CommandPath(), c.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return call.run(c, args) },
+	}
+	var kinds []string
+	for _, k := range figure.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	f := c.Flags()
+	f.StringVar(&call.kind, "kind", "hdr", strings.Join(kinds, ", "))
+	f.StringVar(&call.format, "format", "", strings.Join(figure.Formats(), ", ")+" (default: by the ending of --out, else svg)")
+	f.StringVar(&call.out, "out", "", "the file to write, - for standard output (default KIND.FORMAT)")
+	f.StringSliceVar(&call.trials, "trials", nil, "only these trials, such as 0001,0004-0006")
+	f.StringArrayVar(&call.where, "where", nil, "only trials with this value, such as kind=veth,bridge; may be repeated")
+	f.StringSliceVar(&call.groupBy, "group-by", nil, "a curve for each value of these variables; trials that differ in others count as repeats")
+	f.StringVar(&call.repeats, "repeats", "auto", "how repeats are shown: band, lines, none, or each as a curve of its own; auto has bands where there are few curves")
+	f.StringVar(&call.percentile, "percentile", "p99", "of the kind latency: min, mean, p50, …, p99.9999, max")
+	f.DurationVar(&call.maxLatency, "max-latency", 0, "where the axis of the latency ends, such as 1000us (default: at the greatest)")
+	f.StringArrayVar(&call.published, "published", nil, "also draw this file of published points, FILE or FILE=LABEL; may be repeated")
+	f.StringVar(&call.source, "source", "", "whose the points of --published are (default: the files' names)")
+	f.StringVar(&call.width, "width", "column", "of the figure: column (85 mm), page (178 mm), or a length such as 120mm")
+	f.StringVar(&call.height, "height", "", "of the figure, such as 60mm (default: by the width and the legend)")
+	return c
+}
+
+func (call *figureCall) run(c *cobra.Command, args []string) error {
+	options, size, err := call.options()
+	if err != nil {
+		return err
+	}
+	var inputs []figure.Input
+	for _, arg := range args {
+		in, err := figureInput(arg)
+		if err != nil {
+			return err
+		}
+		for _, problem := range in.Result.Problems {
+			fmt.Fprintf(c.ErrOrStderr(), "nines: %s: %s\n", in.Result.Dir, problem)
+		}
+		inputs = append(inputs, in)
+	}
+	nameApart(inputs)
+	f, err := figure.Of(inputs, options)
+	if err != nil {
+		return err
+	}
+	var drawn bytes.Buffer
+	if err := f.Write(&drawn, call.format, size); err != nil {
+		return err
+	}
+	if call.out == "-" {
+		_, err := c.OutOrStdout().Write(drawn.Bytes())
+		return err
+	}
+	if err := os.WriteFile(call.out, drawn.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("the figure cannot be written: %w", err)
+	}
+	fmt.Fprintln(c.OutOrStdout(), call.out)
+	for _, note := range f.Notes {
+		fmt.Fprintf(c.OutOrStdout(), "  %s\n", note)
+	}
+	return nil
+}
+
+// options checks the flags before any file is read.
+func (call *figureCall) options() (figure.Options, figure.Size, error) {
+	o := figure.Options{Kind: figure.Kind(call.kind), GroupBy: call.groupBy, Repeats: figure.Repeats(call.repeats),
+		MaxLatencyNs: call.maxLatency.Nanoseconds(), Percentile: strings.ReplaceAll(call.percentile, ".", "_")}
+	var size figure.Size
+	wrong := func(format string, args ...any) (figure.Options, figure.Size, error) {
+		return figure.Options{}, figure.Size{}, usageError{fmt.Errorf(format, args...)}
+	}
+	if !slices.Contains(figure.Kinds(), o.Kind) {
+		return wrong("--kind %q: there are %s", call.kind, kindNames())
+	}
+	if !slices.Contains([]figure.Repeats{figure.RepeatsAuto, figure.RepeatsBand, figure.RepeatsLines, figure.RepeatsNone, figure.RepeatsEach}, o.Repeats) {
+		return wrong("--repeats %q: it is auto, band, lines, none or each", call.repeats)
+	}
+	if o.MaxLatencyNs < 0 {
+		return wrong("--max-latency %s: it is above 0", call.maxLatency)
+	}
+	if call.format == "" {
+		call.format = strings.TrimPrefix(filepath.Ext(call.out), ".")
+		if call.out == "" || call.out == "-" {
+			call.format = "svg"
+		}
+	}
+	if !slices.Contains(figure.Formats(), call.format) {
+		return wrong("no figure is written as %q; there are %s: name one with --format, or by the ending of --out", call.format, strings.Join(figure.Formats(), ", "))
+	}
+	if call.out == "" {
+		call.out = call.kind + "." + call.format
+	}
+	var err error
+	if o.Trials, err = trialIDs(call.trials); err != nil {
+		return wrong("--trials: %w", err)
+	}
+	for _, where := range call.where {
+		key, values, ok := strings.Cut(where, "=")
+		if !ok || key == "" || values == "" {
+			return wrong("--where %q: write KEY=VALUE or KEY=VALUE,VALUE, such as kind=veth", where)
+		}
+		o.Where = append(o.Where, figure.Condition{Key: key, Values: strings.Split(values, ",")})
+	}
+	if size.Width, err = length(call.width); err != nil {
+		return wrong("--width %w", err)
+	}
+	if call.height != "" {
+		if size.Height, err = length(call.height); err != nil {
+			return wrong("--height %w", err)
+		}
+	}
+	for _, file := range call.published {
+		path, label := cutLabel(file)
+		p, err := figure.ReadPublished(path, label, call.source)
+		if err != nil {
+			return figure.Options{}, figure.Size{}, err
+		}
+		if p.Kind != o.Kind {
+			return wrong("--published %s: its points belong to the figure %s, not to %s", path, p.Kind, o.Kind)
+		}
+		o.Published = append(o.Published, p)
+	}
+	return o, size, nil
+}
+
+func kindNames() string {
+	var names []string
+	for _, k := range figure.Kinds() {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+// trialIDs resolves 0001,0004-0006.
+func trialIDs(list []string) ([]string, error) {
+	var ids []string
+	for _, one := range list {
+		first, last, isRange := strings.Cut(one, "-")
+		if !isRange {
+			last = first
+		}
+		from, errFrom := strconv.Atoi(first)
+		to, errTo := strconv.Atoi(last)
+		if errFrom != nil || errTo != nil || from < 1 || to < from || to > 1_000_000 {
+			return nil, fmt.Errorf("%q is no trial; write 0001,0004-0006", one)
+		}
+		for id := from; id <= to; id++ {
+			ids = append(ids, fmt.Sprintf("%04d", id))
+		}
+	}
+	return ids, nil
+}
+
+// length reads 85mm, 3.3in, 240pt, or the name of a usual width.
+func length(text string) (vg.Length, error) {
+	switch text {
+	case "column":
+		return figure.ColumnWidth, nil
+	case "page":
+		return figure.PageWidth, nil
+	}
+	l, err := vg.ParseLength(text)
+	if err != nil || l < 10*vg.Millimeter || l > 2000*vg.Millimeter || strings.TrimRight(text, "0123456789.") == "" {
+		return 0, fmt.Errorf("%q: write column, page or a length from 10mm to 2000mm, such as 85mm, 3.3in or 240pt", text)
+	}
+	return l, nil
+}
+
+// cutLabel splits PATH=LABEL, unless there is such a file.
+func cutLabel(arg string) (path, label string) {
+	if _, err := os.Stat(arg); err == nil {
+		return arg, ""
+	}
+	path, label, _ = strings.Cut(arg, "=")
+	return path, label
+}
+
+func figureInput(arg string) (figure.Input, error) {
+	dir, label := cutLabel(arg)
+	r, err := openResult(dir)
+	if err != nil {
+		return figure.Input{}, err
+	}
+	if label == "" {
+		label = r.Summary.Name
+	}
+	return figure.Input{Result: r, Label: label}, nil
+}
+
+// nameApart adds the time to results of the same name.
+func nameApart(inputs []figure.Input) {
+	counts := map[string]int{}
+	for _, in := range inputs {
+		counts[in.Label]++
+	}
+	seen := map[string]int{}
+	for i, in := range inputs {
+		if counts[in.Label] == 1 {
+			continue
+		}
+		label := in.Label + " " + in.Result.Summary.Started.UTC().Format("2006-01-02 15:04:05")
+		if seen[label]++; seen[label] > 1 {
+			label += fmt.Sprintf(" (%d)", seen[label])
+		}
+		inputs[i].Label = label
+	}
+}

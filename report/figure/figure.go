@@ -1,0 +1,115 @@
+package figure
+
+// Kind says which figure is drawn.
+type Kind string
+
+// The kinds of figures; docs/figures.md says which figure of which paper each makes.
+const (
+	HDR        Kind = "hdr"        // latency by percentile
+	Histogram  Kind = "histogram"  // packets by latency
+	Worst      Kind = "worst"      // the slowest packets by the time they were sent
+	Rate       Kind = "rate"       // packets a second over time
+	Loss       Kind = "loss"       // loss over the offered rate
+	Throughput Kind = "throughput" // received over offered rate, or by frame size
+	Latency    Kind = "latency"    // a percentile over the offered rate, or by frame size
+)
+
+// Kinds lists all of them.
+func Kinds() []Kind { return []Kind{HDR, Histogram, Worst, Rate, Loss, Throughput, Latency} }
+
+// Figure is what is drawn, in the axes' units. It knows nothing of sizes, colours or
+// file formats.
+type Figure struct {
+	Kind   Kind
+	Title  string // of the file; papers have captions instead
+	X, Y   Axis
+	Series []Series
+	// Guides are thin grey lines to read the others by, such as that of no loss.
+	Guides [][]Point
+	// Categories name the bars' groups; X is then their index.
+	Categories []string
+	// Sources are whose the published series are; Series.Source is an index + 1.
+	Sources []string
+	// Notes are for the caption: what bands and points stand for, what was left out.
+	Notes []string
+}
+
+// Axis is one of the two.
+type Axis struct {
+	Title    string // with its unit
+	Log      bool
+	Min, Max float64
+	Ticks    []Tick
+}
+
+// Tick is a mark of an axis; one without a label is a short one.
+type Tick struct {
+	At    float64
+	Label string
+}
+
+// Point is a place in the axes' units.
+type Point struct{ X, Y float64 }
+
+// Range is from the least to the greatest of repeats at X.
+type Range struct{ X, Low, High float64 }
+
+// Shape says how a series is drawn.
+type Shape int
+
+// Lines join points, with a marker on each or on some; steps hold a value until the
+// next point; dots are not joined; bars stand on the axis.
+const (
+	Lines Shape = iota
+	Steps
+	Dots
+	Bars
+)
+
+// Series is a curve.
+type Series struct {
+	Label string
+	// Source is an index into Sources plus one for published points; 0: measured.
+	Source int
+	Shape  Shape
+	// Look chooses colour, dashes and marker together, so that a series can be told by
+	// each of them alone. Tone varies the dashes of one colour.
+	Look, Tone int
+	Points     []Point
+	// Marks are the points that carry a marker; nil for all of them in Lines.
+	Marks []Point
+	// Ranges are drawn as whiskers, Band as a light area.
+	Ranges []Range
+	Band   []Range
+	// Thin are the single repeats.
+	Thin [][]Point
+}
+
+// extent is the range of all that is drawn.
+func (f *Figure) extent() (low, high Point, ok bool) {
+	add := func(x, y float64) {
+		if !ok {
+			low, high, ok = Point{x, y}, Point{x, y}, true
+			return
+		}
+		low = Point{min(low.X, x), min(low.Y, y)}
+		high = Point{max(high.X, x), max(high.Y, y)}
+	}
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			add(p.X, p.Y)
+		}
+		for _, list := range [][]Range{s.Ranges, s.Band} {
+			for _, r := range list {
+				add(r.X, r.Low)
+				add(r.X, r.High)
+			}
+		}
+		for _, thin := range s.Thin {
+			for _, p := range thin {
+				add(p.X, p.Y)
+			}
+		}
+	}
+	return low, high, ok
+}

@@ -1,0 +1,217 @@
+package figure
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Published is a curve from a file of the published evaluation's forms, which also
+// 'nines analyze' writes: percentiles, hist, worst, packetrate.
+type Published struct {
+	Label, Source string
+	// Kind is the figure that the file belongs to.
+	Kind   Kind
+	points []Point
+	values []int64 // of a histogram: lower edges in ns
+	counts []float64
+	binNs  int64
+}
+
+// mostRows keeps a file that is no such list from filling the memory.
+const mostRows = 5_000_000
+
+// fileForms are the forms by the first columns of their heading.
+var fileForms = []struct {
+	columns []string
+	kind    Kind
+	add     func(p *Published, row []float64)
+}{
+	{[]string{"percentile", "value", "onefraconeminuspercentile"}, HDR, func(p *Published, row []float64) {
+		if row[2] >= 1 {
+			p.points = append(p.points, Point{row[2], max(row[1], 1) / 1000})
+		}
+	}},
+	{[]string{"latency_bucket", "count"}, Histogram, func(p *Published, row []float64) {
+		p.values, p.counts = append(p.values, int64(row[0])), append(p.counts, row[1])
+	}},
+	{[]string{"latency", "prets", "postts"}, Worst, func(p *Published, row []float64) {
+		p.points = append(p.points, Point{row[1] / 1e9, max(row[0], 1) / 1000})
+	}},
+	{[]string{"ts", "count"}, Rate, func(p *Published, row []float64) {
+		p.points = append(p.points, Point{row[0] / 1e9, row[1]})
+	}},
+}
+
+// FileError is a file of published points that cannot be used; it exits with 2.
+type FileError struct {
+	Path   string
+	Line   int // 0: the whole file
+	Reason string
+}
+
+func (e *FileError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Reason)
+	}
+	return e.Path + ": " + e.Reason
+}
+
+// ExitCode is 2: the call names a wrong file.
+func (e *FileError) ExitCode() int { return 2 }
+
+// ReadPublished reads a CSV file, also as .gz or .zst. Without a label it is named
+// after its form, and without a source after the file.
+func ReadPublished(path, label, source string) (Published, error) {
+	p, err := readPublished(path)
+	if err != nil {
+		return Published{}, err
+	}
+	if p.Label = label; label == "" {
+		p.Label = "published"
+	}
+	if p.Source = source; source == "" {
+		p.Source = filepath.Base(path)
+	}
+	return p, nil
+}
+
+func readPublished(path string) (Published, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		reason := err
+		if e := new(os.PathError); errors.As(err, &e) {
+			reason = e.Err
+		}
+		return Published{}, &FileError{Path: path, Reason: reason.Error()}
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return Published{}, &FileError{Path: path, Reason: "is a folder; name one of its CSV files"}
+	}
+	var in io.Reader = bufio.NewReader(file)
+	switch filepath.Ext(path) {
+	case ".gz":
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			return Published{}, &FileError{Path: path, Reason: "is no gzip file"}
+		}
+		in = unpacked
+	case ".zst":
+		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+		if err != nil {
+			return Published{}, &FileError{Path: path, Reason: err.Error()}
+		}
+		defer unpacked.Close()
+		in = unpacked
+	}
+	return parsePublished(in, path)
+}
+
+func parsePublished(in io.Reader, path string) (Published, error) {
+	rows := csv.NewReader(in)
+	rows.ReuseRecord = true
+	heading, err := rows.Read()
+	if err != nil {
+		return Published{}, &FileError{Path: path, Reason: "has no heading: it is empty, damaged or no CSV file"}
+	}
+	var p Published
+	columns := 0
+	var add func(*Published, []float64)
+	for _, form := range fileForms {
+		if len(heading) >= len(form.columns) && slices.Equal(heading[:len(form.columns)], form.columns) {
+			p.Kind, columns, add = form.kind, len(form.columns), form.add
+			break
+		}
+	}
+	if add == nil {
+		var forms []string
+		for _, form := range fileForms {
+			forms = append(forms, strings.Join(form.columns, ","))
+		}
+		return Published{}, &FileError{Path: path, Line: 1, Reason: fmt.Sprintf("the columns %.60q are none of a figure's; they begin with one of: %s",
+			strings.Join(heading, ","), strings.Join(forms, " | "))}
+	}
+	values := make([]float64, columns)
+	for count := 1; ; count++ {
+		row, err := rows.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		line, _ := rows.FieldPos(0)
+		if err != nil {
+			return Published{}, &FileError{Path: path, Line: line, Reason: "is damaged: " + err.Error()}
+		}
+		if count > mostRows {
+			return Published{}, &FileError{Path: path, Line: line, Reason: fmt.Sprintf("has more than %d rows, which no figure can show", mostRows)}
+		}
+		for i := range values {
+			v, err := strconv.ParseFloat(row[i], 64)
+			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v > 1e19 {
+				return Published{}, &FileError{Path: path, Line: line, Reason: fmt.Sprintf("%.40q in the column %s is no number from 0", row[i], heading[i])}
+			}
+			values[i] = v
+		}
+		add(&p, values)
+	}
+	if len(p.points)+len(p.values) == 0 {
+		return Published{}, &FileError{Path: path, Reason: "has no rows"}
+	}
+	p.tidy()
+	return p, nil
+}
+
+// tidy puts points in order, lets times begin near 0, and finds the bins' width.
+func (p *Published) tidy() {
+	byX := func(a, b Point) int { return cmp.Compare(a.X, b.X) }
+	switch p.Kind {
+	case HDR:
+		slices.SortStableFunc(p.points, byX)
+		// Percentiles that the packets were too few for all have the maximum.
+		for last := len(p.points) - 1; last > 0 && p.points[last-1].Y == p.points[last].Y; last-- {
+			p.points = p.points[:last]
+		}
+	case Worst, Rate:
+		slices.SortStableFunc(p.points, byX)
+		// Times of day, not of an experiment: from the first packet on.
+		if first := p.points[0].X; first > 1e6 || p.Kind == Rate {
+			for i := range p.points {
+				p.points[i].X -= first
+			}
+		}
+		if p.Kind == Rate { // a row counts a whole second; its middle is its place
+			for i := range p.points {
+				p.points[i].X += 0.5
+			}
+		}
+	case Histogram:
+		for i := 1; i < len(p.values); i++ {
+			p.binNs = gcd(p.binNs, p.values[i]-p.values[i-1])
+		}
+		if p.binNs == 0 {
+			p.binNs = 1
+		}
+	}
+}
+
+func gcd(a, b int64) int64 {
+	if b < 0 {
+		b = -b
+	}
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,127 @@
+package figure
+
+import (
+	"math"
+
+	"nines.dev/nines/report"
+	"nines.dev/nines/result"
+)
+
+// bandPerDecade is how finely the band of the repeats follows them.
+const bandPerDecade = 50
+
+// mostBands is how many bands can lie over one another and still be seen.
+const mostBands = 4
+
+// measured is what a combination's trials recorded.
+type measured struct {
+	label string
+	all   *result.Histogram // of all counted trials together
+	each  []*report.Curve   // of every single one
+}
+
+// histograms reads the latencies of all groups.
+func (s *selection) histograms() ([]measured, error) {
+	var list []measured
+	var variables []map[string]any
+	for _, g := range s.groups() {
+		m := measured{all: result.NewHistogram()}
+		for _, t := range g.Counted() {
+			h, err := s.folders[t.ID].Histograms()
+			if s.missing(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if c := report.ThinCurve(h.Latency); c != nil {
+				m.all.Merge(h.Latency)
+				m.each = append(m.each, c)
+			}
+		}
+		if len(m.each) > 0 {
+			list, variables = append(list, m), append(variables, g.Variables)
+		}
+	}
+	for i, label := range labelsOf(variables) {
+		list[i].label = label
+	}
+	return list, nil
+}
+
+// hdr is latency by percentile on two logarithmic axes (000, figures 6.2 to 6.6).
+func (s *selection) hdr() (*Figure, error) {
+	list, err := s.histograms()
+	if err != nil {
+		return nil, err
+	}
+	f := &Figure{}
+	for i, m := range list {
+		curve := report.ThinCurve(m.all)
+		one := Series{Label: m.label, Look: i, Shape: Steps, Points: curvePoints(curve)}
+		for x := 10.0; x <= float64(curve.Count)*(1+1e-9); x *= 10 {
+			if ns, ok := curve.At(x); ok {
+				one.Marks = append(one.Marks, Point{x, us(ns)})
+			}
+		}
+		if len(m.each) > 1 && (s.Repeats != RepeatsAuto || len(list) <= mostBands) {
+			s.hdrRepeats(&one, m.each)
+		}
+		f.Series = append(f.Series, one)
+	}
+	f.overlay(s.publishedCurves(list))
+	low, high, ok := f.extent()
+	if !ok {
+		return f, nil
+	}
+	f.X = percentileAxis(high.X)
+	f.Y = logAxis("latency (µs)", low.Y, s.highest(high.Y))
+	return f, nil
+}
+
+// highest is the end of a latency axis in microseconds.
+func (s *selection) highest(data float64) float64 {
+	if s.MaxLatencyNs > 0 {
+		return float64(s.MaxLatencyNs) / 1000
+	}
+	return data
+}
+
+// us is for a logarithmic axis: what took no measurable time is drawn at 1 ns.
+func us(ns int64) float64 { return float64(max(ns, 1)) / 1000 }
+
+func curvePoints(c *report.Curve) []Point {
+	var points []Point
+	for i, below := range c.Below {
+		points = append(points, Point{float64(c.Count) / float64(c.Count-below), us(c.ValueNs[i])})
+	}
+	if last := points[len(points)-1]; last.X < float64(c.Count) {
+		points = append(points, Point{float64(c.Count), last.Y})
+	}
+	return points
+}
+
+func (s *selection) hdrRepeats(one *Series, each []*report.Curve) {
+	switch s.Repeats {
+	case RepeatsLines:
+		for _, c := range each {
+			one.Thin = append(one.Thin, curvePoints(c))
+		}
+		s.note("thin lines are the repeats, the others all their packets together")
+	case RepeatsBand, RepeatsAuto:
+		// As far as each repeat has packets enough for the percentile.
+		for step := 0; ; step++ {
+			x := math.Pow(10, float64(step)/bandPerDecade)
+			r := Range{X: x, Low: math.Inf(1)}
+			for _, c := range each {
+				ns, ok := c.At(x)
+				if !ok {
+					s.note("bands are from the least to the greatest of the repeats, lines all their packets together")
+					return
+				}
+				r.Low, r.High = min(r.Low, us(ns)), max(r.High, us(ns))
+			}
+			one.Band = append(one.Band, r)
+		}
+	}
+}

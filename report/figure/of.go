@@ -1,0 +1,154 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// Of makes a figure of results and published files. Results need labels if there are
+// several.
+func Of(inputs []Input, o Options) (*Figure, error) {
+	if o.Repeats == "" {
+		o.Repeats = RepeatsAuto
+	}
+	if o.Percentile == "" {
+		o.Percentile = "p99"
+	}
+	f, err := build(inputs, o)
+	if !errors.Is(err, errNothing) {
+		return f, err
+	}
+	var others []string
+	for _, kind := range Kinds() {
+		other := o
+		if other.Kind = kind; kind == o.Kind {
+			continue
+		}
+		// Too many curves is a kind that there is data for, too.
+		var tooMany *SelectError
+		if _, err := build(inputs, other); err == nil || errors.As(err, &tooMany) {
+			others = append(others, string(kind))
+		}
+	}
+	reason := fmt.Sprintf("there is nothing to draw for the figure %s: %s", o.Kind, needs[o.Kind])
+	if len(others) > 0 {
+		reason += "; there is data for " + strings.Join(others, ", ")
+	}
+	return nil, &SelectError{reason}
+}
+
+// needs says what a kind is drawn of.
+var needs = map[Kind]string{
+	HDR:        "it needs trials in which packets arrived, or a percentiles file (--published)",
+	Histogram:  "it needs trials in which packets arrived, or a histogram file (--published)",
+	Worst:      "it needs the trials' outliers.csv (traffic.outliers above 0), or a worst-of file (--published)",
+	Rate:       "it needs the trials' rate.csv, or a packet rate file (--published)",
+	Loss:       "it needs trials at two rates or more, or a search for the frame loss rate",
+	Throughput: "it needs trials at two rates or more, trials at rate 0, or a search for the throughput",
+	Latency:    "it needs trials at two rates or frame sizes or more",
+}
+
+func build(inputs []Input, o Options) (*Figure, error) {
+	s, err := selectFrom(inputs, o)
+	if err != nil {
+		return nil, err
+	}
+	makers := map[Kind]func() (*Figure, error){
+		HDR: s.hdr, Histogram: s.histogram, Worst: s.worst, Rate: s.rate,
+		Loss: s.loss, Throughput: s.throughput, Latency: s.latency,
+	}
+	maker, ok := makers[o.Kind]
+	if !ok {
+		return nil, &SelectError{fmt.Sprintf("no figure is called %q; there are %s", o.Kind, kindList())}
+	}
+	f, err := maker()
+	if err != nil {
+		return nil, err
+	}
+	if len(f.Series) == 0 {
+		return nil, errNothing
+	}
+	if err := s.checkLooks(f); err != nil {
+		return nil, err
+	}
+	for i := range f.Series {
+		if f.Series[i].Label == "" && len(f.Series) > 1 {
+			f.Series[i].Label = "measured"
+		}
+	}
+	f.Kind, f.Notes = o.Kind, append(f.Notes, s.notes...)
+	if f.Title == "" {
+		f.Title = string(o.Kind)
+		if len(inputs) == 1 {
+			f.Title = inputs[0].Result.Summary.Name + ": " + f.Title
+		}
+	}
+	return f, nil
+}
+
+func kindList() string {
+	var list []string
+	for _, k := range Kinds() {
+		list = append(list, string(k))
+	}
+	return strings.Join(list, ", ")
+}
+
+// checkLooks refuses more curves than can be told apart.
+func (s *selection) checkLooks(f *Figure) error {
+	looks := map[int]bool{}
+	for _, one := range f.Series {
+		looks[one.Look] = true
+	}
+	if len(looks) <= mostLooks {
+		return nil
+	}
+	var hints []string
+	for _, name := range s.names() {
+		var values []string
+		for _, t := range s.trials {
+			if v := result.FormatVariable(t.Trial.Variables[name]); v != "" && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		if len(values) > 1 {
+			hints = append(hints, name+"="+values[0])
+		}
+	}
+	return &SelectError{fmt.Sprintf("that makes %d curves, and at most %d can be told apart; keep some with --where (such as --where %s), choose trials with --trials, or put trials together with --group-by KEY",
+		len(looks), mostLooks, strings.Join(hints, " or --where "))}
+}
+
+// overlay adds published curves in the look of the series that they mean, or in the
+// next free one.
+func (f *Figure) overlay(published []overlaid) {
+	next := 0
+	for _, s := range f.Series {
+		next = max(next, s.Look+1)
+	}
+	for _, p := range published {
+		look := p.match
+		if look < 0 {
+			look = next
+			next++
+		}
+		source := slices.Index(f.Sources, p.source) + 1
+		if source == 0 {
+			f.Sources = append(f.Sources, p.source)
+			source = len(f.Sources)
+		}
+		f.Series = append(f.Series, Series{Label: p.label, Source: source, Look: look, Shape: p.shape, Points: p.points, Marks: p.marks})
+	}
+}
+
+// overlaid is a published curve; match is the look of ours that it belongs to, or -1.
+type overlaid struct {
+	label, source string
+	match         int
+	shape         Shape
+	points, marks []Point
+}

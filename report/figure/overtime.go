@@ -1,0 +1,211 @@
+package figure
+
+import (
+	"cmp"
+	"slices"
+
+	"nines.dev/nines/report"
+	"nines.dev/nines/result"
+)
+
+// mostDots is how many dots of a curve are drawn: more make large files, and blots.
+const mostDots = 5000
+
+// worst is the slowest packets by the time they were sent (000, figures 6.4, 6.7, 6.8).
+func (s *selection) worst() (*Figure, error) {
+	f := &Figure{}
+	var variables []map[string]any
+	for _, g := range s.groups() {
+		one := Series{Shape: Dots, Look: len(f.Series)}
+		for _, t := range g.Counted() {
+			outliers, err := s.folders[t.ID].Outliers()
+			if s.missing(err) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, o := range outliers {
+				one.Points = append(one.Points, Point{float64(o.IntendedNs) / 1e9, us(o.LatencyNs)})
+			}
+			if len(g.Counted()) > 1 && len(outliers) > 0 {
+				s.note("the slowest packets of each repeat are drawn over one another")
+			}
+		}
+		if len(one.Points) > 0 {
+			one.Points = s.slowest(one.Points)
+			f.Series, variables = append(f.Series, one), append(variables, g.Variables)
+		}
+	}
+	for i, label := range labelsOf(variables) {
+		f.Series[i].Label = label
+	}
+	var published []overlaid
+	for _, p := range s.Published {
+		if p.Kind == Worst {
+			published = append(published, overlaid{label: p.Label, source: p.Source, match: -1, shape: Dots, points: s.slowest(p.points)})
+		}
+	}
+	f.overlay(published)
+	low, high, ok := f.extent()
+	if !ok {
+		return f, nil
+	}
+	f.X = linearAxis("time of sending (s)", 0, high.X)
+	f.X.Max = max(high.X, 1e-3)
+	f.X.Ticks = slices.DeleteFunc(f.X.Ticks, func(t Tick) bool { return t.At > f.X.Max })
+	top := s.highest(high.Y)
+	if top/low.Y > 30 {
+		f.Y = logAxis("latency (µs)", low.Y, top)
+		return f, nil
+	}
+	title := "latency (µs)"
+	if top >= 10_000 {
+		title, top = "latency (ms)", top/1000
+		for i := range f.Series {
+			for j := range f.Series[i].Points {
+				f.Series[i].Points[j].Y /= 1000
+			}
+		}
+	}
+	f.Y = linearAxis(title, 0, top)
+	return f, nil
+}
+
+func (s *selection) slowest(points []Point) []Point {
+	if len(points) <= mostDots {
+		return points
+	}
+	sorted := slices.Clone(points)
+	slices.SortStableFunc(sorted, func(a, b Point) int { return cmp.Compare(b.Y, a.Y) })
+	s.note("of more, the %s slowest packets are drawn", numeral(mostDots))
+	return sorted[:mostDots]
+}
+
+// flows are the columns of rate.csv.
+var flows = []struct {
+	name string
+	of   func(result.Rate) uint64
+}{
+	{"offered", func(r result.Rate) uint64 { return r.Offered }},
+	{"sent", func(r result.Rate) uint64 { return r.Sent }},
+	{"received", func(r result.Rate) uint64 { return r.Received }},
+}
+
+// rate is packets a second over time: offered, sent, received.
+func (s *selection) rate() (*Figure, error) {
+	f := &Figure{}
+	groups := s.groups()
+	var kept []report.Group
+	var lines [][][]Range
+	for _, g := range groups {
+		of, err := s.rates(g)
+		if err != nil {
+			return nil, err
+		}
+		if len(of[0]) > 0 {
+			kept, lines = append(kept, g), append(lines, of)
+		}
+	}
+	var variables []map[string]any
+	for _, g := range kept {
+		variables = append(variables, g.Variables)
+	}
+	labels := labelsOf(variables)
+	for i, of := range lines {
+		for j, flow := range flows {
+			one := Series{Label: flow.name, Look: j, Shape: Lines}
+			if len(of[j]) > 1 {
+				one.Marks = []Point{} // a second each: too many
+			}
+			if len(kept) > 1 {
+				one.Label, one.Look, one.Tone = labels[i]+", "+flow.name, i, j
+			}
+			for _, r := range of[j] {
+				one.Points = append(one.Points, Point{r.X, (r.Low + r.High) / 2})
+			}
+			if (s.Repeats == RepeatsBand || s.Repeats == RepeatsAuto && len(kept) <= 2) && len(kept[i].Counted()) > 1 {
+				one.Band = of[j]
+				s.note("bands are from the least to the greatest of the repeats, lines their middle")
+			}
+			f.Series = append(f.Series, one)
+		}
+	}
+	var published []overlaid
+	for _, p := range s.Published {
+		if p.Kind == Rate {
+			published = append(published, overlaid{label: p.Label, source: p.Source, match: -1, points: p.points, marks: []Point{}})
+			s.note("published rates count whole seconds, also where the last was not")
+		}
+	}
+	f.overlay(published)
+	_, high, ok := f.extent()
+	if !ok {
+		return f, nil
+	}
+	f.X = linearAxis("time (s)", 0, high.X)
+	f.X.Max = max(high.X, 1)
+	f.X.Ticks = slices.DeleteFunc(f.X.Ticks, func(t Tick) bool { return t.At > f.X.Max })
+	f.Y = f.rateAxis("packet rate", 0, high.Y)
+	return f, nil
+}
+
+// rateAxis brings all values to a prefix of pkt/s.
+func (f *Figure) rateAxis(title string, low, high float64) Axis {
+	factor, prefix := scale(high)
+	for i := range f.Series {
+		s := &f.Series[i]
+		for j := range s.Points {
+			s.Points[j].Y *= factor
+		}
+		for j := range s.Marks {
+			s.Marks[j].Y *= factor
+		}
+		for _, list := range [][]Range{s.Ranges, s.Band} {
+			for j := range list {
+				list[j].Low, list[j].High = list[j].Low*factor, list[j].High*factor
+			}
+		}
+	}
+	return linearAxis(title+" ("+prefix+"pkt/s)", low*factor, high*factor)
+}
+
+// rates are the least and greatest of a group's repeats in each second, by flow. The
+// middle of a second is its place. A last second that the trial did not fill counts
+// by the part that it filled; what arrived after the end has no rate.
+func (s *selection) rates(g report.Group) ([][]Range, error) {
+	of := make([][]Range, len(flows))
+	details := map[string]*result.Details{}
+	for _, t := range s.trials {
+		details[t.Trial.ID] = t.Details
+	}
+	for _, t := range g.Counted() {
+		rows, err := s.folders[t.ID].Rates()
+		if s.missing(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			part := 1.0
+			if d := details[t.ID]; d != nil && d.DurationNs > 0 {
+				part = min(1, float64(d.DurationNs)/1e9-float64(row.Second))
+			}
+			if part < 0.05 {
+				continue
+			}
+			at := float64(row.Second) + part/2
+			for j, flow := range flows {
+				pps := float64(flow.of(row)) / part
+				i := slices.IndexFunc(of[j], func(r Range) bool { return r.X == at })
+				if i < 0 {
+					of[j] = append(of[j], Range{at, pps, pps})
+				} else {
+					of[j][i].Low, of[j][i].High = min(of[j][i].Low, pps), max(of[j][i].High, pps)
+				}
+			}
+		}
+	}
+	return of, nil
+}

@@ -1,0 +1,331 @@
+package figure
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/report"
+	"nines.dev/nines/result"
+)
+
+// Keys of the variables that can be on an x axis, and of those that no experiment
+// file has: which result, which repeat, and for what a search ran the trial.
+const (
+	sizeKey    = "traffic.frame_bytes"
+	rateKey    = "traffic.rate_pps"
+	bitsKey    = "traffic.rate_bits"
+	shareKey   = "traffic.rate_of_maximum"
+	resultKey  = "result"
+	repeatKey  = "repeat"
+	purposeKey = "purpose"
+)
+
+// Input is a result to draw, and its name where several are.
+type Input struct {
+	Result *result.Result
+	Label  string
+}
+
+// Repeats says how the repeats of a combination are shown.
+type Repeats string
+
+// A band from the least to the greatest, a thin line for each, nothing but what they
+// give together, or a curve of its own for each. Auto has bands where there are few.
+const (
+	RepeatsAuto  Repeats = "auto"
+	RepeatsBand  Repeats = "band"
+	RepeatsLines Repeats = "lines"
+	RepeatsNone  Repeats = "none"
+	RepeatsEach  Repeats = "each"
+)
+
+// Condition keeps the trials whose variable has one of the values.
+type Condition struct {
+	Key    string
+	Values []string
+}
+
+// Options say what is drawn of the results, and how.
+type Options struct {
+	Kind Kind
+	// Trials keeps those with these IDs; nil for all.
+	Trials  []string
+	Where   []Condition
+	GroupBy []string
+	Repeats Repeats
+	// MaxLatencyNs ends the latency's axis; 0: at the greatest.
+	MaxLatencyNs int64
+	// Percentile is what the kind Latency shows, by its name in summary.json.
+	Percentile string
+	// Published are curves from files of others.
+	Published []Published
+}
+
+// SelectError is a call that selects nothing, or too much; it exits with 2.
+type SelectError struct{ Reason string }
+
+func (e *SelectError) Error() string { return e.Reason }
+
+// ExitCode is 2: the call is wrong.
+func (e *SelectError) ExitCode() int { return 2 }
+
+// errNothing is a kind that the results have no data for.
+var errNothing = errors.New("nothing to draw")
+
+// selection is what is left of the results after all conditions. IDs of trials have
+// the number of their result before them, so that they stay unique.
+type selection struct {
+	Options
+	trials, maxima []report.Evidence
+	searches       []result.Search
+	published      []result.Published
+	folders        map[string]result.Folder
+	notes          []string
+	several        bool
+}
+
+// overAxis tells the kinds whose points are whole trials.
+func (k Kind) overAxis() bool { return k == Loss || k == Throughput || k == Latency }
+
+func selectFrom(inputs []Input, o Options) (*selection, error) {
+	s := &selection{Options: o, folders: map[string]result.Folder{}, several: len(inputs) > 1}
+	for i, in := range inputs {
+		if err := s.take(i, in); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkTrials(inputs); err != nil {
+		return nil, err
+	}
+	s.preferLatencyTrials()
+	for _, c := range o.Where {
+		if err := s.filter(c); err != nil {
+			return nil, err
+		}
+	}
+	if len(inputs) > 0 && len(s.trials) == 0 {
+		return nil, &SelectError{"no trial meets all of the conditions of --trials and --where together"}
+	}
+	return s, s.groupBy()
+}
+
+func (s *selection) take(index int, in Input) error {
+	r := in.Result
+	id := func(kind, id string) string { return fmt.Sprintf("%d/%s/%s", index, kind, id) }
+	name := func(variables map[string]any) map[string]any {
+		named := maps.Clone(variables)
+		if named == nil {
+			named = map[string]any{}
+		}
+		if s.several {
+			named[resultKey] = in.Label
+		}
+		return named
+	}
+	searched := map[string]result.SearchTrial{}
+	for _, search := range r.Searches {
+		for _, t := range search.Trials {
+			searched[t.ID] = t
+		}
+		search.Variables = name(search.Variables)
+		s.searches = append(s.searches, search)
+	}
+	for _, t := range r.Summary.Trials {
+		if s.Trials != nil && !slices.Contains(s.Trials, t.ID) {
+			continue
+		}
+		folder := r.TrialFolder(t.ID)
+		details, err := s.details(folder)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Dir, err)
+		}
+		t.Variables = name(t.Variables)
+		if of, ok := searched[t.ID]; ok {
+			if s.Kind.overAxis() {
+				t.Variables[rateKey] = of.RatePPS
+			} else {
+				t.Variables[purposeKey] = of.Purpose
+			}
+		}
+		if s.Repeats == RepeatsEach {
+			t.Variables[repeatKey] = t.Repeat
+		}
+		t.ID = id("trials", t.ID)
+		s.folders[t.ID] = folder
+		s.trials = append(s.trials, report.Evidence{Trial: t, Details: details})
+	}
+	for _, m := range r.Maxima {
+		details, err := s.details(r.MaximumFolder(m.ID))
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Dir, err)
+		}
+		m.Variables, m.ID = name(m.Variables), id("maxima", m.ID)
+		s.maxima = append(s.maxima, report.Evidence{Trial: m, Details: details})
+	}
+	for _, p := range r.Published {
+		if !slices.ContainsFunc(s.published, func(other result.Published) bool {
+			return p.Source == other.Source && p.Series == other.Series && p.Figure == other.Figure
+		}) {
+			s.published = append(s.published, p)
+		}
+	}
+	return nil
+}
+
+// details are nil where the file is missing, which Open has told.
+func (s *selection) details(f result.Folder) (*result.Details, error) {
+	details, err := f.Details()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return &details, err
+}
+
+func (s *selection) checkTrials(inputs []Input) error {
+	for _, wanted := range s.Trials {
+		if !slices.ContainsFunc(s.trials, func(t report.Evidence) bool { return strings.HasSuffix(t.Trial.ID, "/"+wanted) }) {
+			var have []string
+			for _, in := range inputs {
+				for _, t := range in.Result.Summary.Trials {
+					have = append(have, t.ID)
+				}
+			}
+			return &SelectError{fmt.Sprintf("there is no trial %s; the trials are %s", wanted, some(have))}
+		}
+	}
+	return nil
+}
+
+// preferLatencyTrials leaves out the trials by which a search found its way, where it
+// measured the latency at its result afterwards.
+func (s *selection) preferLatencyTrials() {
+	if s.Kind.overAxis() || s.Trials != nil || slices.ContainsFunc(s.Where, func(c Condition) bool { return c.Key == purposeKey }) {
+		return
+	}
+	purpose := func(t report.Evidence) string { return result.FormatVariable(t.Trial.Variables[purposeKey]) }
+	wayfinding := func(t report.Evidence) bool {
+		return purpose(t) != "" && !strings.HasPrefix(purpose(t), "latency")
+	}
+	if slices.ContainsFunc(s.trials, func(t report.Evidence) bool { return strings.HasPrefix(purpose(t), "latency") }) {
+		s.trials = slices.DeleteFunc(s.trials, wayfinding)
+	}
+}
+
+func (s *selection) names() []string {
+	all := make([]result.Trial, 0, len(s.trials)+len(s.maxima))
+	for _, t := range s.trials {
+		all = append(all, t.Trial)
+	}
+	for _, m := range s.maxima {
+		all = append(all, m.Trial)
+	}
+	for _, search := range s.searches {
+		all = append(all, result.Trial{Variables: search.Variables})
+	}
+	return result.VariableNames(all)
+}
+
+func (s *selection) find(key string) (string, error) {
+	name, err := report.FindVariable(s.names(), key)
+	if err != nil {
+		return "", &SelectError{err.Error()}
+	}
+	return name, nil
+}
+
+func (s *selection) filter(c Condition) error {
+	name, err := s.find(c.Key)
+	if err != nil {
+		return err
+	}
+	var seen []string
+	keep := func(variables map[string]any) bool {
+		value := result.FormatVariable(variables[name])
+		if !slices.Contains(seen, value) {
+			seen = append(seen, value)
+		}
+		return slices.Contains(c.Values, value)
+	}
+	drop := func(t report.Evidence) bool { return !keep(t.Trial.Variables) }
+	s.trials = slices.DeleteFunc(s.trials, drop)
+	s.searches = slices.DeleteFunc(s.searches, func(one result.Search) bool { return !keep(one.Variables) })
+	for _, value := range c.Values {
+		if !slices.Contains(seen, value) {
+			return &SelectError{fmt.Sprintf("no trial has %s=%s; the values are %s", name, value, some(seen))}
+		}
+	}
+	// A maximum has no rate, which is what it found.
+	s.maxima = slices.DeleteFunc(s.maxima, func(t report.Evidence) bool {
+		_, has := t.Trial.Variables[name]
+		return has && drop(t)
+	})
+	return nil
+}
+
+// groupBy forgets all variables but those that are to tell curves apart, so that trials
+// which differ in others count as repeats.
+func (s *selection) groupBy() error {
+	if len(s.GroupBy) == 0 {
+		return nil
+	}
+	keep := map[string]bool{}
+	if s.Kind.overAxis() {
+		keep = map[string]bool{sizeKey: true, rateKey: true, bitsKey: true, shareKey: true}
+	}
+	for _, key := range s.GroupBy {
+		name, err := s.find(key)
+		if err != nil {
+			return err
+		}
+		keep[name] = true
+	}
+	forget := func(variables map[string]any) {
+		maps.DeleteFunc(variables, func(name string, _ any) bool { return !keep[name] })
+	}
+	for _, list := range [][]report.Evidence{s.trials, s.maxima} {
+		for _, t := range list {
+			forget(t.Trial.Variables)
+		}
+	}
+	for _, search := range s.searches {
+		forget(search.Variables)
+	}
+	return nil
+}
+
+// groups are the combinations that are left, one curve each.
+func (s *selection) groups() []report.Group {
+	list := make([]result.Trial, 0, len(s.trials))
+	for _, t := range s.trials {
+		list = append(list, t.Trial)
+	}
+	return report.Groups(list)
+}
+
+// note adds a sentence for the caption, once.
+func (s *selection) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.notes, text) {
+		s.notes = append(s.notes, text)
+	}
+}
+
+// missing passes over a file that a trial has lost, and tells so.
+func (s *selection) missing(err error) bool {
+	if errors.Is(err, fs.ErrNotExist) {
+		s.note("left out: %v", err)
+		return true
+	}
+	return false
+}
+
+func some(list []string) string {
+	const most = 12
+	if len(list) > most {
+		return strings.Join(list[:most], ", ") + fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return strings.Join(list, ", ")
+}

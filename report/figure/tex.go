@@ -1,0 +1,180 @@
+package figure
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"strings"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/vg"
+)
+
+// tex writes PGF, which LaTeX sets with the document's own font. The canvas of
+// gonum/plot is not used: it writes numbers as 1e-05pt, which TeX cannot read, and does
+// not escape %, _ and & in names.
+//
+// Text keeps the place it has in Liberation Sans; it is centred on its width there, so
+// that another font's widths show on both sides alike.
+type tex struct {
+	out           bytes.Buffer
+	width, height vg.Length
+	stack         []texState
+	title, about  string
+}
+
+type texState struct {
+	color color.Color
+	width vg.Length
+	dash  string
+}
+
+func newTeX(width, height vg.Length, title, description string) *tex {
+	c := &tex{width: width, height: height, stack: []texState{{color: color.Black}}, title: title, about: description}
+	vg.Initialize(c)
+	return c
+}
+
+func (c *tex) state() *texState { return &c.stack[len(c.stack)-1] }
+
+func (c *tex) Size() (vg.Length, vg.Length) { return c.width, c.height }
+
+func (c *tex) SetLineWidth(w vg.Length) { c.state().width = w }
+
+func (c *tex) SetColor(to color.Color) { c.state().color = to }
+
+func (c *tex) SetLineDash(pattern []vg.Length, offset vg.Length) {
+	var out strings.Builder
+	for _, p := range pattern {
+		fmt.Fprintf(&out, "{%s}", bp(p))
+	}
+	if len(pattern)%2 == 1 {
+		panic("a dash pattern has pairs of lengths")
+	}
+	c.state().dash = fmt.Sprintf(`\pgfsetdash{%s}{%s}`, out.String(), bp(offset))
+}
+
+func (c *tex) Rotate(rad float64) { c.writef(`\pgftransformrotate{%.4f}`, rad*180/3.141592653589793) }
+
+func (c *tex) Translate(to vg.Point) { c.writef(`\pgftransformshift{%s}`, texPoint(to)) }
+
+func (c *tex) Scale(x, y float64) {
+	c.writef(`\pgftransformxscale{%.4f}\pgftransformyscale{%.4f}`, x, y)
+}
+
+func (c *tex) Push() {
+	c.stack = append(c.stack, *c.state())
+	c.writef(`\begin{pgfscope}`)
+}
+
+func (c *tex) Pop() {
+	c.stack = c.stack[:len(c.stack)-1]
+	c.writef(`\end{pgfscope}`)
+}
+
+func (c *tex) Stroke(p vg.Path) {
+	c.writef(`\pgfsetlinewidth{%s}%s`, bp(c.state().width), c.state().dash)
+	c.path(p, "stroke")
+}
+
+func (c *tex) Fill(p vg.Path) { c.path(p, "fill") }
+
+func (c *tex) path(p vg.Path, use string) {
+	c.color()
+	for _, part := range p {
+		switch part.Type {
+		case vg.MoveComp:
+			c.writef(`\pgfpathmoveto{%s}`, texPoint(part.Pos))
+		case vg.LineComp:
+			c.writef(`\pgfpathlineto{%s}`, texPoint(part.Pos))
+		case vg.CurveComp:
+			a, b := cubic(part)
+			c.writef(`\pgfpathcurveto{%s}{%s}{%s}`, texPoint(a), texPoint(b), texPoint(part.Pos))
+		case vg.CloseComp:
+			c.writef(`\pgfpathclose`)
+		}
+	}
+	c.writef(`\pgfusepath{%s}`, use)
+}
+
+func (c *tex) color() {
+	to := c.state().color
+	if to == nil {
+		to = color.Black
+	}
+	n := color.NRGBAModel.Convert(to).(color.NRGBA)
+	c.writef(`\definecolor{nines}{RGB}{%d,%d,%d}\pgfsetcolor{nines}\pgfsetstrokeopacity{%.3f}\pgfsetfillopacity{%.3f}`,
+		n.R, n.G, n.B, float64(n.A)/255, float64(n.A)/255)
+}
+
+// FillString leaves the font to the document and says only its size.
+func (c *tex) FillString(face font.Face, at vg.Point, text string) {
+	c.color()
+	at.X += face.Width(text) / 2
+	size := face.Font.Size.Points() * 72.27 / 72 // TeX's point is smaller
+	c.writef(`\pgftext[base,at={%s}]{\fontsize{%.2fpt}{%.2fpt}\selectfont %s}`, texPoint(at), size, size*1.2, texText(text))
+}
+
+// DrawImage is for interfaces only: no figure holds an image.
+func (c *tex) DrawImage(vg.Rectangle, image.Image) {}
+
+func (c *tex) writef(format string, args ...any) {
+	c.out.WriteString(strings.Repeat(" ", len(c.stack)-1))
+	fmt.Fprintf(&c.out, format+"\n", args...)
+}
+
+// WriteTo writes a file that compiles as it stands, and that \input takes in a document
+// which uses the package pgf: LaTeX makes \@nodocument \relax where that has begun.
+func (c *tex) WriteTo(w io.Writer) (int64, error) {
+	n, err := fmt.Fprintf(w, `%% %s
+%% %s
+%% Made by nines. Compile it as it is, or say \usepackage{pgf} and \input it.
+\makeatletter
+\ifx\@nodocument\relax\let\ninesend\relax\else
+\documentclass{article}
+\usepackage[paperwidth=%s,paperheight=%s,margin=0bp]{geometry}
+\usepackage{pgf}
+\pagestyle{empty}\setlength{\parindent}{0pt}\setlength{\topskip}{0pt}
+\renewcommand{\familydefault}{\sfdefault}
+\begin{document}
+\def\ninesend{\end{document}}
+\fi
+\makeatother
+\begin{pgfpicture}
+\pgfpathrectangle{\pgfpointorigin}{%s}\pgfusepath{use as bounding box}
+%s\end{pgfpicture}
+\ninesend
+`, oneLine(c.title), oneLine(c.about), bp(c.width), bp(c.height), texPoint(vg.Point{X: c.width, Y: c.height}), c.out.Bytes())
+	return int64(n), err
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// bp is a length in the points of PostScript and PDF, 72 to the inch.
+func bp(l vg.Length) string { return fmt.Sprintf("%.3fbp", l.Points()) }
+
+func texPoint(p vg.Point) string { return fmt.Sprintf(`\pgfpoint{%s}{%s}`, bp(p.X), bp(p.Y)) }
+
+// texText escapes what TeX takes for commands, and writes signs as commands that need no
+// package. Letters beyond Latin Extended-A are no part of TeX's usual fonts.
+func texText(text string) string {
+	return texEscapes.Replace(strings.Map(func(r rune) rune {
+		switch {
+		case r < 0x20:
+			return ' '
+		case r > 0x17f && !strings.ContainsRune("μ−–—…†‡≥≤→", r):
+			return '?'
+		}
+		return r
+	}, text))
+}
+
+var texEscapes = strings.NewReplacer(
+	`\`, `$\backslash$`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
+	`^`, `\^{}`, `~`, `\~{}`, `<`, `$<$`, `>`, `$>$`, `|`, `$|$`, `"`, `''`,
+	"µ", `$\mu$`, "μ", `$\mu$`, "×", `$\times$`, "−", `$-$`, "–", `--`, "—", `---`, "…", `\ldots{}`,
+	"†", `\dag{}`, "‡", `\ddag{}`, "§", `\S{}`, "¶", `\P{}`, "±", `$\pm$`,
+	"≥", `$\geq$`, "≤", `$\leq$`, "→", `$\rightarrow$`, "°", `$^\circ$`,
+)

@@ -1,0 +1,91 @@
+package figure
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+// The widths of one and two columns of common templates (IEEE, ACM, Elsevier), and the
+// heights of the data that suit them.
+const (
+	ColumnWidth = 85 * vg.Millimeter
+	PageWidth   = 178 * vg.Millimeter
+
+	columnData = 48 * vg.Millimeter
+	pageData   = 62 * vg.Millimeter
+)
+
+// pngDPI is what publishers ask for.
+const pngDPI = 300
+
+// Formats are the file formats, which are also the endings of their files' names.
+func Formats() []string { return []string{"svg", "pdf", "png", "tex"} }
+
+// Size is that of the whole figure. A height of 0 is chosen by the width and by the
+// legend.
+type Size struct{ Width, Height vg.Length }
+
+// Write renders the figure. It writes nothing if it returns an error that is a
+// *SizeError or names an unknown format.
+func (f *Figure) Write(w io.Writer, format string, size Size) error {
+	size = f.sizeFor(size)
+	var c vg.CanvasWriterTo
+	switch format {
+	case "svg":
+		c = newOutlined(size.Width, size.Height, f.Title, f.describe())
+	case "pdf":
+		c = newPDF(size.Width, size.Height, f.Title, f.describe())
+	case "png":
+		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.Width, size.Height), vgimg.UseDPI(pngDPI), vgimg.UseBackgroundColor(color.White))}
+	case "tex":
+		c = newTeX(size.Width, size.Height, f.Title, f.describe())
+	default:
+		return fmt.Errorf("no figure is written as %q; there are %s", format, strings.Join(Formats(), ", "))
+	}
+	if err := f.paint(draw.New(c)); err != nil {
+		return err
+	}
+	_, err := c.WriteTo(w)
+	return err
+}
+
+func (f *Figure) sizeFor(size Size) Size {
+	if size.Width == 0 {
+		size.Width = ColumnWidth
+	}
+	if size.Height == 0 {
+		data := columnData
+		if size.Width > (ColumnWidth+PageWidth)/2 {
+			data = pageData
+		}
+		if rows := len(f.Categories); rows > 0 {
+			data = vg.Length(max(rows, 4)) * 5 * vg.Millimeter * vg.Length(1+0.5*float64(len(f.Series)-1))
+		}
+		size.Height = data + f.legend(size.Width).height() + f.sourceLines(size.Width).height() + f.above() + f.below()
+	}
+	return size
+}
+
+// describe is what a reader without the picture gets: axes, curves, notes.
+func (f *Figure) describe() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s over %s.", f.Y.Title, f.X.Title)
+	for _, s := range f.Series {
+		if s.Label != "" {
+			out.WriteString(" " + s.Label + sign(s.Source) + ".")
+		}
+	}
+	for i, source := range f.Sources {
+		out.WriteString(" " + sign(i+1) + " published: " + source + ".")
+	}
+	for _, note := range f.Notes {
+		out.WriteString(" " + note + ".")
+	}
+	return out.String()
+}
