@@ -53,10 +53,9 @@ func goalOf(from spec.Goal) Goal {
 		g.ExceedRatio = *from.ExceedRatio
 	}
 	if from.FinalTrial > 0 {
+		// As many trials as before, unless the sum is given too.
+		g.DurationSum = time.Duration(float64(g.DurationSum) / float64(g.FinalTrial) * float64(from.FinalTrial))
 		g.FinalTrial = time.Duration(from.FinalTrial)
-		if from.DurationSum == 0 {
-			g.DurationSum = max(g.DurationSum, g.FinalTrial)
-		}
 	}
 	if from.DurationSum > 0 {
 		g.DurationSum = time.Duration(from.DurationSum)

@@ -32,22 +32,28 @@ type Setting struct {
 // New is the search that an experiment file asks for. The kinds sweep and soak have
 // none: a sweep is no search (see Sweep), and a soak is resumed (see Soak).
 func New(m spec.Method, at Setting) (Search, error) {
+	var options interface {
+		Search(ctx context.Context, trial Trial) (result.Search, error)
+	}
+	var err error
 	switch m.Kind {
+	case spec.MethodRFC2544:
+		options, err = RFC2544Of(m, at)
+	case spec.MethodRFC8219:
+		options, err = RFC8219Of(m, at)
 	case spec.MethodTST009:
-		options, err := TST009Of(m, at)
-		if err != nil {
-			return nil, err
-		}
-		return options.Search, nil
+		options, err = TST009Of(m, at)
 	case spec.MethodMLRsearch:
-		options, err := MLRsearchOf(m, at)
-		if err != nil {
-			return nil, err
-		}
-		return options.Search, nil
+		options, err = MLRsearchOf(m, at)
+	case spec.MethodY1564:
+		options, err = Y1564Of(m)
 	default:
 		return nil, fmt.Errorf("method: the kind %q has no search", m.Kind)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return options.Search, nil
 }
 
 // The defaults of searches for a rate.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"nines.dev/nines/result"
@@ -76,7 +77,7 @@ func (c *course) latencies(o Outcome, conditions map[string]any) {
 	for _, name := range latencyFigures {
 		if ns := percentiles.Figure(name); ns != nil {
 			c.find(result.Finding{
-				Name: "latency " + name, Unit: "ns", Value: value(float64(*ns)),
+				Name: "latency " + strings.Replace(name, "_", ".", 1), Unit: "ns", Value: value(float64(*ns)),
 				Conditions: conditions, Trial: o.ID,
 			})
 		}

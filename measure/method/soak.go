@@ -1,0 +1,149 @@
+package method
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// Soak holds a rate for hours, in windows of a minute each with a histogram of its
+// own, and says how the network did as a whole and in its worst window.
+//
+// A soak outlives the program that runs it. Its state holds every window so far, is
+// a plain value, and is all that is needed to go on: Next says what to run, Add takes
+// what became of it, and Result reads the state at any time.
+type Soak struct {
+	// RatePPS is what is offered.
+	RatePPS float64
+	// Length is how long all windows last together, Window how long one does.
+	Length, Window time.Duration
+	// Settle is the pause between windows, Drain the wait for stragglers; 0 leaves them
+	// to the trial.
+	Settle, Drain time.Duration
+	Limits        Limits
+}
+
+// The defaults: the 12 hours of the evaluations that this is to reproduce, and a
+// window that shows what an hour hides.
+const (
+	soakLength      = 12 * time.Hour
+	soakWindow      = time.Minute
+	soakQuickLength = 10 * time.Second
+	soakQuickWindow = time.Second
+)
+
+// SoakOf are the options that an experiment file asks for, at the traffic's rate.
+func SoakOf(m spec.Method, ratePPS float64) (Soak, error) {
+	o := Soak{
+		RatePPS: ratePPS, Length: soakLength, Window: soakWindow,
+		Settle: time.Duration(m.Settle), Limits: limitsOf(m.Limits),
+	}
+	if m.Quick {
+		o.Length, o.Window = soakQuickLength, soakQuickWindow
+	}
+	if m.Soak > 0 {
+		o.Length = time.Duration(m.Soak)
+	}
+	if m.Window > 0 {
+		o.Window = time.Duration(m.Window)
+	}
+	o.Window = min(o.Window, o.Length)
+	return o, o.check()
+}
+
+// SoakState is how far a soak is. Its zero value is a soak that has not begun. The
+// histograms are not in its JSON; whoever reads it back gives each window its own.
+type SoakState struct {
+	Windows []SoakWindow `json:"windows"`
+	// Interruptions is how often the soak was broken off and taken up again.
+	Interruptions int `json:"interruptions"`
+}
+
+// SoakWindow is one window of a soak.
+type SoakWindow struct {
+	// Trial is the ID of its trial.
+	Trial    string        `json:"trial"`
+	Lasts    time.Duration `json:"lasts_ns"`
+	Elapsed  time.Duration `json:"elapsed_ns"`
+	Intended uint64        `json:"intended_packets"`
+	Received uint64        `json:"received_packets"`
+	// Invalid says why the window cannot be relied upon; its loss counts, as somebody
+	// waited for the packets, and its latency does not.
+	Invalid string            `json:"invalid,omitempty"`
+	Latency *result.Histogram `json:"-"`
+}
+
+// Next is the load of the next window, and false when the soak is over.
+func (o Soak) Next(s SoakState) (Load, bool) {
+	left := o.Length - s.lasted()
+	if left <= 0 {
+		return Load{}, false
+	}
+	lasts := min(o.Window, left)
+	if left-lasts < lasts/2 { // no last window that is much shorter than the others
+		lasts = left
+	}
+	windows := len(s.Windows) + int(math.Ceil(float64(left)/float64(lasts)))
+	return Load{
+		RatePPS: o.RatePPS, Duration: lasts, Settle: o.Settle, Drain: o.Drain,
+		Purpose: fmt.Sprintf("latency in window %d of %d", len(s.Windows)+1, windows),
+	}, true
+}
+
+// lasted is how long the windows so far have lasted together.
+func (s SoakState) lasted() time.Duration {
+	var sum time.Duration
+	for _, w := range s.Windows {
+		sum += w.Lasts
+	}
+	return sum
+}
+
+// Add is the state after one more window.
+func (s SoakState) Add(load Load, o Outcome) SoakState {
+	s.Windows = append(s.Windows[:len(s.Windows):len(s.Windows)], SoakWindow{
+		Trial: o.ID, Lasts: load.Duration, Elapsed: o.Elapsed,
+		Intended: o.Intended, Received: o.Received, Invalid: o.Invalid, Latency: o.Latency,
+	})
+	return s
+}
+
+// Run runs the windows that are left, and gives every new state to keep before it goes
+// on. With an error the result is that of the windows so far.
+func (o Soak) Run(ctx context.Context, trial Trial, s SoakState, keep func(SoakState) error) (result.Search, error) {
+	if err := o.check(); err != nil {
+		return o.Result(s), err
+	}
+	for {
+		load, more := o.Next(s)
+		if !more {
+			return o.Result(s), nil
+		}
+		if err := ctx.Err(); err != nil {
+			return o.Result(s), err
+		}
+		outcome, err := trial(ctx, load)
+		if err != nil {
+			return o.Result(s), fmt.Errorf("%s: %w", load.Purpose, err)
+		}
+		s = s.Add(load, outcome)
+		if err := keep(s); err != nil {
+			return o.Result(s), err
+		}
+	}
+}
+
+// check says what is wrong with the options.
+func (o Soak) check() error {
+	switch {
+	case !isRate(o.RatePPS):
+		return fmt.Errorf("method: a soak needs a rate above 0, not %g packets/s", o.RatePPS)
+	case o.Length <= 0 || o.Window <= 0:
+		return fmt.Errorf("method: a soak and its windows must last, not %s and %s", o.Length, o.Window)
+	}
+	return o.Limits.check()
+}

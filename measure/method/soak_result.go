@@ -1,0 +1,80 @@
+package method
+
+import (
+	"fmt"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// Result is what the windows so far say: all of them together, judged by the limits,
+// and the worst. A soak that is not over has passed nothing yet, but may have failed.
+func (o Soak) Result(s SoakState) result.Search {
+	c := newCourse(string(spec.MethodSoak), nil)
+	all := counted{latency: result.NewHistogram()}
+	invalid := 0
+	for _, w := range s.Windows {
+		all.intended += w.Intended
+		all.received += min(w.Received, w.Intended)
+		if w.Received > w.Intended {
+			c.odd("more packets arrived in a window than were intended, which counts as no loss")
+		}
+		if w.Invalid == "" {
+			all.latency.Merge(w.Latency)
+		} else {
+			invalid++
+		}
+		c.keep(Load{RatePPS: o.RatePPS, Duration: w.Lasts, Purpose: "window"}, Outcome{
+			ID: w.Trial, Intended: w.Intended, Received: w.Received, Elapsed: w.Elapsed,
+		}, w.Invalid)
+	}
+	if invalid > 0 {
+		c.odd(fmt.Sprintf("%d of %d windows were invalid: their loss counts, their latency does not", invalid, len(s.Windows)))
+	}
+	o.deviations(c, s)
+	conditions := map[string]any{"rate_pps": o.RatePPS, "seconds": s.lasted().Seconds(), "windows": len(s.Windows)}
+	for _, f := range o.Limits.judge(all, conditions) {
+		c.find(f)
+	}
+	c.find(worst(s, o.Limits.Percentile))
+	c.search.Passed = o.verdict(c.search.Findings, s)
+	found, _ := c.outcome(nil)
+	return found
+}
+
+// verdict is whether the limits were kept. Before the end only a failure is known.
+func (o Soak) verdict(findings []result.Finding, s SoakState) *bool {
+	kept := passed(findings)
+	if _, more := o.Next(s); more && kept != nil && *kept {
+		return nil
+	}
+	return kept
+}
+
+// worst is the largest latency at the percentile of any window.
+func worst(s SoakState, percentile float64) result.Finding {
+	f := result.Finding{Name: fmt.Sprintf("latency p%g of the worst window", percentile), Unit: "ns"}
+	for i, w := range s.Windows {
+		if w.Invalid != "" || !supported(w.Latency, percentile/100) {
+			continue
+		}
+		if ns := at(w.Latency, percentile/100); f.Value == nil || ns > *f.Value {
+			f.Value, f.Trial, f.Conditions = &ns, w.Trial, map[string]any{"window": i + 1}
+		}
+	}
+	if f.Value == nil {
+		f.Reason = fmt.Sprintf("no window had enough packets for the %gth percentile", percentile)
+	}
+	return f
+}
+
+// deviations notes what is to be known of a soak that was not one piece. There is no
+// standard to depart from, but a pause is none of the network's merits.
+func (o Soak) deviations(c *course, s SoakState) {
+	if s.Interruptions > 0 {
+		c.deviate(fmt.Sprintf("the soak was broken off and taken up again %d times: the network was not loaded in between", s.Interruptions))
+	}
+	if _, more := o.Next(s); more {
+		c.deviate(fmt.Sprintf("%s of %s, because the soak is not over", s.lasted(), o.Length))
+	}
+}
