@@ -20,6 +20,7 @@ var mayImport = map[string][]string{
 	"result":            {},
 	"result/export":     {"result"},
 	"result/confidence": {},
+	"result/extreme":    {"result/confidence"},
 	"engine/client":     {},
 	"engine/enginetest": {"engine/client"},
 	"testbed/host":      {},

@@ -1,0 +1,225 @@
+package extreme
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// refusedFor is whether one of the reasons holds the words.
+func refusedFor(t Tail, words string) bool {
+	return strings.Contains(strings.Join(t.Refused, "; "), words)
+}
+
+// Of a million packets the worst 1,000 are known, and the seventh nine is asked for, ten
+// times beyond them. The true value is in the interval in the stated share of the cases,
+// less 3 standard errors, and few fair tails are refused.
+func TestEstimateHoldsTheTruth(t *testing.T) {
+	const cases, total, worst = 60, 1_000_000, 1000
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, shape := range []float64{-0.2, 0, 0.2, 0.4} {
+		truth := trueQuantile(shape, 1000, 1e-7)
+		answered, held, below, profiles := 0, 0, 0, 0
+		for i := range cases {
+			tail := Of(worstOfPareto(random, total, worst, shape, 1000), Options{Seed: uint64(i)})
+			if tail.Estimate == nil {
+				continue
+			}
+			answered++
+			e := tail.Estimate
+			if e.Low <= truth && truth <= e.High {
+				held++
+			}
+			if e.Value < truth {
+				below++
+			}
+			// A few of independent tails look clustered by chance.
+			if e.Method == "profile likelihood" {
+				profiles++
+			}
+			if e.Low > e.Value || e.High < e.Value || math.Abs(e.Beyond-10) > 1e-6 {
+				t.Fatalf("shape %g: %+v", shape, e)
+			}
+		}
+		if profiles < answered*9/10 {
+			t.Errorf("shape %g: %d of %d answers are by profile likelihood", shape, profiles, answered)
+		}
+		if answered < cases*85/100 {
+			t.Errorf("shape %g: %d of %d fair tails were answered", shape, answered, cases)
+		}
+		if share := float64(held) / float64(answered); share < 0.95-3*math.Sqrt(0.95*0.05/float64(answered)) {
+			t.Errorf("shape %g: %.3f of the intervals hold the truth", shape, share)
+		}
+		if part := float64(below) / float64(answered); part < 0.3 || part > 0.7 {
+			t.Errorf("shape %g: %.2f of the estimates are too low", shape, part)
+		}
+	}
+}
+
+// Each packet's latency is the greatest of the last eight causes: exceedances come in
+// clusters of 8, as those of a pause do, and the interval says so.
+func movingMaximum(random *rand.Rand, total int, shape float64) []Point {
+	causes := make([]float64, total+7)
+	for i := range causes {
+		causes[i] = paretoValue(shape, 1000)(random)
+	}
+	points := make([]Point, total)
+	for i := range points {
+		most := causes[i]
+		for _, c := range causes[i+1 : i+8] {
+			most = max(most, c)
+		}
+		points[i] = Point{most, int64(i) * 1000}
+	}
+	return points
+}
+
+func TestClustersWidenTheInterval(t *testing.T) {
+	const cases, total, worst = 30, 100_000, 1000
+	random := rand.New(rand.NewPCG(6, 6))
+	// P(max of 8 > x) = 1 − (1 − S(x))^8.
+	truth := trueQuantile(0.1, 1000, -math.Expm1(math.Log1p(-1e-5)/8))
+	answered, held := 0, 0
+	for i := range cases {
+		tail := Of(fromPoints(movingMaximum(random, total, 0.1), worst), Options{P: 0.99999, Seed: uint64(i)})
+		if len(tail.Ladder) == 0 || tail.Ladder[0].Index > 0.25 || tail.Ladder[0].Index < 0.07 {
+			t.Fatalf("clusters of 8: %+v", tail.Ladder)
+		}
+		if tail.Estimate == nil {
+			continue
+		}
+		answered++
+		e := tail.Estimate
+		if e.Method != "cluster bootstrap" || tail.Fit.RunNs <= 0 || tail.Fit.Goodness.By != "bootstrap" {
+			t.Fatalf("%+v, fit %+v", e, tail.Fit)
+		}
+		if e.Low <= truth && truth <= e.High {
+			held++
+		}
+	}
+	if answered < cases*70/100 {
+		t.Errorf("%d of %d tails in clusters were answered", answered, cases)
+	}
+	// A percentile bootstrap of a quantile that far out is known to fall short of its level.
+	if share := float64(held) / float64(answered); share < 0.75 {
+		t.Errorf("%.2f of %d intervals hold the truth", share, answered)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 9))
+	exponential := func(r *rand.Rand) float64 { return 10_000 + 1000*r.ExpFloat64() }
+	trending := make([]Point, 100_000)
+	bursts := make([]Point, 100_000)
+	steal := make([]Point, 100_000)
+	for i := range trending {
+		at := int64(i) * 1000
+		trending[i] = Point{exponential(random) * (1 + float64(i)/100_000), at}
+		bursts[i] = Point{exponential(random), at}
+		if i > 30_000 && i < 33_000 {
+			bursts[i].Value += 2000
+		}
+		// Twelve pauses of 1 ms: what came in one waits for its end.
+		steal[i] = Point{exponential(random), at}
+		if into := i % 8000; into < 100 {
+			steal[i].Value = 1e6 - float64(into)*1e4
+		}
+	}
+	for name, c := range map[string]struct {
+		sample  Sample
+		options Options
+		words   string
+	}{
+		"nothing":        {Sample{}, Options{}, "no packet"},
+		"no percentile":  {simulated(random, 1000, 100, exponential), Options{P: 1}, "between 0 and 1"},
+		"too far":        {simulated(random, 50_000, 500, exponential), Options{}, "10 million packets"},
+		"too few":        {simulated(random, 200_000, 40, exponential), Options{P: 0.99999}, "only 39 exceedances"},
+		"below the kept": {simulated(random, 200_000, 1000, exponential), Options{P: 0.99}, "below the 999 slowest"},
+		"constant":       {simulated(random, 200_000, 1000, func(*rand.Rand) float64 { return 700 }), Options{P: 0.999999}, "only 0 exceedances"},
+		"ties": {simulated(random, 200_000, 1000, func(r *rand.Rand) float64 {
+			return 1000 * math.Floor(10+r.ExpFloat64())
+		}), Options{P: 0.999999}, "same value"},
+		"no packet faster than any other": {simulated(random, 1000, 1000, func(*rand.Rand) float64 { return 5 }), Options{P: 0.9999}, "equally slow"},
+		"two causes": {simulated(random, 1_000_000, 1000, func(r *rand.Rand) float64 {
+			if r.Float64() < 3e-5 {
+				return 400_000 + 20_000*r.NormFloat64() // a pause of the host
+			}
+			return exponential(r)
+		}), Options{}, "no threshold"},
+		"infinite mean": {worstOfPareto(random, 1_000_000, 1000, 1.6, 1000), Options{P: 0.999999}, "too heavy"},
+		"trend":         {fromPoints(trending, 1000), Options{P: 0.999999}, "became more or fewer"},
+		"one burst":     {fromPoints(bursts, 1000), Options{P: 0.999999}, ""},
+		"steal":         {fromPoints(steal, 1000), Options{P: 0.999999}, "clusters only"},
+	} {
+		tail := Of(c.sample, c.options)
+		if tail.Estimate != nil || len(tail.Refused) == 0 || !refusedFor(tail, c.words) {
+			t.Errorf("%s: estimate %+v, refused %q, want %q", name, tail.Estimate, tail.Refused, c.words)
+		}
+	}
+}
+
+// A tail that ends abruptly, such as that of a queue which drops what is more.
+func TestRefusesAnAbruptEnd(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	for range 10 {
+		s := worstOfPareto(random, 1_000_000, 1000, -0.9, 1000)
+		if tail := Of(s, Options{}); tail.Estimate != nil {
+			t.Errorf("%+v with shape %.2f", tail.Estimate, tail.Fit.Fit.Shape)
+		}
+	}
+}
+
+func TestDirectPercentiles(t *testing.T) {
+	worst := make([]Point, 1000)
+	for i := range worst {
+		worst[i] = Point{float64(1_000_000 - i), int64(i) * 7919 % 1_000_003 * 1000}
+	}
+	tail := Of(FromWorst(worst, 1_000_000, 1_000_000_000), Options{P: 0.9999})
+	if tail.Largest == nil || tail.Largest.P != 0.999999 || tail.Largest.Value != 999_999 || tail.Largest.High != nil || tail.Largest.Low == nil {
+		t.Errorf("largest supported: %+v, want p99.9999 as the second of all, without an upper bound", tail.Largest)
+	}
+	// p99.99 of a million is at rank 999,900, with 100 above it; SciPy's binom gives the
+	// ranks 999,880 to 999,920.
+	if d := tail.Asked; d == nil || d.Value != 999_900 || d.Low == nil || *d.Low != 999_880 || d.High == nil || *d.High != 999_920 {
+		t.Errorf("p99.99: %+v", d)
+	}
+	if tail := Of(FromWorst(worst, 999_999, 1_000_000_000), Options{}); tail.Largest.P != 0.99999 {
+		t.Errorf("999,999 packets support p%g", 100*tail.Largest.P)
+	}
+}
+
+func TestSameSampleSameAnswer(t *testing.T) {
+	s := fromPoints(movingMaximum(rand.New(rand.NewPCG(2, 2)), 100_000, 0), 1000)
+	a, b := Of(s, Options{P: 0.999999}), Of(s, Options{P: 0.999999})
+	if (a.Estimate == nil) != (b.Estimate == nil) || a.Estimate != nil && *a.Estimate != *b.Estimate || strings.Join(a.Refused, "") != strings.Join(b.Refused, "") {
+		t.Errorf("%+v %q and %+v %q", a.Estimate, a.Refused, b.Estimate, b.Refused)
+	}
+}
+
+func TestSamples(t *testing.T) {
+	worst := []Point{{9, 50}, {7, 10}, {5, 30}, {5, 20}, {8, 40}}
+	s := FromWorst(worst, 100, 1000)
+	if s.Floor != 5 || len(s.Points) != 3 || s.Points[0] != (Point{7, 10}) || s.Points[2] != (Point{9, 50}) {
+		t.Errorf("of the worst: %+v; what equals the least may be missing, and goes", s)
+	}
+	if s := FromWorst(worst, 5, 1000); len(s.Points) != 5 || !math.IsInf(s.Floor, -1) {
+		t.Errorf("of all that there are: %+v", s)
+	}
+	both := Pool(s, FromWorst([]Point{{11, 5}, {6, 3}, {12, 7}}, 50, 100))
+	if both.Floor != 6 || both.Total != 150 || both.SpanNs != 1100 || len(both.Points) != 5 || both.Points[4] != (Point{12, 1007}) {
+		t.Errorf("pooled: %+v", both)
+	}
+	values, times := make([]int64, 10_000), make([]int64, 10_000)
+	for i := range values {
+		values[i], times[i] = int64(i%2000), int64(i)*10+77
+	}
+	all := FromAll(values, times)
+	// p99.95 of the first 2,000, 0 to 1,999, is the 1,999th: 1,998.
+	if all.Floor != 1998 || len(all.Points) != 5 || all.SpanNs != 99_990 || all.Points[0].AtNs != 19_990 {
+		t.Errorf("of all: %+v", all)
+	}
+	if s := FromAll(nil, nil); s.Total != 0 {
+		t.Errorf("of none: %+v", s)
+	}
+}
