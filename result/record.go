@@ -15,6 +15,8 @@ type Record struct {
 	Histograms Histograms
 	Outliers   []Outlier
 	Rates      []Rate
+	// Packets, where every packet was recorded, writes packets.parquet.
+	Packets *Packets
 	// Metrics, where every packet was recorded or captured, writes metrics.json.
 	Metrics *Metrics
 	// EngineLog is what the engine said, as text; empty writes no engine.log.

@@ -31,6 +31,7 @@ const (
 	RateFile      = "rate.csv"
 	DetailsFile   = "details.json"
 	MetricsFile   = "metrics.json"
+	PacketsFile   = "packets.parquet"
 	EngineLogFile = "engine.log"
 
 	trialsDir    = "trials"
@@ -283,6 +284,9 @@ func (w *Writer) writeRecord(below string, r Record) error {
 		{OutliersFile, func(out io.Writer) error { return writeOutliers(out, r.Outliers) }},
 		{RateFile, func(out io.Writer) error { return writeRates(out, r.Rates) }},
 		{DetailsFile, func(out io.Writer) error { return encodeJSON(out, r.Details) }},
+	}
+	if r.Packets != nil {
+		files = append(files, content{PacketsFile, func(out io.Writer) error { return writePackets(out, r.Packets) }})
 	}
 	if r.Metrics != nil {
 		files = append(files, content{MetricsFile, func(out io.Writer) error { return encodeJSON(out, r.Metrics) }})

@@ -1,0 +1,127 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+)
+
+// PacketsSchema names the form of packets.parquet, in its metadata under the key
+// "schema".
+const PacketsSchema = "nines/packets/v1"
+
+// The keys of packets.parquet's metadata.
+const (
+	packetsSchemaKey   = "schema"
+	packetsCompleteKey = "complete"
+)
+
+// Packet is a row of packets.parquet: one packet that was sent. Times are nanoseconds
+// since the first measured packet was due.
+type Packet struct {
+	ID         uint32 `parquet:"id"`
+	Flow       uint32 `parquet:"flow"`
+	IntendedNs int64  `parquet:"intended_ns"`
+	TxNs       int64  `parquet:"tx_ns"`
+	// What follows is nil where the packet was not received. LatencyNs is receive −
+	// intended send, as in the summary.
+	RxNs      *int64 `parquet:"rx_ns,optional"`
+	LatencyNs *int64 `parquet:"latency_ns,optional"`
+	// PollGapNs is the time since the receiver had looked before.
+	PollGapNs *uint32 `parquet:"poll_gap_ns,optional"`
+	// Arrival is its place in the order of arrival, from 0: also of packets that share
+	// a receive time.
+	Arrival *uint32 `parquet:"arrival,optional"`
+	// Duplicates is how often it was received again.
+	Duplicates uint32 `parquet:"duplicates"`
+}
+
+// Packets are the rows of packets.parquet to be written, in the order of sending.
+type Packets struct {
+	// Complete is true if there is a row for every packet that was sent, and a receive
+	// time in it for every one that was received.
+	Complete bool
+	// Batches hands over some rows at a time, which are valid until the next, and ends
+	// with the first error that it is given.
+	Batches func(write func([]Packet) error) error
+}
+
+// packetsPerGroup bounds the memory of writing and reading: a row group is held as a
+// whole.
+const packetsPerGroup = 1 << 19
+
+func writePackets(out io.Writer, packets *Packets) error {
+	w := parquet.NewGenericWriter[Packet](out,
+		// The fastest level: a recording is long, and its deltas are small already.
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		// Times and ids go up by steps that hardly differ.
+		parquet.DefaultEncodingFor(parquet.Int64, &parquet.DeltaBinaryPacked),
+		parquet.DefaultEncodingFor(parquet.Int32, &parquet.DeltaBinaryPacked),
+		parquet.MaxRowsPerRowGroup(packetsPerGroup),
+		parquet.KeyValueMetadata(packetsSchemaKey, PacketsSchema),
+		parquet.KeyValueMetadata(packetsCompleteKey, strconv.FormatBool(packets.Complete)),
+	)
+	err := packets.Batches(func(rows []Packet) error {
+		_, err := w.Write(rows)
+		return err
+	})
+	return errors.Join(err, w.Close())
+}
+
+// Packets reads packets.parquet: visit gets some rows at a time, which are valid until
+// it returns. It says whether the recording is complete, and is fs.ErrNotExist where
+// the packets were not recorded.
+func (f Folder) Packets(visit func([]Packet) error) (complete bool, err error) {
+	if !safeID(f.id) {
+		return false, fmt.Errorf("%q is no trial", f.id)
+	}
+	file, err := os.Open(filepath.Join(f.dir, PacketsFile))
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be read: %w", filepath.Join(f.below, f.id, PacketsFile), errors.Unwrap(err))
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	complete, err = readPackets(file, visit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err = f.broken(PacketsFile, err)
+	}
+	return complete, err
+}
+
+func readPackets(file *os.File, visit func([]Packet) error) (complete bool, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	opened, err := parquet.OpenFile(file, info.Size())
+	if err != nil {
+		return false, err
+	}
+	if schema, _ := opened.Lookup(packetsSchemaKey); schema != PacketsSchema {
+		return false, fmt.Errorf("its schema is %q, not %q", schema, PacketsSchema)
+	}
+	text, _ := opened.Lookup(packetsCompleteKey)
+	r := parquet.NewGenericReader[Packet](opened)
+	defer func() { err = errors.Join(err, r.Close()) }()
+	rows := make([]Packet, 4096)
+	for {
+		n, err := r.Read(rows)
+		if n > 0 {
+			if err := visit(rows[:n]); err != nil {
+				return false, err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return text == "true", nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
