@@ -189,7 +189,7 @@ func (s Sample) step(points []Point, threshold, q float64, random *rand.Rand) St
 	}
 	step.Goodness = &g
 	if !g.Holds() {
-		step.Against = fmt.Sprintf("they are not distributed so (Anderson–Darling p = %.2g, Cramér–von Mises p = %.2g)", g.AndersonDarlingP, g.CramerVonMisesP)
+		step.Against = fmt.Sprintf("they do not follow a generalised Pareto distribution (Anderson–Darling p = %.2g, Cramér–von Mises p = %.2g)", g.AndersonDarlingP, g.CramerVonMisesP)
 	}
 	return step
 }
