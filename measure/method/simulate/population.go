@@ -43,8 +43,8 @@ func Population(kind Kind, n int, seed uint64) []Device {
 }
 
 // CeilingPPS is what the generator before the device can send: from just above what the
-// device forwards to a hundred times that.
+// device forwards in a second, with what it holds, to a hundred times that.
 func (d *Device) CeilingPPS() float64 {
 	random := rand.New(rand.NewPCG(d.Seed, math.MaxUint64))
-	return d.CapacityPPS * 1.05 * math.Pow(100, random.Float64())
+	return (d.CapacityPPS + d.QueuePackets) * 1.05 * math.Pow(100, random.Float64())
 }
