@@ -12,8 +12,8 @@ import (
 // a second, short beside the trials it is run for.
 const baselineDuration = time.Second
 
-// baselinePPS is the rate of the baseline of a stream whose rate is a fraction of a
-// maximum that is not known yet.
+// baselinePPS is the rate of the baseline of a stream whose rate is not known yet: a
+// fraction of a maximum, or what a search tries.
 const baselinePPS = 10_000
 
 // The names in a baseline's own network.
@@ -33,7 +33,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	stream.From, stream.To = node+":"+baselineTx, node+":"+baselineRx
 	stream.Duration = min(stream.Duration, spec.Duration(baselineDuration))
 	stream.Warmup = min(stream.Warmup, spec.Duration(baselineDuration))
-	if stream.RateOfMaximum > 0 {
+	if stream.RateOfMaximum > 0 || run.Method.Search() {
 		stream.RateOfMaximum, stream.RatePPS = 0, baselinePPS
 	}
 	kind := spec.LinkVeth

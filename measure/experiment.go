@@ -36,6 +36,8 @@ type run struct {
 	most *run
 	// share is set when the maximum is known.
 	share *result.Share
+	// ceilingPPS is what the generator can send, for a search that has no highest rate.
+	ceilingPPS float64
 	// skip says why the run cannot be measured here while others can.
 	skip string
 }
@@ -49,6 +51,9 @@ type Watcher interface {
 	Trial(variables map[string]any, repeat int, lasts time.Duration)
 	// Maximum begins a trial at rate 0, which finds what rates are fractions of.
 	Maximum(variables map[string]any, lasts time.Duration)
+	// Searching begins a trial of a search, and Found hands over a finished search.
+	Searching(state SearchState)
+	Found(search result.Search)
 	// Skipped tells of a combination that is not measured, and why.
 	Skipped(skipped result.Skipped)
 	// Progress is called about once a second within a trial.
@@ -169,19 +174,40 @@ func (e *Experiment) Plans() []*plan.Plan {
 	return plans
 }
 
-// Trials is how many trials there are, baselines apart.
+// Trials is how many trials there are, baselines apart, and without those of searches,
+// which say themselves how many they need.
 func (e *Experiment) Trials() int {
-	trials := 0
+	return e.count(func(r run) bool { return r.spec.Method.Plain() })
+}
+
+// Searches is how often a search method is run.
+func (e *Experiment) Searches() int {
+	return e.count(func(r run) bool { return !r.spec.Method.Plain() })
+}
+
+func (e *Experiment) count(which func(run) bool) int {
+	count := 0
 	for _, step := range e.steps {
-		if e.runs[step.Run].skip == "" {
-			trials++
+		if r := e.runs[step.Run]; r.skip == "" && which(r) {
+			count++
 		}
 	}
-	return trials
+	return count
+}
+
+// Methods are the kinds of its searches, each once.
+func (e *Experiment) Methods() []string {
+	var kinds []string
+	for _, r := range e.runs {
+		if m := r.spec.Method; !m.Plain() && !slices.Contains(kinds, string(m.Kind)) {
+			kinds = append(kinds, string(m.Kind))
+		}
+	}
+	return kinds
 }
 
 // Duration is about how long the traffic of the experiment takes, without the
-// building of labs.
+// building of labs, and without searches, which cannot tell.
 func (e *Experiment) Duration() time.Duration {
 	var total time.Duration
 	found := make(map[string]bool)
@@ -190,7 +216,9 @@ func (e *Experiment) Duration() time.Duration {
 		if r.skip != "" {
 			continue
 		}
-		total += lasts(r)
+		if r.spec.Method.Plain() {
+			total += lasts(r)
+		}
 		if r.most != nil && !found[identity(r.most.spec)] {
 			found[identity(r.most.spec)] = true
 			total += lasts(*r.most)
@@ -225,6 +253,9 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 	}
 	known := maxima{}
 	for _, step := range e.steps {
+		if isDone(writer, e.runs[step.Run], step.Repeat) {
+			continue
+		}
 		r, skip, err := known.settle(ctx, b, writer, e.runs[step.Run])
 		switch {
 		case err != nil:
@@ -241,25 +272,41 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 		if err := b.set(ctx, r.plan); err != nil {
 			return err
 		}
-		watch.Trial(r.variables, step.Repeat, lasts(r))
-		rec, err := b.trial(ctx, r, step.Repeat)
-		if err != nil {
+		if err := b.step(ctx, writer, r, step.Repeat); err != nil {
 			return err
-		}
-		trial, err := writer.AddTrial(rec)
-		if err != nil {
-			return err
-		}
-		watch.Measured(trial)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
 		}
 	}
 	return e.measureBaselines(ctx, b, writer, result.After)
 }
 
+// step measures one combination and repeat on what is set: by a trial, or by as many as
+// a method wants.
+func (b *bench) step(ctx context.Context, writer *result.Writer, r run, repeat int) error {
+	if m := r.spec.Method; !m.Plain() {
+		ceiling := max(r.ceilingPPS, m.MaxRatePPS)
+		return b.search(ctx, writer, r, repeat, method.Setting{CeilingPPS: ceiling, FrameBytes: r.spec.Traffic.FrameBytes})
+	}
+	b.watch.Trial(r.variables, repeat, lasts(r))
+	rec, err := b.trial(ctx, r, repeat)
+	if err != nil {
+		return err
+	}
+	trial, err := writer.AddTrial(rec)
+	if err != nil {
+		return err
+	}
+	b.watch.Measured(trial)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
 func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *result.Writer, when result.When) error {
 	for _, alone := range e.baselines {
+		if hasBaseline(writer, when, alone) {
+			continue
+		}
 		if err := b.set(ctx, alone.plan); err != nil {
 			return fmt.Errorf("baseline: %w", err)
 		}

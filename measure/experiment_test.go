@@ -54,6 +54,12 @@ func (s silent) Trial(map[string]any, int, time.Duration) {
 }
 func (s silent) Maximum(map[string]any, time.Duration) {}
 func (s silent) Skipped(result.Skipped)                {}
+func (s silent) Searching(SearchState) {
+	if s.began != nil {
+		s.began()
+	}
+}
+func (s silent) Found(result.Search) {}
 func (s silent) Progress(_ int, _, received uint64) {
 	if s.received != nil && received > 0 {
 		s.received()

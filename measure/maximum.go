@@ -13,14 +13,22 @@ import (
 // rateOfMaximum is the key of a rate that is a fraction of the measured maximum.
 const rateOfMaximum = "traffic.rate_of_maximum"
 
-// mostOf is the run that finds the maximum that another's rate is a fraction of:
-// the same at rate 0; nil where the rate is given in packets or bits.
+// mostOf is the run that finds the maximum that another's rate is a fraction of, or
+// where a search ends: the same at rate 0; nil where that is given.
 func mostOf(r run, inventory *host.Inventory) (*run, error) {
-	if r.spec.Traffic.RateOfMaximum == 0 {
+	seeks := r.spec.Method.SeeksRate() && r.spec.Method.MaxRatePPS == 0
+	if r.spec.Traffic.RateOfMaximum == 0 && !seeks {
 		return nil, nil
 	}
 	exp, stream := *r.spec, *r.spec.Traffic
 	stream.RateOfMaximum, stream.RatePPS, stream.RateBits = 0, 0, 0
+	if seeks {
+		stream.Duration = ceilingTime
+		if exp.Method.Quick {
+			stream.Duration = ceilingQuick
+		}
+		exp.Method = nil
+	}
 	exp.Traffic = &stream
 	p, err := plan.Make(&exp, inventory)
 	if err != nil {
@@ -42,6 +50,7 @@ type maxima map[string]maximum
 type maximum struct {
 	id          string
 	receivedPPS float64
+	offeredPPS  float64
 	wrong       string // why it is none
 }
 
@@ -54,19 +63,18 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 	case r.most == nil:
 		return r, nil, nil
 	}
-	key := identity(r.most.spec)
-	found, known := m[key]
-	if !known {
-		var err error
-		if found, err = findMaximum(ctx, b, writer, *r.most); err != nil {
-			return r, nil, err
-		}
-		m[key] = found
+	found, err := m.find(ctx, b, writer, *r.most)
+	if err != nil {
+		return r, nil, err
 	}
 	if found.wrong != "" {
 		return r, &result.Skipped{Variables: r.variables, Reason: fmt.Sprintf(
 			"its rate is a part of the maximum, which was not found, since the trial at rate 0 (maxima/%s) is invalid: %s",
 			found.id, found.wrong)}, nil
+	}
+	if r.spec.Traffic.RateOfMaximum == 0 { // a search
+		r.ceilingPPS = found.offeredPPS
+		return r, nil, nil
 	}
 	fraction := r.spec.Traffic.RateOfMaximum
 	p, t := *r.plan, *r.plan.Traffic
@@ -77,12 +85,55 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 	return r, nil, nil
 }
 
+// find gives a maximum that is known already, or finds it.
+func (m maxima) find(ctx context.Context, b *bench, writer *result.Writer, most run) (maximum, error) {
+	key := identity(most.spec)
+	if found, known := m[key]; known {
+		return found, nil
+	}
+	found, known, err := keptMaximum(writer, most)
+	if err != nil {
+		return maximum{}, err
+	}
+	if !known {
+		if found, err = findMaximum(ctx, b, writer, most); err != nil {
+			return maximum{}, err
+		}
+	}
+	m[key] = found
+	return found, nil
+}
+
+// keptMaximum is what an earlier run of the same experiment has found.
+func keptMaximum(writer *result.Writer, most run) (maximum, bool, error) {
+	for _, trial := range writer.Maxima() {
+		if !result.SameVariables(trial.Variables, most.variables) {
+			continue
+		}
+		details, err := writer.MaximumFolder(trial.ID).Details()
+		if err != nil {
+			return maximum{}, false, fmt.Errorf("go on with what was measured: %w", err)
+		}
+		return maximumOf(trial, details), true, nil
+	}
+	return maximum{}, false, nil
+}
+
+// maximumOf reads a maximum off the trial that found it.
+func maximumOf(trial result.Trial, details result.Details) maximum {
+	found := maximum{id: trial.ID, receivedPPS: details.ReceivedPPS, offeredPPS: trial.OfferedPPS}
+	if trial.Verdict == result.Invalid {
+		found.wrong = strings.Join(trial.Reasons, "; ")
+	}
+	return found
+}
+
 // findMaximum sends as fast as the port takes packets and counts what arrives.
 func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run) (maximum, error) {
 	if err := b.set(ctx, most.plan); err != nil {
 		return maximum{}, err
 	}
-	b.watch.Maximum(most.variables, lasts(most))
+	b.watch.Maximum(most.variables, streamTime(most))
 	rec, err := b.trial(ctx, most, 1)
 	if err != nil {
 		return maximum{}, fmt.Errorf("search for the maximum: %w", err)
@@ -94,9 +145,5 @@ func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run)
 	if err != nil {
 		return maximum{}, err
 	}
-	found := maximum{id: trial.ID, receivedPPS: rec.Details.ReceivedPPS}
-	if trial.Verdict == result.Invalid {
-		found.wrong = strings.Join(trial.Reasons, "; ")
-	}
-	return found, nil
+	return maximumOf(trial, rec.Details), nil
 }

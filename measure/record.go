@@ -103,7 +103,7 @@ func importHistograms(outcome traffic.Outcome) (h result.Histograms, spacing *re
 func details(o observation, measured time.Duration) result.Details {
 	tx, rx := o.outcome.Tx, o.outcome.Rx
 	d := result.Details{
-		Role: "generate+sink", IntendedPPS: o.stream.PacketsPerSecond(), FrameBytes: o.stream.FrameBytes,
+		Role: "generate+sink", IntendedPPS: o.stream.PacketsPerSecond(), IntendedPackets: tx.IntendedPackets, FrameBytes: o.stream.FrameBytes,
 		InvalidPackets: rx.InvalidPackets, EarlyPackets: rx.EarlyPackets,
 		DurationNs: int64(measured), StartedNs: tx.MeasuredStartNs, StartedUnixNs: o.started.UnixNano(),
 		TSC:         tsc(tx.TSC, rx.TSC),

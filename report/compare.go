@@ -52,7 +52,7 @@ const (
 
 // CompareResults matches the trials of two results by their variables.
 func CompareResults(a, b *result.Result) Comparison {
-	return compare(Comparison{A: a.Dir, B: b.Dir}, Groups(a.Summary.Trials), Groups(b.Summary.Trials))
+	return compare(Comparison{A: a.Dir, B: b.Dir}, Groups(a.Shown()), Groups(b.Shown()))
 }
 
 // CompareError is a comparison that was asked for wrongly; it exits with 2.
@@ -67,14 +67,15 @@ func (e *CompareError) ExitCode() int { return 2 }
 // variable with those that have the other. The variable may be given by its last
 // parts, where they name only one.
 func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) {
-	names := result.VariableNames(r.Summary.Trials)
+	trials := r.Shown()
+	names := result.VariableNames(trials)
 	name, err := FindVariable(names, variable)
 	if err != nil {
 		return Comparison{}, err
 	}
 	var sides [2][]result.Trial
 	seen := []string{}
-	for _, t := range r.Summary.Trials {
+	for _, t := range trials {
 		value := result.FormatVariable(t.Variables[name])
 		if !contains(seen, value) {
 			seen = append(seen, value)

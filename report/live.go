@@ -35,6 +35,10 @@ type Live struct {
 	done    int
 	running string // the trial that runs; "" for none
 	drawn   bool   // a running line is on the terminal
+	// searching is set within a search, whose length nobody knows; said is when it last
+	// wrote a line.
+	searching bool
+	said      time.Time
 }
 
 // NewLive begins to show a run on w.
@@ -79,7 +83,7 @@ func (l *Live) Progress(done, of time.Duration) {
 	if of > 0 {
 		line += fmt.Sprintf("  %s of %s", span(min(done, of)), span(of))
 	}
-	if left, ok := l.left(); ok {
+	if left, ok := l.left(); ok && !l.searching {
 		line += fmt.Sprintf(", about %s left", span(left))
 	}
 	l.Status("%s", line)

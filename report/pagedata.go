@@ -74,13 +74,14 @@ type pageCurves struct {
 // newPageData reads a whole result. What is missing or damaged becomes a problem
 // that the page tells, not an error: the rest is worth seeing.
 func newPageData(r *result.Result) pageData {
+	shown := r.Shown()
 	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
-		Variables: result.VariableNames(r.Summary.Trials), Groups: []pageGroup{}, Trials: []pageTrial{},
+		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
 		Baselines: []pageTrial{}, Curves: []result.Published{}, Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
-	outliers := max(minTrialOutliers, maxPageOutliers/max(len(r.Summary.Trials), 1))
+	outliers := max(minTrialOutliers, maxPageOutliers/max(len(shown), 1))
 	indexes := map[string]int{}
-	merged := newMerger(r.Summary.Trials)
-	for i, t := range r.Summary.Trials {
+	merged := newMerger(shown)
+	for i, t := range shown {
 		indexes[t.ID] = i
 		folder := r.TrialFolder(t.ID)
 		read, histograms := p.readTrial(t, folder, outliers)
@@ -92,7 +93,7 @@ func newPageData(r *result.Result) pageData {
 		read.When = b.When
 		p.Baselines = append(p.Baselines, read)
 	}
-	for i, g := range Groups(r.Summary.Trials) {
+	for i, g := range Groups(shown) {
 		group := pageGroup{Variables: g.Variables, Curves: curvesOf(merged.groups[i])}
 		for _, t := range g.Trials {
 			group.Trials = append(group.Trials, indexes[t.ID])

@@ -61,7 +61,8 @@ func WritePublished(w io.Writer, r *result.Result) error {
 	if len(r.Published) == 0 {
 		return nil
 	}
-	trials := make([]Evidence, 0, len(r.Summary.Trials))
+	shown := r.Shown()
+	trials := make([]Evidence, 0, len(shown))
 	read := func(t result.Trial, folder result.Folder) (Evidence, error) {
 		details, err := folder.Details()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +70,7 @@ func WritePublished(w io.Writer, r *result.Result) error {
 		}
 		return Evidence{Trial: t, Details: &details}, err
 	}
-	for _, t := range r.Summary.Trials {
+	for _, t := range shown {
 		e, err := read(t, r.TrialFolder(t.ID))
 		if err != nil {
 			return err

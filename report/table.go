@@ -13,12 +13,17 @@ import (
 type TableOptions struct {
 	// Repeats shows each repeat on a line of its own instead of their median.
 	Repeats bool
+	// Searches are what search methods found; their findings stand first.
+	Searches []result.Search
 }
 
 // WriteTable writes the trials for a terminal: one line for each combination of
 // the swept variables, latency in microseconds, and what disturbed them below.
 func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error {
 	s := styleOf(w)
+	trials := len(summary.Trials)
+	cut := cutSearches(summary.Trials, options.Searches)
+	summary.Trials = result.Shown(summary.Trials, options.Searches)
 	groups := Groups(summary.Trials)
 	repeats := 0
 	for _, g := range groups {
@@ -26,14 +31,23 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 	}
 	var out strings.Builder
 	title := fmt.Sprintf("%s, %s UTC, %s", plain(summary.Name), summary.Started.UTC().Format("2006-01-02 15:04:05"),
-		plural(len(summary.Trials), "trial"))
+		plural(trials, "trial"))
+	if len(options.Searches) > 0 {
+		title += " of " + searchCount(options.Searches)
+	}
 	if repeats > 1 && !options.Repeats {
 		title += fmt.Sprintf(": medians of %d repeats", repeats)
 	}
 	out.WriteString(s.paint(bold, title) + "\n\n")
-	if len(summary.Trials) == 0 {
+	writeSearches(&out, s, options.Searches)
+	writeCutSearches(&out, s, cut)
+	switch {
+	case trials == 0:
 		out.WriteString("No trial was finished.\n")
-	} else {
+	case len(summary.Trials) > 0:
+		if len(options.Searches) > 0 {
+			out.WriteString("\n" + s.paint(bold, shownTitle(summary.Trials)) + "\n\n")
+		}
 		trialTable(summary, groups, repeats, options).write(&out, s)
 		writeReasons(&out, s, summary.Trials)
 	}
@@ -172,13 +186,15 @@ type groupJSON struct {
 
 // WriteTableJSON writes the table's lines with all figures, each as the median,
 // least and greatest of the repeats; times are nanoseconds.
-func WriteTableJSON(w io.Writer, summary result.Summary) error {
+func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Search) error {
 	document := struct {
 		Schema string      `json:"schema"`
 		Name   string      `json:"name"`
 		Groups []groupJSON `json:"groups"`
-	}{TableSchema, summary.Name, []groupJSON{}}
-	for _, g := range Groups(summary.Trials) {
+		// Searches are there where search methods were run.
+		Searches []SearchGroup `json:"searches,omitempty"`
+	}{TableSchema, summary.Name, []groupJSON{}, SearchGroups(searches)}
+	for _, g := range Groups(result.Shown(summary.Trials, searches)) {
 		line := groupJSON{Variables: g.Variables, Trials: []string{}, Counted: len(g.Counted()),
 			Verdicts: g.Verdicts(), Figures: map[string]*Spread{}}
 		for _, t := range g.Trials {

@@ -223,7 +223,7 @@ func (w *Writer) Skip(skipped Skipped) error {
 		skipped.Variables = map[string]any{}
 	}
 	for _, other := range w.summary.Skipped {
-		if other.Reason == skipped.Reason && sameVariables(other.Variables, skipped.Variables) {
+		if other.Reason == skipped.Reason && SameVariables(other.Variables, skipped.Variables) {
 			return nil
 		}
 	}
@@ -236,7 +236,9 @@ func (w *Writer) Skip(skipped Skipped) error {
 	return nil
 }
 
-func sameVariables(a, b map[string]any) bool {
+// SameVariables tells whether two trials are of the same combination, whether their
+// values come from a file or from a program: 64 is 64.0.
+func SameVariables(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool { return FormatVariable(x) == FormatVariable(y) })
 }
 

@@ -24,6 +24,12 @@ func (m *Method) Search() bool {
 // method, or it is a sweep.
 func (m *Method) Plain() bool { return m == nil || m.Kind == MethodSweep || m.Kind == "" }
 
+// SeeksRate is true for a search that bounds the rates it tries by what the generator
+// can send.
+func (m *Method) SeeksRate() bool {
+	return m.Search() && slices.Contains(methodKeys[m.Kind], "max_rate_pps")
+}
+
 // methodKeys are the keys that each kind of method takes, besides kind.
 var methodKeys = map[MethodKind][]string{
 	MethodSweep:     {},

@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"measure/traffic":         measurers,
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
 
-	"report":        {"result"},
+	"report":        {"result", "result/confidence"},
 	"report/figure": {"result", "report"},
 
 	"cmd/nines":    {everything},

@@ -46,9 +46,9 @@ The folder is all that is needed, so a result from another machine shows the sam
 				}
 			}
 			if format == "json" {
-				return report.WriteTableJSON(c.OutOrStdout(), r.Summary)
+				return report.WriteTableJSON(c.OutOrStdout(), r.Summary, r.Searches)
 			}
-			if err := report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats}); err != nil {
+			if err := report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats, Searches: r.Searches}); err != nil {
 				return err
 			}
 			return report.WritePublished(c.OutOrStdout(), r)

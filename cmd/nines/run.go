@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"nines.dev/nines/measure"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 )
 
@@ -22,12 +24,14 @@ type runCall struct {
 	sets   []string
 	out    string
 	format string
+	// resume is the folder of a result to go on with, instead of a file to begin with.
+	resume string
 }
 
 func newRunCommand() *cobra.Command {
 	var call runCall
 	c := &cobra.Command{
-		Use:   "run FILE",
+		Use:   "run FILE | run --resume DIR",
 		Short: "Build the network, measure every packet, show the tail, take it down",
 		Long: `Run an experiment: build the network that each run of the sweep needs, measure,
 show a line for each trial as it ends and a table at the end, write everything to
@@ -36,29 +40,107 @@ a folder, and take the network down.
 The folder holds a page for the browser (report.html), the summary as JSON and
 CSV, and for each trial its histograms and its slowest packets. results/latest
 points to the newest. Ctrl-C keeps the trials that are done and puts everything
-back. Combinations whose kind of link this host lacks are left out and named; the
+back; so does a crash. --resume goes on with a result that was cut off: what is in
+the folder stays, and the rest of its experiment is run, a soak from its next window.
+
+With a search method (method: in the file, docs/methods.md) each combination is as
+many trials as it takes, and the table begins with what was found. Combinations whose kind of link this host lacks are left out and named; the
 exit code is 3 then, with everything else measured.`,
 		Example: `  nines run examples/quickstart.yaml
   nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
   nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
+  nines run examples/mlrsearch.yaml --set method.quick=true
+  nines run --resume results/latest                 # after Ctrl-C, a crash or a reboot
   nines run lab.yaml --out /data/results --format json | jq '.trials[].latency_ns.p99'`,
-		Args: oneFile,
+		Args: func(c *cobra.Command, args []string) error {
+			if call.resume == "" {
+				return oneFile(c, args)
+			}
+			return call.checkResume(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(call.format); err != nil {
 				return err
 			}
-			call.file = args[0]
+			if call.resume == "" {
+				call.file = args[0]
+			}
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
+	c.Flags().StringVar(&call.resume, "resume", "", "go on with the result in this folder, whose run was cut off")
 	c.Flags().StringVar(&call.format, "format", "table", "what goes to standard output at the end: table or json (summary.json)")
 	return c
 }
 
+// checkResume holds that nothing is given that the result has.
+func (r runCall) checkResume(c *cobra.Command, args []string) error {
+	if len(args) > 0 || c.Flags().Changed("set") || c.Flags().Changed("out") {
+		return usageError{errors.New("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set or --out; begin anew with 'nines run FILE'")}
+	}
+	return nil
+}
+
+// load reads the experiment: of a result that is gone on with, the one it keeps.
+func (r runCall) load() (*spec.File, error) {
+	if r.resume == "" {
+		return loadFile(r.file, r.sets)
+	}
+	if _, err := result.Open(r.resume); err != nil {
+		return nil, err
+	}
+	return loadFile(filepath.Join(r.resume, result.ExperimentFile), nil)
+}
+
+// writer begins a result, or opens the one that is gone on with.
+func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventory) (*result.Writer, error) {
+	if r.resume != "" {
+		writer, err := result.Reopen(r.resume)
+		if err != nil {
+			return nil, err
+		}
+		return writer, experiment.CanResume(writer)
+	}
+	writer, err := result.Create(r.out, experiment.Name(), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(
+		writer.WriteExperiment(experiment.Source),
+		writer.WriteHost(inventory),
+		writer.WritePlan(experiment.Plans()),
+	)
+	if published := experiment.Published(); len(published) > 0 {
+		err = errors.Join(err, writer.WritePublished(published))
+	}
+	return writer, err
+}
+
+// begin says what is about to be measured.
+func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, left int) {
+	what := fmt.Sprintf("%d trials, about %v of traffic", experiment.Trials(), experiment.Duration().Round(time.Second))
+	if searches := experiment.Searches(); searches > 0 {
+		plural := ""
+		if searches != 1 {
+			plural = "es"
+		}
+		searched := fmt.Sprintf("%d search%s by %s", searches, plural, strings.Join(experiment.Methods(), ", "))
+		if experiment.Trials() == 0 {
+			what = searched
+		} else {
+			what += ", " + searched
+		}
+	}
+	if all := experiment.Trials() + experiment.Searches(); left < all {
+		what += fmt.Sprintf(", of which %d of %d are left", left, all)
+	}
+	fmt.Fprintf(w, "%s: %s, into %s\n", experiment.Name(), what, writer.Dir())
+}
+
 func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
-	file, err := loadFile(r.file, r.sets)
+	file, err := r.load()
 	if err != nil {
 		return err
 	}
@@ -77,26 +159,15 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	for _, finding := range findings {
 		fmt.Fprintln(stderr, finding)
 	}
-	writer, err := result.Create(r.out, experiment.Name(), time.Now())
+	writer, err := r.writer(experiment, inventory)
 	if err != nil {
 		return err
 	}
-	err = errors.Join(
-		writer.WriteExperiment(experiment.Source),
-		writer.WriteHost(inventory),
-		writer.WritePlan(experiment.Plans()),
-	)
-	if published := experiment.Published(); len(published) > 0 {
-		err = errors.Join(err, writer.WritePublished(published))
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stderr, "%s: %d trials, about %v of traffic, into %s\n",
-		experiment.Name(), experiment.Trials(), experiment.Duration().Round(time.Second), writer.Dir())
+	left := experiment.Left(writer)
+	begin(stderr, experiment, writer, left)
 	// Progress is for people and goes to standard error; standard output has the
 	// result alone.
-	live := report.NewLive(stderr, report.LiveOptions{Total: experiment.Trials(), TrialTime: experiment.TrialTime()})
+	live := report.NewLive(stderr, report.LiveOptions{Total: left, TrialTime: experiment.TrialTime()})
 	measured := experiment.Measure(ctx, writer, &liveWatcher{live: live})
 	live.Close()
 	interrupted := errors.Is(measured, context.Canceled)
@@ -119,9 +190,9 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	// A disk that is too full for the page must not hide the table.
 	written := errors.Join(writer.WriteReport(page), writer.Close())
 	if r.format == "json" {
-		return errors.Join(writeJSON(stdout, writer.Summary()), written)
+		return errors.Join(writeJSON(stdout, withSearches{writer.Summary(), writer.Searches()}), written)
 	}
-	err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{})
+	err := report.WriteTable(stdout, writer.Summary(), report.TableOptions{Searches: writer.Searches()})
 	if err == nil && written == nil {
 		var r *result.Result
 		if r, err = result.Open(writer.Dir()); err == nil {
@@ -133,6 +204,12 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stderr, "\n%s\n%s\n", writer.Dir(), filepath.Join(writer.Dir(), result.ReportFile))
 	return nil
+}
+
+// withSearches is summary.json with what is in searches.json, where there is any.
+type withSearches struct {
+	result.Summary
+	Searches []result.Search `json:"searches,omitempty"`
 }
 
 // liveWatcher shows a measurement as it goes.
@@ -155,6 +232,16 @@ func (w *liveWatcher) Trial(variables map[string]any, repeat int, lasts time.Dur
 func (w *liveWatcher) Maximum(variables map[string]any, lasts time.Duration) {
 	w.live.Status("the maximum: %s", report.Describe(variables))
 }
+
+func (w *liveWatcher) Searching(s measure.SearchState) {
+	w.lasts = s.Lasts
+	w.live.Searching(report.SearchProgress{
+		Variables: s.Variables, Method: s.Method, Trials: s.Trials, Purpose: s.Purpose,
+		RatePPS: s.RatePPS, Lasts: s.Lasts, LosslessPPS: s.LosslessPPS, LossyPPS: s.LossyPPS,
+	})
+}
+
+func (w *liveWatcher) Found(search result.Search) { w.live.Found(search) }
 
 func (w *liveWatcher) Skipped(skipped result.Skipped) { w.live.Skipped(skipped) }
 

@@ -1,0 +1,72 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// interruptedReason begins the reason of a trial that was cut off (see judge).
+const interruptedReason = "interrupted after "
+
+// isDone tells whether the result has a combination and repeat already, from a run
+// that was cut off later.
+func isDone(writer *result.Writer, r run, repeat int) bool {
+	if !r.spec.Method.Plain() {
+		return slices.ContainsFunc(writer.Searches(), func(s result.Search) bool {
+			return s.Repeat == repeat && result.SameVariables(s.Variables, r.variables)
+		})
+	}
+	return slices.ContainsFunc(writer.Summary().Trials, func(t result.Trial) bool {
+		return t.Search == "" && t.Repeat == repeat && !cutOff(t) && result.SameVariables(t.Variables, r.variables)
+	})
+}
+
+// cutOff tells trials that a Ctrl-C has ended.
+func cutOff(t result.Trial) bool {
+	return slices.ContainsFunc(t.Reasons, func(reason string) bool { return strings.HasPrefix(reason, interruptedReason) })
+}
+
+// hasBaseline tells whether the result has a baseline already.
+func hasBaseline(writer *result.Writer, when result.When, alone run) bool {
+	return slices.ContainsFunc(writer.Baselines(), func(b result.Baseline) bool {
+		return b.When == when && result.SameVariables(b.Variables, alone.variables)
+	})
+}
+
+// Left is how many trials and searches the result does not have yet.
+func (e *Experiment) Left(writer *result.Writer) int {
+	left := 0
+	for _, step := range e.steps {
+		if r := e.runs[step.Run]; r.skip == "" && !isDone(writer, r, step.Repeat) {
+			left++
+		}
+	}
+	return left
+}
+
+// CanResume says why what is left of the result cannot be run, if so: on another host,
+// or with other settings, it would be another network.
+func (e *Experiment) CanResume(writer *result.Writer) error {
+	same, err := writer.SamePlans(e.Plans())
+	if err != nil {
+		return err
+	}
+	if !same {
+		return &ResumeError{Reason: fmt.Sprintf("%s was measured with another plan than this host gives: go on with it on the host that it was begun on (its host.json), with the version of nines that began it", writer.Dir())}
+	}
+	if e.Left(writer) == 0 {
+		return &ResumeError{Reason: writer.Dir() + ": nothing is left to be run"}
+	}
+	return nil
+}
+
+// ResumeError is a result that cannot be gone on with.
+type ResumeError struct{ Reason string }
+
+func (e *ResumeError) Error() string { return e.Reason }
+
+// ExitCode says that the call is at fault.
+func (e *ResumeError) ExitCode() int { return 2 }

@@ -1,0 +1,243 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"nines.dev/nines/measure/method"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+)
+
+// The parts of a search's trials that its method does not say.
+const (
+	// warmupShare bounds the warm-up of a search's trial as a part of its length: there
+	// may be hundreds of trials, whose engines are warm from the one before.
+	warmupShare = 10
+	// searchOutliers is how many outliers are kept of trials whose latency is not asked
+	// for.
+	searchOutliers = 100
+	// ceilingTime and ceilingQuick are how long the trial at rate 0 lasts that finds
+	// what the generator can send.
+	ceilingTime  = spec.Duration(5 * time.Second)
+	ceilingQuick = spec.Duration(time.Second)
+)
+
+// SearchState is what a search knows when a trial of it begins.
+type SearchState struct {
+	Variables map[string]any
+	Repeat    int
+	Method    string
+	// Trials is how many are done, and Kept how many of them an earlier run had done.
+	Trials, Kept int
+	// Purpose, RatePPS and Lasts are of the trial that begins.
+	Purpose string
+	RatePPS float64
+	Lasts   time.Duration
+	// LosslessPPS is the highest rate so far that lost nothing, and LossyPPS the lowest
+	// above it that lost something; 0 where there is none.
+	LosslessPPS, LossyPPS float64
+}
+
+// saw adds a trial to what is known.
+func (s *SearchState) saw(load method.Load, o method.Outcome) {
+	s.Trials++
+	switch {
+	case o.Invalid != "" && o.Unsent == 0 || load.Packets > 0:
+		return // says nothing of the rate
+	case o.LossRatio() == 0:
+		s.LosslessPPS = max(s.LosslessPPS, load.RatePPS)
+		if s.LossyPPS <= s.LosslessPPS {
+			s.LossyPPS = 0
+		}
+	case load.RatePPS > s.LosslessPPS && (s.LossyPPS == 0 || load.RatePPS < s.LossyPPS):
+		s.LossyPPS = load.RatePPS
+	}
+}
+
+// searching is one search under way on the bench: one combination, one repeat.
+type searching struct {
+	bench  *bench
+	writer *result.Writer
+	run    run
+	repeat int
+	state  SearchState
+	// kept are trials of this search that an earlier run has done.
+	kept keptTrials
+}
+
+// search runs a method for one combination and repeat, and writes what it found.
+func (b *bench) search(ctx context.Context, writer *result.Writer, r run, repeat int, at method.Setting) error {
+	find, err := method.New(*r.spec.Method, at)
+	if err != nil {
+		return err
+	}
+	s := newSearching(b, writer, r, repeat)
+	found, err := find(ctx, s.trial)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // its trials are kept; the rest can be run later
+	}
+	if err != nil {
+		return err
+	}
+	found.Variables, found.Repeat = r.variables, repeat
+	if found, err = writer.AddSearch(found); err != nil {
+		return err
+	}
+	b.watch.Found(found)
+	return nil
+}
+
+func newSearching(b *bench, writer *result.Writer, r run, repeat int) *searching {
+	kept := keptOf(writer, r, repeat)
+	return &searching{bench: b, writer: writer, run: r, repeat: repeat, kept: kept, state: SearchState{
+		Variables: r.variables, Repeat: repeat, Method: string(r.spec.Method.Kind), Kept: len(kept.trials),
+	}}
+}
+
+// trial runs one trial on the engines that are running, and adds it to the result. It
+// is the search's method.Trial.
+func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome, error) {
+	r := s.run.at(load)
+	s.state.Purpose, s.state.RatePPS, s.state.Lasts = load.Purpose, load.RatePPS, streamTime(r)
+	if outcome, ok, err := s.kept.next(s.writer, load); ok || err != nil {
+		if err == nil {
+			s.state.saw(load, outcome)
+		}
+		return outcome, err
+	}
+	s.bench.watch.Searching(s.state)
+	began := time.Now()
+	if err := rest(ctx, load.Settle); err != nil {
+		return method.Outcome{}, err
+	}
+	if err := s.bench.set(ctx, r.plan); err != nil { // there already, but after a fault
+		return method.Outcome{}, err
+	}
+	rec, err := s.bench.trial(ctx, r, s.repeat)
+	if err != nil {
+		return method.Outcome{}, err
+	}
+	if ctx.Err() != nil {
+		return method.Outcome{}, context.Cause(ctx) // half a trial says nothing of a rate
+	}
+	rec.Trial.Search, rec.Trial.Purpose = s.writer.SearchID(), load.Purpose
+	rec.Details.ElapsedNs = int64(time.Since(began))
+	trial, err := s.writer.AddTrial(rec)
+	if err != nil {
+		return method.Outcome{}, err
+	}
+	outcome := outcomeOf(trial, rec.Details, rec.Histograms.Latency)
+	s.state.saw(load, outcome)
+	return outcome, nil
+}
+
+// at is the run with one trial's load instead of its own.
+func (r run) at(load method.Load) run {
+	p, t := *r.plan, *r.plan.Traffic
+	stream := &t.Stream
+	stream.RatePPS, stream.RateBits, stream.RateOfMaximum = load.RatePPS, 0, 0
+	stream.Duration = spec.Duration(load.Duration)
+	stream.Warmup = min(stream.Warmup, stream.Duration/warmupShare)
+	if load.Packets > 0 {
+		// A schedule of N packets: it ends half a gap after the last. A warm-up would
+		// fill the buffers whose depth a burst is to find.
+		stream.Duration = spec.Duration((float64(load.Packets) - 0.5) / load.RatePPS * float64(time.Second))
+		stream.Warmup, stream.Burst, stream.Pattern = 0, 1, spec.PatternConstant
+	}
+	if load.Drain > 0 {
+		stream.Drain = spec.Duration(load.Drain)
+	}
+	if !asksForLatency(load.Purpose) {
+		stream.Outliers = min(stream.Outliers, searchOutliers)
+	}
+	p.Traffic = &t
+	r.plan = &p
+	return r
+}
+
+// outcomeOf is a trial as a method sees it.
+func outcomeOf(t result.Trial, d result.Details, latency *result.Histogram) method.Outcome {
+	o := method.Outcome{
+		ID: t.ID, Intended: d.IntendedPackets, Received: t.RxPackets,
+		Elapsed: time.Duration(d.ElapsedNs), Latency: latency,
+	}
+	if d.IntendedPackets > t.TxPackets {
+		o.Unsent = d.IntendedPackets - t.TxPackets
+	}
+	if t.Verdict == result.Invalid {
+		o.Invalid = strings.Join(t.Reasons, "; ")
+	}
+	return o
+}
+
+// asksForLatency tells the trials that are run for their latency by their purpose.
+func asksForLatency(purpose string) bool { return strings.HasPrefix(purpose, "latency") }
+
+// streamTime is how long a run's packets are sent and awaited.
+func streamTime(r run) time.Duration {
+	t := r.plan.Traffic.Stream
+	return time.Duration(t.Warmup + t.Duration + t.Drain)
+}
+
+// rest waits, unless ctx ends.
+func rest(ctx context.Context, pause time.Duration) error {
+	if pause <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// keptTrials are trials that an earlier run of the same search has done, in order.
+// A method is pure: as long as it asks for the same loads and is given the same
+// outcomes, it takes the same way, up to where it was cut off.
+type keptTrials struct{ trials []result.Trial }
+
+// keptOf finds the trials of the search that the writer will write next, if they were
+// run for this combination and repeat.
+func keptOf(writer *result.Writer, r run, repeat int) keptTrials {
+	var k keptTrials
+	for _, t := range writer.Summary().Trials {
+		if t.Search == writer.SearchID() && t.Repeat == repeat && result.SameVariables(t.Variables, r.variables) {
+			k.trials = append(k.trials, t)
+		}
+	}
+	return k
+}
+
+// next gives the outcome of the next kept trial, if it had this load. Else the way has
+// parted, and all that follows is run anew.
+func (k *keptTrials) next(writer *result.Writer, load method.Load) (method.Outcome, bool, error) {
+	if len(k.trials) == 0 {
+		return method.Outcome{}, false, nil
+	}
+	t := k.trials[0]
+	folder := writer.TrialFolder(t.ID)
+	details, err := folder.Details()
+	if err != nil {
+		return method.Outcome{}, false, fmt.Errorf("go on with what was measured: %w", err)
+	}
+	same := time.Duration(details.DurationNs) == load.Duration
+	if load.Packets > 0 {
+		same = details.IntendedPackets == load.Packets
+	}
+	if t.Purpose != load.Purpose || details.IntendedPPS != load.RatePPS || !same {
+		k.trials = nil
+		return method.Outcome{}, false, nil
+	}
+	histograms, err := folder.Histograms()
+	if err != nil {
+		return method.Outcome{}, false, fmt.Errorf("go on with what was measured: %w", err)
+	}
+	k.trials = k.trials[1:]
+	return outcomeOf(t, details, histograms.Latency), true, nil
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// searchLine is how often a search writes a line where there is no terminal: its
+// trials may be short, and hundreds.
+const searchLine = 15 * time.Second
+
+// SearchProgress is what a search is about to try, and what it knows.
+type SearchProgress struct {
+	Variables map[string]any
+	Method    string
+	// Trials is how many are done.
+	Trials int
+	// Purpose, RatePPS and Lasts are of the trial that begins.
+	Purpose string
+	RatePPS float64
+	Lasts   time.Duration
+	// LosslessPPS is the highest rate so far without loss, LossyPPS the lowest above it
+	// with; 0 where there is none.
+	LosslessPPS, LossyPPS float64
+}
+
+// String says how far the search is: "mlrsearch: no loss at 812k, loss at 840k
+// packets/s, 14 trials; search for NDR at 826k packets/s".
+func (p SearchProgress) String() string {
+	var parts []string
+	switch {
+	case p.LosslessPPS > 0 && p.LossyPPS > 0:
+		parts = append(parts, fmt.Sprintf("no loss at %s, loss at %s packets/s", shortRate(p.LosslessPPS), shortRate(p.LossyPPS)))
+	case p.LosslessPPS > 0:
+		parts = append(parts, fmt.Sprintf("no loss at %s packets/s", shortRate(p.LosslessPPS)))
+	case p.LossyPPS > 0:
+		parts = append(parts, fmt.Sprintf("loss at %s packets/s", shortRate(p.LossyPPS)))
+	}
+	if p.Trials > 0 {
+		parts = append(parts, plural(p.Trials, "trial"))
+	}
+	text := p.Method + ": " + strings.Join(parts, ", ")
+	if len(parts) > 0 {
+		text += "; "
+	}
+	return text + fmt.Sprintf("%s, %s packets/s", p.Purpose, shortRate(p.RatePPS))
+}
+
+// shortRate writes a rate with three digits: 812k, 1.05M.
+func shortRate(pps float64) string {
+	switch {
+	case pps >= 999_500:
+		return significant(pps/1e6) + "M"
+	case pps >= 9_995:
+		return significant(pps/1e3) + "k"
+	default:
+		return significant(pps)
+	}
+}
+
+// Searching shows what a search does: in the running line of a terminal, else in a
+// line now and then.
+func (l *Live) Searching(p SearchProgress) {
+	l.running = p.String()
+	if len(p.Variables) > 0 {
+		l.running = Describe(p.Variables) + "  " + l.running
+	}
+	l.searching = true
+	if l.style.terminal {
+		l.Progress(0, p.Lasts)
+		return
+	}
+	if now := l.options.Now(); now.Sub(l.said) >= searchLine {
+		l.said = now
+		l.Say("%s  %s", l.number(l.done+1), l.running)
+	}
+}
+
+// Found shows what a finished search has found.
+func (l *Live) Found(s result.Search) {
+	l.clear()
+	l.done++
+	l.ended = l.options.Now()
+	l.running, l.searching = "", false
+	parts := []string{fmt.Sprintf("%s  %s", l.number(l.done), s.Method)}
+	if len(s.Variables) > 0 {
+		parts[0] = fmt.Sprintf("%s  %s  %s", l.number(l.done), Describe(s.Variables), s.Method)
+	}
+	for _, f := range headlines(s) {
+		text := none
+		if f.Value != nil {
+			text = findingText(*f.Value, f.Unit) + " " + findingUnit(f.Unit)
+		}
+		parts = append(parts, f.Name+" "+text)
+	}
+	parts = append(parts, fmt.Sprintf("%s in %s", plural(len(s.Trials), "trial"), span(time.Duration(s.MeasuringNs))))
+	line := plain(strings.Join(parts, "  "))
+	if mark, colour := searchVerdict(s); mark != "" {
+		line += "  " + l.style.paint(colour, mark)
+	}
+	fmt.Fprintln(l.w, line)
+}

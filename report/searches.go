@@ -1,0 +1,296 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
+)
+
+// SearchGroup is all repeats of a search of one combination of the swept variables.
+type SearchGroup struct {
+	Method    string         `json:"method"`
+	Variables map[string]any `json:"variables"`
+	Searches  []string       `json:"searches"` // IDs
+	// Conformant is true if all repeats were; Deviations has each reason once.
+	Conformant bool     `json:"conformant"`
+	Deviations []string `json:"deviations"`
+	// Passed is true if all repeats passed; nil where the method judges nothing.
+	Passed *bool `json:"passed"`
+	// Trials and MeasuringNs are those of all repeats together.
+	Trials      int            `json:"trials"`
+	MeasuringNs int64          `json:"measuring_ns"`
+	Findings    []GroupFinding `json:"findings"`
+}
+
+// GroupFinding is one figure of a search over its repeats. Latencies under load are not
+// among them: their trials have all of them.
+type GroupFinding struct {
+	Name       string         `json:"name"`
+	Unit       string         `json:"unit"`
+	Conditions map[string]any `json:"conditions"`
+	// Value is the median of the repeats that found one; nil without any. Low and High
+	// are what Between says.
+	Value *float64 `json:"value"`
+	Low   *float64 `json:"low"`
+	High  *float64 `json:"high"`
+	// Between is "bounds": the bounds that one search gave; or "repeats": the bootstrap
+	// interval of the median.
+	Between string `json:"between"`
+	Repeats int    `json:"repeats"`
+	// Limit and Passed are of methods that judge.
+	Limit  *float64 `json:"limit"`
+	Passed *bool    `json:"passed"`
+	// Reasons say why values are missing, or what else is to be known of them.
+	Reasons []string `json:"reasons"`
+}
+
+// The kinds of an interval around a finding.
+const (
+	betweenBounds  = "bounds"
+	betweenRepeats = "repeats"
+)
+
+// SearchGroups folds the repeats of searches, in the order in which the combinations
+// first appear.
+func SearchGroups(searches []result.Search) []SearchGroup {
+	groups := []SearchGroup{}
+	at := map[string]int{}
+	of := map[int][]result.Search{}
+	for _, s := range searches {
+		key := s.Method + "\x02" + variableKey(s.Variables)
+		index, ok := at[key]
+		if !ok {
+			index = len(groups)
+			at[key] = index
+			groups = append(groups, SearchGroup{
+				Method: s.Method, Variables: s.Variables, Conformant: true,
+				Searches: []string{}, Deviations: []string{}, Findings: []GroupFinding{},
+			})
+		}
+		of[index] = append(of[index], s)
+		groups[index].add(s)
+	}
+	for i := range groups {
+		groups[i].fold(of[i])
+	}
+	return groups
+}
+
+// add counts one repeat.
+func (g *SearchGroup) add(s result.Search) {
+	g.Searches = append(g.Searches, s.ID)
+	g.Conformant = g.Conformant && s.Conformant
+	for _, deviation := range s.Deviations {
+		if !slices.Contains(g.Deviations, deviation) {
+			g.Deviations = append(g.Deviations, deviation)
+		}
+	}
+	if s.Passed != nil {
+		passed := *s.Passed && (g.Passed == nil || *g.Passed)
+		g.Passed = &passed
+	}
+	g.Trials += len(s.Trials)
+	g.MeasuringNs += s.MeasuringNs
+}
+
+// fold brings the repeats' findings together: those of the same name and the same
+// setting, which are in the same order in each.
+func (g *SearchGroup) fold(searches []result.Search) {
+	type key struct {
+		name, unit string
+		nth        int // of that name in its search
+	}
+	var order []key
+	all := map[key][]result.Finding{}
+	for _, s := range searches {
+		seen := map[key]int{}
+		for _, f := range headlines(s) {
+			k := key{name: f.Name, unit: f.Unit}
+			k.nth = seen[k]
+			seen[key{name: f.Name, unit: f.Unit}]++
+			if all[k] == nil {
+				order = append(order, k)
+			}
+			all[k] = append(all[k], f)
+		}
+	}
+	for _, k := range order {
+		g.Findings = append(g.Findings, foldFinding(all[k]))
+	}
+}
+
+func foldFinding(repeats []result.Finding) GroupFinding {
+	first := repeats[0]
+	f := GroupFinding{Name: first.Name, Unit: first.Unit, Conditions: first.Conditions, Limit: first.Limit,
+		Between: betweenBounds, Repeats: len(repeats), Reasons: []string{}}
+	if f.Conditions == nil {
+		f.Conditions = map[string]any{}
+	}
+	var values []float64
+	for _, one := range repeats {
+		if one.Value != nil {
+			values = append(values, *one.Value)
+		}
+		if one.Reason != "" && !slices.Contains(f.Reasons, one.Reason) {
+			f.Reasons = append(f.Reasons, one.Reason)
+		}
+		if one.Passed != nil {
+			passed := *one.Passed && (f.Passed == nil || *f.Passed)
+			f.Passed = &passed
+		}
+	}
+	switch {
+	case len(repeats) == 1:
+		f.Value, f.Low, f.High = first.Value, first.Low, first.High
+	case len(values) > 0:
+		interval := confidence.Median(values, bootstrapSeed)
+		f.Value, f.Low, f.High, f.Between = &interval.Median, interval.Low, interval.High, betweenRepeats
+	}
+	return f
+}
+
+// headlines are the findings of a search but those of the latency under load.
+func headlines(s result.Search) []result.Finding {
+	var list []result.Finding
+	for _, f := range s.Findings {
+		if !f.UnderLoad() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// conditionText tells findings of one name apart: by the conditions that differ.
+func conditionText(f GroupFinding, all []GroupFinding) string {
+	var names []string
+	for name, value := range f.Conditions {
+		differs := slices.ContainsFunc(all, func(other GroupFinding) bool {
+			return other.Name == f.Name && result.FormatVariable(other.Conditions[name]) != result.FormatVariable(value)
+		})
+		if differs {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	parts := make([]string, 0, len(names))
+	for _, name := range names {
+		parts = append(parts, plain(conditionPart(name, f.Conditions[name])))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// conditionPart writes one condition for people.
+func conditionPart(name string, value any) string {
+	number, isNumber := value.(float64)
+	switch {
+	case name == "load" && isNumber:
+		return significant(100*number) + " % load"
+	case name == "rate_pps" && isNumber:
+		return grouped(number) + " packets/s"
+	case isNumber:
+		return name + "=" + significant(number)
+	default:
+		return name + "=" + result.FormatVariable(value)
+	}
+}
+
+// findingUnit is what findingText writes a value in.
+func findingUnit(unit string) string {
+	switch unit {
+	case "ns":
+		return "µs"
+	case "ratio":
+		return "%"
+	default:
+		return plain(unit)
+	}
+}
+
+// findingText writes a finding's value for people.
+func findingText(value float64, unit string) string {
+	switch unit {
+	case "ns":
+		return significant(value / 1e3)
+	case "ratio":
+		return significant(value * 100)
+	case "packets/s", "packets":
+		return grouped(value)
+	default:
+		return significant(value)
+	}
+}
+
+func optionalText(value *float64, unit string) string {
+	if value == nil {
+		return none
+	}
+	return findingText(*value, unit)
+}
+
+// searchVerdict is what is to be said of a search as a whole, and its colour.
+func searchVerdict(s result.Search) (text, colour string) {
+	switch {
+	case s.Passed != nil && !*s.Passed:
+		return "failed", red
+	case s.Passed != nil && s.Conformant:
+		return "passed", green
+	case s.Passed != nil:
+		return "passed, not conformant", yellow
+	case !s.Conformant:
+		return "not conformant", yellow
+	default:
+		return "conformant", green
+	}
+}
+
+// searchCount says how many searches there are, by method.
+func searchCount(searches []result.Search) string {
+	var methods []string
+	for _, s := range searches {
+		if !slices.Contains(methods, s.Method) {
+			methods = append(methods, s.Method)
+		}
+	}
+	count := "1 search"
+	if len(searches) != 1 {
+		count = fmt.Sprintf("%d searches", len(searches))
+	}
+	return count + " by " + plain(strings.Join(methods, ", "))
+}
+
+// cutSearch is a search that has trials and no end.
+type cutSearch struct {
+	id     string
+	trials int
+	// windows is true for a soak, whose trials are of use by themselves.
+	windows bool
+}
+
+// cutSearches finds searches that were cut off.
+func cutSearches(trials []result.Trial, searches []result.Search) []cutSearch {
+	ended := map[string]bool{}
+	for _, s := range searches {
+		ended[s.ID] = true
+	}
+	counts := map[string]*cutSearch{}
+	for _, t := range trials {
+		if t.Search == "" || ended[t.Search] {
+			continue
+		}
+		if counts[t.Search] == nil {
+			counts[t.Search] = &cutSearch{id: t.Search}
+		}
+		counts[t.Search].trials++
+		counts[t.Search].windows = counts[t.Search].windows || strings.HasPrefix(t.Purpose, result.WindowPurpose)
+	}
+	var cut []cutSearch
+	for _, c := range counts {
+		cut = append(cut, *c)
+	}
+	slices.SortFunc(cut, func(a, b cutSearch) int { return cmp.Compare(a.id, b.id) })
+	return cut
+}

@@ -1,0 +1,271 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
+)
+
+// writeSearches writes what searches found: a line for each figure, and below it what
+// is to be known of them.
+func writeSearches(out *strings.Builder, s style, searches []result.Search) {
+	if len(searches) == 0 {
+		return
+	}
+	groups := SearchGroups(searches)
+	searchTable(groups).write(out, s)
+	out.WriteString("\n")
+	writeBetween(out, s, groups)
+	writeFindingReasons(out, s, groups)
+	writeConformance(out, s, groups)
+	var trials int
+	var measuring time.Duration
+	for _, g := range groups {
+		trials += g.Trials
+		measuring += time.Duration(g.MeasuringNs)
+	}
+	out.WriteString(s.paint(dim, fmt.Sprintf("%s in %s of measuring", plural(trials, "trial"), span(measuring))) + "\n")
+}
+
+func searchTable(groups []SearchGroup) *table {
+	var variables []string // in the order of the sweep, as trials have them
+	var asTrials []result.Trial
+	for _, g := range groups {
+		asTrials = append(asTrials, result.Trial{Variables: g.Variables})
+	}
+	variables = result.VariableNames(asTrials)
+	short := shortNames(variables)
+	has := func(some func(GroupFinding, SearchGroup) bool) bool {
+		return slices.ContainsFunc(groups, func(g SearchGroup) bool {
+			return slices.ContainsFunc(g.Findings, func(f GroupFinding) bool { return some(f, g) })
+		})
+	}
+	methods := map[string]bool{}
+	for _, g := range groups {
+		methods[g.Method] = true
+	}
+	at := has(func(f GroupFinding, g SearchGroup) bool { return conditionText(f, g.Findings) != "" })
+	bounds := has(func(f GroupFinding, _ SearchGroup) bool { return f.Low != nil || f.High != nil })
+	limits := has(func(f GroupFinding, _ SearchGroup) bool { return f.Limit != nil })
+	verdicts := has(func(f GroupFinding, _ SearchGroup) bool { return f.Passed != nil })
+
+	t := &table{}
+	for _, name := range variables {
+		if isNumeric(asTrials, name) {
+			t.column(plain(short[name]), "")
+		} else {
+			t.wordColumn(plain(short[name]))
+		}
+	}
+	if len(methods) > 1 {
+		t.wordColumn("method")
+	}
+	t.wordColumn("finding")
+	if at {
+		t.wordColumn("at")
+	}
+	t.column("value", "")
+	if bounds {
+		t.column("low", "")
+		t.column("high", "")
+	}
+	if limits {
+		t.column("limit", "")
+	}
+	t.wordColumn("unit")
+	if verdicts {
+		t.wordColumn("verdict")
+	}
+	for _, g := range groups {
+		for _, f := range g.Findings {
+			var row []cell
+			add := func(text string) { row = append(row, cell{text: text}) }
+			for _, name := range variables {
+				add(plain(readable(g.Variables[name])))
+			}
+			if len(methods) > 1 {
+				add(plain(g.Method))
+			}
+			add(plain(f.Name))
+			if at {
+				add(conditionText(f, g.Findings))
+			}
+			add(optionalText(f.Value, f.Unit))
+			if bounds {
+				add(optionalText(f.Low, f.Unit))
+				add(optionalText(f.High, f.Unit))
+			}
+			if limits {
+				add(optionalText(f.Limit, f.Unit))
+			}
+			add(findingUnit(f.Unit))
+			if verdicts {
+				row = append(row, passedCell(f.Passed))
+			}
+			t.rows = append(t.rows, row)
+		}
+	}
+	return t
+}
+
+func passedCell(passed *bool) cell {
+	switch {
+	case passed == nil:
+		return cell{}
+	case *passed:
+		return cell{text: "passed", colour: green}
+	default:
+		return cell{text: "failed", colour: red}
+	}
+}
+
+// writeBetween says what low and high are.
+func writeBetween(out *strings.Builder, s style, groups []SearchGroup) {
+	var most int
+	var bounds bool
+	for _, g := range groups {
+		for _, f := range g.Findings {
+			if f.Between == betweenRepeats {
+				most = max(most, f.Repeats)
+			} else {
+				bounds = bounds || f.Low != nil || f.High != nil
+			}
+		}
+	}
+	switch {
+	case most > 0:
+		text := fmt.Sprintf("values are medians of %d repeats; low and high are the %.0f %% bootstrap interval of the median", most, 100*confidence.Level)
+		if caution := confidence.Median(make([]float64, most), bootstrapSeed).Caution(); caution != "" {
+			text += ": " + caution
+		}
+		out.WriteString(s.paint(dim, wrap(text, 0, s.columns)) + "\n")
+	case bounds:
+		out.WriteString(s.paint(dim, wrap("low and high are the last bounds of a search, or the least and the greatest of its repeats", 0, s.columns)) + "\n")
+	}
+}
+
+// writeFindingReasons tells why figures are missing, and what is odd about others.
+func writeFindingReasons(out *strings.Builder, s style, groups []SearchGroup) {
+	type class struct {
+		head, colour, example string
+		count                 int
+	}
+	var order []*class
+	by := map[string]*class{}
+	for _, g := range groups {
+		for _, f := range g.Findings {
+			for _, reason := range f.Reasons {
+				c := &class{head: "note", colour: yellow}
+				if f.Value == nil {
+					c.head, c.colour = "no value", red
+				}
+				key := c.head + f.Name + withoutNumbers(reason)
+				if by[key] == nil {
+					c.example = fmt.Sprintf("%s: %s", f.Name, reason)
+					if len(g.Variables) > 0 {
+						c.example = fmt.Sprintf("%s with %s: %s", f.Name, Describe(g.Variables), reason)
+					}
+					by[key], order = c, append(order, c)
+				}
+				by[key].count++
+			}
+		}
+	}
+	for i, c := range order {
+		if i == maxReasons {
+			fmt.Fprintf(out, "and %s more; searches.json has all\n", plural(len(order)-i, "kind of note"))
+			break
+		}
+		text := c.example
+		if c.count > 1 {
+			text = fmt.Sprintf("%d times, such as %s", c.count, c.example)
+		}
+		out.WriteString(s.paint(c.colour, c.head) + "  " + wrap(plain(text), len(c.head)+2, s.columns) + "\n")
+	}
+}
+
+// writeConformance says whether the standards' conditions were held, and which were
+// not: each once.
+func writeConformance(out *strings.Builder, s style, groups []SearchGroup) {
+	type method struct {
+		searches, conformant int
+		deviations           []string
+		failed, judged       int
+	}
+	var order []string
+	by := map[string]*method{}
+	for _, g := range groups {
+		m := by[g.Method]
+		if m == nil {
+			m = &method{}
+			by[g.Method], order = m, append(order, g.Method)
+		}
+		m.searches++
+		if g.Conformant {
+			m.conformant++
+		}
+		if g.Passed != nil {
+			m.judged++
+			if !*g.Passed {
+				m.failed++
+			}
+		}
+		for _, deviation := range g.Deviations {
+			if !slices.Contains(m.deviations, deviation) {
+				m.deviations = append(m.deviations, deviation)
+			}
+		}
+	}
+	line := func(head, colour, text string) {
+		out.WriteString(s.paint(colour, head) + "  " + wrap(plain(text), len(head)+2, s.columns) + "\n")
+	}
+	for _, name := range order {
+		m := by[name]
+		switch {
+		case m.failed > 0:
+			line("failed", red, fmt.Sprintf("%s: %d of %s", name, m.failed, plural(m.judged, "combination")))
+		case m.judged > 0:
+			line("passed", green, name)
+		}
+		if m.conformant == m.searches {
+			line("conformant", green, name)
+			continue
+		}
+		for i, deviation := range m.deviations {
+			if i == 2*maxReasons {
+				fmt.Fprintf(out, "and %s more; searches.json has all\n", plural(len(m.deviations)-i, "deviation"))
+				break
+			}
+			if len(order) > 1 {
+				deviation = name + ": " + deviation
+			}
+			line("not conformant", yellow, deviation)
+		}
+	}
+}
+
+// writeCutSearches tells of searches that have no end.
+func writeCutSearches(out *strings.Builder, s style, cut []cutSearch) {
+	for _, c := range cut {
+		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, plural(c.trials, "trial"))
+		if c.windows {
+			what = fmt.Sprintf("the soak %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, plural(c.trials, "window"))
+		}
+		const head = "unfinished"
+		out.WriteString(s.paint(yellow, head) + "  " + wrap(plain(what), len(head)+2, s.columns) + "\n\n")
+	}
+}
+
+// shownTitle is the head of the trials below the findings.
+func shownTitle(trials []result.Trial) string {
+	for _, t := range trials {
+		if _, ok := t.Variables[result.LoadVariable]; ok {
+			return "Latency at parts of the result"
+		}
+	}
+	return "Trials"
+}

@@ -1,0 +1,71 @@
+package result
+
+import (
+	"maps"
+	"strings"
+)
+
+// LoadVariable is the part of a search's result at which a trial was run for its
+// latency: a variable of such a trial beside the swept ones, for who shows it. The key
+// is no path of an experiment file, so that none can be swept.
+const LoadVariable = "load"
+
+// loadOfVariable is the finding that a load is a part of, where a search has several.
+const loadOfVariable = "load of"
+
+// WindowPurpose begins the purpose of a trial that is a window of a soak, one long
+// measurement.
+const WindowPurpose = "window "
+
+// UnderLoad tells findings of the latency at parts of a search's result, whose trials
+// have the whole of it: "latency p99".
+func (f Finding) UnderLoad() bool { return strings.HasPrefix(f.Name, underLoadName) }
+
+const underLoadName = "latency "
+
+// Shown are the trials whose figures belong beside one another: plain trials, the
+// windows of a soak, and those that a search ran for the latency at parts of its result,
+// which get LoadVariable. A search's other trials are its way to the result, at rates
+// that differ: the median of them would say nothing.
+func Shown(trials []Trial, searches []Search) []Trial {
+	type load struct{ part, of any }
+	loads := map[string]load{}
+	several := false
+	first := map[string]any{} // by search
+	for _, s := range searches {
+		for _, f := range s.Findings {
+			part, ok := f.Conditions["load"]
+			if !ok || f.Trial == "" || !f.UnderLoad() {
+				continue
+			}
+			of := f.Conditions["of"]
+			if _, seen := first[s.ID]; !seen {
+				first[s.ID] = of
+			}
+			several = several || first[s.ID] != of
+			loads[f.Trial] = load{part, of}
+		}
+	}
+	shown := make([]Trial, 0, len(trials))
+	for _, t := range trials {
+		at, underLoad := loads[t.ID]
+		switch {
+		case t.Search == "" || strings.HasPrefix(t.Purpose, WindowPurpose):
+		case underLoad:
+			variables := make(map[string]any, len(t.Variables)+2)
+			maps.Copy(variables, t.Variables)
+			if several {
+				variables[loadOfVariable] = at.of
+			}
+			variables[LoadVariable] = at.part
+			t.Variables = variables
+		default:
+			continue
+		}
+		shown = append(shown, t)
+	}
+	return shown
+}
+
+// Shown are the result's trials that belong beside one another.
+func (r *Result) Shown() []Trial { return Shown(r.Summary.Trials, r.Searches) }
