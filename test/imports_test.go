@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"spec":              {},
 	"result":            {},
 	"result/export":     {"result"},
+	"result/index":      {"result"},
 	"result/confidence": {},
 	"result/extreme":    {"result/confidence"},
 	"engine/client":     {},

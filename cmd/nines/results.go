@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/result/index"
+)
+
+// resultsCall is what all verbs below nines results share.
+type resultsCall struct {
+	out, index string
+}
+
+func newResultsCommand() *cobra.Command {
+	var call resultsCall
+	c := &cobra.Command{
+		Use:   "results",
+		Short: "List, filter, query and remove results, with SQL where wanted",
+		Long: `Ask all results at once. Their folders are indexed in a database: SQLite in a
+file, results/index.sqlite, or PostgreSQL by URL, with the same tables in both
+(docs/results-index.md has every column with its unit).
+
+The folders are the truth. Each of these verbs first brings the index up to date:
+new folders are read, changed ones again, and removed ones forgotten. The index can
+be deleted at any time.
+
+For PostgreSQL, what the URL does not say comes from the environment (PGUSER,
+PGPASSWORD, PGPASSFILE, PGSSLMODE, …), so that a password need not be in it. The
+tables are in the schema nines. Several hosts can share one database.`,
+		Example: `  nines results ls                                    # newest first
+  nines results ls --name 'quick*' --var kind=veth --verdict clean
+  nines results query "select * from findings where name = 'NDR'"
+  nines results ls --index postgres://lab@db.example.org/nines
+  nines results rm results/quickstart/2026-11-20T18-30-05Z`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.PersistentFlags().StringVar(&call.out, "out", "results", "the folder of all results")
+	c.PersistentFlags().StringVar(&call.index, "index", os.Getenv("NINES_INDEX"),
+		"the index: a SQLite file or postgres://… (default index.sqlite below --out, or what NINES_INDEX says)")
+	// A URL in the environment may hold a password, which no help text is to show.
+	c.PersistentFlags().Lookup("index").DefValue = ""
+	c.AddCommand(newResultsIndexCommand(&call), newResultsListCommand(&call), newResultsQueryCommand(&call),
+		newResultsRemoveCommand(&call), newResultsShowCommand(&call))
+	return c
+}
+
+// open opens the index and brings it up to date, with words about what could not be
+// read. The caller closes it.
+func (r *resultsCall) open(ctx context.Context, words io.Writer) (*index.Index, error) {
+	location, err := index.Locate(r.index, r.out)
+	if err != nil {
+		return nil, err
+	}
+	x, err := index.Open(ctx, location, r.out)
+	if err != nil {
+		return nil, err
+	}
+	if x.Note != "" {
+		fmt.Fprintf(words, "nines: %s\n", x.Note)
+	}
+	if _, err := refresh(ctx, x, false, words); err != nil {
+		_ = x.Close() // the first error is the one to tell
+		return nil, err
+	}
+	return x, nil
+}
+
+// refresh shows progress once it has taken two seconds: on a terminal in place, else
+// a line now and then.
+func refresh(ctx context.Context, x *index.Index, all bool, words io.Writer) (index.Refreshed, error) {
+	terminal := false
+	if file, ok := words.(*os.File); ok {
+		terminal = isTerminal(file)
+	}
+	next, shown := time.Now().Add(2*time.Second), false
+	done, err := x.Refresh(ctx, all, func(done, of int) {
+		if time.Now().Before(next) {
+			return
+		}
+		if terminal {
+			fmt.Fprintf(words, "\r\x1b[Kreading results: %d of %d", done, of) // ECMA-48 "erase in line"
+			next, shown = time.Now().Add(200*time.Millisecond), true
+			return
+		}
+		fmt.Fprintf(words, "reading results: %d of %d …\n", done, of)
+		next = time.Now().Add(10 * time.Second)
+	})
+	if shown {
+		fmt.Fprint(words, "\r\x1b[K")
+	}
+	for _, skipped := range done.Skipped {
+		fmt.Fprintf(words, "nines: %s is left out: %s\n", printable(skipped.Folder), printable(skipped.Reason))
+	}
+	return done, err
+}
+
+// printable is a text of somebody else's without what a terminal would act on.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+func newResultsIndexCommand(call *resultsCall) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "index",
+		Short: "Make the index anew from the folders",
+		Long: `Read every result folder again and write what it says into the index. The other
+verbs read what is new or has changed by themselves, going by the files' sizes, times
+and inodes; this is for an index that is damaged, or of another version of nines.`,
+		Example: `  nines results index
+  nines results index --out /data/results --index postgres://lab@db.example.org/nines`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			return call.reindex(c.Context(), format, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func (r *resultsCall) reindex(ctx context.Context, format string, stdout, stderr io.Writer) error {
+	location, err := index.Locate(r.index, r.out)
+	if err != nil {
+		return err
+	}
+	x, err := index.Open(ctx, location, r.out)
+	if err != nil {
+		removed, failed := index.RemoveBroken(location, err)
+		if failed != nil {
+			return failed
+		}
+		if !removed {
+			return err
+		}
+		if x, err = index.Open(ctx, location, r.out); err != nil {
+			return err
+		}
+	}
+	defer x.Close()
+	if x.Note != "" {
+		fmt.Fprintf(stderr, "nines: %s\n", x.Note)
+	}
+	done, err := refresh(ctx, x, true, stderr)
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		return writeJSON(stdout, done)
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %d results read, %d forgotten, %d left out\n", location, done.Read, done.Removed, len(done.Skipped))
+	return err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/index"
+)
+
+func newResultsListCommand(call *resultsCall) *cobra.Command {
+	var format, verdict string
+	var variables []string
+	var filter index.Filter
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List results, newest first",
+		Long: `List results, newest first, with what their trials are worth: clean, noisy or
+invalid. With --var and --verdict only results are listed that have a trial with all
+of that; a key's end will do for its name ("kind" for "links.*.kind").`,
+		Example: `  nines results ls
+  nines results ls --name 'quick*' --limit 5
+  nines results ls --var kind=veth --var rate_pps=10000 --verdict clean
+  nines results ls --format json | jq -r '.[].path'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			filter.Variables = map[string]string{}
+			for _, variable := range variables {
+				name, value, found := strings.Cut(variable, "=")
+				if !found || name == "" {
+					return usageError{fmt.Errorf("--var %q: write KEY=VALUE, such as kind=veth", variable)}
+				}
+				filter.Variables[name] = value
+			}
+			switch filter.Verdict = result.Verdict(verdict); filter.Verdict {
+			case "", result.Clean, result.Noisy, result.Invalid:
+			default:
+				return usageError{fmt.Errorf("--verdict %q: allowed are clean, noisy, invalid", verdict)}
+			}
+			if filter.Limit < 0 {
+				return usageError{fmt.Errorf("--limit %d: write how many to list, or 0 for all", filter.Limit)}
+			}
+			x, err := call.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			list, err := x.List(c.Context(), filter)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), list)
+			}
+			return writeResults(c.OutOrStdout(), list)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	c.Flags().StringVar(&filter.Name, "name", "", "only experiments of this name; * and ? as in a shell")
+	c.Flags().StringArrayVar(&variables, "var", nil, "only results with a trial where KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&verdict, "verdict", "", "only results with such a trial: clean, noisy or invalid")
+	c.Flags().IntVar(&filter.Limit, "limit", 0, "list at most so many")
+	return c
+}
+
+func writeResults(out io.Writer, list []index.Listed) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "no result")
+		return err
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "STARTED (UTC)\tNAME\tTRIALS\tVERDICTS\tSEARCHES\tHOST\tFOLDER")
+	for _, l := range list {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\t%s\t%s\n", l.Started.Format("2006-01-02 15:04:05"), printable(l.Name), l.Trials,
+			verdicts(l), l.Searches, printable(l.Hostname), printable(l.Folder))
+	}
+	return t.Flush()
+}
+
+// verdicts is "18 clean, 2 noisy".
+func verdicts(l index.Listed) string {
+	var parts []string
+	for _, part := range []struct {
+		count   int
+		verdict result.Verdict
+	}{{l.Clean, result.Clean}, {l.Noisy, result.Noisy}, {l.Invalid, result.Invalid}} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.verdict))
+		}
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
+}

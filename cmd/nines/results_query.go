@@ -1,0 +1,188 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/result/index"
+)
+
+func newResultsQueryCommand(call *resultsCall) *cobra.Command {
+	var format string
+	var timeout time.Duration
+	formats := []string{"table", "json", "csv"}
+	c := &cobra.Command{
+		Use:   `query "SQL"`,
+		Short: "Ask the index in SQL; it can only be read",
+		Long: `Run one SQL statement on the index and print what it gives. The index is opened
+read-only: a statement that would change it fails.
+
+The tables are results, trials, variables, searches, search_variables, findings and
+hosts; docs/results-index.md has every column with its unit, and more examples. They
+hold all stores of an index; with PostgreSQL, results.store tells hosts apart.`,
+		Example: `  nines results query "select name, count(*) from results group by name"
+  nines results query "select v.value, t.latency_p99_ns from trials t
+      join variables v using (result, trial) where v.name = 'traffic.rate_pps'"
+  nines results query "select * from findings where name = 'NDR'" --format csv > ndr.csv`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("'%s' takes one statement, in quotes; got %d", c.CommandPath(), len(args))}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if !slices.Contains(formats, format) {
+				return usageError{fmt.Errorf("--format %q: allowed are %s", format, strings.Join(formats, ", "))}
+			}
+			if timeout <= 0 {
+				return usageError{fmt.Errorf("--timeout %v: write a time that has to pass, such as 5m", timeout)}
+			}
+			x, err := call.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			answer := answerIn(format, c.OutOrStdout())
+			if err := x.Query(c.Context(), args[0], timeout, answer); err != nil {
+				return err
+			}
+			return answer.Close()
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", strings.Join(formats, ", "))
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long the statement may take")
+	return c
+}
+
+// answer prints what a query gives.
+type answer interface {
+	index.Answer
+	Close() error
+}
+
+func answerIn(format string, out io.Writer) answer {
+	switch format {
+	case "json":
+		return &jsonAnswer{out: out}
+	case "csv":
+		return &csvAnswer{out: csv.NewWriter(out)}
+	}
+	return &tableAnswer{out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+}
+
+// tableAnswer is for people: a line at the end says how many rows there were.
+type tableAnswer struct {
+	out   io.Writer
+	table *tabwriter.Writer
+	rows  int
+}
+
+func (a *tableAnswer) Columns(names []string) error { return a.line(names) }
+
+func (a *tableAnswer) Row(values []any) error {
+	a.rows++
+	return a.line(texts(values, "-"))
+}
+
+func (a *tableAnswer) line(cells []string) error {
+	for i, cell := range cells {
+		cells[i] = printable(cell)
+	}
+	_, err := fmt.Fprintln(a.table, strings.Join(cells, "\t"))
+	return err
+}
+
+func (a *tableAnswer) Close() error {
+	if err := a.table.Flush(); err != nil {
+		return err
+	}
+	rows := "rows"
+	if a.rows == 1 {
+		rows = "row"
+	}
+	_, err := fmt.Fprintf(a.out, "(%d %s)\n", a.rows, rows)
+	return err
+}
+
+type csvAnswer struct{ out *csv.Writer }
+
+func (a *csvAnswer) Columns(names []string) error { return a.out.Write(names) }
+func (a *csvAnswer) Row(values []any) error       { return a.out.Write(texts(values, "")) }
+func (a *csvAnswer) Close() error {
+	a.out.Flush()
+	return a.out.Error()
+}
+
+// jsonAnswer writes a list of objects, a line each, with the columns in their order.
+type jsonAnswer struct {
+	out   io.Writer
+	names []string
+	rows  int
+}
+
+func (a *jsonAnswer) Columns(names []string) error {
+	for _, name := range names {
+		encoded, err := json.Marshal(name)
+		if err != nil {
+			return err
+		}
+		a.names = append(a.names, string(encoded))
+	}
+	_, err := io.WriteString(a.out, "[")
+	return err
+}
+
+func (a *jsonAnswer) Row(values []any) error {
+	var row strings.Builder
+	if a.rows++; a.rows > 1 {
+		row.WriteString(",")
+	}
+	row.WriteString("\n  {")
+	for i, value := range values {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			row.WriteString(", ")
+		}
+		row.WriteString(a.names[i] + ": " + string(encoded))
+	}
+	_, err := io.WriteString(a.out, row.String()+"}")
+	return err
+}
+
+func (a *jsonAnswer) Close() error {
+	end := "]\n"
+	if a.rows > 0 {
+		end = "\n]\n"
+	}
+	_, err := io.WriteString(a.out, end)
+	return err
+}
+
+func texts(values []any, null string) []string {
+	cells := make([]string, len(values))
+	for i, value := range values {
+		switch value := value.(type) {
+		case nil:
+			cells[i] = null
+		case float64:
+			cells[i] = strconv.FormatFloat(value, 'f', -1, 64)
+		case time.Time:
+			cells[i] = value.Format(time.RFC3339Nano)
+		default:
+			cells[i] = fmt.Sprint(value)
+		}
+	}
+	return cells
+}

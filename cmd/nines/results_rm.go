@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/result/index"
+)
+
+func newResultsRemoveCommand(call *resultsCall) *cobra.Command {
+	var yes, dryRun bool
+	c := &cobra.Command{
+		Use:   "rm RESULT...",
+		Short: "Remove results from the disk and the index",
+		Long: `Remove result folders below --out, and what the index has of them. Only folders
+that nines wrote are removed, going by the schema in their summary.json, and no
+symbolic link is followed out of the folder of all results. If latest pointed to one
+of them, it points to the newest that is left.
+
+It asks first; without a terminal to ask on, --yes is needed.`,
+		Example: `  nines results rm quickstart/2026-11-20T18-30-05Z
+  nines results rm latest --dry-run
+  nines results ls --name 'try*' --format json | jq -r '.[].path' | xargs nines results rm --yes`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{fmt.Errorf("'%s' takes results, such as latest; 'nines results ls' lists them", c.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			x, err := call.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			var all []index.Removable
+			seen := map[string]bool{}
+			for _, arg := range args { // all are looked at before the first is removed
+				folder, err := x.Folder(c.Context(), arg)
+				if err != nil {
+					return err
+				}
+				removable, err := x.Removable(folder)
+				if err != nil {
+					return err
+				}
+				if !seen[folder] {
+					seen[folder] = true
+					all = append(all, removable)
+				}
+			}
+			for _, r := range all {
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %d files, %s\n", printable(r.Folder), r.Files, inBytes(r.Bytes))
+			}
+			if dryRun {
+				return nil
+			}
+			if !yes {
+				if err := confirm(c.InOrStdin(), c.ErrOrStderr(), len(all)); err != nil {
+					return err
+				}
+			}
+			for _, r := range all {
+				if err := x.Remove(c.Context(), r.Folder); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be removed")
+	return c
+}
+
+// confirm asks, where there is somebody to ask.
+func confirm(in io.Reader, words io.Writer, count int) error {
+	file, ok := in.(*os.File)
+	if !ok || !isTerminal(file) {
+		return usageError{errors.New("there is no terminal to ask on: say --yes to remove, or --dry-run to see what would be")}
+	}
+	what := "it"
+	if count > 1 {
+		what = fmt.Sprintf("these %d results", count)
+	}
+	fmt.Fprintf(words, "Remove %s for good? [y/N] ", what)
+	reply, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && reply == "" {
+		return errors.New("nothing was removed")
+	}
+	switch strings.ToLower(strings.TrimSpace(reply)) {
+	case "y", "yes":
+		return nil
+	}
+	return errors.New("nothing was removed")
+}
+
+// inBytes is a size in the largest unit that leaves a figure above one.
+func inBytes(n int64) string {
+	const step = 1024
+	size, unit := float64(n), "bytes"
+	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if size < step {
+			break
+		}
+		size, unit = size/step, larger
+	}
+	if unit == "bytes" {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f %s", size, unit)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/result/index"
+)
+
+func newResultsShowCommand(call *resultsCall) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "show RESULT",
+		Short: "Show what one result is: host, variables, verdicts, findings",
+		Long: `Show what one result is about: when and where it was measured, which variables
+had which values, what its trials are worth and what its searches found. A result is
+named by its folder, by the folder below --out, or by its key in the index's tables.
+'nines report' shows the measured figures.`,
+		Example: `  nines results show latest
+  nines results show quickstart/2026-11-20T18-30-05Z
+  nines results show latest --format json | jq .findings`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError{fmt.Errorf("'%s' takes one result, such as latest; see '%s --help'", c.CommandPath(), c.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			x, err := call.open(c.Context(), c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			defer x.Close()
+			folder, err := x.Folder(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			shown, err := x.Show(c.Context(), folder)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), shown)
+			}
+			return writeShown(c.OutOrStdout(), shown)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func writeShown(out io.Writer, shown *index.Shown) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(t, "%s\t%s\n", name, printable(value))
+		}
+	}
+	line("name", shown.Name)
+	line("folder", shown.Path)
+	line("key", shown.Result)
+	line("started", shown.Started.Format("2006-01-02 15:04:05 UTC"))
+	line("host", shown.Hostname)
+	line("kernel", shown.Kernel)
+	line("trials", fmt.Sprintf("%d: %s", shown.Trials, verdicts(shown.Listed)))
+	if shown.Skipped > 0 {
+		line("not measured", fmt.Sprintf("%d combinations", shown.Skipped))
+	}
+	for _, v := range shown.Variables {
+		line(v.Name, strings.Join(v.Values, ", "))
+	}
+	if err := t.Flush(); err != nil || len(shown.Findings) == 0 {
+		return err
+	}
+	fmt.Fprintln(out)
+	fmt.Fprintln(t, "SEARCH\tMETHOD\tVARIABLES\tFOUND\tVALUE\tLOW\tHIGH\tUNIT\tNOTE")
+	for _, f := range shown.Findings {
+		note := f.Reason
+		if f.Conditions != "" {
+			note = strings.TrimSpace(note + " " + f.Conditions)
+		}
+		if !f.Conformant {
+			note = strings.TrimSpace("not conformant " + note)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(f.Search), printable(f.Method), printable(f.Variables),
+			printable(f.Name), optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), printable(f.Unit), printable(note))
+	}
+	return t.Flush()
+}
+
+func optionalFigure(value *float64) string {
+	if value == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*value, 'f', -1, 64)
+}

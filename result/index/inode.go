@@ -1,0 +1,15 @@
+package index
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// inode is the file's number, another one whenever a file was replaced; 0 where the
+// file system has none.
+func inode(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ino
+	}
+	return 0
+}

@@ -1,0 +1,107 @@
+package index
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// DefaultFile is the index below the folder of all results.
+const DefaultFile = "index.sqlite"
+
+// Location is where an index is: a SQLite file, or a PostgreSQL database.
+type Location struct {
+	// File is the SQLite file; empty for PostgreSQL.
+	File string
+	// Default is true for the file that nobody named: where it cannot be written, the
+	// index is made in memory.
+	Default bool
+	url     string // may hold a password: never printed
+}
+
+// Locate takes what --index says: a file, a postgres:// URL, or nothing for the file
+// below the folder of all results.
+func Locate(said, root string) (Location, error) {
+	switch {
+	case said == "":
+		return Location{File: filepath.Join(root, DefaultFile), Default: true}, nil
+	case strings.HasPrefix(said, "postgres://"), strings.HasPrefix(said, "postgresql://"):
+		return Location{url: said}, nil
+	case strings.Contains(said, "://"):
+		return Location{}, &CallError{fmt.Sprintf("the index %s is neither a file nor a postgres:// URL", hideSecrets(said, said))}
+	}
+	return Location{File: said}, nil
+}
+
+// String names the index, without a password.
+func (l Location) String() string {
+	if l.File != "" {
+		return l.File
+	}
+	return hideSecrets(l.url, l.url)
+}
+
+// CallError is a call that cannot be right.
+type CallError struct{ reason string }
+
+func (e *CallError) Error() string { return e.reason }
+
+// ExitCode is 2: the call is wrong.
+func (e *CallError) ExitCode() int { return 2 }
+
+// hiddenError is an error of a database whose URL may have been repeated in it.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }
+
+const hidden = "xxxxx" // as net/url.URL.Redacted has it
+
+// hideSecrets takes the secrets of a URL out of a text: whatever stands between the
+// user's colon and the last @, and the values of the parameters that hold passwords,
+// as written and as decoded. It works on URLs that cannot be parsed as well.
+func hideSecrets(address, text string) string {
+	for _, secret := range secrets(address) {
+		text = strings.ReplaceAll(text, secret, hidden)
+	}
+	return text
+}
+
+func secrets(address string) []string {
+	_, rest, found := strings.Cut(address, "://")
+	if !found {
+		return nil
+	}
+	var all []string
+	add := func(secret string) {
+		if secret == "" {
+			return
+		}
+		all = append(all, secret)
+		for _, decode := range []func(string) (string, error){url.PathUnescape, url.QueryUnescape} {
+			if decoded, err := decode(secret); err == nil && decoded != secret && decoded != "" {
+				all = append(all, decoded)
+			}
+		}
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		if _, password, found := strings.Cut(rest[:at], ":"); found {
+			add(password)
+		}
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	for _, parameter := range strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(parameter, "=")
+		if decoded, err := url.QueryUnescape(name); err == nil {
+			name = decoded
+		}
+		if name = strings.ToLower(name); strings.Contains(name, "password") || strings.Contains(name, "secret") || strings.Contains(name, "token") {
+			add(value)
+		}
+	}
+	return all
+}

@@ -1,0 +1,249 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// applicationID is "nine" in the file's header (SQLite's file format, offset 68): it
+// tells our indexes from others' databases.
+const applicationID = 0x6e696e65
+
+// busyTimeout is how long one process waits for another's transaction, each of which
+// holds one result.
+const busyTimeout = 30 * time.Second
+
+type sqliteBase struct {
+	file     string
+	inMemory bool
+}
+
+// openSQLite opens the file; the default one is replaced by an index in memory where
+// it cannot be written, so that results on a medium that is read-only can be listed.
+func (x *Index) openSQLite(ctx context.Context) error {
+	base := &sqliteBase{file: x.location.File}
+	if err := writable(base.file); err != nil {
+		if !x.location.Default {
+			return fmt.Errorf("the index %s cannot be written: %w; name another with --index", base.file, err)
+		}
+		base.inMemory = true
+		x.Note = fmt.Sprintf("%s cannot be written, so the index is made anew for this call", base.file)
+	}
+	if err := refuseForeign(base.file); err != nil && !base.inMemory {
+		return err
+	}
+	db, err := sql.Open("sqlite", base.name(""))
+	if err != nil {
+		return base.explain(err)
+	}
+	db.SetMaxOpenConns(1) // one goroutine; and a database in memory is that of its connection
+	x.db, x.base, x.store = db, base, x.storeIn(base)
+	return nil
+}
+
+// storeIn is the folder of all results as seen from the index's own folder, so that
+// both can be moved together; absolute where it is elsewhere.
+func (x *Index) storeIn(base *sqliteBase) string {
+	if base.inMemory {
+		return "."
+	}
+	folder, err := realFolder(filepath.Dir(base.file))
+	if err != nil {
+		return x.root
+	}
+	below, err := filepath.Rel(folder, x.root)
+	if err != nil || below == ".." || strings.HasPrefix(below, "../") {
+		return x.root
+	}
+	return below
+}
+
+// name is the driver's name of the database. The file's path is escaped, since it may
+// hold a question mark.
+func (s *sqliteBase) name(parameters string) string {
+	settings := fmt.Sprintf("_busy_timeout=%d&_foreign_keys=1&_dqs=0&_defensive=1", busyTimeout.Milliseconds()) + parameters
+	if s.inMemory {
+		return ":memory:?" + settings
+	}
+	absolute, err := filepath.Abs(s.file)
+	if err != nil {
+		absolute = s.file
+	}
+	if parameters == "" {
+		settings += "&_txlock=immediate&_journal_mode=WAL&_synchronous=NORMAL"
+	}
+	return (&url.URL{Scheme: "file", Path: absolute, RawQuery: settings}).String()
+}
+
+func (s *sqliteBase) placeholders(query string) string { return strings.ReplaceAll(query, "$", "?") }
+
+// lock: the transaction is an immediate one, of which SQLite has one at a time.
+func (s *sqliteBase) lock(context.Context, *sql.Tx, string) error { return nil }
+
+func (s *sqliteBase) prepare(ctx context.Context, db *sql.DB) error {
+	return inTransaction(ctx, db, func(tx *sql.Tx) error {
+		var id, version, others int
+		for query, into := range map[string]*int{
+			"PRAGMA application_id": &id, "PRAGMA user_version": &version, "SELECT count(*) FROM sqlite_master": &others,
+		} {
+			if err := tx.QueryRowContext(ctx, query).Scan(into); err != nil {
+				return err
+			}
+		}
+		switch {
+		case id == applicationID && version == Version:
+			return nil
+		case id == applicationID:
+			return &VersionError{Location: s.file, Has: version, Remedy: "'nines results index' makes it anew"}
+		case id != 0 || others > 0:
+			return s.foreign()
+		}
+		if err := prepareTables(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, Version))
+		return err
+	})
+}
+
+func (s *sqliteBase) foreign() error {
+	return &CallError{fmt.Sprintf("%s is a database of another program; name another file with --index", s.file)}
+}
+
+// reader opens the file once more, without the right to write and to attach others.
+func (s *sqliteBase) reader(ctx context.Context, db *sql.DB) (*sql.Conn, func(), error) {
+	release := func() {}
+	if !s.inMemory {
+		reading, err := sql.Open("sqlite", s.name("&mode=ro&_query_only=1"))
+		if err != nil {
+			return nil, nil, s.explain(err)
+		}
+		db, release = reading, func() { _ = reading.Close() }
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		release()
+		return nil, nil, s.explain(err)
+	}
+	letGo := func() {
+		_, _ = conn.ExecContext(context.Background(), "PRAGMA query_only = 0") // of the one in memory
+		_ = conn.Close()
+		release()
+	}
+	// Without attached files neither ATTACH nor VACUUM INTO can make one.
+	_, err = sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "PRAGMA query_only = 1")
+	}
+	if err != nil {
+		letGo()
+		return nil, nil, s.explain(err)
+	}
+	return conn, letGo, nil
+}
+
+// DamagedError is an index that SQLite cannot read.
+type DamagedError struct {
+	File string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the index %s is damaged (%v); 'nines results index' makes it anew, the results are not concerned", e.File, e.Err)
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+func (s *sqliteBase) explain(err error) error {
+	failure := new(sqlite.Error)
+	if !errors.As(err, &failure) {
+		return err
+	}
+	switch failure.Code() & 0xff { // the primary code
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return &DamagedError{File: s.file, Err: err}
+	case sqlite3.SQLITE_BUSY:
+		return fmt.Errorf("the index %s is held by another process for %v: %w; try again, or name another with --index", s.file, busyTimeout, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("the index %s cannot grow: %w; free some space, or name another with --index", s.file, err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("the index %s cannot be used: %w; name another with --index", s.file, err)
+	}
+	return err
+}
+
+// writable says why a SQLite database cannot be written: it needs its file, and the
+// folder for the journal.
+func writable(file string) error {
+	if err := unix.Access(filepath.Dir(file), unix.W_OK|unix.X_OK); err != nil {
+		return err
+	}
+	if err := unix.Access(file, unix.R_OK|unix.W_OK); err != nil && !errors.Is(err, unix.ENOENT) {
+		return err
+	}
+	return nil
+}
+
+// refuseForeign keeps SQLite from touching a file that is no index of ours.
+func refuseForeign(file string) error {
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().IsRegular() && info.Size() == 0 {
+		return nil // not there yet, or empty: it is to be made
+	}
+	if !info.Mode().IsRegular() {
+		return &CallError{fmt.Sprintf("%s is not a file; name another with --index", file)}
+	}
+	if head, err := sqliteHeader(file); err != nil || !head.sqlite {
+		return &CallError{fmt.Sprintf("%s is not a SQLite database; name another with --index", file)}
+	}
+	return nil
+}
+
+type header struct{ sqlite, ours bool }
+
+// sqliteHeader reads the first 100 bytes (https://www.sqlite.org/fileformat2.html, 1.3).
+func sqliteHeader(path string) (header, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return header{}, err
+	}
+	defer file.Close()
+	raw := make([]byte, 100)
+	if _, err := io.ReadFull(file, raw); err != nil {
+		return header{}, err
+	}
+	return header{
+		sqlite: string(raw[:16]) == "SQLite format 3\x00",
+		ours:   binary.BigEndian.Uint32(raw[68:]) == applicationID,
+	}, nil
+}
+
+// RemoveBroken removes a SQLite index that Open refused as damaged or of another
+// version, if its header says that it is ours. It says whether it did.
+func RemoveBroken(location Location, refused error) (bool, error) {
+	if location.File == "" || !errors.As(refused, new(*DamagedError)) && !errors.As(refused, new(*VersionError)) {
+		return false, nil
+	}
+	if head, err := sqliteHeader(location.File); err != nil || !head.ours {
+		return false, nil // what cannot be read is not known to be ours
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Remove(location.File + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return false, err
+		}
+	}
+	return true, nil
+}
