@@ -43,6 +43,7 @@ setup-unit: setup
 	@hack/setup/install.sh unit
 setup-test: setup
 	@hack/setup/install.sh unit test
+	@hack/setup/venv.sh
 setup-bench: setup
 	@hack/setup/install.sh bench
 

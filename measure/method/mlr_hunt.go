@@ -60,19 +60,30 @@ func (h *hunt) run(ctx context.Context) error {
 type wish struct {
 	rung     int
 	duration time.Duration
+	final    bool // for the goal itself, not for a target before it
 	goal     string
 }
 
-// next picks a trial: shorter ones first, for they tell the longer ones where to look;
-// then those of lower loads, for a load that turns out to be too high for one goal
-// often spares another the trial.
+// before is whether a trial is to be run before another.
+//
+// What leads to the goals comes first, the shorter the earlier. Of the goals' own trials
+// the longest come first, for they count in full for every goal with shorter ones. Of
+// equal ones that at the lower load is run, for if it turns out to be too high for one
+// goal, it often spares another a trial.
+func (w wish) before(other wish) bool {
+	switch {
+	case w.final != other.final:
+		return !w.final
+	case w.duration != other.duration:
+		return (w.duration > other.duration) == w.final
+	}
+	return w.rung > other.rung
+}
+
+// next picks a trial.
 func (h *hunt) next() (best wish, found bool) {
 	for _, p := range h.pursuits {
-		w, ok := p.next(h)
-		if !ok {
-			continue
-		}
-		if !found || w.duration < best.duration || w.duration == best.duration && w.rung > best.rung {
+		if w, ok := p.next(h); ok && (!found || w.before(best)) {
 			best, found = w, true
 		}
 	}

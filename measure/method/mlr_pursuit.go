@@ -28,7 +28,7 @@ func (p *pursuit) next(h *hunt) (wish, bool) {
 				rung := p.rung(h, t, low, high)
 				p.focus = &rung
 			}
-			return wish{rung: *p.focus, duration: t.trial, goal: p.goal.Name}, true
+			return wish{rung: *p.focus, duration: t.trial, final: p.at == len(p.chain)-1, goal: p.goal.Name}, true
 		}
 		if p.at == len(p.chain)-1 {
 			return wish{}, false
