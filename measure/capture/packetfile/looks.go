@@ -76,9 +76,7 @@ func (r *Reader) notCapture() error {
 	}
 	const remedy = "pcap, pcapng and .mscap are read, plain or compressed with gzip or zstd"
 	if len(head) == 0 {
-		if r.damage == nil && r.source.compression != Plain {
-			return &FileError{r.source.path, fmt.Sprintf("has nothing%s", inside), "capture or copy it anew"}
-		}
+		return &FileError{r.source.path, "is empty" + inside, "the capture was not written; capture anew"}
 	}
 	what, specific := recognised(head)
 	switch {

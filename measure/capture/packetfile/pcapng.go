@@ -195,12 +195,9 @@ func (r *Reader) packetBlock(kind uint32, block []byte, p *Packet) (problem stri
 	}
 	where += s.first
 	if kind == blockSimple {
-		kept = min(length, uint32(len(block)-head-4))
+		kept = min(length, uint32(len(block)-head-4), maxPacketBytes)
 		if limit := r.info.Interfaces[where].SnapLength; limit > 0 {
 			kept = min(kept, limit)
-		}
-		if kept < length && kept > maxPacketBytes {
-			kept = maxPacketBytes
 		}
 		r.seen.Untimed++
 		p.TimeNs = 0

@@ -90,6 +90,8 @@ type Reader struct {
 	pcap   pcapState
 	pcapng pcapngState
 
+	marks []mark
+
 	stock     []Packet
 	stockAt   int
 	stockHave int
@@ -122,7 +124,11 @@ func (r *Reader) begin() error {
 	r.stockAt, r.stockHave = 0, 0
 	r.window.need(pcapHeadBytes)
 	head := r.window.data[:r.window.end]
-	switch {
+	switch err := r.window.err; {
+	case r.source.raw.err != nil:
+		return fmt.Errorf("read %s: %w", r.source.path, r.source.raw.err)
+	case len(head) == 0 && err != nil && !errors.Is(err, io.EOF):
+		return r.source.notCompressed(err)
 	case isPcap(head):
 		return r.beginPcap()
 	case isPcapng(head):
@@ -179,6 +185,7 @@ func (r *Reader) Next() (Packet, error) {
 // call. Use either it or Next, not both.
 func (r *Reader) NextBatch(out []Packet) (int, error) {
 	if !r.done && len(out) > 0 {
+		r.mark()
 		if n := r.parse(r, out); n > 0 {
 			r.notice(out[:n])
 			return n, nil

@@ -171,7 +171,11 @@ func (s *source) notCompressed(err error) error {
 	if s.raw.err != nil {
 		return fmt.Errorf("read %s: %w", s.path, s.raw.err)
 	}
-	return &FileError{s.path, fmt.Sprintf("begins like %s, but cannot be decompressed (%v)", s.compression, err), "copy or capture it anew"}
+	remedy := "copy or capture it anew"
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		remedy = "it was compressed with --long: decompress it with zstd -d --long=31 first"
+	}
+	return &FileError{s.path, fmt.Sprintf("begins like %s, but cannot be decompressed (%v)", s.compression, err), remedy}
 }
 
 func (s *source) close() error {

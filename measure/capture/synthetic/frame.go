@@ -52,9 +52,9 @@ type template struct {
 	network int // where the network header is
 	// Where things are; 0 where there are none.
 	ipID, ipSum, sequence, sum int
-	payload                         int
-	ipBase, sumBase                 uint32 // sums of all that does not change
-	noSumIfZero                     bool   // UDP: a checksum of 0 means none
+	payload                    int
+	ipBase, sumBase            uint32 // sums of all that does not change
+	noSumIfZero                bool   // UDP: a checksum of 0 means none
 }
 
 // frames makes the frames of one capture point.
