@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // EnginePort is the UDP port that every engine of a lab listens on; 7999 is
@@ -18,6 +19,7 @@ const (
 	maxUDPFlows        = 1000 // a socket each, below the usual limit of 1024 files
 	maxPPS             = 1e9
 	minPPS             = 1e-6
+	maxRecorded        = 1<<32 - 2 // the packet id has 32 bits
 	maxCPU             = 4095
 )
 
@@ -43,5 +45,15 @@ func (c *checker) flows(t *Traffic) {
 	case t.FlowField == FlowSourcePort && t.Flows > maxSourcePortFlows:
 		c.fail(fmt.Sprintf("%d flows are too many to tell apart by source ports, which count up from %d", t.Flows, EnginePort),
 			fmt.Sprintf("1 to %d with flow_field: source_port", maxSourcePortFlows), "use flow_field: source_address, or fewer flows", "traffic", "flows")
+	}
+}
+
+// recording checks that the packets to be recorded can be told apart by their ids. What
+// a search or rate 0 will send is not known yet.
+func (c *checker) recording(t *Traffic) {
+	packets := t.PacketsPerSecond() * time.Duration(t.Duration).Seconds()
+	if t.Packets == PacketsRecord && packets > maxRecorded {
+		c.fail(fmt.Sprintf("a trial of %.3g packets is too long to record each", packets),
+			fmt.Sprintf("at most %d packets", uint64(maxRecorded)), "shorten the duration, or lower the rate", "traffic", "packets")
 	}
 }

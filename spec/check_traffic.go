@@ -27,6 +27,7 @@ func (c *checker) traffic(t *Traffic) {
 	}
 	c.polling(t.Backend, t.IO, t.Wait, "traffic")
 	c.flows(t)
+	c.recording(t)
 	known := true
 	for _, end := range []struct{ key, endpoint string }{{"from", t.From}, {"to", t.To}} {
 		known = c.trafficEnd(end.key, end.endpoint) && known

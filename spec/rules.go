@@ -161,6 +161,7 @@ var rules = map[string]rule{
 	"Traffic.duration":        {byDefault: "10s", least: "1ms", most: "24h", why: "a trial lasts up to a day, and repeat gives more of them"},
 	"Traffic.drain":           {byDefault: "500ms", least: "0s", most: "60s"},
 	"Traffic.outliers":        {byDefault: "1000", least: "0", most: "1000000"},
+	"Traffic.packets":         {byDefault: string(PacketsNone)},
 }
 
 // keyPatterns are the forms of the keys of mappings whose keys a user chooses.
@@ -192,8 +193,9 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[DPDKDriver]():  texts(DriverAFPacket, DriverAFXDP),
 	reflect.TypeFor[Figure](): texts(FigureRate, FigureSize, FigureLatency, FigureLoad,
 		FigureMaximum),
-	reflect.TypeFor[IO]():   texts(IOSingle, IOBatch, IOMmsg),
-	reflect.TypeFor[Wait](): texts(WaitBlock, WaitSpin, WaitBusyPoll),
+	reflect.TypeFor[Packets](): texts(PacketsNone, PacketsRecord),
+	reflect.TypeFor[IO]():      texts(IOSingle, IOBatch, IOMmsg),
+	reflect.TypeFor[Wait]():    texts(WaitBlock, WaitSpin, WaitBusyPoll),
 }
 
 func texts[T ~string](values ...T) []string {

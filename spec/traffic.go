@@ -46,6 +46,8 @@ type Traffic struct {
 	Drain Duration `yaml:"drain" json:"drain"`
 	// Outliers is how many of the slowest packets are kept with their times (default 1000).
 	Outliers int `yaml:"outliers" json:"outliers"`
+	// Packets says whether a row of every packet is kept (default none).
+	Packets Packets `yaml:"packets,omitempty" json:"packets,omitempty"`
 }
 
 // PacketsPerSecond is the rate, whichever way it was given; 0 is as fast as the
@@ -72,6 +74,16 @@ func (t Traffic) MarshalYAML() (any, error) {
 		&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0"})
 	return &node, nil
 }
+
+// Packets is what is kept of single packets, beside the slowest.
+type Packets string
+
+// PacketsNone keeps histograms and the slowest packets alone; PacketsRecord a row of
+// every packet, and the metrics that need them.
+const (
+	PacketsNone   Packets = "none"
+	PacketsRecord Packets = "record"
+)
 
 // Pattern spaces intended send times.
 type Pattern string

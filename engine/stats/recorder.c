@@ -193,8 +193,10 @@ void recorder_close(struct recorder *r, const struct recorder_header *header,
 	store_filled(r);
 	if (r->end)
 		store(r, atomic_load(&r->filled), RECORDER_CHUNK - (size_t)(r->end - r->next));
-	if (header && !r->error)
-		r->error = write_all(r->fd, header, sizeof *header, 0);
+	/* Also after an error: its place is there, and what could be written can be read. */
+	int err = header ? write_all(r->fd, header, sizeof *header, 0) : 0;
+	if (!r->error)
+		r->error = err;
 	if (close(r->fd) < 0 && !r->error)
 		r->error = -errno;
 	*outcome = (struct recorder_outcome){r->written, r->overrun + r->unwritten, r->error};
