@@ -122,7 +122,7 @@ func gather(t result.Trial, folder result.Folder, problem func(error)) evidence 
 	problem(err)
 	e.Metrics, err = folder.Metrics()
 	problem(err)
-	if below, _, err := folder.Path(PacketsFile); err == nil {
+	if below, _, err := folder.Path(result.PacketsFile); err == nil {
 		e.Packets = below
 	}
 	log, err := folder.EngineLog()

@@ -10,10 +10,6 @@ import (
 	"nines.dev/nines/result"
 )
 
-// PacketsFile is the file of a trial that has a row for every packet, where all were
-// recorded.
-const PacketsFile = "packets.parquet"
-
 // NoPacketsError says that there are no packets, or those of too many trials.
 type NoPacketsError struct{ reason string }
 
@@ -26,7 +22,7 @@ func (e *NoPacketsError) ExitCode() int { return 2 }
 func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
 	var found string
 	for _, t := range trials {
-		_, path, err := r.TrialFolder(t.ID).Path(PacketsFile)
+		_, path, err := r.TrialFolder(t.ID).Path(result.PacketsFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
@@ -46,7 +42,7 @@ func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
 	}
 	defer file.Close()
 	if _, err := io.Copy(w, file); err != nil {
-		return fmt.Errorf("%s: %w", PacketsFile, err)
+		return fmt.Errorf("%s: %w", result.PacketsFile, err)
 	}
 	return nil
 }

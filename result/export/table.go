@@ -62,7 +62,7 @@ func NewTable(r *result.Result, trials []result.Trial) (table *Table, problems [
 	for i, t := range trials {
 		folder := r.TrialFolder(t.ID)
 		rows[i] = row{result: r, trial: t}
-		if below, _, err := folder.Path(PacketsFile); err == nil {
+		if below, _, err := folder.Path(result.PacketsFile); err == nil {
 			rows[i].packets = below
 		}
 		if d, err := folder.Details(); err != nil {
