@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 
 	"measure/capture/packetfile": {},
 	"measure/capture/synthetic":  {"measure/capture/packetfile"},
+	"measure/capture":            {"result", "measure/metrics", "measure/capture/packetfile", "measure/capture/synthetic"},
 
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},

@@ -5,6 +5,7 @@ import "github.com/spf13/cobra"
 // verbs lists the commands; each has a file of its own.
 func verbs() []*cobra.Command {
 	return []*cobra.Command{
+		newAnalyzeCommand(),
 		newApplyCommand(),
 		newCaptureCommand(),
 		newCompareCommand(),

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/measure/capture"
+	"nines.dev/nines/report"
+	"nines.dev/nines/result"
+)
+
+// analyzeCall is one call of nines analyze.
+type analyzeCall struct {
+	options capture.Options
+	key     string
+	out     string
+	without string
+	format  string
+}
+
+func newAnalyzeCommand() *cobra.Command {
+	var call analyzeCall
+	c := &cobra.Command{
+		Use:   "analyze PRE POST",
+		Short: "Evaluate a pair of captures, taken before and behind what is tested",
+		Long: `Evaluate a pair of captures: PRE was taken before the device or network under test,
+POST behind it. Each packet is found in both by a key; its latency is the difference
+of the two times, exact to the nanosecond. Captures may be pcap or pcapng, plain or
+compressed with gzip or zstd, or MoonSniff's .mscap.
+
+With --out the published evaluation's files (docs/analyze.md) go into DIR, named
+after PRE, and a result folder into DIR/NAME/TIME, for report, compare and figure.
+latency-ts has a row for each packet, 45 bytes or so; --without leaves files out.
+
+Loss is told twice: packets whose key does not arrive, and the difference of the
+counts. Clocks that are apart are shown, never corrected, unless --offset says by how
+much. A damaged file is used as far as it can be read: that is said, makes the verdict
+noisy, and the exit code is 0 nevertheless. It is 2 where the two are no pair.`,
+		Example: `  nines analyze pre.pcap post.pcap                          # look at it
+  nines analyze pre.pcap.zst post.pcap.zst --out results    # and keep it
+  nines report results/latest
+  nines analyze pre.pcap post.pcap --mask-ttl               # with a router in between
+  nines analyze pre.pcap post.pcap --key flow --trim 1s     # by id and ports, without the first second
+  nines analyze pre.pcap post.pcap --format json | jq .latency_ns.p99_9`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usageError{fmt.Errorf("'%s' takes two captures: the one before what is tested, and the one behind it; see '%s --help'", c.CommandPath(), c.CommandPath())}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			call.options.Pre, call.options.Post = args[0], args[1]
+			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().StringVar(&call.key, "key", "", "what identifies a packet: content (its first 64 bytes), moonsniff, nines, or flow (id and ports) (default content; moonsniff for .mscap)")
+	c.Flags().BoolVar(&call.options.MaskTTL, "mask-ttl", false, "leave TTL, hop limit and VLAN tags out of the content, for routed paths")
+	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "leave out what arrived in the first so many milliseconds (default: nothing)")
+	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add so much to POST's times, if its clock is known to be behind by that (default: nothing)")
+	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder into this folder")
+	c.Flags().StringVar(&call.without, "without", "", "files to leave out, such as latency-ts (default: none)")
+	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error) {
+	if err := checkFormat(k.format); err != nil {
+		return err
+	}
+	if k.key != "" {
+		if k.options.Key, err = capture.ParseKey(k.key); err != nil {
+			return usageError{err}
+		}
+	}
+	without, err := capture.ParseFiles(k.without)
+	if err != nil {
+		return usageError{fmt.Errorf("--without: %w", err)}
+	}
+	show := newAnalyzeProgress(errOut)
+	k.options.Progress = show.at
+	a, err := capture.Analyze(ctx, k.options)
+	if err != nil {
+		show.end()
+		return cancelled(ctx, err)
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	summary := a.Summary()
+	if k.out != "" {
+		show.at("writing", 0, 0)
+		summary.Files, summary.Result, err = k.write(ctx, a, without)
+	}
+	show.end()
+	if err != nil {
+		return cancelled(ctx, err)
+	}
+	for _, c := range []capture.CaptureSummary{summary.Pre, summary.Post} {
+		if c.Damage != "" {
+			fmt.Fprintf(errOut, "nines: %s is damaged: %s\n", c.Path, c.Damage)
+		}
+	}
+	if k.format == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(summary)
+	}
+	return writeAnalysis(out, summary)
+}
+
+func cancelled(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; nothing was written")
+	}
+	return err
+}
+
+// write writes the published files and the result folder side by side.
+func (k analyzeCall) write(ctx context.Context, a *capture.Analysis, without map[capture.File]bool) (files []string, folder string, err error) {
+	var both sync.WaitGroup
+	var filesErr, recordErr error
+	var record result.Record
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	both.Go(func() {
+		if files, filesErr = a.WritePublished(ctx, k.out, without); filesErr != nil {
+			cancel()
+		}
+	})
+	both.Go(func() {
+		if record, recordErr = a.Record(ctx); recordErr != nil {
+			cancel()
+		}
+	})
+	both.Wait()
+	// Which of them failed first is not known; the other one was cancelled.
+	for _, e := range []error{filesErr, recordErr} {
+		if e != nil && (err == nil || errors.Is(err, context.Canceled)) {
+			err = e
+		}
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	folder, err = k.writeFolder(a, record)
+	return files, folder, err
+}
+
+func (k analyzeCall) writeFolder(a *capture.Analysis, record result.Record) (folder string, err error) {
+	started, known := a.Started()
+	if !known {
+		started = time.Now()
+	}
+	w, err := result.Create(k.out, filepath.Base(k.options.Pre), started)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err != nil && w.Empty() {
+			err = errors.Join(err, w.Discard())
+		}
+	}()
+	if _, err := w.AddTrial(record); err != nil {
+		return "", err
+	}
+	r, err := result.Open(w.Dir())
+	if err != nil {
+		return "", err
+	}
+	if err := w.WriteReport(func(out io.Writer) error { return report.WritePageOf(r, out) }); err != nil {
+		return "", err
+	}
+	return w.Dir(), w.Close()
+}

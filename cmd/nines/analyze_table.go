@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"nines.dev/nines/measure/capture"
+	"nines.dev/nines/result"
+)
+
+// writeAnalysis writes a summary for people.
+func writeAnalysis(out io.Writer, s capture.Summary) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(t, format+"\n", args...) } // Flush has the error
+	for _, c := range []struct {
+		name string
+		of   capture.CaptureSummary
+	}{{"pre", s.Pre}, {"post", s.Post}} {
+		line("%s\t%s: %s in %.3f s, %.0f a second", c.name, c.of.Path, count(int(c.of.Packets), "packet"), float64(c.of.LastNs-c.of.FirstNs)/1e9, c.of.PPS)
+	}
+	n := s.Counts
+	line("pairs\t%d by the key %s", n.Pairs, s.Key)
+	line("lost\t%d by key (%.4g %%), %d by counts", n.Lost, 100*s.LossRatio, s.LostByCounts)
+	for _, other := range []struct {
+		name, what string
+		count      uint64
+	}{
+		{"duplicates", "arrived again", n.Again},
+		{"ambiguous", "of PRE have a key that others have too", n.PreAmbiguous},
+		{"unknown", "of POST are not in PRE", n.PostUnknown},
+		{"early", "of POST are not later than in PRE", n.Early},
+		{"late", "of POST are 5 s late or more", n.Late},
+		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
+	} {
+		if other.count > 0 {
+			line("%s\t%d %s", other.name, other.count, other.what)
+		}
+	}
+	heads, values := "latency ns\tmin\tmean", fmt.Sprintf("\t%d\t%.0f", *s.Latency.Min, *s.Latency.Mean)
+	for _, p := range result.NamedPercentiles() {
+		value := "–"
+		if v := p.Of(s.Latency); v != nil {
+			value = fmt.Sprint(*v)
+		}
+		heads += "\t" + p.Name
+		values += "\t" + value
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	line("%s\tmax", heads)
+	line("%s\t%d", values, *s.Latency.Max)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	line("verdict\t%s", s.Verdict)
+	for _, r := range s.Reasons {
+		line("\t%s", r)
+	}
+	if s.Result != "" {
+		line("result\t%s", s.Result)
+		line("files\t%d beside it, named after PRE", len(s.Files))
+	}
+	return t.Flush()
+}
+
+// analyzeProgress shows how far an evaluation is once it has taken two seconds: on a
+// terminal in place, else a line now and then.
+type analyzeProgress struct {
+	out      io.Writer
+	terminal bool
+	lock     sync.Mutex
+	started  time.Time
+	last     time.Time
+	stage    string
+	shown    bool
+}
+
+func newAnalyzeProgress(out io.Writer) *analyzeProgress {
+	file, ok := out.(*os.File)
+	return &analyzeProgress{out: out, terminal: ok && isTerminal(file), started: time.Now()}
+}
+
+func (p *analyzeProgress) at(stage string, done, size int64) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	now := time.Now()
+	wait := 10 * time.Second
+	if p.terminal {
+		wait = 200 * time.Millisecond
+	}
+	if now.Sub(p.started) < 2*time.Second || stage == p.stage && now.Sub(p.last) < wait {
+		return
+	}
+	p.last, p.stage, p.shown = now, stage, true
+	text := stage
+	if size > 0 {
+		text = fmt.Sprintf("%s: %d %%", stage, 100*done/size)
+	}
+	if p.terminal {
+		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+	} else {
+		fmt.Fprintln(p.out, text)
+	}
+}
+
+// end clears the line.
+func (p *analyzeProgress) end() {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if p.shown && p.terminal {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+	p.stage, p.shown = "", false
+}
