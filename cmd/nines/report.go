@@ -12,7 +12,8 @@ import (
 
 func newReportCommand() *cobra.Command {
 	var format, out string
-	var repeats bool
+	var repeats, tail bool
+	var percentile float64
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Show a result as a table, and make its page",
@@ -23,16 +24,24 @@ Repeats are folded into their median; "p99 ±" is half their range. A dash stand
 for a percentile that too few packets support. What others have published
 (published: in the experiment file) stands below, beside what was measured here.
 With --out the result's page is written as well: one file that opens offline.
+With --tail the 99.99999th percentile is answered for, or any by --percentile: as
+measured where so many packets have one, else extrapolated from the slowest packets
+with an interval, or refused with the reasons why that would be a guess.
 The folder is all that is needed, so a result from another machine shows the same.`,
 		Example: `  nines report results/latest                        # the newest result
   nines report results/latest --repeats              # each repeat on its own line
   nines report results/latest --out report.html      # the page, one offline file
+  nines report results/latest --tail                 # what is the 99.99999th, and how sure is that
   nines report results/latest --format json | jq '.groups[].figures.latency_p99_ns.median'`,
 		Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(format); err != nil {
 				return err
 			}
+			if !(percentile > 0 && percentile < 100) {
+				return usageError{fmt.Errorf("--percentile %g: write a number between 0 and 100, such as 99.99999", percentile)}
+			}
+			tail = tail || c.Flags().Changed("percentile")
 			r, err := openResult(args[0])
 			if err != nil {
 				return err
@@ -45,17 +54,30 @@ The folder is all that is needed, so a result from another machine shows the sam
 					return err
 				}
 			}
+			var tails []report.GroupTail
+			if tail {
+				var problems []error
+				tails, problems = report.Tails(r, percentile/100)
+				for _, problem := range problems {
+					fmt.Fprintln(c.ErrOrStderr(), "nines:", problem)
+				}
+			}
 			if format == "json" {
 				return report.WriteTableJSON(c.OutOrStdout(), r.Summary, r.Searches)
 			}
 			if err := report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats, Searches: r.Searches}); err != nil {
 				return err
 			}
-			return report.WritePublished(c.OutOrStdout(), r)
+			if err := report.WritePublished(c.OutOrStdout(), r); err != nil {
+				return err
+			}
+			return report.WriteTails(c.OutOrStdout(), tails)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "table or json")
 	c.Flags().StringVar(&out, "out", "", "also write the page to this file")
+	c.Flags().BoolVar(&tail, "tail", false, "answer for a percentile that too few packets reach")
+	c.Flags().Float64Var(&percentile, "percentile", 99.99999, "which one --tail answers for")
 	c.Flags().BoolVar(&repeats, "repeats", false, "show each repeat instead of their median")
 	return c
 }

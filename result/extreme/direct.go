@@ -57,6 +57,9 @@ func direct(falling []float64, total uint64, index, p float64) *Direct {
 	// Of clusters of 1/index values each there are index·total, and ranks that count
 	// values from the top count 1/index for each cluster.
 	few := uint64(math.Max(float64(total)*index, 1))
+	if float64(few)*(1-p) < 1 {
+		return d // less than one cluster is due beyond it: chance decides where it lies
+	}
 	ranks = confidence.PercentileRanks(few, p, level)
 	spread := func(rank uint64) uint64 {
 		if rank == 0 {

@@ -2,6 +2,7 @@ package extreme
 
 import (
 	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 )
@@ -44,25 +45,75 @@ const (
 )
 
 // FromAll is the sample of a measurement all of whose values are known, in the order of
-// time, such as one of captures. Its floor is the threshold that was published: p99.95 of
-// the first 20 %; what came later has no say in it.
+// time, such as one of captures; its floor is a Collector's.
 func FromAll(values, timesNs []int64) Sample {
-	s := Sample{Total: uint64(len(values)), Floor: math.Inf(-1)}
 	if len(values) == 0 {
-		return s
+		return NewCollector(0).Sample(0)
 	}
-	first := slices.Clone(values[:max(int(publishedPart*float64(len(values))), 1)])
-	slices.Sort(first)
-	s.Floor = float64(first[max(int(math.Ceil(publishedPercentile*float64(len(first)))), 1)-1])
-	s.SpanNs = timesNs[len(timesNs)-1] - timesNs[0]
-	var points []Point
+	c := NewCollector(uint64(len(values)))
 	for i, v := range values {
-		if float64(v) > s.Floor {
-			points = append(points, Point{float64(v), timesNs[i] - timesNs[0]})
-		}
+		c.Add(float64(v), timesNs[i]-timesNs[0])
 	}
-	s.keep(points)
+	return c.Sample(timesNs[len(timesNs)-1] - timesNs[0])
+}
+
+// Collector takes all values of a measurement one after the other, however many, and
+// keeps those above the threshold that was published: p99.95 of the first 20 %. What came
+// later has no say in it.
+type Collector struct {
+	first uint64 // how many values make the threshold
+	keep  int    // the threshold is the one at this place of theirs, from the top
+	seen  uint64
+	floor float64
+	most  leastFirst // of the first, the largest
+	rest  []Point
+}
+
+// NewCollector expects a number of values.
+func NewCollector(total uint64) *Collector {
+	first := max(uint64(publishedPart*float64(total)), 1)
+	rank := uint64(math.Ceil(publishedPercentile * float64(first)))
+	return &Collector{first: first, keep: int(first-rank) + 1, floor: math.Inf(-1)}
+}
+
+// Add takes a value, and when it was taken since the begin.
+func (c *Collector) Add(value float64, atNs int64) {
+	c.seen++
+	switch {
+	case c.seen > c.first:
+		if value > c.floor {
+			c.rest = append(c.rest, Point{value, atNs})
+		}
+		return
+	case len(c.most) < c.keep:
+		heap.Push(&c.most, Point{value, atNs})
+	case value > c.most[0].Value:
+		c.most[0] = Point{value, atNs}
+		heap.Fix(&c.most, 0)
+	}
+	if c.seen == c.first {
+		c.floor = c.most[0].Value
+	}
+}
+
+// Sample is what was collected in a time.
+func (c *Collector) Sample(spanNs int64) Sample {
+	s := Sample{Floor: c.floor, Total: c.seen, SpanNs: spanNs}
+	s.keep(slices.Concat(c.most, c.rest))
 	return s
+}
+
+// leastFirst is a heap of points with the least at its root.
+type leastFirst []Point
+
+func (h leastFirst) Len() int           { return len(h) }
+func (h leastFirst) Less(i, j int) bool { return h[i].Value < h[j].Value }
+func (h leastFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *leastFirst) Push(point any)    { *h = append(*h, point.(Point)) }
+func (h *leastFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
 // Pool puts the repeats of one measurement one after the other. Above the highest of

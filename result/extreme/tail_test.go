@@ -189,6 +189,19 @@ func TestDirectPercentiles(t *testing.T) {
 	}
 }
 
+// Where packets come in clusters, there are fewer independent ones than packets.
+func TestClustersWidenRanks(t *testing.T) {
+	points := movingMaximum(rand.New(rand.NewPCG(4, 4)), 100_000, 0)
+	alone := direct(fromPoints(points, 1000).falling(), 100_000, 1, 0.999)
+	eight := direct(fromPoints(points, 1000).falling(), 100_000, 0.125, 0.999)
+	if alone.Value != eight.Value || *eight.Low >= *alone.Low || *eight.High <= *alone.High {
+		t.Errorf("alone [%v, %v], in clusters of 8 [%v, %v]", *alone.Low, *alone.High, *eight.Low, *eight.High)
+	}
+	if few := direct(fromPoints(points, 1000).falling(), 100_000, 0.005, 0.999); few.Low != nil || few.High != nil {
+		t.Errorf("half a cluster bounds p99.9: [%v, %v]", few.Low, few.High)
+	}
+}
+
 func TestSameSampleSameAnswer(t *testing.T) {
 	s := fromPoints(movingMaximum(rand.New(rand.NewPCG(2, 2)), 100_000, 0), 1000)
 	a, b := Of(s, Options{P: 0.999999}), Of(s, Options{P: 0.999999})

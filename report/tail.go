@@ -1,0 +1,239 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/extreme"
+)
+
+// GroupTail is what the slowest packets of a group's counted repeats tell of a
+// percentile that they may be too few for; times are nanoseconds.
+type GroupTail struct {
+	Variables map[string]any `json:"variables"`
+	Trials    []string       `json:"trials"` // IDs of the repeats it rests on
+	extreme.Tail
+}
+
+// tailSeed is fixed, so that a result has the same tail each time.
+const tailSeed = 1
+
+// Tails answers for the percentile p, a part of one, in each group of a result. The
+// repeats of a group are put one after the other. A trial whose files cannot be read
+// is left out, and named in the problems.
+func Tails(r *result.Result, p float64) (tails []GroupTail, problems []error) {
+	groups := Groups(r.Shown())
+	tails = make([]GroupTail, len(groups))
+	found := make([]error, len(groups))
+	var work sync.WaitGroup
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, g := range groups {
+		work.Add(1)
+		places <- struct{}{}
+		go func() {
+			defer work.Done()
+			tails[i], found[i] = tailOf(r, g, p)
+			<-places
+		}()
+	}
+	work.Wait()
+	for _, err := range found {
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return tails, problems
+}
+
+func tailOf(r *result.Result, g Group, p float64) (GroupTail, error) {
+	tail := GroupTail{Variables: g.Variables, Trials: []string{}}
+	var samples []extreme.Sample
+	var wrong []error
+	for _, t := range g.Counted() {
+		sample, err := sampleOf(t, r.TrialFolder(t.ID))
+		// Open has told of the files that are not there.
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			wrong = append(wrong, err)
+		}
+		if sample.Total == 0 {
+			continue
+		}
+		samples = append(samples, sample)
+		tail.Trials = append(tail.Trials, t.ID)
+	}
+	tail.Tail = extreme.Of(extreme.Pool(samples...), extreme.Options{P: p, Seed: tailSeed})
+	return tail, errors.Join(wrong...)
+}
+
+// sampleOf reads a trial's slowest packets: from the recording of all of them, where
+// there is one, by the threshold that it allows; or as many as outliers.csv keeps.
+func sampleOf(t result.Trial, folder result.Folder) (extreme.Sample, error) {
+	outliers, err := folder.Outliers()
+	if err != nil {
+		return extreme.Sample{}, err
+	}
+	points := make([]extreme.Point, len(outliers))
+	spanNs := int64(0)
+	if details, err := folder.Details(); err == nil {
+		spanNs = details.DurationNs
+	}
+	for i, o := range outliers {
+		points[i] = extreme.Point{Value: float64(o.LatencyNs), AtNs: o.IntendedNs}
+		spanNs = max(spanNs, o.IntendedNs+1)
+	}
+	worst := extreme.FromWorst(points, t.Latency.Count, spanNs)
+	all := extreme.NewCollector(t.Latency.Count)
+	_, err = folder.Packets(func(packets []result.Packet) error {
+		for _, p := range packets {
+			if p.LatencyNs != nil {
+				all.Add(float64(*p.LatencyNs), p.IntendedNs)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return worst, nil
+	}
+	if err != nil {
+		return worst, err
+	}
+	// A recording with holes has lost the packets of a busy moment: not the ones to miss.
+	if recorded := all.Sample(spanNs); recorded.Total == t.Latency.Count && len(recorded.Points) > len(worst.Points) {
+		return recorded, nil
+	}
+	return worst, nil
+}
+
+// PercentileName writes a part of one as people name it: p99.99999.
+func PercentileName(p float64) string {
+	// Twelve digits show ten nines, and hide what binary fractions add.
+	return "p" + strconv.FormatFloat(math.Round(p*1e14)/1e12, 'f', -1, 64)
+}
+
+// WriteTails writes the answers for a terminal: what the packets support, what was
+// asked for, and why where there is no answer.
+func WriteTails(w io.Writer, tails []GroupTail) error {
+	if len(tails) == 0 {
+		return nil
+	}
+	s := styleOf(w)
+	var out strings.Builder
+	p := tails[0].P
+	fmt.Fprintf(&out, "\n%s\n\n", s.paint(bold, fmt.Sprintf("What is the %s?", strings.TrimPrefix(PercentileName(p), "p")+"th percentile")))
+	trials := make([]result.Trial, len(tails))
+	for i, tail := range tails {
+		trials[i].Variables = tail.Variables
+	}
+	variables := result.VariableNames(trials)
+	short := shortNames(variables)
+	t := &table{}
+	for _, name := range variables {
+		if isNumeric(trials, name) {
+			t.column(plain(short[name]), "")
+		} else {
+			t.wordColumn(plain(short[name]))
+		}
+	}
+	t.column("packets", "")
+	t.wordColumn("measured, µs")
+	t.wordColumn(PercentileName(p) + ", µs")
+	t.wordColumn("by")
+	for _, tail := range tails {
+		var cells []cell
+		for _, name := range variables {
+			cells = append(cells, cell{text: plain(readable(tail.Variables[name]))})
+		}
+		value, by := answerText(tail)
+		t.rows = append(t.rows, append(cells, cell{text: grouped(float64(tail.Total))}, cell{text: largestText(tail.Largest)}, value, by))
+	}
+	t.write(&out, s)
+	writeRefusals(&out, s, tails)
+	out.WriteString("\n" + wrap("Measured: the largest percentile that so many packets have, with its 95 % interval; a dash is a side on which they do not bound it. "+
+		"Extrapolated: peaks over threshold, a generalised Pareto distribution of the slowest packets, tested and refused where it does not hold (docs/statistics.md).", 0, s.columns) + "\n")
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func microseconds(ns float64) string { return significant(ns / 1000) }
+
+func bounds(low, high *float64) string {
+	text := func(v *float64) string {
+		if v == nil {
+			return none
+		}
+		return microseconds(*v)
+	}
+	return "[" + text(low) + ", " + text(high) + "]"
+}
+
+func largestText(d *extreme.Direct) string {
+	if d == nil {
+		return none
+	}
+	return fmt.Sprintf("%s %s %s", PercentileName(d.P), microseconds(d.Value), bounds(d.Low, d.High))
+}
+
+// answerText is what was asked for: as measured where the packets bound it, else as
+// extrapolated, else as measured without a bound.
+func answerText(t GroupTail) (value, by cell) {
+	switch {
+	case t.Asked != nil && (t.Asked.High != nil || t.Estimate == nil):
+		return cell{text: microseconds(t.Asked.Value) + " " + bounds(t.Asked.Low, t.Asked.High)}, cell{text: "measured"}
+	case t.Estimate != nil:
+		e := t.Estimate
+		by := "extrapolated"
+		if e.Beyond > 1 {
+			by += fmt.Sprintf(" ×%s", significant(e.Beyond))
+		}
+		return cell{text: microseconds(e.Value) + " " + bounds(&e.Low, &e.High)}, cell{text: by}
+	}
+	return cell{text: none}, cell{text: "refused", colour: dim}
+}
+
+// writeRefusals tells the reasons, those that differ only in their numbers once.
+func writeRefusals(out *strings.Builder, s style, tails []GroupTail) {
+	type class struct {
+		reason, example string
+		count           int
+	}
+	var classes []*class
+	byForm := map[string]*class{}
+	for _, t := range tails {
+		if t.Estimate != nil || t.Asked != nil && t.Asked.High != nil {
+			continue
+		}
+		for _, reason := range t.Refused {
+			form := withoutNumbers(reason)
+			if byForm[form] == nil {
+				byForm[form] = &class{reason: reason, example: Describe(t.Variables)}
+				classes = append(classes, byForm[form])
+			}
+			byForm[form].count++
+		}
+	}
+	if len(classes) > 0 {
+		out.WriteString("\n")
+	}
+	for i, c := range classes {
+		if i == maxReasons {
+			fmt.Fprintf(out, "and %s more; --format json has all\n", plural(len(classes)-i, "kind of reason"))
+			break
+		}
+		where := c.example
+		if c.count > 1 {
+			where = fmt.Sprintf("%d lines, such as %s", c.count, c.example)
+		}
+		if where != "" {
+			where += ": "
+		}
+		out.WriteString(s.paint(dim, "refused") + "  " + wrap(plain(where+c.reason), len("refused")+2, s.columns) + "\n")
+	}
+}
