@@ -24,7 +24,10 @@ func (s Series) dash() []vg.Length {
 	if s.Source > 0 {
 		return dotted[s.Look%len(dotted)]
 	}
-	return dashes[(s.Look+s.Tone)%mostLooks]
+	if s.Tone > 0 {
+		return dashes[(s.Tone-1)%mostLooks]
+	}
+	return dashes[s.Look%mostLooks]
 }
 
 func (s Series) line() draw.LineStyle {

@@ -73,7 +73,8 @@ type Series struct {
 	Source int
 	Shape  Shape
 	// Look chooses colour, dashes and marker together, so that a series can be told by
-	// each of them alone. Tone varies the dashes of one colour.
+	// each of them alone. Tone, from 1, chooses the dashes instead, where a look has
+	// several lines.
 	Look, Tone int
 	Points     []Point
 	// Marks are the points that carry a marker; nil for all of them in Lines.

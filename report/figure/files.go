@@ -122,11 +122,11 @@ func readPublished(path string) (Published, error) {
 
 func parsePublished(in io.Reader, path string) (Published, error) {
 	rows := csv.NewReader(in)
-	rows.ReuseRecord = true
 	heading, err := rows.Read()
 	if err != nil {
 		return Published{}, &FileError{Path: path, Reason: "has no heading: it is empty, damaged or no CSV file"}
 	}
+	rows.ReuseRecord = true
 	var p Published
 	columns := 0
 	var add func(*Published, []float64)
@@ -191,10 +191,9 @@ func (p *Published) tidy() {
 				p.points[i].X -= first
 			}
 		}
-		if p.Kind == Rate { // a row counts a whole second; its middle is its place
-			for i := range p.points {
-				p.points[i].X += 0.5
-			}
+		if p.Kind == Rate { // a row counts the second from its time on
+			last := p.points[len(p.points)-1]
+			p.points = append(p.points, Point{last.X + 1, last.Y})
 		}
 	case Histogram:
 		for i := 1; i < len(p.values); i++ {

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"nines.dev/nines/report"
@@ -114,15 +115,13 @@ func (s *selection) rate() (*Figure, error) {
 	labels := labelsOf(variables)
 	for i, of := range lines {
 		for j, flow := range flows {
-			one := Series{Label: flow.name, Look: j, Shape: Lines}
-			if len(of[j]) > 1 {
-				one.Marks = []Point{} // a second each: too many
-			}
-			if len(kept) > 1 {
-				one.Label, one.Look, one.Tone = labels[i]+", "+flow.name, i, j
-			}
+			one := Series{Label: flow.name, Look: j, Shape: Steps}
 			for _, r := range of[j] {
 				one.Points = append(one.Points, Point{r.X, (r.Low + r.High) / 2})
+			}
+			if len(kept) > 1 { // the dashes tell what flows, colour and markers whose it is
+				one.Label, one.Look, one.Tone = labels[i]+", "+flow.name, i, j+1
+				one.Marks = spread(one.Points, marksOfRate)
 			}
 			if (s.Repeats == RepeatsBand || s.Repeats == RepeatsAuto && len(kept) <= 2) && len(kept[i].Counted()) > 1 {
 				one.Band = of[j]
@@ -134,7 +133,7 @@ func (s *selection) rate() (*Figure, error) {
 	var published []overlaid
 	for _, p := range s.Published {
 		if p.Kind == Rate {
-			published = append(published, overlaid{label: p.Label, source: p.Source, match: -1, points: p.points, marks: []Point{}})
+			published = append(published, overlaid{label: p.Label, source: p.Source, match: -1, shape: Steps, points: p.points})
 			s.note("published rates count whole seconds, also where the last was not")
 		}
 	}
@@ -170,15 +169,32 @@ func (f *Figure) rateAxis(title string, low, high float64) Axis {
 	return linearAxis(title+" ("+prefix+"pkt/s)", low*factor, high*factor)
 }
 
-// rates are the least and greatest of a group's repeats in each second, by flow. The
-// middle of a second is its place. A last second that the trial did not fill counts
-// by the part that it filled; what arrived after the end has no rate.
+// marksOfRate is how many markers a line of seconds has.
+const marksOfRate = 6
+
+// spread takes some of the points, evenly, and not those at the ends.
+func spread(points []Point, most int) []Point {
+	step := max(len(points)/most, 1)
+	marks := []Point{}
+	for i := max(step/2, 1); i < len(points)-1; i += step {
+		marks = append(marks, points[i])
+	}
+	return marks
+}
+
+// rates are the least and greatest of a group's repeats in each second, by flow; a last
+// one repeats the one before where the trial ends. A last second that the trial did not
+// fill counts by the part that it filled; what arrived after the end has no rate.
 func (s *selection) rates(g report.Group) ([][]Range, error) {
-	of := make([][]Range, len(flows))
+	seconds := make([]map[int]Range, len(flows))
+	for j := range flows {
+		seconds[j] = map[int]Range{}
+	}
 	details := map[string]*result.Details{}
 	for _, t := range s.trials {
 		details[t.Trial.ID] = t.Details
 	}
+	end := 0.0
 	for _, t := range g.Counted() {
 		rows, err := s.folders[t.ID].Rates()
 		if s.missing(err) {
@@ -192,20 +208,32 @@ func (s *selection) rates(g report.Group) ([][]Range, error) {
 			if d := details[t.ID]; d != nil && d.DurationNs > 0 {
 				part = min(1, float64(d.DurationNs)/1e9-float64(row.Second))
 			}
-			if part < 0.05 {
+			if part < leastPart {
 				continue
 			}
-			at := float64(row.Second) + part/2
+			end = max(end, float64(row.Second)+part)
 			for j, flow := range flows {
 				pps := float64(flow.of(row)) / part
-				i := slices.IndexFunc(of[j], func(r Range) bool { return r.X == at })
-				if i < 0 {
-					of[j] = append(of[j], Range{at, pps, pps})
-				} else {
-					of[j][i].Low, of[j][i].High = min(of[j][i].Low, pps), max(of[j][i].High, pps)
+				r, seen := seconds[j][row.Second]
+				if !seen {
+					r = Range{float64(row.Second), pps, pps}
 				}
+				r.Low, r.High = min(r.Low, pps), max(r.High, pps)
+				seconds[j][row.Second] = r
 			}
+		}
+	}
+	of := make([][]Range, len(flows))
+	for j := range flows {
+		for _, second := range slices.Sorted(maps.Keys(seconds[j])) {
+			of[j] = append(of[j], seconds[j][second])
+		}
+		if n := len(of[j]); n > 0 {
+			of[j] = append(of[j], Range{end, of[j][n-1].Low, of[j][n-1].High})
 		}
 	}
 	return of, nil
 }
+
+// leastPart is the part of a second in which packets still make a rate.
+const leastPart = 0.05

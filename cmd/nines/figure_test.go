@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFigureVerb(t *testing.T) {
+	dir := writeResult(t, "veth", "bridge")
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		args []string
+		file string
+		head string
+	}{
+		{[]string{}, "hdr.svg", "<?xml"},
+		{[]string{"--kind", "histogram", "--format", "pdf"}, "histogram.pdf", "%PDF-"},
+		{[]string{"--out", "a.png"}, "a.png", "\x89PNG"},
+		{[]string{"--out", "b.tex", "--width", "page", "--height", "2in"}, "b.tex", "% verbs: hdr"},
+		{[]string{"--out", "c", "--format", "tex", "--trials", "0001,0003-0004", "--repeats", "each"}, "c", "% verbs"},
+	} {
+		code, stdout, stderr := call(append([]string{"figure", dir}, test.args...)...)
+		drawn, err := os.ReadFile(test.file)
+		if code != exitDone || stderr != "" || err != nil || !bytes.HasPrefix(drawn, []byte(test.head)) || !strings.HasPrefix(stdout, test.file+"\n") {
+			t.Errorf("%v: code %d, %v, %q, %q, %.20q", test.args, code, err, stdout, stderr, drawn)
+		}
+	}
+	code, stdout, _ := call("figure", dir+"=old", dir, "--where", "kind=veth", "--out", "-")
+	if code != exitDone || !strings.Contains(stdout, "<desc>latency (µs) over percentile (%). old. verbs.") {
+		t.Errorf("code %d, %.500s", code, stdout)
+	}
+}
+
+func TestFigureOfPublishedFilesAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rates.csv")
+	if err := os.WriteFile(file, []byte("ts,count\n0,1000\n1000000000,1010\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := call("figure", "--kind", "rate", "--published", file+"=before the device", "--source", "Doe 2023", "--out", "-")
+	if code != exitDone || !strings.Contains(stdout, "before the device*. * published: Doe 2023.") {
+		t.Errorf("code %d, %s, %.500s", code, stderr, stdout)
+	}
+}
+
+func TestFigureRefuses(t *testing.T) {
+	dir := writeResult(t, "veth")
+	wrong := filepath.Join(t.TempDir(), "wrong.csv")
+	if err := os.WriteFile(wrong, []byte("ts,count\n0,1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{}, exitUsage, "takes result folders"},
+		{[]string{t.TempDir()}, exitUsage, "has no summary.json"},
+		{[]string{dir, "--kind", "pie"}, exitUsage, "hdr, histogram, worst"},
+		{[]string{dir, "--out", "x.gif"}, exitUsage, `"gif"; there are svg, pdf, png, tex`},
+		{[]string{dir, "--out", "x"}, exitUsage, "--format"},
+		{[]string{dir, "--trials", "7"}, exitUsage, "no trial 0007; the trials are 0001, 0002"},
+		{[]string{dir, "--trials", "a-b"}, exitUsage, "0001,0004-0006"},
+		{[]string{dir, "--where", "veth"}, exitUsage, "KEY=VALUE"},
+		{[]string{dir, "--where", "kind=ovs"}, exitUsage, "the values are veth"},
+		{[]string{dir, "--repeats", "all"}, exitUsage, "band, lines, none or each"},
+		{[]string{dir, "--width", "wide"}, exitUsage, "85mm"},
+		{[]string{dir, "--width", "85"}, exitUsage, "85mm"},
+		{[]string{dir, "--height", "10mm"}, exitUsage, "leaves no room"},
+		{[]string{dir, "--max-latency", "-1us"}, exitUsage, "above 0"},
+		{[]string{dir, "--kind", "loss"}, exitUsage, "there is data for hdr, histogram"},
+		{[]string{dir, "--published", wrong}, exitUsage, "belong to the figure rate"},
+		{[]string{dir, "--published", "none.csv"}, exitUsage, "no such file"},
+		{[]string{dir, "--out", filepath.Join("none", "x.svg")}, exitFailed, "cannot be written"},
+	} {
+		code, _, stderr := call(append([]string{"figure"}, test.args...)...)
+		if code != test.code || !strings.Contains(stderr, test.want) {
+			t.Errorf("nines figure %s: code %d, %q; want %d, %q", strings.Join(test.args, " "), code, stderr, test.code, test.want)
+		}
+	}
+	if left, _ := os.ReadDir("."); len(left) > 0 {
+		t.Errorf("a refused call left %v", left)
+	}
+}
