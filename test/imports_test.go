@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"measure/traffic":         measurers,
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
 
-	"report":        {"result", "result/confidence"},
+	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},
 
 	"cmd/nines":    {everything},
