@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -166,7 +167,7 @@ func samePackets(t testing.TB, what string, want, got []packetfile.Packet) {
 	for i := range min(len(want), len(got)) {
 		w, g := want[i], got[i]
 		if w.TimeNs != g.TimeNs || w.Length != g.Length || w.Interface != g.Interface || !bytes.Equal(w.Data, g.Data) {
-			t.Fatalf("%s: packet %d is %.200v, want %.200v", what, i, g, w)
+			t.Fatalf("%s: packet %d is %.300s, want %.300s", what, i, fmt.Sprint(g), fmt.Sprint(w))
 		}
 	}
 	if len(want) != len(got) {
