@@ -3,6 +3,7 @@ package method
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"nines.dev/nines/result"
@@ -14,6 +15,7 @@ type hunt struct {
 	ladder   ladder
 	limit    time.Duration
 	trials   [][]measured // by rung
+	tried    []int        // the rungs that have trials, in rising order
 	pursuits []*pursuit
 	took     time.Duration
 }
@@ -97,6 +99,9 @@ func (h *hunt) measure(ctx context.Context, w wish) error {
 		return err
 	}
 	h.took += max(outcome.Elapsed, w.duration)
+	if at, there := slices.BinarySearch(h.tried, w.rung); !there {
+		h.tried = slices.Insert(h.tried, at, w.rung)
+	}
 	h.trials[w.rung] = append(h.trials[w.rung], measured{outcome.ID, w.duration, outcome.LossRatio()})
 	return nil
 }
@@ -110,12 +115,11 @@ func (h *hunt) noLower() int { return h.ladder.rungs }
 // and the highest lower bound below it.
 func (h *hunt) bounds(t target) (low, high int) {
 	low, high = h.noLower(), noUpper
-	for rung := h.ladder.rungs - 1; rung >= 0; rung-- {
-		switch trials := h.trials[rung]; {
-		case len(trials) == 0:
-		case t.classify(trials) == upper:
+	for _, rung := range slices.Backward(h.tried) {
+		switch t.classify(h.trials[rung]) {
+		case upper:
 			return low, rung
-		case t.classify(trials) == lower:
+		case lower:
 			low = rung
 		}
 	}

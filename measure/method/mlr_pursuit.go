@@ -1,6 +1,10 @@
 package method
 
-import "nines.dev/nines/result"
+import (
+	"slices"
+
+	"nines.dev/nines/result"
+)
 
 // pursuit is the way of one goal through its targets.
 type pursuit struct {
@@ -99,8 +103,8 @@ func (p *pursuit) expand(steps int) int {
 func (p *pursuit) forwarded(h *hunt, rung int) (int, bool) {
 	rate, loss := h.ladder.rate(rung), h.loss(rung)
 	share := 1.0 // of what is sent more, how much is lost more
-	for higher := rung - 1; higher >= 0; higher-- {
-		if len(h.trials[higher]) == 0 || h.loss(higher) > sureLoss || rung-higher < 2*p.chain[p.at].steps {
+	for _, higher := range slices.Backward(h.tried) {
+		if rung-higher < 2*p.chain[p.at].steps || h.loss(higher) > sureLoss {
 			continue
 		}
 		above := h.ladder.rate(higher)

@@ -64,7 +64,7 @@ func MLRsearchOf(m spec.Method, at Setting) (MLRsearch, error) {
 		o.Goals = append(o.Goals, goal)
 	}
 	o.Limit = limitOf(o.Goals)
-	return o, errors.Join(err, o.check())
+	return o, errors.Join(err, o.check(), o.Under.check())
 }
 
 // quick shortens a goal's times.

@@ -61,7 +61,7 @@ func TST009Of(m spec.Method, at Setting) (TST009, error) {
 	if m.LossRatio > 0 {
 		o.RetryLoss = m.LossRatio
 	}
-	return o, err
+	return o, errors.Join(err, o.Under.check())
 }
 
 // Search finds the highest rate of which one trial in 1 + Retries loses nothing.
