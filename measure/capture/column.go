@@ -17,9 +17,6 @@ type column[T any] struct {
 
 const firstColumnBytes = 1 << 20
 
-// hugePage is the size whose alignment lets the kernel use large pages.
-const hugePage = 2 << 20
-
 // reserve makes room for at least n elements.
 func (c *column[T]) reserve(n int) error {
 	size := int(unsafe.Sizeof(*new(T)))
@@ -27,7 +24,7 @@ func (c *column[T]) reserve(n int) error {
 		return nil
 	}
 	want := max(firstColumnBytes, 2*len(c.raw), n*size)
-	want = (want + hugePage - 1) / hugePage * hugePage
+	want = (want + firstColumnBytes - 1) / firstColumnBytes * firstColumnBytes
 	var err error
 	if c.raw == nil {
 		c.raw, err = unix.Mmap(-1, 0, want, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
@@ -40,8 +37,6 @@ func (c *column[T]) reserve(n int) error {
 	if err != nil {
 		return fmt.Errorf("no memory for %d bytes of packets: %w", want, err)
 	}
-	// Fewer page faults; it is only advice.
-	_ = unix.Madvise(c.raw, unix.MADV_HUGEPAGE)
 	c.all = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(c.raw))), len(c.raw)/size)
 	return nil
 }

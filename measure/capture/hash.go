@@ -56,24 +56,30 @@ func newHasher() *hasher {
 
 // of hashes a key of n bytes, which words holds with zeros behind them. The length is
 // one more word, so that no key is another one with zeros behind it.
+//
+// A lane is the upper half of add + Σ word·multiplier modulo 2^128; both are computed
+// side by side, as a core can.
 func (h *hasher) of(words *[contentWords]uint64, n int) hash96 {
-	return hash96{h.lane(0, words, n), uint32(h.lane(1, words, n) >> 32)}
+	first, second := &h.word[0], &h.word[1]
+	hi0, lo0 := h.add[0].plus(uint64(n), h.length[0])
+	hi1, lo1 := h.add[1].plus(uint64(n), h.length[1])
+	for i, w := range words {
+		var carry uint64
+		high, low := bits.Mul64(w, first[i].lo)
+		lo0, carry = bits.Add64(lo0, low, 0)
+		hi0 += high + carry + w*first[i].hi
+		high, low = bits.Mul64(w, second[i].lo)
+		lo1, carry = bits.Add64(lo1, low, 0)
+		hi1 += high + carry + w*second[i].hi
+	}
+	return hash96{hi0, uint32(hi1 >> 32)}
 }
 
-// lane is the upper half of add + Σ word·multiplier modulo 2^128.
-func (h *hasher) lane(lane int, words *[contentWords]uint64, n int) uint64 {
-	m := &h.word[lane]
-	hi, lo := h.add[lane].hi, h.add[lane].lo
-	var carry uint64
-	for i, w := range words {
-		high, low := bits.Mul64(w, m[i].lo)
-		lo, carry = bits.Add64(lo, low, 0)
-		hi += high + carry + w*m[i].hi
-	}
-	l := &h.length[lane]
-	high, low := bits.Mul64(uint64(n), l.lo)
-	_, carry = bits.Add64(lo, low, 0)
-	return hi + high + carry + uint64(n)*l.hi
+// plus is m + w·by modulo 2^128.
+func (m multiplier) plus(w uint64, by multiplier) (hi, lo uint64) {
+	high, low := bits.Mul64(w, by.lo)
+	lo, carry := bits.Add64(m.lo, low, 0)
+	return m.hi + high + carry + w*by.hi, lo
 }
 
 // hash96 is a hashed key: equal for equal keys, and different for others.

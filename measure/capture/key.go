@@ -58,8 +58,8 @@ func (x *extractor) of(link packetfile.LinkType, data []byte) (hash96, bool) {
 		id, ok := x.id(link, data)
 		return mix(id), ok
 	}
-	if link == packetfile.Ethernet && len(data) >= 64 && !x.maskTTL {
-		return x.whole(data[:64:64]), true
+	if link == packetfile.Ethernet && len(data) >= 60 && !x.maskTTL {
+		return x.whole(data), true
 	}
 	var buffer [contentBytes]byte
 	n := x.content(&buffer, link, data)
@@ -71,14 +71,21 @@ func (x *extractor) of(link packetfile.LinkType, data []byte) (hash96, bool) {
 	return x.hash.of(&words, n), true
 }
 
-// whole is content for what nearly all packets are, word by word. Offsets are the
-// frame's less 12: the EtherType is the lowest part of word 0.
+// whole is content for what nearly all packets are, frames of at least 60 bytes (64 with
+// the FCS), word by word. Word 0 begins at 12.
 func (x *extractor) whole(d []byte) hash96 {
-	_ = d[63]
+	_ = d[59]
 	w := [contentWords]uint64{
 		binary.LittleEndian.Uint64(d[12:]), binary.LittleEndian.Uint64(d[20:]), binary.LittleEndian.Uint64(d[28:]),
 		binary.LittleEndian.Uint64(d[36:]), binary.LittleEndian.Uint64(d[44:]), binary.LittleEndian.Uint64(d[52:]),
-		uint64(binary.LittleEndian.Uint32(d[60:])),
+	}
+	n := min(len(d), 64)
+	if n == 64 {
+		w[6] = uint64(binary.LittleEndian.Uint32(d[60:]))
+	} else {
+		for i, b := range d[60:] {
+			w[6] |= uint64(b) << (8 * i)
+		}
 	}
 	if d[14] == 0x45 {
 		w[1] &^= 0xffff << 32 // 24 and 25
@@ -89,7 +96,7 @@ func (x *extractor) whole(d []byte) hash96 {
 			w[4] &^= 0xffff << 48 // 50 and 51
 		}
 	}
-	return x.hash.of(&w, contentBytes)
+	return x.hash.of(&w, n-etherAddresses)
 }
 
 // content writes a content key and returns its length: bytes 12 to 64 of the frame with

@@ -82,8 +82,12 @@ func match(ctx context.Context, pre, post *side, wraps bool, progress func(done,
 		return nil, err
 	}
 	received := m.receivedNs.all[:pre.count]
+	untouched := lost
+	if pre.unkeyed > 0 {
+		untouched = leftOut
+	}
 	for i := range received {
-		received[i] = leftOut
+		received[i] = untouched
 	}
 	parts := len(pre.chunks)
 	var next, done atomic.Int64
@@ -119,6 +123,15 @@ func match(ctx context.Context, pre, post *side, wraps bool, progress func(done,
 		return compare(a.ns, b.ns)
 	})
 	m.counts.PreUnkeyed, m.counts.PostUnkeyed = pre.unkeyed, post.unkeyed
+	for _, ns := range received {
+		switch ns {
+		case lost:
+			m.counts.Lost++
+		case leftOut:
+			m.counts.PreAmbiguous++
+		}
+	}
+	m.counts.PreAmbiguous -= pre.unkeyed
 	m.counts.Again = uint64(len(m.again))
 	return m, nil
 }
@@ -156,6 +169,7 @@ type matcher struct {
 
 	again  []again
 	apart  []apart
+	room   int // for more of these, in this partition
 	counts Counts
 }
 
@@ -174,22 +188,8 @@ func (w *matcher) partition(part int) {
 	if len(w.repeats) > 0 {
 		w.group()
 	}
-	room := apartOfPartition
-	w.post.partition(part, func(_ uint32, entries []entry) {
-		for i := range entries {
-			w.arrive(&entries[i], &room)
-		}
-	})
-	w.pre.partition(part, func(_ uint32, entries []entry) {
-		for i := range entries {
-			switch w.receivedNs[entries[i].at] {
-			case lost:
-				w.counts.Lost++
-			case leftOut:
-				w.counts.PreAmbiguous++
-			}
-		}
-	})
+	w.room = apartOfPartition
+	w.post.partition(part, func(_ uint32, entries []entry) { w.arrive(entries) })
 }
 
 // clear makes an empty table of at most half its slots in use.
@@ -217,7 +217,9 @@ func (w *matcher) insert(e *entry, place uint32) {
 		s := &w.table[i]
 		if s.place == 0 {
 			*s = slot{tag, place + 1}
-			w.receivedNs[e.at] = lost
+			if w.pre.unkeyed > 0 { // else it is that already
+				w.receivedNs[e.at] = lost
+			}
 			return
 		}
 		if s.tag != tag {
@@ -228,7 +230,7 @@ func (w *matcher) insert(e *entry, place uint32) {
 			continue
 		}
 		if !w.wraps {
-			w.receivedNs[first.at] = leftOut // and this one is already
+			w.receivedNs[first.at], w.receivedNs[e.at] = leftOut, leftOut
 			return
 		}
 		w.receivedNs[e.at] = lost
@@ -258,15 +260,48 @@ func (w *matcher) group() {
 	}
 }
 
-// arrive takes a packet of POST.
-func (w *matcher) arrive(e *entry, room *int) {
+// arrive takes packets of POST, at most a chunk. What is looked up lies all over the
+// memory; each step is done for all of them before the next, so that the core can wait
+// for many of them at once.
+func (w *matcher) arrive(entries []entry) {
+	var arrived, sent, received [chunkEntries]int64
+	var packets [chunkEntries]uint32
+	n := 0
+	for i := range entries {
+		arrived[n] = w.arrivedNs[entries[i].at]
+		packet, ok := w.find(&entries[i], arrived[n])
+		if !ok {
+			w.counts.PostUnknown++
+			continue
+		}
+		packets[n] = packet
+		n++
+	}
+	for i, p := range packets[:n] {
+		sent[i] = w.sentNs[p]
+	}
+	for i, p := range packets[:n] {
+		received[i] = w.receivedNs[p]
+	}
+	for i, p := range packets[:n] {
+		// Nearly all: the first arrival. Another one may be in the same chunk, though.
+		if d := arrived[i] - sent[i]; received[i] == lost && d > 0 && d < windowNs && w.receivedNs[p] == lost {
+			w.receivedNs[p] = arrived[i]
+			w.counts.Pairs++
+			continue
+		}
+		w.pair(p, arrived[i])
+	}
+}
+
+// find looks for the packet of PRE with the key of one of POST, which arrived at ns.
+func (w *matcher) find(e *entry, ns int64) (packet uint32, ok bool) {
 	tag := tagOf(e.hi)
 	entries := w.pre.entries.all
 	for i := e.hi & w.mask; ; i = (i + 1) & w.mask {
 		s := w.table[i]
 		if s.place == 0 {
-			w.counts.PostUnknown++
-			return
+			return 0, false
 		}
 		if s.tag != tag {
 			continue
@@ -275,12 +310,10 @@ func (w *matcher) arrive(e *entry, room *int) {
 		if first.hi != e.hi || first.lo != e.lo {
 			continue
 		}
-		packet, ns := first.at, w.arrivedNs[e.at]
 		if w.groups != nil {
-			packet = w.latest(s.place, packet, ns)
+			return w.latest(s.place, first.at, ns), true
 		}
-		w.pair(packet, ns, room)
-		return
+		return first.at, true
 	}
 }
 
@@ -294,7 +327,8 @@ func (w *matcher) latest(first, packet uint32, ns int64) uint32 {
 	return members[max(n-1, 0)]
 }
 
-func (w *matcher) pair(packet uint32, ns int64, room *int) {
+// pair takes an arrival of a packet of PRE.
+func (w *matcher) pair(packet uint32, ns int64) {
 	r, sent := w.receivedNs[packet], w.sentNs[packet]
 	if r == leftOut {
 		w.counts.PostAmbiguous++
@@ -318,8 +352,8 @@ func (w *matcher) pair(packet uint32, ns int64, room *int) {
 		}
 		return
 	}
-	if *room > 0 {
-		*room--
+	if w.room > 0 {
+		w.room--
 		w.apart = append(w.apart, apart{sent, ns})
 	}
 }

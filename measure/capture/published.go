@@ -226,20 +226,19 @@ func (e *Evaluation) writeStats(w *bufio.Writer) error {
 // writeLatencyTS writes a row for each pair: most of all that is written.
 func writeLatencyTS(ctx context.Context, w *bufio.Writer, all pairs) error {
 	_, _ = w.WriteString("latency,prets,postts\n")
-	var row [64]byte
 	return all.each(ctx, func(block []pair) error {
 		for i := range block {
 			p := &block[i]
-			at := len(row) - 1
-			row[at] = '\n'
-			at = digits(&row, at, p.postNs)
-			at--
-			row[at] = ','
-			at = digits(&row, at, p.preNs)
-			at--
-			row[at] = ','
-			at = digits(&row, at, p.postNs-p.preNs)
-			if _, err := w.Write(row[at:]); err != nil {
+			if w.Available() < longestRow {
+				if err := w.Flush(); err != nil {
+					return err
+				}
+			}
+			row := w.AvailableBuffer()
+			row = appendDigits(row, p.postNs-p.preNs, ',')
+			row = appendDigits(row, p.preNs, ',')
+			row = appendDigits(row, p.postNs, '\n')
+			if _, err := w.Write(row); err != nil {
 				return err
 			}
 		}
@@ -247,29 +246,37 @@ func writeLatencyTS(ctx context.Context, w *bufio.Writer, all pairs) error {
 	})
 }
 
+// longestRow is three numbers of up to 20 characters, and what is behind each.
+const longestRow = 3 * 21
+
 const twoDigits = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
-// digits writes a number before row[end] and returns where it begins.
-func digits(row *[64]byte, end int, n int64) int {
+// appendDigits writes a number and what is behind it, as strconv.AppendInt does but
+// backwards into the place where it belongs.
+func appendDigits(to []byte, n int64, behind byte) []byte {
 	u := uint64(n)
 	if n < 0 {
 		u = -u
+		to = append(to, '-')
 	}
-	at := end
+	length := 1
+	for limit := uint64(10); length < 20 && u >= limit; length++ {
+		limit *= 10
+	}
+	start := len(to)
+	to = to[:start+length+1]
+	at := start + length
+	to[at] = behind
 	for u >= 100 {
 		two := u % 100 * 2
 		u /= 100
 		at -= 2
-		row[at], row[at+1] = twoDigits[two], twoDigits[two+1]
+		to[at], to[at+1] = twoDigits[two], twoDigits[two+1]
 	}
-	at -= 2
-	row[at], row[at+1] = twoDigits[u*2], twoDigits[u*2+1]
-	if u < 10 {
-		at++
+	if u >= 10 {
+		to[at-2], to[at-1] = twoDigits[2*u], twoDigits[2*u+1]
+	} else {
+		to[at-1] = byte('0' + u)
 	}
-	if n < 0 {
-		at--
-		row[at] = '-'
-	}
-	return at
+	return to
 }
