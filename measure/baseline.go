@@ -30,6 +30,7 @@ const (
 func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	node := p.Traffic.From.Node
 	stream := *run.Traffic
+	stream.Packets = spec.PacketsNone
 	stream.From, stream.To = node+":"+baselineTx, node+":"+baselineRx
 	stream.Duration = min(stream.Duration, spec.Duration(baselineDuration))
 	stream.Warmup = min(stream.Warmup, spec.Duration(baselineDuration))

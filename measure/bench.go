@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -19,6 +20,8 @@ import (
 // running, kept from trial to trial as long as the next one needs the same.
 type bench struct {
 	source []byte
+	// folder is that of the result, on whose disk packets are recorded.
+	folder string
 	watch  Watcher
 	right  *testbed.Measurement
 
@@ -26,6 +29,8 @@ type bench struct {
 	labID     string
 	generator *traffic.Generator
 	streamID  string
+	// recording is that of the last trial; nil where it had none.
+	recording *recording.Recording
 }
 
 // set brings up the lab that a plan asks for, unless it is up already, and the
@@ -53,7 +58,7 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 	if err := b.stopGenerator(); err != nil {
 		return err
 	}
-	generator, err := traffic.Start(ctx, b.lab, *p.Traffic)
+	generator, err := traffic.Start(ctx, b.lab, *p.Traffic, b.folder)
 	if err != nil {
 		return err
 	}
@@ -99,6 +104,9 @@ func identity(v any) string {
 // trial runs one trial on what set has built.
 func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, error) {
 	t := r.plan.Traffic
+	if err := b.releaseRecording(); err != nil {
+		return result.Record{}, err
+	}
 	probe := b.witnesses(r.plan)
 	if err := b.restartForwarders(r.plan); err != nil {
 		return result.Record{}, err
@@ -124,6 +132,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, errors.Join(err, b.health())
 	}
+	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()
 	if err != nil {
 		return result.Record{}, err
@@ -148,8 +157,12 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		}
 	}
 	rec, err := record(o, r.variables, repeat)
+	if err != nil {
+		return result.Record{}, err
+	}
 	rec.Details.Maximum = r.share
-	return rec, err
+	b.keepRecording(&rec, o.outcome.Recorded, *t)
+	return rec, nil
 }
 
 // witnesses are the CPUs and processes whose disturbance a trial would show: those

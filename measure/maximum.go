@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
@@ -21,6 +22,7 @@ func mostOf(r run, inventory *host.Inventory) (*run, error) {
 		return nil, nil
 	}
 	exp, stream := *r.spec, *r.spec.Traffic
+	stream.Packets = spec.PacketsNone // what was sent at most is all that is asked for
 	stream.RateOfMaximum, stream.RatePPS, stream.RateBits = 0, 0, 0
 	if seeks {
 		stream.Duration = ceilingTime

@@ -37,6 +37,8 @@ type Details struct {
 	RunDelayNs int64 `json:"run_delay_ns"`
 	// ThrottledNs is how long cgroups were held back by their CPU quota.
 	ThrottledNs int64 `json:"throttled_ns"`
+	// Recording is set where every packet was to be recorded.
+	Recording *Recording `json:"recording,omitempty"`
 	// Programs are those between links' endpoints, such as switches.
 	Programs []ProgramDelay `json:"programs,omitempty"`
 	// Notes are what the engines said of their ports and themselves: modes that a
@@ -45,6 +47,20 @@ type Details struct {
 	// Devices are the network's devices and what was set on them, because it
 	// changes what is measured.
 	Devices []Device `json:"devices,omitempty"`
+}
+
+// Recording says how much of a trial packets.parquet holds. What it lacks is in the
+// trial's counts and histograms nevertheless.
+type Recording struct {
+	// Packets is its rows.
+	Packets uint64 `json:"packets"`
+	// Complete is true if all packets sent have a row, and all received a time in it.
+	Complete bool `json:"complete"`
+	// SentLost and ReceivedLost are packets of which no record could be written.
+	SentLost     uint64 `json:"sent_lost"`
+	ReceivedLost uint64 `json:"received_lost"`
+	// Problems say why it is not complete, or why there are no metrics.
+	Problems []string `json:"problems,omitempty"`
 }
 
 // Share is a rate as a fraction of a measured maximum.

@@ -48,8 +48,9 @@ var mayImport = map[string][]string{
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
 	"measure/metrics":         {"result"},
+	"measure/recording":       {"result", "measure/metrics"},
 	"measure/traffic":         measurers,
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording"}),
 
 	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -30,6 +31,7 @@ type Generator struct {
 	traffic plan.Traffic
 	tx, rx  *process // the same one for a loop
 	notes   []string // what the engines said of their ports
+	files   recordFiles
 }
 
 // Outcome is one trial as the engines saw it. In a loop Tx and Rx are the same.
@@ -42,10 +44,13 @@ type Outcome struct {
 	// something else than the file describes.
 	Faults []string
 	Log    string
+	// Recorded is every packet, where the stream asks for it; else nil.
+	Recorded *Recorded
 }
 
-// Start starts the engines of a stream and opens their ports.
-func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic) (_ *Generator, err error) {
+// Start starts the engines of a stream and opens their ports. Where every packet is to
+// be recorded, the disk of folder holds them from a trial to the next.
+func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic, folder string) (_ *Generator, err error) {
 	g := &Generator{lab: lab, traffic: traffic}
 	defer func() {
 		if err != nil {
@@ -55,12 +60,21 @@ func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic) (_ *Gene
 	// The engine must outlive a cancelled context, to hand over what it measured;
 	// Close ends it.
 	ctx = context.WithoutCancel(ctx)
-	if g.tx, err = g.startIn(ctx, traffic.From.Node); err != nil {
+	if traffic.Stream.Packets == spec.PacketsRecord {
+		if g.files, err = makeRecordFiles(folder); err != nil {
+			return g, err
+		}
+	}
+	forTx, forRx := []*os.File{g.files.sent, g.files.received}, []*os.File{g.files.received}
+	if traffic.Role != plan.RoleLoop {
+		forTx = forTx[:1]
+	}
+	if g.tx, err = g.startIn(ctx, traffic.From.Node, forTx); err != nil {
 		return g, err
 	}
 	g.rx = g.tx
 	if traffic.Role != plan.RoleLoop {
-		if g.rx, err = g.startIn(ctx, traffic.To.Node); err != nil {
+		if g.rx, err = g.startIn(ctx, traffic.To.Node, forRx); err != nil {
 			return g, err
 		}
 	}
@@ -73,8 +87,9 @@ func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic) (_ *Gene
 	return g, g.open(g.rx, rxPort, traffic.To)
 }
 
-// startIn starts an engine in a node, with DPDK where the plan says so.
-func (g *Generator) startIn(ctx context.Context, node string) (*process, error) {
+// startIn starts an engine in a node, with DPDK where the plan says so, and with the
+// files that it is to record into, if any.
+func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) (*process, error) {
 	engine, err := g.lab.EnginePath(node)
 	if err != nil {
 		return nil, err
@@ -83,6 +98,9 @@ func (g *Generator) startIn(ctx context.Context, node string) (*process, error) 
 	cmd, err := g.lab.Command(ctx, node, []string{engine}, testbed.ExecOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
+	}
+	if !g.files.none() {
+		cmd.ExtraFiles = files
 	}
 	p, err := start(cmd)
 	if err != nil {
@@ -164,12 +182,17 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 	if g.traffic.RoundTrip {
 		trial.Rx = txPort
 	}
+	if !g.files.none() {
+		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
+	}
 	defer g.tx.abortOn(ctx)()
 	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress))
 	if err != nil {
 		return Outcome{}, g.failed(g.tx, err)
 	}
-	return Outcome{Tx: result, Rx: result, Loop: true, Notes: g.said(result), Log: g.Log()}, nil
+	return Outcome{
+		Tx: result, Rx: result, Loop: true, Notes: g.said(result), Log: g.Log(), Recorded: g.files.recorded(result),
+	}, nil
 }
 
 // runPair gives both engines the same start, and a later one where one of them was not
@@ -194,6 +217,9 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	sink, generate := trial, trial
 	sink.Role, sink.Rx, sink.CPU = "sink", rxPort, g.traffic.ToCPU
 	generate.Role, generate.Tx, generate.CPU = "generate", txPort, g.traffic.FromCPU
+	if !g.files.none() {
+		generate.RecordSent, sink.RecordReceived = firstFile, firstFile
+	}
 
 	defer g.tx.abortOn(ctx)()
 	defer g.rx.abortOn(ctx)()
@@ -223,7 +249,9 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	case sendErr != nil:
 		return Outcome{}, g.failed(g.tx, sendErr)
 	}
-	return Outcome{Tx: sent, Rx: rx.result, Notes: g.said(sent, rx.result), Log: g.Log()}, nil
+	return Outcome{
+		Tx: sent, Rx: rx.result, Notes: g.said(sent, rx.result), Log: g.Log(), Recorded: g.files.recorded(sent, rx.result),
+	}, nil
 }
 
 // failed explains the error of an engine, whose process is over if it is gone.
@@ -281,6 +309,8 @@ func (g *Generator) Close() error {
 			}
 		}
 	}
+	errs = append(errs, g.files.close())
+	g.files = recordFiles{}
 	return errors.Join(errs...)
 }
 

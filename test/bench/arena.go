@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"nines.dev/nines/measure/traffic"
@@ -73,7 +74,7 @@ func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, er
 	t.Stream.Duration = spec.Duration(s.seconds * float64(time.Second))
 	t.Stream.Drain = spec.Duration(200 * time.Millisecond)
 	t.Stream.Outliers = 100
-	generator, err := traffic.Start(ctx, a.lab, t)
+	generator, err := traffic.Start(ctx, a.lab, t, os.TempDir())
 	if err != nil {
 		return traffic.Outcome{}, err
 	}
