@@ -1,9 +1,6 @@
 package packetfile
 
-import (
-	"errors"
-	"io"
-)
+import "io"
 
 const (
 	// bufferBytes is how much is read at a time: large enough to make system calls and
@@ -66,6 +63,3 @@ func (w *window) skip(n int64) int64 {
 		}
 	}
 }
-
-// over is whether everything was used, and nothing went wrong.
-func (w *window) over() bool { return w.at == w.end && errors.Is(w.err, io.EOF) }

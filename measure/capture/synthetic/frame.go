@@ -68,12 +68,8 @@ type frames struct {
 func newFrames(c Config, second bool) *frames {
 	f := &frames{config: c, second: second}
 	for _, kind := range c.Kinds {
-		flows := make([][]template, 0, 1)
 		for flow := range c.Flows {
-			flows = append(flows, []template{build(c, kind, flow, false, second), build(c, kind, flow, true, second)})
-		}
-		for _, pair := range flows {
-			f.templates = append(f.templates, pair)
+			f.templates = append(f.templates, []template{build(c, kind, flow, false, second), build(c, kind, flow, true, second)})
 		}
 	}
 	return f

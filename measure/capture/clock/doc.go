@@ -1,0 +1,21 @@
+// Package clock says what a pair of captures tells about the clocks of its two capture
+// points. It only says it: nothing that is measured is ever corrected by it.
+//
+// A latency as captured is l = d + θ(t): the true delay d, and by how much the second
+// clock is ahead of the first at that time. Packets go one way, so of θ this much can
+// be known:
+//
+//   - Not the offset. A clock that is ahead and a delay that all packets have look the
+//     same. There is only a bound, as no packet arrives before it is sent: the second
+//     clock is ahead by at most the least latency. Where that is negative, it is
+//     certainly behind. Two-way packets, or one clock for both points, would tell.
+//   - The drift, if the least delay of the network stays the same: then the lower edge
+//     of the latencies over time has the slope of θ (V. Paxson, On Calibrating
+//     Measurements of Packet Transit Times, SIGMETRICS 1998; S. Moon, P. Skelly,
+//     D. Towsley, Estimation and Removal of Clock Skew from Network Delay Measurements,
+//     INFOCOM 1999). A queue that never empties and grows evenly looks like drift, too.
+//   - Steps: a lower edge that is moved from some moment on. A clock that was set looks
+//     like a path that changed.
+//
+// The package is pure and needs no memory that grows with the number of packets.
+package clock

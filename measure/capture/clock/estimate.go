@@ -1,0 +1,155 @@
+package clock
+
+import (
+	"math"
+	"slices"
+)
+
+// Lost is the latency of a packet that did not arrive; it is passed over.
+const Lost = math.MinInt64
+
+// Estimate is what is known of two clocks. The second is the one at the receiving end.
+type Estimate struct {
+	// Packets is how many had a latency, SpanNs from the first to the last of them.
+	Packets uint64 `json:"packets"`
+	SpanNs  int64  `json:"span_ns"`
+	// LeastNs is the least latency: by at most this much the second clock is ahead.
+	// Where it is negative, the second clock is behind by at least as much.
+	LeastNs int64 `json:"least_ns"`
+	// Negative is how many packets arrived before they were sent, by the clocks.
+	Negative uint64 `json:"negative_packets"`
+	// Drift is by how much faster the second clock is; nil where there are too few
+	// packets, or too short a time, to tell.
+	Drift *Drift `json:"drift,omitempty"`
+	// Steps are moments from which on the least latency is another.
+	Steps []Step `json:"steps,omitempty"`
+	// FirstNs is when the first packet was sent.
+	FirstNs int64 `json:"first_ns"`
+}
+
+// Drift is the slope of the lower edge of the latencies.
+type Drift struct {
+	// PPM is in parts of a million, positive if the second clock is faster; it is
+	// between LowPPM and HighPPM with 95 % confidence.
+	PPM     float64 `json:"ppm"`
+	LowPPM  float64 `json:"low_ppm"`
+	HighPPM float64 `json:"high_ppm"`
+	// OverNs is what it adds up to over the whole time: what is wrong with latencies at
+	// the end if they were right at the beginning.
+	OverNs int64 `json:"over_ns"`
+}
+
+// Known is whether there is a drift at all, as far as can be told.
+func (d *Drift) Known() bool { return d != nil && (d.LowPPM > 0 || d.HighPPM < 0) }
+
+// Step is a change of the least latency that lasts.
+type Step struct {
+	// AtNs is about when, by the first clock: within some hundredth of the whole time.
+	AtNs int64 `json:"at_ns"`
+	ByNs int64 `json:"by_ns"`
+}
+
+const (
+	// The whole time is divided into equal slots, of each of which only the least
+	// latency counts: so many at most, and so many packets in each on average at least.
+	maxSlots       = 256
+	packetsPerSlot = 30
+	// minSlots is how many slots a slope needs: of fewer, its interval says nothing.
+	minSlots = 8
+)
+
+// slot is the packet with the least latency in its time.
+type slot struct {
+	atNs, leastNs int64
+	packets       int
+}
+
+// Of estimates from the times of sending by the first clock and the latencies by both,
+// in any order. Latencies that are Lost do not count.
+func Of(sentNs, latencyNs []int64) Estimate {
+	e := Estimate{LeastNs: math.MaxInt64}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for i, l := range latencyNs {
+		if l == Lost {
+			continue
+		}
+		e.Packets++
+		if l < 0 {
+			e.Negative++
+		}
+		e.LeastNs = min(e.LeastNs, l)
+		first, last = min(first, sentNs[i]), max(last, sentNs[i])
+	}
+	if e.Packets == 0 {
+		return Estimate{}
+	}
+	e.FirstNs, e.SpanNs = first, last-first
+	slots := slotsOf(sentNs, latencyNs, first, e)
+	if len(slots) < minSlots {
+		return e
+	}
+	e.Steps = steps(slots)
+	if e.Drift = drift(between(slots, e.Steps)); e.Drift != nil {
+		e.Drift.OverNs = int64(math.Round(e.Drift.PPM * 1e-6 * float64(e.SpanNs)))
+	}
+	return e
+}
+
+// slotsOf finds the least latency in each slot of time; slots with few packets are left
+// out, for their least is not that of the network.
+func slotsOf(sentNs, latencyNs []int64, first int64, e Estimate) []slot {
+	count := min(maxSlots, e.Packets/packetsPerSlot)
+	if count < minSlots || e.SpanNs <= 0 {
+		return nil
+	}
+	slots := make([]slot, count)
+	perNs := float64(count) / (float64(e.SpanNs) + 1)
+	for i, l := range latencyNs {
+		if l == Lost {
+			continue
+		}
+		s := &slots[min(int(float64(sentNs[i]-first)*perNs), int(count)-1)]
+		if s.packets == 0 || l < s.leastNs || l == s.leastNs && sentNs[i] < s.atNs {
+			s.atNs, s.leastNs = sentNs[i], l
+		}
+		s.packets++
+	}
+	enough := max(1, int(e.Packets/count/4))
+	return slices.DeleteFunc(slots, func(s slot) bool { return s.packets < enough })
+}
+
+// drift is the slope by Theil and Sen: the median of the slopes between any two slots
+// with no step between them, which a quarter of bad slots does not move. Its interval is
+// Sen's, from the distribution of Kendall's tau (P. K. Sen, Estimates of the Regression
+// Coefficient Based on Kendall's Tau, JASA 63, 1968); it takes the slots' least
+// latencies as independent of each other.
+func drift(runs [][]slot) *Drift {
+	var slopes []float64
+	variance := 0.0
+	for _, run := range runs {
+		k := float64(len(run))
+		variance += k * (k - 1) * (2*k + 5) / 18
+		for i, a := range run {
+			for _, b := range run[i+1:] {
+				if dt := b.atNs - a.atNs; dt > 0 {
+					slopes = append(slopes, float64(b.leastNs-a.leastNs)/float64(dt)*1e6)
+				}
+			}
+		}
+	}
+	if len(slopes) < minSlots*(minSlots-1)/2 {
+		return nil
+	}
+	slices.Sort(slopes)
+	n := float64(len(slopes))
+	const z = 1.96 // 95 %
+	width := z * math.Sqrt(variance)
+	at := func(rank float64) float64 { return slopes[int(min(n-1, max(0, rank)))] }
+	return &Drift{PPM: median(slopes), LowPPM: at(math.Floor((n - width) / 2)), HighPPM: at(math.Ceil((n + width) / 2))}
+}
+
+// median of sorted values.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,103 @@
+package clock
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	// stepSlots is how many slots on either side show what the least latency is there;
+	// at the ends of the captures half as many do.
+	stepSlots = 10
+	// A step is at least so many times what the least latency varies by, and as many
+	// nanoseconds: caches and branch predictors come and go.
+	stepTimes  = 8
+	stepLeast  = 50
+	toDeviates = 1.4826 // of a median absolute deviation (normal distribution)
+)
+
+// steps finds moments at which the least latency changes for good.
+func steps(slots []slot) (found []Step) {
+	if len(slots) < 2*stepSlots {
+		return nil
+	}
+	flat := flatten(slots)
+	limit := math.Max(stepTimes*variation(flat), stepLeast)
+	// by is how far apart both sides of a slot's beginning are.
+	by := func(i int) float64 {
+		return level(flat[i:min(len(flat), i+stepSlots)]) - level(flat[max(0, i-stepSlots):i])
+	}
+	const margin = stepSlots / 2
+	for i := margin; i <= len(flat)-margin; i++ {
+		if math.Abs(by(i)) <= limit {
+			continue
+		}
+		// The sides grow apart and together again around a step, so it is somewhere where
+		// they are furthest apart: in the middle of that, or rather at the slot that jumps.
+		end := i
+		for end <= len(flat)-margin && math.Abs(by(end)) > limit {
+			end++
+		}
+		best := i
+		for j := i; j < end; j++ {
+			if math.Abs(flat[j]-flat[j-1]) > math.Abs(flat[best]-flat[best-1]) && math.Abs(by(j)) >= math.Abs(by(best))/2 {
+				best = j
+			}
+		}
+		found = append(found, Step{AtNs: slots[best].atNs, ByNs: int64(math.Round(by(best)))})
+		i = end
+	}
+	return found
+}
+
+// flatten takes out what changes evenly: the median of the slopes between slots that
+// are an eighth of the whole apart, which a few steps do not move.
+func flatten(slots []slot) []float64 {
+	apart := max(1, len(slots)/8)
+	slopes := make([]float64, 0, len(slots))
+	for i := apart; i < len(slots); i++ {
+		slopes = append(slopes, float64(slots[i].leastNs-slots[i-apart].leastNs)/float64(max(1, slots[i].atNs-slots[i-apart].atNs)))
+	}
+	slices.Sort(slopes)
+	slope := median(slopes)
+	flat := make([]float64, len(slots))
+	for i, s := range slots {
+		flat[i] = float64(s.leastNs) - slope*float64(s.atNs-slots[0].atNs)
+	}
+	return flat
+}
+
+// variation is by how much slots differ from those around them. Coarse time stamps are
+// in it: what drifts through them goes up and down by as much as their steps.
+func variation(flat []float64) float64 {
+	deviations := make([]float64, len(flat))
+	around := max(stepSlots, len(flat)/8)
+	for i, v := range flat {
+		window := slices.Clone(flat[max(0, i-around):min(len(flat), i+around)])
+		slices.Sort(window)
+		deviations[i] = math.Abs(v - median(window))
+	}
+	slices.Sort(deviations)
+	return toDeviates * median(deviations)
+}
+
+// level is what the least latency is in some slots: their lower quartile, for queues
+// can only lift it.
+func level(flat []float64) float64 {
+	sorted := slices.Clone(flat)
+	slices.Sort(sorted)
+	return sorted[(len(sorted)-1)/4]
+}
+
+// between are the slots between steps. Those on either side of a step are left out: they
+// may have packets of before and after.
+func between(slots []slot, steps []Step) [][]slot {
+	var runs [][]slot
+	for _, s := range steps {
+		at, _ := slices.BinarySearchFunc(slots, s.AtNs, func(a slot, ns int64) int { return cmp.Compare(a.atNs, ns) })
+		runs = append(runs, slots[:max(0, at-1)])
+		slots = slots[min(len(slots), at+1):]
+	}
+	return append(runs, slots)
+}
