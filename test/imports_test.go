@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"testbed": slices.Concat(makers,
 		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client"}),
 
+	"measure/capture/clock":      {},
 	"measure/capture/packetfile": {},
 	"measure/capture/synthetic":  {"measure/capture/packetfile"},
 	"measure/capture":            {"result", "measure/metrics", "measure/capture/packetfile", "measure/capture/synthetic"},
