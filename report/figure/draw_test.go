@@ -2,6 +2,7 @@ package figure
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"image/png"
@@ -127,18 +128,12 @@ func TestSizesAreThoseAskedFor(t *testing.T) {
 		t.Errorf("tex %.600s", tex)
 	}
 	var small *SizeError
-	if err := f.Write(&bytes.Buffer{}, "svg", Size{30 * vg.Millimeter, 20 * vg.Millimeter}); !asError(err, &small) {
+	if err := f.Write(&bytes.Buffer{}, "svg", Size{30 * vg.Millimeter, 20 * vg.Millimeter}); !errors.As(err, &small) {
 		t.Errorf("30 mm × 20 mm: %v", err)
 	}
 	if err := f.Write(&bytes.Buffer{}, "gif", Size{}); err == nil || !strings.Contains(err.Error(), "svg, pdf, png, tex") {
 		t.Errorf("gif: %v", err)
 	}
-}
-
-func asError[T error](err error, into *T) bool {
-	e, ok := err.(T)
-	*into = e
-	return ok
 }
 
 // TeX knows no 1e-05, and takes %, _ and & in names for commands.

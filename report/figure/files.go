@@ -150,16 +150,19 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		line, _ := rows.FieldPos(0)
-		if err != nil {
-			return Published{}, &FileError{Path: path, Line: line, Reason: "is damaged: " + err.Error()}
+		if torn := new(csv.ParseError); errors.As(err, &torn) {
+			return Published{}, &FileError{Path: path, Line: torn.Line, Reason: "is damaged: " + torn.Err.Error()}
 		}
+		if err != nil {
+			return Published{}, &FileError{Path: path, Reason: "is damaged: " + err.Error()}
+		}
+		line, _ := rows.FieldPos(0)
 		if count > mostRows {
 			return Published{}, &FileError{Path: path, Line: line, Reason: fmt.Sprintf("has more than %d rows, which no figure can show", mostRows)}
 		}
 		for i := range values {
 			v, err := strconv.ParseFloat(row[i], 64)
-			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v > 1e19 {
+			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v > 9e18 {
 				return Published{}, &FileError{Path: path, Line: line, Reason: fmt.Sprintf("%.40q in the column %s is no number from 0", row[i], heading[i])}
 			}
 			values[i] = v

@@ -106,6 +106,9 @@ func FuzzParsePublished(f *testing.F) {
 	f.Add("latency_bucket,count\n100,3\n300,1\n")
 	f.Add("latency,prets,postts,encode\n5,1,6,00\n")
 	f.Add("ts,count\n0,5\n1000000000,6\n")
+	f.Add("ts,count\n0\"00")
+	f.Add("latency_bucket,count\n0,0")
+	f.Add("ts,count\n0,0\n0,1e18\n1e18,0\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := parsePublished(strings.NewReader(text), "fuzz")
 		if err != nil {

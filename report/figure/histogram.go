@@ -48,7 +48,7 @@ func (s *selection) histogram() (*Figure, error) {
 		return &Figure{}, nil
 	}
 	f := &Figure{}
-	top, widest := int64(0), int64(1)
+	top, widest := int64(1), int64(1)
 	for _, c := range all {
 		top, widest = max(top, slices.Max(c.values)), max(widest, c.binNs)
 	}
@@ -91,7 +91,7 @@ func (s *selection) histogram() (*Figure, error) {
 	}
 	end := math.Ceil(float64(top)/float64(bin)) * float64(bin) / divide
 	f.X = linearAxis("latency ("+unit+")", 0, end)
-	f.X.Max = max(end, f.X.Ticks[len(f.X.Ticks)-2].At)
+	f.X.Max = end
 	f.X.Ticks = slices.DeleteFunc(f.X.Ticks, func(t Tick) bool { return t.At > f.X.Max*(1+1e-9) })
 	f.Y = logAxis(fmt.Sprintf("packets in each %s %s", numeral(float64(bin)/divide), unit), 1, max(most, 10))
 	f.Y.Min = floor
