@@ -85,7 +85,7 @@ func (c *course) judge(o Outcome) (unusable string) {
 	switch {
 	case o.Intended == 0:
 		return "they had no packet to send"
-	case o.Invalid != "" && o.Unsent > 0:
+	case o.Unsent > 0:
 		c.odd("the generator did not send all it should, which counts as loss")
 	case o.Invalid != "":
 		return o.Invalid

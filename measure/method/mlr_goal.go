@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Goal is a search goal of MLRsearch (RFC 9971 section 4.6): what counts as loss, how
+// Goal is a search goal of MLRsearch (RFC 9971): what counts as loss, how
 // often it may be exceeded, and how long a load must be measured before it counts.
 type Goal struct {
 	Name string
@@ -24,7 +24,7 @@ type Goal struct {
 }
 
 // The presets by name. NDR and PDR have fd.io CSIT's values; RFC 2544 and TST 009 are
-// those of RFC 9971 section 4.8.
+// the goals that RFC 9971 gives for those documents.
 var presets = map[string]Goal{
 	"ndr":     {Name: "NDR", LossRatio: 0, ExceedRatio: 0.5, InitialTrial: time.Second, FinalTrial: time.Second, DurationSum: 21 * time.Second, Width: DefaultWidth},
 	"pdr":     {Name: "PDR", LossRatio: 0.005, ExceedRatio: 0.5, InitialTrial: time.Second, FinalTrial: time.Second, DurationSum: 21 * time.Second, Width: DefaultWidth},

@@ -91,7 +91,7 @@ func (b BackToBackTest) measure(ctx context.Context, c *course, throughput resul
 	return nil
 }
 
-// buffer adds what the average burst says of the buffers: RFC 9004 section 6.
+// buffer adds what the average burst says of the buffers: RFC 9004 section 5.4.
 func (b BackToBackTest) buffer(c *course, average, throughput float64) {
 	implied := average / b.LinePPS * float64(time.Second)
 	// While the burst comes in, frames go out at the throughput.

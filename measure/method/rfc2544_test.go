@@ -78,7 +78,7 @@ func TestFrameLossIsTheDevicesOwn(t *testing.T) {
 
 // TestBackToBackFindsTheBuffer: a device with a queue of Q packets and nothing else that
 // loses holds a burst of Q·line/(line − capacity), and its corrected buffer time is that
-// of Q packets (RFC 9004 section 6).
+// of Q packets (RFC 9004 section 5.4).
 func TestBackToBackFindsTheBuffer(t *testing.T) {
 	var burst, buffer tally
 	for _, d := range simulate.Population(simulate.Quiet, devices, 7) {

@@ -49,7 +49,7 @@ func (o RFC8219) Search(ctx context.Context, trial Trial) (result.Search, error)
 	if err := o.check(); err != nil {
 		return c.search, err
 	}
-	c.deviate(frameSize(o.FrameBytes, "RFC 8219 section 5.1.1")...)
+	c.deviate(frameSize(o.FrameBytes, FrameSizesRFC8219, "RFC 8219 section 5.1.1")...)
 	c.deviate(shorter("a rest before trials", o.Settle, rfc2544Settle, "RFC 2544 section 23", o.Quick)...)
 	c.deviate(shorter("a wait after trials", o.Drain, rfc2544Drain, "RFC 2544 section 23", o.Quick)...)
 	c.deviate(shorter("throughput: final trials", o.Throughput.Goals[0].FinalTrial, rfc2544Trial, "RFC 8219 section 7.1", o.Quick)...)

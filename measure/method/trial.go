@@ -44,9 +44,9 @@ type Outcome struct {
 	Latency *result.Histogram
 	// Invalid says why the trial cannot be relied upon; empty when it can.
 	Invalid string
-	// Unsent is how many of the intended packets the generator did not send in time. A
-	// trial that is invalid and has some counts as one that lost them, as in fd.io CSIT;
-	// one that is invalid and has none is repeated.
+	// Unsent is how many of the intended packets the generator did not send in time. They
+	// count as lost, as in fd.io CSIT, and a trial that is invalid for them is used; one
+	// that is invalid and has none is repeated.
 	Unsent uint64
 }
 

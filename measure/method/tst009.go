@@ -34,7 +34,7 @@ type TST009 struct {
 	Quick bool
 }
 
-// The standard's values, as RFC 9971 section 4.8 reads them: max(r) = 2 trials of 60 s,
+// The standard's values, as RFC 9971 reads them in its goal for TST 009: max(r) = 2 trials of 60 s,
 // z without bound.
 const (
 	tst009Trial   = 60 * time.Second

@@ -28,7 +28,7 @@ type Y1564 struct {
 	Quick         bool
 }
 
-// The values of Y.1564: steps of 1 to 60 s (section 8.1.2), and at least a quarter of an
+// The values of Y.1564: steps of 1 to 60 s (section 8.1), and at least a quarter of an
 // hour of performance test (section 8.2).
 const (
 	y1564Source           = "ITU-T Y.1564"
