@@ -41,10 +41,11 @@ func differs(what string, got, standard float64, source string, quick bool) []st
 	return []string{fmt.Sprintf("%s of %g, where %s has %g, %s", what, got, source, standard, because(quick))}
 }
 
-// The lengths of Ethernet frames that the standards test all of.
+// FrameSizes are the lengths of Ethernet frames that RFC 2544 section 9.1 tests all of,
+// and FrameSizesRFC8219 those of RFC 8219 section 5.1.1.
 var (
-	FrameSizesRFC2544 = []int{64, 128, 256, 512, 1024, 1280, 1518}                                    // section 9.1
-	FrameSizesRFC8219 = []int{64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216} // section 5.1.1
+	FrameSizes        = []int{64, 128, 256, 512, 1024, 1280, 1518}
+	FrameSizesRFC8219 = []int{64, 128, 256, 512, 768, 1024, 1280, 1518, 1522, 2048, 4096, 8192, 9216}
 )
 
 // frameSize is the deviation of a frame size that the standard does not have.

@@ -117,7 +117,7 @@ func (o RFC2544) runs(tests ...spec.RFC2544Test) bool {
 
 // deviations notes where the options depart from the standard.
 func (o RFC2544) deviations(c *course) {
-	c.deviate(frameSize(o.FrameBytes, FrameSizesRFC2544, "RFC 2544 section 9.1")...)
+	c.deviate(frameSize(o.FrameBytes, FrameSizes, "RFC 2544 section 9.1")...)
 	c.deviate(shorter("a rest before trials", o.Settle, rfc2544Settle, "RFC 2544 section 23", o.Quick)...)
 	c.deviate(shorter("a wait after trials", o.Drain, rfc2544Drain, "RFC 2544 section 23", o.Quick)...)
 	if o.runs(spec.TestThroughput, spec.TestLatency, spec.TestBackToBack) {
