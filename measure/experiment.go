@@ -51,6 +51,8 @@ type Watcher interface {
 	Trial(variables map[string]any, repeat int, lasts time.Duration)
 	// Maximum begins a trial at rate 0, which finds what rates are fractions of.
 	Maximum(variables map[string]any, lasts time.Duration)
+	// Window hands over a finished window of a soak.
+	Window(trial result.Trial)
 	// Searching begins a trial of a search, and Found hands over a finished search.
 	Searching(state SearchState)
 	Found(search result.Search)
@@ -272,7 +274,7 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 		if err := b.set(ctx, r.plan); err != nil {
 			return err
 		}
-		if err := b.step(ctx, writer, r, step.Repeat); err != nil {
+		if err := e.step(ctx, b, writer, r, step.Repeat); err != nil {
 			return err
 		}
 	}
@@ -281,10 +283,12 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 
 // step measures one combination and repeat on what is set: by a trial, or by as many as
 // a method wants.
-func (b *bench) step(ctx context.Context, writer *result.Writer, r run, repeat int) error {
+func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, r run, repeat int) error {
 	if m := r.spec.Method; !m.Plain() {
-		ceiling := max(r.ceilingPPS, m.MaxRatePPS)
-		return b.search(ctx, writer, r, repeat, method.Setting{CeilingPPS: ceiling, FrameBytes: r.spec.Traffic.FrameBytes})
+		return b.search(ctx, writer, r, repeat, setting{
+			Setting:    method.Setting{CeilingPPS: max(r.ceilingPPS, m.MaxRatePPS), FrameBytes: r.spec.Traffic.FrameBytes},
+			otherSizes: e.missingSizes(r),
+		})
 	}
 	b.watch.Trial(r.variables, repeat, lasts(r))
 	rec, err := b.trial(ctx, r, repeat)
@@ -300,6 +304,26 @@ func (b *bench) step(ctx context.Context, writer *result.Writer, r run, repeat i
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// missingSizes is the deviation of a benchmark that wants all frame sizes of its
+// standard, and runs some of them only.
+func (e *Experiment) missingSizes(r run) string {
+	if r.spec.Method.Kind != spec.MethodRFC2544 {
+		return ""
+	}
+	var missing []string
+	for _, size := range method.FrameSizes {
+		if !slices.ContainsFunc(e.runs, func(other run) bool {
+			return other.spec.Method != nil && other.spec.Method.Kind == r.spec.Method.Kind && other.spec.Traffic.FrameBytes == size
+		}) {
+			missing = append(missing, fmt.Sprint(size))
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no frames of %s bytes, where RFC 2544 section 9.1 wants all sizes, because the experiment file says so", strings.Join(missing, ", "))
 }
 
 func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *result.Writer, when result.When) error {

@@ -59,6 +59,11 @@ func (s silent) Searching(SearchState) {
 		s.began()
 	}
 }
+func (s silent) Window(result.Trial) {
+	if s.measured != nil {
+		s.measured()
+	}
+}
 func (s silent) Found(result.Search) {}
 func (s silent) Progress(_ int, _, received uint64) {
 	if s.received != nil && received > 0 {

@@ -45,7 +45,7 @@ type SearchState struct {
 func (s *SearchState) saw(load method.Load, o method.Outcome) {
 	s.Trials++
 	switch {
-	case o.Invalid != "" && o.Unsent == 0 || load.Packets > 0:
+	case o.Invalid != "" && o.Unsent == 0, load.Packets > 0, strings.HasPrefix(load.Purpose, result.WindowPurpose):
 		return // says nothing of the rate
 	case o.LossRatio() == 0:
 		s.LosslessPPS = max(s.LosslessPPS, load.RatePPS)
@@ -66,15 +66,25 @@ type searching struct {
 	state  SearchState
 	// kept are trials of this search that an earlier run has done.
 	kept keptTrials
+	// warm is true when a trial has been run.
+	warm bool
+}
+
+// setting is what a search must know of the network.
+type setting struct {
+	method.Setting
+	// otherSizes is the deviation of an experiment that does not run all frame sizes
+	// that the method's standard wants; empty if it does.
+	otherSizes string
 }
 
 // search runs a method for one combination and repeat, and writes what it found.
-func (b *bench) search(ctx context.Context, writer *result.Writer, r run, repeat int, at method.Setting) error {
-	find, err := method.New(*r.spec.Method, at)
+func (b *bench) search(ctx context.Context, writer *result.Writer, r run, repeat int, at setting) error {
+	s := newSearching(b, writer, r, repeat)
+	find, err := s.method(at)
 	if err != nil {
 		return err
 	}
-	s := newSearching(b, writer, r, repeat)
 	found, err := find(ctx, s.trial)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // its trials are kept; the rest can be run later
@@ -83,6 +93,10 @@ func (b *bench) search(ctx context.Context, writer *result.Writer, r run, repeat
 		return err
 	}
 	found.Variables, found.Repeat = r.variables, repeat
+	if at.otherSizes != "" {
+		found.Deviations = append(found.Deviations, at.otherSizes)
+		found.Conformant = false
+	}
 	if found, err = writer.AddSearch(found); err != nil {
 		return err
 	}
@@ -97,10 +111,53 @@ func newSearching(b *bench, writer *result.Writer, r run, repeat int) *searching
 	}}
 }
 
+// method is the search that the experiment asks for. A soak is one whose trials are its
+// windows, at the traffic's own rate.
+func (s *searching) method(at setting) (method.Search, error) {
+	m := *s.run.spec.Method
+	if m.Search() {
+		return method.New(m, at.Setting)
+	}
+	soak, err := method.SoakOf(m, s.run.plan.Traffic.Stream.PacketsPerSecond())
+	if err != nil {
+		return nil, err
+	}
+	begun, err := s.interruptions()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, trial method.Trial) (result.Search, error) {
+		return soak.Run(ctx, trial, method.SoakState{Interruptions: begun}, func(method.SoakState) error { return nil })
+	}, nil
+}
+
+// interruptions is how often the run was taken up again since the first kept trial.
+func (s *searching) interruptions() (int, error) {
+	if len(s.kept.trials) == 0 {
+		return 0, nil
+	}
+	first, err := s.writer.TrialFolder(s.kept.trials[0].ID).Details()
+	if err != nil {
+		return 0, fmt.Errorf("go on with what was measured: %w", err)
+	}
+	count := 0
+	for _, when := range s.writer.Summary().Resumed {
+		if when.UnixNano() > first.StartedUnixNs {
+			count++
+		}
+	}
+	return count, nil
+}
+
 // trial runs one trial on the engines that are running, and adds it to the result. It
 // is the search's method.Trial.
 func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome, error) {
 	r := s.run.at(load)
+	isWindow := strings.HasPrefix(load.Purpose, result.WindowPurpose)
+	if isWindow && s.warm {
+		// The windows of a soak are one load as nearly as can be.
+		r.plan.Traffic.Stream.Warmup = 0
+	}
 	s.state.Purpose, s.state.RatePPS, s.state.Lasts = load.Purpose, load.RatePPS, streamTime(r)
 	if outcome, ok, err := s.kept.next(s.writer, load); ok || err != nil {
 		if err == nil {
@@ -128,6 +185,10 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 	trial, err := s.writer.AddTrial(rec)
 	if err != nil {
 		return method.Outcome{}, err
+	}
+	s.warm = true
+	if isWindow {
+		s.bench.watch.Window(trial)
 	}
 	outcome := outcomeOf(trial, rec.Details, rec.Histograms.Latency)
 	s.state.saw(load, outcome)
@@ -168,7 +229,7 @@ func outcomeOf(t result.Trial, d result.Details, latency *result.Histogram) meth
 		o.Unsent = d.IntendedPackets - t.TxPackets
 	}
 	if t.Verdict == result.Invalid {
-		o.Invalid = strings.Join(t.Reasons, "; ")
+		o.Invalid = t.Reasons[0] // those that make it invalid come first
 	}
 	return o
 }

@@ -95,7 +95,22 @@ func (l *Live) Trial(t result.Trial) {
 	l.done++
 	l.ended = l.options.Now()
 	l.running = ""
-	parts := []string{fmt.Sprintf("%s  %s", l.number(l.done), Describe(t.Variables))}
+	l.figures(t, fmt.Sprintf("%s  %s", l.number(l.done), Describe(t.Variables)))
+}
+
+// Window shows a finished window of a soak.
+func (l *Live) Window(t result.Trial) {
+	l.clear()
+	head := strings.TrimPrefix(t.Purpose, "latency in ")
+	if len(t.Variables) > 0 {
+		head = Describe(t.Variables) + "  " + head
+	}
+	l.figures(t, fmt.Sprintf("%s  %s", l.options.Now().UTC().Format("15:04:05"), head))
+}
+
+// figures writes a finished trial's line.
+func (l *Live) figures(t result.Trial, head string) {
+	parts := []string{head}
 	received, _ := receivedPPS(t)
 	parts = append(parts, fmt.Sprintf("%s of %s pps", grouped(received), grouped(t.OfferedPPS)))
 	for _, name := range []string{"p50", "p99", "max"} {

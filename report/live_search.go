@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,9 +55,9 @@ func (p SearchProgress) String() string {
 func shortRate(pps float64) string {
 	switch {
 	case pps >= 999_500:
-		return significant(pps/1e6) + "M"
+		return strconv.FormatFloat(pps/1e6, 'g', 3, 64) + "M"
 	case pps >= 9_995:
-		return significant(pps/1e3) + "k"
+		return strconv.FormatFloat(pps/1e3, 'g', 3, 64) + "k"
 	default:
 		return significant(pps)
 	}
@@ -73,10 +75,23 @@ func (l *Live) Searching(p SearchProgress) {
 		l.Progress(0, p.Lasts)
 		return
 	}
+	if strings.HasPrefix(p.Purpose, result.WindowPurpose) {
+		return // each gets a line when it ends
+	}
 	if now := l.options.Now(); now.Sub(l.said) >= searchLine {
 		l.said = now
 		l.Say("%s  %s", l.number(l.done+1), l.running)
 	}
+}
+
+// liveFindings are the findings that fit into a line: the rates, where there are many.
+func liveFindings(s result.Search) []result.Finding {
+	const most = 4
+	all := headlines(s)
+	if len(all) > most {
+		all = slices.DeleteFunc(all, func(f result.Finding) bool { return f.Unit != "packets/s" })
+	}
+	return all[:min(len(all), most)]
 }
 
 // Found shows what a finished search has found.
@@ -89,7 +104,7 @@ func (l *Live) Found(s result.Search) {
 	if len(s.Variables) > 0 {
 		parts[0] = fmt.Sprintf("%s  %s  %s", l.number(l.done), Describe(s.Variables), s.Method)
 	}
-	for _, f := range headlines(s) {
+	for _, f := range liveFindings(s) {
 		text := none
 		if f.Value != nil {
 			text = findingText(*f.Value, f.Unit) + " " + findingUnit(f.Unit)

@@ -167,15 +167,19 @@ func headlines(s result.Search) []result.Finding {
 // conditionText tells findings of one name apart: by the conditions that differ.
 func conditionText(f GroupFinding, all []GroupFinding) string {
 	var names []string
+	_, isLoad := f.Conditions[result.LoadVariable]
 	for name, value := range f.Conditions {
-		differs := slices.ContainsFunc(all, func(other GroupFinding) bool {
+		if isLoad && name != result.LoadVariable && name != "test" {
+			continue // the rate and the time follow from it
+		}
+		differs := name == "test" || slices.ContainsFunc(all, func(other GroupFinding) bool {
 			return other.Name == f.Name && result.FormatVariable(other.Conditions[name]) != result.FormatVariable(value)
 		})
 		if differs {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
+	slices.Sort(names) // a load before its test
 	parts := make([]string, 0, len(names))
 	for _, name := range names {
 		parts = append(parts, plain(conditionPart(name, f.Conditions[name])))
@@ -191,6 +195,8 @@ func conditionPart(name string, value any) string {
 		return significant(100*number) + " % load"
 	case name == "rate_pps" && isNumber:
 		return grouped(number) + " packets/s"
+	case name == result.LoadVariable, name == "test":
+		return result.FormatVariable(value)
 	case isNumber:
 		return name + "=" + significant(number)
 	default:

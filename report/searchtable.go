@@ -253,6 +253,7 @@ func writeCutSearches(out *strings.Builder, s style, cut []cutSearch) {
 	for _, c := range cut {
 		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, plural(c.trials, "trial"))
 		if c.windows {
+			// Its windows are shown as they are.
 			what = fmt.Sprintf("the soak %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, plural(c.trials, "window"))
 		}
 		const head = "unfinished"
@@ -263,6 +264,9 @@ func writeCutSearches(out *strings.Builder, s style, cut []cutSearch) {
 // shownTitle is the head of the trials below the findings.
 func shownTitle(trials []result.Trial) string {
 	for _, t := range trials {
+		if isWindow(t) {
+			return "All windows, by their medians"
+		}
 		if _, ok := t.Variables[result.LoadVariable]; ok {
 			return "Latency at parts of the result"
 		}

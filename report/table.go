@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/result"
@@ -36,7 +37,11 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		title += " of " + searchCount(options.Searches)
 	}
 	if repeats > 1 && !options.Repeats {
-		title += fmt.Sprintf(": medians of %d repeats", repeats)
+		what := "repeats"
+		if slices.ContainsFunc(summary.Trials, isWindow) {
+			what = "windows"
+		}
+		title += fmt.Sprintf(": medians of %d %s", repeats, what)
 	}
 	out.WriteString(s.paint(bold, title) + "\n\n")
 	writeSearches(&out, s, options.Searches)
@@ -49,6 +54,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 			out.WriteString("\n" + s.paint(bold, shownTitle(summary.Trials)) + "\n\n")
 		}
 		trialTable(summary, groups, repeats, options).write(&out, s)
+		writeWindows(&out, s, summary.Trials)
 		writeReasons(&out, s, summary.Trials)
 	}
 	writeSkipped(&out, s, summary.Skipped)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Reopen gives a writer that goes on with a result whose run was cut off: what is
@@ -48,6 +49,15 @@ func Reopen(dir string) (*Writer, error) {
 		}
 	}
 	return w, nil
+}
+
+// Resume notes that the run goes on now.
+func (w *Writer) Resume(now time.Time) error {
+	w.summary.Resumed = append(slices.Clone(w.summary.Resumed), now.UTC().Truncate(time.Second))
+	if name, err := writeAtomic(w.dir, w.summaryFiles()...); err != nil {
+		return w.failed(name, err)
+	}
+	return nil
 }
 
 // Maxima are the trials at rate 0 that have been written so far.

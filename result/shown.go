@@ -10,40 +10,51 @@ import (
 // is no path of an experiment file, so that none can be swept.
 const LoadVariable = "load"
 
-// loadOfVariable is the finding that a load is a part of, where a search has several.
+// The conditions of findings that tell trials for the latency apart: of which finding,
+// and in which test of the method the load was offered.
+const (
+	ofCondition   = "of"
+	testCondition = "test"
+)
+
+// loadOfVariable is ofCondition as a variable, where a search has several.
 const loadOfVariable = "load of"
 
 // WindowPurpose begins the purpose of a trial that is a window of a soak, one long
 // measurement.
-const WindowPurpose = "window "
+const WindowPurpose = "latency in window "
+
+// latencyName begins the findings of a trial's latency: "latency p99".
+const latencyName = "latency "
 
 // UnderLoad tells findings of the latency at parts of a search's result, whose trials
-// have the whole of it: "latency p99".
-func (f Finding) UnderLoad() bool { return strings.HasPrefix(f.Name, underLoadName) }
-
-const underLoadName = "latency "
+// have the whole of it.
+func (f Finding) UnderLoad() bool {
+	_, of := f.Conditions[ofCondition]
+	return of && strings.HasPrefix(f.Name, latencyName)
+}
 
 // Shown are the trials whose figures belong beside one another: plain trials, the
 // windows of a soak, and those that a search ran for the latency at parts of its result,
 // which get LoadVariable. A search's other trials are its way to the result, at rates
 // that differ: the median of them would say nothing.
 func Shown(trials []Trial, searches []Search) []Trial {
-	type load struct{ part, of any }
+	type load struct{ part, of, test any }
 	loads := map[string]load{}
 	several := false
 	first := map[string]any{} // by search
 	for _, s := range searches {
 		for _, f := range s.Findings {
-			part, ok := f.Conditions["load"]
-			if !ok || f.Trial == "" || !f.UnderLoad() {
+			part, ok := f.Conditions[LoadVariable]
+			if !ok || f.Trial == "" || !strings.HasPrefix(f.Name, latencyName) {
 				continue
 			}
-			of := f.Conditions["of"]
+			of := f.Conditions[ofCondition]
 			if _, seen := first[s.ID]; !seen {
 				first[s.ID] = of
 			}
 			several = several || first[s.ID] != of
-			loads[f.Trial] = load{part, of}
+			loads[f.Trial] = load{part, of, f.Conditions[testCondition]}
 		}
 	}
 	shown := make([]Trial, 0, len(trials))
@@ -54,6 +65,9 @@ func Shown(trials []Trial, searches []Search) []Trial {
 		case underLoad:
 			variables := make(map[string]any, len(t.Variables)+2)
 			maps.Copy(variables, t.Variables)
+			if at.test != nil {
+				variables[testCondition] = at.test
+			}
 			if several {
 				variables[loadOfVariable] = at.of
 			}

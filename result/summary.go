@@ -11,6 +11,8 @@ type Summary struct {
 	Name    string    `json:"name"`
 	Started time.Time `json:"started"`
 	Trials  []Trial   `json:"trials"`
+	// Resumed is when the run was gone on with after it had been cut off.
+	Resumed []time.Time `json:"resumed,omitempty"`
 	// Skipped are combinations that were not measured, and why.
 	Skipped []Skipped `json:"skipped,omitempty"`
 }

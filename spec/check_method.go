@@ -65,6 +65,9 @@ func (c *checker) method(m *Method) {
 	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
 	}
+	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
+		c.fail("a soak has no use for the rate 0, as fast as it goes", "", "give it a rate, such as rate_of_maximum: 0.5", "traffic", "rate_pps")
+	}
 	if m.Kind == MethodSoak && m.Soak > 0 && m.Window > m.Soak {
 		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, m.Soak), "", "shorten it, or lengthen the soak", "method", "window")
 	}

@@ -101,7 +101,10 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 		if err != nil {
 			return nil, err
 		}
-		return writer, experiment.CanResume(writer)
+		if err := experiment.CanResume(writer); err != nil {
+			return nil, err
+		}
+		return writer, writer.Resume(time.Now())
 	}
 	writer, err := result.Create(r.out, experiment.Name(), time.Now())
 	if err != nil {
@@ -179,7 +182,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return errors.Join(measured, writer.Discard())
 	}
 	if interrupted {
-		measured = fmt.Errorf("interrupted; what was measured is in %s", writer.Dir())
+		measured = fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' goes on with it", writer.Dir())
 	}
 	return errors.Join(measured, r.finish(writer, stdout, stderr), experiment.LeftOut())
 }
@@ -240,6 +243,8 @@ func (w *liveWatcher) Searching(s measure.SearchState) {
 		RatePPS: s.RatePPS, Lasts: s.Lasts, LosslessPPS: s.LosslessPPS, LossyPPS: s.LossyPPS,
 	})
 }
+
+func (w *liveWatcher) Window(trial result.Trial) { w.live.Window(trial) }
 
 func (w *liveWatcher) Found(search result.Search) { w.live.Found(search) }
 

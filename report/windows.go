@@ -1,0 +1,102 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// The most windows of a soak that a table shows: the last ones, and the worst of those
+// before.
+const (
+	lastWindows  = 12
+	worstWindows = 8
+)
+
+// windowFigure is what windows are ranked by, and maxFigure where too few packets
+// support it.
+var windowFigure, maxFigure = LatencyFigure("p99_9"), LatencyFigure("max")
+
+// writeWindows writes the windows of each soak: its latest, and the worst before.
+func writeWindows(out *strings.Builder, s style, trials []result.Trial) {
+	var soaks []string
+	windows := map[string][]result.Trial{}
+	for _, t := range trials {
+		if isWindow(t) {
+			if windows[t.Search] == nil {
+				soaks = append(soaks, t.Search)
+			}
+			windows[t.Search] = append(windows[t.Search], t)
+		}
+	}
+	for _, id := range soaks {
+		title := fmt.Sprintf("Windows of soak %s", plain(id))
+		all := windows[id]
+		chosen := chooseWindows(all)
+		if len(chosen) < len(all) {
+			title += fmt.Sprintf(": the worst before and the last %d of %d", lastWindows, len(all))
+		}
+		if len(all[0].Variables) > 0 {
+			title += ", " + Describe(all[0].Variables)
+		}
+		out.WriteString("\n" + s.paint(bold, title) + "\n\n")
+		windowTable(all, chosen).write(out, s)
+	}
+}
+
+func isWindow(t result.Trial) bool {
+	return t.Search != "" && strings.HasPrefix(t.Purpose, result.WindowPurpose)
+}
+
+// chooseWindows gives the indexes of those to show, in order.
+func chooseWindows(all []result.Trial) []int {
+	var chosen []int
+	before := max(len(all)-lastWindows, 0)
+	if before <= worstWindows {
+		before = 0
+	}
+	for i := range before {
+		chosen = append(chosen, i)
+	}
+	slices.SortStableFunc(chosen, func(i, j int) int { return cmp.Compare(windowRank(all[j]), windowRank(all[i])) })
+	chosen = chosen[:min(len(chosen), worstWindows)]
+	slices.Sort(chosen)
+	for i := before; i < len(all); i++ {
+		chosen = append(chosen, i)
+	}
+	return chosen
+}
+
+// windowRank is larger for a worse window.
+func windowRank(t result.Trial) float64 {
+	if value, ok := windowFigure.Of(t); ok {
+		return value
+	}
+	value, _ := maxFigure.Of(t)
+	return value
+}
+
+func windowTable(all []result.Trial, chosen []int) *table {
+	figures := RateFigures()
+	for _, name := range tableLatencies {
+		figures = append(figures, LatencyFigure(name))
+	}
+	t := &table{}
+	t.column("window", "")
+	for _, f := range figures {
+		t.column(f.Title, f.Unit)
+	}
+	t.wordColumn("verdict")
+	for _, i := range chosen {
+		g := Group{Trials: []result.Trial{all[i]}}
+		row := []cell{{text: grouped(float64(i + 1))}}
+		for _, f := range figures {
+			row = append(row, figureCell(g, f))
+		}
+		t.rows = append(t.rows, append(row, verdictCell(g)))
+	}
+	return t
+}
