@@ -59,6 +59,9 @@ type hiddenError struct {
 func (e *hiddenError) Error() string { return e.text }
 func (e *hiddenError) Unwrap() error { return e.err }
 
+// shortestPart keeps a part of a password from blanking out parts of words.
+const shortestPart = 3
+
 const hidden = "xxxxx" // as net/url.URL.Redacted has it
 
 // hideSecrets takes the secrets of a URL out of a text: whatever stands between the
@@ -91,6 +94,12 @@ func secrets(address string) []string {
 	if at := strings.LastIndex(rest, "@"); at >= 0 {
 		if _, password, found := strings.Cut(rest[:at], ":"); found {
 			add(password)
+			// An @ that should have been %40 makes one part of it a host's name to others.
+			for _, part := range strings.Split(password, "@") {
+				if len(part) >= shortestPart {
+					add(part)
+				}
+			}
 		}
 	}
 	_, query, _ := strings.Cut(rest, "?")

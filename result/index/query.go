@@ -119,7 +119,12 @@ func unique(taken []string, name string) string {
 // plainValue makes what both databases give the same.
 func plainValue(value any, kind string) any {
 	switch value := value.(type) {
-	case nil, bool, int64, time.Time:
+	case int64:
+		if kind == "BOOLEAN" { // SQLite has none
+			return value != 0
+		}
+		return value
+	case nil, bool, time.Time:
 		return value
 	case float64:
 		if math.IsNaN(value) || math.IsInf(value, 0) { // which JSON does not have

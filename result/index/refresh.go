@@ -34,11 +34,12 @@ func (x *Index) Refresh(ctx context.Context, all bool, progress func(done, of in
 	}
 	done := Refreshed{Skipped: now.skipped, Results: len(now.results)}
 	var toRead []found
+	stay := make(map[string]bool, len(now.results)) // what the index is to keep
 	for _, f := range now.results {
+		stay[f.folder] = true
 		if fingerprint, there := was[f.folder]; !there || all || fingerprint != f.fingerprint {
 			toRead = append(toRead, f)
 		}
-		delete(was, f.folder)
 	}
 	for i, f := range toRead {
 		if err := ctx.Err(); err != nil {
@@ -49,14 +50,12 @@ func (x *Index) Refresh(ctx context.Context, all bool, progress func(done, of in
 		}
 		rec, err := x.read(f)
 		if err != nil {
-			if x.gone(f.folder) { // removed since it was found
-				was[f.folder] = ""
-				done.Results--
-				continue
-			}
-			done.Skipped = append(done.Skipped, Skipped{f.folder, err.Error()})
+			// What was known of it is no longer true.
+			stay[f.folder] = false
 			done.Results--
-			was[f.folder] = "" // what was known of it is no longer true
+			if !x.gone(f.folder) { // not removed since it was found
+				done.Skipped = append(done.Skipped, Skipped{f.folder, err.Error()})
+			}
 			continue
 		}
 		if err := x.replace(ctx, f.folder, rec); err != nil {
@@ -65,6 +64,9 @@ func (x *Index) Refresh(ctx context.Context, all bool, progress func(done, of in
 		done.Read++
 	}
 	for folder := range was {
+		if stay[folder] {
+			continue
+		}
 		if slices.ContainsFunc(now.unread, func(below string) bool { return strings.HasPrefix(folder, below) }) {
 			done.Results++
 			continue

@@ -42,8 +42,10 @@ func (x *Index) openSQLite(ctx context.Context) error {
 		base.inMemory = true
 		x.Note = fmt.Sprintf("%s cannot be written, so the index is made anew for this call", base.file)
 	}
-	if err := refuseForeign(base.file); err != nil && !base.inMemory {
-		return err
+	if !base.inMemory {
+		if err := base.refuseForeign(ctx); err != nil {
+			return err
+		}
 	}
 	db, err := sql.Open("sqlite", base.name(""))
 	if err != nil {
@@ -197,17 +199,39 @@ func writable(file string) error {
 	return nil
 }
 
-// refuseForeign keeps SQLite from touching a file that is no index of ours.
-func refuseForeign(file string) error {
-	info, err := os.Stat(file)
+// refuseForeign keeps SQLite from touching a file that is no index of ours: opening it
+// for writing changes it already.
+func (s *sqliteBase) refuseForeign(ctx context.Context) error {
+	info, err := os.Stat(s.file)
 	if err != nil || info.Mode().IsRegular() && info.Size() == 0 {
 		return nil // not there yet, or empty: it is to be made
 	}
 	if !info.Mode().IsRegular() {
-		return &CallError{fmt.Sprintf("%s is not a file; name another with --index", file)}
+		return &CallError{fmt.Sprintf("%s is not a file; name another with --index", s.file)}
 	}
-	if head, err := sqliteHeader(file); err != nil || !head.sqlite {
-		return &CallError{fmt.Sprintf("%s is not a SQLite database; name another with --index", file)}
+	head, err := sqliteHeader(s.file)
+	if err != nil || !head.sqlite {
+		return &CallError{fmt.Sprintf("%s is not a SQLite database; name another with --index", s.file)}
+	}
+	if head.ours {
+		return nil
+	}
+	// The header of one of ours that was cut off may be in its write-ahead log still, or
+	// not be made yet, as its tables.
+	db, err := sql.Open("sqlite", s.name("&mode=ro"))
+	if err != nil {
+		return s.explain(err)
+	}
+	defer db.Close()
+	var tables, id int
+	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
+		return s.explain(err)
+	}
+	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return s.explain(err)
+	}
+	if id != applicationID && tables > 0 {
+		return s.foreign()
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package labtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"os"
@@ -77,9 +76,8 @@ func Postgres(t testing.TB) PostgresServer {
 		}
 	})
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(context.Background(), "tcp", net.JoinHostPort(server.Host, strconv.Itoa(server.Port)))
+		err := postgresCommand(dir, as, filepath.Join(bin, "pg_isready"), "-q", "-h", dir, "-p", strconv.Itoa(server.Port)).Run()
 		if err == nil {
-			_ = conn.Close()
 			break
 		}
 		select {
