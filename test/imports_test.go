@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"measure/capture/clock":      {},
 	"measure/capture/packetfile": {},
 	"measure/capture/synthetic":  {"measure/capture/packetfile"},
-	"measure/capture":            {"result", "measure/metrics", "measure/capture/packetfile", "measure/capture/synthetic"},
+	"measure/capture":            {"result", "measure/metrics", "measure/capture/packetfile", "measure/capture/clock", "measure/capture/synthetic"},
 
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},

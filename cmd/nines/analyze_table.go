@@ -57,6 +57,13 @@ func writeAnalysis(out io.Writer, s capture.Summary) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	for i, text := range s.ClocksSay {
+		name := "clocks"
+		if i > 0 {
+			name = ""
+		}
+		line("%s\t%s", name, text)
+	}
 	line("verdict\t%s", s.Verdict)
 	for _, r := range s.Reasons {
 		line("\t%s", r)

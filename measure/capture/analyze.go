@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"nines.dev/nines/measure/capture/clock"
 	"nines.dev/nines/measure/capture/packetfile"
 )
 
@@ -48,6 +49,7 @@ type Analysis struct {
 	Options   Options
 	Pre, Post Source
 	Counts    Counts
+	Clocks    clock.Estimate
 	*Evaluation
 
 	pre, post *side
@@ -59,45 +61,68 @@ type Analysis struct {
 
 // Analyze reads and evaluates a pair. Its errors are of type *PairError if the two files
 // are no pair.
-func Analyze(ctx context.Context, o Options) (a *Analysis, err error) {
+func Analyze(ctx context.Context, o Options) (*Analysis, error) {
 	if o.Trim < 0 || o.Trim%time.Millisecond != 0 {
 		return nil, &PairError{fmt.Sprintf("a trim of %v: it has to be whole milliseconds, which the names of the files have", o.Trim)}
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	a = &Analysis{Options: o, trimNs: o.Trim.Nanoseconds()}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, a.Close())
-			a = nil
-		}
-	}()
+	a := &Analysis{Options: o, trimNs: o.Trim.Nanoseconds()}
+	if err := a.analyze(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *Analysis) analyze(ctx context.Context) (err error) {
 	if err := a.open(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := a.load(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	a.matched, err = match(ctx, a.pre, a.post, a.Options.Key.wraps(), func(done, all int64) { o.Progress("matching", done, all) })
+	a.matched, err = match(ctx, a.pre, a.post, a.Options.Key.wraps(), func(done, all int64) { a.Options.Progress("matching", done, all) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.Counts = a.matched.counts
 	if a.Counts.Pairs == 0 {
-		return nil, a.noPair()
+		return a.noPair()
 	}
 	a.pre.freeEntries()
 	a.post.freeEntries()
 	a.post.sortTimes()
 	a.fromNs = a.post.timesNs()[0] + a.trimNs
+	a.Options.Progress("evaluating", 0, 0)
 	if a.Evaluation, err = evaluate(ctx, a.pairs(), a.post.timesNs(), a.trimNs); err != nil {
-		return nil, err
+		return err
 	}
 	if a.Evaluation.Pairs == 0 {
-		return nil, &PairError{fmt.Sprintf("a trim of %v leaves none of %d pairs", o.Trim, a.Counts.Pairs)}
+		return &PairError{fmt.Sprintf("a trim of %v leaves none of %d pairs", a.Options.Trim, a.Counts.Pairs)}
 	}
-	return a, a.worstKeys(ctx)
+	if err := a.clocks(); err != nil {
+		return err
+	}
+	return a.worstKeys(ctx)
+}
+
+// clocks estimates what can be said of the two clocks.
+func (a *Analysis) clocks() error {
+	var latency column[int64]
+	defer latency.free()
+	if err := latency.reserve(a.pre.count); err != nil {
+		return err
+	}
+	sent, list := a.pre.timesNs(), latency.all[:a.pre.count]
+	for i, ns := range a.matched.receivedNs.all[:a.pre.count] {
+		list[i] = clock.Lost
+		if ns > leftOut {
+			list[i] = ns - sent[i]
+		}
+	}
+	a.Clocks = clock.Of(sent, list)
+	return nil
 }
 
 // Close gives back memory and files.

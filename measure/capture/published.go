@@ -137,6 +137,9 @@ func (p publisher) write(ctx context.Context, e *Evaluation, all pairs) (paths [
 			return nil, fmt.Errorf("%s cannot be written: %w", filepath.Join(p.dir, f.name), err)
 		}
 	}
+	if err := syncAll(files, temporary); err != nil {
+		return nil, err
+	}
 	for _, f := range files {
 		path := filepath.Join(p.dir, f.name)
 		if err := os.Rename(temporary(f.name), path); err != nil {
@@ -147,7 +150,24 @@ func (p publisher) write(ctx context.Context, e *Evaluation, all pairs) (paths [
 	return paths, nil
 }
 
-// writeWhole writes a file and flushes it to the disk.
+// syncAll flushes files to the disk, all at once: most of it is waiting.
+func syncAll(files []publishedFile, path func(string) string) error {
+	errs := make([]error, len(files))
+	var all sync.WaitGroup
+	for i, f := range files {
+		all.Go(func() {
+			file, err := os.Open(path(f.name))
+			if err == nil {
+				err = errors.Join(file.Sync(), file.Close())
+			}
+			errs[i] = err
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// writeWhole writes a file.
 func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -158,10 +178,7 @@ func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
 	if err := write(w); err != nil {
 		return err
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return file.Sync()
+	return w.Flush()
 }
 
 // Writers to a bufio.Writer do not look at its errors, which Flush returns.

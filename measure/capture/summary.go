@@ -3,6 +3,7 @@ package capture
 import (
 	"time"
 
+	"nines.dev/nines/measure/capture/clock"
 	"nines.dev/nines/result"
 )
 
@@ -25,9 +26,12 @@ type Summary struct {
 	LossRatio float64 `json:"loss_ratio"`
 	// Latency is exact: the percentiles of the published evaluation.
 	Latency result.Percentiles `json:"latency_ns"`
-	Verdict result.Verdict     `json:"verdict"`
-	Reasons []string           `json:"reasons"`
-	Notes   []string           `json:"notes"`
+	// Clocks is what can be said of them. Nothing is corrected by it.
+	Clocks    clock.Estimate `json:"clocks"`
+	ClocksSay []string       `json:"clocks_say"`
+	Verdict   result.Verdict `json:"verdict"`
+	Reasons   []string       `json:"reasons"`
+	Notes     []string       `json:"notes"`
 	// Files and Result are what was written: the published files, and a result folder.
 	Files  []string `json:"files,omitempty"`
 	Result string   `json:"result,omitempty"`
@@ -54,7 +58,7 @@ func (a *Analysis) Summary() Summary {
 	s := Summary{
 		Schema: SummarySchema, Key: a.Options.Key, Pre: summarise(a.Pre, a.pre.timesNs()), Post: summarise(a.Post, a.post.timesNs()),
 		TrimNs: a.trimNs, OffsetNs: a.Options.Offset.Nanoseconds(), Counts: a.Counts,
-		LostByCounts: int64(a.Pre.Packets) - int64(a.Post.Packets), Latency: a.latency(), Notes: a.Notes(),
+		LostByCounts: int64(a.Pre.Packets) - int64(a.Post.Packets), Latency: a.latency(), Clocks: a.Clocks, ClocksSay: a.Clocks.Sentences(), Notes: a.Notes(),
 	}
 	if known := a.Pre.Packets - a.Counts.PreAmbiguous - a.Counts.PreUnkeyed; known > 0 {
 		s.LossRatio = float64(a.Counts.Lost) / float64(known)

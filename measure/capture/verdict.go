@@ -2,9 +2,23 @@ package capture
 
 import (
 	"fmt"
+	"time"
 
 	"nines.dev/nines/result"
 )
+
+// driftShare is how much of the median latency a drift may add up to unmentioned.
+const driftShare = 0.1
+
+// median is the 50th percentile, exact.
+func (a *Analysis) median() int64 {
+	for i, p := range PublishedPercentiles() {
+		if p.P == 0.5 {
+			return a.Percentiles[i]
+		}
+	}
+	return 0
+}
 
 // verdict says what the pair is worth, from what the captures themselves show. What they
 // cannot show is in Notes.
@@ -33,6 +47,14 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 		return result.Invalid, append([]string{early}, reasons...)
 	}
 	say(c.Early > 0, "%s", early)
+	if d := a.Clocks.Drift; d.Known() {
+		median := a.median()
+		over := max(d.OverNs, -d.OverNs)
+		say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies hold it", duration(over), 100*driftShare, duration(median))
+	}
+	for _, step := range a.Clocks.Steps {
+		say(true, "from %v on the least latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-a.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)
+	}
 	if len(reasons) > 0 {
 		return result.Noisy, reasons
 	}
@@ -46,6 +68,7 @@ func (a *Analysis) Notes() []string {
 		"latency is from the time in the first capture: when packets were meant to be sent is not known, so that what held up the sender is not in it",
 		"captures do not tell what the hosts did meanwhile: the verdict is of the captures alone",
 	}
+	notes = append(notes, a.Clocks.Sentences()...)
 	if a.Options.MaskTTL {
 		notes = append(notes, "TTL, IP checksum and VLAN tags are not part of the key")
 	}
