@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
 )
 
 // Comparison puts the trials of two results, or of two values of a variable in
@@ -163,7 +164,7 @@ func compare(c Comparison, a, b []Group) Comparison {
 func compareFigure(f Figure, a, b Group) Compared {
 	valuesA, okA := a.Values(f)
 	valuesB, okB := b.Values(f)
-	c := Compared{Figure: f, A: spreadOf(valuesA, okA), B: spreadOf(valuesB, okB), Verdict: Unknown}
+	c := Compared{Figure: f, A: boundedSpread(valuesA, okA), B: boundedSpread(valuesB, okB), Verdict: Unknown}
 	if c.A == nil || c.B == nil {
 		return c
 	}
@@ -175,7 +176,7 @@ func compareFigure(f Figure, a, b Group) Compared {
 	}
 	ratio := c.B.Median / c.A.Median
 	c.Ratio = &ratio
-	c.Interval = bootstrapRatio(valuesA, valuesB)
+	c.Interval = boundsOf(confidence.Ratio(valuesA, valuesB, bootstrapSeed))
 	switch {
 	case c.Verdict == Equal, c.Interval == nil:
 	case c.Interval.Low > 1:

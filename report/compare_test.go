@@ -9,8 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
 )
+
+func ratioBounds(a, b []float64) *Interval {
+	return boundsOf(confidence.Ratio(a, b, bootstrapSeed))
+}
 
 func TestBootstrapCoversTheTrueRatio(t *testing.T) {
 	// Two normal populations whose medians are 100 and 120: with ten repeats the
@@ -24,7 +30,7 @@ func TestBootstrapCoversTheTrueRatio(t *testing.T) {
 		for i := range a {
 			a[i], b[i] = 100+5*random.NormFloat64(), 120+6*random.NormFloat64()
 		}
-		interval := bootstrapRatio(a, b)
+		interval := ratioBounds(a, b)
 		if interval.Low <= 1.2 && 1.2 <= interval.High {
 			covered++
 		}
@@ -42,13 +48,13 @@ func TestBootstrapCoversTheTrueRatio(t *testing.T) {
 
 func TestBootstrapIsTheSameEachTime(t *testing.T) {
 	a, b := []float64{10, 11, 12}, []float64{20, 22, 25}
-	if diff := cmp.Diff(bootstrapRatio(a, b), bootstrapRatio(a, b)); diff != "" {
+	if diff := cmp.Diff(ratioBounds(a, b), ratioBounds(a, b)); diff != "" {
 		t.Error(diff)
 	}
-	if bootstrapRatio([]float64{10}, b) != nil || bootstrapRatio(a, []float64{20}) != nil {
+	if ratioBounds([]float64{10}, b) != nil || ratioBounds(a, []float64{20}) != nil {
 		t.Error("one repeat has an interval")
 	}
-	if bootstrapRatio([]float64{0, 0, 1}, b) != nil {
+	if ratioBounds([]float64{0, 0, 1}, b) != nil {
 		t.Error("a ratio to nothing has an interval")
 	}
 }

@@ -6,15 +6,12 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
 )
 
 // comparedInTable are the figures of the terminal's table; JSON has all.
 var comparedInTable = []string{"offered_pps", "received_pps", "loss_ratio", "latency_p50_ns", "latency_p99_ns",
 	"latency_p99_9_ns", "latency_p99_99_ns", "latency_max_ns"}
-
-// enoughRepeats is where a bootstrap of a median begins to have the coverage that
-// it names; with three, it cannot leave the range of the three.
-const enoughRepeats = 6
 
 // WriteComparison writes the sides for a terminal: a block for each combination
 // of variables, a line for each figure.
@@ -22,11 +19,13 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	s := styleOf(w)
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s\n%s %s\n", s.paint(bold, "A"), plain(c.A), s.paint(bold, "B"), plain(c.B))
-	single, few := false, false
+	single, few := false, confidence.Interval{}
 	for _, pair := range c.Pairs {
 		repeats := min(len(pair.A.Counted()), len(pair.B.Counted()))
 		single = single || repeats < 2
-		few = few || repeats >= 2 && repeats < enoughRepeats
+		if i := pairConfidence(pair); i.Bounded() && !i.Holds() && (few.N == 0 || i.N < few.N) {
+			few = i
+		}
 		out.WriteString("\n" + s.paint(bold, plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
 		pairTable(pair).write(&out, s)
 	}
@@ -40,10 +39,10 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	if len(c.Pairs) == 0 {
 		out.WriteString("The sides have no combination of variables in common, so there is nothing to compare.\n")
 	} else {
-		out.WriteString(wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid; B/A is the ratio of the medians, "+
-			"with its %.0f %% interval by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*BootstrapLevel, grouped(bootstrapDraws)), 0, s.columns) + "\n")
-		if few {
-			out.WriteString(wrap(fmt.Sprintf("With fewer than %d repeats the interval is little more than their range, and narrower than its level promises.", enoughRepeats), 0, s.columns) + "\n")
+		out.WriteString(wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
+			"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, grouped(confidence.Draws)), 0, s.columns) + "\n")
+		if few.N > 0 {
+			out.WriteString(wrap("Intervals are narrower than their level promises: "+few.Caution()+".", 0, s.columns) + "\n")
 		}
 		if single {
 			out.WriteString(wrap("Where a side has a single repeat there is no interval, and no difference can be told from chance: set 'repeat' to 3 or more.", 0, s.columns) + "\n")
@@ -75,7 +74,7 @@ func pairTable(p Pair) *table {
 	t.column("A", "")
 	t.column("B", "")
 	t.column("B/A", "")
-	t.wordColumn(fmt.Sprintf("%.0f %% interval", 100*BootstrapLevel))
+	t.wordColumn(fmt.Sprintf("%.0f %% interval", 100*confidence.Level))
 	t.wordColumn("")
 	for _, c := range p.Figures {
 		if !contains(comparedInTable, c.Figure.Name) {
@@ -94,10 +93,24 @@ func sideText(s *Spread, f Figure) string {
 	if s == nil {
 		return none
 	}
+	write := significant
 	if f.Unit == "pps" {
-		return grouped(s.Median * f.Scale)
+		write = grouped
 	}
-	return significant(s.Median * f.Scale)
+	text := write(s.Median * f.Scale)
+	if s.Interval != nil {
+		low, high := write(s.Interval.Low*f.Scale), write(s.Interval.High*f.Scale)
+		if low != high {
+			text += " [" + low + ", " + high + "]"
+		}
+	}
+	return text
+}
+
+// pairConfidence is what the fewer repeats of a pair can tell of any figure's median: it
+// depends on their number alone.
+func pairConfidence(p Pair) confidence.Interval {
+	return confidence.Median(make([]float64, min(len(p.A.Counted()), len(p.B.Counted()))), bootstrapSeed)
 }
 
 func ratioText(ratio *float64) string {
@@ -165,7 +178,7 @@ func WriteComparisonJSON(w io.Writer, c Comparison) error {
 		OnlyA  []map[string]any `json:"only_a"`
 		OnlyB  []map[string]any `json:"only_b"`
 	}{CompareSchema, c.A, c.B, c.By, "percentile bootstrap of the ratio of medians over the repeats",
-		BootstrapLevel, bootstrapDraws, bootstrapSeed, []pairJSON{}, orEmpty(c.OnlyA), orEmpty(c.OnlyB)}
+		confidence.Level, confidence.Draws, bootstrapSeed, []pairJSON{}, orEmpty(c.OnlyA), orEmpty(c.OnlyB)}
 	for _, pair := range c.Pairs {
 		one := pairJSON{Variables: pair.Variables, RepeatsA: len(pair.A.Counted()), RepeatsB: len(pair.B.Counted()),
 			VerdictsA: pair.A.Verdicts(), VerdictsB: pair.B.Verdicts(), Figures: map[string]comparedJSON{}}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
 )
 
 // Group is all repeats of one combination of the swept variables.
@@ -137,6 +138,8 @@ type Spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
+	// Interval is of the median; nil for a single repeat, and where nobody asked.
+	Interval *Interval `json:"interval,omitempty"`
 }
 
 // spreadOf is nil for no values.
@@ -147,6 +150,15 @@ func spreadOf(values []float64, ok bool) *Spread {
 	s := &Spread{Median: result.Median(values), Min: values[0], Max: values[0]}
 	for _, v := range values {
 		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
+	}
+	return s
+}
+
+// boundedSpread has the interval of the median as well, which takes a millisecond.
+func boundedSpread(values []float64, ok bool) *Spread {
+	s := spreadOf(values, ok)
+	if s != nil {
+		s.Interval = boundsOf(confidence.Median(values, bootstrapSeed))
 	}
 	return s
 }
