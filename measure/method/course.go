@@ -52,6 +52,17 @@ func (c *course) outcome(err error) (result.Search, error) {
 // run offers a load. It repeats a trial that is invalid, unless the generator could
 // not send what was asked for: that counts as loss.
 func (c *course) run(ctx context.Context, load Load) (Outcome, error) {
+	return c.repeat(ctx, load, false)
+}
+
+// steady offers a load whose latency or service is asked for, and not whether it is too
+// much. So a trial is also repeated if the generator could not send it all; only if that
+// stays so is it used.
+func (c *course) steady(ctx context.Context, load Load) (Outcome, error) {
+	return c.repeat(ctx, load, true)
+}
+
+func (c *course) repeat(ctx context.Context, load Load, steady bool) (Outcome, error) {
 	if load.Settle == 0 {
 		load.Settle = c.settle
 	}
@@ -69,9 +80,10 @@ func (c *course) run(ctx context.Context, load Load) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, fmt.Errorf("a trial at %.0f packets/s (%s): %w", load.RatePPS, load.Purpose, err)
 		}
-		unusable := c.judge(outcome)
+		unusable := outcome.unusable(steady && attempt < attempts)
 		c.keep(load, outcome, unusable)
 		if unusable == "" {
+			c.note(outcome)
 			return outcome, nil
 		}
 		if attempt == attempts {
@@ -80,20 +92,26 @@ func (c *course) run(ctx context.Context, load Load) (Outcome, error) {
 	}
 }
 
-// judge says why an outcome cannot be used; it is empty for one that can.
-func (c *course) judge(o Outcome) (unusable string) {
+// unusable says why an outcome cannot be used; it is empty for one that can. Where all
+// has to be sent, an invalid one that lacks some cannot.
+func (o Outcome) unusable(allSent bool) string {
 	switch {
 	case o.Intended == 0:
 		return "they had no packet to send"
-	case o.Unsent > 0:
-		c.odd("the generator did not send all it should, which counts as loss")
-	case o.Invalid != "":
+	case o.Unsent == 0 || allSent:
 		return o.Invalid
+	}
+	return ""
+}
+
+// note notes what is odd about an outcome that is used.
+func (c *course) note(o Outcome) {
+	if o.Unsent > 0 {
+		c.odd("the generator did not send all it should, which counts as loss")
 	}
 	if o.Received > o.Intended {
 		c.odd("more packets arrived than were intended, which counts as no loss")
 	}
-	return ""
 }
 
 // odd notes something about the trials, once.

@@ -191,6 +191,40 @@ func TestUnsentCountsAsLoss(t *testing.T) {
 	})
 }
 
+// TestLatencyIsRepeated: a trial whose latency is asked for is run again if the generator
+// was held up, and only if that stays so is its latency used, with a reason.
+func TestLatencyIsRepeated(t *testing.T) {
+	for held, want := range map[int]struct {
+		trials int
+		reason bool
+	}{0: {4, false}, 1: {5, false}, 2: {6, false}, 3: {6, true}} {
+		d, still := device(), held
+		m := spec.Method{Kind: spec.MethodTST009, Quick: true}
+		run, err := method.New(m, hostileSetting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := run(t.Context(), func(ctx context.Context, load method.Load) (method.Outcome, error) {
+			o, err := d.Trial(ctx, load)
+			if strings.HasPrefix(load.Purpose, "latency at 50 %") && still > 0 {
+				still--
+				o.Invalid, o.Unsent = "other work held the generator up", 10
+			}
+			return o, err
+		})
+		sane(t, found)
+		trials := 0
+		for _, trial := range found.Trials {
+			if strings.HasPrefix(trial.Purpose, "latency at") {
+				trials++
+			}
+		}
+		if err != nil || trials != want.trials || said(found, "did not send all") != want.reason {
+			t.Errorf("held up %d times: %v, %d trials for latency, want %d: %+v", held, err, trials, want.trials, found.Findings)
+		}
+	}
+}
+
 func TestMoreReceivedThanIntended(t *testing.T) {
 	d := device()
 	each(t, func(ctx context.Context, load method.Load) (method.Outcome, error) {

@@ -44,7 +44,7 @@ func (l LatencyTest) measure(ctx context.Context, c *course, throughput result.F
 	}
 	var means []float64
 	for repeat := range l.Repeats {
-		outcome, err := c.run(ctx, Load{
+		outcome, err := c.steady(ctx, Load{
 			RatePPS: *throughput.Value, Duration: l.Trial,
 			Purpose: fmt.Sprintf("latency, repeat %d", repeat+1),
 		})

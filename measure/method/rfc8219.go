@@ -94,7 +94,7 @@ func (o RFC8219) streams(ctx context.Context, c *course, throughput result.Findi
 	var err error
 	for repeat := 0; repeat < o.Repeats && reason == ""; repeat++ {
 		var outcome Outcome
-		outcome, err = c.run(ctx, Load{RatePPS: *throughput.Value, Duration: o.Trial, Purpose: fmt.Sprintf("latency and PDV, repeat %d", repeat+1)})
+		outcome, err = c.steady(ctx, Load{RatePPS: *throughput.Value, Duration: o.Trial, Purpose: fmt.Sprintf("latency and PDV, repeat %d", repeat+1)})
 		switch {
 		case err != nil:
 			reason = fmt.Sprintf("the test ended after %d repeats: %v", repeat, err)

@@ -45,8 +45,8 @@ type Outcome struct {
 	// Invalid says why the trial cannot be relied upon; empty when it can.
 	Invalid string
 	// Unsent is how many of the intended packets the generator did not send in time. They
-	// count as lost, as in fd.io CSIT, and a trial that is invalid for them is used; one
-	// that is invalid and has none is repeated.
+	// count as lost, as in fd.io CSIT, and a search uses a trial that is invalid for them;
+	// one that is invalid and has none is repeated, as is any whose latency is asked for.
 	Unsent uint64
 }
 

@@ -49,7 +49,7 @@ func (u UnderLoad) measure(ctx context.Context, c *course, of result.Finding) er
 		return nil
 	}
 	for _, fraction := range u.Loads {
-		outcome, err := c.run(ctx, Load{
+		outcome, err := c.steady(ctx, Load{
 			RatePPS: fraction * *of.Value, Duration: u.Trial,
 			Purpose: fmt.Sprintf("latency at %.4g %% of %s", 100*fraction, of.Name),
 		})

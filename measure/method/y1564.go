@@ -97,7 +97,7 @@ func (o Y1564) configuration(ctx context.Context, c *course) error {
 
 // step offers a rate and judges it by the limits.
 func (o Y1564) step(ctx context.Context, c *course, rate float64, lasts time.Duration, purpose string, conditions map[string]any) error {
-	outcome, err := c.run(ctx, Load{RatePPS: rate, Duration: lasts, Purpose: purpose})
+	outcome, err := c.steady(ctx, Load{RatePPS: rate, Duration: lasts, Purpose: purpose})
 	if err != nil {
 		c.find(result.Finding{Name: "loss", Unit: "ratio", Conditions: conditions, Reason: "not measured: " + err.Error()})
 		return err
@@ -114,7 +114,7 @@ func (o Y1564) step(ctx context.Context, c *course, rate float64, lasts time.Dur
 func (o Y1564) excess(ctx context.Context, c *course) error {
 	rate := o.CommittedPPS + o.ExcessPPS
 	found := result.Finding{Name: "received rate", Unit: "packets/s", Conditions: map[string]any{"test": "configuration", "rate_pps": rate, "load": "committed + excess"}}
-	outcome, err := c.run(ctx, Load{RatePPS: rate, Duration: o.Step, Purpose: "committed and excess rate"})
+	outcome, err := c.steady(ctx, Load{RatePPS: rate, Duration: o.Step, Purpose: "committed and excess rate"})
 	if err != nil {
 		found.Reason = "not measured: " + err.Error()
 		c.find(found)
