@@ -10,6 +10,7 @@ import (
 
 const (
 	lineWidth   = vg.Length(1)
+	otherWidth  = vg.Length(0.8) // of published lines
 	markRadius  = vg.Length(1.9)
 	dotRadius   = vg.Length(1.1)
 	whiskerHalf = vg.Length(1.6)
@@ -31,7 +32,11 @@ func (s Series) dash() []vg.Length {
 }
 
 func (s Series) line() draw.LineStyle {
-	return draw.LineStyle{Color: s.color(), Width: lineWidth, Dashes: s.dash()}
+	width := lineWidth
+	if s.Source > 0 {
+		width = otherWidth
+	}
+	return draw.LineStyle{Color: s.color(), Width: width, Dashes: s.dash()}
 }
 
 // data draws areas first and marks last, so that none hides another.
@@ -149,26 +154,22 @@ func (s Series) marked() bool {
 	return s.Shape != Steps
 }
 
-// mark is filled for ours and hollow for published points; of many dots the outline
-// is enough.
+// mark is filled for ours and hollow for published points. Dots are many, and only
+// outlined.
 func (p panel) mark(s Series, at vg.Point) {
-	radius := markRadius
-	if s.Shape == Dots {
-		radius = dotRadius
-	}
-	path := markers[s.Look%mostLooks](at, radius)
+	path := func(radius vg.Length) vg.Path { return markers[s.Look%mostLooks](at, radius) }
 	switch {
-	case s.Source > 0:
-		p.SetColor(color.White)
-		p.Fill(path)
-		p.SetLineStyle(draw.LineStyle{Color: s.color(), Width: thin * 1.6})
-		p.Stroke(path)
 	case s.Shape == Dots:
 		p.SetLineStyle(draw.LineStyle{Color: light(s.color(), 0.8), Width: thin})
-		p.Stroke(path)
+		p.Stroke(path(dotRadius))
+	case s.Source > 0:
+		p.SetColor(color.White)
+		p.Fill(path(markRadius))
+		p.SetLineStyle(draw.LineStyle{Color: s.color(), Width: thin * 1.6})
+		p.Stroke(path(markRadius))
 	default:
 		p.SetColor(s.color())
-		p.Fill(path)
+		p.Fill(path(markRadius))
 	}
 }
 

@@ -29,7 +29,19 @@ type texState struct {
 	color color.Color
 	width vg.Length
 	dash  string
+	// paint and pen are the commands in force, so that they are not said again for each
+	// of thousands of dots.
+	paint, pen string
 }
+
+// texCommands shorten the file. They end with the picture, as they are within it.
+const texCommands = `\def\nM#1#2{\pgfpathmoveto{\pgfqpoint{#1bp}{#2bp}}}
+\def\nL#1#2{\pgfpathlineto{\pgfqpoint{#1bp}{#2bp}}}
+\def\nC#1#2#3#4#5#6{\pgfpathcurveto{\pgfqpoint{#1bp}{#2bp}}{\pgfqpoint{#3bp}{#4bp}}{\pgfqpoint{#5bp}{#6bp}}}
+\def\nZ{\pgfpathclose}
+\def\nS{\pgfusepath{stroke}}
+\def\nF{\pgfusepath{fill}}
+`
 
 func newTeX(width, height vg.Length, title, description string) *tex {
 	c := &tex{width: width, height: height, stack: []texState{{color: color.Black}}, title: title, about: description}
@@ -75,29 +87,43 @@ func (c *tex) Pop() {
 }
 
 func (c *tex) Stroke(p vg.Path) {
-	c.writef(`\pgfsetlinewidth{%s}%s`, bp(c.state().width), c.state().dash)
-	c.path(p, "stroke")
+	pen := fmt.Sprintf(`\pgfsetlinewidth{%s}%s`, bp(c.state().width), c.state().dash)
+	if pen != c.state().pen {
+		c.writef("%s", pen)
+		c.state().pen = pen
+	}
+	c.path(p, `\nS`)
 }
 
-func (c *tex) Fill(p vg.Path) { c.path(p, "fill") }
+func (c *tex) Fill(p vg.Path) { c.path(p, `\nF`) }
 
 func (c *tex) path(p vg.Path, use string) {
 	c.color()
+	var out strings.Builder
 	for _, part := range p {
 		switch part.Type {
 		case vg.MoveComp:
-			c.writef(`\pgfpathmoveto{%s}`, texPoint(part.Pos))
+			out.WriteString(`\nM` + texPair(part.Pos))
 		case vg.LineComp:
-			c.writef(`\pgfpathlineto{%s}`, texPoint(part.Pos))
+			out.WriteString(`\nL` + texPair(part.Pos))
 		case vg.CurveComp:
 			a, b := cubic(part)
-			c.writef(`\pgfpathcurveto{%s}{%s}{%s}`, texPoint(a), texPoint(b), texPoint(part.Pos))
+			out.WriteString(`\nC` + texPair(a) + texPair(b) + texPair(part.Pos))
 		case vg.CloseComp:
-			c.writef(`\pgfpathclose`)
+			out.WriteString(`\nZ`)
+		}
+		if part.Type != vg.CloseComp && out.Len() > texLine {
+			c.writef("%s%%", out.String())
+			out.Reset()
 		}
 	}
-	c.writef(`\pgfusepath{%s}`, use)
+	c.writef("%s%s", out.String(), use)
 }
+
+// texLine is how long a line of the file gets, before TeX's buffer is a question.
+const texLine = 1000
+
+func texPair(p vg.Point) string { return fmt.Sprintf("{%.2f}{%.2f}", p.X.Points(), p.Y.Points()) }
 
 func (c *tex) color() {
 	to := c.state().color
@@ -105,8 +131,12 @@ func (c *tex) color() {
 		to = color.Black
 	}
 	n := color.NRGBAModel.Convert(to).(color.NRGBA)
-	c.writef(`\definecolor{nines}{RGB}{%d,%d,%d}\pgfsetcolor{nines}\pgfsetstrokeopacity{%.3f}\pgfsetfillopacity{%.3f}`,
+	paint := fmt.Sprintf(`\definecolor{nines}{RGB}{%d,%d,%d}\pgfsetcolor{nines}\pgfsetstrokeopacity{%.3f}\pgfsetfillopacity{%.3f}`,
 		n.R, n.G, n.B, float64(n.A)/255, float64(n.A)/255)
+	if paint != c.state().paint {
+		c.writef("%s", paint)
+		c.state().paint = paint
+	}
 }
 
 // FillString leaves the font to the document and says only its size.
@@ -144,9 +174,9 @@ func (c *tex) WriteTo(w io.Writer) (int64, error) {
 \makeatother
 \begin{pgfpicture}
 \pgfpathrectangle{\pgfpointorigin}{%s}\pgfusepath{use as bounding box}
-%s\end{pgfpicture}
+%s%s\end{pgfpicture}
 \ninesend
-`, oneLine(c.title), oneLine(c.about), bp(c.width), bp(c.height), texPoint(vg.Point{X: c.width, Y: c.height}), c.out.Bytes())
+`, oneLine(c.title), oneLine(c.about), bp(c.width), bp(c.height), texPoint(vg.Point{X: c.width, Y: c.height}), texCommands, c.out.Bytes())
 	return int64(n), err
 }
 
