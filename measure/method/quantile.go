@@ -13,13 +13,10 @@ func quantile(h *result.Histogram, p float64) (float64, bool) {
 	if h == nil || h.Count() == 0 {
 		return 0, false
 	}
-	rank := uint64(math.Ceil(p * float64(h.Count())))
-	for _, point := range h.Curve() {
-		if point.Count >= rank {
-			return float64(point.ValueNs), true
-		}
-	}
-	return 0, false
+	// The histogram rounds p·n to a whole rank; given one, it has nothing to round.
+	n := float64(h.Count())
+	ns, ok := h.At(result.Percentile{P: max(math.Ceil(p*n-1e-9), 1) / n})
+	return float64(ns), ok
 }
 
 // supported is whether a histogram has enough samples for a percentile: 1/(1−p).

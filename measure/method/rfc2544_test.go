@@ -116,36 +116,35 @@ func TestBackToBackFindsTheBuffer(t *testing.T) {
 	buffer.expect(t, "corrected buffer time", 0.99)
 }
 
-// TestLatencyIsTheDevicesOwn: the device's latency at its capacity is a queue's, whose
-// mean and percentiles are known.
+// TestLatencyIsTheDevicesOwn: the device's latency at its throughput is a queue's, whose
+// mean and percentiles are known. The bounds are what chance leaves of three repeats
+// with 2,000 packets each: of the 99.9th percentile, two packets.
 func TestLatencyIsTheDevicesOwn(t *testing.T) {
 	var mean, typical, worst, pdv tally
-	for _, d := range simulate.Population(simulate.Quiet, 40, 8) {
+	for _, d := range simulate.Population(simulate.Quiet, devices, 8) {
 		d.Latency = 20 * time.Microsecond
 		at := rfc2544(d)
-		found := search(t, spec.Method{Kind: spec.MethodRFC2544, Tests: []spec.RFC2544Test{spec.TestLatency}, Loads: none}, at, d)
+		m := spec.Method{Kind: spec.MethodRFC2544, Tests: []spec.RFC2544Test{spec.TestLatency}, Loads: none, Quick: true}
+		found := search(t, m, at, d)
 		load := min(number(finding(t, found, "throughput").Value)/d.CapacityPPS, 0.99)
 		queued := 1e9 / d.CapacityPPS * load / (2 * (1 - load))
-		close := func(f result.Finding, want float64) bool {
-			return f.Value != nil && math.Abs(*f.Value-20000-want) <= 0.1*want+40 // 3 digits of 20 µs
+		close := func(f result.Finding, base, want, part float64) bool {
+			return f.Value != nil && math.Abs(*f.Value-base-want) <= part*want+60 // 3 digits of 20 µs and more
 		}
-		mean.add(close(finding(t, found, "latency"), queued))
-		found = search(t, spec.Method{Kind: spec.MethodRFC8219, Loads: none}, at, d)
-		typical.add(close(finding(t, found, "typical latency"), queued*math.Ln2))
-		worst.add(close(finding(t, found, "worst-case latency"), queued*math.Log(1000)))
+		mean.add(close(finding(t, found, "latency"), 20000, queued, 0.1))
+		found = search(t, spec.Method{Kind: spec.MethodRFC8219, Loads: none, Quick: true}, at, d)
+		typical.add(close(finding(t, found, "typical latency"), 20000, queued*math.Ln2, 0.1))
+		worst.add(close(finding(t, found, "worst-case latency"), 20000, queued*math.Log(1000), 0.25))
 		f := finding(t, found, "PDV")
-		pdv.add(math.Abs(number(f.Value)-queued*math.Log(1000)) <= 0.1*queued*math.Log(1000)+60)
+		pdv.add(close(f, 0, queued*math.Log(1000), 0.25))
 		if *f.Low > *f.Value || *f.High < *f.Value {
 			t.Errorf("%+v: %g is not between %g and %g", d, *f.Value, *f.Low, *f.High)
 		}
-		if !found.Conformant {
-			t.Fatalf("not conformant: %v", found.Deviations)
-		}
 	}
-	mean.expect(t, "mean latency", 1)
+	mean.expect(t, "mean latency", 0.99)
 	typical.expect(t, "typical latency", 0.99)
-	worst.expect(t, "worst-case latency", 0.95)
-	pdv.expect(t, "PDV", 0.95)
+	worst.expect(t, "worst-case latency", 0.97)
+	pdv.expect(t, "PDV", 0.97)
 }
 
 // TestStandardsTrials counts the trials of each kind that the standards ask for.
