@@ -19,7 +19,7 @@ const slowRecording = 2_000_000
 // writer reads it meanwhile. It must come before the engines are stopped. A recording
 // that cannot be read leaves the trial as good as one without.
 func (b *bench) openRecording(recorded *traffic.Recorded) {
-	if recorded == nil {
+	if recorded == nil || recorded.Unwritten {
 		return
 	}
 	var err error

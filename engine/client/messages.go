@@ -45,6 +45,19 @@ type Port struct {
 	FrameBytes int    `json:"frame_bytes,omitempty"`
 	Flows      int    `json:"flows,omitempty"`
 	FlowField  string `json:"flow_field,omitempty"`
+	// Fault is what the backend "fault" does to packets.
+	Fault *Fault `json:"fault,omitempty"`
+}
+
+// Fault has probabilities of a packet, which together are at most 1.
+type Fault struct {
+	Drop      float64 `json:"drop"`
+	Duplicate float64 `json:"duplicate"`
+	Reorder   float64 `json:"reorder"`
+	Corrupt   float64 `json:"corrupt"`
+	Delay     float64 `json:"delay"`
+	DelayNs   int64   `json:"delay_ns"`
+	Seed      uint64  `json:"seed"`
 }
 
 // Opened is the answer to Open.

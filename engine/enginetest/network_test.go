@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -250,6 +251,29 @@ func checkAll(t *testing.T, r client.TrialResult) {
 	}
 }
 
+// checkRecord demands a record of each packet, in the order of their ids: none of these
+// networks reorders.
+func checkRecord(t *testing.T, path string, packets uint64) {
+	t.Helper()
+	const header, record = 64, 16
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(content) != int(header+record*packets) || string(content[:8]) != "NINESREC" {
+		t.Fatalf("%s has %d bytes, want %d packets in it", filepath.Base(path), len(content), packets)
+	}
+	var before uint64
+	for i := range packets {
+		one := content[header+record*i:]
+		id, ticks := binary.LittleEndian.Uint32(one), binary.LittleEndian.Uint64(one[8:])
+		if uint64(id) != i || ticks < before {
+			t.Fatalf("%s: record %d is packet %d at tick %d, after %d", filepath.Base(path), i, id, ticks, before)
+		}
+		before = ticks
+	}
+}
+
 func variants() []variant {
 	var all []variant
 	for _, backend := range []string{"udp", "raw", "ring", "xdp"} {
@@ -282,11 +306,15 @@ func TestEveryPacketOverALink(t *testing.T) {
 			}
 			open(t, engine, tx)
 			open(t, engine, v.port("rx", ""))
-			r, err := engine.Trial(v.trial("tx", "rx"), client.Events{})
+			trial := v.trial("tx", "rx")
+			trial.RecordSent, trial.RecordReceived = filepath.Join(t.TempDir(), "sent"), filepath.Join(t.TempDir(), "received")
+			r, err := engine.Trial(trial, client.Events{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkAll(t, r)
+			checkRecord(t, trial.RecordSent, r.TxPackets)
+			checkRecord(t, trial.RecordReceived, r.RxPackets)
 			if v.pattern == "" && v.burst <= 1 && r.IntendedPackets != 500 {
 				t.Errorf("intended %d packets, want 500", r.IntendedPackets)
 			}

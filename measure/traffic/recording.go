@@ -17,6 +17,9 @@ type Recorded struct {
 	// SentLost and ReceivedLost are packets without a record, and Problems why.
 	SentLost, ReceivedLost uint64
 	Problems               []string
+	// Unwritten is true if the disk refused them: it is full. The files are empty then, so
+	// that there is room for the rest of the result.
+	Unwritten bool
 }
 
 // recordFiles are those that the engines record into. They have no name, so that
@@ -82,9 +85,17 @@ func (f recordFiles) recorded(results ...client.TrialResult) *Recorded {
 			}
 			switch {
 			case one.Error != "":
-				r.Problems = append(r.Problems, fmt.Sprintf("the record of packets %s lacks %d: %s", one.What, one.Lost, one.Error))
+				r.Unwritten = true
+				r.Problems = append(r.Problems, fmt.Sprintf("the record of packets %s cannot be written: %s", one.What, one.Error))
 			case one.Lost > 0:
 				r.Problems = append(r.Problems, fmt.Sprintf("the record of packets %s lacks %d: the disk is too slow for it", one.What, one.Lost))
+			}
+		}
+	}
+	if r.Unwritten {
+		for _, file := range []*os.File{f.sent, f.received} {
+			if err := file.Truncate(0); err != nil {
+				r.Problems = append(r.Problems, err.Error())
 			}
 		}
 	}
