@@ -95,6 +95,23 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestLoadIsNoDrift has a queue that fills more and more often, and now and then is
+// empty, as at the beginning.
+func TestLoadIsNoDrift(t *testing.T) {
+	for seed := range uint64(20) {
+		sent, latency := network{packets: 20_000, gapNs: 100_000, delayNs: 3000, jitter: 100}.run(seed)
+		r := rand.New(rand.NewPCG(seed, 9))
+		for i := range latency {
+			if i%1000 > 100 { // most slots see the queue
+				latency[i] += int64(float64(i) * (0.5 + r.Float64()))
+			}
+		}
+		if e := clock.Of(sent, latency); e.Drift.Known() {
+			t.Errorf("a drift of %+v that is none", e.Drift)
+		}
+	}
+}
+
 func TestSteps(t *testing.T) {
 	for name, n := range map[string]network{
 		"up":             {stepAfter: 30_000, stepNs: 20_000},

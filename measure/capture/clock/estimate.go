@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -121,8 +122,9 @@ func slotsOf(sentNs, latencyNs []int64, first int64, e Estimate) []slot {
 // drift is the slope by Theil and Sen: the median of the slopes between any two slots
 // with no step between them, which a quarter of bad slots does not move. Its interval is
 // Sen's, from the distribution of Kendall's tau (P. K. Sen, Estimates of the Regression
-// Coefficient Based on Kendall's Tau, JASA 63, 1968); it takes the slots' least
-// latencies as independent of each other.
+// Coefficient Based on Kendall's Tau, JASA 63, 1968). It takes the slots' least latencies
+// as independent of each other, which those of a busy host are not; so the lowest of
+// them have to show the drift as well.
 func drift(runs [][]slot) *Drift {
 	var slopes []float64
 	variance := 0.0
@@ -145,7 +147,25 @@ func drift(runs [][]slot) *Drift {
 	const z = 1.96 // 95 %
 	width := z * math.Sqrt(variance)
 	at := func(rank float64) float64 { return slopes[int(min(n-1, max(0, rank)))] }
-	return &Drift{PPM: median(slopes), LowPPM: at(math.Floor((n - width) / 2)), HighPPM: at(math.Ceil((n + width) / 2))}
+	d := &Drift{PPM: median(slopes), LowPPM: at(math.Floor((n - width) / 2)), HighPPM: at(math.Ceil((n + width) / 2))}
+	if floor := floorSlope(runs) * 1e6; math.Abs(floor) < math.Abs(d.PPM)/2 || floor*d.PPM < 0 {
+		// The slots went up or down, and the lowest of them did not: a load that changed.
+		d.LowPPM, d.HighPPM = min(d.LowPPM, floor, 0), max(d.HighPPM, floor, 0)
+	}
+	return d
+}
+
+// floorSlope is how the least latency of all changes from the first third of the longest
+// run to the last.
+func floorSlope(runs [][]slot) float64 {
+	longest := slices.MaxFunc(runs, func(a, b []slot) int { return len(a) - len(b) })
+	third := len(longest) / 3
+	if third == 0 {
+		return 0
+	}
+	least := func(a, b slot) int { return cmp.Compare(a.leastNs, b.leastNs) }
+	first, last := slices.MinFunc(longest[:third], least), slices.MinFunc(longest[len(longest)-third:], least)
+	return float64(last.leastNs-first.leastNs) / float64(max(1, last.atNs-first.atNs))
 }
 
 // median of sorted values.
