@@ -20,6 +20,8 @@ import (
 // It is used by one goroutine at a time.
 type Capture struct {
 	fd      int
+	node    string
+	alive   func() bool
 	buffer  []byte
 	control []byte
 	dropped uint64
@@ -59,7 +61,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 		return nil, err
 	}
 	defer ns.Close()
-	c := &Capture{fd: -1, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
+	c := &Capture{fd: -1, node: nodeName, alive: r.Alive, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
 	if err := ns.Do(func() error { return c.open(l.name, nodeName, interfaceName) }); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -118,27 +120,47 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	return nil
 }
 
-// Next waits for a frame; it returns the context's error when that ends.
+// ErrCaptureEnded is what there is to capture at having gone away: the interface went
+// down, or the node ended.
+var ErrCaptureEnded = errors.New("the capture ended")
+
+// Next waits for a frame; it returns the context's error when that ends, and an
+// ErrCaptureEnded when there is nothing to wait for any more.
 func (c *Capture) Next(ctx context.Context) (Frame, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return Frame{}, err
 		}
-		n, controls, _, from, err := unix.Recvmsg(c.fd, c.buffer, c.control, unix.MSG_TRUNC)
+		f, there, err := c.receive(0)
 		switch {
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.ENETDOWN):
-			return Frame{}, errors.New("the interface went down")
 		case err != nil:
-			return Frame{}, os.NewSyscallError("recvmsg", err)
+			return Frame{}, err
+		case there:
+			return f, nil
+		case !c.alive():
+			return Frame{}, fmt.Errorf("%w: node %q ended", ErrCaptureEnded, c.node)
 		}
-		f := Frame{Time: stamp(c.control[:controls]), Length: n, Data: c.buffer[:min(n, len(c.buffer))]}
-		if link, ok := from.(*unix.SockaddrLinklayer); ok {
-			f.Outgoing = link.Pkttype == unix.PACKET_OUTGOING
-		}
-		return f, nil
 	}
+}
+
+// Waiting is the next frame that was captured already; false if there is none.
+func (c *Capture) Waiting() (Frame, bool, error) { return c.receive(unix.MSG_DONTWAIT) }
+
+func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
+	n, controls, _, from, err := unix.Recvmsg(c.fd, c.buffer, c.control, unix.MSG_TRUNC|flags)
+	switch {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+		return Frame{}, false, nil
+	case errors.Is(err, unix.ENETDOWN):
+		return Frame{}, false, fmt.Errorf("%w: the interface went down", ErrCaptureEnded)
+	case err != nil:
+		return Frame{}, false, os.NewSyscallError("recvmsg", err)
+	}
+	f = Frame{Time: stamp(c.control[:controls]), Length: n, Data: c.buffer[:min(n, len(c.buffer))]}
+	if link, ok := from.(*unix.SockaddrLinklayer); ok {
+		f.Outgoing = link.Pkttype == unix.PACKET_OUTGOING
+	}
+	return f, true, nil
 }
 
 // stamp takes the kernel's time stamp from the control messages of a frame.

@@ -197,6 +197,12 @@ func statusOf(name string) Status {
 	return status
 }
 
+// Finished is true once all of the lab has been made.
+func (l *Lab) Finished() bool {
+	_, err := os.Stat(l.state.settings())
+	return err == nil
+}
+
 // Alive is true while a node's first process runs.
 func (l *Lab) Alive(nodeName string) bool {
 	r := l.running[nodeName]

@@ -1,109 +1,211 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
-	"github.com/gopacket/gopacket/pcapgo"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/measure/capture/packetfile"
 	"nines.dev/nines/testbed"
 )
 
 // captureCall is one call of nines capture.
 type captureCall struct {
-	lab      string
-	endpoint string
-	file     string
-	count    int
-	duration time.Duration
+	lab       string
+	endpoints []string
+	files     []string
+	count     int
+	duration  time.Duration
+	wait      time.Duration
 }
 
 func newCaptureCommand() *cobra.Command {
 	var call captureCall
 	c := &cobra.Command{
-		Use:   "capture NODE:INTERFACE",
-		Short: "Capture packets at an interface of a node",
-		Long: `Capture packets at an interface of a node, until Ctrl-C, --count or --duration: as
-lines of text, or as a pcap file with nanosecond times for Wireshark and tcpdump.
-At the end it tells how many frames the capture itself lost.
+		Use:   "capture NODE:INTERFACE [NODE:INTERFACE]",
+		Short: "Capture packets at an interface of a node, or at two at once",
+		Long: `Capture packets at an interface of a node, until Ctrl-C, --count, --duration or the
+end of the node: as lines of text, or as a pcap file with nanosecond times for
+Wireshark, tcpdump and nines analyze. At the end it tells how many frames the
+capture itself lost. With two interfaces, and -w for each, it makes a pair of
+captures by one clock, before and behind what is between them.
 
 It sees what the kernel's stack handles. Frames that an XDP program or an AF_XDP
-socket takes off the interface are not among them.`,
+socket takes off the interface are not among them, nor those that an engine sends
+from there by a packet socket (backend raw or ring): they are seen where they arrive.
+Let the traffic end before the capture: packets that are on their way look lost.`,
 		Example: `  nines capture dut:in
   nines capture dut:in -w in.pcap --duration 10s
   nines capture loadgen:rx --count 5
+  nines capture dut:in loadgen:rx -w pre.pcap -w post.pcap
+  nines capture dut:in loadgen:rx -w pre.pcap -w post.pcap --wait 1m & nines run lab.yaml
+  nines analyze pre.pcap post.pcap                        # of the pair
   nines capture dut:in -w - | wireshark -k -i -
   nines capture dut:in -w - | tcpdump -r - -nn`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || !strings.Contains(args[0], ":") {
-				return usageError{errors.New("name one interface as NODE:INTERFACE, as in: nines capture dut:in")}
+			if len(args) < 1 || len(args) > 2 {
+				return usageError{fmt.Errorf("name one interface as NODE:INTERFACE, or two, as in: nines capture dut:in; got %d", len(args))}
+			}
+			for _, a := range args {
+				if !strings.Contains(a, ":") {
+					return usageError{fmt.Errorf("%q is not NODE:INTERFACE, as in: nines capture dut:in", a)}
+				}
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			call.endpoint = args[0]
+			call.endpoints = args
+			if err := call.check(); err != nil {
+				return err
+			}
 			return call.capture(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	c.Flags().StringVar(&call.lab, "lab", "", "the lab, by name or file (default: the only one)")
-	c.Flags().StringVarP(&call.file, "write", "w", "", "write a pcap file; - is standard output (default: text)")
-	c.Flags().IntVar(&call.count, "count", 0, "end after so many frames (default: no limit)")
+	c.Flags().StringArrayVarP(&call.files, "write", "w", nil, "write a pcap file; - is standard output; once for each interface (default: text)")
+	c.Flags().IntVar(&call.count, "count", 0, "end after so many frames, at either interface (default: no limit)")
 	c.Flags().DurationVar(&call.duration, "duration", 0, "end after so long (default: no limit)")
+	c.Flags().DurationVar(&call.wait, "wait", 0, "wait so long for the lab to come up, and end with it (default: it has to be up)")
 	return c
 }
 
+// check holds the flags to the number of interfaces.
+func (k captureCall) check() error {
+	switch {
+	case len(k.files) > len(k.endpoints), len(k.endpoints) == 2 && len(k.files) != 2:
+		return usageError{fmt.Errorf("%d interfaces and %d files: give -w once for each interface, as in: nines capture dut:in loadgen:rx -w pre.pcap -w post.pcap", len(k.endpoints), len(k.files))}
+	case len(k.files) == 2 && k.files[0] == k.files[1]:
+		return usageError{fmt.Errorf("both interfaces would be written to %s; give each a file of its own", k.files[0])}
+	case k.count < 0, k.duration < 0, k.wait < 0:
+		return usageError{errors.New("--count, --duration and --wait cannot be negative")}
+	}
+	return nil
+}
+
+// capturePoint is where frames come from and go to.
+type capturePoint struct {
+	endpoint string
+	source   *testbed.Capture
+	sink     *captureSink
+	frames   int
+	err      error
+}
+
 func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err error) {
-	lab, err := openLab(k.lab)
+	points, err := k.open(ctx)
+	defer func() {
+		for _, p := range points {
+			err = errors.Join(err, p.source.Close())
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	node, iface, _ := strings.Cut(k.endpoint, ":")
-	source, err := lab.Capture(node, iface)
-	if err != nil {
-		return err
+	for i, p := range points {
+		if p.sink, err = k.sink(i, out); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.sink.close()) }()
 	}
-	defer source.Close()
-	sink, err := k.sink(out)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, sink.close()) }()
 	if k.duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, k.duration)
 		defer cancel()
 	}
-	frames, err := pump(ctx, source, sink, k.count)
-	if dropped, counting := source.Dropped(); counting == nil {
-		fmt.Fprintf(progress, "%s captured at %s, %d lost\n", count(frames, "frame"), k.endpoint, dropped)
+	ctx, end := context.WithCancel(ctx) // the first to have enough ends both
+	defer end()
+	var all sync.WaitGroup
+	for _, p := range points {
+		all.Go(func() {
+			defer end()
+			p.frames, p.err = pump(ctx, p.source, p.sink, k.count)
+		})
+	}
+	all.Wait()
+	for _, p := range points {
+		if dropped, counting := p.source.Dropped(); counting == nil {
+			fmt.Fprintf(progress, "%s captured at %s, %d lost\n", count(p.frames, "frame"), p.endpoint, dropped)
+		}
+		if k.wait == 0 || !errors.Is(p.err, testbed.ErrCaptureEnded) {
+			err = errors.Join(err, p.err)
+		}
 	}
 	return err
 }
 
-// pump moves frames until the context ends or there are enough.
+// open opens the interfaces, and waits for the lab if that is wanted.
+func (k captureCall) open(ctx context.Context) ([]*capturePoint, error) {
+	const look = 20 * time.Millisecond
+	for until := time.Now().Add(k.wait); ; {
+		points, err := k.openNow()
+		if err == nil || k.wait == 0 {
+			return points, err
+		}
+		for _, p := range points {
+			err = errors.Join(err, p.source.Close())
+		}
+		if !time.Now().Before(until) {
+			return nil, fmt.Errorf("waited %s for the lab: %w", k.wait, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(look):
+		}
+	}
+}
+
+func (k captureCall) openNow() (points []*capturePoint, err error) {
+	lab, err := openLab(k.lab)
+	if err != nil {
+		return nil, err
+	}
+	if k.wait > 0 && !lab.Finished() {
+		return nil, errors.New("it is not finished")
+	}
+	for _, endpoint := range k.endpoints {
+		node, iface, _ := strings.Cut(endpoint, ":")
+		source, err := lab.Capture(node, iface)
+		if err != nil {
+			return points, err
+		}
+		points = append(points, &capturePoint{endpoint: endpoint, source: source})
+	}
+	return points, nil
+}
+
+// pump moves frames until the context ends or there are enough. Frames that had been
+// captured by then are taken, so that two captures end at one moment.
 func pump(ctx context.Context, source *testbed.Capture, sink *captureSink, enough int) (frames int, err error) {
-	for enough == 0 || frames < enough {
+	next := func() (testbed.Frame, bool, error) {
 		frame, err := source.Next(ctx)
+		return frame, err == nil, err
+	}
+	var end time.Time
+	for enough == 0 || frames < enough {
+		frame, there, err := next()
 		switch {
-		case ctx.Err() != nil:
-			return frames, nil
+		case ctx.Err() != nil && end.IsZero() && !there:
+			end, next = time.Now(), source.Waiting
+			continue
 		case err != nil:
 			return frames, err
+		case !there, !end.IsZero() && frame.Time.After(end):
+			return frames, nil
 		}
-		if err := sink.write(frame); err != nil {
-			if errors.Is(err, unix.EPIPE) { // the reader has seen enough
-				return frames, nil
-			}
+		if err := sink.write(frame); errors.Is(err, unix.EPIPE) { // the reader has seen enough
+			return frames, nil
+		} else if err != nil {
 			return frames, err
 		}
 		frames++
@@ -118,9 +220,8 @@ type captureSink struct {
 	close func() error
 }
 
-func (k captureCall) sink(out io.Writer) (*captureSink, error) {
-	switch k.file {
-	case "":
+func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
+	if i >= len(k.files) {
 		var start time.Time
 		return &captureSink{
 			write: func(f testbed.Frame) error {
@@ -132,13 +233,14 @@ func (k captureCall) sink(out io.Writer) (*captureSink, error) {
 			},
 			close: func() error { return nil },
 		}, nil
-	case "-":
+	}
+	if k.files[i] == "-" {
 		if f, ok := out.(*os.File); ok && isTerminal(f) {
 			return nil, usageError{errors.New("a pcap file does not belong on a terminal; leave -w out for text, or pipe it")}
 		}
 		return pcapSink(out, true, func() error { return nil })
 	}
-	file, err := os.Create(k.file)
+	file, err := os.Create(k.files[i])
 	if err != nil {
 		return nil, fmt.Errorf("write the capture: %w", err)
 	}
@@ -146,21 +248,25 @@ func (k captureCall) sink(out io.Writer) (*captureSink, error) {
 }
 
 func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, error) {
-	buffered := bufio.NewWriterSize(out, 1<<20)
-	pcap := pcapgo.NewWriterNanos(buffered)
-	if err := pcap.WriteFileHeader(testbed.SnapLength, layers.LinkTypeEthernet); err != nil {
+	pcap, err := packetfile.NewWriter(out, packetfile.Layout{Format: packetfile.Pcap, Interfaces: []packetfile.Interface{{
+		LinkType: packetfile.Ethernet, Resolution: packetfile.Nanoseconds, SnapLength: testbed.SnapLength,
+	}}})
+	if err == nil {
+		err = pcap.Flush()
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("write the capture: %w", err), closer())
 	}
 	return &captureSink{
 		write: func(f testbed.Frame) error {
-			err := pcap.WritePacket(gopacket.CaptureInfo{Timestamp: f.Time, CaptureLength: len(f.Data), Length: f.Length}, f.Data)
+			err := pcap.Write(packetfile.Packet{TimeNs: f.Time.UnixNano(), Data: f.Data, Length: uint32(f.Length)})
 			if err == nil && flush {
-				err = buffered.Flush()
+				err = pcap.Flush()
 			}
 			return err
 		},
 		close: func() error {
-			err := buffered.Flush()
+			err := pcap.Flush()
 			if errors.Is(err, unix.EPIPE) {
 				err = nil
 			}
