@@ -46,7 +46,7 @@ a file with --out:
   packets  the Parquet file with a row for each packet of a trial, where they were
            recorded (traffic.packets)
 
-docs/results.md describes every column with its unit.`,
+docs/exports.md describes every column with its unit.`,
 		Example: `  nines export results/latest --format csv > trials.csv
   nines export results/latest --format parquet --out trials.parquet
   duckdb -c "select \"links.*.kind\", median(latency_p99_ns) from 'trials.parquet' group by 1"

@@ -381,3 +381,18 @@ func TestPackets(t *testing.T) {
 		t.Errorf("a link out of the result: %v", err)
 	}
 }
+
+// TestDocumentNamesEveryColumn: docs/exports.md has every column of the table.
+func TestDocumentNamesEveryColumn(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "exports.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, columns := range [][]column{identity, counts, verdict, details, metrics} {
+		for _, c := range columns {
+			if !bytes.Contains(raw, []byte("`"+c.Name+"`")) {
+				t.Errorf("%s is not there", c.Name)
+			}
+		}
+	}
+}
