@@ -118,7 +118,7 @@ func (f *frame) flowName() string {
 
 // addresses are those of the IP header; not valid where there is none.
 func (f *frame) addresses() (from, to netip.Addr) {
-	if f.network >= len(f.data) {
+	if f.network < 0 || f.network >= len(f.data) {
 		return
 	}
 	h := f.data[f.network:]

@@ -25,24 +25,21 @@ const (
 
 const etherAddresses = 12 // bytes of the two MAC addresses
 
-// frame is where the parts of a packet begin, as offsets into data; 0 where it has none.
+// frame is where the parts of a packet begin, as offsets into data.
 type frame struct {
 	data []byte
-	// typeAt is that of the last EtherType, before which tags may be; only Ethernet and
-	// what resembles it have it.
-	typeAt int
 	// etherType is what network holds.
 	etherType uint16
-	network   int
+	network   int // -1: none
 	proto     uint8
-	// transport is 0 in fragments but the first.
+	// transport and payload are 0 where there are none, as in fragments but the first.
 	transport int
 	payload   int
 }
 
 // dissect finds the parts of a packet of a link type. What is cut off is not there.
 func dissect(link packetfile.LinkType, data []byte) frame {
-	f := frame{data: data}
+	f := frame{data: data, network: -1}
 	switch link {
 	case packetfile.Ethernet:
 		f.tags(etherAddresses)
@@ -72,7 +69,7 @@ func (f *frame) tags(at int) {
 		switch kind := binary.BigEndian.Uint16(f.data[at:]); kind {
 		case etherVLAN, etherQinQ, etherOld:
 		default:
-			f.etherType, f.typeAt, f.network = kind, at, at+2
+			f.etherType, f.network = kind, at+2
 			return
 		}
 	}

@@ -108,16 +108,16 @@ func (x *extractor) whole(d []byte) hash96 {
 // checksum are zero wherever they are: what routers change on the way.
 func (x *extractor) content(key *[contentBytes]byte, link packetfile.LinkType, data []byte) int {
 	n := 0
-	var f frame
+	f := frame{network: -1}
 	if link != packetfile.Ethernet || x.maskTTL {
 		f = dissect(link, data)
 	}
 	switch {
-	case link == packetfile.Ethernet && (!x.maskTTL || f.network == 0):
+	case link == packetfile.Ethernet && (!x.maskTTL || f.network < 0):
 		if len(data) > etherAddresses {
 			n = copy(key[:], data[etherAddresses:])
 		}
-	case f.network == 0: // nothing that is known
+	case f.network < 0: // nothing that is known
 		n = copy(key[:], data)
 	default:
 		binary.BigEndian.PutUint16(key[:], f.etherType)
@@ -138,7 +138,7 @@ func (x *extractor) content(key *[contentBytes]byte, link packetfile.LinkType, d
 			zero(38, 2)
 		}
 	}
-	if x.maskTTL && f.network > 0 {
+	if x.maskTTL && f.network >= 0 {
 		switch f.etherType {
 		case etherIPv4:
 			zero(10, 1)

@@ -116,7 +116,7 @@ func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) stri
 	if what == "other" {
 		what = fmt.Sprintf("%s, EtherType %#04x", link, f.etherType)
 	}
-	if f.network > 0 || link != packetfile.Ethernet {
+	if f.network >= 0 {
 		switch h := f.data[min(f.network, len(f.data)):]; {
 		case f.etherType == etherIPv4 && len(h) >= 20:
 			what += fmt.Sprintf(", TTL %d", h[8])
@@ -128,7 +128,7 @@ func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) stri
 	if _, ok := x.of(link, p.Data); !ok {
 		return what + ", no key"
 	}
-	if id, ok := x.id(link, p.Data); ok {
+	if id, ok := (&extractor{key: Flow}).id(link, p.Data); ok {
 		what += fmt.Sprintf(", id %d", uint32(id))
 	}
 	return what + ", key " + hex.EncodeToString(x.bytes(link, p.Data))

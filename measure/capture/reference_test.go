@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
 	"nines.dev/nines/measure/capture/packetfile"
@@ -143,21 +144,24 @@ func reference(t *testing.T, prePath, postPath string, trimMs int64) map[string]
 	slices.SortFunc(rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.pre, b.pre), cmp.Compare(a.post, b.post))
 	})
-	out := "latency,prets,postts\n"
+	var out strings.Builder
+	out.WriteString("latency,prets,postts\n")
 	for _, r := range rows {
-		out += fmt.Sprintf("%d,%d,%d\n", r.latency, r.pre, r.post)
+		fmt.Fprintf(&out, "%d,%d,%d\n", r.latency, r.pre, r.post)
 	}
-	files[trim+".latency-ts"] = out
+	files[trim+".latency-ts"] = out.String()
 	slices.SortStableFunc(rows, func(a, b row) int {
 		return cmp.Or(cmp.Compare(b.latency, a.latency), cmp.Compare(a.pre, b.pre), cmp.Compare(a.post, b.post))
 	})
-	out = "latency,prets,postts,encode\n"
+	out.Reset()
+	out.WriteString("latency,prets,postts,encode\n")
 	for _, r := range rows[:min(5000, len(rows))] {
-		out += fmt.Sprintf("%d,%d,%d,%s\n", r.latency, r.pre, r.post, hex.EncodeToString([]byte(r.key)))
+		fmt.Fprintf(&out, "%d,%d,%d,%s\n", r.latency, r.pre, r.post, hex.EncodeToString([]byte(r.key)))
 	}
-	files[trim+".num_worst5000.worst"] = out
+	files[trim+".num_worst5000.worst"] = out.String()
 	slices.Sort(latencies)
-	out = "percentile,value,onefraconeminuspercentile\n"
+	out.Reset()
+	out.WriteString("percentile,value,onefraconeminuspercentile\n")
 	for _, text := range percentileList {
 		if len(latencies) == 0 {
 			break
@@ -165,8 +169,8 @@ func reference(t *testing.T, prePath, postPath string, trimMs int64) map[string]
 		p, _ := new(big.Float).SetString(text)
 		f, _ := p.Float64()
 		rank := max(1, int(math.Ceil(f*float64(len(latencies)))))
-		out += fmt.Sprintf("%s,%d,\n", text, latencies[rank-1])
+		fmt.Fprintf(&out, "%s,%d,\n", text, latencies[rank-1])
 	}
-	files[trim+".percentiles"] = out
+	files[trim+".percentiles"] = out.String()
 	return files
 }
