@@ -23,7 +23,7 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	for _, pair := range c.Pairs {
 		repeats := min(len(pair.A.Counted()), len(pair.B.Counted()))
 		single = single || repeats < 2
-		if i := pairConfidence(pair); i.Bounded() && !i.Holds() && (few.N == 0 || i.N < few.N) {
+		if i := repeatConfidence(repeats); i.Bounded() && !i.Holds() && (few.N == 0 || i.N < few.N) {
 			few = i
 		}
 		out.WriteString("\n" + s.paint(bold, plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
@@ -107,10 +107,10 @@ func sideText(s *Spread, f Figure) string {
 	return text
 }
 
-// pairConfidence is what the fewer repeats of a pair can tell of any figure's median: it
-// depends on their number alone.
-func pairConfidence(p Pair) confidence.Interval {
-	return confidence.Median(make([]float64, min(len(p.A.Counted()), len(p.B.Counted()))), bootstrapSeed)
+// repeatConfidence is what so many repeats can tell of any figure's median: it depends on
+// their number alone.
+func repeatConfidence(repeats int) confidence.Interval {
+	return confidence.Median(make([]float64, repeats), bootstrapSeed)
 }
 
 func ratioText(ratio *float64) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
 )
 
 // TableOptions choose what a table shows.
@@ -54,6 +55,9 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 			out.WriteString("\n" + s.paint(bold, shownTitle(summary.Trials)) + "\n\n")
 		}
 		trialTable(summary, groups, repeats, options).write(&out, s)
+		if repeats > 1 && !options.Repeats {
+			writeCaution(&out, s, groups)
+		}
 		writeWindows(&out, s, summary.Trials)
 		writeReasons(&out, s, summary.Trials)
 	}
@@ -112,7 +116,7 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 				cells = append(cells, figureCell(row, f))
 			}
 			if spread {
-				cells = append(cells, cell{text: relativeSpread(row, LatencyFigure("p99"))})
+				cells = append(cells, cell{text: relativeInterval(row, LatencyFigure("p99"))})
 			}
 			t.rows = append(t.rows, append(cells, verdictCell(row)))
 		}
@@ -152,14 +156,26 @@ func figureCell(g Group, f Figure) cell {
 	return cell{text: significant(value)}
 }
 
-// relativeSpread is half the range of the repeats in per cent of their median.
-func relativeSpread(g Group, f Figure) string {
-	values, ok := g.Values(f)
-	s := spreadOf(values, ok)
-	if s == nil || len(values) < 2 || s.Median == 0 {
+// writeCaution says where so few repeats cannot hold what their interval promises.
+func writeCaution(out *strings.Builder, s style, groups []Group) {
+	fewest := confidence.Interval{}
+	for _, g := range groups {
+		if i := repeatConfidence(len(g.Counted())); i.Bounded() && !i.Holds() && (fewest.N == 0 || i.N < fewest.N) {
+			fewest = i
+		}
+	}
+	if fewest.N > 0 {
+		out.WriteString("\n" + wrap("p99 ± promises too much: "+fewest.Caution()+".", 0, s.columns) + "\n")
+	}
+}
+
+// relativeInterval is half the interval of the repeats' median in per cent of it.
+func relativeInterval(g Group, f Figure) string {
+	s := boundedSpread(g.Values(f))
+	if s == nil || s.Interval == nil || s.Median == 0 {
 		return none
 	}
-	return significant(100 * (s.Max - s.Min) / 2 / s.Median)
+	return significant(100 * (s.Interval.High - s.Interval.Low) / 2 / s.Median)
 }
 
 func verdictCell(g Group) cell {
@@ -190,16 +206,18 @@ type groupJSON struct {
 	Figures   map[string]*Spread     `json:"figures"`
 }
 
-// WriteTableJSON writes the table's lines with all figures, each as the median,
-// least and greatest of the repeats; times are nanoseconds.
-func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Search) error {
+// WriteTableJSON writes the table's lines with all figures, each as the median of the
+// repeats with its interval, the least and the greatest; times are nanoseconds.
+func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Search, tails []GroupTail) error {
 	document := struct {
 		Schema string      `json:"schema"`
 		Name   string      `json:"name"`
 		Groups []groupJSON `json:"groups"`
 		// Searches are there where search methods were run.
 		Searches []SearchGroup `json:"searches,omitempty"`
-	}{TableSchema, summary.Name, []groupJSON{}, SearchGroups(searches)}
+		// Tails are there where they were asked for.
+		Tails []GroupTail `json:"tails,omitempty"`
+	}{TableSchema, summary.Name, []groupJSON{}, SearchGroups(searches), tails}
 	for _, g := range Groups(result.Shown(summary.Trials, searches)) {
 		line := groupJSON{Variables: g.Variables, Trials: []string{}, Counted: len(g.Counted()),
 			Verdicts: g.Verdicts(), Figures: map[string]*Spread{}}
@@ -207,7 +225,7 @@ func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Searc
 			line.Trials = append(line.Trials, t.ID)
 		}
 		for _, f := range AllFigures() {
-			line.Figures[f.Name] = spreadOf(g.Values(f))
+			line.Figures[f.Name] = boundedSpread(g.Values(f))
 		}
 		document.Groups = append(document.Groups, line)
 	}

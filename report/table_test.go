@@ -113,7 +113,7 @@ func TestColourOnlyMarksUp(t *testing.T) {
 
 func TestTableJSONHasMediansAndNulls(t *testing.T) {
 	var out strings.Builder
-	if err := WriteTableJSON(&out, tableSummary(), nil); err != nil {
+	if err := WriteTableJSON(&out, tableSummary(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -132,7 +132,7 @@ func TestTableJSONHasMediansAndNulls(t *testing.T) {
 	if bridge.Counted != 2 || bridge.Verdicts["invalid"] != 1 || len(bridge.Trials) != 3 {
 		t.Errorf("bridge: %+v", bridge)
 	}
-	if diff := cmp.Diff(&Spread{Median: 9100, Min: 9000, Max: 9200}, bridge.Figures["latency_p50_ns"]); diff != "" {
+	if diff := cmp.Diff(&Spread{Median: 9100, Min: 9000, Max: 9200, Interval: &Interval{Low: 9000, High: 9200}}, bridge.Figures["latency_p50_ns"]); diff != "" {
 		t.Errorf("an invalid trial counts, or the median is wrong: %s", diff)
 	}
 	if value, ok := bridge.Figures["latency_p99_99_ns"]; !ok || value != nil {

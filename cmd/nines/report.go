@@ -20,9 +20,10 @@ func newReportCommand() *cobra.Command {
 		Long: `Show a result folder as a table: offered and received rate, loss and latency for
 each combination of the swept variables, with a verdict on the noise.
 
-Repeats are folded into their median; "p99 ±" is half their range. A dash stands
-for a percentile that too few packets support. What others have published
-(published: in the experiment file) stands below, beside what was measured here.
+Repeats are folded into their median; "p99 ±" is half the 95 % interval of that
+median (a bootstrap), in per cent of it. A dash stands for a percentile that too few
+packets support. What others have published (published: in the experiment file) stands
+below, beside what was measured here.
 With --out the result's page is written as well: one file that opens offline.
 With --tail the 99.99999th percentile is answered for, or any by --percentile: as
 measured where so many packets have one, else extrapolated from the slowest packets
@@ -63,7 +64,7 @@ The folder is all that is needed, so a result from another machine shows the sam
 				}
 			}
 			if format == "json" {
-				return report.WriteTableJSON(c.OutOrStdout(), r.Summary, r.Searches)
+				return report.WriteTableJSON(c.OutOrStdout(), r.Summary, r.Searches, tails)
 			}
 			if err := report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats, Searches: r.Searches}); err != nil {
 				return err
