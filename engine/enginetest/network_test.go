@@ -32,10 +32,12 @@ type network struct {
 var macs = map[string]string{
 	"tx": "02:00:00:00:00:01", "in": "02:00:00:00:00:02",
 	"out": "02:00:00:00:00:03", "rx": "02:00:00:00:00:04",
+	"idle": "02:00:00:00:00:05", "spare": "02:00:00:00:00:06",
 }
 
 var addresses = map[string]string{
 	"tx": "198.18.0.1", "in": "198.18.0.2", "out": "198.18.1.2", "rx": "198.18.1.1",
+	"idle": "198.18.2.1", "spare": "198.18.2.2",
 }
 
 var serial atomic.Int64
