@@ -30,6 +30,8 @@ type pageData struct {
 	Groups    []pageGroup `json:"groups"`
 	Trials    []pageTrial `json:"trials"`
 	Baselines []pageTrial `json:"baselines"`
+	// Searches are what search methods found.
+	Searches []SearchGroup `json:"searches"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
 	Figures    []Chosen           `json:"figures"`
 	Curves     []result.Published `json:"published_curves"`
@@ -77,7 +79,7 @@ func newPageData(r *result.Result) pageData {
 	shown := r.Shown()
 	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
-		Baselines: []pageTrial{}, Curves: []result.Published{}, Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
+		Baselines: []pageTrial{}, Curves: []result.Published{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	outliers := max(minTrialOutliers, maxPageOutliers/max(len(shown), 1))
 	indexes := map[string]int{}
 	merged := newMerger(shown)

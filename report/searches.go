@@ -32,6 +32,8 @@ type GroupFinding struct {
 	Name       string         `json:"name"`
 	Unit       string         `json:"unit"`
 	Conditions map[string]any `json:"conditions"`
+	// At tells it apart from the others of its name, by the conditions that differ.
+	At string `json:"at"`
 	// Value is the median of the repeats that found one; nil without any. Low and High
 	// are what Between says.
 	Value *float64 `json:"value"`
@@ -121,6 +123,9 @@ func (g *SearchGroup) fold(searches []result.Search) {
 	for _, k := range order {
 		g.Findings = append(g.Findings, foldFinding(all[k]))
 	}
+	for i := range g.Findings {
+		g.Findings[i].At = conditionText(g.Findings[i], g.Findings)
+	}
 }
 
 func foldFinding(repeats []result.Finding) GroupFinding {
@@ -172,7 +177,7 @@ func conditionText(f GroupFinding, all []GroupFinding) string {
 		if isLoad && name != result.LoadVariable && name != "test" {
 			continue // the rate and the time follow from it
 		}
-		differs := name == "test" || slices.ContainsFunc(all, func(other GroupFinding) bool {
+		differs := isLoad || slices.ContainsFunc(all, func(other GroupFinding) bool {
 			return other.Name == f.Name && result.FormatVariable(other.Conditions[name]) != result.FormatVariable(value)
 		})
 		if differs {

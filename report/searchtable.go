@@ -39,19 +39,19 @@ func searchTable(groups []SearchGroup) *table {
 	}
 	variables = result.VariableNames(asTrials)
 	short := shortNames(variables)
-	has := func(some func(GroupFinding, SearchGroup) bool) bool {
+	has := func(some func(GroupFinding) bool) bool {
 		return slices.ContainsFunc(groups, func(g SearchGroup) bool {
-			return slices.ContainsFunc(g.Findings, func(f GroupFinding) bool { return some(f, g) })
+			return slices.ContainsFunc(g.Findings, some)
 		})
 	}
 	methods := map[string]bool{}
 	for _, g := range groups {
 		methods[g.Method] = true
 	}
-	at := has(func(f GroupFinding, g SearchGroup) bool { return conditionText(f, g.Findings) != "" })
-	bounds := has(func(f GroupFinding, _ SearchGroup) bool { return f.Low != nil || f.High != nil })
-	limits := has(func(f GroupFinding, _ SearchGroup) bool { return f.Limit != nil })
-	verdicts := has(func(f GroupFinding, _ SearchGroup) bool { return f.Passed != nil })
+	at := has(func(f GroupFinding) bool { return f.At != "" })
+	bounds := has(func(f GroupFinding) bool { return f.Low != nil || f.High != nil })
+	limits := has(func(f GroupFinding) bool { return f.Limit != nil })
+	verdicts := has(func(f GroupFinding) bool { return f.Passed != nil })
 
 	t := &table{}
 	for _, name := range variables {
@@ -92,7 +92,7 @@ func searchTable(groups []SearchGroup) *table {
 			}
 			add(plain(f.Name))
 			if at {
-				add(conditionText(f, g.Findings))
+				add(f.At)
 			}
 			add(optionalText(f.Value, f.Unit))
 			if bounds {

@@ -131,6 +131,34 @@ export interface Figure {
   published: (Published & { match: number })[];
 }
 
+/** One figure of a search over its repeats; report/searches.go folds them. */
+export interface SearchFinding {
+  name: string;
+  unit: string;
+  /** What tells it apart from others of its name. */
+  at: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  /** "bounds" of one search, or the interval of its "repeats". */
+  between: "bounds" | "repeats";
+  repeats: number;
+  limit: number | null;
+  passed: boolean | null;
+  reasons: string[];
+}
+
+export interface SearchGroup {
+  method: string;
+  variables: Variables;
+  conformant: boolean;
+  deviations: string[];
+  passed: boolean | null;
+  trials: number;
+  measuring_ns: number;
+  findings: SearchFinding[];
+}
+
 export interface Skipped {
   variables: Variables;
   reason: string;
@@ -142,6 +170,7 @@ export interface Page {
   started: string;
   variables: string[];
   groups: Group[];
+  searches: SearchGroup[];
   trials: Trial[];
   baselines: Trial[];
   figures: Figure[];

@@ -14,6 +14,7 @@ import { files } from "./sections/files.ts";
 import { gapTable, lagTable, listedTrials, witnessTable } from "./sections/generator.ts";
 import { header } from "./sections/header.ts";
 import { trialTable } from "./sections/trials.ts";
+import { findingTable, searchTable } from "./sections/searches.ts";
 import { skippedTable, verdictTable } from "./sections/verdicts.ts";
 import { startTheme } from "./theme.ts";
 
@@ -66,8 +67,13 @@ function build(page: Page, place: HTMLElement): void {
   document.title = `${page.name || "unnamed"} · nines`;
   const selection = new Selection(page);
   place.append(header(page));
+  if (page.searches.length > 0) {
+    place.append(section("searches", "Findings", "What the search methods found, of all their trials. The latencies below are of the trials that were run at parts of the result.",
+      findingTable(page).element, searchTable(page).element));
+  }
   if (page.trials.length === 0) {
-    place.append(h("p", { class: "empty" }, "No trial was finished, so there is nothing to draw."), section("files", "What was run", null, ...files(page)));
+    if (page.searches.length === 0) place.append(h("p", { class: "empty" }, "No trial was finished, so there is nothing to draw."));
+    place.append(section("files", "What was run", null, ...files(page)));
     return;
   }
   const frames: Frame[] = [];
