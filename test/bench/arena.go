@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"nines.dev/nines/measure/traffic"
@@ -29,6 +28,7 @@ type stream struct {
 	burst   int
 	ratePPS float64 // 0: as fast as it goes
 	seconds float64
+	record  bool // every packet, to the disk
 }
 
 // openArena joins two nodes by a link, for the kernel's backends.
@@ -74,7 +74,10 @@ func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, er
 	t.Stream.Duration = spec.Duration(s.seconds * float64(time.Second))
 	t.Stream.Drain = spec.Duration(200 * time.Millisecond)
 	t.Stream.Outliers = 100
-	generator, err := traffic.Start(ctx, a.lab, t, os.TempDir())
+	if s.record {
+		t.Stream.Packets = spec.PacketsRecord
+	}
+	generator, err := traffic.Start(ctx, a.lab, t, recordingFolder)
 	if err != nil {
 		return traffic.Outcome{}, err
 	}

@@ -90,3 +90,17 @@ func TestSwitchCostsAreHeldAgainstTwoPorts(t *testing.T) {
 		t.Error("nonsense was taken for figures")
 	}
 }
+
+func TestRecordingIsHeldAgainstTheSameWithout(t *testing.T) {
+	row, err := memoryRow([]byte(`{"without_mpps": [30, 31, 20], "with_mpps": [28, 27, 29], "records": 90, "lost": 10}`))
+	if err != nil || row.Value != 28 || row.PeerValue != 30 || !row.met(row.Ratio) || !strings.Contains(row.Name, "10.00 % lost") {
+		t.Errorf("%+v, %v", row, err)
+	}
+	row, err = memoryRow([]byte(`{"without_mpps": [30], "with_mpps": [26.9], "records": 90, "lost": 0}`))
+	if err != nil || row.met(row.Ratio) || strings.Contains(row.Name, "lost") {
+		t.Errorf("%+v, %v: more than a tenth is too much", row, err)
+	}
+	if _, err := memoryRow([]byte("none")); err == nil {
+		t.Error("nonsense was taken for figures")
+	}
+}

@@ -20,6 +20,7 @@ type benchmark struct {
 
 var benchmarks = []benchmark{
 	{"memory", benchMemory},
+	{"recording", benchRecording},
 	{"sockets", benchSockets},
 	{"latency", benchLatency},
 	{"links", benchLinks},

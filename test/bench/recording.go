@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/node"
+)
+
+// recordingRounds are the turns without and with a recording, of a second each; the
+// disk has to take some 15 GB in them.
+const recordingRounds = 7
+
+// benchRecording is what recording every packet, sent and received, costs the measuring
+// thread: in memory, where a packet takes the least and the cost is the largest part of
+// it, and with packet sockets over a bridge.
+func benchRecording(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
+	inMemory, err := recordingInMemory(ctx, inventory)
+	if err != nil {
+		return nil, err
+	}
+	bySockets, err := recordingBySockets(ctx, inventory)
+	return append([]Row{inMemory}, bySockets...), err
+}
+
+// recordingFolder is on the disk that results are usually written to.
+const recordingFolder = "."
+
+// maxRecordingCost is the part of its rate that the measuring thread may lose.
+const maxRecordingCost = 0.1
+
+func recordingRow(name, unit string, with, without []float64) Row {
+	goal, met := atLeast(1 - maxRecordingCost)
+	return compare(name, unit, median(with), "without a recording", median(without), goal, met)
+}
+
+// ownRate is kpps of the time that the measuring thread had the CPU: what others on the
+// machine took of it is not the recording's cost.
+func ownRate(packets uint64, r client.TrialResult) float64 {
+	own := throughputSeconds - float64(r.RunDelayNs)/1e9
+	if own <= 0 {
+		return 0
+	}
+	return float64(packets) / own / 1000
+}
+
+func recordingInMemory(ctx context.Context, inventory *host.Inventory) (Row, error) {
+	engine, err := node.Program("nines-engine")
+	if err != nil {
+		return Row{}, err
+	}
+	cpus := inventory.AllowedCPUs
+	if len(cpus) < 2 {
+		return Row{}, errors.New("the measuring thread and the one that writes want a CPU each")
+	}
+	out, err := exec.CommandContext(ctx, engine+"-bench", "recording", recordingFolder,
+		strconv.Itoa(cpus[len(cpus)-1]), "1", strconv.Itoa(recordingRounds)).Output()
+	if err != nil {
+		return Row{}, fmt.Errorf("%s-bench recording: %w", engine, err)
+	}
+	return memoryRow(out)
+}
+
+func memoryRow(out []byte) (Row, error) {
+	var measured struct {
+		Without []float64 `json:"without_mpps"`
+		With    []float64 `json:"with_mpps"`
+		Records uint64    `json:"records"`
+		Lost    uint64    `json:"lost"`
+	}
+	if err := json.Unmarshal(out, &measured); err != nil {
+		return Row{}, fmt.Errorf("the recording's figures are %q: %w", out, err)
+	}
+	name := "a loop in memory, every packet recorded to disk"
+	if measured.Lost > 0 {
+		name += fmt.Sprintf(" (%.2f %% lost by the disk)", 100*float64(measured.Lost)/float64(measured.Records+measured.Lost))
+	}
+	return recordingRow(name, "Mpps", measured.With, measured.Without), nil
+}
+
+func recordingBySockets(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
+	a, err := openArena(ctx, inventory, spec.LinkBridge)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.close()) }()
+	way := stream{backend: spec.BackendRaw, io: spec.IOBatch, wait: spec.WaitBlock, burst: tableBurst, seconds: throughputSeconds}
+	rates := make(map[bool][2][]float64)
+	for range throughputRounds {
+		for _, record := range []bool{false, true} {
+			way.record = record
+			outcome, err := a.send(ctx, way)
+			if err != nil {
+				return nil, err
+			}
+			was := rates[record]
+			rates[record] = [2][]float64{
+				append(was[0], ownRate(outcome.Tx.TxPackets, outcome.Tx)), append(was[1], ownRate(outcome.Rx.RxPackets, outcome.Rx)),
+			}
+		}
+	}
+	with, without := rates[true], rates[false]
+	return []Row{
+		recordingRow("raw batch, every packet recorded to disk, sent", "kpps", with[0], without[0]),
+		recordingRow("raw batch, every packet recorded to disk, received", "kpps", with[1], without[1]),
+	}, nil
+}
