@@ -13,7 +13,7 @@ import (
 
 // loss is the loss over the offered rate (RFC 2544 section 26.3).
 func (s *selection) loss() (*Figure, error) {
-	chosen := report.OverRate(s.trials, report.Figure{Name: "loss", Of: lossPercent})
+	chosen := report.OverRate(s.trials, report.Figure{Name: "loss", Of: s.lossPercent})
 	if !overSeveral(chosen) {
 		return nil, errNothing
 	}
@@ -25,7 +25,10 @@ func (s *selection) loss() (*Figure, error) {
 	return f, nil
 }
 
-func lossPercent(t result.Trial) (float64, bool) {
+func (s *selection) lossPercent(t result.Trial) (float64, bool) {
+	if ratio, ok := s.searchLoss[t.ID]; ok {
+		return 100 * ratio, true
+	}
 	if t.TxPackets == 0 {
 		return 0, false
 	}

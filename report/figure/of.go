@@ -80,6 +80,7 @@ func build(inputs []Input, o Options) (*Figure, error) {
 			f.Series[i].Label = "measured"
 		}
 	}
+	s.noteVerdicts()
 	f.Kind, f.Notes = o.Kind, append(f.Notes, s.notes...)
 	if f.Title == "" {
 		f.Title = string(o.Kind)
@@ -88,6 +89,19 @@ func build(inputs []Input, o Options) (*Figure, error) {
 		}
 	}
 	return f, nil
+}
+
+// noteVerdicts tells how many of the trials were disturbed: no figure without it.
+func (s *selection) noteVerdicts() {
+	counts := map[result.Verdict]int{}
+	for _, t := range s.trials {
+		counts[t.Trial.Verdict]++
+	}
+	for _, verdict := range []result.Verdict{result.Noisy, result.Invalid} {
+		if n := counts[verdict]; n > 0 {
+			s.note("%d of the %d trials are %s", n, len(s.trials), verdict)
+		}
+	}
 }
 
 func kindList() string {

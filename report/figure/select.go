@@ -84,15 +84,17 @@ type selection struct {
 	searches       []result.Search
 	published      []result.Published
 	folders        map[string]result.Folder
-	notes          []string
-	several        bool
+	// searchLoss is the loss of searches' trials, who count what was not sent as lost.
+	searchLoss map[string]float64
+	notes      []string
+	several    bool
 }
 
 // overAxis tells the kinds whose points are whole trials.
 func (k Kind) overAxis() bool { return k == Loss || k == Throughput || k == Latency }
 
 func selectFrom(inputs []Input, o Options) (*selection, error) {
-	s := &selection{Options: o, folders: map[string]result.Folder{}, several: len(inputs) > 1}
+	s := &selection{Options: o, folders: map[string]result.Folder{}, searchLoss: map[string]float64{}, several: len(inputs) > 1}
 	for i, in := range inputs {
 		if err := s.take(i, in); err != nil {
 			return nil, err
@@ -148,8 +150,15 @@ func (s *selection) take(index int, in Input) error {
 			if s.Kind.overAxis() {
 				t.Variables[rateKey] = of.RatePPS
 			} else {
-				t.Variables[purposeKey] = of.Purpose
+				// What a search could not use is told by its verdict.
+				purpose, _, _ := strings.Cut(of.Purpose, " (not used")
+				purpose, _, _ = strings.Cut(purpose, ", repeat ") // of the same
+				t.Variables[purposeKey] = purpose
+				if !forLatency(purpose) { // trials on the way, at other rates, are no repeats
+					t.Variables[rateKey] = of.RatePPS
+				}
 			}
+			s.searchLoss[id("trials", t.ID)] = of.LossRatio
 		}
 		if s.Repeats == RepeatsEach {
 			t.Variables[repeatKey] = t.Repeat
@@ -207,13 +216,14 @@ func (s *selection) preferLatencyTrials() {
 		return
 	}
 	purpose := func(t report.Evidence) string { return result.FormatVariable(t.Trial.Variables[purposeKey]) }
-	wayfinding := func(t report.Evidence) bool {
-		return purpose(t) != "" && !strings.HasPrefix(purpose(t), "latency")
-	}
-	if slices.ContainsFunc(s.trials, func(t report.Evidence) bool { return strings.HasPrefix(purpose(t), "latency") }) {
+	wayfinding := func(t report.Evidence) bool { return purpose(t) != "" && !forLatency(purpose(t)) }
+	if slices.ContainsFunc(s.trials, func(t report.Evidence) bool { return forLatency(purpose(t)) }) {
 		s.trials = slices.DeleteFunc(s.trials, wayfinding)
 	}
 }
+
+// forLatency tells the trials that measure latency at a search's result.
+func forLatency(purpose string) bool { return strings.HasPrefix(purpose, "latency") }
 
 func (s *selection) names() []string {
 	all := make([]result.Trial, 0, len(s.trials)+len(s.maxima))
