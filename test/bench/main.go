@@ -27,6 +27,7 @@ var benchmarks = []benchmark{
 	{"memif", benchMemif},
 	{"switch", benchSwitch},
 	{"scale", benchScale},
+	{"analyze", benchAnalyze},
 }
 
 // missingPeer is a program to compare with that is not installed.
