@@ -1,0 +1,103 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// packetTrials bounds the lines of the table of single packets.
+const packetTrials = 20
+
+// WritePackets writes, for trials whose packets were recorded or captured, the main
+// metrics that need them, in microseconds; metrics.json has the rest. It says where a
+// recording is not complete, and writes nothing where there is none.
+func WritePackets(w io.Writer, r *result.Result) error {
+	s := styleOf(w)
+	t := packetTable()
+	var lines []string
+	left := 0
+	for _, trial := range r.Shown() {
+		metrics, problems, err := packetsOf(r.TrialFolder(trial.ID))
+		if err != nil {
+			return err
+		}
+		for _, problem := range problems {
+			lines = append(lines, fmt.Sprintf("trial %s: %s", trial.ID, problem))
+		}
+		switch {
+		case metrics == nil:
+		case len(t.rows) == packetTrials:
+			left++
+		default:
+			t.rows = append(t.rows, packetCells(trial.ID, metrics.All))
+		}
+	}
+	var out strings.Builder
+	if len(t.rows) > 0 {
+		out.WriteString("\n" + s.paint(bold, "every packet") + "\n\n")
+		t.write(&out, s)
+	}
+	if left > 0 {
+		out.WriteString(fmt.Sprintf("and %s more\n", plural(left, "trial")))
+	}
+	for _, line := range lines[:min(len(lines), packetTrials)] {
+		out.WriteString("\n" + wrap(plain(line), 0, s.columns) + "\n")
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// packetsOf reads what a trial has of its single packets.
+func packetsOf(f result.Folder) (*result.Metrics, []string, error) {
+	details, err := f.Details()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil // the page and the table say what is missing
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var problems []string
+	if details.Recording != nil {
+		problems = details.Recording.Problems
+	}
+	metrics, err := f.Metrics()
+	return metrics, problems, err
+}
+
+func packetTable() *table {
+	t := &table{}
+	t.wordColumn("trial")
+	t.column("lost", "")
+	t.column("longest run", "")
+	t.column("duplicates", "")
+	t.column("reordered", "")
+	t.column("extent", "")
+	t.column("PDV p99", "µs")
+	t.column("PDV p99.9", "µs")
+	t.column("IPDV p99", "µs")
+	return t
+}
+
+func packetCells(id string, m result.FlowMetrics) []cell {
+	var longest uint64
+	for _, run := range m.LossRuns {
+		longest = max(longest, run.Length)
+	}
+	cells := []cell{{text: plain(id)}}
+	for _, n := range []uint64{m.Lost, longest, m.Duplicates, m.Reordering.Reordered, m.Reordering.ExtentMax} {
+		cells = append(cells, cell{text: grouped(float64(n))})
+	}
+	for _, ns := range []*int64{m.PDV.P99, m.PDV.P999, m.IPDV.P99} {
+		if ns == nil {
+			cells = append(cells, cell{text: none})
+			continue
+		}
+		cells = append(cells, cell{text: significant(float64(*ns) / 1000)})
+	}
+	return cells
+}
