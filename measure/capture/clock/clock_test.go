@@ -112,6 +112,23 @@ func TestLoadIsNoDrift(t *testing.T) {
 	}
 }
 
+// TestLoadIsNoStep has a queue in the first half, through which a packet gets at once now
+// and then.
+func TestLoadIsNoStep(t *testing.T) {
+	for seed := range uint64(20) {
+		sent, latency := network{packets: 20_000, gapNs: 100_000, delayNs: 3000, jitter: 100}.run(seed)
+		r := rand.New(rand.NewPCG(seed, 9))
+		for i := range len(latency) / 2 {
+			if i%1000 > 100 {
+				latency[i] += 700 + r.Int64N(5000)
+			}
+		}
+		if e := clock.Of(sent, latency); len(e.Steps) != 0 {
+			t.Errorf("steps that are none: %+v", e.Steps)
+		}
+	}
+}
+
 func TestSteps(t *testing.T) {
 	for name, n := range map[string]network{
 		"up":             {stepAfter: 30_000, stepNs: 20_000},

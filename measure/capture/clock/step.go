@@ -11,9 +11,10 @@ const (
 	// at the ends of the captures half as many do.
 	stepSlots = 10
 	// A step is at least so many times what the least latency varies by, and as many
-	// nanoseconds: caches and branch predictors come and go.
+	// nanoseconds: caches, and the speeds of CPUs, change by less; clocks are set by more
+	// (PTP's daemons slew up to 20 µs, NTP's up to 128 ms).
 	stepTimes  = 8
-	stepLeast  = 50
+	stepLeast  = 1000
 	toDeviates = 1.4826 // of a median absolute deviation (normal distribution)
 )
 
@@ -23,11 +24,27 @@ func steps(slots []slot) (found []Step) {
 		return nil
 	}
 	flat := flatten(slots)
-	limit := math.Max(stepTimes*variation(flat), stepLeast)
-	// by is how far apart both sides of a slot's beginning are.
-	by := func(i int) float64 {
-		return level(flat[i:min(len(flat), i+stepSlots)]) - level(flat[max(0, i-stepSlots):i])
+	around := max(stepSlots, len(flat)/8)
+	for _, i := range jumps(flat) {
+		// A load that changes lifts most slots, but not the lowest: a step moves all.
+		by := across(flat, i)
+		floor := slices.Min(flat[i:min(len(flat), i+around)]) - slices.Min(flat[max(0, i-around):i-1])
+		if floor*by > 0 && math.Abs(floor) > math.Abs(by)/2 {
+			found = append(found, Step{AtNs: slots[i].atNs, ByNs: int64(math.Round(by))})
+		}
 	}
+	return found
+}
+
+// across is how far apart both sides of a slot's beginning are.
+func across(flat []float64, i int) float64 {
+	return level(flat[i:min(len(flat), i+stepSlots)]) - level(flat[max(0, i-stepSlots):i])
+}
+
+// jumps are the slots from which on those that follow are others than those before.
+func jumps(flat []float64) (found []int) {
+	limit := math.Max(stepTimes*variation(flat), stepLeast)
+	by := func(i int) float64 { return across(flat, i) }
 	const margin = stepSlots / 2
 	for i := margin; i <= len(flat)-margin; i++ {
 		if math.Abs(by(i)) <= limit {
@@ -45,7 +62,7 @@ func steps(slots []slot) (found []Step) {
 				best = j
 			}
 		}
-		found = append(found, Step{AtNs: slots[best].atNs, ByNs: int64(math.Round(by(best)))})
+		found = append(found, best)
 		i = end
 	}
 	return found
