@@ -259,6 +259,7 @@ type mirrorCall struct {
 	*switchCall
 	mirror   client.Mirror
 	duration time.Duration
+	wait     time.Duration
 	off      bool
 }
 
@@ -271,9 +272,15 @@ func newSwitchMirrorCommand(call *switchCall) *cobra.Command {
 --duration: what an optical splitter and a capture card do on a cable. Times are
 those at which the switch had received a packet, or had copied it to its receiver.
 Packets are whole and unchanged, so MoonSniff and nines find their ids in them. A
-packet that cannot be written in time is counted, and passes unmirrored.`,
+packet that cannot be written in time is counted, and passes unmirrored.
+
+Two mirrors of one switch are a pair of captures by one clock, for nines analyze: what
+it receives at one port, and what it has sent at another.`,
 		Example: `  nines switch mirror dut:in -w in.pcap
   nines switch mirror mylab/l1 dut:in --direction rx -w in.pcap --duration 10s
+  nines switch mirror mylab/l1 dut:in --direction rx -w pre.pcap --wait 1m & \
+  nines switch mirror mylab/l1 dut:out --direction tx -w post.pcap --wait 1m & \
+  nines run mylab.yaml
   nines switch mirror mylab/l1 dut:in --off`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 || !strings.Contains(args[len(args)-1], ":") && call.socket == "" {
@@ -290,6 +297,7 @@ packet that cannot be written in time is counted, and passes unmirrored.`,
 	c.Flags().StringVar(&m.mirror.Direction, "direction", "both", "rx (what the switch receives), tx or both")
 	c.Flags().IntVar(&m.mirror.Bytes, "snap", 0, "keep so many bytes of a packet (default: all)")
 	c.Flags().DurationVar(&m.duration, "duration", 0, "end after so long (default: at Ctrl-C)")
+	c.Flags().DurationVar(&m.wait, "wait", 0, "wait so long for the lab to come up, and end with it (default: it has to be up)")
 	c.Flags().BoolVar(&m.off, "off", false, "end a mirror that a killed nines left running")
 	return c
 }
@@ -309,11 +317,7 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 		return err
 	}
 	m.mirror.File = file
-	err = m.talk(ctx, name, func(e *client.Client) error {
-		_, err := m.tell(e)
-		return err
-	})
-	if err != nil {
+	if err := m.begin(ctx, name); err != nil {
 		return err
 	}
 	if m.duration > 0 {
@@ -321,8 +325,50 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 		ctx, cancel = context.WithTimeout(ctx, m.duration)
 		defer cancel()
 	}
+	if m.wait > 0 && m.outlived(ctx, name) {
+		fmt.Fprintf(progress, "the lab went down, and the mirror of %s ended with it\n", m.mirror.Port)
+		return nil
+	}
 	<-ctx.Done()
 	return m.end(context.WithoutCancel(ctx), name, progress)
+}
+
+// mirrorLook is how often a mirror looks whether there is a switch.
+const mirrorLook = 50 * time.Millisecond
+
+// begin has the switch begin, once there is one if that is to be waited for.
+func (m *mirrorCall) begin(ctx context.Context, name string) error {
+	for until := time.Now().Add(m.wait); ; {
+		err := m.talk(ctx, name, func(e *client.Client) error {
+			_, err := m.tell(e)
+			return err
+		})
+		switch {
+		case err == nil, m.wait == 0:
+			return err
+		case !time.Now().Before(until):
+			return fmt.Errorf("waited %s for the switch: %w", m.wait, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(mirrorLook):
+		}
+	}
+}
+
+// outlived waits for the end of the lab, or of the context; true for the lab's.
+func (m *mirrorCall) outlived(ctx context.Context, name string) bool {
+	socket, err := m.find(name)
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(mirrorLook):
+		}
+		_, err = os.Stat(socket)
+	}
+	return true
 }
 
 // end ends the mirror, after Ctrl-C, too.
