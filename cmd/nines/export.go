@@ -150,7 +150,7 @@ func (e *exportCall) toFile() error {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.Remove(file.Name()) // gone already if all went well
+	defer func() { _ = os.Remove(file.Name()) }() // gone already if all went well
 	out := bufio.NewWriter(file)
 	if err := e.write(out); err != nil {
 		_ = file.Close()

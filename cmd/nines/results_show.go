@@ -1,14 +1,19 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
 )
 
@@ -81,24 +86,42 @@ func writeShown(out io.Writer, shown *index.Shown) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	fmt.Fprintln(t, "SEARCH\tMETHOD\tVARIABLES\tFOUND\tVALUE\tLOW\tHIGH\tUNIT\tNOTE")
+	fmt.Fprintln(t, "SEARCH\tMETHOD\tCONFORMS\tVARIABLES\tFOUND\tVALUE\tLOW\tHIGH\tUNIT\tUNDER")
 	for _, f := range shown.Findings {
-		note := f.Reason
-		if f.Conditions != "" {
-			note = strings.TrimSpace(note + " " + f.Conditions)
+		conforms := "no"
+		if f.Conformant {
+			conforms = "yes"
 		}
-		if !f.Conformant {
-			note = strings.TrimSpace("not conformant " + note)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(f.Search), printable(f.Method), printable(f.Variables),
-			printable(f.Name), optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), printable(f.Unit), printable(note))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(f.Search), printable(f.Method), conforms, printable(f.Variables),
+			printable(f.Name), optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), printable(f.Unit), printable(under(f)))
 	}
 	return t.Flush()
 }
 
-func optionalFigure(value *float64) string {
-	if value == nil {
-		return "-"
+// under is what a figure was found under, "load=0.5 of=PDR", or why there is none.
+func under(f index.FoundFigure) string {
+	var conditions map[string]any
+	if err := json.Unmarshal([]byte(f.Conditions), &conditions); err != nil { // none
+		return f.Reason
 	}
-	return strconv.FormatFloat(*value, 'f', -1, 64)
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(conditions)) {
+		parts = append(parts, name+"="+result.FormatVariable(conditions[name]))
+	}
+	if f.Reason != "" {
+		parts = append(parts, f.Reason)
+	}
+	return strings.Join(parts, " ")
+}
+
+// optionalFigure shows a tenth of a packet or nanosecond, and of what is small six
+// digits; --format json has all.
+func optionalFigure(value *float64) string {
+	switch {
+	case value == nil:
+		return "-"
+	case math.Abs(*value) >= 1000:
+		return strconv.FormatFloat(math.Round(*value*10)/10, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(*value, 'g', 6, 64)
 }

@@ -81,6 +81,24 @@ func TestResultsShowNoControlCharacters(t *testing.T) {
 	}
 }
 
+// What searches found is shown with what it was found under.
+func TestResultsShowFindings(t *testing.T) {
+	dir := writeResult(t, "veth")
+	if err := os.WriteFile(filepath.Join(dir, result.SearchesFile), []byte(`{"schema":"nines/searches/v1","searches":[{"id":"0001","variables":{"links.*.kind":"veth"},"repeat":1,
+		"method":"mlrsearch","conformant":false,"deviations":["quick"],"trials":[{"id":"0001"}],"findings":[
+		{"name":"NDR","unit":"packets/s","value":271940.14224639704,"low":271940.1,"high":273306.7,"conditions":{"loss_ratio":0,"of":"all"}},
+		{"name":"PDR","unit":"packets/s","value":null,"reason":"none was found"}]}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := call("results", "show", dir, "--out", storeOf(dir))
+	squeezed := strings.Join(strings.Fields(stdout), " ")
+	for _, want := range []string{"0001 mlrsearch no links.*.kind=veth NDR 271940.1 271940.1 273306.7 packets/s loss_ratio=0 of=all", "PDR - - - packets/s none was found"} {
+		if code != exitDone || !strings.Contains(squeezed, want) {
+			t.Errorf("code %d\n%s%s\nwant %q", code, stdout, stderr, want)
+		}
+	}
+}
+
 func TestResultsRefuse(t *testing.T) {
 	dir := writeResult(t, "veth")
 	root := storeOf(dir)
