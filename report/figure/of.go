@@ -65,6 +65,9 @@ func build(inputs []Input, o Options) (*Figure, error) {
 	if !ok {
 		return nil, &SelectError{fmt.Sprintf("no figure is called %q; there are %s", o.Kind, kindList())}
 	}
+	if n := len(s.groups()); n > mostLooks && !o.Kind.overAxis() {
+		return nil, s.tooMany(n) // before hundreds of files are read
+	}
 	f, err := maker()
 	if err != nil {
 		return nil, err
@@ -118,9 +121,14 @@ func (s *selection) checkLooks(f *Figure) error {
 	for _, one := range f.Series {
 		looks[one.Look] = true
 	}
-	if len(looks) <= mostLooks {
-		return nil
+	if len(looks) > mostLooks {
+		return s.tooMany(len(looks))
 	}
+	return nil
+}
+
+// tooMany says how to have fewer curves.
+func (s *selection) tooMany(curves int) error {
 	var hints []string
 	for _, name := range s.names() {
 		var values []string
@@ -133,8 +141,11 @@ func (s *selection) checkLooks(f *Figure) error {
 			hints = append(hints, name+"="+values[0])
 		}
 	}
+	if len(hints) == 0 {
+		return &SelectError{fmt.Sprintf("that makes %d curves, and at most %d can be told apart; choose trials with --trials, or draw fewer results or --published files", curves, mostLooks)}
+	}
 	return &SelectError{fmt.Sprintf("that makes %d curves, and at most %d can be told apart; keep some with --where (such as --where %s), choose trials with --trials, or put trials together with --group-by KEY",
-		len(looks), mostLooks, strings.Join(hints, " or --where "))}
+		curves, mostLooks, strings.Join(hints, " or --where "))}
 }
 
 // overlay adds published curves in the look of the series that they mean, or in the
