@@ -235,17 +235,40 @@ func writeConformance(out *strings.Builder, s style, groups []SearchGroup) {
 			line("conformant", green, name)
 			continue
 		}
-		for i, deviation := range m.deviations {
-			if i == 2*maxReasons {
-				fmt.Fprintf(out, "and %s more; searches.json has all\n", plural(len(m.deviations)-i, "deviation"))
-				break
-			}
+		for _, text := range byReason(m.deviations) {
 			if len(order) > 1 {
-				deviation = name + ": " + deviation
+				text = name + ": " + text
 			}
-			line("not conformant", yellow, deviation)
+			line("not conformant", yellow, text)
 		}
 	}
+}
+
+// byReason joins the deviations that have the same reason, which ends each of them
+// after a comma, so that what quick has shortened is one paragraph.
+func byReason(deviations []string) []string {
+	const because = ", because "
+	var reasons []string
+	of := map[string][]string{}
+	for _, deviation := range deviations {
+		what, reason := deviation, ""
+		if at := strings.LastIndex(deviation, because); at >= 0 {
+			what, reason = deviation[:at], deviation[at+len(because):]
+		}
+		if of[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		of[reason] = append(of[reason], what)
+	}
+	var texts []string
+	for _, reason := range reasons {
+		text := strings.Join(of[reason], "; ")
+		if reason != "" {
+			text = "because " + reason + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 // writeCutSearches tells of searches that have no end.
