@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/result/extreme"
 )
 
 // PageSchema names the form of the data in the page; web/src/data.ts reads it.
@@ -32,6 +33,8 @@ type pageData struct {
 	Baselines []pageTrial `json:"baselines"`
 	// Searches are what search methods found.
 	Searches []SearchGroup `json:"searches"`
+	// Tails are what the slowest packets of each group tell of the 99.99999th percentile.
+	Tails []GroupTail `json:"tails"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
 	Figures    []Chosen           `json:"figures"`
 	Curves     []result.Published `json:"published_curves"`
@@ -106,6 +109,14 @@ func newPageData(r *result.Result) pageData {
 		p.Groups = append(p.Groups, group)
 	}
 	p.addFigures(r)
+	var problems []error
+	p.Tails, problems = Tails(r, extreme.Default)
+	for _, problem := range problems {
+		p.problem(problem)
+	}
+	for i := range p.Tails {
+		p.Tails[i].Ladder = nil // a diagnostic; --format json has it
+	}
 	var err error
 	if p.Host, err = r.Host(); err != nil {
 		p.problem(err)

@@ -114,6 +114,11 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 		}
 	}
 
+	page := newPageData(r)
+	if len(page.Tails) != 4 || page.Tails[0].P != extreme.Default || page.Tails[0].Ladder != nil || len(page.Problems) > 0 {
+		t.Errorf("the page has %d tails, problems %q", len(page.Tails), page.Problems)
+	}
+
 	var document strings.Builder
 	if err := WriteTableJSON(&document, r.Summary, nil, tails); err != nil {
 		t.Fatal(err)

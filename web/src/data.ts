@@ -132,6 +132,32 @@ export interface Figure {
 }
 
 /** One figure of a search over its repeats; report/searches.go folds them. */
+/** A percentile read off the sorted latencies, with its interval by ranks. */
+export interface TailDirect {
+  p: number;
+  value: number;
+  low: number | null;
+  high: number | null;
+}
+
+/** What the slowest packets of a group tell of a percentile: see docs/report.md. */
+export interface Tail {
+  variables: Variables;
+  p: number;
+  total: number;
+  largest_supported: TailDirect | null;
+  asked_directly: TailDirect | null;
+  estimate: { value: number; low: number; high: number; beyond_count: number } | null;
+  refused: string[];
+  fit: {
+    threshold: number;
+    exceedances: number;
+    clusters: number;
+    fit: { shape: number; shape_error: number; scale: number } | null;
+    goodness: { anderson_darling_p: number } | null;
+  } | null;
+}
+
 export interface SearchFinding {
   name: string;
   unit: string;
@@ -171,6 +197,8 @@ export interface Page {
   variables: string[];
   groups: Group[];
   searches: SearchGroup[];
+  /** One for each group: what its slowest packets tell of the 99.99999th percentile. */
+  tails: Tail[];
   trials: Trial[];
   baselines: Trial[];
   figures: Figure[];

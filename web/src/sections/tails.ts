@@ -1,0 +1,65 @@
+// What the slowest packets tell of a percentile that too few packets reach: measured,
+// extrapolated, or why not.
+
+import type { Page, Tail, TailDirect } from "../data.ts";
+import { grouped, micros, none, significant } from "../format.ts";
+import { labelOf } from "../lines.ts";
+import type { Selection } from "../selection.ts";
+import { number, table, words, type Cell, type Column, type Table } from "../table.ts";
+
+/** A part of one as people name it: p99.99999. */
+export function percentileName(p: number): string {
+  return `p${Math.round(p * 1e14) / 1e12}`;
+}
+
+const bounds = (low: number | null, high: number | null): string => `[${low === null ? none : micros(low)}, ${high === null ? none : micros(high)}]`;
+
+export interface Answer {
+  value: number | null;
+  text: string;
+  by: string;
+}
+
+/** As measured where the packets bound it, else as extrapolated, else as measured without a bound. */
+export function answerOf(tail: Tail): Answer {
+  const { asked_directly: asked, estimate } = tail;
+  if (asked && (asked.high !== null || !estimate)) return { value: asked.value, text: `${micros(asked.value)} ${bounds(asked.low, asked.high)}`, by: "measured" };
+  if (estimate) {
+    const beyond = estimate.beyond_count > 1 ? ` ×${significant(estimate.beyond_count)}` : "";
+    return { value: estimate.value, text: `${micros(estimate.value)} ${bounds(estimate.low, estimate.high)}`, by: `extrapolated${beyond}` };
+  }
+  return { value: null, text: none, by: "refused" };
+}
+
+const direct = (d: TailDirect | null): Cell => d === null ? number(null, String)
+  : { text: `${percentileName(d.p)} ${micros(d.value)} ${bounds(d.low, d.high)}`, value: d.value };
+
+export function tailTable(page: Page, selection: Selection): Table {
+  const asked = page.tails[0] ? percentileName(page.tails[0].p) : "";
+  const fitted = page.tails.some(({ fit }) => fit !== null);
+  const diagnostics: Column<Tail>[] = [
+    { title: "threshold", unit: "µs", hint: "above it the tail was fitted", cell: ({ fit }) => number(fit?.threshold, (ns) => micros(ns)) },
+    { title: "exceedances", cell: ({ fit }) => number(fit?.exceedances, grouped) },
+    { title: "clusters", hint: "of exceedances that came together", cell: ({ fit }) => number(fit?.clusters, grouped) },
+    { title: "shape", hint: "ξ of the generalised Pareto distribution, and its standard error", cell: ({ fit }) => number(fit?.fit?.shape, (v) => `${v.toFixed(2)} ± ${(fit!.fit!.shape_error).toFixed(2)}`) },
+    { title: "A² p", hint: "Anderson and Darling's test of the fit; below 0.05 it is refused", cell: ({ fit }) => number(fit?.goodness?.anderson_darling_p, significant) },
+  ];
+  const columns: Column<Tail>[] = [
+    { title: "trials", words: true, cell: ({ variables }) => words(labelOf(variables, page.variables)) },
+    { title: "packets", cell: ({ total }) => number(total, grouped) },
+    { title: "largest measured", unit: "µs", hint: "the largest percentile that so many packets have, with its 95 % interval by ranks", words: true, cell: ({ largest_supported }) => direct(largest_supported) },
+    { title: asked, unit: "µs", hint: "with its 95 % interval", words: true, cell: (tail) => {
+      const { value, text } = answerOf(tail);
+      return { text, value };
+    } },
+    { title: "by", words: true, cell: (tail) => words(answerOf(tail).by) },
+    ...(fitted ? diagnostics : []),
+    { title: "why not", words: true, cell: (tail) => ({ ...words(answerOf(tail).by === "refused" || !tail.estimate ? tail.refused.join("; ") : ""), class: "wrap" }) },
+  ];
+  const result = table<Tail>({
+    id: "tail-table", caption: `What is the ${asked.slice(1)}th percentile?`,
+    rows: () => page.tails.filter(({ variables }) => selection.passes(variables)), columns,
+  });
+  selection.onChange(result.update);
+  return result;
+}
