@@ -16,10 +16,14 @@ import (
 func storeOf(dir string) string { return filepath.Dir(filepath.Dir(dir)) }
 
 func TestResultsVerbs(t *testing.T) {
-	server := labtest.Postgres(t)
-	t.Setenv("PGPASSWORD", server.Password)
-	for name, index := range map[string][]string{"sqlite": nil, "postgres": {"--index", server.URL("postgres")}} {
+	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
+			var index []string
+			if name == "postgres" {
+				server := labtest.Postgres(t)
+				t.Setenv("PGPASSWORD", server.Password)
+				index = []string{"--index", server.URL("postgres")}
+			}
 			dir := writeResult(t, "veth", "bridge")
 			root := storeOf(dir)
 			results := func(args ...string) (int, string, string) {
