@@ -25,34 +25,76 @@ import (
 // kernel stamps it when it has come to loadgen:rx, the engine after its receive. So no
 // packet's latency is larger by the captures than by the engine.
 func TestALabMeasuredBothWays(t *testing.T) {
+	b := newBothWays(t, "both-ways")
+	b.watch("capture", "dut:in", "loadgen:rx", "--lab", "both-ways", "-w", b.pre, "-w", b.post, "--wait", "1m")
+	b.run()
+}
+
+// TestASwitchMeasuredBothWays has the switch mirror what it receives and what it sends.
+//
+//	gen:tx ──▸ switch ──▸ gen:rx
+//	engine  pre    post   engine
+//
+// The switch stamps a packet when it has received it, and when it has copied it to the
+// receiver; the engine before and after that.
+func TestASwitchMeasuredBothWays(t *testing.T) {
+	b := newBothWays(t, "both-ways-switch")
+	b.watch("switch", "mirror", "both-ways-switch/lan", "gen:tx", "--direction", "rx", "-w", b.pre, "--wait", "1m")
+	b.watch("switch", "mirror", "both-ways-switch/lan", "gen:rx", "--direction", "tx", "-w", b.post, "--wait", "1m")
+	b.run()
+}
+
+// bothWays is an example that is run while it is captured.
+type bothWays struct {
+	*shell
+	example, pre, post string
+	watchers           []*process
+}
+
+func newBothWays(t *testing.T, example string) *bothWays {
+	t.Helper()
 	s := newShell(t)
-	example, err := filepath.Abs("../../examples/both-ways.yaml")
+	path, err := filepath.Abs(filepath.Join("../../examples", example+".yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pre, post, out := filepath.Join(s.dir, "pre.pcap"), filepath.Join(s.dir, "post.pcap"), filepath.Join(s.dir, "results")
-	capture := s.start("capture", "dut:in", "loadgen:rx", "--lab", "both-ways", "-w", pre, "-w", post, "--wait", "1m")
-	code, said := s.call("run", example, "--out", out, "--set", "traffic.duration=2s", "--set", "traffic.drain=10s")
+	return &bothWays{shell: s, example: path, pre: filepath.Join(s.dir, "pre.pcap"), post: filepath.Join(s.dir, "post.pcap")}
+}
+
+// watch begins a capture, which is to wait for the lab.
+func (b *bothWays) watch(arguments ...string) {
+	b.watchers = append(b.watchers, b.start(arguments...))
+}
+
+// run measures, waits for the captures, and compares.
+func (b *bothWays) run() {
+	t := b.t
+	t.Helper()
+	out := filepath.Join(b.dir, "results")
+	code, said := b.call("run", b.example, "--out", out, "--set", "traffic.duration=2s", "--set", "traffic.drain=10s")
 	if code != 0 {
 		t.Fatalf("nines run: exit code %d: %s", code, said)
 	}
-	select {
-	case <-capture.ended:
-	case <-time.After(time.Minute):
-		t.Fatal("the capture outlives the lab")
-	}
-	if !capture.ProcessState.Success() {
-		t.Fatalf("nines capture: %v: %s", capture.ProcessState, capture.said.String())
+	for _, w := range b.watchers {
+		select {
+		case <-w.ended:
+		case <-time.After(time.Minute):
+			t.Fatalf("%q outlives the lab", w.Args)
+		}
+		if !w.ProcessState.Success() {
+			t.Fatalf("%q: %v: %s", w.Args, w.ProcessState, w.said.String())
+		}
 	}
 	folder, err := result.Open(filepath.Join(out, "latest"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	trial := folder.Summary.Trials[0]
-	agree(t, pre, post, trial)
+	agree(t, b.pre, b.post, trial)
 
-	// The same by nines analyze, which has the warm-up as well: two packets or so.
-	code, said = s.call("analyze", pre, post, "--key", "nines", "--format", "json")
+	// The same by nines analyze, which has the warm-up as well: a few packets, or none on a busy
+	// host.
+	code, said = b.call("analyze", b.pre, b.post, "--key", "nines", "--format", "json")
 	var evaluated struct {
 		Counts struct {
 			Pairs uint64 `json:"pairs"`
@@ -66,7 +108,7 @@ func TestALabMeasuredBothWays(t *testing.T) {
 		t.Fatalf("nines analyze: exit code %d: %v: %s", code, err, said)
 	}
 	found := evaluated.Counts
-	if warm := found.Pairs - trial.RxPackets; warm < 1 || warm > 20 || found.Lost != trial.LostPackets || evaluated.Clocks.Negative != 0 {
+	if warm := found.Pairs - trial.RxPackets; warm > 20 || found.Lost != trial.LostPackets || evaluated.Clocks.Negative != 0 {
 		t.Errorf("analyze finds %+v; the engine %d received, %d lost", evaluated, trial.RxPackets, trial.LostPackets)
 	}
 }
