@@ -1,0 +1,121 @@
+package result
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+func histogramOf(values ...int64) *Histogram {
+	h := NewHistogram()
+	for _, v := range values {
+		h.Record(v)
+	}
+	return h
+}
+
+// Intervals of one tag stay apart, and Histograms adds them up.
+func TestIntervalsAreGivenBack(t *testing.T) {
+	w := mustCreate(t, t.TempDir())
+	trial, err := w.AddTrial(record(1, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 11, 20, 18, 30, 5, 250_000_000, time.UTC)
+	written := []Interval{
+		{Tag: TagLatency, Start: start, Length: time.Minute, Histogram: histogramOf(1000, 2000)},
+		{Tag: TagLatency, Start: start.Add(time.Minute), Length: 1500 * time.Millisecond, Histogram: histogramOf(3000)},
+		{Tag: TagFromTx, Start: start, Length: time.Minute, Histogram: histogramOf(1)},
+		{Tag: TagSendLag, Start: start, Length: time.Minute, Histogram: histogramOf()},
+	}
+	var log bytes.Buffer
+	if err := WriteLog(&log, []string{"nines: a line\nand another\r[StartTime: 1"}, written); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(w.Dir(), trialsDir, trial.ID, HlogFile)
+	if err := os.WriteFile(path, log.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := r.TrialFolder(trial.ID).Intervals()
+	if err != nil || len(read) != len(written) {
+		t.Fatalf("%d intervals, %v", len(read), err)
+	}
+	for i, want := range written {
+		got := read[i]
+		if got.Tag != want.Tag || got.Start.Sub(want.Start).Abs() > time.Millisecond || (got.Length-want.Length).Abs() > time.Millisecond || got.Histogram.Count() != want.Histogram.Count() {
+			t.Errorf("interval %d: %s at %v for %v with %d, want %s at %v for %v with %d", i,
+				got.Tag, got.Start, got.Length, got.Histogram.Count(), want.Tag, want.Start, want.Length, want.Histogram.Count())
+		}
+	}
+	histograms, err := r.TrialFolder(trial.ID).Histograms()
+	if err != nil || histograms.Latency.Count() != 3 {
+		t.Errorf("added up: %v, %v", histograms.Latency, err)
+	}
+}
+
+// What a tag cannot hold is replaced, so that every reader finds the columns.
+func TestLogKeepsStrangeTags(t *testing.T) {
+	var log bytes.Buffer
+	if err := WriteLog(&log, nil, []Interval{{Tag: "a,b c\nd\te", Start: time.Unix(1, 0), Histogram: histogramOf(5)}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "\nTag=a_b_c_d_e,0.000000,0.000000,") {
+		t.Errorf("the log is\n%s", log.String())
+	}
+	if err := WriteLog(&log, nil, nil); err != nil {
+		t.Errorf("of nothing: %v", err)
+	}
+}
+
+func TestEncodeIsDecoded(t *testing.T) {
+	encoded, err := histogramOf(1000, 2000, 2000).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := hdrhistogram.Decode([]byte(encoded))
+	if err != nil || decoded.TotalCount() != 3 || decoded.ValueAtPercentile(50) != 2000 {
+		t.Errorf("%v, %v", decoded, err)
+	}
+}
+
+// A path is that of a plain file of the trial, and of nothing else.
+func TestPath(t *testing.T) {
+	w := mustCreate(t, t.TempDir())
+	trial, err := w.AddTrial(record(1, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := r.TrialFolder(trial.ID)
+	if below, path, err := folder.Path(HlogFile); err != nil || below != "trials/0001/latency.hlog" || path != filepath.Join(w.Dir(), below) {
+		t.Errorf("%q, %q, %v", below, path, err)
+	}
+	if _, _, err := folder.Path("none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such file: %v", err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(w.Dir(), "trials", "0001", "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link", "../../summary.json", "..", ""} {
+		if _, _, err := folder.Path(name); err == nil {
+			t.Errorf("%q has a path", name)
+		}
+	}
+	if _, _, err := r.TrialFolder("../..").Path(HlogFile); err == nil {
+		t.Error("a trial that climbs has a path")
+	}
+}
