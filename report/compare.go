@@ -16,6 +16,8 @@ type Comparison struct {
 	// By is the variable that tells the sides apart; "" where results do.
 	By    string
 	Pairs []Pair
+	// Findings are what search methods found on both sides.
+	Findings []ComparedFinding
 	// OnlyA and OnlyB are combinations of variables that the other side lacks.
 	OnlyA, OnlyB []map[string]any
 }
@@ -53,7 +55,7 @@ const (
 
 // CompareResults matches the trials of two results by their variables.
 func CompareResults(a, b *result.Result) Comparison {
-	return compare(Comparison{A: a.Dir, B: b.Dir}, Groups(a.Shown()), Groups(b.Shown()))
+	return compare(Comparison{A: a.Dir, B: b.Dir, Findings: compareFindings(a.Searches, b.Searches)}, Groups(a.Shown()), Groups(b.Shown()))
 }
 
 // CompareError is a comparison that was asked for wrongly; it exits with 2.
@@ -69,7 +71,7 @@ func (e *CompareError) ExitCode() int { return 2 }
 // parts, where they name only one.
 func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) {
 	trials := r.Shown()
-	names := result.VariableNames(trials)
+	names := result.VariableNames(append(searchesAsTrials(r.Searches), trials...))
 	name, err := FindVariable(names, variable)
 	if err != nil {
 		return Comparison{}, err
@@ -95,12 +97,13 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 			sides[1] = append(sides[1], t)
 		}
 	}
+	searchesA, searchesB := searchesWith(r.Searches, name, a), searchesWith(r.Searches, name, b)
 	for i, value := range []string{a, b} {
-		if len(sides[i]) == 0 {
+		if len(sides[i]) == 0 && len([][]result.Search{searchesA, searchesB}[i]) == 0 {
 			return Comparison{}, &CompareError{fmt.Sprintf("no trial has %s=%s; the values are %s", name, value, strings.Join(seen, ", "))}
 		}
 	}
-	return compare(Comparison{A: name + "=" + a, B: name + "=" + b, By: name}, Groups(sides[0]), Groups(sides[1])), nil
+	return compare(Comparison{A: name + "=" + a, B: name + "=" + b, By: name, Findings: compareFindings(searchesA, searchesB)}, Groups(sides[0]), Groups(sides[1])), nil
 }
 
 // FindVariable is the variable that a name means: its whole key, or its last parts where

@@ -19,6 +19,10 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	s := styleOf(w)
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s\n%s %s\n", s.paint(bold, "A"), plain(c.A), s.paint(bold, "B"), plain(c.B))
+	if len(c.Findings) > 0 {
+		out.WriteString("\n" + s.paint(bold, "What the searches found") + "\n")
+		findingsTable(c.Findings).write(&out, s)
+	}
 	single, few := false, confidence.Interval{}
 	for _, pair := range c.Pairs {
 		repeats := min(len(pair.A.Counted()), len(pair.B.Counted()))
@@ -36,9 +40,11 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	for _, variables := range c.OnlyB {
 		fmt.Fprintf(&out, "only in B: %s\n", plain(Describe(variables)))
 	}
-	if len(c.Pairs) == 0 {
+	switch {
+	case len(c.Pairs) == 0 && len(c.Findings) > 0:
+	case len(c.Pairs) == 0:
 		out.WriteString("The sides have no combination of variables in common, so there is nothing to compare.\n")
-	} else {
+	default:
 		out.WriteString(wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
 			"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, grouped(confidence.Draws)), 0, s.columns) + "\n")
 		if few.N > 0 {
@@ -166,19 +172,21 @@ type pairJSON struct {
 // WriteComparisonJSON writes all figures of both sides; times are nanoseconds.
 func WriteComparisonJSON(w io.Writer, c Comparison) error {
 	document := struct {
-		Schema string           `json:"schema"`
-		A      string           `json:"a"`
-		B      string           `json:"b"`
-		By     string           `json:"by,omitempty"`
-		Method string           `json:"method"`
-		Level  float64          `json:"level"`
-		Draws  int              `json:"draws"`
-		Seed   int              `json:"seed"`
-		Pairs  []pairJSON       `json:"pairs"`
-		OnlyA  []map[string]any `json:"only_a"`
-		OnlyB  []map[string]any `json:"only_b"`
+		Schema string     `json:"schema"`
+		A      string     `json:"a"`
+		B      string     `json:"b"`
+		By     string     `json:"by,omitempty"`
+		Method string     `json:"method"`
+		Level  float64    `json:"level"`
+		Draws  int        `json:"draws"`
+		Seed   int        `json:"seed"`
+		Pairs  []pairJSON `json:"pairs"`
+		// Findings are there where both sides have searches.
+		Findings []comparedFindingJSON `json:"findings,omitempty"`
+		OnlyA    []map[string]any      `json:"only_a"`
+		OnlyB    []map[string]any      `json:"only_b"`
 	}{CompareSchema, c.A, c.B, c.By, "percentile bootstrap of the ratio of medians over the repeats",
-		confidence.Level, confidence.Draws, bootstrapSeed, []pairJSON{}, orEmpty(c.OnlyA), orEmpty(c.OnlyB)}
+		confidence.Level, confidence.Draws, bootstrapSeed, []pairJSON{}, findingsJSON(c.Findings), orEmpty(c.OnlyA), orEmpty(c.OnlyB)}
 	for _, pair := range c.Pairs {
 		one := pairJSON{Variables: pair.Variables, RepeatsA: len(pair.A.Counted()), RepeatsB: len(pair.B.Counted()),
 			VerdictsA: pair.A.Verdicts(), VerdictsB: pair.B.Verdicts(), Figures: map[string]comparedJSON{}}

@@ -43,6 +43,8 @@ type GroupFinding struct {
 	// interval of the median.
 	Between string `json:"between"`
 	Repeats int    `json:"repeats"`
+	// Values are those of the repeats that found one.
+	Values []float64 `json:"values"`
 	// Limit and Passed are of methods that judge.
 	Limit  *float64 `json:"limit"`
 	Passed *bool    `json:"passed"`
@@ -135,7 +137,7 @@ func foldFinding(repeats []result.Finding) GroupFinding {
 	if f.Conditions == nil {
 		f.Conditions = map[string]any{}
 	}
-	var values []float64
+	values := []float64{}
 	for _, one := range repeats {
 		if one.Value != nil {
 			values = append(values, *one.Value)
@@ -148,6 +150,7 @@ func foldFinding(repeats []result.Finding) GroupFinding {
 			f.Passed = &passed
 		}
 	}
+	f.Values = values
 	switch {
 	case len(repeats) == 1:
 		f.Value, f.Low, f.High = first.Value, first.Low, first.High

@@ -169,6 +169,33 @@ func TestHostileNamesOfFindings(t *testing.T) {
 	}
 }
 
+// TestFindingsAreCompared holds that figures of searches meet by their variables, in two
+// results and in one, and that a side without shown trials is no error.
+func TestFindingsAreCompared(t *testing.T) {
+	summary, searches := searchedSummary()
+	a := &result.Result{Dir: "a", Summary: summary, Searches: searches}
+	b := &result.Result{Dir: "b", Searches: searches[:2]}
+	c := CompareResults(a, b)
+	if len(c.Findings) != 4 || *c.Findings[0].Ratio >= 1 {
+		t.Fatalf("the findings are %+v, want NDR and PDR over two kinds of link", c.Findings)
+	}
+	kinds, err := CompareValues(a, "kind", "veth", "bridge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(kinds.Findings) != 2 || kinds.Findings[0].Interval == nil || *kinds.Findings[0].Ratio != 816_000.0/806_000 {
+		t.Errorf("veth and bridge: %+v", kinds.Findings)
+	}
+	var out bytes.Buffer
+	if err := WriteComparison(&out, c); err != nil || !strings.Contains(out.String(), "What the searches found") || strings.Contains(out.String(), "nothing to compare") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	out.Reset()
+	if err := WriteComparisonJSON(&out, kinds); err != nil || !strings.Contains(out.String(), `"findings"`) {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 func TestLiveShowsASearch(t *testing.T) {
 	var out strings.Builder
 	now := &clock{time.Unix(1000, 0)}

@@ -1,0 +1,115 @@
+package report
+
+import (
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/confidence"
+)
+
+// ComparedFinding is one figure of a search on both sides.
+type ComparedFinding struct {
+	Method    string
+	Variables map[string]any
+	A, B      GroupFinding
+	// Ratio is B's value over A's; nil without both, or where A's is 0. Interval is of
+	// the ratio; nil where a side has a single repeat.
+	Ratio    *float64
+	Interval *Interval
+}
+
+// compareFindings matches the findings of searches by method, variables and what the
+// figures are called.
+func compareFindings(a, b []result.Search) []ComparedFinding {
+	type key struct{ method, variables, name, at, unit string }
+	right := map[key]GroupFinding{}
+	each := func(searches []result.Search, do func(key, SearchGroup, GroupFinding)) {
+		for _, g := range SearchGroups(searches) {
+			for _, f := range g.Findings {
+				do(key{g.Method, variableKey(g.Variables), f.Name, f.At, f.Unit}, g, f)
+			}
+		}
+	}
+	each(b, func(k key, _ SearchGroup, f GroupFinding) { right[k] = f })
+	var list []ComparedFinding
+	each(a, func(k key, g SearchGroup, f GroupFinding) {
+		other, ok := right[k]
+		if !ok {
+			return
+		}
+		c := ComparedFinding{Method: g.Method, Variables: g.Variables, A: f, B: other}
+		if f.Value != nil && other.Value != nil && *f.Value != 0 {
+			ratio := *other.Value / *f.Value
+			c.Ratio = &ratio
+			c.Interval = boundsOf(confidence.Ratio(f.Values, other.Values, bootstrapSeed))
+		}
+		list = append(list, c)
+	})
+	return list
+}
+
+// searchesWith are the searches that have a value of a variable, without it.
+func searchesWith(searches []result.Search, name, value string) []result.Search {
+	var list []result.Search
+	for _, s := range searches {
+		if result.FormatVariable(s.Variables[name]) != value {
+			continue
+		}
+		rest := map[string]any{}
+		for key, v := range s.Variables {
+			if key != name {
+				rest[key] = v
+			}
+		}
+		s.Variables = rest
+		list = append(list, s)
+	}
+	return list
+}
+
+// searchesAsTrials have the searches' variables, for who looks for their names.
+func searchesAsTrials(searches []result.Search) []result.Trial {
+	trials := make([]result.Trial, 0, len(searches))
+	for _, s := range searches {
+		trials = append(trials, result.Trial{Variables: s.Variables})
+	}
+	return trials
+}
+
+// findingsTable has a line for each figure on both sides.
+func findingsTable(findings []ComparedFinding) *table {
+	t := &table{}
+	t.wordColumn("")
+	t.wordColumn("finding")
+	t.wordColumn("at")
+	t.wordColumn("unit")
+	t.column("A", "")
+	t.column("B", "")
+	t.column("B/A", "")
+	t.wordColumn("95 % interval")
+	for _, f := range findings {
+		which := f.Method
+		if len(f.Variables) > 0 {
+			which = Describe(f.Variables)
+		}
+		t.rows = append(t.rows, []cell{{text: plain(which)}, {text: plain(f.A.Name)}, {text: f.A.At}, {text: findingUnit(f.A.Unit)},
+			{text: optionalText(f.A.Value, f.A.Unit)}, {text: optionalText(f.B.Value, f.B.Unit)}, {text: ratioText(f.Ratio)}, {text: intervalText(f.Interval)}})
+	}
+	return t
+}
+
+// comparedFindingJSON is a ComparedFinding; times are nanoseconds.
+type comparedFindingJSON struct {
+	Method    string         `json:"method"`
+	Variables map[string]any `json:"variables"`
+	A         GroupFinding   `json:"a"`
+	B         GroupFinding   `json:"b"`
+	Ratio     *float64       `json:"ratio"`
+	Interval  *Interval      `json:"interval"`
+}
+
+func findingsJSON(findings []ComparedFinding) []comparedFindingJSON {
+	list := make([]comparedFindingJSON, 0, len(findings))
+	for _, f := range findings {
+		list = append(list, comparedFindingJSON(f))
+	}
+	return list
+}
