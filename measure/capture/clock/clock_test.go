@@ -220,3 +220,24 @@ func BenchmarkOf(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/packet")
 }
+
+// FuzzOf gives it any times at all.
+func FuzzOf(f *testing.F) {
+	f.Add(int64(0), int64(1000), int64(3000), int64(5), uint64(1))
+	f.Add(int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MinInt64+1), uint64(2))
+	f.Fuzz(func(t *testing.T, start, gap, latency, jitter int64, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		sent, latencies := make([]int64, 2000), make([]int64, 2000)
+		for i := range sent {
+			sent[i] = start + int64(i)*gap
+			latencies[i] = latency + jitter*int64(r.IntN(10))
+		}
+		e := clock.Of(sent, latencies)
+		if e.Packets > 2000 || e.Negative > e.Packets || len(e.Sentences()) == 0 {
+			t.Fatalf("%+v", e)
+		}
+		if d := e.Drift; d != nil && !(d.LowPPM <= d.PPM && d.PPM <= d.HighPPM) {
+			t.Fatalf("%+v", d)
+		}
+	})
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestCaptureRefuses(t *testing.T) {
+	for _, c := range []struct {
+		arguments, say string
+	}{
+		{"", "name one interface"},
+		{"a:x b:x c:x", "got 3"},
+		{"in", `"in" is not NODE:INTERFACE`},
+		{"a:x b:x", "2 interfaces and 0 files"},
+		{"a:x b:x -w one.pcap", "2 interfaces and 1 files"},
+		{"a:x -w one.pcap -w two.pcap", "1 interfaces and 2 files"},
+		{"a:x b:x -w same.pcap -w same.pcap", "both interfaces would be written to same.pcap"},
+		{"a:x --count -1", "cannot be negative"},
+		{"a:x --wait -1s", "cannot be negative"},
+	} {
+		var out, stderr bytes.Buffer
+		code := execute(append([]string{"capture"}, strings.Fields(c.arguments)...), &out, &stderr)
+		if code != exitUsage || !strings.Contains(stderr.String(), c.say) {
+			t.Errorf("capture %s: exit code %d, %q; want %d and %q", c.arguments, code, stderr.String(), exitUsage, c.say)
+		}
+	}
+}
