@@ -120,8 +120,10 @@ func goodness(ys []float64, d Pareto) Goodness {
 func qqCorrelation(rising []float64, d Pareto) float64 {
 	n := float64(len(rising))
 	var sx, sy, sxx, syy, sxy float64
+	unit := Pareto{d.Shape, 1} // so that squares stay in range
 	for i, y := range rising {
-		x := d.Exceeded(1 - (float64(i)+0.5)/n)
+		y /= d.Scale
+		x := unit.Exceeded(1 - (float64(i)+0.5)/n)
 		sx, sy, sxx, syy, sxy = sx+x, sy+y, sxx+x*x, syy+y*y, sxy+x*y
 	}
 	spread := (sxx - sx*sx/n) * (syy - sy*sy/n)
