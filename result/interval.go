@@ -42,21 +42,16 @@ func (f Folder) Intervals() ([]Interval, error) {
 	return intervals, nil
 }
 
-// WriteLog writes an HdrHistogram V2 log in the format 1.3 of HdrHistogram's
-// HistogramLogWriter, with one line an interval, in the order given. Values are
-// nanoseconds; times count from the earliest interval's start, which the log has as
+// LogWriter writes an HdrHistogram V2 log in the format 1.3 of HdrHistogram's
+// HistogramLogWriter, an interval at a time. Values are nanoseconds.
+type LogWriter struct {
+	log *hdrhistogram.HistogramLogWriter
+}
+
+// NewLogWriter writes the head of a log. Times count from start, which the log has as
 // BaseTime and StartTime.
-func WriteLog(w io.Writer, comments []string, intervals []Interval) error {
+func NewLogWriter(w io.Writer, comments []string, start time.Time) (*LogWriter, error) {
 	log := hdrhistogram.NewHistogramLogWriter(w)
-	var start time.Time
-	for i, interval := range intervals {
-		if i == 0 || interval.Start.Before(start) {
-			start = interval.Start
-		}
-	}
-	if len(intervals) == 0 {
-		start = time.Unix(0, 0)
-	}
 	startMs := start.UnixMilli()
 	// The library writes these two stamps without their fraction of a second.
 	seconds := fmt.Sprintf("%d.%03d", startMs/1000, startMs%1000)
@@ -70,20 +65,41 @@ func WriteLog(w io.Writer, comments []string, intervals []Interval) error {
 		fmt.Sprintf("[BaseTime: %s (seconds since epoch)]", seconds),
 	) {
 		if err := log.OutputComment(line); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := log.OutputLegend(); err != nil {
+	log.SetBaseTime(startMs)
+	return &LogWriter{log}, log.OutputLegend()
+}
+
+// Write adds one line.
+func (l *LogWriter) Write(interval Interval) error {
+	counts := interval.Histogram.counts.Clone()
+	counts.SetTag(logTag(interval.Tag))
+	counts.SetStartTimeMs(interval.Start.UnixMilli())
+	counts.SetEndTimeMs(interval.Start.UnixMilli() + interval.Length.Milliseconds())
+	if err := l.log.OutputIntervalHistogram(counts); err != nil {
+		return fmt.Errorf("series %s: %w", cmp.Or(interval.Tag, "without a tag"), err)
+	}
+	return nil
+}
+
+// WriteLog writes a log of some intervals, in the order given. Times count from the
+// earliest.
+func WriteLog(w io.Writer, comments []string, intervals []Interval) error {
+	start := time.Unix(0, 0)
+	for i, interval := range intervals {
+		if i == 0 || interval.Start.Before(start) {
+			start = interval.Start
+		}
+	}
+	log, err := NewLogWriter(w, comments, start)
+	if err != nil {
 		return err
 	}
-	log.SetBaseTime(startMs)
 	for _, interval := range intervals {
-		counts := interval.Histogram.counts.Clone()
-		counts.SetTag(logTag(interval.Tag))
-		counts.SetStartTimeMs(interval.Start.UnixMilli())
-		counts.SetEndTimeMs(interval.Start.UnixMilli() + interval.Length.Milliseconds())
-		if err := log.OutputIntervalHistogram(counts); err != nil {
-			return fmt.Errorf("series %s: %w", cmp.Or(interval.Tag, "without a tag"), err)
+		if err := log.Write(interval); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -109,17 +109,19 @@ func (e *exportCall) check() error {
 }
 
 func (e *exportCall) write(w io.Writer) error {
+	progress, clear := progressLine(e.words, "trials exported")
+	defer clear()
 	switch e.format {
 	case "hlog":
-		return export.WriteHlog(w, e.folder, e.chosen, export.HlogOptions{Series: e.series, Merge: e.merge})
+		return export.WriteHlog(w, e.folder, e.chosen, export.HlogOptions{Series: e.series, Merge: e.merge}, progress)
 	case "json":
-		return export.WriteJSON(w, e.folder, e.chosen)
+		return export.WriteJSON(w, e.folder, e.chosen, progress)
 	case "csit":
-		return export.WriteCSIT(w, e.folder, e.chosen)
+		return export.WriteCSIT(w, e.folder, e.chosen, progress)
 	case "packets":
 		return export.WritePackets(w, e.folder, e.chosen)
 	}
-	table, problems := export.NewTable(e.folder, e.chosen)
+	table, problems := export.NewTable(e.folder, e.chosen, progress)
 	for _, problem := range problems {
 		fmt.Fprintf(e.words, "nines: %s: %s; its columns stay empty\n", e.folder.Dir, problem)
 	}

@@ -51,7 +51,7 @@ func toUs(ns float64) int64 { return int64(math.Round(ns / nsPerUs)) }
 // WriteCSIT writes a line for each trial, separated by tabs: its ID, its direction,
 // the rate in packets a second that it was to offer, why it was run where it is part
 // of a search ("latency at 50 %"), the variables, and CSIT's string.
-func WriteCSIT(w io.Writer, r *result.Result, trials []result.Trial) error {
+func WriteCSIT(w io.Writer, r *result.Result, trials []result.Trial, progress Progress) error {
 	out := bufio.NewWriter(w)
 	intended := map[string]float64{}
 	for _, s := range r.Searches {
@@ -60,7 +60,8 @@ func WriteCSIT(w io.Writer, r *result.Result, trials []result.Trial) error {
 		}
 	}
 	fmt.Fprintln(out, "trial\tdirection\trate_pps\tpurpose\tvariables\tmin/avg/max/hdrh")
-	for _, t := range trials {
+	for i, t := range trials {
+		progress.tell(i, len(trials))
 		histograms, err := r.TrialFolder(t.ID).Histograms()
 		if err != nil {
 			return err

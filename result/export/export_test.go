@@ -74,7 +74,7 @@ func latencyOf(n, i int) int64 { return int64((n+1)*5000 + i) }
 
 func table(t *testing.T, r *result.Result) *Table {
 	t.Helper()
-	table, problems := NewTable(r, r.Summary.Trials)
+	table, problems := NewTable(r, r.Summary.Trials, nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -208,7 +208,7 @@ func TestHdrHistogramReadsLog(t *testing.T) {
 	r := fixture(t)
 	read := func(options HlogOptions) string {
 		var out bytes.Buffer
-		if err := WriteHlog(&out, r, r.Summary.Trials, options); err != nil {
+		if err := WriteHlog(&out, r, r.Summary.Trials, options, nil); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "x.hlog")
@@ -263,7 +263,7 @@ while True:
 func TestHdrHistogramReadsCSIT(t *testing.T) {
 	r := fixture(t)
 	var out bytes.Buffer
-	if err := WriteCSIT(&out, r, r.Summary.Trials); err != nil {
+	if err := WriteCSIT(&out, r, r.Summary.Trials, nil); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -304,10 +304,21 @@ func TestJSONDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := WriteJSON(&out, r, r.Summary.Trials); err != nil {
+	var told []int
+	if err := WriteJSON(&out, r, r.Summary.Trials, func(done, of int) { told = append(told, done, of) }); err != nil {
 		t.Fatal(err)
 	}
-	var doc document
+	if !cmp.Equal(told, []int{0, 4, 1, 4, 2, 4, 3, 4}) {
+		t.Errorf("progress: %v", told)
+	}
+	var doc struct {
+		Schema, Name, Experiment string
+		Host                     json.RawMessage
+		Trials                   []evidence
+		Searches                 []result.Search
+		Baselines, Maxima        []evidence
+		Problems                 []string
+	}
 	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}

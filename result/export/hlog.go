@@ -23,31 +23,68 @@ type HlogOptions struct {
 // series, at the time of the trial, or several where a long trial has an interval a
 // minute. A tag is the series, followed by the variables' values where the trials
 // differ in them: readers add up what has the same tag.
-func WriteHlog(w io.Writer, r *result.Result, trials []result.Trial, options HlogOptions) error {
-	var intervals []result.Interval
+func WriteHlog(w io.Writer, r *result.Result, trials []result.Trial, options HlogOptions, progress Progress) error {
 	names := differing(trials)
-	for _, t := range trials {
-		read, err := r.TrialFolder(t.ID).Intervals()
-		if err != nil {
-			return err
-		}
-		for _, interval := range read {
-			if len(options.Series) > 0 && !slices.Contains(options.Series, interval.Tag) {
-				continue
-			}
-			interval.Tag += tagOf(t, names)
-			intervals = append(intervals, interval)
-		}
+	ordered := inTime(r, trials)
+	start := r.Summary.Started
+	if len(ordered) > 0 {
+		start = ordered[0].start
 	}
-	slices.SortStableFunc(intervals, func(a, b result.Interval) int { return a.Start.Compare(b.Start) })
-	if options.Merge {
-		intervals = merge(intervals)
-	}
-	return result.WriteLog(w, []string{
+	log, err := result.NewLogWriter(w, []string{
 		fmt.Sprintf("nines: %s, started %s; values are nanoseconds, times seconds, Interval_Max milliseconds",
 			r.Summary.Name, r.Summary.Started.UTC().Format(time.RFC3339)),
 		"nines: latency is receive - intended send, from_tx receive - actual send, send_lag actual - intended send",
-	}, intervals)
+	}, start)
+	if err != nil {
+		return err
+	}
+	write := log.Write
+	sums := merger{at: map[string]int{}}
+	if options.Merge {
+		write = sums.add
+	}
+	for i, t := range ordered {
+		progress.tell(i, len(ordered))
+		intervals, err := r.TrialFolder(t.trial.ID).Intervals()
+		if err != nil {
+			return err
+		}
+		for _, interval := range intervals {
+			if len(options.Series) > 0 && !slices.Contains(options.Series, interval.Tag) {
+				continue
+			}
+			interval.Tag += tagOf(t.trial, names)
+			if err := write(interval); err != nil {
+				return err
+			}
+		}
+	}
+	for _, sum := range sums.sums {
+		if err := log.Write(sum); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timed is a trial and when its log begins.
+type timed struct {
+	trial result.Trial
+	start time.Time
+}
+
+// inTime sorts trials by their start, as the writer of their logs has it: where it is
+// not known, that of the run.
+func inTime(r *result.Result, trials []result.Trial) []timed {
+	ordered := make([]timed, len(trials))
+	for i, t := range trials {
+		ordered[i] = timed{t, r.Summary.Started}
+		if details, err := r.TrialFolder(t.ID).Details(); err == nil && details.StartedUnixNs != 0 {
+			ordered[i].start = time.Unix(0, details.StartedUnixNs)
+		}
+	}
+	slices.SortStableFunc(ordered, func(a, b timed) int { return a.start.Compare(b.start) })
+	return ordered
 }
 
 // differing are the variables that do not have one value in all trials.
@@ -67,21 +104,22 @@ func tagOf(t result.Trial, names []string) string {
 	return tag.String()
 }
 
-// merge adds up the intervals of each tag; the sum lasts from the first to the end of
+// merger adds up the intervals of each tag; a sum lasts from the first to the end of
 // the last.
-func merge(intervals []result.Interval) []result.Interval {
-	var merged []result.Interval
-	at := map[string]int{}
-	for _, interval := range intervals {
-		i, known := at[interval.Tag]
-		if !known {
-			at[interval.Tag] = len(merged)
-			merged = append(merged, interval)
-			continue
-		}
-		m := &merged[i]
-		m.Length = max(m.Length, interval.Start.Add(interval.Length).Sub(m.Start)) // sorted by start
-		m.Histogram.Merge(interval.Histogram)
+type merger struct {
+	sums []result.Interval
+	at   map[string]int
+}
+
+func (m *merger) add(interval result.Interval) error {
+	i, known := m.at[interval.Tag]
+	if !known {
+		m.at[interval.Tag] = len(m.sums)
+		m.sums = append(m.sums, interval)
+		return nil
 	}
-	return merged
+	sum := &m.sums[i]
+	sum.Length = max(sum.Length, interval.Start.Add(interval.Length).Sub(sum.Start)) // they come in time's order
+	sum.Histogram.Merge(interval.Histogram)
+	return nil
 }

@@ -11,25 +11,6 @@ import (
 // DocumentSchema names the form of the JSON document.
 const DocumentSchema = "nines/export/v1"
 
-// document is everything of a result folder in one file: what was run, on what, what
-// was found, and on which evidence.
-type document struct {
-	Schema     string             `json:"schema"`
-	Name       string             `json:"name"`
-	Started    time.Time          `json:"started"`
-	Experiment string             `json:"experiment"` // the file as it was run, YAML
-	Host       json.RawMessage    `json:"host"`
-	Plan       json.RawMessage    `json:"plan"`
-	Trials     []evidence         `json:"trials"`
-	Searches   []result.Search    `json:"searches"`
-	Skipped    []result.Skipped   `json:"skipped"`
-	Baselines  []evidence         `json:"baselines"`
-	Maxima     []evidence         `json:"maxima"`
-	Published  []result.Published `json:"published"`
-	// Problems are files that are missing or damaged, and so not in the document.
-	Problems []string `json:"problems"`
-}
-
 // evidence is a trial with all its files.
 type evidence struct {
 	When result.When `json:"when,omitempty"` // of a baseline
@@ -56,43 +37,101 @@ type histogram struct {
 	Counts [][2]int64 `json:"counts"`
 }
 
-// WriteJSON writes one document with all that is known of the trials, which are all
-// of the result's, or some.
-func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial) error {
-	doc := document{
-		Schema: DocumentSchema, Name: r.Summary.Name, Started: r.Summary.Started,
-		Trials: []evidence{}, Searches: append([]result.Search{}, r.Searches...),
-		Skipped:   append([]result.Skipped{}, r.Summary.Skipped...),
-		Baselines: []evidence{}, Maxima: []evidence{},
-		Published: append([]result.Published{}, r.Published...),
-		Problems:  append([]string{}, r.Problems...),
-	}
+// WriteJSON writes one document with everything of a result folder: what was run, on
+// what, what was found, and on which evidence. Trials are all of the result's, or some;
+// one at a time is held.
+func WriteJSON(w io.Writer, r *result.Result, trials []result.Trial, progress Progress) error {
+	problems := append([]string{}, r.Problems...)
 	problem := func(err error) {
 		if err != nil {
-			doc.Problems = append(doc.Problems, err.Error())
+			problems = append(problems, err.Error())
 		}
 	}
-	var err error
-	doc.Experiment, err = r.Experiment()
+	experiment, err := r.Experiment() // the file as it was run, YAML
 	problem(err)
-	doc.Host, err = r.Host()
+	host, err := r.Host()
 	problem(err)
-	doc.Plan, err = r.Plan()
+	plan, err := r.Plan()
 	problem(err)
-	for _, t := range trials {
-		doc.Trials = append(doc.Trials, gather(t, r.TrialFolder(t.ID), problem))
+	out := objectWriter{out: w}
+	out.field("schema", DocumentSchema)
+	out.field("name", r.Summary.Name)
+	out.field("started", r.Summary.Started)
+	out.field("experiment", experiment)
+	out.field("host", host)
+	out.field("plan", plan)
+	out.list("trials", len(trials), func(i int) any {
+		progress.tell(i, len(trials))
+		return gather(trials[i], r.TrialFolder(trials[i].ID), problem)
+	})
+	out.field("searches", append([]result.Search{}, r.Searches...))
+	out.field("skipped", append([]result.Skipped{}, r.Summary.Skipped...))
+	out.list("baselines", len(r.Baselines), func(i int) any {
+		e := gather(r.Baselines[i].Trial, r.BaselineFolder(r.Baselines[i].ID), problem)
+		e.When = r.Baselines[i].When
+		return e
+	})
+	out.list("maxima", len(r.Maxima), func(i int) any { return gather(r.Maxima[i], r.MaximumFolder(r.Maxima[i].ID), problem) })
+	out.field("published", append([]result.Published{}, r.Published...))
+	// Files that are missing or damaged, and so not in the document.
+	out.field("problems", problems)
+	return out.close()
+}
+
+// objectWriter writes a JSON object piece by piece, and keeps the first error.
+type objectWriter struct {
+	out    io.Writer
+	fields int
+	err    error
+}
+
+func (o *objectWriter) text(text string) {
+	if o.err == nil {
+		_, o.err = io.WriteString(o.out, text)
 	}
-	for _, b := range r.Baselines {
-		e := gather(b.Trial, r.BaselineFolder(b.ID), problem)
-		e.When = b.When
-		doc.Baselines = append(doc.Baselines, e)
+}
+
+func (o *objectWriter) value(v any) {
+	if o.err != nil {
+		return
 	}
-	for _, m := range r.Maxima {
-		doc.Maxima = append(doc.Maxima, gather(m, r.MaximumFolder(m.ID), problem))
+	encoded, err := json.Marshal(v)
+	if err == nil {
+		_, err = o.out.Write(encoded)
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(doc)
+	o.err = err
+}
+
+func (o *objectWriter) name(name string) {
+	if o.fields++; o.fields == 1 {
+		o.text("{")
+	} else {
+		o.text(",\n")
+	}
+	o.value(name)
+	o.text(":")
+}
+
+func (o *objectWriter) field(name string, v any) {
+	o.name(name)
+	o.value(v)
+}
+
+func (o *objectWriter) list(name string, length int, of func(i int) any) {
+	o.name(name)
+	o.text("[")
+	for i := 0; i < length && o.err == nil; i++ {
+		if i > 0 {
+			o.text(",\n")
+		}
+		o.value(of(i))
+	}
+	o.text("]")
+}
+
+func (o *objectWriter) close() error {
+	o.text("}\n")
+	return o.err
 }
 
 // gather reads a trial's files; what cannot be read is a problem, and left out.

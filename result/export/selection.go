@@ -58,3 +58,12 @@ func Select(r *result.Result, ids []string) ([]result.Trial, error) {
 	}
 	return selected, nil
 }
+
+// Progress is told how many trials are done, of how many; nil is told nothing.
+type Progress func(done, of int)
+
+func (p Progress) tell(done, of int) {
+	if p != nil {
+		p(done, of)
+	}
+}

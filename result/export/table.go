@@ -51,7 +51,7 @@ type row struct {
 
 // NewTable reads what is known of the trials. Problems are files that could not be
 // read: their columns are empty.
-func NewTable(r *result.Result, trials []result.Trial) (table *Table, problems []string) {
+func NewTable(r *result.Result, trials []result.Trial, progress Progress) (table *Table, problems []string) {
 	after := slices.Concat(counts,
 		percentileColumns("latency", func(t *row) result.Percentiles { return t.trial.Latency }),
 		percentileColumns("from_tx", func(t *row) result.Percentiles { return t.trial.FromTx }),
@@ -60,6 +60,7 @@ func NewTable(r *result.Result, trials []result.Trial) (table *Table, problems [
 	rows := make([]row, len(trials))
 	recorded := false
 	for i, t := range trials {
+		progress.tell(i, len(trials))
 		folder := r.TrialFolder(t.ID)
 		rows[i] = row{result: r, trial: t}
 		if below, _, err := folder.Path(result.PacketsFile); err == nil {
