@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 
 // exportCall is one call of nines export.
 type exportCall struct {
+	ctx           context.Context
 	format, out   string
 	trials        []string
 	series        []string
@@ -55,7 +57,11 @@ docs/exports.md describes every column with its unit.`,
 		Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
 			call.stdout, call.words = c.OutOrStdout(), c.ErrOrStderr()
-			return call.run(args[0])
+			call.ctx = c.Context()
+			if err := call.run(args[0]); call.ctx.Err() == nil {
+				return err
+			}
+			return errors.New("interrupted")
 		},
 	}
 	c.Flags().StringVar(&call.format, "format", "csv", strings.Join(exportFormats, ", "))
@@ -109,6 +115,7 @@ func (e *exportCall) check() error {
 }
 
 func (e *exportCall) write(w io.Writer) error {
+	w = untilDone{e.ctx, w}
 	progress, clear := progressLine(e.words, "trials exported")
 	defer clear()
 	switch e.format {
@@ -129,6 +136,19 @@ func (e *exportCall) write(w io.Writer) error {
 		return export.WriteParquet(w, table)
 	}
 	return export.WriteCSV(w, table)
+}
+
+// untilDone is a writer that fails once a context is done, and so ends what writes.
+type untilDone struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u untilDone) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
 }
 
 // toFile writes beside the file and renames, so that an export that fails leaves what

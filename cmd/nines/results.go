@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -80,6 +81,9 @@ func refresh(ctx context.Context, x *index.Index, all bool, words io.Writer) (in
 	progress, clear := progressLine(words, "results read")
 	done, err := x.Refresh(ctx, all, progress)
 	clear()
+	if err != nil && ctx.Err() != nil {
+		return done, errors.New("interrupted; the index has what was read before")
+	}
 	for _, skipped := range done.Skipped {
 		fmt.Fprintf(words, "nines: %s is left out: %s\n", printable(skipped.Folder), printable(skipped.Reason))
 	}

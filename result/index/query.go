@@ -36,6 +36,9 @@ func (x *Index) Query(ctx context.Context, statement string, timeout time.Durati
 	if limited.Err() == context.DeadlineExceeded && ctx.Err() == nil {
 		return fmt.Errorf("the statement was ended after %v; --timeout allows more time", timeout)
 	}
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("interrupted: %w", ctx.Err())
+	}
 	return err
 }
 
