@@ -18,6 +18,8 @@ const (
 	headerBytes = 64
 	recordBytes = 16
 
+	flowsMax = 65535 // engine/control/command.c
+
 	kindSent     = 1
 	kindReceived = 2
 )
@@ -63,7 +65,7 @@ func mapFile(file *os.File, kind uint32) (r records, err error) {
 	if err != nil {
 		return r, err
 	}
-	if info.Size() < headerBytes {
+	if info.Size() == 0 {
 		return r, errUnfinished
 	}
 	if r.mapped, err = unix.Mmap(int(file.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED); err != nil {
@@ -73,6 +75,9 @@ func mapFile(file *os.File, kind uint32) (r records, err error) {
 }
 
 func (r *records) parse(kind uint32) error {
+	if len(r.mapped) < headerBytes {
+		return errUnfinished
+	}
 	h, order := r.mapped[:headerBytes], binary.LittleEndian
 	if bytes.Equal(h[:8], make([]byte, 8)) {
 		return errUnfinished
@@ -82,7 +87,11 @@ func (r *records) parse(kind uint32) error {
 	}
 	r.clock = clock{order.Uint64(h[16:]), order.Uint64(h[24:]), order.Uint64(h[32:])}
 	r.measuredStartNs = int64(order.Uint64(h[40:]))
-	r.flows = max(1, int(order.Uint32(h[48:])))
+	flows := order.Uint32(h[48:])
+	if flows == 0 || flows > flowsMax {
+		return fmt.Errorf("it has %d flows; a port has 1 to %d", flows, flowsMax)
+	}
+	r.flows = int(flows)
 	// A full disk may have cut the last record.
 	r.all = r.mapped[headerBytes:]
 	r.all = r.all[:len(r.all)/recordBytes*recordBytes]

@@ -45,6 +45,10 @@ func (r *Recording) open(sent, received *os.File) (err error) {
 	if r.received, err = mapFile(received, kindReceived); err != nil {
 		return err
 	}
+	return r.check()
+}
+
+func (r *Recording) check() error {
 	if n := max(r.sent.len(), r.received.len()); n >= math.MaxUint32 {
 		return fmt.Errorf("a recording of %d packets is longer than %d", n, math.MaxUint32-1)
 	}

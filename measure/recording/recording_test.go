@@ -25,8 +25,7 @@ type rec struct {
 
 func ticksAt(atNs int64) uint64 { return uint64(baseTicks + 2*(startNs-5000+atNs)) }
 
-func write(t *testing.T, kind uint32, flows uint32, recs []rec) *os.File {
-	t.Helper()
+func encode(kind uint32, flows uint32, recs []rec) []byte {
 	b := binary.LittleEndian.AppendUint32([]byte(magic), version)
 	b = binary.LittleEndian.AppendUint32(b, kind)
 	for _, v := range []uint64{baseTicks, 5000, 1 << (tickShift - 1), startNs} {
@@ -39,7 +38,12 @@ func write(t *testing.T, kind uint32, flows uint32, recs []rec) *os.File {
 		b = binary.LittleEndian.AppendUint32(b, r.before)
 		b = binary.LittleEndian.AppendUint64(b, ticksAt(r.atNs))
 	}
-	return file(t, b)
+	return b
+}
+
+func write(t *testing.T, kind uint32, flows uint32, recs []rec) *os.File {
+	t.Helper()
+	return file(t, encode(kind, flows, recs))
 }
 
 func file(t *testing.T, content []byte) *os.File {
@@ -160,6 +164,8 @@ func TestFilesThatAreNoRecordingAreRefused(t *testing.T) {
 		"no header":     {file(t, make([]byte, 200)), "not finished"},
 		"another magic": {file(t, append([]byte("ELSEWISE"), make([]byte, 100)...)), `"ELSEWISE"`},
 		"the received":  {good(), "kind 2 instead"},
+		"no flows":      {write(t, kindSent, 0, nil), "0 flows"},
+		"many flows":    {write(t, kindSent, 65536, nil), "65536 flows"},
 		"unordered":     {write(t, kindSent, 1, []rec{{3, 0, 0}, {3, 0, 1}}), "damaged"},
 	} {
 		if _, err := Open(test.sent, good()); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -181,4 +187,33 @@ func TestTheRestOfACutRecordIsPassedOver(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Whatever the files hold, each packet has one row, and a packet received was sent.
+func FuzzRecording(f *testing.F) {
+	f.Add(encode(kindSent, 2, []rec{{0, 10, 10}, {1, 0, 100}, {3, 0, 300}}), encode(kindReceived, 2, []rec{{1, 1, 150}, {0, 2, 151}, {1, 2, 152}, {7, 0, 0}}))
+	f.Add(encode(kindSent, 1, nil), []byte(magic))
+	f.Fuzz(func(t *testing.T, sent, received []byte) {
+		r := &Recording{duplicates: make(map[uint32]uint32), sent: records{mapped: sent}, received: records{mapped: received}}
+		if r.sent.parse(kindSent) != nil || r.received.parse(kindReceived) != nil || r.check() != nil {
+			return
+		}
+		r.match()
+		var rows, came uint64
+		err := r.Packets(true).Batches(func(batch []result.Packet) error {
+			for _, p := range batch {
+				rows++
+				if p.RxNs != nil {
+					came++
+				}
+			}
+			return nil
+		})
+		if err != nil || rows != r.Sent() || came != r.Received() || came+r.Duplicates()+r.Unknown != uint64(r.received.len()) {
+			t.Errorf("%d rows of %d, %d received of %d, %d duplicates, %d unknown, %v", rows, r.Sent(), came, r.Received(), r.Duplicates(), r.Unknown, err)
+		}
+		if r.Flows() < 100 {
+			r.Metrics(func(int) string { return "" })
+		}
+	})
 }
