@@ -142,7 +142,7 @@ func TestParetoInverts(t *testing.T) {
 // exceeded less often, so that a fit is refused less often than it could be; at −0.5 all
 // are refused (leastShape).
 func TestCriticalPoints(t *testing.T) {
-	const cases = 4000
+	const cases = 2000
 	random := rand.New(rand.NewPCG(4, 4))
 	for _, row := range critical {
 		for _, n := range []int{100, 400} {
