@@ -62,8 +62,11 @@ type Analysis struct {
 // Analyze reads and evaluates a pair. Its errors are of type *PairError if the two files
 // are no pair.
 func Analyze(ctx context.Context, o Options) (*Analysis, error) {
-	if o.Trim < 0 || o.Trim%time.Millisecond != 0 {
+	if o.Trim < 0 || o.Trim > maxOffset || o.Trim%time.Millisecond != 0 {
 		return nil, &PairError{fmt.Sprintf("a trim of %v: it has to be whole milliseconds, which the names of the files have", o.Trim)}
+	}
+	if o.Offset > maxOffset || o.Offset < -maxOffset {
+		return nil, &PairError{fmt.Sprintf("an offset of %v: no clocks are that far apart", o.Offset)}
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}

@@ -245,6 +245,45 @@ func TestOrderOfTheFileDoesNotMatter(t *testing.T) {
 	}
 }
 
+// Times that are years apart, or impossible, neither break anything nor fill the disk.
+func TestStrangeTimes(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, delay int64, times []int64) string {
+		path := filepath.Join(dir, name)
+		out, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := packetfile.NewWriter(out, packetfile.Layout{Format: packetfile.Pcapng})
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := make([]byte, 60)
+		for i, ns := range times {
+			frame[30] = byte(i)
+			if err := w.Write(packetfile.Packet{TimeNs: ns + delay, Data: frame, Length: 60}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Flush(), out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	years := []int64{0, 5, 1_700_000_000e9, 1_700_000_000e9 + 50, 4_000_000_000e9}
+	a := analyze(t, Options{Pre: write("a", 0, years), Post: write("b", 900, years)})
+	if a.Counts.Pairs != 5 || len(a.PreRate) != 3 {
+		t.Errorf("%+v, %v", a.Counts, a.PreRate)
+	}
+	r, err := a.Record(context.Background())
+	if err != nil || len(r.Rates) > 0 || !strings.Contains(strings.Join(r.Details.Notes, " "), "48 days") {
+		t.Errorf("%d rates, %v, %v", len(r.Rates), r.Details.Notes, err)
+	}
+	if _, err := Analyze(context.Background(), Options{Pre: write("c", 0, []int64{1, 1<<62 + 5}), Post: write("d", 1, years)}); err == nil || !strings.Contains(err.Error(), "packet 2") {
+		t.Error(err)
+	}
+}
+
 func TestMoonSniffFiles(t *testing.T) {
 	pre, post, truth := writePair(t, synthetic.Config{Packets: 4000, LatencyNs: 5000, LossRatio: 0.01, Payload: synthetic.MoonSniff}, packetfile.Layout{Format: packetfile.MoonSniff}, ".mscap")
 	a := analyze(t, Options{Pre: pre, Post: post})

@@ -174,6 +174,9 @@ func (a *Analysis) details(r *result.Record, s *stream) {
 		}
 	}
 	d.Notes = a.Notes()
+	if r.Rates == nil {
+		d.Notes = append(d.Notes, "the capture spans more than 48 days, so that rate.csv is left empty")
+	}
 }
 
 // sinceUnix is false for times that count from when a device was started, as some write.
@@ -185,7 +188,14 @@ func (a *Analysis) Started() (time.Time, bool) {
 	return time.Unix(0, first), sinceUnix(first)
 }
 
+// maxRateSeconds bounds rate.csv, which has a row for each second: 48 days. A clock that
+// was set by years in between would fill the disk.
+const maxRateSeconds = 1 << 22
+
 func rates(s *stream, first int64) []result.Rate {
+	if (s.sentNs[len(s.sentNs)-1]-first)/1e9 > maxRateSeconds {
+		return nil
+	}
 	var rows []result.Rate
 	at := func(ns int64) *result.Rate {
 		second := int((ns - first) / 1e9)

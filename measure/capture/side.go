@@ -18,6 +18,14 @@ type entry struct {
 	at uint32
 }
 
+// Times in this range, 1896 to 2116, can be subtracted from each other whatever they are,
+// even with an offset added; pcap's own end in 2106.
+const (
+	minTimeNs = -1 << 61
+	maxTimeNs = 1 << 62
+	maxOffset = 1 << 59 // 18 years
+)
+
 // Entries are kept in chunks, so that partitions grow side by side in one column.
 const (
 	chunkEntries = 256
@@ -108,6 +116,9 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 	for i := range batch {
 		p := &batch[i]
 		s.length.see(p.Length)
+		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
+			return &packetfile.FileError{Path: s.path, Reason: fmt.Sprintf("packet %d has a time %d s from 1970, which no capture has", s.count+i+1, p.TimeNs/1e9), Remedy: "take it out, with editcap -A and -B, or capture anew"}
+		}
 		times[i] = p.TimeNs + l.offsetNs
 		if p.Interface != 0 {
 			link = interfaces[p.Interface].LinkType
