@@ -168,7 +168,7 @@ func TestThroughputBySizeAndAtAll(t *testing.T) {
 }
 
 func TestSearchesAreDrawnByWhatTheyFound(t *testing.T) {
-	in := searched().open(t)
+	in := searched(false).open(t)
 	f := mustMake(t, Options{Kind: Throughput}, in)
 	if got := labels(f); got != "NDR; PDR; " || len(f.Series[0].Points) != 2 || f.Series[0].Points[0] != (Point{64, 50}) {
 		t.Errorf("%s %v", got, f.Series[0].Points)
@@ -188,6 +188,10 @@ func TestSearchesAreDrawnByWhatTheyFound(t *testing.T) {
 	f = mustMake(t, Options{Kind: Loss}, in)
 	if got := f.Series[0].Points; len(got) != 3 || got[2] != (Point{400, 10}) {
 		t.Errorf("loss %v", got)
+	}
+	f = mustMake(t, Options{Kind: Loss}, searched(true).open(t))
+	if got := f.Series[0].Points; len(got) != 2 || got[0] != (Point{400, 12.5}) || got[1] != (Point{800, 25}) || f.Y.Title != "frame loss rate (%)" {
+		t.Errorf("frame loss rate %v", got)
 	}
 }
 

@@ -41,7 +41,7 @@ func drawings(t testing.TB) map[string]*Figure {
 		"throughput": mustMake(t, Options{Kind: Throughput}, in),
 		"sizes":      mustMake(t, Options{Kind: Throughput}, sizes().open(t)),
 		"maxima":     mustMake(t, Options{Kind: Throughput}, maxima().open(t)),
-		"searched":   mustMake(t, Options{Kind: Throughput}, searched().open(t)),
+		"searched":   mustMake(t, Options{Kind: Throughput}, searched(false).open(t)),
 		"latency":    mustMake(t, Options{Kind: Latency}, in),
 	}
 }

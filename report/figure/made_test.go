@@ -15,6 +15,7 @@ type made struct {
 	records   []result.Record
 	maxima    []result.Record
 	published []result.Published
+	frameLoss bool // the search is also for that
 	// search makes one of the trials' IDs, which are in the order of records.
 	search func(ids []string) result.Search
 }
@@ -146,8 +147,8 @@ func maxima() made {
 
 // searched is a search for two goals at two frame sizes, with trials on the way and the
 // latency afterwards.
-func searched() made {
-	m := made{name: "searched"}
+func searched(frameLoss bool) made {
+	m := made{name: "searched", frameLoss: frameLoss}
 	purposes := []string{"search for NDR", "search for NDR", "latency at 50 % of NDR (not used: disturbed)", "latency at 100 % of NDR, repeat 1"}
 	rates := []float64{4e5, 2e5, 1e5, 2e5}
 	for i := range purposes {
@@ -169,6 +170,11 @@ func searched() made {
 			for j, goal := range []string{"NDR", "PDR"} {
 				s.Findings = append(s.Findings, result.Finding{Name: goal, Unit: "packets/s", Value: value(2e5 * float64(j+2) / math.Sqrt(size)),
 					Conditions: map[string]any{"frame_bytes": size}})
+			}
+		}
+		if m.frameLoss {
+			for _, load := range []float64{1, 0.5} {
+				s.Findings = append(s.Findings, result.Finding{Name: "frame loss rate", Unit: "ratio", Value: value(load / 4), Conditions: map[string]any{"rate_pps": load * 8e5}})
 			}
 		}
 		s.Findings = append(s.Findings, result.Finding{Name: "latency p99", Unit: "ns", Value: value(9000)},
