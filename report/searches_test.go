@@ -136,6 +136,19 @@ func TestOnlyTrialsAtTheResultAreShown(t *testing.T) {
 	}
 }
 
+// TestACaseMayBeCalledLoad holds that a sweep's own "load" stays what it is.
+func TestACaseMayBeCalledLoad(t *testing.T) {
+	summary, searches := searchedSummary()
+	for i := range summary.Trials {
+		summary.Trials[i].Variables = map[string]any{"load": "high"}
+	}
+	for _, shown := range result.Shown(summary.Trials, searches) {
+		if part, ok := shown.Variables["load of the search"].(float64); shown.Variables["load"] != "high" || !ok || part <= 0 {
+			t.Errorf("variables %v", shown.Variables)
+		}
+	}
+}
+
 func TestTableJSONHasSearches(t *testing.T) {
 	summary, searches := searchedSummary()
 	var out bytes.Buffer

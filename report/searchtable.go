@@ -290,7 +290,7 @@ func shownTitle(trials []result.Trial) string {
 		if isWindow(t) {
 			return "All windows, by their medians"
 		}
-		if _, ok := t.Variables[result.LoadVariable]; ok {
+		if t.Search != "" {
 			return "Latency at parts of the result"
 		}
 	}

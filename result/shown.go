@@ -6,8 +6,7 @@ import (
 )
 
 // LoadVariable is the part of a search's result at which a trial was run for its
-// latency: a variable of such a trial beside the swept ones, for who shows it. The key
-// is no path of an experiment file, so that none can be swept.
+// latency: a variable of such a trial beside the swept ones, for who shows it.
 const LoadVariable = "load"
 
 // The conditions of findings that tell trials for the latency apart: of which finding,
@@ -66,12 +65,12 @@ func Shown(trials []Trial, searches []Search) []Trial {
 			variables := make(map[string]any, len(t.Variables)+2)
 			maps.Copy(variables, t.Variables)
 			if at.test != nil {
-				variables[testCondition] = at.test
+				variables[unused(t.Variables, testCondition)] = at.test
 			}
 			if several {
 				variables[loadOfVariable] = at.of
 			}
-			variables[LoadVariable] = at.part
+			variables[unused(t.Variables, LoadVariable)] = at.part
 			t.Variables = variables
 		default:
 			continue
@@ -79,6 +78,16 @@ func Shown(trials []Trial, searches []Search) []Trial {
 		shown = append(shown, t)
 	}
 	return shown
+}
+
+// unused is the name, or another where the sweep has cases that are called so.
+func unused(variables map[string]any, name string) string {
+	for {
+		if _, taken := variables[name]; !taken {
+			return name
+		}
+		name += " of the search"
+	}
 }
 
 // Shown are the result's trials that belong beside one another.

@@ -157,3 +157,29 @@ func TestWhatCannotBeResumed(t *testing.T) {
 		t.Errorf("another plan = %d: %s", code, said)
 	}
 }
+
+// TestASweepGoesOn cuts a plain sweep off and finishes it: each combination and repeat
+// is there once, whole.
+func TestASweepGoesOn(t *testing.T) {
+	s := newShell(t)
+	text := strings.Replace(soakFile, "method: {kind: soak, soak: 3s, window: 300ms}", "sweep: {links.*.kind: [veth, bridge]}\nrepeat: 3", 1)
+	file := s.write("longrun", strings.Replace(text, "rate_pps: 1000", "rate_pps: 1000, duration: 500ms", 1))
+	run := s.start("run", file)
+	first := s.trials(run, 2)
+	run.signal(t, syscall.SIGKILL)
+	run.await(t)
+	if code, said := s.call("run", "--resume", first.Dir); code != 0 || !strings.Contains(said, "are left") {
+		t.Fatalf("the resume = %d: %s", code, said)
+	}
+	done, err := result.Open(first.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, trial := range done.Summary.Trials {
+		seen[result.FormatVariable(trial.Variables["links.*.kind"])+string(rune('0'+trial.Repeat))]++
+	}
+	if len(done.Summary.Trials) != 6 || len(seen) != 6 || len(done.Summary.Resumed) != 1 {
+		t.Errorf("%d trials, %v, resumed %v", len(done.Summary.Trials), seen, done.Summary.Resumed)
+	}
+}
