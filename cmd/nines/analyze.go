@@ -98,6 +98,9 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 		summary.Files, summary.Result, err = k.write(ctx, a, without)
 	}
 	show.end()
+	if err != nil && len(summary.Files) > 0 {
+		return fmt.Errorf("the published files are written, but not the result folder: %w", err)
+	}
 	if err != nil {
 		return cancelled(ctx, err)
 	}
@@ -146,7 +149,7 @@ func (k analyzeCall) write(ctx context.Context, a *capture.Analysis, without map
 		}
 	}
 	if err != nil {
-		return nil, "", err
+		return files, "", err
 	}
 	folder, err = k.writeFolder(a, record)
 	return files, folder, err

@@ -111,7 +111,6 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		}
 	}
 	interfaces := s.reader.Info().Interfaces
-	link := interfaces[0].LinkType
 	times, entries := s.times.all[s.count:], s.entries.all
 	for i := range batch {
 		p := &batch[i]
@@ -120,11 +119,7 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 			return &packetfile.FileError{Path: s.path, Reason: fmt.Sprintf("packet %d has a time %d s from 1970, which no capture has", s.count+i+1, p.TimeNs/1e9), Remedy: "take it out, with editcap -A and -B, or capture anew"}
 		}
 		times[i] = p.TimeNs + l.offsetNs
-		if p.Interface != 0 {
-			link = interfaces[p.Interface].LinkType
-		} else {
-			link = interfaces[0].LinkType
-		}
+		link := interfaces[p.Interface].LinkType
 		if s.flows != nil {
 			s.flows.take(s.count+i, link, p.Data)
 		}
