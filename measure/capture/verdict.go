@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"nines.dev/nines/measure/capture/packetfile"
 	"nines.dev/nines/result"
 )
 
@@ -67,6 +68,18 @@ func (a *Analysis) Notes() []string {
 		fmt.Sprintf("a pair of captures, %s and %s; packets are told apart by the key %q", a.Pre.Path, a.Post.Path, a.Options.Key),
 		"latency is from the time in the first capture: when packets were meant to be sent is not known, so that what held up the sender is not in it",
 		"captures do not tell what the hosts did meanwhile: the verdict is of the captures alone",
+	}
+	for _, s := range []Source{a.Pre, a.Post} {
+		coarse := s.Info.Resolution
+		for _, i := range s.Info.Interfaces {
+			coarse = min(coarse, i.Resolution)
+			if !i.LinkType.Understood() {
+				notes = append(notes, fmt.Sprintf("%s has packets of %s, of which only the first bytes can be compared; Ethernet, raw IP, Linux cooked and loopback are understood", s.Path, i.LinkType))
+			}
+		}
+		if coarse < packetfile.Nanoseconds {
+			notes = append(notes, fmt.Sprintf("the times in %s are in steps of %s: latencies are no finer", s.Path, coarse))
+		}
 	}
 	notes = append(notes, a.Clocks.Sentences()...)
 	if a.Options.MaskTTL {

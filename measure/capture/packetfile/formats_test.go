@@ -239,9 +239,6 @@ func TestSeen(t *testing.T) {
 	if diff := cmp.Diff(want, r.Seen()); diff != "" {
 		t.Error(diff)
 	}
-	if notices := r.Notices(); len(notices) != 1 {
-		t.Errorf("Notices: %q", notices)
-	}
 }
 
 // TestFind finds packets again in every format, forwards through marks and blocks.

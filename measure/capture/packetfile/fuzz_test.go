@@ -45,7 +45,6 @@ func fuzzRead(t *testing.T, path string, data []byte, open func(string) (*packet
 	if len(all) == limit {
 		return all
 	}
-	_, _ = r.Notices(), r.Info()
 	if d := r.Damage(); d != nil && (d.Packets != uint64(len(all)) || d.Offset < 0 || d.LostBytes < -1 || d.LostBytes > int64(len(data)) || d.String() == "") {
 		t.Fatalf("%d packets, %d bytes: %+v", len(all), len(data), d)
 	}

@@ -1,9 +1,6 @@
 package packetfile
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // LinkType is what a packet's bytes begin with, by the numbers of
 // https://www.tcpdump.org/linktypes.html.
@@ -50,67 +47,11 @@ func (t LinkType) String() string {
 	return fmt.Sprintf("link type %d", uint32(t))
 }
 
-// Understood is whether Network knows packets of this type.
+// Understood is whether it is known what its packets begin with.
 func (t LinkType) Understood() bool {
 	switch t {
-	case Null, Ethernet, RawBSD, RawOld, Raw, Loop, Cooked, IPv4, IPv6, Cooked2:
+	case Null, Ethernet, RawBSD, RawOld, Raw, Loop, Cooked, IPv4, IPv6, Cooked2, MoonSniffID:
 		return true
 	}
 	return false
-}
-
-const (
-	etherIPv4 = 0x0800
-	etherIPv6 = 0x86dd
-)
-
-// Network finds the network header of a packet: its EtherType, and where it begins
-// behind link header and VLAN tags. False if the packet is too short, or not understood.
-func (t LinkType) Network(packet []byte) (etherType uint16, at int, ok bool) {
-	switch t {
-	case Ethernet:
-		return tagged(packet, 12)
-	case Cooked: // type u16, device type u16, address length u16, address, protocol
-		return tagged(packet, 14)
-	case Cooked2: // the protocol comes first
-		if len(packet) < 20 {
-			return 0, 0, false
-		}
-		switch etherType = binary.BigEndian.Uint16(packet); etherType {
-		case 0x8100, 0x88a8:
-			return tagged(packet, 22) // behind the tag's first half
-		}
-		return etherType, 20, true
-	case RawBSD, RawOld, Raw, IPv4, IPv6:
-		return version(packet, 0)
-	case Null, Loop:
-		return version(packet, 4)
-	}
-	return 0, 0, false
-}
-
-// tagged reads an EtherType, behind tags of 802.1Q and 802.1ad.
-func tagged(packet []byte, at int) (etherType uint16, network int, ok bool) {
-	for len(packet) >= at+2 {
-		etherType = binary.BigEndian.Uint16(packet[at:])
-		if etherType != 0x8100 && etherType != 0x88a8 {
-			return etherType, at + 2, true
-		}
-		at += 4
-	}
-	return 0, 0, false
-}
-
-// version tells IPv4 from IPv6 by the packet itself: the numbers of address families
-// differ between systems.
-func version(packet []byte, at int) (etherType uint16, network int, ok bool) {
-	if len(packet) > at {
-		switch packet[at] >> 4 {
-		case 4:
-			return etherIPv4, at, true
-		case 6:
-			return etherIPv6, at, true
-		}
-	}
-	return 0, 0, false
 }
