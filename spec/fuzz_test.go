@@ -30,6 +30,9 @@ func FuzzFile(f *testing.F) {
 	for _, set := range []string{"links.out.switch.ports=", `links.out.switch.ports."gen:rx".vlan=7`, "dpdk.device.gen:tx=net_null0", "published=", "dpdk="} {
 		f.Add(read(f, "testdata/valid/bypass.yaml"), set)
 	}
+	for _, set := range []string{"method.goals.0.width=0.1", "method.goals=[ndr, {name: x, loss_ratio: 0.1}]", "method.kind=rfc2544", "method=", "traffic.rate_pps=1", "sweep.method.goals=[[ndr], [pdr]]"} {
+		f.Add(read(f, "testdata/valid/method.yaml"), set)
+	}
 	f.Fuzz(func(t *testing.T, data []byte, set string) {
 		if len(data) > 1<<16 || len(set) > 1<<12 {
 			t.Skip("longer inputs only cost time; the limits have tests of their own")
