@@ -115,10 +115,17 @@ func (p *postgres) psql(ctx context.Context, input io.Reader, args ...string) er
 // it took.
 func (p *postgres) evaluate(ctx context.Context, pair analyzePair) (seconds float64, err error) {
 	started := time.Now()
-	err = p.psql(ctx, strings.NewReader(`create unlogged table pre (ts int8, hdr bytea); create unlogged table post (ts int8, hdr bytea);`))
-	for _, side := range []struct{ table, path string }{{"pre", pair.pre}, {"post", pair.post}} {
+	// One table of the packets of all captures, as published.
+	err = p.psql(ctx, strings.NewReader(`
+create unlogged table capture (capture_id serial primary key, type text);
+create unlogged table pkt (capture_id int references capture, ts int8, hdr bytea);
+create index on pkt using brin (capture_id);
+insert into capture (type) values ('pre'), ('post');
+create view pre as select ts, hdr from pkt join capture using (capture_id) where type = 'pre';
+create view post as select ts, hdr from pkt join capture using (capture_id) where type = 'post';`))
+	for id, path := range []string{pair.pre, pair.post} {
 		if err == nil {
-			err = p.copy(ctx, side.table, side.path)
+			err = p.copy(ctx, id+1, path)
 		}
 	}
 	if err == nil {
@@ -139,7 +146,7 @@ func (p *postgres) evaluate(ctx context.Context, pair analyzePair) (seconds floa
 }
 
 // copy imports a capture; making the rows takes little of the time.
-func (p *postgres) copy(ctx context.Context, table, path string) error {
+func (p *postgres) copy(ctx context.Context, id int, path string) error {
 	r, err := packetfile.Open(path)
 	if err != nil {
 		return err
@@ -154,7 +161,9 @@ func (p *postgres) copy(ctx context.Context, table, path string) error {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			} else if err == nil {
-				row = strconv.AppendInt(row[:0], packet.TimeNs, 10)
+				row = strconv.AppendInt(row[:0], int64(id), 10)
+				row = append(row, '\t')
+				row = strconv.AppendInt(row, packet.TimeNs, 10)
 				row = append(row, "\t\\\\x"...)
 				row = hex.AppendEncode(row, masked(packet.Data))
 				row = append(row, '\n')
@@ -166,7 +175,7 @@ func (p *postgres) copy(ctx context.Context, table, path string) error {
 			return
 		}
 	}()
-	return errors.Join(p.psql(ctx, in, "-c", "copy "+table+" from stdin"), in.Close())
+	return errors.Join(p.psql(ctx, in, "-c", "copy pkt from stdin"), in.Close())
 }
 
 // masked is the key of the published evaluation.

@@ -1,19 +1,19 @@
 -- file: hist
-with once as (select min(ts) as ts, hdr from pre group by hdr having count(*) = 1),
+with once as (select ts, hdr from (select ts, hdr, count(*) over (partition by hdr) as n from pre) as counted where n = 1),
 pairs as (select post.ts - once.ts as latency, once.ts as prets, post.ts as postts, once.hdr
   from once join post using (hdr)
   where post.ts > once.ts and post.ts < once.ts + 5000000000 and post.ts >= (select min(ts) from post))
 select latency / 100 * 100 as latency_bucket, count(*) from pairs group by 1 order by 1
 ;
 -- file: worst
-with once as (select min(ts) as ts, hdr from pre group by hdr having count(*) = 1),
+with once as (select ts, hdr from (select ts, hdr, count(*) over (partition by hdr) as n from pre) as counted where n = 1),
 pairs as (select post.ts - once.ts as latency, once.ts as prets, post.ts as postts, once.hdr
   from once join post using (hdr)
   where post.ts > once.ts and post.ts < once.ts + 5000000000 and post.ts >= (select min(ts) from post))
 select latency, prets, postts, encode(hdr, 'hex') from pairs order by latency desc, prets, postts limit 5000
 ;
 -- file: percentiles
-with once as (select min(ts) as ts, hdr from pre group by hdr having count(*) = 1),
+with once as (select ts, hdr from (select ts, hdr, count(*) over (partition by hdr) as n from pre) as counted where n = 1),
 pairs as (select post.ts - once.ts as latency, once.ts as prets, post.ts as postts, once.hdr
   from once join post using (hdr)
   where post.ts > once.ts and post.ts < once.ts + 5000000000 and post.ts >= (select min(ts) from post)),
@@ -105,7 +105,7 @@ select (select count(*) from pre) as pre_received, (select count(*) from post) a
   (select count(*) from post where ts >= (select min(ts) from post)) as post_received_trimmed
 ;
 -- file: latency-ts
-with once as (select min(ts) as ts, hdr from pre group by hdr having count(*) = 1),
+with once as (select ts, hdr from (select ts, hdr, count(*) over (partition by hdr) as n from pre) as counted where n = 1),
 pairs as (select post.ts - once.ts as latency, once.ts as prets, post.ts as postts, once.hdr
   from once join post using (hdr)
   where post.ts > once.ts and post.ts < once.ts + 5000000000 and post.ts >= (select min(ts) from post))
