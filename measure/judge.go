@@ -27,6 +27,10 @@ const (
 	// maxLagShare is how late, as a share of the trial, the median packet may be
 	// sent before the generator has to be called too slow for the rate.
 	maxLagShare = 0.01
+	// minLag is a lateness that is no sign of a slow generator in any trial: one time
+	// slice of the host's scheduler. Short trials would else be invalid for it, and a
+	// search of many of them find nothing on a busy host.
+	minLag = 10 * time.Millisecond
 )
 
 // evidence is what a verdict rests on.
@@ -69,7 +73,7 @@ func invalidity(e evidence) []string {
 	if e.txFailed > 0 {
 		say("the interface refused %d packets for good", e.txFailed)
 	}
-	if lag := e.trial.SendLag.P50; lag != nil && float64(*lag) > maxLagShare*float64(e.duration) {
+	if lag := e.trial.SendLag.P50; lag != nil && float64(*lag) > max(maxLagShare*float64(e.duration), float64(minLag)) {
 		say("the median packet left %v after it was due", round(*lag))
 	}
 	if e.trial.TxPackets == 0 && e.intended == 0 && !e.interrupted {

@@ -42,6 +42,10 @@ func TestJudge(t *testing.T) {
 		{"overload is a finding at rate 0", func(e *evidence) { e.trial.TxPackets, e.intended, e.trial.RxPackets = 1e6, 1e6, 1e5 }, result.Clean, ""},
 		{"refused for good", func(e *evidence) { e.txFailed = 3 }, result.Invalid, "refused 3 packets"},
 		{"behind the schedule throughout", func(e *evidence) { e.trial.SendLag.P50 = &lateLag }, result.Invalid, "20ms after it was due"},
+		{"behind by less than a time slice in a short trial", func(e *evidence) {
+			lag := int64(5 * time.Millisecond)
+			e.trial.SendLag.P50, e.duration, e.whole = &lag, 100*time.Millisecond, 100*time.Millisecond
+		}, result.Clean, ""},
 		{"interrupted", func(e *evidence) { e.interrupted = true; e.details.DurationNs = 4e8 }, result.Invalid, "interrupted after 400ms of 1s"},
 		{"an unusable clock", func(e *evidence) { e.details.TSC.Nonstop = false }, result.Invalid, "time stamp counter"},
 		{"clocks that disagree", func(e *evidence) { e.details.EarlyPackets = 2 }, result.Invalid, "2 packets arrived before"},
