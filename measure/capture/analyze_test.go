@@ -292,6 +292,15 @@ func TestMoonSniffFiles(t *testing.T) {
 	}
 }
 
+func TestCoarseTimesAreMentioned(t *testing.T) {
+	layout := packetfile.Layout{Format: packetfile.Pcap, Interfaces: []packetfile.Interface{{LinkType: packetfile.Ethernet, Resolution: packetfile.Microseconds}}}
+	pre, post, truth := writePair(t, synthetic.Config{Packets: 300, LatencyNs: 9000, Keep: true}, layout, ".pcap")
+	a := analyze(t, Options{Pre: pre, Post: post})
+	if a.Worst[299].LatencyNs != truth.LatencyNs[0] || !strings.Contains(strings.Join(a.Notes(), "\n"), "in steps of") {
+		t.Errorf("%d, want %d; %v", a.Worst[299].LatencyNs, truth.LatencyNs[0], a.Notes())
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	pre, post, _ := writePair(t, synthetic.Config{Packets: 5000, LatencyNs: 9000}, plainPcap, ".pcap")
 	ctx, cancel := context.WithCancel(context.Background())
