@@ -205,3 +205,16 @@ func TestNeeds(t *testing.T) {
 		t.Errorf("the needs are\n%s\nwant\n%s", toJSON(t, got), toJSON(t, want))
 	}
 }
+
+// No warm-up, no drain and no outliers are values of a stream, not the lack of one.
+func TestNothingIsAValue(t *testing.T) {
+	exp := pair(spec.WaitBlock)
+	exp.Traffic.Duration = spec.Duration(1e9)
+	p, err := Make(exp, smallHost(2, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Traffic.Stream; s.Warmup != 0 || s.Drain != 0 || s.Outliers != 0 {
+		t.Errorf("the planned stream warms up for %v, drains for %v and keeps %d outliers, want none", s.Warmup, s.Drain, s.Outliers)
+	}
+}

@@ -9,13 +9,10 @@ import (
 )
 
 // Defaults of a stream, for experiments that were not made by package spec, which
-// fills them in itself.
+// fills them in itself. No warm-up, no drain and no outliers are values of their own.
 const (
 	defaultFrameBytes = 64
-	defaultOutliers   = 1000
-	defaultWarmup     = spec.Duration(1e9)
 	defaultDuration   = spec.Duration(10e9)
-	defaultDrain      = spec.Duration(500e6)
 )
 
 func defaultTo[T comparable](value *T, otherwise T) {
@@ -39,10 +36,7 @@ func (w *work) findPath() error {
 	defaultTo(&s.Backend, spec.BackendUDP)
 	defaultTo(&s.IO, ioOf(s.Backend))
 	defaultTo(&s.Wait, waitOf(s.Backend))
-	defaultTo(&s.Warmup, defaultWarmup)
 	defaultTo(&s.Duration, defaultDuration)
-	defaultTo(&s.Drain, defaultDrain)
-	defaultTo(&s.Outliers, defaultOutliers)
 	w.stream = &s
 
 	from, err := w.endpoint("traffic.from", s.From)
