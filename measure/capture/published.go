@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // PublishedPercentile is one of the published evaluation's percentiles.
@@ -174,11 +176,31 @@ func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	w := bufio.NewWriterSize(file, 1<<18)
+	w := bufio.NewWriterSize(&earlyWriter{file: file}, 1<<18)
 	if err := write(w); err != nil {
 		return err
 	}
 	return w.Flush()
+}
+
+// earlyWriter has the kernel begin to write to the disk while more is still to come, so
+// that little is left to wait for at the end.
+type earlyWriter struct {
+	file      *os.File
+	at, begun int64
+}
+
+const earlyBytes = 8 << 20
+
+func (e *earlyWriter) Write(p []byte) (int, error) {
+	n, err := e.file.Write(p)
+	e.at += int64(n)
+	if e.at-e.begun >= earlyBytes {
+		// It is only advice; file systems that cannot refuse it.
+		_ = unix.SyncFileRange(int(e.file.Fd()), e.begun, e.at-e.begun, unix.SYNC_FILE_RANGE_WRITE)
+		e.begun = e.at
+	}
+	return n, err
 }
 
 // Writers to a bufio.Writer do not look at its errors, which Flush returns.
