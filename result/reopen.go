@@ -2,6 +2,7 @@ package result
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,18 +12,27 @@ import (
 )
 
 // Reopen gives a writer that goes on with a result whose run was cut off: what is
-// there stays, and what is added follows it. It refuses a folder that is no result, or
-// one whose files are damaged.
-func Reopen(dir string) (*Writer, error) {
-	r, err := Open(dir)
+// there stays, and what is added follows it. It refuses a folder that is no result, one
+// whose files are damaged, and one that is being written.
+func Reopen(dir string) (w *Writer, err error) {
+	folder, err := claimed(dir)
+	if inUse := new(InUseError); errors.As(err, &inUse) {
+		return nil, err
+	}
+	defer func() {
+		if w == nil {
+			_ = folder.Close()
+		}
+	}()
+	r, err := Open(dir) // which also says why a folder cannot be opened
 	if err != nil {
 		return nil, err
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real // results/latest is about to point elsewhere
 	}
-	w := &Writer{
-		dir: dir, summary: r.Summary,
+	w = &Writer{
+		dir: dir, folder: folder, summary: r.Summary,
 		baselines: Baselines{Schema: BaselineSchema, Baselines: orEmpty(r.Baselines)},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: orEmpty(r.Maxima)},
 		searches:  Searches{Schema: SearchesSchema, Searches: orEmpty(r.Searches)},

@@ -1,10 +1,12 @@
 package result
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -79,7 +81,37 @@ func TestReopenRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.Dir(), SummaryFile), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := Reopen(w.Dir()); err == nil || !strings.Contains(err.Error(), `"0007"`) {
 		t.Errorf("Reopen = %v, want the ID named", err)
+	}
+}
+
+// TestReopenRefusesWhatIsBeingWritten keeps two runs from one folder, also where the
+// first has died.
+func TestReopenRefusesWhatIsBeingWritten(t *testing.T) {
+	w, err := Create(t.TempDir(), "lab", time.Unix(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inUse := new(InUseError)
+	if _, err := Reopen(w.Dir()); !errors.As(err, &inUse) {
+		t.Fatalf("beside a writer: %v", err)
+	}
+	// What the kernel does with the files of a process that dies.
+	if err := w.folder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Reopen(w.Dir())
+	if err != nil {
+		t.Fatalf("after its end: %v", err)
+	}
+	if _, err := Reopen(w.Dir()); !errors.As(err, &inUse) {
+		t.Fatalf("beside one that goes on: %v", err)
+	}
+	if err := again.Discard(); err != nil {
+		t.Fatal(err)
 	}
 }

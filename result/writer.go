@@ -45,8 +45,9 @@ const (
 // any moment, also after a crash, and holds all finished trials. A Writer is for
 // one goroutine.
 type Writer struct {
-	root      string // the folder of all results
-	dir       string // this result
+	root      string   // the folder of all results
+	dir       string   // this result
+	folder    *os.File // the same, claimed
 	summary   Summary
 	baselines Baselines
 	maxima    Maxima
@@ -97,9 +98,14 @@ func Create(dir, name string, started time.Time) (*Writer, error) {
 		}
 		target = filepath.Join(parent, fmt.Sprintf("%s-%d", stamp, attempt))
 	}
+	folder, err := claimed(target)
+	if err != nil {
+		return nil, &WriteError{Path: target, Err: err}
+	}
 	w := &Writer{
 		root:      dir,
 		dir:       target,
+		folder:    folder,
 		summary:   Summary{Schema: Schema, Name: name, Started: started.UTC(), Trials: []Trial{}},
 		baselines: Baselines{Schema: BaselineSchema, Baselines: []Baseline{}},
 		maxima:    Maxima{Schema: MaximaSchema, Maxima: []Trial{}},
@@ -128,6 +134,7 @@ func (w *Writer) Empty() bool {
 
 // Discard removes the result, and its name's folder if no other result is in it.
 func (w *Writer) Discard() error {
+	defer w.folder.Close()
 	if err := os.RemoveAll(w.dir); err != nil {
 		return &WriteError{Path: w.dir, Err: err}
 	}
@@ -242,8 +249,10 @@ func SameVariables(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool { return FormatVariable(x) == FormatVariable(y) })
 }
 
-// Close points <root>/latest at this result. The folder is whole without it.
+// Close points <root>/latest at this result, and lets others remove it or go on with
+// it. The folder is whole without it.
 func (w *Writer) Close() error {
+	defer w.folder.Close()
 	if w.root == "" {
 		return nil // it was reopened, and is not where Create makes results
 	}

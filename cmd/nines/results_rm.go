@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,9 +20,9 @@ func newResultsRemoveCommand(call *resultsCall) *cobra.Command {
 		Use:   "rm RESULT...",
 		Short: "Remove results from the disk and the index",
 		Long: `Remove result folders below --out, and what the index has of them. Only folders
-that nines wrote are removed, going by the schema in their summary.json, and no
-symbolic link is followed out of the folder of all results. If latest pointed to one
-of them, it points to the newest that is left.
+that nines wrote are removed, going by the schema in their summary.json, and none that
+is being measured; no symbolic link is followed out of the folder of all results. If
+latest pointed to one of them, it points to the newest that is left.
 
 It asks first; without a terminal to ask on, --yes is needed.`,
 		Example: `  nines results rm quickstart/2026-11-20T18-30-05Z
@@ -62,11 +63,14 @@ It asks first; without a terminal to ask on, --yes is needed.`,
 				return nil
 			}
 			if !yes {
-				if err := confirm(c.InOrStdin(), c.ErrOrStderr(), len(all)); err != nil {
+				if err := confirm(c.Context(), c.InOrStdin(), c.ErrOrStderr(), len(all)); err != nil {
 					return err
 				}
 			}
-			for _, r := range all {
+			for i, r := range all {
+				if c.Context().Err() != nil {
+					return fmt.Errorf("interrupted: %d of %d results were removed", i, len(all))
+				}
 				if err := x.Remove(c.Context(), r.Folder); err != nil {
 					return err
 				}
@@ -79,8 +83,11 @@ It asks first; without a terminal to ask on, --yes is needed.`,
 	return c
 }
 
-// confirm asks, where there is somebody to ask.
-func confirm(in io.Reader, words io.Writer, count int) error {
+// errNothingRemoved is the end of a call that was not confirmed.
+var errNothingRemoved = errors.New("nothing was removed")
+
+// confirm asks, where there is somebody to ask. Ctrl-C is a no.
+func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) error {
 	file, ok := in.(*os.File)
 	if !ok || !isTerminal(file) {
 		return usageError{errors.New("there is no terminal to ask on: say --yes to remove, or --dry-run to see what would be")}
@@ -90,15 +97,21 @@ func confirm(in io.Reader, words io.Writer, count int) error {
 		what = fmt.Sprintf("these %d results", count)
 	}
 	fmt.Fprintf(words, "Remove %s for good? [y/N] ", what)
-	reply, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && reply == "" {
-		return errors.New("nothing was removed")
+	replies := make(chan string, 1)
+	go func() { // which a terminal may keep waiting until the program ends
+		reply, _ := bufio.NewReader(in).ReadString('\n') // at the input's end: what was typed
+		replies <- reply
+	}()
+	select {
+	case reply := <-replies:
+		switch strings.ToLower(strings.TrimSpace(reply)) {
+		case "y", "yes":
+			return ctx.Err()
+		}
+	case <-ctx.Done():
+		fmt.Fprintln(words) // the question's line ends here
 	}
-	switch strings.ToLower(strings.TrimSpace(reply)) {
-	case "y", "yes":
-		return nil
-	}
-	return errors.New("nothing was removed")
+	return errNothingRemoved
 }
 
 // inBytes is a size in the largest unit that leaves a figure above one.

@@ -22,14 +22,35 @@ type Removable struct {
 }
 
 // Removable looks at a folder before it is removed. It refuses what nines did not
-// write, and what holds a result of its own.
+// write, what a nines is writing now, and what holds a result of its own.
 func (x *Index) Removable(folder string) (Removable, error) {
 	root, err := os.OpenRoot(x.root)
 	if err != nil {
 		return Removable{}, err
 	}
 	defer root.Close()
+	held, err := claim(root, folder)
+	if err != nil {
+		return Removable{}, err
+	}
+	defer held.Close()
 	return removable(root, folder)
+}
+
+// claim holds a folder while it is looked at and removed.
+func claim(root *os.Root, folder string) (*os.File, error) {
+	opened, err := root.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := result.Claim(opened); err != nil {
+		_ = opened.Close()
+		if errors.As(err, new(*result.InUseError)) {
+			err = &result.InUseError{Dir: folder} // as it was said
+		}
+		return nil, err
+	}
+	return opened, nil
 }
 
 // removable reads through root, which no symbolic link leads out of.
@@ -83,13 +104,23 @@ func removable(root *os.Root, folder string) (Removable, error) {
 
 // Remove removes a result folder, takes it out of the index, and points latest to the
 // newest that is left if it pointed there. A folder is first given a hidden name, so
-// that one half removed is never taken for a result.
+// that one half removed is never taken for a result. Once it is hidden, the removal goes
+// on to its end, also where ctx is done: the index and latest follow.
 func (x *Index) Remove(ctx context.Context, folder string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
 	root, err := os.OpenRoot(x.root)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	held, err := claim(root, folder)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 	if _, err := removable(root, folder); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,5 +136,35 @@ func TestRemoveDoesNotFollowLinks(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the result is left: %v", err)
+	}
+}
+
+// A result that is being measured is neither removed nor gone on with by another.
+func TestRemoveRefusesWhatIsBeingWritten(t *testing.T) {
+	root := t.TempDir()
+	w, err := result.Create(root, "a", started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addTrial(t, w, 1, map[string]any{"links.*.kind": "veth"}, "")
+	x := open(t, Location{File: filepath.Join(root, DefaultFile)}, root)
+	refresh(t, x)
+	folder := list(t, x, Filter{})[0]
+	inUse := new(result.InUseError)
+	if _, err := x.Removable(folder); !errors.As(err, &inUse) || inUse.Dir != folder {
+		t.Errorf("removable: %v", err)
+	}
+	if err := x.Remove(t.Context(), folder); !errors.As(err, &inUse) {
+		t.Errorf("remove: %v", err)
+	}
+	addTrial(t, w, 2, map[string]any{"links.*.kind": "veth"}, "")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Remove(t.Context(), folder); err != nil {
+		t.Errorf("once it is whole: %v", err)
+	}
+	if _, err := os.Stat(w.Dir()); !os.IsNotExist(err) {
+		t.Errorf("it is left: %v", err)
 	}
 }

@@ -1,0 +1,48 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// InUseError is a result that is being written.
+type InUseError struct{ Dir string }
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("%s: a nines is writing this result; wait for its end, or end it with Ctrl-C", e.Dir)
+}
+
+// Claim keeps a result folder, which is open, for the caller until it is closed: who
+// writes a result has claimed it, so that nobody removes it or goes on with it
+// meanwhile. The claim is a lock of the kernel on the folder itself (flock(2)): it ends
+// with the process, however that ends, and leaves no file. On a file system without
+// such locks all claims are granted.
+func Claim(folder *os.File) error {
+	raw, err := folder.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var locked error
+	if err := raw.Control(func(fd uintptr) { locked = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) }); err != nil {
+		return err
+	}
+	if errors.Is(locked, syscall.EWOULDBLOCK) {
+		return &InUseError{Dir: folder.Name()}
+	}
+	return nil
+}
+
+// claimed opens a folder and claims it.
+func claimed(dir string) (*os.File, error) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := Claim(folder); err != nil {
+		_ = folder.Close()
+		return nil, err
+	}
+	return folder, nil
+}
