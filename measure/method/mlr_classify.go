@@ -25,25 +25,26 @@ const (
 //
 // Time counts by two questions: was the trial of the target's length, and did it lose
 // at most the target's loss ratio. Short trials with much loss count against a load
-// only as far as short trials with little do not outweigh them.
+// only as far as short trials with little do not outweigh them. Times are whole nanoseconds,
+// whose sums are exact: of seconds, three trials of 0.1 s are not the 0.3 s asked for.
 func (t target) classify(trials []measured) class {
 	var fullLow, fullHigh, shortLow, shortHigh float64
 	for _, m := range trials {
-		seconds := m.duration.Seconds()
+		lasted := float64(m.duration)
 		switch full, low := m.duration >= t.trial, m.loss <= t.lossRatio; {
 		case full && low:
-			fullLow += seconds
+			fullLow += lasted
 		case full:
-			fullHigh += seconds
+			fullHigh += lasted
 		case low:
-			shortLow += seconds
+			shortLow += lasted
 		default:
-			shortHigh += seconds
+			shortHigh += lasted
 		}
 	}
 	balancing := shortLow * t.exceedRatio / (1 - t.exceedRatio)
 	high := fullHigh + max(0, shortHigh-balancing)
-	whole := max(fullLow+high, t.sum)
+	whole := max(fullLow+high, float64(t.sum))
 	allowed := whole * t.exceedRatio
 	switch {
 	case whole-fullLow <= allowed: // even if all of the missing time had much loss
@@ -68,17 +69,17 @@ func (t target) throughput(load float64, trials []measured) (pps float64, shown 
 		}
 		return 0
 	})
-	var sum float64
+	var sum time.Duration
 	for _, m := range full {
-		sum += m.duration.Seconds()
+		sum += m.duration
 	}
-	remaining, loss := (1-t.exceedRatio)*max(sum, t.sum), 1.0
+	remaining, loss := (1-t.exceedRatio)*float64(max(sum, t.sum)), 1.0
 	for i, m := range full {
 		if i > 0 && remaining <= 0 {
 			break
 		}
 		loss, shown = m.loss, m.id
-		remaining -= m.duration.Seconds()
+		remaining -= float64(m.duration)
 	}
 	if remaining > 0 { // the trials do not cover the time: the rest may have lost all
 		loss = 1

@@ -29,10 +29,10 @@ func both(a, b []measured) []measured { return append(append([]measured{}, a...)
 // TestClassify holds the formulas of RFC 9971, appendix A, worked out by hand.
 func TestClassify(t *testing.T) {
 	second, minute := time.Second, time.Minute
-	ndr := target{lossRatio: 0, exceedRatio: 0.5, trial: second, sum: 21}
-	strict := target{lossRatio: 0, exceedRatio: 0, trial: minute, sum: 60}
-	tst009 := target{lossRatio: 0, exceedRatio: 0.5, trial: minute, sum: 120}
-	quarter := target{lossRatio: 0.01, exceedRatio: 0.25, trial: 10 * second, sum: 40}
+	ndr := target{lossRatio: 0, exceedRatio: 0.5, trial: second, sum: 21 * second}
+	strict := target{lossRatio: 0, exceedRatio: 0, trial: minute, sum: minute}
+	tst009 := target{lossRatio: 0, exceedRatio: 0.5, trial: minute, sum: 2 * minute}
+	quarter := target{lossRatio: 0.01, exceedRatio: 0.25, trial: 10 * second, sum: 40 * second}
 	for name, test := range map[string]struct {
 		target target
 		trials []measured
@@ -79,8 +79,8 @@ func TestClassify(t *testing.T) {
 
 // TestConditionalThroughput holds RFC 9971, appendix B, worked out by hand.
 func TestConditionalThroughput(t *testing.T) {
-	half := target{lossRatio: 0.5, exceedRatio: 0.5, trial: time.Second, sum: 4}
-	strict := target{exceedRatio: 0, trial: time.Minute, sum: 60}
+	half := target{lossRatio: 0.5, exceedRatio: 0.5, trial: time.Second, sum: 4 * time.Second}
+	strict := target{exceedRatio: 0, trial: time.Minute, sum: time.Minute}
 	for name, test := range map[string]struct {
 		target target
 		trials []measured
@@ -98,6 +98,21 @@ func TestConditionalThroughput(t *testing.T) {
 				t.Errorf("%g, want %g", got, test.want)
 			}
 		})
+	}
+}
+
+// TestTenthsOfSeconds: no binary fraction is 0.1 s, but so many of them are the whole
+// that was asked for, and not a little less, which would count as lost.
+func TestTenthsOfSeconds(t *testing.T) {
+	for n := 1; n <= 100; n++ {
+		strict := target{trial: time.Second / 10, sum: time.Duration(n) * time.Second / 10}
+		trials := many(n, 0.1, 0)
+		if got := strict.classify(trials); got != lower {
+			t.Errorf("%d trials of 0.1 s without loss: class %d, want a lower bound", n, got)
+		}
+		if got, _ := strict.throughput(100, trials); got != 100 {
+			t.Errorf("%d trials of 0.1 s without loss: a throughput of %g, want 100", n, got)
+		}
 	}
 }
 

@@ -87,9 +87,8 @@ func (g Goal) check() error {
 // target is a goal, or one of the coarser ones before it.
 type target struct {
 	lossRatio, exceedRatio float64
-	trial                  time.Duration
-	sum                    float64 // seconds
-	steps                  int     // rungs between the bounds at most
+	trial, sum             time.Duration
+	steps                  int // rungs between the bounds at most
 }
 
 // targets is the chain of targets that ends with the goal: the time grows from one
@@ -107,7 +106,7 @@ func (g Goal) targets(l ladder, preceding int) []target {
 		length := time.Duration(math.Round(seconds * float64(time.Second)))
 		chain[preceding-back] = target{
 			lossRatio: g.LossRatio, exceedRatio: g.ExceedRatio,
-			trial: min(g.FinalTrial, length), sum: seconds,
+			trial: min(g.FinalTrial, length), sum: length,
 			steps: l.steps(g.Width),
 		}
 	}

@@ -14,17 +14,24 @@ import (
 type FrameLossTest struct {
 	// MaxPPS is the rate that counts as 100 %.
 	MaxPPS float64
+	// LinePPS is the theoretical rate of the links, 0 for links without one.
+	LinePPS float64
 	// Step is how much each rate is below the one before, as a part of MaxPPS.
 	Step float64
 	// Trial is how long each is offered.
 	Trial time.Duration
 }
 
-// frameLossStep is the largest step that the standard allows.
-const frameLossStep = 0.1
+const (
+	// frameLossStep is the largest step that the standard allows.
+	frameLossStep = 0.1
+	// lineSlack is how much below the medium's rate still is that rate: clocks of
+	// Ethernet may differ by 100 ppm (IEEE 802.3), and a measured ceiling is not exact.
+	lineSlack = 0.001
+)
 
 func frameLossTestOf(m spec.Method, at Setting) FrameLossTest {
-	f := FrameLossTest{MaxPPS: m.MaxRatePPS, Step: frameLossStep, Trial: rfc2544Trial}
+	f := FrameLossTest{MaxPPS: m.MaxRatePPS, LinePPS: at.LinePPS, Step: frameLossStep, Trial: rfc2544Trial}
 	if f.MaxPPS == 0 {
 		f.MaxPPS = at.CeilingPPS
 	}
@@ -63,7 +70,15 @@ func (f FrameLossTest) measure(ctx context.Context, c *course) error {
 }
 
 func (f FrameLossTest) deviations(quick bool) []string {
-	return shorter("frame loss rate: trials", f.Trial, rfc2544Trial, "RFC 2544 section 24", quick)
+	out := shorter("frame loss rate: trials", f.Trial, rfc2544Trial, "RFC 2544 section 24", quick)
+	const source = "RFC 2544 section 26.3"
+	switch {
+	case f.LinePPS == 0:
+		out = append(out, fmt.Sprintf("frame loss rate: from %.0f packets/s down, where %s begins at the maximum rate of the medium, because the links have none", f.MaxPPS, source))
+	case f.MaxPPS < f.LinePPS*(1-lineSlack):
+		out = append(out, fmt.Sprintf("frame loss rate: from %.0f packets/s down, where %s begins at the maximum rate of the medium, %.0f, because the generator or the experiment file ends there", f.MaxPPS, source, f.LinePPS))
+	}
+	return out
 }
 
 func (f FrameLossTest) check() error {

@@ -234,3 +234,18 @@ func TestDeviationsAreSaid(t *testing.T) {
 		t.Errorf("frames of 100 bytes: %v", found.Deviations)
 	}
 }
+
+// TestFrameLossFromBelowTheLine: the standard's 100 % is the medium's; another is named.
+func TestFrameLossFromBelowTheLine(t *testing.T) {
+	d := simulate.Device{CapacityPPS: 1e6, Latency: time.Microsecond}
+	m := spec.Method{Kind: spec.MethodRFC2544, Tests: []spec.RFC2544Test{spec.TestFrameLoss}, Loads: none}
+	for _, test := range []struct {
+		line float64
+		want string
+	}{{2e6, ""}, {0, "because the links have none"}, {3e6, "the maximum rate of the medium, 3000000, because the generator"}} {
+		found := search(t, m, method.Setting{CeilingPPS: 2e6, LinePPS: test.line, FrameBytes: 64}, d)
+		if said := strings.Join(found.Deviations, "\n"); (said == "") != (test.want == "") || !strings.Contains(said, test.want) {
+			t.Errorf("a line of %g packets/s: %q, want %q", test.line, said, test.want)
+		}
+	}
+}
