@@ -46,16 +46,10 @@ func Root(t testing.TB) {
 }
 
 // PublishedData is the folder with measurements that others have published, which the
-// project does not carry: NINES_PUBLISHED_DATA names it, or else it is shared/data beside
-// the repository. CONTRIBUTING.md says what is in it.
+// project does not carry: NINES_PUBLISHED_DATA names it. CONTRIBUTING.md says what is in it.
 func PublishedData(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("NINES_PUBLISHED_DATA")
-	if beside := filepath.Join(filepath.Dir(repository()), "shared", "data"); dir == "" {
-		if _, err := os.Stat(beside); err == nil {
-			dir = beside
-		}
-	}
 	Require(t, "published measurements (NINES_PUBLISHED_DATA names their folder)", dir != "")
 	if _, err := os.Stat(dir); err != nil {
 		t.Fatalf("NINES_PUBLISHED_DATA: %v", err)
