@@ -21,20 +21,20 @@ func WritePackets(w io.Writer, r *result.Result) error {
 	t := packetTable()
 	var lines []string
 	left := 0
-	for _, trial := range r.Shown() {
-		metrics, problems, err := packetsOf(r.TrialFolder(trial.ID))
-		if err != nil {
-			return err
-		}
-		for _, problem := range problems {
-			lines = append(lines, fmt.Sprintf("trial %s: %s", trial.ID, problem))
+	all, unread := Packets(r)
+	for _, err := range unread {
+		lines = append(lines, err.Error())
+	}
+	for _, trial := range all {
+		for _, problem := range trial.Problems {
+			lines = append(lines, fmt.Sprintf("trial %s: %s", trial.Trial, problem))
 		}
 		switch {
-		case metrics == nil:
+		case trial.Metrics == nil:
 		case len(t.rows) == packetTrials:
 			left++
 		default:
-			t.rows = append(t.rows, packetCells(trial.ID, metrics.All))
+			t.rows = append(t.rows, packetCells(trial.Trial, trial.Metrics.All))
 		}
 	}
 	var out strings.Builder
@@ -67,6 +67,54 @@ func packetsOf(f result.Folder) (*result.Metrics, []string, error) {
 	}
 	metrics, err := f.Metrics()
 	return metrics, problems, err
+}
+
+// TrialPackets is what single packets tell of a trial, where they were recorded or
+// captured. Metrics are nil where the record is not complete; Problems say why.
+type TrialPackets struct {
+	Trial    string          `json:"trial"`
+	Metrics  *result.Metrics `json:"metrics"`
+	Problems []string        `json:"problems,omitempty"`
+}
+
+// Packets reads the metrics of all trials that have a record of their packets, and says
+// which could not be read.
+func Packets(r *result.Result) (all []TrialPackets, problems []error) {
+	for _, trial := range r.Shown() {
+		metrics, lacks, err := packetsOf(r.TrialFolder(trial.ID))
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if metrics != nil || len(lacks) > 0 {
+			all = append(all, TrialPackets{trial.ID, metrics, lacks})
+		}
+	}
+	return all, problems
+}
+
+// pagePackets is a trial's on the page, without more flows than can be read there.
+type pagePackets struct {
+	TrialPackets
+	// FlowsAll is how many flows the file has.
+	FlowsAll int `json:"flows_all"`
+}
+
+func (p *pageData) addPackets(r *result.Result) {
+	p.Packets = []pagePackets{}
+	packets, problems := Packets(r)
+	for _, err := range problems {
+		p.problem(err)
+	}
+	for _, trial := range packets {
+		shown := pagePackets{TrialPackets: trial}
+		if m := trial.Metrics; m != nil && len(m.Flows) > 0 {
+			shown.FlowsAll = len(m.Flows)
+			cut := *m
+			cut.Flows = m.Flows[:min(len(m.Flows), maxTrialFlows)]
+			shown.Metrics = &cut
+		}
+		p.Packets = append(p.Packets, shown)
+	}
 }
 
 func packetTable() *table {

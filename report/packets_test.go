@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ func packetResult(t *testing.T) *result.Result {
 		LossRuns:   []result.LossRun{{Length: 1, Count: 2}, {Length: 5, Count: 1}},
 		Reordering: result.Reordering{Reordered: 11, ExtentMax: 4},
 	}}
+	for range 100 {
+		with.Metrics.Flows = append(with.Metrics.Flows, result.FlowMetrics{Flow: "source port 7999", Lost: 1})
+	}
 	with.Details.Recording = &result.Recording{Packets: 1007, Complete: true}
 	part.Details.Recording = &result.Recording{Problems: []string{"the record of packets sent lacks 9: the disk is too slow for it"}}
 	for _, rec := range []result.Record{with, part, base} {
@@ -72,4 +76,47 @@ func TestPacketsAreShownWhereThereAreSome(t *testing.T) {
 	if err := WritePackets(&out, r); err != nil || out.Len() != 0 {
 		t.Errorf("of a trial without packets: %q, %v", out.String(), err)
 	}
+}
+
+// TestPacketsAreInTheJSONAndOnThePage: with their flows, of which the page has as many as
+// can be read.
+func TestPacketsAreInTheJSONAndOnThePage(t *testing.T) {
+	r := packetResult(t)
+	packets, problems := Packets(r)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var out bytes.Buffer
+	if err := WriteTableJSON(&out, r.Summary, nil, nil, packets); err != nil {
+		t.Fatal(err)
+	}
+	var document struct{ Packets []TrialPackets }
+	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string][]TrialPackets{"JSON": document.Packets, "page": onPage(newPageData(r).Packets)} {
+		if len(got) != 2 || got[0].Metrics == nil || got[1].Metrics != nil {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		if all := got[0].Metrics.All; got[0].Trial != "0001" || all.Lost != 7 || *all.PDV.P999 != 56_780 || all.Reordering.ExtentMax != 4 {
+			t.Errorf("%s: trial %s has %+v", name, got[0].Trial, all)
+		}
+		if len(got[1].Problems) != 1 || !strings.Contains(got[1].Problems[0], "lacks 9") {
+			t.Errorf("%s: %v", name, got[1].Problems)
+		}
+	}
+	if page := newPageData(r).Packets[0]; page.FlowsAll != 100 || len(page.Metrics.Flows) != maxTrialFlows {
+		t.Errorf("the page says %d flows, and has %d", page.FlowsAll, len(page.Metrics.Flows))
+	}
+	if flows := document.Packets[0].Metrics.Flows; len(flows) != 100 || flows[99].Lost != 1 {
+		t.Errorf("the JSON has %d flows", len(flows))
+	}
+}
+
+func onPage(packets []pagePackets) []TrialPackets {
+	var all []TrialPackets
+	for _, p := range packets {
+		all = append(all, p.TrialPackets)
+	}
+	return all
 }

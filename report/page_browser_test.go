@@ -236,6 +236,22 @@ func descending(texts []string) bool {
 	return len(texts) > 1
 }
 
+// TestPacketsInChromium: a line for all packets and each flow that the page has, and why a
+// record is not complete.
+func TestPacketsInChromium(t *testing.T) {
+	p := openTab(t, writePage(t, packetResult(t).Dir), 1320, 900)
+	p.settle()
+	if rows := eval[int](p, `document.querySelectorAll("#packet-table tbody tr").length`); rows != 1+maxTrialFlows+1 {
+		t.Errorf("%d rows", rows)
+	}
+	text := eval[string](p, `document.querySelector("#packet-table").textContent`)
+	for _, want := range []string{"56.8", "metrics.json has 36 more flows", "the record of packets sent lacks 9"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the table: %s", want, text)
+		}
+	}
+}
+
 func TestSystemPreferenceForDark(t *testing.T) {
 	path := writePage(t, simulation{name: "dark", kinds: []string{"veth"}, rates: []float64{1000}, repeats: 1, seconds: 1, seed: 3}.write(t, t.TempDir()))
 	p := openTab(t, path, 900, 700)

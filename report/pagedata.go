@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"sort"
 	"time"
 
@@ -20,6 +21,7 @@ const (
 	minTrialOutliers = 100    // of one
 	maxTrialGaps     = 50
 	maxTrialRateRows = 1000
+	maxTrialFlows    = 64
 )
 
 // pageData is all that the page shows.
@@ -35,6 +37,8 @@ type pageData struct {
 	Searches []SearchGroup `json:"searches"`
 	// Tails are what the slowest packets of each group tell of the 99.99999th percentile.
 	Tails []GroupTail `json:"tails"`
+	// Packets are of trials with a record of each packet; their metrics.json has all flows.
+	Packets []pagePackets `json:"packets"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
 	Figures    []Chosen           `json:"figures"`
 	Curves     []result.Published `json:"published_curves"`
@@ -109,6 +113,7 @@ func newPageData(r *result.Result) pageData {
 		p.Groups = append(p.Groups, group)
 	}
 	p.addFigures(r)
+	p.addPackets(r)
 	var problems []error
 	p.Tails, problems = Tails(r, extreme.Default)
 	for _, problem := range problems {
@@ -155,7 +160,12 @@ func (p *pageData) addFigures(r *result.Result) {
 	}
 }
 
-func (p *pageData) problem(err error) { p.Problems = append(p.Problems, err.Error()) }
+// problem keeps an error, once: several parts of the page may read one file.
+func (p *pageData) problem(err error) {
+	if !slices.Contains(p.Problems, err.Error()) {
+		p.Problems = append(p.Problems, err.Error())
+	}
+}
 
 func (p *pageData) readTrial(t result.Trial, folder result.Folder, outliers int) (pageTrial, result.Histograms) {
 	read := pageTrial{Trial: t, Outliers: [][5]int64{}, Rate: [][4]uint64{}, RateStep: 1}

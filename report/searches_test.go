@@ -152,7 +152,7 @@ func TestACaseMayBeCalledLoad(t *testing.T) {
 func TestTableJSONHasSearches(t *testing.T) {
 	summary, searches := searchedSummary()
 	var out bytes.Buffer
-	if err := WriteTableJSON(&out, summary, searches, nil); err != nil {
+	if err := WriteTableJSON(&out, summary, searches, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	var read struct {

@@ -208,7 +208,7 @@ type groupJSON struct {
 
 // WriteTableJSON writes the table's lines with all figures, each as the median of the
 // repeats with its interval, the least and the greatest; times are nanoseconds.
-func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Search, tails []GroupTail) error {
+func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Search, tails []GroupTail, packets []TrialPackets) error {
 	document := struct {
 		Schema string      `json:"schema"`
 		Name   string      `json:"name"`
@@ -217,7 +217,9 @@ func WriteTableJSON(w io.Writer, summary result.Summary, searches []result.Searc
 		Searches []SearchGroup `json:"searches,omitempty"`
 		// Tails are there where they were asked for.
 		Tails []GroupTail `json:"tails,omitempty"`
-	}{TableSchema, summary.Name, []groupJSON{}, SearchGroups(searches), tails}
+		// Packets are there where single packets were recorded.
+		Packets []TrialPackets `json:"packets,omitempty"`
+	}{TableSchema, summary.Name, []groupJSON{}, SearchGroups(searches), tails, packets}
 	for _, g := range Groups(result.Shown(summary.Trials, searches)) {
 		line := groupJSON{Variables: g.Variables, Trials: []string{}, Counted: len(g.Counted()),
 			Verdicts: g.Verdicts(), Figures: map[string]*Spread{}}

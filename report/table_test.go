@@ -113,7 +113,7 @@ func TestColourOnlyMarksUp(t *testing.T) {
 
 func TestTableJSONHasMediansAndNulls(t *testing.T) {
 	var out strings.Builder
-	if err := WriteTableJSON(&out, tableSummary(), nil, nil); err != nil {
+	if err := WriteTableJSON(&out, tableSummary(), nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {

@@ -120,7 +120,7 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 	}
 
 	var document strings.Builder
-	if err := WriteTableJSON(&document, r.Summary, nil, tails); err != nil {
+	if err := WriteTableJSON(&document, r.Summary, nil, tails, nil); err != nil {
 		t.Fatal(err)
 	}
 	var read struct {

@@ -64,7 +64,11 @@ The folder is all that is needed, so a result from another machine shows the sam
 				}
 			}
 			if format == "json" {
-				return report.WriteTableJSON(c.OutOrStdout(), r.Summary, r.Searches, tails)
+				packets, problems := report.Packets(r)
+				for _, problem := range problems {
+					fmt.Fprintln(c.ErrOrStderr(), "nines:", problem)
+				}
+				return report.WriteTableJSON(c.OutOrStdout(), r.Summary, r.Searches, tails, packets)
 			}
 			if err := report.WriteTable(c.OutOrStdout(), r.Summary, report.TableOptions{Repeats: repeats, Searches: r.Searches}); err != nil {
 				return err

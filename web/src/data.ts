@@ -185,6 +185,29 @@ export interface SearchGroup {
   findings: SearchFinding[];
 }
 
+/** The metrics of one stream of packets, as result/metrics.go writes them. */
+export interface FlowMetrics {
+  flow?: string;
+  sent_packets: number;
+  lost_packets: number;
+  duplicate_packets: number;
+  pdv_ns: Percentiles;
+  ipdv_abs_ns: Percentiles;
+  gaps_sent_ns: Percentiles;
+  gaps_received_ns: Percentiles;
+  loss_runs: { length_packets: number; count: number }[];
+  reordering: { reordered_packets: number; extent_max_packets: number; late_max_ns: number };
+}
+
+/** What single packets tell of a trial; metrics are null where the record is not complete. */
+export interface TrialPackets {
+  trial: string;
+  metrics: { all: FlowMetrics; flows?: FlowMetrics[] } | null;
+  problems?: string[];
+  /** How many flows metrics.json has; the page has the first of them. */
+  flows_all: number;
+}
+
 export interface Skipped {
   variables: Variables;
   reason: string;
@@ -199,6 +222,8 @@ export interface Page {
   searches: SearchGroup[];
   /** One for each group: what its slowest packets tell of the 99.99999th percentile. */
   tails: Tail[];
+  /** Of trials whose packets were recorded. */
+  packets: TrialPackets[];
   trials: Trial[];
   baselines: Trial[];
   figures: Figure[];

@@ -15,6 +15,7 @@ import { gapTable, lagTable, listedTrials, witnessTable } from "./sections/gener
 import { header } from "./sections/header.ts";
 import { trialTable } from "./sections/trials.ts";
 import { findingTable, searchTable } from "./sections/searches.ts";
+import { packetTable } from "./sections/packets.ts";
 import { tailTable } from "./sections/tails.ts";
 import { skippedTable, verdictTable } from "./sections/verdicts.ts";
 import { startTheme } from "./theme.ts";
@@ -107,6 +108,8 @@ function build(page: Page, place: HTMLElement): void {
     section("trials", "Trials", null, trialTable(page, selection).element),
     page.tails.length > 0 ? section("tails", "How far the tail can be told", "As measured where so many packets have the percentile; extrapolated from the slowest packets by peaks over threshold where their distribution is tested to hold; or refused, with the reasons.",
       tailTable(page, selection).element) : "",
+    page.packets.length > 0 ? section("packets", "Every packet", "Of trials whose packets were all recorded or captured: loss, reordering (RFC 4737), delay variation (RFC 5481) and gaps, of all packets and of each flow.",
+      packetTable(page, selection).element) : "",
     section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
       h("div", { class: "tools left" }, toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
       figure(outlierChart(page, selection))),
