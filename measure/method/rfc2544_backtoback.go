@@ -16,7 +16,7 @@ type BackToBackTest struct {
 	// LinePPS is the theoretical frame rate, at which bursts are sent.
 	LinePPS float64
 	// FromGenerator says that the links have no theoretical rate and LinePPS is what the
-	// generator can send.
+	// generator can send, or the experiment file's highest rate.
 	FromGenerator bool
 	// Ceiling is the longest burst that is tried.
 	Ceiling time.Duration
@@ -61,6 +61,9 @@ func (b BackToBackTest) measure(ctx context.Context, c *course, throughput resul
 	if found.Reason = withoutThroughput(throughput); found.Reason == "" && *throughput.Value >= b.LinePPS*(1-b.Width) {
 		// RFC 9004 section 4: such a device needs no buffer that could be measured.
 		found.Reason = "not measured, for the throughput is the theoretical rate"
+		if b.FromGenerator {
+			found.Reason = fmt.Sprintf("not measured, for the throughput is the rate of the bursts, %.0f packets/s", b.LinePPS)
+		}
 	}
 	if found.Reason != "" {
 		c.find(found)
@@ -162,7 +165,7 @@ func (b BackToBackTest) deviations(quick bool) []string {
 		shorter("back-to-back: bursts up to a length", b.Ceiling, burstCeiling, source, quick),
 		fewer("repeats of the back-to-back test", b.Repeats, burstRepeats, source, quick)...)
 	if b.FromGenerator {
-		out = append(out, "back-to-back: bursts at the generator's highest rate, where "+source+" has the theoretical rate, because the links have none")
+		out = append(out, fmt.Sprintf("back-to-back: bursts at %.0f packets/s, where %s has the theoretical rate, because the links have none", b.LinePPS, source))
 	}
 	return out
 }

@@ -202,6 +202,18 @@ func TestBackToBackWhereThereIsNothingToFind(t *testing.T) {
 	}
 }
 
+// TestBackToBackWithoutALine: bursts at a rate that is not the medium's are said to be.
+func TestBackToBackWithoutALine(t *testing.T) {
+	m := spec.Method{Kind: spec.MethodRFC2544, Tests: []spec.RFC2544Test{spec.TestBackToBack}, Loads: none}
+	found := search(t, m, method.Setting{CeilingPPS: 2e6, FrameBytes: 64}, simulate.Device{CapacityPPS: 3e6})
+	if f := finding(t, found, "back-to-back"); !strings.Contains(f.Reason, "the rate of the bursts, 2000000 packets/s") {
+		t.Errorf("%q", f.Reason)
+	}
+	if said := strings.Join(found.Deviations, "\n"); !strings.Contains(said, "bursts at 2000000 packets/s") {
+		t.Errorf("%q", said)
+	}
+}
+
 // TestDeviationsAreSaid: quick, and values of the experiment file's own, are named with
 // their reason.
 func TestDeviationsAreSaid(t *testing.T) {
