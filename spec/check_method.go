@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -68,8 +69,8 @@ func (c *checker) method(m *Method) {
 	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
 		c.fail("a soak has no use for the rate 0, as fast as it goes", "", "give it a rate, such as rate_of_maximum: 0.5", "traffic", "rate_pps")
 	}
-	if m.Kind == MethodSoak && m.Soak > 0 && m.Window > m.Soak {
-		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, m.Soak), "", "shorten it, or lengthen the soak", "method", "window")
+	if length := cmp.Or(m.Soak, DefaultSoak); m.Kind == MethodSoak && m.Window > length {
+		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, length), "", "shorten it, or lengthen the soak: method.soak", "method", "window")
 	}
 	c.unique("tests", len(m.Tests), func(i int) string { return string(m.Tests[i]) })
 	c.unique("loads", len(m.Loads), func(i int) string { return strconv.FormatFloat(m.Loads[i], 'g', -1, 64) })

@@ -1,5 +1,7 @@
 package spec
 
+import "time"
+
 // Method is how the network is asked: a plain sweep, or a search by a standard's
 // procedure, once for each combination of the sweep and repeat.
 type Method struct {
@@ -37,13 +39,18 @@ type Method struct {
 	CommittedPPS float64 `yaml:"committed_pps,omitempty" json:"committed_pps,omitempty"`
 	// ExcessPPS is what y1564's service takes beyond that without a promise.
 	ExcessPPS float64 `yaml:"excess_pps,omitempty" json:"excess_pps,omitempty"`
-	// Soak is how long the second part of y1564, or the method soak, lasts.
+	// Soak is how long the second part of y1564 (default 15m), or the method soak
+	// (default 12h), lasts.
 	Soak Duration `yaml:"soak,omitempty" json:"soak,omitempty"`
 	// Window is the length of soak's histograms (default 1m).
 	Window Duration `yaml:"window,omitempty" json:"window,omitempty"`
 	// Limits are what y1564 and soak judge by.
 	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
 }
+
+// DefaultSoak is how long a soak lasts that does not say: that of the evaluations which
+// it is to reproduce.
+const DefaultSoak = Duration(12 * time.Hour)
 
 // MethodKind is a procedure.
 type MethodKind string

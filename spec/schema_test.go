@@ -21,7 +21,7 @@ var semantic = []string{
 	"cases-top-key", "cases-unknown-key", "cpu-list-backwards", "dpdk-blocks", "dpdk-device-empty",
 	"dpdk-device-endpoint", "dpdk-device-long", "dpdk-device-newline", "dpdk-device-option", "dpdk-memory", "dpdk-single",
 	"memif-three", "memif-udp", "method-bounds-crossed", "method-goal-unknown", "method-key", "method-no-traffic",
-	"method-rate", "method-soak-rate", "method-soak-zero", "method-sweep-key", "method-swept-goal", "method-swept-rate", "method-y1564-rate",
+	"method-rate", "method-soak-rate", "method-soak-window", "method-soak-zero", "method-sweep-key", "method-swept-goal", "method-swept-rate", "method-y1564-rate",
 	"published-maximum", "published-none", "published-range", "published-three",
 	"rate-of-maximum-and-pps", "sweep-kinds-backend", "switch-ageing-ovs", "switch-cpu-list", "switch-cpus-twice",
 	"switch-flows-three", "switch-forwarding", "switch-mac-group", "switch-mac-twice", "switch-mac-twice-vlan", "switch-on-bridge",

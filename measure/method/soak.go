@@ -30,7 +30,7 @@ type Soak struct {
 // The defaults: the 12 hours of the evaluations that this is to reproduce, and a
 // window that shows what an hour hides.
 const (
-	soakLength      = 12 * time.Hour
+	soakLength      = time.Duration(spec.DefaultSoak)
 	soakWindow      = time.Minute
 	soakQuickLength = 10 * time.Second
 	soakQuickWindow = time.Second
