@@ -72,7 +72,11 @@ func worst(s SoakState, percentile float64) result.Finding {
 // standard to depart from, but a pause is none of the network's merits.
 func (o Soak) deviations(c *course, s SoakState) {
 	if s.Interruptions > 0 {
-		c.deviate(fmt.Sprintf("the soak was broken off and taken up again %d times: the network was not loaded in between", s.Interruptions))
+		times := "once"
+		if s.Interruptions > 1 {
+			times = fmt.Sprintf("%d times", s.Interruptions)
+		}
+		c.deviate(fmt.Sprintf("the soak was broken off and taken up again %s: the network was not loaded in between", times))
 	}
 	if _, more := o.Next(s); more {
 		c.deviate(fmt.Sprintf("%s of %s, because the soak is not over", s.lasted(), o.Length))
