@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -134,7 +133,7 @@ func (f Folder) read(name string) ([]byte, error) {
 	if !safeID(f.id) {
 		return nil, fmt.Errorf("%q is no trial", f.id)
 	}
-	raw, err := os.ReadFile(filepath.Join(f.dir, name))
+	raw, err := readPlain(filepath.Join(f.dir, name))
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", filepath.Join(f.below, f.id, name), errors.Unwrap(err))
 	}

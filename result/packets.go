@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -79,12 +78,13 @@ func writePackets(out io.Writer, packets *Packets) error {
 // it returns. It says whether the recording is complete, and is fs.ErrNotExist where
 // the packets were not recorded.
 func (f Folder) Packets(visit func([]Packet) error) (complete bool, err error) {
-	if !safeID(f.id) {
-		return false, fmt.Errorf("%q is no trial", f.id)
-	}
-	file, err := os.Open(filepath.Join(f.dir, PacketsFile))
+	below, path, err := f.Path(PacketsFile)
 	if err != nil {
-		return false, fmt.Errorf("%s cannot be read: %w", filepath.Join(f.below, f.id, PacketsFile), errors.Unwrap(err))
+		return false, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be read: %w", below, errors.Unwrap(err))
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	complete, err = readPackets(file, visit)

@@ -1,7 +1,9 @@
 package result
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -22,4 +24,26 @@ func (f Folder) Path(name string) (below, path string, err error) {
 		return "", "", fmt.Errorf("%s is no plain file", below)
 	}
 	return below, path, nil
+}
+
+// largest is the size in bytes up to which a file is read at once; a summary of 100,000
+// trials has about 200 MB.
+const largest = 1 << 30
+
+// readPlain reads a file of a result, which may be somebody else's: a pipe, that would
+// wait for ever, a device or a link out of the folder is refused, and a size that no
+// memory holds.
+func readPlain(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	refused := func(why string) error { return &fs.PathError{Op: "read", Path: path, Err: errors.New(why)} }
+	if !info.Mode().IsRegular() {
+		return nil, refused("it is no plain file")
+	}
+	if info.Size() > largest {
+		return nil, refused(fmt.Sprintf("it has %d bytes, too many for what nines writes", info.Size()))
+	}
+	return os.ReadFile(path)
 }

@@ -41,7 +41,7 @@ func Open(dir string) (*Result, error) {
 		return nil, &OpenError{Dir: dir, Reason: "is a file, not a result folder", Remedy: "name the folder that holds it"}
 	}
 	r := &Result{Dir: dir}
-	raw, err := os.ReadFile(filepath.Join(dir, SummaryFile))
+	raw, err := readPlain(filepath.Join(dir, SummaryFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notAResult(dir)
 	}
@@ -102,7 +102,7 @@ func (r *Result) readBaselines() error {
 
 // readSchema reads a file that a result need not have.
 func (r *Result) readSchema(name, schema string, into any) error {
-	raw, err := os.ReadFile(filepath.Join(r.Dir, name))
+	raw, err := readPlain(filepath.Join(r.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (r *Result) Host() (json.RawMessage, error) { return r.optionalJSON(HostFil
 func (r *Result) Plan() (json.RawMessage, error) { return r.optionalJSON(PlanFile) }
 
 func (r *Result) optional(name string) ([]byte, error) {
-	raw, err := os.ReadFile(filepath.Join(r.Dir, name))
+	raw, err := readPlain(filepath.Join(r.Dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

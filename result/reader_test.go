@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,5 +156,44 @@ func TestAnIDCannotLeadOutOfTheFolder(t *testing.T) {
 	}
 	if _, err := got.TrialFolder("../../secret").Details(); err == nil || !strings.Contains(err.Error(), "is no trial") {
 		t.Errorf("Details: %v", err)
+	}
+}
+
+// TestReadersRefuseWhatIsNoPlainFile: a pipe in somebody else's folder hangs nobody, and
+// no link leads out of it.
+func TestReadersRefuseWhatIsNoPlainFile(t *testing.T) {
+	for what, make := range map[string]func(path string) error{
+		"a pipe": func(path string) error { return syscall.Mkfifo(path, 0o644) },
+		"a link": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a giant": func(path string) error {
+			return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 100<<30))
+		},
+	} {
+		w := writeAll(t, t.TempDir())
+		for _, name := range []string{"trials/0001/" + HlogFile, "trials/0001/" + OutliersFile, HostFile} {
+			path := filepath.Join(w.Dir(), name)
+			if err := errors.Join(os.RemoveAll(path), make(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := Open(w.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := r.TrialFolder("0001")
+		_, hlog := folder.Histograms()
+		_, outliers := folder.Outliers()
+		_, host := r.Host()
+		for _, err := range []error{hlog, outliers, host} {
+			if err == nil || !strings.Contains(err.Error(), "plain file") && !strings.Contains(err.Error(), "too many") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if err := errors.Join(os.Remove(filepath.Join(w.Dir(), SummaryFile)), make(filepath.Join(w.Dir(), SummaryFile))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(w.Dir()); err == nil {
+			t.Errorf("%s: the summary was read", what)
+		}
 	}
 }
