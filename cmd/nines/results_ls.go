@@ -37,6 +37,9 @@ of that; a key's end will do for its name ("kind" for "links.*.kind").`,
 				if !found || name == "" {
 					return usageError{fmt.Errorf("--var %q: write KEY=VALUE, such as kind=veth", variable)}
 				}
+				if before, twice := filter.Variables[name]; twice && before != value {
+					return usageError{fmt.Errorf("--var %s: no trial has both %s and %s; write one of them", name, before, value)}
+				}
 				filter.Variables[name] = value
 			}
 			switch filter.Verdict = result.Verdict(verdict); filter.Verdict {

@@ -129,6 +129,7 @@ func TestResultsRefuse(t *testing.T) {
 		{[]string{"ls", "--out", filepath.Join(root, "none")}, exitUsage, "--out"},
 		{[]string{"ls", "--out", root, "--format", "csv"}, exitUsage, "--format"},
 		{[]string{"ls", "--out", root, "--var", "kind"}, exitUsage, "KEY=VALUE"},
+		{[]string{"ls", "--out", root, "--var", "kind=veth", "--var", "kind=xdp"}, exitUsage, "both veth and xdp"},
 		{[]string{"ls", "--out", root, "--verdict", "fine"}, exitUsage, "clean, noisy, invalid"},
 		{[]string{"ls", "--out", root, "--limit", "-1"}, exitUsage, "--limit"},
 		{[]string{"ls", "--out", root, "--name", "["}, exitUsage, "broken"},
