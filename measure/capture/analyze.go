@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -268,8 +270,11 @@ func (s *side) source() Source {
 // worstKeys reads PRE again for the keys of the slowest packets: to keep all of them would
 // take more memory than everything else.
 func (a *Analysis) worstKeys(ctx context.Context) error {
-	wanted := make(map[uint32][]*Worst)
-	last := uint32(0)
+	type place struct {
+		number uint32 // in the file
+		worst  *Worst
+	}
+	wanted := make([]place, 0, len(a.Worst))
 	for i := range a.Worst {
 		w := &a.Worst[i]
 		number := w.Packet
@@ -277,14 +282,14 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 			number = a.pre.file[number]
 		}
 		w.Number, w.ID = uint64(number)+1, number+1
-		wanted[number] = append(wanted[number], w)
-		last = max(last, number)
+		wanted = append(wanted, place{number, w})
 	}
+	slices.SortFunc(wanted, func(a, b place) int { return cmp.Compare(a.number, b.number) })
 	if err := a.pre.reader.Rewind(); err != nil {
 		return err
 	}
 	batch := make([]packetfile.Packet, batchPackets)
-	for at := uint32(0); at <= last; {
+	for at := uint32(0); len(wanted) > 0; {
 		n, err := a.pre.reader.NextBatch(batch)
 		if err == nil {
 			err = ctx.Err()
@@ -292,15 +297,12 @@ func (a *Analysis) worstKeys(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read %s again: %w; has it changed meanwhile?", a.Options.Pre, err)
 		}
-		for i := range n {
-			if at > last {
-				break
-			}
-			for _, w := range wanted[at] {
-				a.identify(w, a.pre.reader.Info().Interfaces[batch[i].Interface].LinkType, batch[i].Data)
-			}
-			at++
+		for len(wanted) > 0 && wanted[0].number-at < uint32(n) {
+			p := &batch[wanted[0].number-at]
+			a.identify(wanted[0].worst, a.pre.reader.Info().Interfaces[p.Interface].LinkType, p.Data)
+			wanted = wanted[1:]
 		}
+		at += uint32(n)
 		done, size := a.pre.reader.Progress()
 		a.Options.Progress("reading the keys of the slowest packets", done, size)
 	}

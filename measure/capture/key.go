@@ -75,10 +75,15 @@ func (x *extractor) of(link packetfile.LinkType, data []byte) (hash96, bool) {
 // the FCS), word by word. Word 0 begins at 12.
 func (x *extractor) whole(d []byte) hash96 {
 	_ = d[59]
-	w := [contentWords]uint64{
-		binary.LittleEndian.Uint64(d[12:]), binary.LittleEndian.Uint64(d[20:]), binary.LittleEndian.Uint64(d[28:]),
-		binary.LittleEndian.Uint64(d[36:]), binary.LittleEndian.Uint64(d[44:]), binary.LittleEndian.Uint64(d[52:]),
-	}
+	// One by one: a literal is made elsewhere and copied by wider loads, which wait until
+	// the narrower stores before them have reached the cache.
+	var w [contentWords]uint64
+	w[0] = binary.LittleEndian.Uint64(d[12:])
+	w[1] = binary.LittleEndian.Uint64(d[20:])
+	w[2] = binary.LittleEndian.Uint64(d[28:])
+	w[3] = binary.LittleEndian.Uint64(d[36:])
+	w[4] = binary.LittleEndian.Uint64(d[44:])
+	w[5] = binary.LittleEndian.Uint64(d[52:])
 	n := min(len(d), 64)
 	if n == 64 {
 		w[6] = uint64(binary.LittleEndian.Uint32(d[60:]))

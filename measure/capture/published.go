@@ -265,25 +265,69 @@ func (e *Evaluation) writeStats(w *bufio.Writer) error {
 // writeLatencyTS writes a row for each pair: most of all that is written.
 func writeLatencyTS(ctx context.Context, w *bufio.Writer, all pairs) error {
 	_, _ = w.WriteString("latency,prets,postts\n")
+	var pre, post timeDigits
 	return all.each(ctx, func(block []pair) error {
-		for i := range block {
-			p := &block[i]
+		for len(block) > 0 {
 			if w.Available() < longestRow {
 				if err := w.Flush(); err != nil {
 					return err
 				}
 			}
-			row := w.AvailableBuffer()
-			row = appendDigits(row, p.postNs-p.preNs, ',')
-			row = appendDigits(row, p.preNs, ',')
-			row = appendDigits(row, p.postNs, '\n')
-			if _, err := w.Write(row); err != nil {
+			rows := w.AvailableBuffer()
+			for len(block) > 0 && cap(rows)-len(rows) >= longestRow {
+				p := &block[0]
+				rows = appendDigits(rows, p.postNs-p.preNs, ',')
+				rows = pre.append(rows, p.preNs, ',')
+				rows = post.append(rows, p.postNs, '\n')
+				block = block[1:]
+			}
+			if _, err := w.Write(rows); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 }
+
+// timeDigits writes times, most of which begin as the one before: digits in front of
+// the last eight are kept, since those change ten times a second only.
+type timeDigits struct {
+	from   int64 // the time with zeros in place of the last digits; 0: none yet
+	head   [headRoom]byte
+	length int // of head
+}
+
+const (
+	tailDigits = 8
+	tailNs     = 100_000_000
+	// headRoom is for the other 11 digits of an int64, in a size that is copied at once;
+	// what is too much is written over.
+	headRoom = 16
+)
+
+func (t *timeDigits) append(to []byte, ns int64, behind byte) []byte {
+	if t.from == 0 || uint64(ns-t.from) >= tailNs {
+		if ns < tailNs {
+			return appendDigits(to, ns, behind)
+		}
+		t.from = ns / tailNs * tailNs
+		t.length = len(strconv.AppendInt(t.head[:0], ns/tailNs, 10))
+	}
+	at := len(to)
+	*(*[headRoom]byte)(to[at : at+headRoom]) = t.head
+	at += t.length
+	to = to[:at+tailDigits+1]
+	tail := uint32(ns - t.from)
+	upper, lower := tail/10000, tail%10000
+	copy(to[at:], digitPair(upper/100))
+	copy(to[at+2:], digitPair(upper%100))
+	copy(to[at+4:], digitPair(lower/100))
+	copy(to[at+6:], digitPair(lower%100))
+	to[at+tailDigits] = behind
+	return to
+}
+
+func digitPair(n uint32) string { return twoDigits[2*n : 2*n+2] }
 
 // longestRow is three numbers of up to 20 characters, and what is behind each.
 const longestRow = 3 * 21

@@ -5,7 +5,7 @@ import "io"
 const (
 	// bufferBytes is how much is read at a time: large enough to make system calls and
 	// moved remainders cheap, small enough to stay in a core's own cache.
-	bufferBytes = 512 << 10
+	bufferBytes = 128 << 10
 	// maxBlockBytes bounds the buffer: no block that holds a packet may be larger.
 	// libpcap has the same limit (16 MiB, MAX_BLOCKSIZE in sf-pcapng.c).
 	maxBlockBytes = 16 << 20
