@@ -30,9 +30,11 @@ func variations(due, received []int64) series {
 	}}
 }
 
-func absolute(s series) series {
+// absolute are a series' values without their signs; seen is told of those with them.
+func absolute(s series, seen *extremes) series {
 	return series{s.length, func(at int, block []int64) (int, int) {
 		n, next := s.next(at, block)
+		seen.add(block[:n])
 		for i, v := range block[:n] {
 			block[i] = max(v, -v)
 		}
@@ -40,19 +42,24 @@ func absolute(s series) series {
 	}}
 }
 
-// extremes are a series' least and largest value, 0 if it has none.
-func extremes(s series) [2]int64 {
-	var found [2]int64
-	empty := true
-	s.each(func(block []int64) {
-		if empty {
-			found, empty = [2]int64{block[0], block[0]}, false
-		}
-		for _, v := range block {
-			found[0], found[1] = min(found[0], v), max(found[1], v)
-		}
-	})
-	return found
+// extremes are the least and the largest value, 0 if there is none.
+type extremes struct {
+	of  [2]int64
+	any bool
+}
+
+func (e *extremes) add(values []int64) {
+	if len(values) == 0 {
+		return
+	}
+	if !e.any {
+		e.of, e.any = [2]int64{values[0], values[0]}, true
+	}
+	least, most := e.of[0], e.of[1]
+	for _, v := range values {
+		least, most = min(least, v), max(most, v)
+	}
+	e.of = [2]int64{least, most}
 }
 
 // gaps are the times from each packet to the next.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -29,36 +30,73 @@ func (s series) each(do func(block []int64)) {
 	}
 }
 
-// The first pass sorts values into buckets of three to four digits, as an
-// HdrHistogram does; the passes after it count within the buckets that hold the
-// ranks looked for, until each value there has a bucket of its own.
+// The first pass sorts values into buckets of four to five digits, as an HdrHistogram
+// does; the passes after it count within the buckets that hold the ranks looked for,
+// until each value there has a bucket of its own.
 const (
-	coarseBits = 11 // values below 2^11 have buckets of their own
+	coarseBits = 14 // values below 2^14 have buckets of their own
 	fineBits   = 15
 	coarseHalf = 1 << (coarseBits - 1)
 )
 
-func coarseBucket(x uint64) int {
-	if x < 1<<coarseBits {
-		return int(x)
+// coarseBucket rises with the value; that of −1 is −1.
+func coarseBucket(v int64) int {
+	sign := v >> 63
+	x := uint64(v ^ sign)
+	bucket := int(x)
+	if x >= 1<<coarseBits {
+		shift := bits.Len64(x) - coarseBits
+		bucket = shift*coarseHalf + int(x>>shift)
 	}
-	shift := bits.Len64(x) - coarseBits
-	return shift*coarseHalf + int(x>>shift)
+	return bucket ^ int(sign)
 }
 
 // coarseRange is a bucket's lowest value, and the number of bits its width has.
-func coarseRange(bucket int) (low uint64, shift int) {
+func coarseRange(bucket int) (low int64, shift int) {
+	if bucket < 0 {
+		low, shift = coarseRange(^bucket)
+		return ^(low + 1<<shift - 1), shift
+	}
 	if bucket < 1<<coarseBits {
-		return uint64(bucket), 0
+		return int64(bucket), 0
 	}
 	shift = bucket/coarseHalf - 1
-	return uint64(bucket-shift*coarseHalf) << shift, shift
+	return int64(bucket-shift*coarseHalf) << shift, shift
+}
+
+// coarse counts values in buckets, those from the first one on that it needs.
+type coarse struct {
+	first  int
+	counts []uint64
+}
+
+func (c *coarse) add(block []int64) {
+	for _, v := range block {
+		at := coarseBucket(v) - c.first
+		if uint(at) >= uint(len(c.counts)) {
+			at = c.reach(at)
+		}
+		c.counts[at]++
+	}
+}
+
+// reach makes room for a place before or behind those that there are, and returns where
+// it is then.
+func (c *coarse) reach(at int) int {
+	before := 0
+	if at < 0 {
+		before = max(-at, len(c.counts))
+	}
+	counts := make([]uint64, before+max(at+1, len(c.counts))+coarseHalf)
+	copy(counts[before:], c.counts)
+	c.first, c.counts = c.first-before, counts
+	return at + before
 }
 
 // target is a rank on the way to its value.
 type target struct {
 	rank  uint64 // counted from 1 within [low, low + 2^shift)
-	low   uint64
+	low   int64
 	shift int
 }
 
@@ -67,6 +105,7 @@ func percentiles(s series) result.Percentiles {
 	var count uint64
 	var first, least, most int64
 	var above float64 // the sum of all values less the first, which keeps its digits
+	var buckets coarse
 	s.each(func(block []int64) {
 		if count == 0 {
 			first, least, most = block[0], block[0], block[0]
@@ -78,6 +117,7 @@ func percentiles(s series) result.Percentiles {
 		}
 		above += float64(sum)
 		count += uint64(len(block))
+		buckets.add(block)
 	})
 	if count == 0 {
 		return result.Percentiles{}
@@ -87,32 +127,26 @@ func percentiles(s series) result.Percentiles {
 	for _, p := range result.NamedPercentiles() {
 		ranks = append(ranks, count-count/p.Samples)
 	}
-	values := ranked(s, least, most, ranks)
+	values := ranked(s, buckets, ranks)
 	return result.MakePercentiles(count, least, most, float64(first)+above/float64(count), func(p result.Percentile) int64 {
-		return int64(values[count-count/p.Samples]) + least
+		return values[count-count/p.Samples]
 	})
 }
 
-// ranked finds the values of ranks, counted from 1, less the series' least value.
-func ranked(s series, least, most int64, ranks []uint64) map[uint64]uint64 {
-	counts := make([]uint64, coarseBucket(uint64(most-least))+1)
-	s.each(func(block []int64) {
-		for _, v := range block {
-			counts[coarseBucket(uint64(v-least))]++
-		}
-	})
+// ranked finds the values of ranks, counted from 1.
+func ranked(s series, buckets coarse, ranks []uint64) map[uint64]int64 {
 	targets := make([]target, len(ranks))
-	wanted := make([]bool, len(counts))
+	wanted := make([]bool, len(buckets.counts))
 	for i, rank := range ranks {
-		bucket, within := locate(counts, rank)
-		low, shift := coarseRange(bucket)
+		bucket, within := locate(buckets.counts, rank)
+		low, shift := coarseRange(bucket + buckets.first)
 		targets[i] = target{within, low, shift}
 		wanted[bucket] = shift > 0
 	}
 	for slices.ContainsFunc(targets, func(t target) bool { return t.shift > 0 }) {
-		refine(s, least, wanted, targets)
+		refine(s, func(v int64) bool { return wanted[coarseBucket(v)-buckets.first] }, targets)
 	}
-	values := make(map[uint64]uint64, len(ranks))
+	values := make(map[uint64]int64, len(ranks))
 	for i, rank := range ranks {
 		values[rank] = targets[i].low
 	}
@@ -132,30 +166,32 @@ func locate(counts []uint64, rank uint64) (bucket int, within uint64) {
 
 // span is the values of one or more targets, counted in 2^fineBits parts of it.
 type span struct {
-	low    uint64
+	low    int64
 	shift  int // of the whole
 	part   int // of a part
 	counts []uint64
 }
 
-// refine narrows every target that is not one value yet.
-func refine(s series, least int64, wanted []bool, targets []target) {
-	spans := make(map[uint64]*span)
+// refine narrows every target that is not one value yet. Values that are not wanted are
+// in no target.
+func refine(s series, wanted func(v int64) bool, targets []target) {
+	spans := make(map[int64]*span)
+	from := int64(math.MaxInt64)
 	for _, t := range targets {
 		if t.shift > 0 && spans[t.low] == nil {
 			part := max(0, t.shift-fineBits)
 			spans[t.low] = &span{t.low, t.shift, part, make([]uint64, 1<<(t.shift-part))}
+			from = min(from, t.low)
 		}
 	}
 	list := slices.Collect(maps.Values(spans))
 	s.each(func(block []int64) {
 		for _, v := range block {
-			x := uint64(v - least)
-			if !wanted[coarseBucket(x)] {
+			if v < from || !wanted(v) {
 				continue
 			}
 			for _, sp := range list {
-				if d := x - sp.low; d>>sp.shift == 0 { // below low it wraps to more
+				if d := uint64(v - sp.low); d>>sp.shift == 0 { // below low it wraps to more
 					sp.counts[d>>sp.part]++
 				}
 			}
@@ -168,7 +204,7 @@ func refine(s series, least int64, wanted []bool, targets []target) {
 		}
 		sp := spans[t.low]
 		at, within := locate(sp.counts, t.rank)
-		*t = target{within, sp.low + uint64(at)<<sp.part, sp.part}
+		*t = target{within, sp.low + int64(at)<<sp.part, sp.part}
 	}
 }
 

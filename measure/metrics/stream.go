@@ -49,9 +49,9 @@ func Of(name string, s Stream) result.FlowMetrics {
 		least := *m.Latency.Min
 		m.PDV = shifted(m.Latency, -least)
 	}
-	variation := variations(due, s.ReceivedNs)
-	m.IPDV = percentiles(absolute(variation))
-	m.IPDVRange = extremes(variation)
+	var variation extremes
+	m.IPDV = percentiles(absolute(variations(due, s.ReceivedNs), &variation))
+	m.IPDVRange = variation.of
 	m.GapsSent = percentiles(gaps(s.SentNs))
 
 	order := s.Arrival
