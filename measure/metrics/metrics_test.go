@@ -157,12 +157,13 @@ func TestClocksApartShowInTheLatencyAlone(t *testing.T) {
 }
 
 // random is a stream with loss, ties and, of some packets, delays beyond their
-// neighbours'.
+// neighbours', by clocks that are so far apart that some delays are negative.
 func random(r *rand.Rand, n int) Stream {
 	s := Stream{SentNs: make([]int64, n), ReceivedNs: make([]int64, n)}
 	at := r.Int64N(1 << 50)
 	spread := int64(1) << r.IntN(40)
 	lossy, wild := r.Float64()*0.5, r.Float64()*0.2
+	apart := r.Int64N(min(spread, 1<<24))
 	for i := range n {
 		at += r.Int64N(100)
 		s.SentNs[i] = at
@@ -170,7 +171,7 @@ func random(r *rand.Rand, n int) Stream {
 		if r.Float64() < wild {
 			delay += r.Int64N(spread)
 		}
-		s.ReceivedNs[i] = at + delay
+		s.ReceivedNs[i] = at + delay - apart
 		if r.Float64() < lossy {
 			s.ReceivedNs[i] = Lost
 		}
