@@ -266,15 +266,17 @@ func (w *matcher) group() {
 func (w *matcher) arrive(entries []entry) {
 	var arrived, sent, received [chunkEntries]int64
 	var packets [chunkEntries]uint32
+	for i := range entries {
+		arrived[i] = w.arrivedNs[entries[i].at]
+	}
 	n := 0
 	for i := range entries {
-		arrived[n] = w.arrivedNs[entries[i].at]
-		packet, ok := w.find(&entries[i], arrived[n])
+		packet, ok := w.find(&entries[i], arrived[i])
 		if !ok {
 			w.counts.PostUnknown++
 			continue
 		}
-		packets[n] = packet
+		packets[n], arrived[n] = packet, arrived[i]
 		n++
 	}
 	for i, p := range packets[:n] {

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -157,4 +159,19 @@ func written(t *testing.T, write func(*bufio.Writer) error) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// Times share what their beginnings are: around a change of it, before 1970, and with as
+// many digits as there can be.
+func TestTimesAreWrittenAsTheyAre(t *testing.T) {
+	var digits timeDigits
+	buffer := make([]byte, 0, longestRow)
+	for _, ns := range []int64{
+		0, 7, 99_999_999, 100_000_000, 100_000_001, 12, 1_700_000_000_999_999_999, 1_700_000_000_900_000_000, 1_700_000_001_000_000_000,
+		1_700_000_000_899_999_999, 1_700_000_001_099_999_999, -1, -1_700_000_000_000_000_000, 5, math.MaxInt64, math.MaxInt64 - 1, minTimeNs, maxTimeNs,
+	} {
+		if got, want := string(digits.append(buffer, ns, ';')), strconv.FormatInt(ns, 10)+";"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
 }
