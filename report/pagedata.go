@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -115,7 +116,7 @@ func newPageData(r *result.Result) pageData {
 	p.addFigures(r)
 	p.addPackets(r)
 	var problems []error
-	p.Tails, problems = Tails(r, extreme.Default)
+	p.Tails, problems = Tails(context.Background(), r, extreme.Default)
 	for _, problem := range problems {
 		p.problem(problem)
 	}

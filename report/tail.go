@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +29,9 @@ const tailSeed = 1
 
 // Tails answers for the percentile p, a part of one, in each group of a result. The
 // repeats of a group are put one after the other. A trial whose files cannot be read
-// is left out, and named in the problems.
-func Tails(r *result.Result, p float64) (tails []GroupTail, problems []error) {
+// is left out, and named in the problems. When ctx ends, so does the reading, and the
+// answers that are missing are empty.
+func Tails(ctx context.Context, r *result.Result, p float64) (tails []GroupTail, problems []error) {
 	groups := Groups(r.Shown())
 	tails = make([]GroupTail, len(groups))
 	found := make([]error, len(groups))
@@ -40,7 +42,7 @@ func Tails(r *result.Result, p float64) (tails []GroupTail, problems []error) {
 		places <- struct{}{}
 		go func() {
 			defer work.Done()
-			tails[i], found[i] = tailOf(r, g, p)
+			tails[i], found[i] = tailOf(ctx, r, g, p)
 			<-places
 		}()
 	}
@@ -53,12 +55,15 @@ func Tails(r *result.Result, p float64) (tails []GroupTail, problems []error) {
 	return tails, problems
 }
 
-func tailOf(r *result.Result, g Group, p float64) (GroupTail, error) {
+func tailOf(ctx context.Context, r *result.Result, g Group, p float64) (GroupTail, error) {
 	tail := GroupTail{Variables: g.Variables, Trials: []string{}}
 	var samples []extreme.Sample
 	var wrong []error
 	for _, t := range g.Counted() {
-		sample, err := sampleOf(t, r.TrialFolder(t.ID))
+		sample, err := sampleOf(ctx, t, r.TrialFolder(t.ID))
+		if ctx.Err() != nil {
+			return tail, nil
+		}
 		// Open has told of the files that are not there.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			wrong = append(wrong, err)
@@ -75,7 +80,7 @@ func tailOf(r *result.Result, g Group, p float64) (GroupTail, error) {
 
 // sampleOf reads a trial's slowest packets: from the recording of all of them, where
 // there is one, by the threshold that it allows; or as many as outliers.csv keeps.
-func sampleOf(t result.Trial, folder result.Folder) (extreme.Sample, error) {
+func sampleOf(ctx context.Context, t result.Trial, folder result.Folder) (extreme.Sample, error) {
 	outliers, err := folder.Outliers()
 	if err != nil {
 		return extreme.Sample{}, err
@@ -97,7 +102,7 @@ func sampleOf(t result.Trial, folder result.Folder) (extreme.Sample, error) {
 				all.Add(float64(*p.LatencyNs), p.IntendedNs)
 			}
 		}
-		return nil
+		return ctx.Err()
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return worst, nil

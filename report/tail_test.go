@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -79,7 +80,7 @@ func tailResult(t *testing.T) *result.Result {
 
 func TestTailsAnswerOrRefuse(t *testing.T) {
 	r := tailResult(t)
-	tails, problems := Tails(r, 0.999999)
+	tails, problems := Tails(context.Background(), r, 0.999999)
 	if len(problems) > 0 || len(tails) != 4 {
 		t.Fatalf("%d tails, problems %v", len(tails), problems)
 	}
@@ -102,6 +103,12 @@ func TestTailsAnswerOrRefuse(t *testing.T) {
 	}
 	if short.Largest == nil || short.Largest.P != 0.99 {
 		t.Errorf("500 packets support %+v", short.Largest)
+	}
+
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if none, problems := Tails(cancelled, r, 0.999999); len(problems) > 0 || none[0].Estimate != nil || len(none[0].Trials) > 0 {
+		t.Errorf("after Ctrl-C: %+v, problems %v", none[0], problems)
 	}
 
 	var out strings.Builder
@@ -160,7 +167,7 @@ func TestRecordingsGiveMoreOfTheTail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sample, err := sampleOf(r.Summary.Trials[0], r.TrialFolder("0001"))
+	sample, err := sampleOf(context.Background(), r.Summary.Trials[0], r.TrialFolder("0001"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +60,12 @@ The folder is all that is needed, so a result from another machine shows the sam
 			var tails []report.GroupTail
 			if tail {
 				var problems []error
-				tails, problems = report.Tails(r, percentile/100)
+				slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintln(c.ErrOrStderr(), "reading the slowest packets …") })
+				tails, problems = report.Tails(c.Context(), r, percentile/100)
+				slow.Stop()
+				if err := c.Context().Err(); err != nil {
+					return context.Cause(c.Context())
+				}
 				for _, problem := range problems {
 					fmt.Fprintln(c.ErrOrStderr(), "nines:", problem)
 				}
