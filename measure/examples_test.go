@@ -192,25 +192,7 @@ func TestExamplesRun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			experiment, err := Prepare(file, inventory)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := experiment.Check(); err != nil {
-				labtest.Require(t, err.Error(), false)
-			}
-			writer, err := result.Create(t.TempDir(), experiment.Name(), time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
-				t.Fatal(err)
-			}
-			noLabLeft(t)
-			done, err := result.Open(writer.Dir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, _, done := measured(t, file, inventory)
 			for _, skipped := range done.Summary.Skipped {
 				if link, _ := skipped.Variables["link"].(string); !slices.Contains(test.lacking, link) {
 					labtest.Require(t, skipped.Reason, false)
@@ -230,4 +212,29 @@ func TestExamplesRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// measured runs a file's experiment on this host and opens its result.
+func measured(t *testing.T, file *spec.File, inventory *host.Inventory) (*Experiment, *result.Writer, *result.Result) {
+	t.Helper()
+	experiment, err := Prepare(file, inventory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := experiment.Check(); err != nil {
+		labtest.Require(t, err.Error(), false)
+	}
+	writer, err := result.Create(t.TempDir(), experiment.Name(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	noLabLeft(t)
+	done, err := result.Open(writer.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return experiment, writer, done
 }

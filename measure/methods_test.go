@@ -60,25 +60,7 @@ func TestMethodExamplesRun(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			experiment, err := Prepare(file, inventory)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := experiment.Check(); err != nil {
-				labtest.Require(t, err.Error(), false)
-			}
-			writer, err := result.Create(t.TempDir(), experiment.Name(), time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
-				t.Fatal(err)
-			}
-			noLabLeft(t)
-			done, err := result.Open(writer.Dir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			experiment, writer, done := measured(t, file, inventory)
 			if len(done.Problems) > 0 {
 				t.Errorf("problems: %q", done.Problems)
 			}
