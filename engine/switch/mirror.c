@@ -3,6 +3,7 @@
 
 #include "clock/clock.h"
 #include "role/thread.h"
+#include "switch/mirror_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,6 @@ enum {
 	RING_BYTES = 8 << 20, /* a power of 2: some 80,000 short packets */
 	RECORD_ALIGN = 8,
 	TURN_NS = 1000000,
-	RECALIBRATE_NS = 1000000000,
 	FILE_BUFFER_BYTES = 1 << 20,
 };
 
@@ -48,10 +48,6 @@ struct mirror {
 	atomic_bool stop;
 	_Atomic uint64_t packets;
 	int err; /* of the first write that failed */
-	struct clock_point begin;
-	struct clock_scale scale;
-	uint64_t recalibrated_ns;
-	int64_t wall_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 };
 
 /* https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcap: nanoseconds, Ethernet. */
@@ -143,7 +139,7 @@ static void write_all(struct mirror *m, const void *from, size_t bytes)
 
 static void write_record(struct mirror *m, const struct record *record)
 {
-	uint64_t ns = clock_at_ns(&m->scale, record->ticks) + (uint64_t)m->wall_ns;
+	uint64_t ns = mirror_clock_wall_ns(record->ticks);
 	struct pcap_record header = {
 		.seconds = (uint32_t)(ns / 1000000000),
 		.nanoseconds = (uint32_t)(ns % 1000000000),
@@ -171,24 +167,13 @@ static void drain(struct mirror *m)
 		m->err = -errno;
 }
 
-/* The longer the baseline, the truer the scale. */
-static void recalibrate(struct mirror *m)
-{
-	uint64_t now = clock_monotonic_ns();
-	if (now - m->recalibrated_ns < RECALIBRATE_NS)
-		return;
-	struct clock_point point = clock_read_point();
-	m->scale = clock_rebase(clock_scale_between(m->begin, point), point);
-	m->recalibrated_ns = now;
-}
-
 static void *writer(void *arg)
 {
 	struct mirror *m = arg;
 	const struct timespec pause = {.tv_nsec = TURN_NS};
 	pthread_setname_np(pthread_self(), "nines-mirror");
 	while (!atomic_load(&m->stop)) {
-		recalibrate(m);
+		mirror_clock_keep();
 		drain(m);
 		nanosleep(&pause, NULL);
 	}
@@ -203,6 +188,7 @@ static void mirror_free(struct mirror *m)
 	free(m->rings[0].bytes);
 	free(m->rings[1].bytes);
 	free(m);
+	mirror_clock_release();
 }
 
 static int open_file(struct mirror *m)
@@ -230,13 +216,13 @@ static int open_file(struct mirror *m)
 
 int mirror_start(struct mirror **out, const struct mirror_config *config, char *error, size_t size)
 {
-	struct timespec wall;
 	int err = -ENOMEM;
 	struct mirror *m = aligned_alloc(64, (sizeof *m + 63) / 64 * 64);
 	snprintf(error, size, "cannot allocate the mirror");
 	if (!m)
 		return err;
 	memset(m, 0, sizeof *m);
+	mirror_clock_acquire();
 	m->config = *config;
 	if (m->config.snap_bytes == 0)
 		m->config.snap_bytes = MIRROR_SNAP_MAX;
@@ -249,12 +235,6 @@ int mirror_start(struct mirror **out, const struct mirror_config *config, char *
 	err = open_file(m);
 	if (err)
 		goto fail;
-	m->begin = clock_read_point();
-	m->scale = clock_rebase(clock_global.scale, m->begin);
-	m->recalibrated_ns = m->begin.ns;
-	clock_gettime(CLOCK_REALTIME, &wall);
-	m->wall_ns =
-		(int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)clock_monotonic_ns();
 	err = thread_start(&m->thread, -1, writer, m, error, size);
 	if (err)
 		goto fail;
