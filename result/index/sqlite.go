@@ -95,7 +95,31 @@ func (s *sqliteBase) placeholders(query string) string { return strings.ReplaceA
 // lock: the transaction is an immediate one, of which SQLite has one at a time.
 func (s *sqliteBase) lock(context.Context, *sql.Tx, string) error { return nil }
 
+// busyPause is how long a connection waits before it is tried again.
+const busyPause = 10 * time.Millisecond
+
+// connect makes the connection. SQLite does not wait for others, but fails at once,
+// while two turn a new file to write-ahead logging, or the last of others leaves it
+// (sqlite.org/wal.html, "Sometimes Queries Return SQLITE_BUSY In WAL Mode").
+func (s *sqliteBase) connect(ctx context.Context, db *sql.DB) error {
+	for patience := time.Now().Add(busyTimeout); ; {
+		err := db.PingContext(ctx)
+		failure := new(sqlite.Error)
+		if !errors.As(err, &failure) || failure.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(patience) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(busyPause):
+		}
+	}
+}
+
 func (s *sqliteBase) prepare(ctx context.Context, db *sql.DB) error {
+	if err := s.connect(ctx, db); err != nil {
+		return err
+	}
 	return inTransaction(ctx, db, func(tx *sql.Tx) error {
 		var id, version, others int
 		for query, into := range map[string]*int{
