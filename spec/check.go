@@ -49,7 +49,7 @@ func fillIn(e *Experiment, root *node) {
 	}
 	for _, n := range e.Topology.Nodes {
 		if n.Runtime == RuntimeLXC && n.Rootfs == nil {
-			n.Rootfs = &Rootfs{Kind: RootfsMinimal}
+			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
 		if a := n.App; a != nil && a.Kind != AppRoute {
 			a.Backend = either(a.Backend, engine.Backend)

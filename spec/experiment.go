@@ -16,6 +16,12 @@ type Experiment struct {
 	// Method is how the network is asked: a plain sweep, or a search by a standard's
 	// procedure (default sweep).
 	Method *Method `yaml:"method,omitempty" json:"method,omitempty"`
+	// Isolation is how far the nodes' CPUs are kept from everything else (default
+	// affinity).
+	Isolation Isolation `yaml:"isolation,omitempty" json:"isolation,omitempty"`
+	// Tuning is the profile of host settings that is in force while the lab is up
+	// (default none).
+	Tuning Tuning `yaml:"tuning,omitempty" json:"tuning,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).

@@ -23,6 +23,12 @@ const (
 	// LinkVPP is FD.io's VPP, LinkSnabb Snabb's bridge; where they are installed.
 	LinkVPP   LinkKind = "vpp"
 	LinkSnabb LinkKind = "snabb"
+
+	// LinkSRIOV is a pair of virtual functions of network cards that share a VLAN, on
+	// two cabled ports or on one.
+	LinkSRIOV LinkKind = "sriov"
+	// LinkPassthrough is whole devices, whatever joins them outside of the host.
+	LinkPassthrough LinkKind = "passthrough"
 )
 
 // HasProgram tells whether a program stands between the endpoints of a kind, which
@@ -31,13 +37,20 @@ func (k LinkKind) HasProgram() bool {
 	switch k {
 	case LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb:
 		return true
-	case LinkVeth, LinkBridge, LinkMacvlan, LinkXDP, LinkMemif:
+	case LinkVeth, LinkBridge, LinkMacvlan, LinkXDP, LinkMemif, LinkSRIOV, LinkPassthrough:
 	}
 	return false
 }
 
 // IsPair tells whether a kind joins two endpoints, no more and no fewer.
-func (k LinkKind) IsPair() bool { return k == LinkVeth || k == LinkMemif || k == LinkTestpmd }
+func (k LinkKind) IsPair() bool {
+	switch k {
+	case LinkVeth, LinkMemif, LinkTestpmd, LinkSRIOV, LinkPassthrough:
+		return true
+	case LinkBridge, LinkMacvlan, LinkXDP, LinkSwitch, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb:
+	}
+	return false
+}
 
 // Link joins endpoints.
 type Link struct {
@@ -56,4 +69,8 @@ type Link struct {
 	// Switch sets up the program of a link that has one: switch, testpmd, ovs,
 	// ovs-dpdk, vpp, snabb.
 	Switch *Switch `yaml:"switch,omitempty" json:"switch,omitempty"`
+	// SRIOV sets up the virtual functions of a link of kind sriov.
+	SRIOV *SRIOV `yaml:"sriov,omitempty" json:"sriov,omitempty"`
+	// Passthrough names the devices of a link of kind passthrough.
+	Passthrough *Passthrough `yaml:"passthrough,omitempty" json:"passthrough,omitempty"`
 }

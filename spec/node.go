@@ -8,6 +8,12 @@ type Runtime string
 const (
 	RuntimeNetns Runtime = "netns"
 	RuntimeLXC   Runtime = "lxc"
+	// RuntimeHost is the bare host: processes with no container around them, which see
+	// the host's file system, processes and users. Only the lab's interfaces are in a
+	// network namespace, as they could not be told from the host's otherwise.
+	RuntimeHost Runtime = "host"
+	// RuntimeVM is a virtual machine of QEMU.
+	RuntimeVM Runtime = "vm"
 )
 
 // Node is one machine of the network.
@@ -24,6 +30,14 @@ type Node struct {
 	MemoryNode *int `yaml:"memory_node,omitempty" json:"memory_node,omitempty"`
 	// Memory limits what the node may use (default: no limit).
 	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
+	// HugepageLimit is the most hugepages the node may have, by the hugetlb controller
+	// (default: what its engine takes, where the node uses DPDK).
+	HugepageLimit Size `yaml:"hugepage_limit,omitempty" json:"hugepage_limit,omitempty"`
+	// Scheduling is how the kernel schedules the node's engine (default: as any
+	// process).
+	Scheduling *Scheduling `yaml:"scheduling,omitempty" json:"scheduling,omitempty"`
+	// VM sets up a vm node.
+	VM *VM `yaml:"vm,omitempty" json:"vm,omitempty"`
 	// Rootfs is the file system of an lxc node.
 	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
 	// Env is the environment of everything that nines starts in the node.
@@ -50,7 +64,19 @@ type Rootfs struct {
 	Kind RootfsKind `yaml:"kind,omitempty" json:"kind,omitempty"`
 	// Release is Debian's code name (default: the host's, where it is Debian).
 	Release string `yaml:"release,omitempty" json:"release,omitempty"`
+	// Init is the container's first process: nines' own, which starts nothing else, or
+	// systemd, which keeps to the container's first CPU (default nines).
+	Init RootfsInit `yaml:"init,omitempty" json:"init,omitempty"`
 }
+
+// RootfsInit is the first process of a container.
+type RootfsInit string
+
+// The first processes of a container.
+const (
+	InitNines   RootfsInit = "nines"
+	InitSystemd RootfsInit = "systemd"
+)
 
 // RootfsKind is the origin of a root file system.
 type RootfsKind string

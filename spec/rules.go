@@ -42,6 +42,8 @@ const (
 	releasePattern   = `^[a-z][a-z0-9-]{0,31}$`
 	sysctlPattern    = `^[a-z][A-Za-z0-9_-]*([./][A-Za-z0-9_.:-]+)+$`
 	macPattern       = `^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$`
+	devicePattern    = `^([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]|[A-Za-z0-9_][A-Za-z0-9_.-]{0,14})$`
+	deviceForm       = `an interface's name, or a PCI address such as "0000:01:00.0"`
 	linePattern      = `^[^\x00-\x1f\x7f]{1,200}$`
 	goalNamePattern  = `^[A-Za-z0-9]([A-Za-z0-9 ._%+-]{0,30}[A-Za-z0-9%])?$`
 	goalNameForm     = "letters, digits, spaces and . _ % + -, at most 32, with a letter or digit at both ends"
@@ -64,6 +66,9 @@ var rules = map[string]rule{
 	"Experiment.topology": {required: true},
 	"Experiment.repeat":   {byDefault: "1", least: "1", most: "100000"},
 	"Experiment.order":    {byDefault: string(OrderInterleaved)},
+
+	"Experiment.isolation": {byDefault: string(IsolationAffinity)},
+	"Experiment.tuning":    {byDefault: string(TuningNone)},
 
 	"Method.kind":          {byDefault: string(MethodSweep)},
 	"Method.min_rate_pps":  {least: "0", most: "1000000000", packetRate: true},
@@ -95,17 +100,28 @@ var rules = map[string]rule{
 
 	"Topology.nodes": {required: true, minItems: 1},
 
-	"Node.runtime":     {byDefault: string(RuntimeNetns)},
-	"Node.cpus":        {byDefault: "0", least: "0", most: "4096"},
-	"Node.cpu_list":    {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
-	"Node.memory_node": {least: "0", most: "1023"},
-	"Node.memory":      {least: "4MiB", most: "1024TiB", why: "a shell and the engine need that much"},
-	"Node.env":         {asWritten: true},
-	"Node.exec":        {asWritten: true, minItems: 1},
-	"Node.sysctls":     {asWritten: true},
+	"Node.runtime":        {byDefault: string(RuntimeNetns)},
+	"Node.cpus":           {byDefault: "0", least: "0", most: "4096"},
+	"Node.cpu_list":       {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
+	"Node.memory_node":    {least: "0", most: "1023"},
+	"Node.memory":         {least: "4MiB", most: "1024TiB", why: "a shell and the engine need that much"},
+	"Node.hugepage_limit": {least: "2MiB", most: "1024TiB"},
+	"Node.env":            {asWritten: true},
+	"Node.exec":           {asWritten: true, minItems: 1},
+	"Node.sysctls":        {asWritten: true},
 
 	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},
+
+	"Rootfs.init": {byDefault: string(InitNines)},
+
+	"Scheduling.policy":   {byDefault: string(SchedulingOther)},
+	"Scheduling.priority": {least: "1", most: "99"},
+	"Scheduling.nice":     {least: "-20", most: "19"},
+
+	"VM.kernel":       {byDefault: "debian", pattern: `^(debian|cloud|rt|host|/[^\x00-\x1f]*)$`, form: "debian, cloud, rt, host, or the absolute path of a kernel's image"},
+	"VM.command_line": {pattern: linePattern, form: lineForm},
+	"VM.acceleration": {byDefault: string(AccelerationAuto)},
 
 	"Mount.source": {required: true, pattern: absolutePattern, form: "an absolute path"},
 	"Mount.target": {required: true, pattern: absolutePattern, form: "an absolute path"},
@@ -127,6 +143,14 @@ var rules = map[string]rule{
 	"Switch.ageing":        {byDefault: "300s", least: "0s", most: "24h"},
 	"Switch.flood_pps":     {least: "0", most: "1000000000", packetRate: true},
 	"Switch.broadcast_pps": {least: "0", most: "1000000000", packetRate: true},
+
+	"SRIOV.ports":  {minItems: 1, pattern: devicePattern, form: deviceForm},
+	"SRIOV.vlan":   {least: "1", most: "4094", why: "IEEE 802.1Q keeps 0 and 4095 for itself"},
+	"SRIOV.rate":   {least: "1Mbit/s", most: "10Tbit/s", why: "the kernel counts a function's rate in Mbit/s"},
+	"SRIOV.driver": {byDefault: string(DriverVFIO)},
+
+	"Passthrough.devices": {required: true, minItems: 2, pattern: devicePattern, form: deviceForm},
+	"Passthrough.driver":  {byDefault: string(DriverVFIO)},
 
 	"SwitchPort.vlan":  {least: "1", most: "4094", why: "IEEE 802.1Q keeps 0 and 4095 for itself"},
 	"SwitchPort.trunk": {least: "1", most: "4094", why: "IEEE 802.1Q keeps 0 and 4095 for itself"},
@@ -176,12 +200,18 @@ var keyPatterns = map[string]struct{ what, pattern, form string }{
 
 // enums are the values of the types that have a fixed set of them.
 var enums = map[reflect.Type][]string{
-	reflect.TypeFor[Order]():      texts(OrderInterleaved, OrderSequential),
-	reflect.TypeFor[Runtime]():    texts(RuntimeNetns, RuntimeLXC),
-	reflect.TypeFor[RootfsKind](): texts(RootfsMinimal, RootfsDebian),
-	reflect.TypeFor[AppKind]():    texts(AppForward, AppReflect, AppRoute),
+	reflect.TypeFor[Isolation]():        texts(IsolationNone, IsolationAffinity, IsolationPartition, IsolationIsolated),
+	reflect.TypeFor[Tuning]():           texts(TuningNone, TuningLatency, TuningRealtime, TuningThroughput),
+	reflect.TypeFor[SchedulingPolicy](): texts(SchedulingOther, SchedulingBatch, SchedulingIdle, SchedulingFIFO, SchedulingRR),
+	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
+	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
+	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),
+	reflect.TypeFor[Order]():            texts(OrderInterleaved, OrderSequential),
+	reflect.TypeFor[Runtime]():          texts(RuntimeNetns, RuntimeLXC, RuntimeHost, RuntimeVM),
+	reflect.TypeFor[RootfsKind]():       texts(RootfsMinimal, RootfsDebian),
+	reflect.TypeFor[AppKind]():          texts(AppForward, AppReflect, AppRoute),
 	reflect.TypeFor[LinkKind](): texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP,
-		LinkMemif, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb),
+		LinkMemif, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb, LinkSRIOV, LinkPassthrough),
 	reflect.TypeFor[MethodKind](): texts(MethodSweep, MethodRFC2544, MethodRFC8219, MethodTST009, MethodMLRsearch,
 		MethodY1564, MethodSoak),
 	reflect.TypeFor[RFC2544Test](): texts(TestThroughput, TestLatency, TestFrameLoss, TestBackToBack),

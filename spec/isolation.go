@@ -1,0 +1,52 @@
+package spec
+
+// Isolation is how far the nodes' CPUs are kept from everything else.
+type Isolation string
+
+// The degrees of isolation, each with all of the one before.
+const (
+	// IsolationNone pins nothing: nodes and engines run where the scheduler puts them,
+	// as all else on the host does.
+	IsolationNone Isolation = "none"
+	// IsolationAffinity keeps nodes on their CPUs; others may run there too.
+	IsolationAffinity Isolation = "affinity"
+	// IsolationPartition also keeps others' processes off them: a partition of
+	// cgroup v2, or exclusive cpusets of v1.
+	IsolationPartition Isolation = "partition"
+	// IsolationIsolated also takes them out of load balancing, and moves interrupts,
+	// kernel threads and workqueues away.
+	IsolationIsolated Isolation = "isolated"
+)
+
+// Tuning is a profile of host settings; nines tune has the same.
+type Tuning string
+
+// The profiles of host settings.
+const (
+	TuningNone       Tuning = "none"
+	TuningLatency    Tuning = "latency"
+	TuningRealtime   Tuning = "realtime"
+	TuningThroughput Tuning = "throughput"
+)
+
+// Scheduling is how the kernel schedules what nines starts in a node.
+type Scheduling struct {
+	// Policy is other, batch, idle, fifo or rr (default other), sched(7).
+	Policy SchedulingPolicy `yaml:"policy,omitempty" json:"policy,omitempty"`
+	// Priority is that of fifo and rr, 1 to 99.
+	Priority int `yaml:"priority,omitempty" json:"priority,omitempty"`
+	// Nice is that of other and batch, -20 to 19 (default 0).
+	Nice int `yaml:"nice,omitempty" json:"nice,omitempty"`
+}
+
+// SchedulingPolicy is a policy of sched(7).
+type SchedulingPolicy string
+
+// The scheduling policies.
+const (
+	SchedulingOther SchedulingPolicy = "other"
+	SchedulingBatch SchedulingPolicy = "batch"
+	SchedulingIdle  SchedulingPolicy = "idle"
+	SchedulingFIFO  SchedulingPolicy = "fifo"
+	SchedulingRR    SchedulingPolicy = "rr"
+)
