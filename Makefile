@@ -34,15 +34,18 @@ quickstart: setup
 	@echo "The page: $(CURDIR)/results/latest/report.html"
 
 # setup-GROUP... installs for more: see hack/setup/packages.txt.
-.PHONY: setup setup-unit setup-test setup-bench
+.PHONY: setup setup-unit setup-test setup-bench setup-vm
 ## setup: install the packages that building and running need
 setup:
 	@hack/setup/install.sh build run
 	@$(GO) version >/dev/null
 setup-unit: setup
 	@hack/setup/install.sh unit
+## setup-vm: and those for virtual machines and the virtual laboratory
+setup-vm: setup
+	@hack/setup/install.sh vm
 setup-test: setup
-	@hack/setup/install.sh unit test
+	@hack/setup/install.sh unit vm test
 	@hack/setup/venv.sh
 setup-bench: setup
 	@hack/setup/install.sh bench

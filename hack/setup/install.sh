@@ -10,17 +10,21 @@ set -eu
 
 here=$(dirname "$0")
 
-# wanted prints the packages of the groups, without those whose command is there.
+# wanted prints the packages of the groups, without those whose command is there; one
+# that must have a version as PACKAGE>=VERSION.
 wanted() {
 	for group in "$@"; do
 		grep -q "^$group " "$here/packages.txt" || {
 			echo "setup: no group '$group' in $here/packages.txt" >&2
 			return 2
 		}
-		while read -r g package unless command; do
+		while read -r g package condition value; do
 			[ "$g" = "$group" ] || continue
-			[ "$unless" = unless ] && command -v "$command" >/dev/null && continue
-			echo "$package"
+			case $condition in
+			unless) command -v "$value" >/dev/null || echo "$package" ;;
+			atleast) echo "$package>=$value" ;;
+			*) echo "$package" ;;
+			esac
 		done <"$here/packages.txt"
 	done
 }
@@ -28,10 +32,16 @@ wanted() {
 # missing prints those of its arguments that dpkg does not have. Asking dpkg, and
 # not apt, keeps a setup with nothing to do well under a second.
 missing() {
-	installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+	# shellcheck disable=SC2046 # one word a package
+	installed=$(dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n' \
+		$(printf '%s\n' "$@" | sed 's/>=.*//') 2>/dev/null |
 		sed -n 's/^installed //p') || true
 	for package in "$@"; do
-		echo "$installed" | grep -qx "$package" || echo "$package"
+		name=${package%>=*}
+		version=$(echo "$installed" | sed -n "s/^$name //p" | head -n 1)
+		[ -n "$version" ] || { echo "$package"; continue; }
+		[ "$name" = "$package" ] || dpkg --compare-versions "$version" ge "${package#*>=}" ||
+			echo "$package"
 	done
 }
 
