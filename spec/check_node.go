@@ -27,6 +27,7 @@ func (c *checker) node(name string, n *Node) {
 		}
 	}
 	c.rootfs(n, at)
+	c.scheduling(name, n, under(at, "scheduling"))
 	for _, key := range sortedKeys(n.Env) {
 		c.key("Node.env", key, under(at, "env")...)
 	}
@@ -53,6 +54,9 @@ func (c *checker) rootfs(n *Node, at []string) {
 		c.fail(fmt.Sprintf("a %s node shares the host's file system", n.Runtime), "", "take rootfs away, or write runtime: lxc", under(at, "rootfs")...)
 	} else if n.Rootfs.Release != "" && n.Rootfs.Kind != RootfsDebian {
 		c.fail("only a debian root file system has a release", "", "take it away, or write kind: debian", under(at, "rootfs", "release")...)
+	}
+	if n.Runtime == RuntimeLXC && n.Rootfs.Init == InitSystemd && n.Rootfs.Kind != RootfsDebian {
+		c.fail("there is no systemd in a minimal root file system", "", "write kind: debian, or init: nines", under(at, "rootfs", "init")...)
 	}
 }
 

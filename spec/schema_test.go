@@ -35,6 +35,7 @@ var semantic = []string{
 	"reserved-interface", "reserved-interface-all", "rootfs-netns", "route-bad-network",
 	"route-bad-via", "route-host-bits", "route-mixed-versions", "route-nowhere",
 	"route-one-interface", "route-unknown-interface", "route-with-backend", "size-small",
+	"rootfs-init-minimal", "scheduling-nice", "scheduling-nice-idle", "scheduling-no-priority", "scheduling-nothing", "scheduling-priority",
 	"sweep-around", "sweep-bad-combination", "sweep-bad-value", "sweep-matches-nothing", "sweep-too-many",
 	"sweep-twice-the-same", "sweep-unknown-key", "sweep-unknown-link", "sweep-unknown-node",
 	"sysctl-climbs", "sysctl-host", "traffic-ends-at-app", "traffic-no-reflector",

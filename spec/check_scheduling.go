@@ -1,0 +1,50 @@
+package spec
+
+import "fmt"
+
+// RealTime is true for the policies that come before all ordinary work, sched(7).
+func (p SchedulingPolicy) RealTime() bool { return p == SchedulingFIFO || p == SchedulingRR }
+
+// niced is true for the policies that weigh processes by their niceness: of sched(7)
+// all but the real-time ones, and idle, whose weight is fixed.
+func (p SchedulingPolicy) niced() bool { return p == SchedulingOther || p == SchedulingBatch }
+
+// scheduling checks which of priority and nice goes with the policy. The kernel takes
+// wrong pairs in silence: it ignores the niceness of a FIFO thread.
+func (c *checker) scheduling(name string, n *Node, at []string) {
+	s := n.Scheduling
+	if s == nil {
+		return
+	}
+	given := c.root.at(at)
+	switch {
+	case s.Policy.RealTime() && given.get("priority") == nil:
+		c.fail(fmt.Sprintf("%s needs a priority", s.Policy), "1 to 99",
+			"write priority: 1; the lowest is above all ordinary work, and below the kernel's own threads", at...)
+	case !s.Policy.RealTime() && given.get("priority") != nil:
+		c.fail(fmt.Sprintf("%s has no priority", s.Policy), "",
+			"take it away, or write policy: fifo", under(at, "priority")...)
+	}
+	if given.get("nice") != nil && !s.Policy.niced() {
+		c.fail(fmt.Sprintf("%s has no niceness: the kernel would ignore it", s.Policy), "",
+			"take it away, or write policy: other", under(at, "nice")...)
+	}
+	if !c.schedules(name, n) {
+		c.fail("nines starts nothing in the node that could have it", "",
+			"take scheduling away; the kernel's own forwarding (route) runs in interrupts, which no policy is for", at...)
+	}
+}
+
+// schedules is true for a node in which something is started that has the policy: an
+// engine, the commands of exec, or a virtual machine's CPUs.
+func (c *checker) schedules(name string, n *Node) bool {
+	if n.Runtime == RuntimeVM || len(n.Exec) > 0 || n.App != nil && n.App.Kind != AppRoute {
+		return true
+	}
+	if c.e.Traffic == nil {
+		return false
+	}
+	from, _ := splitEndpoint(c.e.Traffic.From)
+	to, _ := splitEndpoint(c.e.Traffic.To)
+	return name == from || name == to
+}
