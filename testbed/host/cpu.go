@@ -84,6 +84,8 @@ func readCPUs(t Tree, processors []processor) ([]CPU, []Cache) {
 			Model:    models[id],
 		}
 		if cpu.Online {
+			cpu.EnergyPreference = text(t, dir+"/cpufreq/energy_performance_preference")
+			cpu.IdleState, cpu.IdleExitUS = deepestIdle(t, dir+"/cpuidle")
 			cpu.Siblings = cpuList(t, dir+"/topology/thread_siblings_list")
 			if len(cpu.Siblings) == 0 {
 				cpu.Siblings = []int{id}
@@ -156,6 +158,22 @@ func readCPUIdle(t Tree) CPUIdle {
 			LatencyUS: intOr(t, dir+"/latency", 0),
 			Disabled:  text(t, dir+"/disable") == "1",
 		})
+	}
+}
+
+// deepestIdle finds the sleep state with the longest exit that a CPU may enter: those
+// that are disabled are left out. Each CPU has its own switches, and CPUs of two kinds
+// have other states.
+func deepestIdle(t Tree, dir string) (name string, exitUS int) {
+	for i := 0; ; i++ {
+		state := fmt.Sprintf("%s/state%d", dir, i)
+		here := text(t, state+"/name")
+		if here == "" {
+			return name, exitUS
+		}
+		if latency := intOr(t, state+"/latency", 0); text(t, state+"/disable") != "1" && latency >= exitUS {
+			name, exitUS = here, latency
+		}
 	}
 }
 

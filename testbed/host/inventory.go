@@ -38,6 +38,28 @@ type Inventory struct {
 	Mitigations    []Mitigation   `json:"mitigations,omitempty"`
 	CPUIdle        CPUIdle        `json:"cpu_idle"`
 	Privileges     Privileges     `json:"privileges"`
+	// Config holds the options of the kernel's configuration that matter, without
+	// CONFIG_: y, m or a number. It is empty where the configuration is not to be
+	// found; where it is not, an option that is absent is not set.
+	Config map[string]string `json:"config,omitempty"`
+	// Settings are those of the kernel that change how steadily the machine runs, by
+	// their file; of a list such as "always [madvise] never" it is the chosen word. One
+	// that the kernel has not, or that the reader may not see, is absent.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Interrupts are those of devices, LocalInterrupts those that CPUs raise
+	// themselves or send each other (LOC, RES, TLB, …).
+	Interrupts      []Interrupt `json:"interrupts,omitempty"`
+	LocalInterrupts []Interrupt `json:"local_interrupts,omitempty"`
+	// Usage is what CPUs did since they started, sorted by CPU.
+	Usage []CPUUsage `json:"usage,omitempty"`
+	// Services are the running programs that change settings, or run everywhere; by
+	// the kernel's name for them, of 15 characters at most.
+	Services []string `json:"services,omitempty"`
+	// SwapBytes is the swap space in use now or later.
+	SwapBytes int64 `json:"swap_bytes,omitempty"`
+	// WakeLatencyUS is the longest wake-up from idle that a program allows by holding
+	// /dev/cpu_dma_latency; nil where nobody does, or the reader is not root.
+	WakeLatencyUS *int `json:"wake_latency_us,omitempty"`
 }
 
 // Kernel is the running kernel.
@@ -81,6 +103,13 @@ type CPU struct {
 	Isolated bool   `json:"isolated,omitempty"`
 	NoHzFull bool   `json:"nohz_full,omitempty"`
 	Model    string `json:"model,omitempty"`
+	// EnergyPreference is what the CPU is told to prefer, performance or power
+	// (energy_performance_preference); empty where it is not asked.
+	EnergyPreference string `json:"energy_preference,omitempty"`
+	// IdleState is the deepest sleep that the CPU may enter, and IdleExitUS how long it
+	// takes to wake from it; empty where it has no sleep states.
+	IdleState  string `json:"idle_state,omitempty"`
+	IdleExitUS int    `json:"idle_exit_us,omitempty"`
 }
 
 // Cache is one cache and the CPUs that share it.
@@ -127,6 +156,46 @@ type NIC struct {
 	NumVFs   int  `json:"num_vfs,omitempty"`
 	Virtual  bool `json:"virtual"`            // lo, veth, bridge, …: no device below
 	Wireless bool `json:"wireless,omitempty"` // cannot carry a macvlan's addresses
+	// Interrupts are the IDs of its entries in Inventory.Interrupts.
+	Interrupts []string `json:"interrupts,omitempty"`
+	// Coalescing is how long it gathers packets before an interrupt; nil where it does
+	// not say.
+	Coalescing *Coalescing `json:"coalescing,omitempty"`
+	// SleepsL1 is true if its PCIe link may sleep in L1 (ASPM).
+	SleepsL1 bool `json:"sleeps_l1,omitempty"`
+}
+
+// Coalescing is a card's interrupt moderation, as ethtool -c shows it.
+type Coalescing struct {
+	RxUS     int  `json:"rx_us"`
+	RxFrames int  `json:"rx_frames"`
+	TxUS     int  `json:"tx_us"`
+	Adaptive bool `json:"adaptive,omitempty"` // of received packets
+}
+
+// Interrupt is one line of /proc/interrupts.
+type Interrupt struct {
+	// ID is a number, or the kernel's short name of a local interrupt such as LOC.
+	ID string `json:"id"`
+	// Name is what the driver calls it, or the kernel's words.
+	Name string `json:"name,omitempty"`
+	// Counts are by CPU since it started; CPUs without any are left out.
+	Counts map[int]int64 `json:"counts,omitempty"`
+	// Affinity is where it may come, Effective where it does, as "0-3,8"; both are
+	// empty for local ones.
+	Affinity  string `json:"affinity,omitempty"`
+	Effective string `json:"effective,omitempty"`
+}
+
+// CPUUsage is what one CPU did, in ticks of 10 ms (proc_stat(5), USER_HZ).
+type CPUUsage struct {
+	CPU     int   `json:"cpu"`
+	Total   int64 `json:"total"`
+	Idle    int64 `json:"idle"`
+	IRQ     int64 `json:"irq"`
+	SoftIRQ int64 `json:"softirq"`
+	// Steal is what the hypervisor gave to others while the CPU wanted to run.
+	Steal int64 `json:"steal"`
 }
 
 // PCIDevice is a PCI function that a program may drive.

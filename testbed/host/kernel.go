@@ -52,12 +52,39 @@ func parseKernelConfig(data []byte) kernelConfig {
 	for line := range strings.SplitSeq(string(data), "\n") {
 		name, value, ok := strings.Cut(line, "=")
 		if name, isOption := strings.CutPrefix(name, "CONFIG_"); ok && isOption {
-			if value == "y" || value == "m" {
+			if value == "y" || value == "m" || name == hzOption {
 				config[name] = value
 			}
 		}
 	}
 	return config
+}
+
+// hzOption is the frequency of the timer tick, the only option with a number that is
+// kept.
+const hzOption = "HZ"
+
+// latencyOptions are the options that change how steadily the kernel runs, beside those
+// of features.
+var latencyOptions = []string{
+	"NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "RT_GROUP_SCHED", "CPUSETS", "HIGH_RES_TIMERS",
+	"PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY", "PREEMPT", "PREEMPT_DYNAMIC", "PREEMPT_RT", hzOption,
+	"HARDLOCKUP_DETECTOR", "X86_MCE", "NUMA_BALANCING", "KSM", "TRANSPARENT_HUGEPAGE", "CPU_FREQ", "CPU_IDLE",
+	"PROVE_LOCKING", "LOCKDEP", "KASAN", "KCSAN", "KMEMLEAK", "DEBUG_OBJECTS", "DEBUG_ATOMIC_SLEEP", "DEBUG_PAGEALLOC", "SLUB_DEBUG_ON",
+}
+
+// latencyConfig keeps of a configuration what is in latencyOptions.
+func latencyConfig(config kernelConfig) map[string]string {
+	if config == nil {
+		return nil
+	}
+	kept := map[string]string{}
+	for _, option := range latencyOptions {
+		if value := config[option]; value != "" {
+			kept[option] = value
+		}
+	}
+	return kept
 }
 
 func readKernel(t Tree, config kernelConfig) Kernel {
@@ -115,6 +142,17 @@ func preemption(t Tree, k Kernel, config kernelConfig) string {
 		return "full"
 	}
 	return ""
+}
+
+// Parameter gives the value of a parameter of the kernel's command line, empty for one
+// that has none; the last of several counts, as for most of them.
+func (k Kernel) Parameter(name string) (value string, given bool) {
+	for _, parameter := range strings.Fields(k.CommandLine) {
+		if key, v, _ := strings.Cut(parameter, "="); key == name {
+			value, given = v, true
+		}
+	}
+	return value, given
 }
 
 // AtLeast tells whether the kernel's release is at least major.minor.

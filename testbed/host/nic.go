@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -49,10 +51,22 @@ func readNICs(t Tree) []NIC {
 			nic.NUMANode = intOr(t, pci+"/numa_node", nic.NUMANode)
 			nic.TotalVFs = intOr(t, pci+"/sriov_totalvfs", 0)
 			nic.NumVFs = intOr(t, pci+"/sriov_numvfs", 0)
+			nic.SleepsL1 = text(t, pci+"/link/l1_aspm") == "1" // since 5.5
+			nic.Interrupts = messageInterrupts(t, pci)
+			if c, err := t.Coalescing(name); err == nil {
+				nic.Coalescing = &c
+			}
 		}
 		nics = append(nics, nic)
 	}
 	return nics
+}
+
+// messageInterrupts lists a device's MSI and MSI-X numbers, in order.
+func messageInterrupts(t Tree, pci string) []string {
+	list, _ := t.ReadDir(pci + "/msi_irqs") // absent for a device with a line of its own
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	return list
 }
 
 // lastPCIAddress finds the device nearest to the interface in a link such as

@@ -55,6 +55,13 @@ func ReadTree(t Tree) (*Inventory, error) {
 	inv.CPUIdle = readCPUIdle(t)
 	inv.Privileges, inv.AllowedCPUs = readSelf(t, inv)
 	inv.Features = readFeatures(t, inv, config)
+	inv.Config = latencyConfig(config)
+	inv.Settings = readSettings(t, inv)
+	inv.Interrupts, inv.LocalInterrupts = readInterrupts(t)
+	inv.Usage = readUsage(t)
+	inv.Services = t.Running(services)
+	inv.SwapBytes = kilobytes(field(text(t, "/proc/meminfo"), "SwapTotal"))
+	inv.WakeLatencyUS = readWakeLatency(t)
 	return inv, nil
 }
 

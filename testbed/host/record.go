@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +24,10 @@ type Recording struct {
 	Outputs map[string]string   `json:"outputs"` // by the command in one line
 	// Programs are those that were found in PATH, by name.
 	Programs map[string]string `json:"programs,omitempty"`
+	// Services are the processes that Read asked for and that ran.
+	Services []string `json:"services,omitempty"`
+	// Coalescings are by interface.
+	Coalescings map[string]Coalescing `json:"coalescings,omitempty"`
 }
 
 // Record reads the machine we run on as Read does, and notes what was read.
@@ -32,7 +37,7 @@ func recordTree(t Tree) (*Recording, error) {
 	r := &recorder{from: t, to: &Recording{
 		Schema: RecordingSchema, Files: map[string]string{}, Dirs: map[string][]string{},
 		Links: map[string]string{}, Exist: map[string]bool{}, Outputs: map[string]string{},
-		Programs: map[string]string{},
+		Programs: map[string]string{}, Coalescings: map[string]Coalescing{},
 	}}
 	if _, err := ReadTree(r); err != nil {
 		return nil, err
@@ -143,6 +148,20 @@ func (r *recorder) Program(name string) string {
 	return found
 }
 
+func (r *recorder) Running(names []string) []string {
+	found := r.from.Running(names)
+	r.to.Services = append(r.to.Services, found...)
+	return found
+}
+
+func (r *recorder) Coalescing(nic string) (Coalescing, error) {
+	c, err := r.from.Coalescing(nic)
+	if err == nil {
+		r.to.Coalescings[nic] = c
+	}
+	return c, err
+}
+
 // ReadFile gives a recorded file's content.
 func (r *Recording) ReadFile(path string) ([]byte, error) {
 	content, ok := r.Files[path]
@@ -184,6 +203,26 @@ func (r *Recording) Output(argv ...string) (string, error) {
 
 // Program gives where a program was when it was recorded.
 func (r *Recording) Program(name string) string { return r.Programs[name] }
+
+// Running gives those of the names that ran when it was recorded.
+func (r *Recording) Running(names []string) []string {
+	var list []string
+	for _, name := range r.Services {
+		if slices.Contains(names, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Coalescing gives what an interface said when it was recorded.
+func (r *Recording) Coalescing(nic string) (Coalescing, error) {
+	c, ok := r.Coalescings[nic]
+	if !ok {
+		return c, absent("ethtool", nic)
+	}
+	return c, nil
+}
 
 func absent(op, path string) error {
 	return &fs.PathError{Op: op, Path: path, Err: fs.ErrNotExist}

@@ -14,6 +14,8 @@ var latencyParameters = []string{
 	"preempt", "skew_tick", "tsc", "clocksource", "nmi_watchdog", "nowatchdog", "nosoftlockup", "mce", "audit", "hpet",
 	"hugepages", "hugepagesz", "default_hugepagesz", "transparent_hugepage", "numa_balancing", "psi",
 	"intel_iommu", "amd_iommu", "iommu", "cgroup_no_v1", "systemd.unified_cgroup_hierarchy", "threadirqs",
+	"pcie_aspm", "pti", "nopti", "spectre_v2", "retbleed", "mds", "l1tf", "apparmor", "selinux", "kthread_cpus", "rcutree.kthread_prio",
+	"workqueue.unbound_cpus", "workqueue.power_efficient", "watchdog_thresh", "noirqbalance", "ksm", "cpuidle.governor", "maxcpus", "rcu_nocb_gp_stride",
 	"random.trust_cpu", "rcupdate.rcu_normal_after_boot", "cpuidle_haltpoll.force", "haltpoll.guest_halt_poll_ns", "nomodule", "quiet",
 }
 
@@ -54,7 +56,13 @@ func redact(name string, data []byte) []byte {
 			return slices.Contains([]string{"Uid", "CapEff", "Cpus_allowed_list"}, key)
 		})
 	case name == "/proc/meminfo":
-		content = keepLines(content, func(line string) bool { return strings.HasPrefix(line, "Mem") })
+		content = keepLines(content, func(line string) bool {
+			return strings.HasPrefix(line, "Mem") || strings.HasPrefix(line, "SwapTotal")
+		})
+	case name == "/proc/stat":
+		content = keepLines(content, func(line string) bool { return strings.HasPrefix(line, "cpu") })
+	case name == wakeLatencyFile:
+		content = wakeLatencyText(data) // no text, and so no JSON
 	case name == "/proc/cpuinfo":
 		content = keepLines(content, func(line string) bool {
 			key, _, _ := strings.Cut(line, ":")
@@ -94,7 +102,7 @@ var configFiles = []string{"config.gz", "config"}
 
 // configOptions are the options that an inventory asks for, sorted.
 func configOptions() []string {
-	list := []string{"BPF_SYSCALL", "IO_URING"}
+	list := append([]string{"BPF_SYSCALL", "IO_URING"}, latencyOptions...)
 	for _, m := range preemptionModels {
 		list = append(list, m.option)
 	}
@@ -102,7 +110,7 @@ func configOptions() []string {
 		list = append(list, f.option)
 	}
 	slices.Sort(list)
-	return list
+	return slices.Compact(list)
 }
 
 func keepLines(content string, keep func(line string) bool) string {

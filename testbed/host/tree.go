@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -24,6 +25,10 @@ type Tree interface {
 	Output(argv ...string) (string, error)
 	// Program finds a program in PATH; empty if it is not there.
 	Program(name string) string
+	// Running gives those of the names by which a process runs now, sorted.
+	Running(names []string) []string
+	// Coalescing asks an interface for its interrupt moderation.
+	Coalescing(nic string) (Coalescing, error)
 }
 
 // toolTimeout is how long a tool may take to tell its version; those we ask take
@@ -71,6 +76,24 @@ func (t dirTree) Program(name string) string {
 	}
 	return found
 }
+
+// Running looks at all processes; their names are nobody's business but for those
+// asked for.
+func (t dirTree) Running(names []string) []string {
+	found := map[string]bool{}
+	processes, _ := t.ReadDir("/proc")
+	for _, pid := range processes {
+		if pid[0] < '0' || pid[0] > '9' {
+			continue
+		}
+		if name := text(t, "/proc/"+pid+"/comm"); slices.Contains(names, name) {
+			found[name] = true
+		}
+	}
+	return sortedNames(found)
+}
+
+func (t dirTree) Coalescing(nic string) (Coalescing, error) { return readCoalescing(nic) }
 
 // text reads a file without the space around it; a file that cannot be read is
 // the empty string, which all callers take as "the machine does not say".

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// readInterrupts reads /proc/interrupts, and where those of devices may come.
+func readInterrupts(t Tree) (devices, local []Interrupt) {
+	var cpus []int
+	for line := range strings.SplitSeq(text(t, "/proc/interrupts"), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if cpus == nil {
+			// The heading names the CPUs that are online: "CPU0 CPU1 CPU4".
+			cpus = []int{}
+			for _, word := range words {
+				if id, err := strconv.Atoi(strings.TrimPrefix(word, "CPU")); err == nil {
+					cpus = append(cpus, id)
+				}
+			}
+			continue
+		}
+		one, ok := parseInterrupt(words, cpus)
+		if !ok {
+			continue // ERR and MIS count for no CPU
+		}
+		if _, err := strconv.Atoi(one.ID); err != nil {
+			local = append(local, one)
+			continue
+		}
+		dir := "/proc/irq/" + one.ID
+		one.Affinity = text(t, dir+"/smp_affinity_list")
+		one.Effective = text(t, dir+"/effective_affinity_list")
+		devices = append(devices, one)
+	}
+	return devices, local
+}
+
+// parseInterrupt reads a line such as "36: 0 18889862 PCI-MSIX-0000:00:02.0 1-edge
+// virtio1-req.0", which has a count for each CPU.
+func parseInterrupt(words []string, cpus []int) (Interrupt, bool) {
+	id, ok := strings.CutSuffix(words[0], ":")
+	if !ok || len(words) < 1+len(cpus) || len(cpus) == 0 {
+		return Interrupt{}, false
+	}
+	one := Interrupt{ID: id, Counts: map[int]int64{}}
+	for i, cpu := range cpus {
+		n, err := strconv.ParseInt(words[1+i], 10, 64)
+		if err != nil {
+			return Interrupt{}, false
+		}
+		if n > 0 {
+			one.Counts[cpu] = n
+		}
+	}
+	rest := words[1+len(cpus):]
+	if _, err := strconv.Atoi(id); err == nil && len(rest) > 2 {
+		rest = rest[2:] // the controller, and its own number with the kind of trigger
+	}
+	one.Name = strings.Join(rest, " ")
+	return one, true
+}
+
+// Total is how often the interrupt came on the CPUs.
+func (i Interrupt) Total(cpus []int) int64 {
+	var n int64
+	for _, cpu := range cpus {
+		n += i.Counts[cpu]
+	}
+	return n
+}
+
+// MayCome tells whether the interrupt may come to a CPU: where it does come, if the
+// kernel says so, else where it is allowed to.
+func (i Interrupt) MayCome(cpu int) bool {
+	list := i.Effective
+	if list == "" {
+		list = i.Affinity
+	}
+	cpus, err := ParseCPUList(list)
+	return err == nil && slices.Contains(cpus, cpu)
+}
+
+// readUsage reads the lines of /proc/stat that are about one CPU.
+func readUsage(t Tree) []CPUUsage {
+	var list []CPUUsage
+	for line := range strings.SplitSeq(text(t, "/proc/stat"), "\n") {
+		if len(line) < 4 || !strings.HasPrefix(line, "cpu") || line[3] == ' ' {
+			continue // the sum of all has no number
+		}
+		var u CPUUsage
+		var user, nice, system, wait int64
+		// proc_stat(5); steal is there since 2.6.11.
+		n, _ := fmt.Sscanf(line, "cpu%d %d %d %d %d %d %d %d %d", &u.CPU, &user, &nice, &system, &u.Idle, &wait, &u.IRQ, &u.SoftIRQ, &u.Steal)
+		if n != 9 {
+			continue
+		}
+		u.Idle += wait
+		u.Total = user + nice + system + u.Idle + u.IRQ + u.SoftIRQ + u.Steal
+		list = append(list, u)
+	}
+	return list
+}

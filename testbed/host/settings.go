@@ -1,0 +1,109 @@
+package host
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// settingFiles are the settings that an inventory keeps.
+var settingFiles = []string{
+	"/proc/sys/kernel/sched_rt_runtime_us",
+	"/proc/sys/kernel/sched_rt_period_us",
+	"/proc/sys/kernel/timer_migration",
+	"/proc/sys/kernel/nmi_watchdog",
+	"/proc/sys/kernel/soft_watchdog",
+	"/proc/sys/kernel/watchdog",
+	"/proc/sys/kernel/watchdog_thresh",
+	"/proc/sys/kernel/watchdog_cpumask",
+	"/proc/sys/kernel/numa_balancing",
+	"/proc/sys/kernel/split_lock_mitigate",
+	"/proc/sys/kernel/ftrace_enabled",
+	"/proc/sys/vm/stat_interval",
+	"/proc/sys/vm/swappiness",
+	"/proc/sys/vm/compaction_proactiveness",
+	"/proc/sys/net/core/netdev_budget_usecs",
+	"/proc/sys/net/core/busy_poll",
+	"/proc/sys/net/core/busy_read",
+	"/proc/irq/default_smp_affinity",
+	"/sys/kernel/mm/transparent_hugepage/enabled",
+	"/sys/kernel/mm/transparent_hugepage/defrag",
+	"/sys/kernel/mm/ksm/run",
+	"/sys/devices/virtual/workqueue/cpumask",
+	"/sys/devices/virtual/workqueue/writeback/cpumask",
+	"/sys/devices/system/machinecheck/machinecheck0/check_interval",
+	"/sys/devices/system/machinecheck/machinecheck0/ignore_ce",
+	"/sys/module/pcie_aspm/parameters/policy",
+	"/sys/devices/system/cpu/smt/active",
+	"/sys/devices/system/cpu/intel_pstate/status",
+	"/sys/devices/system/cpu/amd_pstate/status",
+	"/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
+	"/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_transition_latency",
+	"/sys/kernel/debug/sched/fair_server/cpu0/runtime",
+	"/sys/kernel/tracing/current_tracer",
+	"/sys/kernel/sched_ext/state",
+}
+
+// readSettings reads settingFiles, and what the mounts of control groups say of CPUs.
+func readSettings(t Tree, inv *Inventory) map[string]string {
+	files := slices.Clone(settingFiles)
+	if m, ok := inv.Cgroup.Controller("cpuset"); ok {
+		if m.Version == 1 {
+			files = append(files, m.Path+"/cpuset.sched_load_balance")
+			// cset(1) makes these two.
+			for _, shield := range []string{"system", "user"} {
+				files = append(files, fmt.Sprintf("%s/%s/cpuset.cpu_exclusive", m.Path, shield))
+			}
+		} else {
+			files = append(files, m.Path+"/cpuset.cpus.isolated", m.Path+"/cgroup.subtree_control")
+		}
+	}
+	settings := map[string]string{}
+	for _, path := range files {
+		value := text(t, path)
+		if chosen := bracketed(value); chosen != "" {
+			value = chosen
+		}
+		if value != "" {
+			settings[path] = value
+		}
+	}
+	return settings
+}
+
+// services are programs that change the kernel's settings while they run, or that run
+// on all CPUs; by what /proc/PID/comm says, of which the kernel keeps 15 characters.
+var services = []string{
+	"auditd", "irqbalance", "ksmtuned", "kubelet", "numad", "power-profiles-", "stalld", "thermald", "tuned",
+}
+
+// wakeLatencyFile is held open by programs that do not allow CPUs to sleep deeply
+// (Documentation/power/pm_qos_interface.rst). To read it changes nothing: an open file
+// without a write allows everything.
+const wakeLatencyFile = "/dev/cpu_dma_latency"
+
+// unlimitedWakeLatency is the value where nobody asks for less, 2000 s in µs
+// (include/linux/pm_qos.h, PM_QOS_CPU_LATENCY_DEFAULT_VALUE).
+const unlimitedWakeLatency = 2_000_000_000
+
+// readWakeLatency reads the kernel's four bytes, or the words of a recording.
+func readWakeLatency(t Tree) *int {
+	data, err := t.ReadFile(wakeLatencyFile)
+	if err != nil {
+		return nil
+	}
+	var us int
+	if _, err := fmt.Sscanf(wakeLatencyText(data), "%d microseconds", &us); err != nil || us == unlimitedWakeLatency {
+		return nil
+	}
+	return &us
+}
+
+// wakeLatencyText words the kernel's four bytes; words stay as they are.
+func wakeLatencyText(data []byte) string {
+	if len(data) == 4 { // an s32 in the machine's byte order
+		return fmt.Sprintf("%d microseconds\n", int32(binary.NativeEndian.Uint32(data)))
+	}
+	return strings.TrimSpace(string(data)) + "\n"
+}
