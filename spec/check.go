@@ -99,6 +99,7 @@ func check(e *Experiment, root *node, errs *collector) {
 		c.method(e.Method)
 	}
 	c.dpdk()
+	c.hardware()
 	c.published()
 }
 

@@ -40,6 +40,8 @@ var semantic = []string{
 	"sweep-twice-the-same", "sweep-unknown-key", "sweep-unknown-link", "sweep-unknown-node",
 	"sysctl-climbs", "sysctl-host", "traffic-ends-at-app", "traffic-no-reflector",
 	"traffic-no-route", "traffic-unknown-endpoint", "veth-three",
+	"passthrough-and-device", "passthrough-none", "passthrough-on-bridge", "passthrough-three", "passthrough-twice",
+	"sriov-on-veth", "sriov-port-twice", "sriov-same-vlan", "sriov-swept-kind", "sriov-three-ends", "sriov-three-ports",
 }
 
 // text are the wrong files that are wrong as YAML, which comes before a schema.

@@ -1,0 +1,117 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxSRIOVPorts is how many physical functions a pair of virtual ones needs: one a
+// side, or one for both.
+const maxSRIOVPorts = 2
+
+// hardware checks what links of the kinds sriov and passthrough are told.
+func (c *checker) hardware() {
+	owner := map[string]string{} // a whole device → the link that has it
+	for i, link := range c.e.Topology.Links {
+		at := linkSteps(i)
+		c.sriov(link, at)
+		c.passthrough(link, at, owner)
+		if link.Kind == LinkSRIOV || link.Kind == LinkPassthrough {
+			c.ownDevices(link)
+		}
+	}
+	c.sharedPorts(owner)
+}
+
+// sriov checks the key sriov of a link.
+func (c *checker) sriov(link *Link, at []string) {
+	s := link.SRIOV
+	if s == nil {
+		return
+	}
+	if link.Kind != LinkSRIOV {
+		c.failKey(fmt.Sprintf("a %s link has no virtual functions to set up", link.Kind), "on links of kind sriov",
+			"take sriov away; where a sweep varies the kind, write it in the case that has the kind", under(at, "sriov")...)
+		return
+	}
+	if n := len(s.Ports); n > maxSRIOVPorts {
+		c.fail(fmt.Sprintf("%d ports", n), "two that a cable joins, or one", "", under(at, "sriov", "ports")...)
+	}
+	if len(s.Ports) == maxSRIOVPorts && sameDevice(s.Ports[0], s.Ports[1]) {
+		c.fail(fmt.Sprintf("%q twice: no cable joins a port to itself", s.Ports[1]), "",
+			"name the port at the cable's other end, or the one port alone, whose own switch joins both functions", under(at, "sriov", "ports", "1")...)
+	}
+}
+
+// passthrough checks the key passthrough of a link, and that no other has its devices.
+func (c *checker) passthrough(link *Link, at []string, owner map[string]string) {
+	p := link.Passthrough
+	switch {
+	case p == nil && link.Kind == LinkPassthrough:
+		c.fail("the link does not say which devices it takes", "", "write passthrough: {devices: [enp1s0f0, enp1s0f1]}, one for each endpoint", at...)
+		return
+	case p == nil:
+		return
+	case link.Kind != LinkPassthrough:
+		c.failKey(fmt.Sprintf("a %s link takes no whole devices", link.Kind), "on links of kind passthrough",
+			"take passthrough away; where a sweep varies the kind, write it in the case that has the kind", under(at, "passthrough")...)
+		return
+	}
+	if n := len(p.Devices); n != len(link.Endpoints) {
+		c.fail(fmt.Sprintf("%d devices for %d endpoints", n, len(link.Endpoints)), "one for each endpoint, in their order", "", under(at, "passthrough", "devices")...)
+	}
+	for i, device := range p.Devices {
+		key := strings.ToLower(device)
+		if other, taken := owner[key]; taken {
+			c.fail(fmt.Sprintf("%q is given to the link %q already", device, other), "", "a whole device has one endpoint; virtual functions (kind: sriov) share a port",
+				under(at, "passthrough", "devices", strconv.Itoa(i))...)
+			continue
+		}
+		owner[key] = link.Name
+	}
+}
+
+// ownDevices refuses another device for DPDK where the link brings one.
+func (c *checker) ownDevices(link *Link) {
+	if c.e.DPDK == nil {
+		return
+	}
+	for _, endpoint := range link.Endpoints {
+		if _, given := c.e.DPDK.Device[endpoint]; given {
+			c.failKey(fmt.Sprintf("the %s link %q brings %q its device", link.Kind, link.Name, endpoint), "",
+				"take it away, or use another kind of link", "dpdk", "device", endpoint)
+		}
+	}
+}
+
+// sharedPorts refuses ports that another link takes whole, and one VLAN for two links
+// of a port.
+func (c *checker) sharedPorts(owner map[string]string) {
+	vlans := map[string]string{} // "port vlan" → the link that has it
+	for i, link := range c.e.Topology.Links {
+		if link.SRIOV == nil || link.Kind != LinkSRIOV {
+			continue
+		}
+		at := under(linkSteps(i), "sriov")
+		for j, port := range link.SRIOV.Ports {
+			if other, taken := owner[strings.ToLower(port)]; taken {
+				c.fail(fmt.Sprintf("%q is given to the link %q whole", port, other), "", "name another port", under(at, "ports", strconv.Itoa(j))...)
+			}
+			if link.SRIOV.VLAN == 0 {
+				continue
+			}
+			key := fmt.Sprint(strings.ToLower(port), " ", link.SRIOV.VLAN)
+			if other, taken := vlans[key]; taken && other != link.Name {
+				c.fail(fmt.Sprintf("VLAN %d of %q is that of the link %q: their packets would mix", link.SRIOV.VLAN, port, other), "",
+					"give each link its own, or leave vlan out and the plan does", under(at, "vlan")...)
+				break
+			}
+			vlans[key] = link.Name
+		}
+	}
+}
+
+// sameDevice compares two devices as they are written; an interface's name and the
+// address of the same function are told apart only by a host.
+func sameDevice(a, b string) bool { return strings.EqualFold(a, b) }
