@@ -2,6 +2,7 @@
  * (docs/engine-protocol.md). README.md in this folder has a reading order. */
 #include "clock/clock.h"
 #include "control/session.h"
+#include "role/thread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +96,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "nines-engine: unknown arguments; see nines-engine --help\n");
 		return 2;
 	}
-	int err = run(socket_path);
+	int err = thread_init();
+	if (err) {
+		fprintf(stderr,
+			"nines-engine: cannot run above its packet threads, to stop them: %s\n",
+			strerror(-err));
+		return 1;
+	}
+	err = run(socket_path);
 	if (err) {
 		fprintf(stderr, "nines-engine: %s%s%s\n", socket_path ? socket_path : "",
 			socket_path ? ": " : "", strerror(-err));

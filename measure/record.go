@@ -126,7 +126,7 @@ func details(o observation, measured time.Duration) result.Details {
 	}
 	d.Drops = counters(d.Drops, "generator", tx.Drops)
 	for _, f := range o.forwarders {
-		d.Gaps = append(d.Gaps, gapMeter("forward "+f.node, f.stats.CPU, "", f.stats.Gaps))
+		d.Gaps = append(d.Gaps, gapMeter("forward "+f.node, f.stats.CPU, f.stats.Scheduling, f.stats.Gaps))
 		for _, port := range f.stats.Ports {
 			d.Drops = counters(d.Drops, f.node+":"+port.Port, port.Drops)
 		}

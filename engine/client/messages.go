@@ -80,6 +80,8 @@ type Stats struct {
 	Gaps  Gaps        `json:"gaps"`
 	CPU   int         `json:"cpu"`
 	TID   int         `json:"tid"`
+	// Scheduling is the policy that the thread really has: "SCHED_FIFO 1".
+	Scheduling string `json:"scheduling"`
 }
 
 // PortStats are one port's counters.

@@ -69,9 +69,9 @@ json_t *reply_service(const struct service *s)
 		json_array_append_new(ports, reply_port(s->ports[i]));
 	/* While the thread runs its gap meter is read without a lock: a count may be
 	 * newer than its total. */
-	return json_pack("{s:o,s:o,s:i,s:i}", "ports", ports, "gaps",
+	return json_pack("{s:o,s:o,s:i,s:i,s:s}", "ports", ports, "gaps",
 			 reply_gaps(&s->gaps, &clock_global.scale, s->start_ticks), "cpu", s->cpu,
-			 "tid", s->tid);
+			 "tid", s->tid, "scheduling", s->scheduling);
 }
 
 json_t *reply_tsc(void)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
 )
 
 // segmentCase is one way a burst may leave; want is how the port shall say it does.
@@ -123,7 +124,7 @@ func (c segmentCase) run(t *testing.T) {
 	}
 	checkAll(t, r)
 	if len(r.Notes) > 0 && strings.Contains(strings.Join(r.Notes, ";"), "does not segment") {
-		need(t, false, "a kernel that segments here: "+strings.Join(r.Notes, "; "))
+		labtest.Require(t, "a kernel that segments here: "+strings.Join(r.Notes, "; "), false)
 	}
 	if got, want := deviceFrames(t, n.generator, "rx", "rx_packets")-before, r.TxPackets+r.WarmupRxPackets; got != want {
 		t.Errorf("the receiver's device counts %d frames, want %d: each packet is a frame", got, want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
 )
 
 // floodsAtMost is how many packets may be flooded in a trial where every address is
@@ -46,7 +47,7 @@ func checkForwarded(t *testing.T, stats client.SwitchStats, tx, rx string, r cli
 func TestSwitchForwardsToWhatItLearned(t *testing.T) {
 	for _, cpus := range [][]int{{}, {0, 1}} {
 		t.Run(fmt.Sprintf("%d-cpus", len(cpus)), func(t *testing.T) {
-			need(t, runtime.NumCPU() >= len(cpus), "two CPUs")
+			labtest.Require(t, "two CPUs", runtime.NumCPU() >= len(cpus))
 			b := startSwitchOn(t, cpus)
 			for _, port := range []string{"tx", "rx", "in"} {
 				b.listen(t, port, client.SwitchPort{Port: port})
@@ -172,7 +173,7 @@ func TestSwitchOfDPDKDevices(t *testing.T) {
 		return client.Port{Name: name, Backend: "dpdk", Device: argument, IO: "batch", Wait: "spin", FrameBytes: 1518}
 	}
 	t.Run("memif", func(t *testing.T) {
-		need(t, os.Geteuid() == 0, "root, for DPDK's memory")
+		labtest.Require(t, "root, for DPDK's memory", os.Geteuid() == 0)
 		learning, generator := startDPDK(t, "", false), startDPDK(t, "", false)
 		folder := t.TempDir()
 		server := func(i int, name string) client.Port {
@@ -186,7 +187,7 @@ func TestSwitchOfDPDKDevices(t *testing.T) {
 		checkTrialThrough(t, generator.Client, learning.Client)
 	})
 	t.Run("tap", func(t *testing.T) {
-		need(t, os.Geteuid() == 0, "root, for a network namespace")
+		labtest.Require(t, "root, for a network namespace", os.Geteuid() == 0)
 		ns := namespace(t)
 		learning, generator := startDPDK(t, ns, false), startEngine(t, ns)
 		switchBetween(t, learning.Client, device("in", "net_tap0,iface=tx"), device("out", "net_tap1,iface=rx"))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
 )
 
 // A switch with vhost-user ports, between guests of DPDK's virtio-user:
@@ -46,7 +47,7 @@ func startSwitchOn(t *testing.T, cpus []int) *bench {
 	t.Helper()
 	b := &bench{folder: t.TempDir()}
 	b.socket = b.path("control")
-	command := exec.Command(enginePath(t), "--socket", b.socket)
+	command := exec.Command(labtest.EnginePath(t), "--socket", b.socket)
 	command.Stderr = os.Stderr
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func (b *bench) dial(t *testing.T) *client.Client {
 }
 
 // guest is an engine whose ports are virtio-user devices at the switch.
-func (b *bench) guest(t *testing.T, ports ...string) *dpdkEngine {
+func (b *bench) guest(t *testing.T, ports ...string) *labtest.Engine {
 	t.Helper()
 	g := startDPDK(t, "", false)
 	peers := map[string]string{"tx": "rx", "rx": "tx", "in": "rx"}
@@ -148,7 +149,7 @@ func TestSwitchGuestIsKilledInTraffic(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		bad.kill(t)
+		bad.Kill(t)
 		if err := <-ended; !errors.Is(err, client.ErrGone) {
 			t.Fatalf("the killed guest's trial: %v", err)
 		}
@@ -198,7 +199,7 @@ func TestSwitchAsClientFindsItsGuestAgain(t *testing.T) {
 		if r.TxPackets == 0 || r.RxPackets != r.TxPackets {
 			t.Errorf("%d of %d packets arrived; %v", r.RxPackets, r.TxPackets, r.Drops)
 		}
-		g.kill(t)
+		g.Kill(t)
 	}
 }
 

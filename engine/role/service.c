@@ -116,6 +116,7 @@ static void *service_loop(void *arg)
 	uint64_t patience = clock_ns_to_ticks(scale, THREAD_BUSY_POLL_NS);
 	int awake = -1;
 	s->tid = thread_begin("nines-serve");
+	thread_scheduling(s->scheduling, sizeof s->scheduling);
 	if (wait == PORT_SPIN)
 		awake = thread_hold_awake();
 	uint64_t peers_every = clock_ns_to_ticks(scale, PEERS_EVERY_NS);

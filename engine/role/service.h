@@ -19,6 +19,7 @@
 struct service {
 	struct port *ports[2]; /* the second is NULL for reflect */
 	int cpu, tid;
+	char scheduling[32];
 	struct gaps gaps;
 	uint64_t *tx_full[2], *foreign[2], *tx_failed[2];
 	uint64_t start_ticks;

@@ -15,6 +15,39 @@
 
 enum { STACK_BYTES = 1 << 20, CPUS_MAX = 4096 };
 
+/* For packets, where it is a real-time policy; else threads inherit what there is. */
+static struct {
+	int policy, priority;
+} packets = {.policy = SCHED_OTHER};
+
+static bool is_real_time(int policy)
+{
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+int thread_init(void)
+{
+	struct sched_param param;
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	if (!is_real_time(policy) || sched_getparam(0, &param) < 0)
+		return 0;
+	packets.policy = policy;
+	packets.priority = param.sched_priority;
+	if (param.sched_priority < sched_get_priority_max(policy))
+		param.sched_priority++;
+	return sched_setscheduler(0, policy, &param) < 0 ? -errno : 0;
+}
+
+static int set_policy(pthread_attr_t *attributes)
+{
+	struct sched_param param = {.sched_priority = packets.priority};
+	if (!is_real_time(packets.policy))
+		return 0;
+	return -(pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED)
+			 ?: pthread_attr_setschedpolicy(attributes, packets.policy)
+			 ?: pthread_attr_setschedparam(attributes, &param));
+}
+
 int thread_start(pthread_t *thread, int cpu, void *(*body)(void *), void *arg, char *error,
 		 size_t size)
 {
@@ -34,13 +67,19 @@ int thread_start(pthread_t *thread, int cpu, void *(*body)(void *), void *arg, c
 		CPU_SET_S(cpu, CPU_ALLOC_SIZE(CPUS_MAX), set);
 		pthread_attr_setaffinity_np(&attributes, CPU_ALLOC_SIZE(CPUS_MAX), set);
 	}
-	err = -pthread_create(thread, &attributes, body, arg);
+	err = set_policy(&attributes);
 	if (err)
+		goto out;
+	err = -pthread_create(thread, &attributes, body, arg);
+	if (err == -EPERM)
+		snprintf(error, size, "cannot start a thread with the real-time priority %d",
+			 packets.priority);
+	else if (err)
 		snprintf(error, size,
 			 "cannot start a thread on CPU %d: is it online and in this cpuset?", cpu);
+out:
 	if (set)
 		CPU_FREE(set);
-out:
 	pthread_attr_destroy(&attributes);
 	return err;
 }

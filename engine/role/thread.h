@@ -8,7 +8,17 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* Starts body(arg) on a CPU (-1: any). -errno with a message. */
+/*
+ * Once, before any other thread: notes the policy that the process was started with (chrt
+ * does that, or nines), which is meant for the packets. Where it is a real-time one, this
+ * thread and what it makes but by thread_start get one priority more: a packet thread that
+ * spins would else lock out for ever, on a CPU that they share, the thread that could stop
+ * it, and DPDK's, which sets devices up. Above the highest there is none. -errno.
+ */
+int thread_init(void);
+
+/* Starts body(arg) on a CPU (-1: any), with the policy that is for packets. -errno with a
+ * message. */
 int thread_start(pthread_t *thread, int cpu, void *(*body)(void *), void *arg, char *error,
 		 size_t size);
 
