@@ -88,6 +88,7 @@ func check(e *Experiment, root *node, errs *collector) {
 		c.key("Topology.nodes", name, "topology", "nodes")
 	}
 	c.links()
+	c.vmLinks()
 	c.addresses()
 	for _, name := range c.nodeNames() {
 		c.node(name, e.Topology.Nodes[name])

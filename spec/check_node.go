@@ -27,6 +27,7 @@ func (c *checker) node(name string, n *Node) {
 		}
 	}
 	c.rootfs(n, at)
+	c.runtime(n, at)
 	c.scheduling(name, n, under(at, "scheduling"))
 	for _, key := range sortedKeys(n.Env) {
 		c.key("Node.env", key, under(at, "env")...)
@@ -38,7 +39,7 @@ func (c *checker) node(name string, n *Node) {
 	}
 	c.mounts(n, at)
 	for _, key := range sortedKeys(n.Sysctls) {
-		c.sysctl(key, n.Sysctls[key], under(at, "sysctls"))
+		c.sysctl(n.Runtime, key, n.Sysctls[key], under(at, "sysctls"))
 	}
 	c.routes(name, n, at)
 	if n.App != nil {
@@ -51,7 +52,11 @@ func (c *checker) rootfs(n *Node, at []string) {
 		return
 	}
 	if n.Runtime != RuntimeLXC {
-		c.fail(fmt.Sprintf("a %s node shares the host's file system", n.Runtime), "", "take rootfs away, or write runtime: lxc", under(at, "rootfs")...)
+		what := fmt.Sprintf("a %s node shares the host's file system", n.Runtime)
+		if n.Runtime == RuntimeVM {
+			what = "a vm node has a small file system of its own, in memory"
+		}
+		c.fail(what, "", "take rootfs away, or write runtime: lxc", under(at, "rootfs")...)
 	} else if n.Rootfs.Release != "" && n.Rootfs.Kind != RootfsDebian {
 		c.fail("only a debian root file system has a release", "", "take it away, or write kind: debian", under(at, "rootfs", "release")...)
 	}
@@ -81,8 +86,8 @@ func (c *checker) mounts(n *Node, at []string) {
 }
 
 // sysctl refuses what belongs to no namespace of the node: written there it would
-// change the host, silently and after the lab is gone.
-func (c *checker) sysctl(key, value string, parent []string) {
+// change the host, silently and after the lab is gone. A virtual machine has them all.
+func (c *checker) sysctl(runtime Runtime, key, value string, parent []string) {
 	at := under(parent, key)
 	if !matches(sysctlPattern, key) {
 		c.key("Node.sysctls", key, parent...)
@@ -101,7 +106,7 @@ func (c *checker) sysctl(key, value string, parent []string) {
 		}
 	}
 	dotted := strings.Join(steps, ".")
-	if steps[0] != "net" && !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(hostNamespaceSysctls, dotted) {
+	if runtime != RuntimeVM && steps[0] != "net" && !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(hostNamespaceSysctls, dotted) {
 		c.failKey(fmt.Sprintf("%q belongs to the whole host, not to a node: setting it would change the host", clip(key)),
 			"net.*, fs.mqueue.*, "+strings.Join(hostNamespaceSysctls, ", "), "set it on the host yourself", at...)
 	}

@@ -35,6 +35,7 @@ func (c *checker) traffic(t *Traffic) {
 	if !known {
 		return
 	}
+	c.vmTraffic(t)
 	route, found := c.route(t.From, t.To)
 	if !found {
 		c.noRoute(t)

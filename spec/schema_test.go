@@ -41,6 +41,7 @@ var semantic = []string{
 	"sysctl-climbs", "sysctl-host", "traffic-ends-at-app", "traffic-no-reflector",
 	"traffic-no-route", "traffic-unknown-endpoint", "veth-three",
 	"passthrough-and-device", "passthrough-none", "passthrough-on-bridge", "passthrough-three", "passthrough-twice",
+	"host-memory", "host-mounts", "vm-clock", "vm-device", "vm-key-netns", "vm-macvlan", "vm-memory", "vm-mounts", "vm-veth-both",
 	"sriov-on-veth", "sriov-port-twice", "sriov-same-vlan", "sriov-swept-kind", "sriov-three-ends", "sriov-three-ports",
 }
 

@@ -1,0 +1,116 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// minVMMemory is the least with which Debian's kernel and the engine start.
+const minVMMemory = 192 << 20
+
+// vmKinds are the links that a virtual machine can join: those that reach a tap, a
+// vhost-user port or a function of PCI.
+var vmKinds = []LinkKind{
+	LinkVeth, LinkBridge, LinkXDP, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkSRIOV, LinkPassthrough,
+}
+
+// inCase is what to do about a key that only some of the runtimes in a sweep have.
+const inCase = "where a sweep varies the runtime, write it in the case that has it"
+
+// runtime checks what goes with a node's runtime.
+func (c *checker) runtime(n *Node, at []string) {
+	if n.VM != nil && n.Runtime != RuntimeVM {
+		c.failKey(fmt.Sprintf("a %s node is no virtual machine", n.Runtime), "on nodes with runtime: vm", "take vm away; "+inCase, under(at, "vm")...)
+	}
+	switch n.Runtime {
+	case RuntimeHost:
+		c.hostNode(n, at)
+	case RuntimeVM:
+		c.vmNode(n, at)
+	case RuntimeNetns, RuntimeLXC:
+	}
+}
+
+// hostNode refuses what needs a container.
+func (c *checker) hostNode(n *Node, at []string) {
+	const remedy = "take it away, or write runtime: netns; " + inCase
+	if n.Memory > 0 {
+		c.failKey("a host node has no control group that could limit its memory", "", remedy, under(at, "memory")...)
+	}
+	if n.HugepageLimit > 0 {
+		c.failKey("a host node has no control group that could limit its hugepages", "", remedy, under(at, "hugepage_limit")...)
+	}
+	if len(n.Mounts) > 0 {
+		c.failKey("a host node sees the host's files as they are", "", remedy, under(at, "mounts")...)
+	}
+	for _, key := range sortedKeys(n.Sysctls) {
+		if !strings.HasPrefix(key, "net.") && !strings.HasPrefix(key, "net/") {
+			c.failKey(fmt.Sprintf("a host node has only a network of its own, and %q would change the host", clip(key)), "net.*", remedy, under(at, "sysctls", key)...)
+		}
+	}
+}
+
+// vmNode refuses what a guest cannot have, as its files and its memory are its own.
+func (c *checker) vmNode(n *Node, at []string) {
+	if n.Memory > 0 && n.Memory < minVMMemory {
+		c.fail("too little memory for a guest's kernel and the engine", "192MiB or more", "", under(at, "memory")...)
+	}
+	if n.HugepageLimit > 0 {
+		c.failKey("a virtual machine takes exactly its memory, so that it needs no limit", "", "take it away, and write memory; "+inCase, under(at, "hugepage_limit")...)
+	}
+	if len(n.Mounts) > 0 {
+		c.failKey("a virtual machine sees none of the host's files", "", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x; "+inCase, under(at, "mounts")...)
+	}
+}
+
+// isVM tells whether an endpoint is in a virtual machine.
+func (c *checker) isVM(endpoint string) bool {
+	name, _ := splitEndpoint(endpoint)
+	n := c.e.Topology.Nodes[name]
+	return n != nil && n.Runtime == RuntimeVM
+}
+
+// vmLinks refuses links that a virtual machine cannot join.
+func (c *checker) vmLinks() {
+	for i, link := range c.e.Topology.Links {
+		at := under(linkSteps(i), "endpoints")
+		guests := 0
+		for j, endpoint := range link.Endpoints {
+			if !c.isVM(endpoint) {
+				continue
+			}
+			guests++
+			if !slices.Contains(vmKinds, link.Kind) {
+				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(vmKinds), "choose one of these, or another runtime", under(at, strconv.Itoa(j))...)
+			}
+			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" {
+				c.failKey(fmt.Sprintf("%q is in a virtual machine, where DPDK opens the function that the guest has", endpoint), "", "take it away", "dpdk", "device", endpoint)
+			}
+		}
+		if link.Kind == LinkVeth && guests == 2 {
+			c.fail("both ends of a veth link are in virtual machines, whose tap devices something has to join", "", "use kind: bridge, xdp or switch", at...)
+		}
+	}
+}
+
+func listedKinds(kinds []LinkKind) string {
+	words := make([]string, len(kinds))
+	for i, k := range kinds {
+		words[i] = string(k)
+	}
+	return strings.Join(words, ", ")
+}
+
+// vmTraffic refuses ends whose clocks cannot be compared: a guest's time stamp counter
+// has an offset, and under TCG a rate, of its own.
+func (c *checker) vmTraffic(t *Traffic) {
+	from, _ := splitEndpoint(t.From)
+	to, _ := splitEndpoint(t.To)
+	if from == to || !c.isVM(t.From) && !c.isVM(t.To) {
+		return
+	}
+	c.fail("one end of the traffic is in a virtual machine, whose time stamp counter is not the other end's", "",
+		"end the traffic in a node of the host at both sides and let the machine forward or reflect it, or at two interfaces of the one machine", "traffic")
+}
