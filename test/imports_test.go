@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"testbed/plan":    {"spec", "testbed/host"},
 	"testbed/graph":   {"spec", "testbed/plan"},
 	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages"},
+	"testbed/tune":    {"testbed/host", "testbed/journal", "testbed/proc"},
 	"testbed/isolate": makers,
 	"testbed/node":    makers,
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
@@ -63,7 +64,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/hugepages"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

@@ -86,28 +86,6 @@ func (h Host) removeMount(entry Entry) error {
 	return nil
 }
 
-func (h Host) restoreSetting(entry Entry) error {
-	now, err := os.ReadFile(entry.Path)
-	if err != nil {
-		return absentIsFine(err)
-	}
-	// A control group's list of controllers is written as changes to it.
-	change := strings.HasPrefix(entry.Old, "-") && strings.HasSuffix(entry.Path, "cgroup.subtree_control")
-	if text := strings.TrimSpace(string(now)); !change && text != entry.Value {
-		if text != entry.Old {
-			h.note("%s is %q by now, neither ours nor what it was; left alone", entry.Path, text)
-		}
-		return nil
-	}
-	if err := os.WriteFile(entry.Path, []byte(entry.Old), 0o644); err != nil {
-		if change && errors.Is(err, unix.EBUSY) {
-			return nil // another lab uses the controller
-		}
-		return fmt.Errorf("write %q: %w", entry.Old, err)
-	}
-	return nil
-}
-
 // cgroupPatience is how long a control group may stay busy after its last process
 // has ended; the kernel takes it out a moment later.
 const cgroupPatience = 5 * time.Second

@@ -230,7 +230,7 @@ func TestHostRestoresASetting(t *testing.T) {
 		if err := (Host{BootID: BootID()}).Remove(context.Background(), e, nil); err != nil {
 			t.Fatal(err)
 		}
-		if text, _ := os.ReadFile(path); string(text) != "1" {
+		if text, _ := os.ReadFile(path); string(text) != "1\n" {
 			t.Errorf("the setting is %q", text)
 		}
 	}

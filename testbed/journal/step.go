@@ -65,6 +65,8 @@ type Learnt struct {
 	Inode uint64 `json:"inode,omitempty"`
 	// Index is a device's interface index.
 	Index int `json:"index,omitempty"`
+	// Took is what the kernel made of a setting's value.
+	Took string `json:"took,omitempty"`
 }
 
 // Entry is a step as the journal holds it.

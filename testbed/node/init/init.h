@@ -13,6 +13,8 @@
 int node__main(int argc, char **argv);
 /* Reaps children until SIGTERM; the kernel then ends what is left in the namespace. */
 int reaper__main(void);
+/* Writes a number to a file and keeps it open until SIGTERM. */
+int hold__main(const char *path, const char *number);
 /* Joins a node and runs a command in it. */
 int enter__main(int argc, char **argv);
 
