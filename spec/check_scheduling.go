@@ -48,3 +48,14 @@ func (c *checker) schedules(name string, n *Node) bool {
 	to, _ := splitEndpoint(c.e.Traffic.To)
 	return name == from || name == to
 }
+
+// String is the policy with what belongs to it, "fifo 50" or "other, nice -5".
+func (s *Scheduling) String() string {
+	switch {
+	case s.Policy.RealTime():
+		return fmt.Sprintf("%s %d", s.Policy, s.Priority)
+	case s.Policy.niced():
+		return fmt.Sprintf("%s, nice %d", s.Policy, s.Nice)
+	}
+	return string(s.Policy)
+}

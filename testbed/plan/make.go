@@ -32,7 +32,7 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.attach,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
-		w.collectDemands, w.assignCPUs, w.assignMemory, w.assignDPDK,
+		w.collectDemands, w.assignCPUs, w.checkScheduling, w.assignMemory, w.assignDPDK,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -80,6 +80,7 @@ func (w *work) nodeResult(n *node) Node {
 		MemoryNodes:   n.memoryNodes,
 		MemoryBytes:   int64(n.spec.Memory),
 		Rootfs:        n.spec.Rootfs,
+		Scheduling:    n.spec.Scheduling,
 		Env:           n.spec.Env,
 		Exec:          n.spec.Exec,
 		Mounts:        n.spec.Mounts,

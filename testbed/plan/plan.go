@@ -13,7 +13,15 @@ type Plan struct {
 	// Prefix begins every name made outside the nodes; at most 8 bytes.
 	Prefix string `json:"prefix"`
 	// HousekeepingCPUs are left to the host and to nodes without CPUs of their own.
-	HousekeepingCPUs []int    `json:"housekeeping_cpus"`
+	HousekeepingCPUs []int `json:"housekeeping_cpus"`
+	// Isolation is how far the nodes' CPUs are kept from everything else.
+	Isolation spec.Isolation `json:"isolation"`
+	// IsolatedCPUs have nothing on them but the nodes whose Isolated is true, and those
+	// nodes' idle siblings nothing at all; empty unless Isolation is partition or isolated.
+	IsolatedCPUs []int `json:"isolated_cpus,omitempty"`
+	// QuietCPUs are those of the programs of links, where Isolation is isolated: they are
+	// in no partition, but interrupts and kernel threads keep off them too.
+	QuietCPUs []int    `json:"quiet_cpus,omitempty"`
 	Nodes            []Node   `json:"nodes"` // sorted by name
 	Links            []Link   `json:"links"` // in the file's order
 	Traffic          *Traffic `json:"traffic,omitempty"`
@@ -30,18 +38,26 @@ type Node struct {
 	// HostName is Prefix-Name: the container's name, the cgroup's, the namespace's.
 	HostName string `json:"host_name"`
 	// CPUs the node may use; CPUsExclusive if no other node or housekeeping has them.
-	CPUs          []int             `json:"cpus"`
+	CPUs          []int        `json:"cpus"`
 	CPUsExclusive bool              `json:"cpus_exclusive"`
-	MemoryNodes   []int             `json:"memory_nodes"`
+	// Isolated is true if the node's CPUs are among the plan's IsolatedCPUs.
+	Isolated      bool              `json:"isolated,omitempty"`
+	MemoryNodes   []int        `json:"memory_nodes"`
 	MemoryBytes   int64             `json:"memory_bytes"` // 0: no limit
-	Rootfs        *spec.Rootfs      `json:"rootfs,omitempty"`
-	Env           map[string]string `json:"env,omitempty"`
-	Exec          [][]string        `json:"exec,omitempty"`
-	Mounts        []spec.Mount      `json:"mounts,omitempty"`
-	Sysctls       map[string]string `json:"sysctls,omitempty"`
-	Interfaces    []Interface       `json:"interfaces"` // in the links' order
-	Routes        []spec.Route      `json:"routes,omitempty"`
-	App           *App              `json:"app,omitempty"`
+	// HugepageBytes is the most that the node may have of hugepages, each HugepageSize
+	// large; 0: no limit.
+	HugepageBytes int64             `json:"hugepage_bytes,omitempty"`
+	HugepageSize  int64             `json:"hugepage_size,omitempty"`
+	Rootfs        *spec.Rootfs `json:"rootfs,omitempty"`
+	// Scheduling is the policy of what nines starts in the node; nil leaves it.
+	Scheduling *spec.Scheduling  `json:"scheduling,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	Exec       [][]string        `json:"exec,omitempty"`
+	Mounts     []spec.Mount      `json:"mounts,omitempty"`
+	Sysctls    map[string]string `json:"sysctls,omitempty"`
+	Interfaces []Interface       `json:"interfaces"` // in the links' order
+	Routes     []spec.Route      `json:"routes,omitempty"`
+	App        *App              `json:"app,omitempty"`
 	// DPDK is set for a node whose engine uses DPDK.
 	DPDK *DPDK `json:"dpdk,omitempty"`
 	// Devices are device nodes of the host that the node may open, beside the usual
@@ -105,7 +121,7 @@ type App struct {
 	Backend spec.Backend `json:"backend,omitempty"`
 	IO      spec.IO      `json:"io,omitempty"`
 	Wait    spec.Wait    `json:"wait,omitempty"`
-	CPU     int          `json:"cpu"` // the engine's; -1 for the kernel's forwarding
+	CPU     int          `json:"cpu"` // the engine's; -1 for the kernel's forwarding, and where nothing is pinned
 	// Ports is one for reflect, two for forward: in, out, on the traffic's path.
 	Ports []Port `json:"ports,omitempty"`
 }
@@ -141,7 +157,7 @@ type Traffic struct {
 	RoundTrip bool     `json:"round_trip"`
 	From      Port     `json:"from"`
 	To        Port     `json:"to"`
-	FromCPU   int      `json:"from_cpu"`
+	FromCPU   int      `json:"from_cpu"` // -1 where nothing is pinned
 	ToCPU     int      `json:"to_cpu"`
 	Path      []string `json:"path"` // "node:interface" in the order a packet meets them
 	// Stream is the user's traffic with all defaults filled in.

@@ -43,6 +43,20 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["gen"].CPUs = 1, 1
 		}, 3, "node dut wants 1 CPU; the host has 2, 1 is kept for housekeeping, gen wants 1; " +
 			"let it share (--set nodes.dut.cpus=0), ask for fewer elsewhere, or use a host with more CPUs"},
+		{"a FIFO poller on shared CPUs", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
+			e.Traffic.Wait = spec.WaitSpin
+		}, 3, "node gen polls as fifo 1 on CPU 0, which it does not have for itself; nothing else would run there; " +
+			"give it a CPU of its own (--set nodes.gen.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness"},
+		{"a FIFO sender as fast as it goes", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingRR, Priority: 1}
+			e.Traffic.RatePPS = 0
+		}, 3, "node gen polls as rr 1 on CPU 0, which it does not have for itself; nothing else would run there; " +
+			"give it a CPU of its own (--set nodes.gen.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness"},
+		{"a poller that nothing stops", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 99}
+			e.Topology.Nodes["dut"].App.Wait = spec.WaitSpin
+		}, 2, "node dut: it polls with priority 99 on its only CPU, so that nothing could stop it; give it 98 or less, or cpus: 2"},
 		{"CPUs of a NUMA node", func(e *spec.Experiment, inv *host.Inventory) {
 			*inv = *loadHost(t, "epyc-7551p")
 			three := 3

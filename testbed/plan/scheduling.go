@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// highestPriority is that of sched(7). What stops a packet thread runs one above it.
+const highestPriority = 99
+
+// interruptPriority is what a kernel with PREEMPT_RT gives its interrupt threads
+// (sched_set_fifo in kernel/sched/syscalls.c: MAX_RT_PRIO / 2).
+const interruptPriority = 50
+
+// checkScheduling holds real-time policies against the CPUs that were found. An engine
+// that never sleeps and comes before all else leaves nothing of its CPU to others.
+func (w *work) checkScheduling() error {
+	for _, n := range w.nodes {
+		s := n.spec.Scheduling
+		if s == nil {
+			continue
+		}
+		if n.demand.engine {
+			n.because("its packet threads are scheduled as %s", s)
+		}
+		if !s.Policy.RealTime() || !n.demand.engine || n.spec.Runtime == spec.RuntimeVM {
+			continue
+		}
+		if !w.neverSleeps(n) {
+			if !n.exclusive {
+				w.note("%s is scheduled as %s on %s, so what it does there comes before all else.", n.title(), s, cpuText(n.cpus))
+			}
+			continue
+		}
+		if err := w.checkSpinner(n, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neverSleeps tells whether a node's engine takes its CPU for good: it polls, or it
+// sends as fast as it goes.
+func (w *work) neverSleeps(n *node) bool {
+	if n.demand.spin {
+		return true
+	}
+	return w.stream != nil && n == w.path[0].node && w.stream.RatePPS == 0 && w.stream.RateBits == 0
+}
+
+func (w *work) checkSpinner(n *node, s *spec.Scheduling) error {
+	if n.exclusive && len(n.cpus) == 1 && s.Priority == highestPriority {
+		return &Conflict{n.title(), fmt.Sprintf("it polls with priority %d on its only CPU, so that nothing could stop it", s.Priority),
+			fmt.Sprintf("give it %d or less, or cpus: 2", highestPriority-1)}
+	}
+	if !n.exclusive && w.spinnersOn(n.cpus) >= len(n.cpus) {
+		return &Impossible{fmt.Sprintf("%s polls as %s on %s, which it does not have for itself", n.title(), s, cpuText(n.cpus)),
+			"nothing else would run there", fmt.Sprintf("give it a CPU of its own (--set %s.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness", n.key())}
+	}
+	w.noteStop(n, s)
+	if w.inv.Kernel.RealTime && s.Priority >= interruptPriority {
+		w.note("%s polls with priority %d, and this kernel's interrupt threads have %d: those of CPU %d never run.",
+			n.title(), s.Priority, interruptPriority, n.engineCPU)
+	}
+	return nil
+}
+
+// spinnersOn counts the real-time engines that never sleep among the nodes which share
+// some CPUs.
+func (w *work) spinnersOn(cpus []int) int {
+	count := 0
+	for _, n := range w.nodes {
+		s := n.spec.Scheduling
+		if s != nil && s.Policy.RealTime() && n.demand.engine && w.neverSleeps(n) && slices.Equal(n.cpus, cpus) {
+			count++
+		}
+	}
+	return count
+}
+
+// noteStop says what the kernel does to keep a spinner from having all of its CPU.
+func (w *work) noteStop(n *node, s *spec.Scheduling) {
+	if w.exp.Tuning == spec.TuningRealtime {
+		return // lifts it
+	}
+	stop := w.inv.RealTimeStop()
+	lifts := "tuning: realtime, or nines tune apply realtime, lifts that"
+	switch stop.By {
+	case host.StopThrottling:
+		w.note("%s polls as %s, and RT throttling stops it for %v of each %v, whether or not others want CPU %d (kernel.sched_rt_runtime_us); %s.",
+			n.title(), s, stop.Stop, stop.Period, n.engineCPU, lifts)
+	case host.StopFairServer:
+		w.note("%s polls as %s, and the kernel's fair server gives up to %v of each %v to ordinary threads that starve on CPU %d; isolation: isolated leaves few there; %s.",
+			n.title(), s, stop.Stop, stop.Period, n.engineCPU, lifts)
+	}
+}

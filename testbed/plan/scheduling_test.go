@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// TestSchedulingNotes: a plan tells what the kernel does to a real-time engine that never
+// sleeps, and no more than that.
+func TestSchedulingNotes(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(e *spec.Experiment, inv *host.Inventory)
+		want   string // "": nothing
+	}{
+		{"throttled", nil, "RT throttling stops it for 50ms of each 1s, whether or not others want CPU 1"},
+		{"fair server", func(_ *spec.Experiment, inv *host.Inventory) { inv.Config = nil },
+			"the kernel's fair server gives up to 50ms of each 1s to ordinary threads that starve on CPU 1"},
+		{"lifted on the host", func(_ *spec.Experiment, inv *host.Inventory) {
+			inv.Settings = map[string]string{"/proc/sys/kernel/sched_rt_runtime_us": "-1"}
+		}, ""},
+		{"lifted by the file", func(e *spec.Experiment, _ *host.Inventory) { e.Tuning = spec.TuningRealtime }, ""},
+		{"sleeps", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].App.Wait = spec.WaitBlock }, ""},
+		{"sleeps on a shared CPU", func(e *spec.Experiment, _ *host.Inventory) {
+			e.Topology.Nodes["dut"].App.Wait = spec.WaitBlock
+			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
+		}, "node gen is scheduled as fifo 1 on CPU 0, so what it does there comes before all else"},
+		{"interrupt threads", func(_ *spec.Experiment, inv *host.Inventory) { inv.Kernel.RealTime = true },
+			"node dut polls with priority 50, and this kernel's interrupt threads have 50: those of CPU 1 never run"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e, inv := two(), loadHost(t, "microvm")
+			inv.Config = map[string]string{"RT_GROUP_SCHED": "y"}
+			e.Topology.Nodes["dut"].App.Wait = spec.WaitSpin
+			e.Topology.Nodes["dut"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 50}
+			if test.change != nil {
+				test.change(e, inv)
+			}
+			p, err := Make(e, inv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var about []string
+			for _, note := range p.Notes {
+				if strings.Contains(note, "fifo") || strings.Contains(note, "priority") {
+					about = append(about, note)
+				}
+			}
+			switch all := strings.Join(about, "\n"); {
+			case test.want == "" && all != "":
+				t.Errorf("it notes: %s", all)
+			case !strings.Contains(all, test.want):
+				t.Errorf("it notes %q and not %q", all, test.want)
+			}
+		})
+	}
+}
