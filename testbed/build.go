@@ -301,6 +301,10 @@ func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.La
 		if err := groups.Restrict(n, r.PID); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
+	case spec.RuntimeHost:
+		if r, err = b.place().StartHost(n.Name, n.HostName); err != nil {
+			return nil, err
+		}
 	case spec.RuntimeLXC:
 		if r, err = b.place().StartLXC(ctx, n, len(isolate.Controllers(n, b.plan.HousekeepingCPUs)) > 0); err != nil {
 			return nil, err

@@ -16,20 +16,22 @@ import (
 
 // Every kind of node, of link and of app in one lab:
 //
-//	a:v ──veth── b:v      a:br, b:br, c:br ──bridge──      a:mac, b:mac ──macvlan──
+//	a:v ──veth── b:v      a:br, b:br, c:br, h:br ──bridge──      a:mac, b:mac ──macvlan──
 //	c:x1 ──xdp── a:x1     a:x3, b:x3, c:x3 ──xdp, a switch──
 //
-// a has a limit on its memory and CPUs, b reflects, c is a container.
+// a has a limit on its memory and CPUs, b reflects, c is a container, and h is the bare
+// host, with a process in the background.
 const wholeLab = `
 name: tbcrash
 topology:
   nodes:
     a: {runtime: netns, cpu_list: "0", memory: 1GiB}
     b: {runtime: netns, app: {kind: reflect, backend: raw}, exec: [["true"]]}
+    h: {runtime: host, exec: [["sh", "-c", "sleep 1000 >/dev/null 2>&1 &"]]}
     c: {runtime: lxc, memory: 256MiB, app: {kind: route}, sysctls: {net.ipv4.ip_default_ttl: "65"}}
   links:
     - {name: v, kind: veth, endpoints: ["a:v", "b:v"]}
-    - {name: br, kind: bridge, endpoints: ["a:br", "b:br", "c:br"]}
+    - {name: br, kind: bridge, endpoints: ["a:br", "b:br", "c:br", "h:br"]}
     - {name: mac, kind: macvlan, endpoints: ["a:mac", "b:mac"]}
     - {name: x1, kind: xdp, endpoints: ["c:x1", "a:x1"]}
     - {name: x3, kind: xdp, endpoints: ["a:x3", "b:x3", "c:x3"]}
@@ -39,7 +41,7 @@ traffic: {from: "a:v", to: "a:v", rate_pps: 1000, backend: raw}
 // changedLab is what wholeLab is changed into: another app, one link less, one
 // endpoint less, one node more.
 var changedLab = strings.NewReplacer(
-	`kind: bridge, endpoints: ["a:br", "b:br", "c:br"]`, `kind: bridge, endpoints: ["a:br", "d:br", "c:br"]`,
+	`kind: bridge, endpoints: ["a:br", "b:br", "c:br", "h:br"]`, `kind: bridge, endpoints: ["a:br", "d:br", "c:br", "h:br"]`,
 	`    - {name: mac, kind: macvlan, endpoints: ["a:mac", "b:mac"]}`+"\n", "",
 	`  links:`, "    d: {runtime: lxc}\n  links:",
 	`name: x1, kind: xdp`, `name: x1, kind: veth`,

@@ -11,14 +11,18 @@ import (
 // is another kind of entry.
 func runningOf(entry journal.Entry) *node.Running {
 	isNode := entry.Kind == journal.KindProcess && entry.Name != engineStep ||
-		entry.Kind == journal.KindContainer
+		entry.Kind == journal.KindContainer || entry.Kind == journal.KindHostNode
 	if !isNode || entry.Node == "" || entry.Learnt == nil {
 		return nil
 	}
-	return &node.Running{
+	r := &node.Running{
 		Name: entry.Node, Step: entry.ID,
 		Identity: proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks},
 	}
+	if entry.Kind == journal.KindHostNode {
+		r.Token = entry.Token
+	}
+	return r
 }
 
 // mergedSettings are the settings of before, as far as their devices are still in

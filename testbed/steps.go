@@ -72,10 +72,11 @@ func prefixed(prefix, s string) string {
 }
 
 func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
-	what := "start nines-init in namespaces of its own"
-	if n.Runtime == spec.RuntimeLXC {
-		what = "make a root file system and start an LXC container"
-	}
+	what := map[spec.Runtime]string{
+		spec.RuntimeNetns: "start nines-init in namespaces of its own",
+		spec.RuntimeLXC:   "make a root file system and start an LXC container",
+		spec.RuntimeHost:  "start nines-init, which holds a network namespace and nothing else",
+	}[n.Runtime]
 	add("node %s: %s, named %s", n.Name, what, n.HostName)
 	for _, c := range isolate.Controllers(n, p.HousekeepingCPUs) {
 		switch c {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
@@ -22,6 +23,9 @@ import (
 // thousand for nothing.
 func Controllers(n plan.Node, housekeeping []int) []Controller {
 	var list []Controller
+	if n.Runtime == spec.RuntimeHost {
+		return nil // the bare host: its engine is on the node's CPUs by its affinity alone
+	}
 	if len(n.CPUs) > 0 && !slices.Equal(n.CPUs, housekeeping) {
 		list = append(list, CPUSet)
 	}

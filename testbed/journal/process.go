@@ -81,9 +81,9 @@ func findTargets(entries []Entry) (targets, error) {
 				found.inodes[entry.Learnt.NetInode] = entry.Node
 			}
 		}
-		// A container's monitor is never learnt; a process whose maker died may be
-		// there unlearnt.
-		if entry.Token != "" && (entry.Kind == KindContainer || entry.Learnt == nil) {
+		// A container's monitor is never learnt, nor is what was started in a host node; a
+		// process whose maker died may be there unlearnt.
+		if entry.Token != "" && (entry.Kind != KindProcess || entry.Learnt == nil) {
 			tokens[entry.Token] = entry
 		}
 	}
@@ -97,7 +97,7 @@ func findTargets(entries []Entry) (targets, error) {
 			case !id.Alive():
 			case entry.Kind == KindContainer && id.HasArguments(entry.Path, entry.Name):
 				found.monitors = append(found.monitors, id)
-			case id.Holds(token):
+			case id.Holds(token) && !slices.Contains(found.processes, id):
 				found.processes = append(found.processes, id)
 			}
 		}

@@ -11,6 +11,10 @@ const (
 	// KindContainer is an LXC container: Path is its LXC path, Name its name. Its
 	// init and its monitor are ended.
 	KindContainer Kind = "container"
+	// KindHostNode is a process as KindProcess, the first of a node without a pid
+	// namespace that would take its processes along: all others that hold Token in
+	// their environment are killed with it.
+	KindHostNode Kind = "host_node"
 	// KindLink is a device, Name, in the network namespace of the process that
 	// step Holder started; it goes with that process, or by itself.
 	KindLink Kind = "link"
@@ -34,6 +38,11 @@ const (
 	// Token names it, and Value is the number of pages.
 	KindHugepages Kind = "hugepages"
 )
+
+// isProcess is true for the kinds that are ended, all at once, before the rest is undone.
+func (k Kind) isProcess() bool {
+	return k == KindProcess || k == KindContainer || k == KindHostNode
+}
 
 // Step is something to be made, with what undoing it needs.
 type Step struct {

@@ -28,7 +28,7 @@ func (j *Journal) Undo(ctx context.Context, world World, which func(Entry) bool)
 		byID[entry.ID] = entry
 		switch {
 		case which != nil && !which(entry):
-		case entry.Kind == KindProcess || entry.Kind == KindContainer:
+		case entry.Kind.isProcess():
 			ending = append(ending, entry)
 		default:
 			removing = append(removing, entry)

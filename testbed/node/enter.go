@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/cgroup"
 	"nines.dev/nines/testbed/host"
 )
@@ -25,6 +26,8 @@ type Entry struct {
 	Dir string
 	// CPUs the command may use; nil leaves what its control group allows.
 	CPUs []int
+	// Scheduling is the policy that it starts with; nil leaves the starter's.
+	Scheduling *spec.Scheduling
 	// Detach lets the command outlive its starter; its process id is printed.
 	Detach string
 }
@@ -59,6 +62,11 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", r.Name, err)
 	}
+	if e.Scheduling != nil && e.Scheduling.Policy.RealTime() {
+		if groups, err = withRealTime(groups); err != nil {
+			return nil, fmt.Errorf("node %q: %w", r.Name, err)
+		}
+	}
 	for _, group := range groups {
 		arguments = append(arguments, "--cgroup", filepath.Join(group, "cgroup.procs"))
 	}
@@ -68,12 +76,18 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	if e.Dir != "" {
 		arguments = append(arguments, "--dir", e.Dir)
 	}
+	if e.Scheduling != nil {
+		arguments = append(arguments, "--scheduling", schedulingOption(e.Scheduling))
+	}
 	if e.Detach != "" {
 		arguments = append(arguments, "--detach", e.Detach)
 	}
 	arguments = append(append(arguments, "--"), e.Argv...)
 	cmd := exec.CommandContext(ctx, initPath, arguments...)
 	cmd.Env = append(append([]string{}, baseEnv...), e.Env...)
+	if r.Token != "" {
+		cmd.Env = append(cmd.Env, tokenVariable+"="+r.Token)
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	cmd.WaitDelay = killDelay
 	return cmd, nil

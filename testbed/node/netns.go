@@ -25,10 +25,22 @@ const netnsFlags = unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
 // system. It waits on a pipe until its process id is journalled, and ends by itself
 // if we die before; init/node.c is the other side.
 func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running, error) {
-	token := p.Journal.Token(name)
-	step, err := p.Journal.Begin(journal.Step{
-		Kind: journal.KindProcess, Node: name, Name: hostName, Token: token,
-	})
+	var arguments []string
+	for _, m := range mounts {
+		mode := "rw"
+		if m.ReadOnly {
+			mode = "ro"
+		}
+		arguments = append(arguments, mode, m.Source, m.Target)
+	}
+	step := journal.Step{Kind: journal.KindProcess, Node: name, Name: hostName, Token: p.Journal.Token(name)}
+	return p.startInit(step, netnsFlags, "node", arguments...)
+}
+
+// startInit starts nines-init in a role that holds new namespaces.
+func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments ...string) (*Running, error) {
+	name := s.Node
+	step, err := p.Journal.Begin(s)
 	if err != nil {
 		return nil, err
 	}
@@ -37,19 +49,11 @@ func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running,
 		return nil, err
 	}
 	defer control.Close()
-	arguments := []string{"node", token, hostName}
-	for _, m := range mounts {
-		mode := "rw"
-		if m.ReadOnly {
-			mode = "ro"
-		}
-		arguments = append(arguments, mode, m.Source, m.Target)
-	}
-	cmd := exec.Command(p.InitPath, arguments...)
+	cmd := exec.Command(p.InitPath, append([]string{role, s.Token, s.Name}, arguments...)...)
 	cmd.Env = []string{}
 	cmd.ExtraFiles = []*os.File{child}
 	// A session of its own, or Ctrl-C in the terminal would end the node.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: netnsFlags, Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Setsid: true}
 	err = cmd.Start()
 	child.Close()
 	if err != nil {
@@ -62,6 +66,9 @@ func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running,
 	// The process is the journal's from here on; nobody waits for it.
 	_ = cmd.Process.Release()
 	running := &Running{Name: name, Step: step, Identity: id}
+	if s.Kind == journal.KindHostNode {
+		running.Token = s.Token
+	}
 	learnt := journal.Learnt{PID: id.PID, StartTicks: id.StartTicks, NetInode: id.NetInode()}
 	if err := p.Journal.Done(step, learnt); err != nil {
 		return nil, err

@@ -18,6 +18,9 @@ type Running struct {
 	Name string
 	// Step is the number of the journal's step that started it.
 	Step int
+	// Token is found by everything that is started in a host node, in its environment;
+	// empty for other nodes, whose namespaces take what is in them along.
+	Token string
 	// Identity is its pid 1 as the host sees it.
 	proc.Identity
 }

@@ -30,7 +30,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		if n.Memory > 0 {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "memory", For: who})
 		}
-		if n.CPUs > 0 || n.CPUList != "" {
+		if (n.CPUs > 0 || n.CPUList != "") && n.Runtime != spec.RuntimeHost {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: who})
 		}
 	}

@@ -11,11 +11,15 @@
 
 /* Sets up the namespaces that it was started in, then reaps until SIGTERM. */
 int node__main(int argc, char **argv);
+/* Holds the network namespace that it was started in, until SIGTERM. */
+int host__main(void);
 /* Reaps children until SIGTERM; the kernel then ends what is left in the namespace. */
 int reaper__main(void);
 /* Writes a number to a file and keeps it open until SIGTERM. */
 int hold__main(const char *path, const char *number);
 /* Joins a node and runs a command in it. */
 int enter__main(int argc, char **argv);
+/* Gives this process a policy, such as "fifo:50"; -1 with errno. */
+int scheduling__set(const char *text);
 
 #endif

@@ -4,6 +4,7 @@
  *
  *   nines-init node TOKEN HOSTNAME [MODE SOURCE TARGET]...   pid 1 of new namespaces
  *   nines-init lxc                                           pid 1 of an LXC container
+ *   nines-init host TOKEN HOSTNAME                           holds a host node's interfaces
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
  *
@@ -18,9 +19,11 @@
 static const char usage[] =
 	"usage: nines-init node TOKEN HOSTNAME [ro|rw SOURCE TARGET]...\n"
 	"       nines-init lxc\n"
+	"       nines-init host TOKEN HOSTNAME\n"
 	"       nines-init hold TOKEN FILE NUMBER\n"
 	"       nines-init enter --pid PID --start TICKS [--cgroup FILE]... [--cpus LIST]\n"
-	"                        [--dir DIR] [--detach TOKEN] -- COMMAND [ARGUMENT]...\n";
+	"                        [--dir DIR] [--scheduling POLICY:N] [--detach TOKEN]\n"
+	"                        -- COMMAND [ARGUMENT]...\n";
 
 int main(int argc, char **argv)
 {
@@ -28,6 +31,8 @@ int main(int argc, char **argv)
 		return node__main(argc - 2, argv + 2);
 	if (argc == 2 && strcmp(argv[1], "lxc") == 0)
 		return reaper__main();
+	if (argc == 4 && strcmp(argv[1], "host") == 0)
+		return host__main();
 	if (argc == 5 && strcmp(argv[1], "hold") == 0)
 		return hold__main(argv[3], argv[4]);
 	if (argc >= 3 && strcmp(argv[1], "enter") == 0)

@@ -80,6 +80,23 @@ int node__main(int argc, char **argv)
 	return reaper__main();
 }
 
+/* A host node is the host's own processes: only a network namespace is held here. The
+ * two arguments are read by others, in /proc/PID/cmdline. */
+int host__main(void)
+{
+	sigset_t all;
+	char go;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (read(CONTROL_FD, &go, 1) != 1)
+		return 0;
+	if (write(CONTROL_FD, "ok\n", 3) != 3)
+		return INIT_EXIT_FAILED;
+	close(CONTROL_FD);
+	return reaper__main();
+}
+
 int reaper__main(void)
 {
 	sigset_t all;
