@@ -54,6 +54,10 @@ const (
 	// FeatureOpenvSwitch is the kernel's datapath of Open vSwitch.
 	FeatureOpenvSwitch = "openvswitch"
 	FeatureUIO         = "uio"
+	// The kernel's drivers that leave a device to a program.
+	FeatureVFIOPCI = "vfio-pci"
+	FeatureUIOPCI  = "uio_pci_generic"
+	FeatureIGBUIO  = "igb_uio" // not the kernel's own: dpdk-kmods has it
 	// The programs of links.
 	FeatureOVS     = "ovs-vswitchd"
 	FeatureOVSDPDK = "ovs-dpdk" // an ovs-vswitchd that was built with DPDK
@@ -83,6 +87,8 @@ var configFeatures = []struct{ name, option, module string }{
 	{FeatureAFXDP, "XDP_SOCKETS", ""},
 	{FeatureNoHzFull, "NO_HZ_FULL", ""},
 	{FeatureOpenvSwitch, "OPENVSWITCH", "openvswitch"},
+	{FeatureVFIOPCI, "VFIO_PCI", "vfio_pci"},
+	{FeatureUIOPCI, "UIO_PCI_GENERIC", "uio_pci_generic"},
 }
 
 // deviceFeatures are features that a device node shows.
@@ -135,6 +141,11 @@ func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
 		add(FeatureCpuset, StateNo, "no cpuset controller is mounted")
 	}
 	uio, _ := t.ReadDir("/sys/class/uio")
+	if t.Exists("/sys/module/igb_uio") {
+		add(FeatureIGBUIO, StateYes, "loaded")
+	} else {
+		add(FeatureIGBUIO, StateUnknown, "not loaded; no kernel's configuration names it")
+	}
 	present(FeatureUIO, len(uio) > 0, plural(len(uio), "UIO device"))
 	list = append(list, ioURing(t, config), lxcTools(t), kvmDevice(t))
 	list = append(list, programs(t)...)

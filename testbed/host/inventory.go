@@ -30,7 +30,10 @@ type Inventory struct {
 	NICs []NIC `json:"nics"`
 	// PCIDevices are the network devices that the kernel leaves to programs: those
 	// bound to vfio-pci or to a UIO driver.
-	PCIDevices     []PCIDevice    `json:"pci_devices,omitempty"`
+	PCIDevices []PCIDevice `json:"pci_devices,omitempty"`
+	// Functions are the physical PCI functions of network cards, by address.
+	Functions      []Function     `json:"functions,omitempty"`
+	IOMMU          IOMMU          `json:"iommu"`
 	Cgroup         Cgroup         `json:"cgroup"`
 	Features       []Feature      `json:"features"` // sorted by name
 	Virtualisation Virtualisation `json:"virtualisation"`

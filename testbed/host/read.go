@@ -48,6 +48,7 @@ func ReadTree(t Tree) (*Inventory, error) {
 	inv.TransparentHugepages = bracketed(text(t, "/sys/kernel/mm/transparent_hugepage/enabled"))
 	inv.NICs = readNICs(t)
 	inv.PCIDevices = readPCIDevices(t)
+	inv.Functions, inv.IOMMU = readFunctions(t), readIOMMU(t)
 	inv.Cgroup = readCgroup(t)
 	inv.Clock = readClock(t, inv.CPUFlags)
 	inv.Virtualisation = readVirtualisation(t, inv)

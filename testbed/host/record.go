@@ -28,6 +28,8 @@ type Recording struct {
 	Services []string `json:"services,omitempty"`
 	// Coalescings are by interface.
 	Coalescings map[string]Coalescing `json:"coalescings,omitempty"`
+	// VirtualFunctions are the settings by the physical one's interface.
+	VirtualFunctions map[string][]VFSettings `json:"virtual_functions,omitempty"`
 }
 
 // Record reads the machine we run on as Read does, and notes what was read.
@@ -37,7 +39,7 @@ func recordTree(t Tree) (*Recording, error) {
 	r := &recorder{from: t, to: &Recording{
 		Schema: RecordingSchema, Files: map[string]string{}, Dirs: map[string][]string{},
 		Links: map[string]string{}, Exist: map[string]bool{}, Outputs: map[string]string{},
-		Programs: map[string]string{}, Coalescings: map[string]Coalescing{},
+		Programs: map[string]string{}, Coalescings: map[string]Coalescing{}, VirtualFunctions: map[string][]VFSettings{},
 	}}
 	if _, err := ReadTree(r); err != nil {
 		return nil, err
@@ -162,6 +164,17 @@ func (r *recorder) Coalescing(nic string) (Coalescing, error) {
 	return c, err
 }
 
+func (r *recorder) VFSettings(nic string) ([]VFSettings, error) {
+	list, err := r.from.VFSettings(nic)
+	if err == nil {
+		for i := range list {
+			list[i].MAC = redactMAC(list[i].MAC)
+		}
+		r.to.VirtualFunctions[nic] = list
+	}
+	return list, err
+}
+
 // ReadFile gives a recorded file's content.
 func (r *Recording) ReadFile(path string) ([]byte, error) {
 	content, ok := r.Files[path]
@@ -213,6 +226,15 @@ func (r *Recording) Running(names []string) []string {
 		}
 	}
 	return list
+}
+
+// VFSettings gives what a physical function said when it was recorded.
+func (r *Recording) VFSettings(nic string) ([]VFSettings, error) {
+	list, ok := r.VirtualFunctions[nic]
+	if !ok {
+		return nil, absent("ask", nic)
+	}
+	return list, nil
 }
 
 // Coalescing gives what an interface said when it was recorded.

@@ -78,12 +78,23 @@ func redact(name string, data []byte) []byte {
 		}
 		content = b.String()
 	case strings.HasPrefix(name, netRoot) && path.Base(name) == "address":
-		// The first half is the vendor's, the second the card's own.
-		if mac := strings.TrimSpace(content); len(mac) == len("02:00:00:00:00:00") {
-			content = mac[:len("02:00:00")] + ":00:00:00\n"
-		}
+		content = redactMAC(strings.TrimSpace(content)) + "\n"
+	case name == routesFile:
+		content = redactRoutes(content)
+	case name == inet6File:
+		content = redactInet6(content)
+	case strings.HasPrefix(name, ClaimsDir):
+		content = "" // a lab's, of no meaning elsewhere
 	}
 	return []byte(content)
+}
+
+// redactMAC keeps the first half, which is the vendor's; the second is the card's own.
+func redactMAC(mac string) string {
+	if len(mac) != len("02:00:00:00:00:00") {
+		return mac
+	}
+	return mac[:len("02:00:00")] + ":00:00:00"
 }
 
 // redactProgram keeps a program's folder if every machine has it; another may name

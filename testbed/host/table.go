@@ -50,6 +50,7 @@ func (inv *Inventory) Write(out io.Writer) error {
 	for _, d := range inv.PCIDevices {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Address, d.Driver, dashIf(d.NUMANode < 0, d.NUMANode), dash(strings.Join(d.Files, " ")))
 	}
+	inv.writeFunctions(w)
 	if err := w.Flush(); err != nil {
 		return err
 	}

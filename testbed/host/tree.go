@@ -29,6 +29,9 @@ type Tree interface {
 	Running(names []string) []string
 	// Coalescing asks an interface for its interrupt moderation.
 	Coalescing(nic string) (Coalescing, error)
+	// VFSettings asks a physical function's interface for what it holds for its
+	// virtual ones.
+	VFSettings(nic string) ([]VFSettings, error)
 }
 
 // toolTimeout is how long a tool may take to tell its version; those we ask take
@@ -92,6 +95,8 @@ func (t dirTree) Running(names []string) []string {
 	}
 	return sortedNames(found)
 }
+
+func (t dirTree) VFSettings(nic string) ([]VFSettings, error) { return ReadVFSettings(nic) }
 
 func (t dirTree) Coalescing(nic string) (Coalescing, error) { return readCoalescing(nic) }
 

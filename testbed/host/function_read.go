@@ -1,0 +1,170 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ClaimsDir is where labs say which PCI functions they have: a file a function, named
+// by its address. It is the same for every state folder, since the cards are.
+const ClaimsDir = "/run/nines/devices"
+
+// Claim is what such a file says.
+type Claim struct {
+	// Lab is the lab's name, Token its journal's.
+	Lab   string `json:"lab"`
+	Token string `json:"token"`
+	// Boot is the boot id: a claim of an earlier one is void.
+	Boot string `json:"boot"`
+}
+
+// Functions reads the network cards of the machine we run on.
+func Functions() []Function { return readFunctions(dirTree{"/"}) }
+
+// readFunctions reads the physical functions of network cards, by address.
+func readFunctions(t Tree) []Function {
+	var list []Function
+	uses := readUses(t)
+	addresses, _ := t.ReadDir(pciRoot) // absent without PCI
+	for _, address := range addresses {
+		dir := pciRoot + "/" + address
+		if !strings.HasPrefix(text(t, dir+"/class"), networkClass) {
+			continue
+		}
+		if _, err := t.ReadLink(dir + "/physfn"); err == nil {
+			continue // a virtual one, read with its physical one
+		}
+		f := Function{
+			Address: address, Driver: driverOf(t, address), Interface: interfaceOf(t, address),
+			NUMANode: intOr(t, dir+"/numa_node", -1), IOMMUGroup: iommuGroup(t, address),
+			TotalVFs: intOr(t, dir+"/sriov_totalvfs", 0), NumVFs: intOr(t, dir+"/sriov_numvfs", 0),
+		}
+		f.Companions = companions(t, f)
+		if f.TotalVFs > 0 {
+			f.VFOffset, f.VFStride = intOr(t, dir+"/sriov_offset", 0), intOr(t, dir+"/sriov_stride", 0)
+		}
+		if f.Interface != "" {
+			readInterface(t, &f)
+			f.Uplink, f.VLANs = uses.uplink(f.Interface), uses.vlans[f.Interface]
+		}
+		f.UsedBy = uses.ofInterface(t, f.Address, f.Driver, f.Interface)
+		f.VFs = readVFs(t, f, uses)
+		list = append(list, f)
+	}
+	return list
+}
+
+func readInterface(t Tree, f *Function) {
+	dir := netRoot + "/" + f.Interface
+	f.MAC, f.State = text(t, dir+"/address"), text(t, dir+"/operstate")
+	f.MTU, f.SpeedMbit = intOr(t, dir+"/mtu", 0), max(0, intOr(t, dir+"/speed", 0))
+	// The file cannot be read while the interface is down.
+	f.Carrier = map[string]string{"0": "no", "1": "yes"}[text(t, dir+"/carrier")]
+}
+
+func readVFs(t Tree, f Function, uses uses) []VirtualFunction {
+	var settings []VFSettings
+	if f.NumVFs > 0 && f.Interface != "" {
+		settings, _ = t.VFSettings(f.Interface) // a driver that does not say leaves them empty
+	}
+	var list []VirtualFunction
+	for i := range f.NumVFs {
+		target, err := t.ReadLink(fmt.Sprintf("%s/%s/virtfn%d", pciRoot, f.Address, i))
+		if err != nil {
+			continue
+		}
+		vf := VirtualFunction{Index: i, Address: path.Base(target)}
+		vf.Driver, vf.Interface = driverOf(t, vf.Address), interfaceOf(t, vf.Address)
+		vf.IOMMUGroup = iommuGroup(t, vf.Address)
+		vf.UsedBy = uses.ofInterface(t, vf.Address, vf.Driver, vf.Interface)
+		if claim := readClaim(t, vf.Address); claim != nil {
+			vf.Lab, vf.UsedBy = claim.Lab, "the lab "+claim.Lab
+		}
+		for _, s := range settings {
+			if s.Index == i {
+				vf.MAC, vf.VLAN = s.MAC, s.VLAN
+			}
+		}
+		list = append(list, vf)
+	}
+	return list
+}
+
+// readClaim is nil where no lab of this boot has the function.
+func readClaim(t Tree, address string) *Claim {
+	data := text(t, ClaimsDir+"/"+address)
+	var claim Claim
+	if data == "" || json.Unmarshal([]byte(data), &claim) != nil || claim.Boot != text(t, "/proc/sys/kernel/random/boot_id") {
+		return nil
+	}
+	return &claim
+}
+
+func driverOf(t Tree, address string) string {
+	target, err := t.ReadLink(pciRoot + "/" + address + "/driver")
+	if err != nil {
+		return ""
+	}
+	return path.Base(target)
+}
+
+// interfaceOf is the kernel's interface of a function: sysfs shows those of the
+// reader's network namespace. virtio's have a device of their own between.
+func interfaceOf(t Tree, address string) string {
+	dir := pciRoot + "/" + address
+	if names, _ := t.ReadDir(dir + "/net"); len(names) > 0 {
+		return names[0]
+	}
+	below, _ := t.ReadDir(dir)
+	for _, name := range below {
+		if strings.HasPrefix(name, "virtio") {
+			if names, _ := t.ReadDir(dir + "/" + name + "/net"); len(names) > 0 {
+				return names[0]
+			}
+		}
+	}
+	return ""
+}
+
+func iommuGroup(t Tree, address string) int {
+	target, err := t.ReadLink(pciRoot + "/" + address + "/iommu_group")
+	if err != nil {
+		return -1
+	}
+	group, err := strconv.Atoi(path.Base(target))
+	if err != nil {
+		return -1
+	}
+	return group
+}
+
+// companions are the others of a function's IOMMU group but bridges, which stay with
+// their driver (vfio_dev_driver_allowed in drivers/vfio), and its own VFs.
+func companions(t Tree, f Function) []string {
+	if f.IOMMUGroup < 0 {
+		return nil
+	}
+	var list []string
+	members, _ := t.ReadDir(fmt.Sprintf("/sys/kernel/iommu_groups/%d/devices", f.IOMMUGroup))
+	for _, member := range members {
+		const bridgeClass = "0x06"
+		if member == f.Address || strings.HasPrefix(text(t, pciRoot+"/"+member+"/class"), bridgeClass) {
+			continue
+		}
+		driver := driverOf(t, member)
+		if driver != "" && !slices.Contains(programDrivers, driver) {
+			member += " (" + driver + ")"
+		}
+		list = append(list, member)
+	}
+	return list
+}
+
+func readIOMMU(t Tree) IOMMU {
+	groups, _ := t.ReadDir("/sys/kernel/iommu_groups")
+	return IOMMU{Groups: len(groups), Unsafe: text(t, "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") == "Y"}
+}

@@ -1,0 +1,125 @@
+package host
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// uses is what the host does with its interfaces.
+type uses struct {
+	// routes are the interfaces with IPv4 routes, and whether one is the default.
+	routes map[string]bool
+	// inet6 are those with an IPv6 address of global scope.
+	inet6 map[string]bool
+	// vlans are the VLAN devices' numbers by the interface below.
+	vlans map[string][]int
+}
+
+const (
+	routesFile = "/proc/net/route"
+	inet6File  = "/proc/net/if_inet6"
+	vlansFile  = "/proc/net/vlan/config"
+)
+
+func readUses(t Tree) uses {
+	u := uses{routes: map[string]bool{}, inet6: map[string]bool{}, vlans: map[string][]int{}}
+	// Iface Destination Gateway …, in hexadecimal (net/ipv4/fib_trie.c, fib_route_seq_show).
+	for line := range strings.SplitSeq(text(t, routesFile), "\n") {
+		if f := strings.Fields(line); len(f) > 1 && f[0] != "Iface" {
+			u.routes[f[0]] = u.routes[f[0]] || f[1] == "00000000"
+		}
+	}
+	// Address, index, prefix length, scope (00 is global), flags, name (if6_seq_show).
+	for line := range strings.SplitSeq(text(t, inet6File), "\n") {
+		if f := strings.Fields(line); len(f) > 5 && f[3] == "00" {
+			u.inet6[f[5]] = true
+		}
+	}
+	// "eth0.100 | 100 | eth0" (net/8021q/vlanproc.c).
+	for line := range strings.SplitSeq(text(t, vlansFile), "\n") {
+		f := strings.Split(line, "|")
+		if len(f) < 3 {
+			continue
+		}
+		if id, err := strconv.Atoi(strings.TrimSpace(f[1])); err == nil {
+			below := strings.TrimSpace(f[2])
+			u.vlans[below] = append(u.vlans[below], id)
+		}
+	}
+	for _, list := range u.vlans {
+		slices.Sort(list)
+	}
+	return u
+}
+
+// uplink tells whether the host's own traffic leaves by an interface.
+func (u uses) uplink(name string) bool {
+	_, routed := u.routes[name]
+	return routed || u.inet6[name]
+}
+
+// ofInterface says who has a function, as far as can be seen; empty if nobody.
+func (u uses) ofInterface(t Tree, address, driver, name string) string {
+	switch {
+	case name == "" && slices.Contains(programDrivers, driver):
+		return "programs, by " + driver
+	case name == "" && driver != "" && shown(t, address):
+		return "another network namespace"
+	case name == "":
+		return ""
+	}
+	master, err := t.ReadLink(netRoot + "/" + name + "/master")
+	switch {
+	case u.routes[name]:
+		return fmt.Sprintf("the host, whose default route is by %s", name)
+	case u.uplink(name):
+		return fmt.Sprintf("the host, which has addresses on %s", name)
+	case err == nil:
+		return fmt.Sprintf("%s, which %s belongs to", path.Base(master), name)
+	case len(u.vlans[name]) > 0:
+		return fmt.Sprintf("VLAN devices on %s", name)
+	case up(t, name):
+		return fmt.Sprintf("somebody who has set %s up", name)
+	}
+	return ""
+}
+
+// up tells whether an interface was set up (IFF_UP, include/uapi/linux/if.h).
+func up(t Tree, name string) bool {
+	flags, err := strconv.ParseUint(text(t, netRoot+"/"+name+"/flags"), 0, 32)
+	return err == nil && flags&1 != 0
+}
+
+// shown tells whether a driver has made an interface of a function, in whichever
+// network namespace: the kind of the folder's device says so, its names do not.
+func shown(t Tree, address string) bool { return t.Exists(pciRoot + "/" + address + "/net") }
+
+// redactRoutes keeps of routes whose they are and whether they are the default.
+func redactRoutes(content string) string {
+	var b strings.Builder
+	for line := range strings.Lines(content) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		if f[0] != "Iface" && f[1] != "00000000" {
+			f[1] = "redacted"
+		}
+		b.WriteString(f[0] + "\t" + f[1] + "\n")
+	}
+	return b.String()
+}
+
+// redactInet6 keeps of addresses whose they are, and their scope.
+func redactInet6(content string) string {
+	var b strings.Builder
+	for line := range strings.Lines(content) {
+		if f := strings.Fields(line); len(f) > 5 {
+			b.WriteString(fmt.Sprintf("redacted 00 00 %s 00 %s\n", f[3], f[5]))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,36 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// writeFunctions lists the ports that have virtual functions or an IOMMU group, and
+// the virtual functions that are made.
+func (inv *Inventory) writeFunctions(w io.Writer) {
+	heading := "\ncard\tdriver\tPCI\tNUMA\tIOMMU group\tcarrier\tVFs\tused by\n"
+	for _, f := range inv.Functions {
+		if f.TotalVFs == 0 && f.IOMMUGroup < 0 && f.UsedBy == "" {
+			continue
+		}
+		fmt.Fprint(w, heading)
+		heading = ""
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name(), dash(f.Driver), f.Address, dashIf(f.NUMANode < 0, f.NUMANode),
+			groupText(f.IOMMUGroup, f.Companions), dash(f.Carrier), dashIf(f.TotalVFs == 0, fmt.Sprintf("%d of %d", f.NumVFs, f.TotalVFs)), dash(f.UsedBy))
+		for _, vf := range f.VFs {
+			fmt.Fprintf(w, "  VF %d\t%s\t%s\t\t%s\t%s\t%s\t%s\n", vf.Index, dash(vf.Driver), vf.Address, groupText(vf.IOMMUGroup, nil),
+				dash(vf.Interface), choose(vf.VLAN == 0, "-", fmt.Sprintf("VLAN %d", vf.VLAN)), dash(vf.UsedBy))
+		}
+	}
+}
+
+func groupText(group int, companions []string) string {
+	switch {
+	case group < 0:
+		return "-"
+	case len(companions) > 0:
+		return fmt.Sprintf("%d with %s", group, strings.Join(companions, " "))
+	}
+	return fmt.Sprint(group)
+}
