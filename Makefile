@@ -52,7 +52,7 @@ setup-bench: setup
 
 .PHONY: build
 ## build: build bin/nines and what it needs
-build: bin/nines bin/nines-engine bin/nines-init
+build: bin/nines bin/nines-engine bin/nines-init bin/nines-guest
 
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
@@ -64,6 +64,10 @@ bin/nines-engine: FORCE
 
 bin/nines-init: FORCE
 	@$(MAKE) -C testbed/node/init
+
+# It is alone in a virtual machine, without a C library.
+bin/nines-guest: FORCE
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./testbed/machine/guest
 
 # What the Go code embeds, and so what go vet and go test need too.
 .PHONY: embedded

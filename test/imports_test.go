@@ -31,6 +31,12 @@ var mayImport = map[string][]string{
 	"testbed/fault":     {},
 	"testbed/hugepages": {"testbed/fault"},
 
+	"testbed/machine/agent": {},
+	"testbed/machine/boot":  {},
+	"testbed/machine/image": {},
+	"testbed/machine/guest": {"testbed/machine/agent", "testbed/machine/boot"},
+	"testbed/machine":       {"testbed/machine/agent", "testbed/machine/boot", "testbed/machine/image"},
+
 	"testbed/plan":    {"spec", "testbed/host"},
 	"testbed/graph":   {"spec", "testbed/plan"},
 	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages"},
@@ -57,10 +63,11 @@ var mayImport = map[string][]string{
 	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},
 
-	"cmd/nines":    {everything},
-	"test":         {},
-	"test/labtest": {},
-	"test/bench":   {everything},
+	"cmd/nines":     {everything},
+	"test":          {},
+	"test/postgres": {},
+	"test/labtest":  {"test/postgres", "engine/client"},
+	"test/bench":    {everything},
 }
 
 // makers is what those see that make a plan real and write it into the journal.

@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// join returns a client of a server in this process; reconnect begins another session
+// on the same port, as QEMU's socket lets it.
+func join(t *testing.T) *Client {
+	t.Helper()
+	host, guest := net.Pipe()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = (&Server{}).session(guest)
+		_ = guest.Close()
+	}()
+	c, err := Dial(t.Context(), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Close()
+		<-served
+	})
+	return c
+}
+
+func TestACommandHasItsStreamsAndItsExitCode(t *testing.T) {
+	c := join(t)
+	var stdout, stderr bytes.Buffer
+	code, err := c.Run(t.Context(), Request{
+		Argv: []string{"sh", "-c", `tr a-z A-Z; pwd; echo "$GREETING" >&2; exit 7`}, Dir: "/usr", Env: []string{"GREETING=bye"},
+	}, Streams{Stdin: strings.NewReader("hello\n"), Stdout: &stdout, Stderr: &stderr})
+	if err != nil || code != 7 || stdout.String() != "HELLO\n/usr\n" || stderr.String() != "bye\n" {
+		t.Errorf("got %d, %v, %q, %q", code, err, &stdout, &stderr)
+	}
+}
+
+func TestMuchDataPassesWhole(t *testing.T) {
+	c := join(t)
+	data := make([]byte, 5<<20)
+	for i := range data {
+		data[i] = byte(rand.Uint32())
+	}
+	var back bytes.Buffer
+	if code, err := c.Run(t.Context(), Request{Argv: []string{"cat"}}, Streams{Stdin: bytes.NewReader(data), Stdout: &back}); code != 0 || err != nil {
+		t.Fatal(code, err)
+	}
+	if !bytes.Equal(data, back.Bytes()) {
+		t.Errorf("sent %d bytes, got %d, and others", len(data), back.Len())
+	}
+}
+
+// Whoever does not read what one command prints must not hold up another.
+func TestCommandsDoNotHoldUpEachOther(t *testing.T) {
+	c := join(t)
+	reader, writer := io.Pipe() // nobody reads it until later
+	slow := make(chan int, 1)
+	go func() {
+		code, _ := c.Run(t.Context(), Request{Argv: []string{"head", "-c", "3000000", "/dev/zero"}}, Streams{Stdout: writer})
+		_ = writer.Close()
+		slow <- code
+	}()
+	for range 3 {
+		var out bytes.Buffer
+		if code, err := c.Run(t.Context(), Request{Argv: []string{"echo", "quick"}}, Streams{Stdout: &out}); code != 0 || err != nil || out.String() != "quick\n" {
+			t.Fatal(code, err, out.String())
+		}
+	}
+	n, err := io.Copy(io.Discard, reader)
+	if code := <-slow; n != 3000000 || err != nil || code != 0 {
+		t.Errorf("the slow one: %d bytes, %v, code %d", n, err, code)
+	}
+}
+
+func TestInputThatIsNotReadEndsWithTheCommand(t *testing.T) {
+	c := join(t)
+	endless := &zeros{}
+	if code, err := c.Run(t.Context(), Request{Argv: []string{"true"}}, Streams{Stdin: endless}); code != 0 || err != nil {
+		t.Error(code, err)
+	}
+}
+
+type zeros struct{}
+
+func (*zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestACancelledCommandEnds(t *testing.T) {
+	c := join(t)
+	file := filepath.Join(t.TempDir(), "cleaned")
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	go func() {
+		_, _ = reader.Read(make([]byte, 16)) // the trap is set
+		cancel()
+	}()
+	_, err := c.Run(ctx, Request{Argv: []string{"sh", "-c", `trap 'touch "$0"; exit 3' TERM; echo ready; while :; do sleep 0.05; done`, file}}, Streams{Stdout: writer})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error("it was not asked to end:", err)
+	}
+	// The session goes on.
+	if code, err := c.Run(t.Context(), Request{Argv: []string{"true"}}, Streams{}); code != 0 || err != nil {
+		t.Error(code, err)
+	}
+}
+
+func TestACommandThatCannotStart(t *testing.T) {
+	c := join(t)
+	_, err := c.Run(t.Context(), Request{Argv: []string{"/no/such"}}, Streams{})
+	var start *StartError
+	if !errors.As(err, &start) || start.Command != "/no/such" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestASignalIsAnExitCode(t *testing.T) {
+	c := join(t)
+	if code, err := c.Run(t.Context(), Request{Argv: []string{"sh", "-c", "kill -9 $$"}}, Streams{}); code != 137 || err != nil {
+		t.Error(code, err)
+	}
+}
+
+func TestATerminal(t *testing.T) {
+	c := join(t)
+	var out bytes.Buffer
+	code, err := c.Run(t.Context(), Request{Argv: []string{"sh", "-c", "tty && stty size && echo $TERM"}, Terminal: &Terminal{Rows: 40, Columns: 90, Term: "vt100"}}, Streams{Stdout: &out})
+	lines := strings.Split(out.String(), "\r\n")
+	if code != 0 || err != nil || len(lines) != 4 || !strings.HasPrefix(lines[0], "/dev/pts/") || lines[1] != "40 90" || lines[2] != "vt100" {
+		t.Errorf("%d %v %q", code, err, lines)
+	}
+}
+
+func TestACommandThatStays(t *testing.T) {
+	c := join(t)
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	pid, err := c.Start(t.Context(), Request{Argv: []string{"sh", "-c", "echo $$"}, Log: log})
+	if err != nil || pid == 0 {
+		t.Fatal(pid, err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if text, _ := os.ReadFile(log); len(text) > 0 {
+			return
+		}
+	}
+	t.Error("it printed nothing")
+}
+
+// A port keeps what the host before sent and did not read.
+func TestASessionBeginsAnew(t *testing.T) {
+	host, guest := net.Pipe()
+	defer host.Close()
+	go func() {
+		// The guest has the middle of a frame to send, and then hears the hello.
+		_, _ = guest.Write(append([]byte{byte(kindOutput)}, bytes.Repeat([]byte{0x55}, 100)...))
+		_ = (&Server{}).session(guest)
+	}()
+	c, err := dialReading(t, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code, err := c.Run(t.Context(), Request{Argv: []string{"echo", "new"}}, Streams{Stdout: &out}); code != 0 || err != nil || out.String() != "new\n" {
+		t.Error(code, err, out.String())
+	}
+}
+
+// dialReading dials over a pipe, which unlike a port holds nothing: its ends must not
+// both write.
+func dialReading(t *testing.T, host net.Conn) (*Client, error) {
+	local, remote := net.Pipe()
+	go func() { _, _ = io.Copy(remote, host); _ = remote.Close() }()
+	go func() { _, _ = io.Copy(host, remote) }()
+	return Dial(t.Context(), local)
+}
+
+func TestDialEndsWithItsContext(t *testing.T) {
+	host, guest := net.Pipe()
+	defer guest.Close()
+	go func() { _, _ = io.Copy(io.Discard, guest) }() // never answers
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Dial(ctx, host); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzReadFrame(f *testing.F) {
+	f.Add([]byte{1, 0, 0, 0, 0, 2, 0, 0, 0, 'h', 'i'})
+	f.Add([]byte{9, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_ = (&Server{PowerOff: func() {}}).session(struct {
+			io.Reader
+			io.Writer
+		}{withoutStarts{bytes.NewReader(data)}, io.Discard})
+	})
+}
+
+// withoutStarts keeps a fuzzed stream from running commands: the kind is no start.
+type withoutStarts struct{ r io.Reader }
+
+func (w withoutStarts) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	for i := range p[:n] {
+		if kind(p[i]) == kindStart {
+			p[i] = byte(kindAck)
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,47 @@
+package agent
+
+import "fmt"
+
+// Request is a command for the guest.
+type Request struct {
+	// Argv is the program, looked up in the guest's PATH, and its arguments.
+	Argv []string `json:"argv"`
+	// Env is added to the agent's own environment: NAME=VALUE.
+	Env []string `json:"env,omitempty"`
+	// Dir is the working folder; empty means /.
+	Dir string `json:"dir,omitempty"`
+	// Terminal gives the command a terminal, whose output all goes to Stdout.
+	Terminal *Terminal `json:"terminal,omitempty"`
+	// Stay keeps the command when the session ends; its output then goes nowhere. It
+	// is started, and the outcome comes at once: nobody waits for it.
+	Stay bool `json:"stay,omitempty"`
+	// Log is the file in the guest that takes the output of a command that stays.
+	Log string `json:"log,omitempty"`
+}
+
+// Terminal is the size of one, and its kind.
+type Terminal struct {
+	Rows    uint16 `json:"rows"`
+	Columns uint16 `json:"columns"`
+	// Term is the value of TERM.
+	Term string `json:"term,omitempty"`
+}
+
+// outcome is how a command ended.
+type outcome struct {
+	// Code is the exit code; 128 and the signal's number for one that a signal ended.
+	Code int `json:"code"`
+	// Failed says why the command could not be started.
+	Failed string `json:"failed,omitempty"`
+	// PID is the process in the guest of a command that stays.
+	PID int `json:"pid,omitempty"`
+}
+
+// StartError is a command that the guest could not start.
+type StartError struct {
+	Command, Reason string
+}
+
+func (e *StartError) Error() string {
+	return fmt.Sprintf("start %s in the guest: %s", e.Command, e.Reason)
+}

@@ -1,0 +1,3 @@
+// Package image makes what machines boot from, of Debian's packages: kernels with their
+// modules, an initramfs, and root file systems.
+package image
