@@ -58,6 +58,7 @@ func (w *work) collectDemands() error {
 				fmt.Sprintf("the host has %s", plural(len(w.inv.NUMANodes), "NUMA node")), "leave memory_node out and the plan chooses"}
 		}
 	}
+	w.unpin()
 	return nil
 }
 

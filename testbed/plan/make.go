@@ -10,17 +10,18 @@ import (
 
 // work is a plan in the making.
 type work struct {
-	exp    *spec.Experiment
-	inv    *host.Inventory
-	prefix string
-	nodes  []*node // sorted by name
-	byName map[string]*node
-	links  []*link // in the file's order
-	stream *spec.Traffic
-	path   []*endpoint // the traffic's way; nil without traffic
-	round  bool        // the path goes out and back
-	cpus   *assignment
-	notes  []string
+	exp             *spec.Experiment
+	inv             *host.Inventory
+	prefix          string
+	nodes           []*node // sorted by name
+	byName          map[string]*node
+	links           []*link // in the file's order
+	stream          *spec.Traffic
+	path            []*endpoint // the traffic's way; nil without traffic
+	round           bool        // the path goes out and back
+	cpus            *assignment
+	isolated, quiet []int
+	notes           []string
 }
 
 // Make assigns what the experiment wants from what the host has. Its errors are
@@ -32,7 +33,7 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.attach,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
-		w.collectDemands, w.assignCPUs, w.checkScheduling, w.assignMemory, w.assignDPDK,
+		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.assignMemory, w.assignDPDK, w.limitHugepages,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -52,6 +53,9 @@ func (w *work) result() *Plan {
 		Name:             w.exp.Name,
 		Prefix:           w.prefix,
 		HousekeepingCPUs: w.cpus.housekeeping,
+		Isolation:        w.isolation(),
+		IsolatedCPUs:     w.isolated,
+		QuietCPUs:        w.quiet,
 		Nodes:            []Node{},
 		Links:            []Link{},
 		Notes:            []string{},
@@ -77,8 +81,11 @@ func (w *work) nodeResult(n *node) Node {
 		HostName:      n.hostName,
 		CPUs:          n.cpus,
 		CPUsExclusive: n.exclusive,
+		Isolated:      n.isolated,
 		MemoryNodes:   n.memoryNodes,
 		MemoryBytes:   int64(n.spec.Memory),
+		HugepageBytes: n.hugepageBytes,
+		HugepageSize:  n.hugepageSize,
 		Rootfs:        n.spec.Rootfs,
 		Scheduling:    n.spec.Scheduling,
 		Env:           n.spec.Env,

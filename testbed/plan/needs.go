@@ -30,9 +30,16 @@ func Needs(exp *spec.Experiment) host.Needs {
 		if n.Memory > 0 {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "memory", For: who})
 		}
-		if (n.CPUs > 0 || n.CPUList != "") && n.Runtime != spec.RuntimeHost {
+		named := (n.CPUs > 0 || n.CPUList != "") && n.Runtime != spec.RuntimeHost
+		if named && exp.Isolation != spec.IsolationNone {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: who})
 		}
+		if n.HugepageLimit > 0 {
+			needs.Controllers = append(needs.Controllers, host.Need{Name: "hugetlb", For: who})
+		}
+	}
+	if Partitions(exp.Isolation) {
+		needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: "isolation: " + string(exp.Isolation)})
 	}
 	for i, l := range exp.Topology.Links {
 		who := "link " + linkName(i, l)

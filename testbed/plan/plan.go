@@ -22,9 +22,9 @@ type Plan struct {
 	// QuietCPUs are those of the programs of links, where Isolation is isolated: they are
 	// in no partition, but interrupts and kernel threads keep off them too.
 	QuietCPUs []int    `json:"quiet_cpus,omitempty"`
-	Nodes            []Node   `json:"nodes"` // sorted by name
-	Links            []Link   `json:"links"` // in the file's order
-	Traffic          *Traffic `json:"traffic,omitempty"`
+	Nodes     []Node   `json:"nodes"` // sorted by name
+	Links     []Link   `json:"links"` // in the file's order
+	Traffic   *Traffic `json:"traffic,omitempty"`
 	// Hugepages is what DPDK takes of them; nil where nothing uses DPDK.
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
 	// Notes are what a reader should know, such as CPUs that had to be shared.
@@ -38,16 +38,16 @@ type Node struct {
 	// HostName is Prefix-Name: the container's name, the cgroup's, the namespace's.
 	HostName string `json:"host_name"`
 	// CPUs the node may use; CPUsExclusive if no other node or housekeeping has them.
-	CPUs          []int        `json:"cpus"`
-	CPUsExclusive bool              `json:"cpus_exclusive"`
+	CPUs          []int `json:"cpus"`
+	CPUsExclusive bool  `json:"cpus_exclusive"`
 	// Isolated is true if the node's CPUs are among the plan's IsolatedCPUs.
-	Isolated      bool              `json:"isolated,omitempty"`
-	MemoryNodes   []int        `json:"memory_nodes"`
-	MemoryBytes   int64             `json:"memory_bytes"` // 0: no limit
+	Isolated    bool  `json:"isolated,omitempty"`
+	MemoryNodes []int `json:"memory_nodes"`
+	MemoryBytes int64 `json:"memory_bytes"` // 0: no limit
 	// HugepageBytes is the most that the node may have of hugepages, each HugepageSize
 	// large; 0: no limit.
-	HugepageBytes int64             `json:"hugepage_bytes,omitempty"`
-	HugepageSize  int64             `json:"hugepage_size,omitempty"`
+	HugepageBytes int64        `json:"hugepage_bytes,omitempty"`
+	HugepageSize  int64        `json:"hugepage_size,omitempty"`
 	Rootfs        *spec.Rootfs `json:"rootfs,omitempty"`
 	// Scheduling is the policy of what nines starts in the node; nil leaves it.
 	Scheduling *spec.Scheduling  `json:"scheduling,omitempty"`

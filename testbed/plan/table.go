@@ -16,7 +16,7 @@ import (
 // programs, the traffic's way, then why, then what to know.
 func (p *Plan) Write(out io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs))
+	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s%s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs), p.isolationText())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tRUNTIME\tCPUS\tENGINE\tNUMA\tMEMORY\tAPP\tNAME ON THE HOST")
 	for _, n := range p.Nodes {
@@ -82,28 +82,49 @@ func (p *Plan) Write(out io.Writer) error {
 	return nil
 }
 
+// isolationText says how far CPUs are kept from all else; nothing of the usual degree.
+func (p *Plan) isolationText() string {
+	switch {
+	case p.Isolation == spec.IsolationNone:
+		return "; nothing is pinned"
+	case Partitions(p.Isolation):
+		return fmt.Sprintf("; %s: %s", p.Isolation, cpuText(p.IsolatedCPUs))
+	}
+	return ""
+}
+
 func (n Node) cpusText() string {
 	list := host.FormatCPUList(n.CPUs)
-	if !n.CPUsExclusive {
+	switch {
+	case !n.CPUsExclusive:
 		list += " (shared)"
+	case n.Isolated:
+		list += " (isolated)"
 	}
 	return list
 }
 
 // engineText is the CPU of the node's engine, be it for an app or a traffic end.
 func (p *Plan) engineText(n Node) string {
-	if n.App != nil && n.App.CPU >= 0 {
-		return strconv.Itoa(n.App.CPU)
+	if n.App != nil && n.App.Kind != spec.AppRoute {
+		return engineCPUText(n.App.CPU)
 	}
 	if t := p.Traffic; t != nil {
 		switch n.Name {
 		case t.From.Node:
-			return strconv.Itoa(t.FromCPU)
+			return engineCPUText(t.FromCPU)
 		case t.To.Node:
-			return strconv.Itoa(t.ToCPU)
+			return engineCPUText(t.ToCPU)
 		}
 	}
 	return "-"
+}
+
+func engineCPUText(cpu int) string {
+	if cpu < 0 {
+		return "any"
+	}
+	return strconv.Itoa(cpu)
 }
 
 func (n Node) memoryText() string {
@@ -150,6 +171,9 @@ func (l Link) fabricText(e Endpoint) string {
 }
 
 func (t *Traffic) cpusText() string {
+	if t.FromCPU < 0 {
+		return "any CPU"
+	}
 	if t.Role == "loop" || t.FromCPU == t.ToCPU {
 		return fmt.Sprintf("CPU %d", t.FromCPU)
 	}

@@ -15,12 +15,14 @@ type node struct {
 	endpoints []*endpoint // in the links' order
 	hostName  string
 
-	demand      demand
-	cpus        []int
-	exclusive   bool
-	engineCPU   int // -1: it runs no engine
-	memoryNodes []int
-	why         []string
+	demand                      demand
+	cpus                        []int
+	exclusive                   bool
+	isolated                    bool
+	hugepageBytes, hugepageSize int64
+	engineCPU                   int // -1: it runs no engine
+	memoryNodes                 []int
+	why                         []string
 
 	// link is set for what is no node but a link's program, which wants CPUs and
 	// memory as nodes do.

@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// isolation is the degree that the experiment asks for.
+func (w *work) isolation() spec.Isolation {
+	if w.exp.Isolation == "" {
+		return spec.IsolationAffinity
+	}
+	return w.exp.Isolation
+}
+
+// Partitions is true for the degrees that keep others' processes off the nodes' CPUs.
+func Partitions(i spec.Isolation) bool {
+	return i == spec.IsolationPartition || i == spec.IsolationIsolated
+}
+
+// unpin takes the demands of nodes back where nothing is to be pinned: the plan then
+// places the programs of links alone, which poll and have to be told where.
+func (w *work) unpin() {
+	if w.isolation() != spec.IsolationNone {
+		return
+	}
+	for _, n := range w.nodes {
+		d := &n.demand
+		d.list, d.count, d.explicit, d.memoryNode = nil, 0, false, -1
+	}
+}
+
+// isolate says which CPUs are kept from everything else, and how far.
+func (w *work) isolate() error {
+	switch w.isolation() {
+	case spec.IsolationNone:
+		w.spread()
+	case spec.IsolationPartition, spec.IsolationIsolated:
+		return w.partition()
+	}
+	return nil
+}
+
+// spread lets all nodes run on all CPUs that we may use, and their engines where the
+// scheduler puts them: what the thesis measures with --lxc-disable-isolation.
+func (w *work) spread() {
+	ignored := false
+	for _, n := range w.nodes {
+		n.cpus, n.exclusive, n.engineCPU = w.usable(), false, -1
+		n.why = []string{fmt.Sprintf("isolation is none: it runs on any of %s, as the scheduler likes", cpuText(n.cpus))}
+		ignored = ignored || n.spec.CPUs > 0 || n.spec.CPUList != "" || n.spec.MemoryNode != nil
+	}
+	const none = "isolation is none: nothing is pinned, and nodes and engines share the CPUs with all else on the host"
+	if ignored {
+		w.note("%s; cpus, cpu_list and memory_node say nothing now.", none)
+	} else {
+		w.note("%s.", none)
+	}
+	for _, l := range w.links {
+		if l.program != nil && l.program.demand.count > 0 {
+			w.note("link %s: its program polls and is told where: it keeps to %s.", l.name, cpuText(l.program.cpus))
+		}
+	}
+}
+
+// partition finds the CPUs that go into a partition: those that a node has for itself,
+// and the siblings that the plan leaves idle beside them.
+func (w *work) partition() error {
+	degree := w.isolation()
+	var without []*node
+	for _, n := range w.nodes {
+		switch {
+		case n.exclusive:
+			n.isolated = true
+			w.isolated = append(w.isolated, n.cpus...)
+			w.isolated = append(w.isolated, w.idleBeside(n)...)
+		case n.demand.engine || n.demand.count > 0:
+			without = append(without, n)
+		}
+	}
+	slices.Sort(w.isolated)
+	w.isolated = slices.Compact(w.isolated)
+	if len(w.isolated) == 0 {
+		return w.nothingToIsolate(degree)
+	}
+	for _, n := range w.nodes {
+		if n.isolated && degree == spec.IsolationPartition {
+			n.because("no process of others runs there: a partition")
+		} else if n.isolated {
+			n.because("isolated: no process of others, load balancing, device interrupt or movable kernel thread there")
+		}
+	}
+	if len(without) > 0 {
+		w.note("isolation is %s, but CPUs are few: %s on %s with the host's own work, so %s not isolated; the others are.",
+			degree, runs(without), cpuText(without[0].cpus), choose(len(without) == 1, "it is", "they are"))
+	}
+	w.keepProgramsQuiet(degree)
+	if degree == spec.IsolationIsolated {
+		w.noteWhatStays()
+	}
+	return nil
+}
+
+// idleBeside are the siblings of a poller's CPUs that nobody has.
+func (w *work) idleBeside(n *node) []int {
+	var idle []int
+	for _, id := range n.cpus {
+		c := coreOf(w.cpus.cores, id)
+		for _, sibling := range c.threads {
+			if c.idle[sibling] {
+				idle = append(idle, sibling)
+			}
+		}
+	}
+	return idle
+}
+
+// nothingToIsolate is the refusal of an isolation that would be one in name only.
+func (w *work) nothingToIsolate(degree spec.Isolation) error {
+	usable := len(w.usable())
+	demand := fmt.Sprintf("isolation: %s wants a CPU that no one else has", degree)
+	if usable < 2 {
+		return &Impossible{demand, fmt.Sprintf("the host has %s that this process may use, which is for housekeeping", plural(usable, "CPU")),
+			"use a host with two or more, or --set isolation=none"}
+	}
+	for _, n := range w.nodes {
+		if len(n.demand.list) > 0 {
+			return &Impossible{demand, "the nodes' cpu_lists name every CPU, and one of them is the host's too",
+				"leave one CPU out of them, or --set isolation=affinity"}
+		}
+	}
+	for _, n := range w.nodes {
+		if n.demand.engine {
+			return &Impossible{demand, fmt.Sprintf("the host has %d, and its engines share the housekeeping %s", usable, cpuText(w.cpus.housekeeping)),
+				fmt.Sprintf("give one node the other (--set nodes.%s.cpus=1), use a host with more CPUs, or --set isolation=affinity", n.name)}
+		}
+	}
+	return &Impossible{demand, "no node asks for one", "give a node cpus: 1, or --set isolation=affinity"}
+}
+
+// keepProgramsQuiet says what is done for the programs of links. A cpuset is for a whole
+// process (of version 2 without threaded groups), and each of these has threads that
+// work on the housekeeping CPUs beside those that poll.
+func (w *work) keepProgramsQuiet(degree spec.Isolation) {
+	for _, l := range w.links {
+		p := l.program
+		if p == nil || !p.exclusive || len(p.cpus) == 0 {
+			continue
+		}
+		off := ""
+		if degree == spec.IsolationIsolated {
+			w.quiet = append(w.quiet, p.cpus...)
+			off = "; interrupts and kernel threads keep off it"
+		}
+		w.note("link %s: its program keeps to %s by affinity alone, as its other threads are on the housekeeping CPUs%s.", l.name, cpuText(p.cpus), off)
+	}
+	slices.Sort(w.quiet)
+}
+
+// noteWhatStays names what the kernel does on isolated CPUs whatever is set at run time.
+func (w *work) noteWhatStays() {
+	var ticking []int
+	for _, id := range w.isolated {
+		if cpu, err := w.inv.CPU(id); err == nil && !cpu.NoHzFull {
+			ticking = append(ticking, id)
+		}
+	}
+	if len(ticking) > 0 {
+		w.note("The timer still ticks on %s, and RCU's callbacks run there: only the boot parameters nohz_full=%s and rcu_nocbs take them away (nines tune plan).",
+			cpuText(ticking), host.FormatCPUList(ticking))
+	}
+	w.note("What the kernel has one of for each CPU (ksoftirqd, migration, cpuhp, bound kworkers) stays on %s, and works where something on that CPU asks for it.", cpuText(w.isolated))
+}
+
+// limitHugepages says how many hugepages each node may have: what the file says, or
+// what its engine takes.
+func (w *work) limitHugepages() error {
+	for _, n := range w.nodes {
+		limit := int64(n.spec.HugepageLimit)
+		size := w.pageBytes()
+		if limit > 0 && size == 0 {
+			return &Impossible{n.title() + " limits hugepages", "this kernel has none (CONFIG_HUGETLBFS)", "take hugepage_limit away"}
+		}
+		if n.dpdk != nil && n.dpdk.Huge {
+			takes := (n.dpdk.MemoryBytes + size - 1) / size * size
+			if limit > 0 && limit < takes {
+				return &Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", mebibytes(limit), mebibytes(takes)),
+					fmt.Sprintf("raise it, or take less (--set dpdk.memory=%dMiB)", limit>>20)}
+			}
+			if limit == 0 {
+				limit = takes
+			}
+		}
+		if limit > 0 {
+			n.hugepageBytes, n.hugepageSize = limit, size
+		}
+	}
+	return nil
+}
