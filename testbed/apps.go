@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -147,7 +148,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 		}
 		defer log.Close()
 		entry := entryFor(n, []string{program, "--socket", inside}, ExecOptions{
-			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token},
+			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true,
 		})
 		entry.Detach = token
 		engine, err = node.Detached(ctx, b.running[n.Name], b.programs.init, entry, log)
@@ -169,11 +170,14 @@ func (l *Lab) EngineLog(nodeName string) string {
 	return filepath.Join(l.state.logs(), nodeName+".log")
 }
 
+// appCPUs are where an engine does what does not touch packets, DPDK's interrupt thread
+// among it: the thread that does pins itself. On a node's only CPU they share it.
 func appCPUs(n plan.Node) []int {
-	if n.App.CPU >= 0 {
-		return []int{n.App.CPU}
+	others := slices.DeleteFunc(slices.Clone(n.CPUs), func(cpu int) bool { return cpu == n.App.CPU })
+	if len(others) == 0 {
+		return n.CPUs
 	}
-	return n.CPUs
+	return others
 }
 
 func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity) error {
@@ -232,7 +236,7 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 func (b *builder) runExecs(ctx context.Context, w work) error {
 	for _, n := range w.nodes {
 		for _, argv := range n.Exec {
-			cmd, err := b.Command(ctx, n.Name, argv, ExecOptions{})
+			cmd, err := b.Command(ctx, n.Name, argv, ExecOptions{Scheduled: true})
 			if err != nil {
 				return err
 			}

@@ -64,6 +64,9 @@ func check(p *plan.Plan) (programs, error) {
 		if err := checkMounts(n); err != nil {
 			return found, err
 		}
+		if err := node.CheckScheduling(n.Scheduling); err != nil {
+			return found, fmt.Errorf("node %q: %w", n.Name, err)
+		}
 		needsEngine = needsEngine || n.App != nil && n.App.Kind != spec.AppRoute
 		if n.Runtime == spec.RuntimeLXC {
 			if err := node.CheckLXC(); err != nil {

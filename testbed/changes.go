@@ -109,7 +109,7 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 
 // substance is what of a node cannot change while it runs.
 func substance(n plan.Node) plan.Node {
-	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec = nil, nil, nil, nil, nil, nil, nil, nil
+	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	return n
 }
 
@@ -233,7 +233,7 @@ func (d *differ) apps() {
 		if old == nil || d.renewed[n.Name] {
 			continue
 		}
-		restart := !same(old.App, n.App) || n.App != nil && !same(old.DPDK, n.DPDK)
+		restart := !same(old.App, n.App) || n.App != nil && (!same(old.DPDK, n.DPDK) || !same(old.Scheduling, n.Scheduling))
 		if n.App != nil {
 			for _, i := range n.Interfaces {
 				restart = restart || d.renewed[n.Name+":"+i.Name]

@@ -20,6 +20,9 @@ type ExecOptions struct {
 	Dir string
 	// Env is added to the node's env.
 	Env []string
+	// Scheduled gives it the node's scheduling policy: it is what the node is there for,
+	// and not somebody's look at it.
+	Scheduled bool
 }
 
 // Command makes a command that runs inside a node: in its control groups, all its
@@ -41,6 +44,9 @@ func entryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
 	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs}
 	if entry.CPUs == nil {
 		entry.CPUs = n.CPUs
+	}
+	if options.Scheduled {
+		entry.Scheduling = n.Scheduling
 	}
 	for name, value := range n.Env {
 		entry.Env = append(entry.Env, name+"="+value)

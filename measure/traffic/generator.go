@@ -95,7 +95,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 		return nil, err
 	}
 	// On any of the node's CPUs: the trial pins the measuring thread alone.
-	cmd, err := g.lab.Command(ctx, node, []string{engine}, testbed.ExecOptions{})
+	cmd, err := g.lab.Command(ctx, node, []string{engine}, testbed.ExecOptions{Scheduled: true})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Runs a command inside a node: first its cgroups, then its namespaces and root,
- * then a fork (a pid namespace holds only for children), the CPUs, the folder.
+ * then a fork (a pid namespace holds only for children), the CPUs, the policy, the folder.
  *
  * The outer process stays: it hands signals on, follows the command's stops, and
  * ends with its exit code. The command dies with it. With --detach it prints the
@@ -31,6 +31,7 @@ struct enter {
 	unsigned long long start;
 	const char *cpus;
 	const char *dir;
+	const char *scheduling;
 	const char *detach;
 	char **command;
 };
@@ -118,6 +119,8 @@ static int enter__run(const struct enter *enter, const sigset_t *mask)
 	}
 	if (enter->cpus != NULL && enter__set_cpus(enter->cpus) < 0)
 		return enter__fail("use CPUs", enter->cpus);
+	if (enter->scheduling != NULL && scheduling__set(enter->scheduling) < 0)
+		return enter__fail("schedule as", enter->scheduling);
 	if (chdir(enter->dir) < 0)
 		return enter__fail("go to", enter->dir);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -232,6 +235,8 @@ static int enter__parse(struct enter *enter, int argc, char **argv)
 			enter->cpus = value;
 		else if (strcmp(key, "--dir") == 0)
 			enter->dir = value;
+		else if (strcmp(key, "--scheduling") == 0)
+			enter->scheduling = value;
 		else if (strcmp(key, "--detach") == 0)
 			enter->detach = value;
 		else if (strcmp(key, "--cgroup") != 0)

@@ -1,0 +1,166 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/testbed/host"
+)
+
+// schedulingOption is a policy as nines-init takes it: "fifo:50", "other:-5".
+func schedulingOption(s *spec.Scheduling) string {
+	value := s.Nice
+	if s.Policy.RealTime() {
+		value = s.Priority
+	}
+	return string(s.Policy) + ":" + strconv.Itoa(value)
+}
+
+// rtRuntime is the file of a group of version 1 that a kernel with RT_GROUP_SCHED has.
+const rtRuntime = "cpu.rt_runtime_us"
+
+// realTimeGroup is the group of the cpu controller in which real-time policies are
+// allowed to a process of any node. With RT_GROUP_SCHED each group of version 1 has a
+// share of the time that real-time threads may take, which is 0 in a new group, where
+// sched_setscheduler(2) then gives EPERM (kernel/sched/syscalls.c; Documentation/
+// scheduler/sched-rt-group.rst). The root has the host's share. A part of it given to a
+// group of ours would be taken from all others, and two labs could not both have it;
+// so such processes run in the root group, of this one hierarchy only. What the cpu
+// controller does otherwise, nines asks of no group. It is empty where there is nothing
+// to do.
+func realTimeGroup() (cgroup.Hierarchy, error) {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return cgroup.Hierarchy{}, err
+	}
+	for _, h := range hierarchies {
+		if h.Version != 1 || !h.Has("cpu") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(h.Mount, rtRuntime)); err != nil {
+			continue
+		}
+		for _, other := range []string{"cpuset", "memory"} {
+			if h.Has(other) {
+				return h, lacksRealTime(fmt.Sprintf("the kernel has RT_GROUP_SCHED, and %s joins cpu and %s, so a process cannot leave the group of the one and keep that of the other", h.Mount, other), nil)
+			}
+		}
+		return h, nil
+	}
+	return cgroup.Hierarchy{}, nil
+}
+
+// withRealTime changes a list of groups to join so that real-time policies are allowed.
+func withRealTime(groups []string) ([]string, error) {
+	h, err := realTimeGroup()
+	if err != nil || h.Mount == "" {
+		return groups, err
+	}
+	groups = slices.DeleteFunc(groups, func(dir string) bool { return strings.HasPrefix(dir+"/", h.Mount+"/") })
+	return append(groups, h.Mount), nil
+}
+
+// CheckScheduling finds out whether a process of a node may have a policy: by a thread
+// of ours that takes it, where the node's would be, and ends at once.
+func CheckScheduling(s *spec.Scheduling) error {
+	if s == nil {
+		return nil
+	}
+	group := cgroup.Hierarchy{}
+	if s.Policy.RealTime() {
+		var err error
+		if group, err = realTimeGroup(); err != nil {
+			return err
+		}
+		if group.Mount == "" {
+			if err := checkVersion2(); err != nil {
+				return err
+			}
+		}
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		done <- tryScheduling(s, group)
+	}()
+	err := <-done
+	if errors.Is(err, unix.EPERM) {
+		return lacksRealTime("this process may not set "+schedulingOption(s), err)
+	}
+	return err
+}
+
+func tryScheduling(s *spec.Scheduling, group cgroup.Hierarchy) error {
+	if group.Mount != "" {
+		// Version 1 moves single threads.
+		path := filepath.Join(group.Mount, "tasks")
+		if err := os.WriteFile(path, []byte(strconv.Itoa(unix.Gettid())), 0o644); err != nil {
+			return fmt.Errorf("move a thread to %s: %w", path, err)
+		}
+	}
+	attributes := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: kernelPolicies[s.Policy], Nice: int32(s.Nice), Priority: uint32(s.Priority)}
+	return os.NewSyscallError("sched_setattr", unix.SchedSetAttr(0, attributes, 0))
+}
+
+var kernelPolicies = map[spec.SchedulingPolicy]uint32{
+	spec.SchedulingOther: unix.SCHED_NORMAL, spec.SchedulingBatch: unix.SCHED_BATCH, spec.SchedulingIdle: unix.SCHED_IDLE,
+	spec.SchedulingFIFO: unix.SCHED_FIFO, spec.SchedulingRR: unix.SCHED_RR,
+}
+
+// checkVersion2 finds the trap of version 2: a kernel with RT_GROUP_SCHED allows
+// real-time policies in the root group only once the cpu controller is in use
+// (Documentation/admin-guide/cgroup-v2.rst, "CPU"), and a node with CPUs has a group.
+func checkVersion2() error {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return err
+	}
+	for _, h := range hierarchies {
+		if h.Version != 2 {
+			continue
+		}
+		used, err := os.ReadFile(filepath.Join(h.Mount, "cgroup.subtree_control"))
+		if err != nil || !strings.Contains(" "+strings.TrimSpace(string(used))+" ", " cpu ") {
+			continue
+		}
+		inventory, err := host.Read()
+		if err != nil {
+			return err
+		}
+		if inventory.RTGroupSched() && realTimeShare() >= 0 {
+			return lacksRealTime("the kernel has RT_GROUP_SCHED, which keeps real-time policies out of all groups of version 2 but the root while the cpu controller is in use", nil)
+		}
+	}
+	return nil
+}
+
+// realTimeShare is kernel.sched_rt_runtime_us; -1 lifts the limit, and with it what
+// RT_GROUP_SCHED refuses.
+func realTimeShare() int {
+	text, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us")
+	if err != nil {
+		return 0
+	}
+	value, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return value
+}
+
+func lacksRealTime(reason string, err error) error {
+	return &host.MissingError{
+		Capability: "scheduling policies", Reason: reason, Err: err,
+		Remedy: "run as root with CAP_SYS_NICE; with RT_GROUP_SCHED boot with rt_group_sched=0, or sysctl kernel.sched_rt_runtime_us=-1; or take scheduling out of the file",
+	}
+}
