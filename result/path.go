@@ -26,9 +26,9 @@ func (f Folder) Path(name string) (below, path string, err error) {
 	return below, path, nil
 }
 
-// largest is the size in bytes up to which a file is read at once; a summary of 100,000
-// trials has about 200 MB.
-const largest = 1 << 30
+// LargestFile is the size in bytes up to which a file of a result is read at once; a
+// summary of 100,000 trials has about 200 MB.
+const LargestFile = 1 << 30
 
 // readPlain reads a file of a result, which may be somebody else's: a pipe, that would
 // wait for ever, a device or a link out of the folder is refused, and a size that no
@@ -42,7 +42,7 @@ func readPlain(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, refused("it is no plain file")
 	}
-	if info.Size() > largest {
+	if info.Size() > LargestFile {
 		return nil, refused(fmt.Sprintf("it has %d bytes, too many for what nines writes", info.Size()))
 	}
 	return os.ReadFile(path)

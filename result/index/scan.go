@@ -18,10 +18,6 @@ import (
 // two, and a user may sort them into folders.
 const deepest = 6
 
-// largest is the size in bytes up to which a file of a result is read; a summary of
-// 100,000 trials has about 200 MB.
-const largest = 1 << 30
-
 // found is a result folder.
 type found struct {
 	folder      string // below the root, with slashes
@@ -131,7 +127,7 @@ func plain(name string, info fs.FileInfo) error {
 		return fmt.Errorf("its %s is a symbolic link", name)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("its %s is no plain file", name)
-	case info.Size() > largest:
+	case info.Size() > result.LargestFile:
 		return fmt.Errorf("its %s has %d bytes, too many for what nines writes", name, info.Size())
 	}
 	return nil
