@@ -150,42 +150,23 @@ func writeBetween(out *strings.Builder, s style, groups []SearchGroup) {
 
 // writeFindingReasons tells why figures are missing, and what is odd about others.
 func writeFindingReasons(out *strings.Builder, s style, groups []SearchGroup) {
-	type class struct {
-		head, colour, example string
-		count                 int
-	}
-	var order []*class
-	by := map[string]*class{}
+	var reasons classes
 	for _, g := range groups {
 		for _, f := range g.Findings {
+			one := class{head: "note", colour: yellow, where: f.Name}
+			if f.Value == nil {
+				one.head, one.colour = "no value", red
+			}
+			if len(g.Variables) > 0 {
+				one.where = fmt.Sprintf("%s with %s", f.Name, Describe(g.Variables))
+			}
 			for _, reason := range f.Reasons {
-				c := &class{head: "note", colour: yellow}
-				if f.Value == nil {
-					c.head, c.colour = "no value", red
-				}
-				key := c.head + f.Name + withoutNumbers(reason)
-				if by[key] == nil {
-					c.example = fmt.Sprintf("%s: %s", f.Name, reason)
-					if len(g.Variables) > 0 {
-						c.example = fmt.Sprintf("%s with %s: %s", f.Name, Describe(g.Variables), reason)
-					}
-					by[key], order = c, append(order, c)
-				}
-				by[key].count++
+				one.example = reason
+				reasons.add(one.head+f.Name, one)
 			}
 		}
 	}
-	for i, c := range order {
-		if i == maxReasons {
-			fmt.Fprintf(out, "and %s more; searches.json has all\n", plural(len(order)-i, "kind of note"))
-			break
-		}
-		text := c.example
-		if c.count > 1 {
-			text = fmt.Sprintf("%d times, such as %s", c.count, c.example)
-		}
-		out.WriteString(s.paint(c.colour, c.head) + "  " + wrap(plain(text), len(c.head)+2, s.columns) + "\n")
-	}
+	reasons.write(out, s, "time", "note", "searches.json has all")
 }
 
 // writeConformance says whether the standards' conditions were held, and which were

@@ -205,40 +205,17 @@ func answerText(t GroupTail) (value, by cell) {
 
 // writeRefusals tells the reasons, those that differ only in their numbers once.
 func writeRefusals(out *strings.Builder, s style, tails []GroupTail) {
-	type class struct {
-		reason, example string
-		count           int
-	}
-	var classes []*class
-	byForm := map[string]*class{}
+	var reasons classes
 	for _, t := range tails {
 		if t.Estimate != nil || t.Asked != nil && t.Asked.High != nil {
 			continue
 		}
 		for _, reason := range t.Refused {
-			form := withoutNumbers(reason)
-			if byForm[form] == nil {
-				byForm[form] = &class{reason: reason, example: Describe(t.Variables)}
-				classes = append(classes, byForm[form])
-			}
-			byForm[form].count++
+			reasons.add("", class{head: "refused", colour: dim, example: reason, where: Describe(t.Variables)})
 		}
 	}
-	if len(classes) > 0 {
+	if len(reasons.list) > 0 {
 		out.WriteString("\n")
 	}
-	for i, c := range classes {
-		if i == maxReasons {
-			fmt.Fprintf(out, "and %s more; --format json has all\n", plural(len(classes)-i, "kind of reason"))
-			break
-		}
-		where := c.example
-		if c.count > 1 {
-			where = fmt.Sprintf("%d lines, such as %s", c.count, c.example)
-		}
-		if where != "" {
-			where += ": "
-		}
-		out.WriteString(s.paint(dim, "refused") + "  " + wrap(plain(where+c.reason), len("refused")+2, s.columns) + "\n")
-	}
+	reasons.write(out, s, "line", "reason", "--format json has all")
 }

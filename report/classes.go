@@ -1,0 +1,69 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxReasons bounds the lines below a table.
+const maxReasons = 6
+
+// class is a number of texts that differ in nothing but their numbers.
+type class struct {
+	head, colour string // of the line
+	// example is the first such text, and where what it is about.
+	example, where string
+	count          int
+}
+
+// classes are in the order in which their first texts came.
+type classes struct {
+	list []*class
+	by   map[string]*class
+}
+
+// add counts a text to its class: the class of the key and of the words that are no
+// numbers. A new class is one.
+func (c *classes) add(key string, one class) *class {
+	key += "\x00" + withoutNumbers(one.example)
+	if c.by[key] == nil {
+		if c.by == nil {
+			c.by = map[string]*class{}
+		}
+		c.by[key] = &one
+		c.list = append(c.list, &one)
+	}
+	c.by[key].count++
+	return c.by[key]
+}
+
+// write writes a line for each class, as many as are worth reading, and says how many
+// more there are and where. What is counted are things: trials, times.
+func (c *classes) write(out *strings.Builder, s style, things, kind, all string) {
+	for i, one := range c.list {
+		if i == maxReasons {
+			fmt.Fprintf(out, "and %s more; %s\n", plural(len(c.list)-i, "kind of "+kind), all)
+			return
+		}
+		text := one.example
+		if one.where != "" {
+			text = one.where + ": " + text
+		}
+		if one.count > 1 {
+			text = fmt.Sprintf("%s, such as %s", plural(one.count, things), text)
+		}
+		out.WriteString(s.paint(one.colour, one.head) + "  " + wrap(plain(text), utf8.RuneCountInString(one.head)+2, s.columns) + "\n")
+	}
+}
+
+// withoutNumbers makes texts comparable that differ in their figures only.
+func withoutNumbers(text string) string {
+	words := strings.Fields(text)
+	for i, word := range words {
+		if strings.ContainsAny(word, "0123456789") {
+			words[i] = "#"
+		}
+	}
+	return strings.Join(words, " ")
+}
