@@ -84,20 +84,20 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 	if err != nil {
 		return usageError{fmt.Errorf("--without: %w", err)}
 	}
-	show := newAnalyzeProgress(errOut)
-	k.options.Progress = show.at
+	show := newProgressLine(errOut)
+	k.options.Progress = show.bytes
 	a, err := capture.Analyze(ctx, k.options)
 	if err != nil {
-		show.end()
+		show.clear()
 		return cancelled(ctx, err)
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	summary := a.Summary()
 	if k.out != "" {
-		show.at("writing", 0, 0)
+		show.at("writing", "")
 		summary.Files, summary.Result, err = k.write(ctx, a, without)
 	}
-	show.end()
+	show.clear()
 	if err != nil && len(summary.Files) > 0 {
 		return fmt.Errorf("the published files are written, but not the result folder: %w", err)
 	}

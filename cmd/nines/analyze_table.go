@@ -3,10 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"sync"
 	"text/tabwriter"
-	"time"
 
 	"nines.dev/nines/measure/capture"
 	"nines.dev/nines/result"
@@ -73,54 +70,4 @@ func writeAnalysis(out io.Writer, s capture.Summary) error {
 		line("files\t%d beside it, named after PRE", len(s.Files))
 	}
 	return t.Flush()
-}
-
-// analyzeProgress shows how far an evaluation is once it has taken two seconds: on a
-// terminal in place, else a line now and then.
-type analyzeProgress struct {
-	out      io.Writer
-	terminal bool
-	lock     sync.Mutex
-	started  time.Time
-	last     time.Time
-	stage    string
-	shown    bool
-}
-
-func newAnalyzeProgress(out io.Writer) *analyzeProgress {
-	file, ok := out.(*os.File)
-	return &analyzeProgress{out: out, terminal: ok && isTerminal(file), started: time.Now()}
-}
-
-func (p *analyzeProgress) at(stage string, done, size int64) {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	now := time.Now()
-	wait := 10 * time.Second
-	if p.terminal {
-		wait = 200 * time.Millisecond
-	}
-	if now.Sub(p.started) < 2*time.Second || stage == p.stage && now.Sub(p.last) < wait {
-		return
-	}
-	p.last, p.stage, p.shown = now, stage, true
-	text := stage
-	if size > 0 {
-		text = fmt.Sprintf("%s: %d %%", stage, 100*done/size)
-	}
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
-	} else {
-		fmt.Fprintln(p.out, text)
-	}
-}
-
-// end clears the line.
-func (p *analyzeProgress) end() {
-	p.lock.Lock()
-	defer p.lock.Unlock()
-	if p.shown && p.terminal {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
-	p.stage, p.shown = "", false
 }

@@ -116,8 +116,9 @@ func (e *exportCall) check() error {
 
 func (e *exportCall) write(w io.Writer) error {
 	w = untilDone{e.ctx, w}
-	progress, clear := progressLine(e.words, "trials exported")
-	defer clear()
+	line := newProgressLine(e.words)
+	defer line.clear()
+	progress := line.counted("trials exported")
 	switch e.format {
 	case "hlog":
 		return export.WriteHlog(w, e.folder, e.chosen, export.HlogOptions{Series: e.series, Merge: e.merge}, progress)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -78,9 +77,9 @@ func (r *resultsCall) open(ctx context.Context, words io.Writer) (*index.Index, 
 // refresh brings the index up to date, with progress and words about what could not
 // be read.
 func refresh(ctx context.Context, x *index.Index, all bool, words io.Writer) (index.Refreshed, error) {
-	progress, clear := progressLine(words, "results read")
-	done, err := x.Refresh(ctx, all, progress)
-	clear()
+	progress := newProgressLine(words)
+	done, err := x.Refresh(ctx, all, progress.counted("results read"))
+	progress.clear()
 	if err != nil && ctx.Err() != nil {
 		return done, errors.New("interrupted; the index has what was read before")
 	}
@@ -88,33 +87,6 @@ func refresh(ctx context.Context, x *index.Index, all bool, words io.Writer) (in
 		fmt.Fprintf(words, "nines: %s is left out: %s\n", printable(skipped.Folder), printable(skipped.Reason))
 	}
 	return done, err
-}
-
-// progressLine shows how far something is once it has taken two seconds: on a terminal
-// in place, until it is cleared, and else a line now and then.
-func progressLine(words io.Writer, what string) (progress func(done, of int), clear func()) {
-	terminal, shown := false, false
-	if file, ok := words.(*os.File); ok {
-		terminal = isTerminal(file)
-	}
-	next := time.Now().Add(2 * time.Second)
-	progress = func(done, of int) {
-		if time.Now().Before(next) {
-			return
-		}
-		if terminal {
-			fmt.Fprintf(words, "\r\x1b[K%s: %d of %d", what, done, of) // ECMA-48 "erase in line"
-			next, shown = time.Now().Add(200*time.Millisecond), true
-			return
-		}
-		fmt.Fprintf(words, "%s: %d of %d …\n", what, done, of)
-		next = time.Now().Add(10 * time.Second)
-	}
-	return progress, func() {
-		if shown {
-			fmt.Fprint(words, "\r\x1b[K")
-		}
-	}
 }
 
 // printable is a text of somebody else's without what a terminal would act on.
