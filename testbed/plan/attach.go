@@ -80,6 +80,10 @@ func (w *work) backends() (map[*endpoint]spec.Backend, error) {
 // attachOne decides for the i-th endpoint of a link.
 func (w *work) attachOne(e *endpoint, i int, dpdk bool) {
 	l := e.link
+	if e.node.isVM() {
+		w.attachGuest(e, i, dpdk)
+		return
+	}
 	switch {
 	case l.kind == spec.LinkMemif: // both ends meet at the first one's socket
 		e.attach, e.socket = AttachMemif, socketName(l, 0)

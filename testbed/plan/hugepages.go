@@ -33,6 +33,12 @@ func (w *work) assignDPDK() error {
 			continue
 		}
 		n.dpdk = &DPDK{Prefix: w.dpdkPrefix(n), MemoryBytes: bytes, MemoryNode: w.dpdkNode(n), Huge: w.mode() != spec.HugepagesNone}
+		if n.isVM() {
+			if err := w.guestDPDK(n); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := w.openDevices(n); err != nil {
 			return err
 		}
@@ -126,7 +132,11 @@ func (w *work) hugepages() *Hugepages {
 	out := &Hugepages{Mode: w.mode(), PageBytes: w.pageBytes(), Demands: []HugepageDemand{}}
 	used := false
 	for _, n := range w.users() {
-		if n.dpdk == nil {
+		if d, ok := w.vmDemand(n); ok {
+			used = true
+			out.Demands = append(out.Demands, d)
+		}
+		if n.dpdk == nil || n.isVM() { // a guest's DPDK has the guest's own
 			continue
 		}
 		used = true

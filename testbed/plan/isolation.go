@@ -73,6 +73,7 @@ func (w *work) partition() error {
 	var without []*node
 	for _, n := range w.nodes {
 		switch {
+		case n.exclusive && n.byAffinity():
 		case n.exclusive:
 			n.isolated = true
 			w.isolated = append(w.isolated, n.cpus...)
@@ -83,7 +84,7 @@ func (w *work) partition() error {
 	}
 	slices.Sort(w.isolated)
 	w.isolated = slices.Compact(w.isolated)
-	if len(w.isolated) == 0 {
+	if len(w.isolated) == 0 && !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.exclusive }) {
 		return w.nothingToIsolate(degree)
 	}
 	for _, n := range w.nodes {
@@ -98,6 +99,7 @@ func (w *work) partition() error {
 			degree, runs(without), cpuText(without[0].cpus), choose(len(without) == 1, "it is", "they are"))
 	}
 	w.keepProgramsQuiet(degree)
+	w.keepNodesQuiet(degree)
 	if degree == spec.IsolationIsolated {
 		w.noteWhatStays()
 	}
@@ -160,6 +162,28 @@ func (w *work) keepProgramsQuiet(degree spec.Isolation) {
 	slices.Sort(w.quiet)
 }
 
+// byAffinity is true for a node that is in no cpuset: the bare host is in none, and of
+// a virtual machine's threads only those of its CPUs belong on the node's.
+func (n *node) byAffinity() bool {
+	return n.spec.Runtime == spec.RuntimeHost || n.spec.Runtime == spec.RuntimeVM
+}
+
+// keepNodesQuiet says what is done for such nodes, as for the programs of links.
+func (w *work) keepNodesQuiet(degree spec.Isolation) {
+	for _, n := range w.nodes {
+		if !n.exclusive || !n.byAffinity() {
+			continue
+		}
+		off := ""
+		if degree == spec.IsolationIsolated {
+			w.quiet = append(w.quiet, n.cpus...)
+			off = "; interrupts and kernel threads keep off it"
+		}
+		n.because("a %s node keeps to its CPUs by affinity alone, in no partition%s", n.spec.Runtime, off)
+	}
+	slices.Sort(w.quiet)
+}
+
 // noteWhatStays names what the kernel does on isolated CPUs whatever is set at run time.
 func (w *work) noteWhatStays() {
 	var ticking []int
@@ -183,6 +207,9 @@ func (w *work) limitHugepages() error {
 		size := w.pageBytes()
 		if limit > 0 && size == 0 {
 			return &Impossible{n.title() + " limits hugepages", "this kernel has none (CONFIG_HUGETLBFS)", "take hugepage_limit away"}
+		}
+		if n.isVM() { // takes its memory at once, and no more
+			continue
 		}
 		if n.dpdk != nil && n.dpdk.Huge {
 			takes := (n.dpdk.MemoryBytes + size - 1) / size * size

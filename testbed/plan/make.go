@@ -30,7 +30,7 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.attach,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
 		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.assignMemory, w.assignDPDK, w.limitHugepages,
@@ -95,12 +95,16 @@ func (w *work) nodeResult(n *node) Node {
 		Interfaces:    []Interface{},
 		Routes:        w.routes(n),
 		App:           w.appResult(n),
+		VM:            w.vmResult(n),
 		DPDK:          n.dpdk,
 		Devices:       n.devices,
 		Why:           n.why,
 	}
 	if out.Runtime == "" {
 		out.Runtime = spec.RuntimeNetns
+	}
+	if out.VM != nil {
+		out.MemoryBytes = out.VM.MemoryBytes
 	}
 	for _, e := range n.endpoints {
 		out.Interfaces = append(out.Interfaces, e.result())
@@ -112,7 +116,7 @@ func (w *work) linkResult(l *link) Link {
 	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l)}
 	for _, e := range l.endpoints {
 		out.Endpoints = append(out.Endpoints, Endpoint{
-			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice,
+			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.isVM(),
 			Attach: e.attach, Socket: e.socket, SocketServer: e.programListens,
 		})
 	}
@@ -127,6 +131,7 @@ func (e *endpoint) result() Interface {
 		Addresses:  e.cidrs(),
 		MTU:        e.link.mtu,
 		Neighbours: e.neighbours(),
+		PCI:        e.guestPCI(),
 		Device:     e.device,
 	}
 }

@@ -18,7 +18,11 @@ func (w *work) assignMemory() error {
 			// Kernels that initialise memory late count it up in the node as they go.
 			total = max(total, w.inv.MemoryBytes)
 		}
-		if limit := int64(n.spec.Memory); limit > total {
+		limit := int64(n.spec.Memory)
+		if n.isVM() {
+			limit = n.vmMemory()
+		}
+		if limit > total {
 			return &Impossible{fmt.Sprintf("%s wants %s of memory on NUMA %s", n.title(), mebibytes(limit), numaText(n.memoryNodes)),
 				"there are " + mebibytes(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}
 		}

@@ -24,6 +24,10 @@ func Needs(exp *spec.Experiment) host.Needs {
 		if n.Runtime == spec.RuntimeLXC {
 			feature(who, host.FeatureLXC)
 		}
+		if n.Runtime == spec.RuntimeVM {
+			feature(who, host.FeatureTun)
+			continue // what is in it is the guest's to have
+		}
 		if n.App != nil {
 			feature(who, backendFeatures(exp, n.App.Backend)...)
 		}

@@ -58,6 +58,8 @@ type Node struct {
 	Interfaces []Interface       `json:"interfaces"` // in the links' order
 	Routes     []spec.Route      `json:"routes,omitempty"`
 	App        *App              `json:"app,omitempty"`
+	// VM is set for a virtual machine.
+	VM *VM `json:"vm,omitempty"`
 	// DPDK is set for a node whose engine uses DPDK.
 	DPDK *DPDK `json:"dpdk,omitempty"`
 	// Devices are device nodes of the host that the node may open, beside the usual
@@ -75,6 +77,8 @@ type Interface struct {
 	Addresses  []string    `json:"addresses"` // CIDR; the first is the engine's
 	MTU        int         `json:"mtu"`
 	Neighbours []Neighbour `json:"neighbours,omitempty"` // static, so that no ARP runs in a trial
+	// PCI is where a virtual machine's guest finds the interface on its bus.
+	PCI string `json:"pci,omitempty"`
 	// Device is set where DPDK opens the interface.
 	Device *Device `json:"device,omitempty"`
 }
@@ -106,6 +110,9 @@ type Endpoint struct {
 	// FabricDevice is the other end of the veth pair, in the fabric namespace;
 	// empty where the link kind has none.
 	FabricDevice string `json:"fabric_device,omitempty"`
+	// Guest is true if the node is a virtual machine: what is a veth pair's end elsewhere
+	// is a tap, whose other side QEMU has.
+	Guest bool `json:"guest,omitempty"`
 	// Attach is how the endpoint meets the link's program.
 	Attach Attach `json:"attach,omitempty"`
 	// Socket is the vhost-user or memif socket, relative to the lab's folder of

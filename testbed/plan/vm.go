@@ -1,0 +1,218 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/spec"
+)
+
+// VM is what a virtual machine is made of.
+type VM struct {
+	spec.VM
+	// VCPUs is how many CPUs the guest has. Where the node has CPUs for itself, vCPU i
+	// is pinned to the i-th of them; else all float over the node's CPUs.
+	VCPUs  int  `json:"vcpus"`
+	Pinned bool `json:"pinned"`
+	// EmulatorCPUs are for QEMU's other threads: those of the host's own work.
+	EmulatorCPUs []int `json:"emulator_cpus"`
+	// MemoryBytes is the guest's memory; Huge takes it from the host's hugepages, on
+	// MemoryNode.
+	MemoryBytes int64 `json:"memory_bytes"`
+	Huge        bool  `json:"huge"`
+	MemoryNode  int   `json:"memory_node"`
+	// GuestHugepages is how many of 2 MiB the guest's own kernel sets aside for DPDK.
+	GuestHugepages int `json:"guest_hugepages,omitempty"`
+}
+
+// GuestCPU is a CPU of the plan as the node's processes number it: in a virtual machine
+// its own, elsewhere the host's; -1, for any, stays.
+func (n Node) GuestCPU(cpu int) int {
+	if n.VM == nil || cpu < 0 {
+		return cpu
+	}
+	if i := slices.Index(n.CPUs, cpu); n.VM.Pinned && i >= 0 {
+		return i
+	}
+	return 0
+}
+
+// GuestCPUs are CPUs of the plan as the node's processes number them, sorted.
+func (n Node) GuestCPUs(cpus []int) []int {
+	if n.VM == nil {
+		return cpus
+	}
+	var guest []int
+	for _, cpu := range cpus {
+		guest = append(guest, n.GuestCPU(cpu))
+	}
+	slices.Sort(guest)
+	return slices.Compact(guest)
+}
+
+const (
+	// defaultVMMemory holds Debian's kernel, the engine and what DPDK takes.
+	defaultVMMemory = 512 << 20
+	// guestPage is the hugepage that the guest's kernel gives DPDK; x86 has it without
+	// asking for gigabyte pages at boot.
+	guestPage = 2 << 20
+	// guestHugepageSlack is what the environment layer takes besides packets.
+	guestHugepageSlack = 8
+	// maxGuestInterfaces are the slots of a root bus less those that QEMU's machine has
+	// itself and those of the console and of firmware (docs/pcie.txt of QEMU).
+	maxGuestInterfaces = 20
+)
+
+func (n *node) isVM() bool { return n.link == nil && n.spec.Runtime == spec.RuntimeVM }
+
+// guestPCI is an endpoint's address in its guest; empty elsewhere. Each interface is
+// behind a root port of its own, whose buses are numbered from 1: first QEMU's network
+// cards, then the host's functions (Arguments of package machine).
+func (e *endpoint) guestPCI() string {
+	if !e.node.isVM() {
+		return ""
+	}
+	before := 0
+	for _, other := range e.node.endpoints {
+		if other == e {
+			break
+		}
+		before += boolToInt(other.isFunction() == e.isFunction())
+	}
+	for _, other := range e.node.endpoints {
+		before += boolToInt(e.isFunction() && !other.isFunction())
+	}
+	return fmt.Sprintf("0000:%02x:00.0", before+1)
+}
+
+// isFunction is true for an endpoint that is a function of the host's hardware.
+func (e *endpoint) isFunction() bool {
+	return e.link.kind == spec.LinkSRIOV || e.link.kind == spec.LinkPassthrough
+}
+
+// vhostPorts are the kinds whose program gives a guest a vhost-user port.
+var vhostPorts = []spec.LinkKind{spec.LinkSwitch, spec.LinkTestpmd, spec.LinkOVSDPDK}
+
+// attachGuest decides for the i-th endpoint of a link, which is in a virtual machine:
+// vhost-user where the link's program has it, else a tap in the fabric, or, at a veth
+// link, in the other end's node. In the guest it is a function of PCI whatever the
+// link is, which DPDK opens where the backend says so.
+func (w *work) attachGuest(e *endpoint, i int, dpdk bool) {
+	l := e.link
+	switch {
+	case slices.Contains(vhostPorts, l.kind):
+		e.attach, e.socket, e.programListens = AttachVhost, socketName(l, i), listens(l.kind)
+	case l.program != nil:
+		e.attach = AttachVeth
+	}
+	if dpdk {
+		e.device = &Device{Arguments: e.guestPCI()}
+	}
+}
+
+// checkGuests refuses what no virtual machine can be.
+func (w *work) checkGuests() error {
+	for _, n := range w.nodes {
+		if n.isVM() && len(n.endpoints) > maxGuestInterfaces {
+			return &Conflict{n.title(), fmt.Sprintf("a virtual machine with %d interfaces", len(n.endpoints)),
+				fmt.Sprintf("at most %d: a guest's bus has no more slots", maxGuestInterfaces)}
+		}
+	}
+	for _, l := range w.links {
+		guests := slices.DeleteFunc(slices.Clone(l.endpoints), func(e *endpoint) bool { return !e.node.isVM() })
+		for _, e := range guests {
+			switch l.kind {
+			case spec.LinkMacvlan, spec.LinkMemif, spec.LinkVPP, spec.LinkSnabb:
+				return &Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", e, l.kind), "use kind: bridge, xdp or switch"}
+			}
+		}
+		if l.kind == spec.LinkVeth && len(guests) == 2 {
+			return &Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices something has to join", "use kind: bridge, xdp or switch"}
+		}
+	}
+	if w.stream != nil {
+		from, to := w.path[0].node, w.path[len(w.path)-1].node
+		if from != to && (from.isVM() || to.isVM()) {
+			return &Conflict{"traffic", "one end is in a virtual machine, whose time stamp counter is not the other end's",
+				"end the traffic in nodes of the host, or at two interfaces of the one machine"}
+		}
+	}
+	return nil
+}
+
+// vmMemory is a guest's memory.
+func (n *node) vmMemory() int64 {
+	if n.spec.Memory > 0 {
+		return int64(n.spec.Memory)
+	}
+	return defaultVMMemory
+}
+
+// vmHuge tells whether a guest's memory is in the host's hugepages: where the file asks
+// for them by name, or where the guest's DPDK would be slowed by small pages.
+func (w *work) vmHuge(n *node) bool {
+	switch w.mode() {
+	case spec.HugepagesReserve:
+		return true
+	case spec.HugepagesNone:
+		return false
+	}
+	return slices.ContainsFunc(n.endpoints, func(e *endpoint) bool { return e.device != nil })
+}
+
+// vmResult is a node's machine; nil for another runtime.
+func (w *work) vmResult(n *node) *VM {
+	if !n.isVM() {
+		return nil
+	}
+	vm := &VM{
+		VCPUs: 1, EmulatorCPUs: w.cpus.housekeeping, MemoryBytes: n.vmMemory(),
+		Huge: w.vmHuge(n), MemoryNode: n.memoryNodes[0],
+	}
+	if n.spec.VM != nil {
+		vm.VM = *n.spec.VM
+	}
+	defaultTo(&vm.Kernel, "debian")
+	defaultTo(&vm.Acceleration, spec.AccelerationAuto)
+	switch {
+	case n.exclusive:
+		vm.VCPUs, vm.Pinned = len(n.cpus), true
+	case n.spec.CPUs > 0:
+		vm.VCPUs = n.spec.CPUs
+	}
+	if n.dpdk != nil {
+		vm.GuestHugepages = int((n.dpdk.MemoryBytes+guestPage-1)/guestPage) + guestHugepageSlack
+	}
+	return vm
+}
+
+// guestDPDK is what the engine in a guest tells DPDK: the pages are the guest's own, on
+// the only NUMA node that it has, and it probes what the plan gave it.
+func (w *work) guestDPDK(n *node) error {
+	n.dpdk.Huge, n.dpdk.MemoryNode = true, 0
+	for _, e := range n.endpoints {
+		if e.device != nil {
+			n.dpdk.PCI = append(n.dpdk.PCI, e.device.Arguments)
+		}
+	}
+	if len(n.dpdk.PCI) > maxPCI {
+		return &Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}
+	}
+	if least := n.dpdk.MemoryBytes + (256 << 20); n.vmMemory() < least {
+		return &Conflict{n.title(), fmt.Sprintf("its memory is %s, of which DPDK takes %s", mebibytes(n.vmMemory()), mebibytes(n.dpdk.MemoryBytes)),
+			fmt.Sprintf("give it %s or more (--set nodes.%s.memory=%dMiB)", mebibytes(least), n.name, least>>20)}
+	}
+	return nil
+}
+
+// vmDemand is what a guest's memory takes of the host's hugepages; none where it is
+// ordinary memory.
+func (w *work) vmDemand(n *node) (HugepageDemand, bool) {
+	if !n.isVM() || !w.vmHuge(n) || w.pageBytes() == 0 {
+		return HugepageDemand{}, false
+	}
+	return HugepageDemand{
+		Who: "the memory of " + n.title(), MemoryNode: n.memoryNodes[0],
+		Pages: int((n.vmMemory() + w.pageBytes() - 1) / w.pageBytes()),
+	}, true
+}
