@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -24,6 +25,8 @@ type bench struct {
 	folder string
 	watch  Watcher
 	right  *testbed.Measurement
+	// realTime is what the kernel does to real-time threads that never sleep.
+	realTime host.RealTimeStop
 
 	lab       *testbed.Lab
 	labID     string
@@ -121,7 +124,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o := observation{
-		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(),
+		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), realTime: b.realTime,
 		started: time.Now().Add(time.Duration(t.Stream.Warmup)),
 	}
 	// The seed follows from the repeat, so that a Poisson stream is the same for

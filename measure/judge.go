@@ -2,9 +2,11 @@ package measure
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/testbed/host"
 )
 
 // The limits of a verdict. They are shares of what the reader of a tail cares
@@ -43,6 +45,8 @@ type evidence struct {
 	duration    time.Duration // planned
 	// faults are what of the lab has died.
 	faults []string
+	// realTime is what the kernel does to real-time threads that never sleep.
+	realTime host.RealTimeStop
 	// whole is the trial with its warm-up and drain, over which the gap meters and
 	// the kernel's witnesses ran.
 	whole time.Duration
@@ -116,6 +120,10 @@ func disturbances(e evidence) []string {
 			say("%s: CPU %d was taken away %d times, %v in all, %v at the longest: the tail above p%s is touched by it",
 				gap.Thread, gap.CPU, gap.Count, round(gap.TotalNs), round(gap.MaxNs), percent(1-share(gap.TotalNs)))
 		}
+		if e.stopped(gap) {
+			say("%s: its %s thread stood still for %v at once, which is how %s takes a CPU back from real-time threads that never sleep, up to %v of each %v: tuning: realtime lifts it",
+				gap.Thread, gap.Scheduling, round(gap.MaxNs), e.realTime.By, e.realTime.Stop, e.realTime.Period)
+		}
 	}
 	if share(e.details.StealNs) > maxStealShare {
 		say("the hypervisor took %v from the measuring CPUs", round(e.details.StealNs))
@@ -138,6 +146,15 @@ func disturbances(e evidence) []string {
 		say("%d packets arrived damaged or were not of this trial", e.details.InvalidPackets)
 	}
 	return reasons
+}
+
+// stopped tells whether the kernel stopped a real-time thread on principle: its longest
+// gap is that of the mechanism, give or take the tick that ends it and what of it the
+// starving threads did not need.
+func (e evidence) stopped(gap result.GapMeter) bool {
+	realTime := strings.HasPrefix(gap.Scheduling, "SCHED_FIFO ") || strings.HasPrefix(gap.Scheduling, "SCHED_RR ")
+	longest, stop := time.Duration(gap.MaxNs), e.realTime.Stop
+	return realTime && stop > 0 && longest > stop/2 && longest < stop+stop/2
 }
 
 // round shows a time with three or four digits.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/testbed/host"
 )
 
 // quiet is the evidence of an undisturbed trial of one second.
@@ -53,6 +54,14 @@ func TestJudge(t *testing.T) {
 		{"one long gap", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
 		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: the tail above p99.8 "},
+		{"RT throttling", func(e *evidence) {
+			e.realTime = host.RealTimeStop{By: host.StopThrottling, Stop: 50 * time.Millisecond, Period: time.Second}
+			e.details.Gaps = []result.GapMeter{{Thread: "forward dut", Scheduling: "SCHED_FIFO 5", Count: 1, TotalNs: 48e6, MaxNs: 48_094_959}}
+		}, result.Noisy, "forward dut: its SCHED_FIFO 5 thread stood still for 48.09ms at once, which is how RT throttling takes a CPU back"},
+		{"the fair server", func(e *evidence) {
+			e.realTime = host.RealTimeStop{By: host.StopFairServer, Stop: 50 * time.Millisecond, Period: time.Second}
+			e.details.Gaps = []result.GapMeter{{Thread: "loop", Scheduling: "SCHED_RR 1", Count: 1, TotalNs: 30e6, MaxNs: 30e6}}
+		}, result.Noisy, "the fair server takes a CPU back"},
 		{"many short gaps", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "sink", CPU: 0, Count: 100, TotalNs: 380_000, MaxNs: 5_000}}
 		}, result.Noisy, "p99.96 "},
@@ -105,6 +114,27 @@ func TestPercent(t *testing.T) {
 	} {
 		if got := percent(share); got != want {
 			t.Errorf("percent(%v) = %s, want %s", share, got, want)
+		}
+	}
+}
+
+// Only a real-time thread is stopped on principle, and only for about as long as the
+// mechanism says: other gaps have other causes.
+func TestGapsOfOtherCauses(t *testing.T) {
+	throttling := host.RealTimeStop{By: host.StopThrottling, Stop: 50 * time.Millisecond, Period: time.Second}
+	for _, test := range []struct {
+		stop       host.RealTimeStop
+		scheduling string
+		longest    time.Duration
+	}{
+		{throttling, "SCHED_OTHER, nice 0", 48 * time.Millisecond},
+		{throttling, "SCHED_FIFO 5", 3 * time.Millisecond},
+		{throttling, "SCHED_FIFO 5", 200 * time.Millisecond},
+		{host.RealTimeStop{}, "SCHED_FIFO 5", 48 * time.Millisecond},
+	} {
+		e := evidence{realTime: test.stop}
+		if e.stopped(result.GapMeter{Scheduling: test.scheduling, MaxNs: int64(test.longest)}) {
+			t.Errorf("%+v is taken for the kernel's doing", test)
 		}
 	}
 }

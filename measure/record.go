@@ -8,6 +8,7 @@ import (
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/link"
 )
 
@@ -26,6 +27,8 @@ type observation struct {
 	// programs and drops are what the links' programs saw and dropped.
 	programs []result.ProgramDelay
 	drops    []result.Counter
+	// realTime is what the kernel does to real-time threads that never sleep.
+	realTime host.RealTimeStop
 }
 
 // forwarder is what an engine between the ends did in a trial.
@@ -67,7 +70,7 @@ func record(o observation, variables map[string]any, repeat int) (result.Record,
 	r.Trial.SendLag = histograms.SendLag.Percentiles()
 	r.Trial.Verdict, r.Trial.Reasons = judge(evidence{
 		trial: r.Trial, details: r.Details, intended: tx.IntendedPackets, txFailed: tx.TxFailed,
-		faults: o.outcome.Faults, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
+		faults: o.outcome.Faults, realTime: o.realTime, interrupted: tx.Interrupted || rx.Interrupted, duration: time.Duration(o.stream.Duration),
 		whole: time.Duration(max(tx.EndNs, rx.EndNs) - tx.StartNs),
 	})
 	return r, nil
