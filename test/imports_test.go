@@ -30,6 +30,8 @@ var mayImport = map[string][]string{
 	"testbed/cgroup":    {},
 	"testbed/fault":     {},
 	"testbed/hugepages": {"testbed/fault"},
+	"testbed/ethtool":   {},
+	"testbed/pci":       {"testbed/host", "testbed/ethtool"},
 
 	"testbed/machine/agent": {},
 	"testbed/machine/boot":  {},
@@ -39,7 +41,7 @@ var mayImport = map[string][]string{
 
 	"testbed/plan":    {"spec", "testbed/host"},
 	"testbed/graph":   {"spec", "testbed/plan"},
-	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages"},
+	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci"},
 	"testbed/tune":    {"testbed/host", "testbed/journal", "testbed/proc"},
 	"testbed/isolate": makers,
 	"testbed/node":    makers,
@@ -71,7 +73,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

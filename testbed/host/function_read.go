@@ -23,7 +23,7 @@ type Claim struct {
 }
 
 // Functions reads the network cards of the machine we run on.
-func Functions() []Function { return readFunctions(dirTree{"/"}) }
+func Functions() []Function { return FunctionsBelow("") }
 
 // readFunctions reads the physical functions of network cards, by address.
 func readFunctions(t Tree) []Function {
@@ -167,4 +167,18 @@ func companions(t Tree, f Function) []string {
 func readIOMMU(t Tree) IOMMU {
 	groups, _ := t.ReadDir("/sys/kernel/iommu_groups")
 	return IOMMU{Groups: len(groups), Unsafe: text(t, "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") == "Y"}
+}
+
+// FunctionsBelow reads the network cards of a machine whose file system is at root;
+// empty is the one that we run on.
+func FunctionsBelow(root string) []Function { return readFunctions(dirTree{root + "/"}) }
+
+// InterfaceBelow is the kernel's interface of a PCI function there, in the reader's
+// network namespace; empty if it has none.
+func InterfaceBelow(root, address string) string { return interfaceOf(dirTree{root + "/"}, address) }
+
+// DeviceFiles are the device nodes by which a program drives a PCI function there that
+// has one of the drivers for programs.
+func DeviceFiles(root, address, driver string) []string {
+	return deviceFiles(dirTree{root + "/"}, pciRoot+"/"+address, driver)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/testbed/hugepages"
+	"nines.dev/nines/testbed/pci"
 )
 
 // Host is the World that steps were really made in.
@@ -35,7 +36,7 @@ func (h Host) note(format string, args ...any) {
 }
 
 // Remove undoes one step that is no process.
-func (h Host) Remove(_ context.Context, entry Entry, holder *Entry) error {
+func (h Host) Remove(ctx context.Context, entry Entry, holder *Entry) error {
 	switch entry.Kind {
 	case KindDirectory:
 		return h.removeDirectory(entry)
@@ -58,6 +59,10 @@ func (h Host) Remove(_ context.Context, entry Entry, holder *Entry) error {
 		return h.removeMount(entry)
 	case KindSetting:
 		return h.restoreSetting(entry)
+	case KindPort:
+		return pci.Bus{}.LeavePort(ctx, entry.Path, entry.Token, h.note)
+	case KindFunction:
+		return releaseFunction(ctx, entry)
 	case KindHugepages:
 		return hugepages.Ledger{Path: entry.Target}.Release(hugepages.Pool(entry.Path), entry.Token)
 	}

@@ -37,6 +37,12 @@ const (
 	// KindHugepages is a claim on the hugepages of a pool, Path, in the ledger Target;
 	// Token names it, and Value is the number of pages.
 	KindHugepages Kind = "hugepages"
+	// KindPort is the use of a port of a network card, Path, for its virtual functions,
+	// under Token: the last lab that ends its use restores their number and the port.
+	KindPort Kind = "port"
+	// KindFunction is a PCI function, Path, virtual on the port Target or whole without
+	// one, that the lab has under Token; Old is its pci.State.
+	KindFunction Kind = "function"
 )
 
 // isProcess is true for the kinds that are ended, all at once, before the rest is undone.

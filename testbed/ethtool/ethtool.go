@@ -1,0 +1,84 @@
+// Package ethtool reads and sets the offloads of interfaces, one ioctl each, where the
+// names of features would take several more. Reading needs no privileges, setting
+// CAP_NET_ADMIN.
+package ethtool
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Feature is an offload with its two commands, from include/uapi/linux/ethtool.h.
+type Feature struct {
+	Name     string
+	get, set uint32
+}
+
+// The offloads that a lab changes.
+var (
+	// TSO and GSO let one "packet" of up to 64 KiB cross a link.
+	TSO = Feature{"tso", 0x1e, 0x1f} // ETHTOOL_GTSO, ETHTOOL_STSO
+	GSO = Feature{"gso", 0x23, 0x24} // ETHTOOL_GGSO, ETHTOOL_SGSO
+	// TxChecksum leaves checksums to the device.
+	TxChecksum = Feature{"tx_checksum", 0x16, 0x17} // ETHTOOL_GTXCSUM, ETHTOOL_STXCSUM
+	// GRO merges packets of a flow.
+	GRO = Feature{"gro", 0x2b, 0x2c} // ETHTOOL_GGRO, ETHTOOL_SGRO
+)
+
+// Features are all of them.
+var Features = []Feature{TxChecksum, TSO, GSO, GRO}
+
+// Socket asks and tells the interfaces of the network namespace that it was opened in.
+type Socket struct{ fd int }
+
+// Open opens a socket in the calling thread's network namespace.
+func Open() (*Socket, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	return &Socket{fd}, nil
+}
+
+// Close closes the socket.
+func (s *Socket) Close() { _ = unix.Close(s.fd) } // nothing is written late
+
+// Get tells whether a feature is on. A device that does not have it gives EOPNOTSUPP.
+func (s *Socket) Get(device string, f Feature) (bool, error) {
+	value, err := s.call(device, f.get, 0)
+	if err != nil {
+		return false, fmt.Errorf("read %s of %s: %w", f.Name, device, err)
+	}
+	return value != 0, nil
+}
+
+// Set turns a feature on or off. Not every device can: Get tells what counts.
+func (s *Socket) Set(device string, f Feature, on bool) error {
+	value := uint32(0)
+	if on {
+		value = 1
+	}
+	if _, err := s.call(device, f.set, value); err != nil {
+		return fmt.Errorf("set %s of %s: %w", f.Name, device, err)
+	}
+	return nil
+}
+
+// call is one SIOCETHTOOL with struct ethtool_value.
+func (s *Socket) call(device string, command, value uint32) (uint32, error) {
+	data := struct{ command, value uint32 }{command, value}
+	request := struct {
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [16]byte // struct ifreq is larger than what is used of it
+	}{data: unsafe.Pointer(&data)}
+	copy(request.name[:unix.IFNAMSIZ-1], device)
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
+	if errno != 0 {
+		return 0, errno
+	}
+	return data.value, nil
+}

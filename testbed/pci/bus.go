@@ -1,0 +1,129 @@
+package pci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// Bus is where PCI functions are seen and changed. The zero value is the host's;
+// tests have others.
+type Bus struct {
+	// Root is put before /sys and /run.
+	Root string
+	// Patience bounds every wait for the kernel; 0 is defaultPatience.
+	Patience time.Duration
+}
+
+// defaultPatience bounds the wait for a driver that was told to take a function, or
+// for udev. Firmware of some cards takes seconds to reset a function.
+const defaultPatience = 30 * time.Second
+
+func (b Bus) patience() time.Duration {
+	if b.Patience > 0 {
+		return b.Patience
+	}
+	return defaultPatience
+}
+
+func (b Bus) device(address string) string {
+	return filepath.Join(b.Root, "/sys/bus/pci/devices", address)
+}
+
+func (b Bus) claims() string { return filepath.Join(b.Root, host.ClaimsDir) }
+
+// Exists tells whether the host has a function.
+func (b Bus) Exists(address string) bool {
+	_, err := os.Lstat(b.device(address))
+	return err == nil
+}
+
+// Lock serialises changes of a function, and of the VFs of a physical one, among all
+// processes of the host. The lock is on the function's folder in sysfs, so that nothing
+// is left of it, and goes with the process.
+func (b Bus) Lock(address string) (unlock func(), err error) {
+	dir, err := os.Open(b.device(address))
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil // nothing to change
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", address, err)
+	}
+	for {
+		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", address, err), dir.Close())
+	}
+	return func() { _ = dir.Close() }, nil
+}
+
+// Driver is the driver that has a function; empty if none has.
+func (b Bus) Driver(address string) string {
+	target, err := os.Readlink(filepath.Join(b.device(address), "driver"))
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(target)
+}
+
+// Override is the only driver that may take a function; empty for any that fits.
+func (b Bus) Override(address string) string {
+	text := b.read(address, "driver_override")
+	if text == "(null)" {
+		return ""
+	}
+	return text
+}
+
+func (b Bus) read(address, file string) string {
+	text, err := os.ReadFile(filepath.Join(b.device(address), file))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// write writes to a file of sysfs; what the kernel says against it comes as the error.
+func write(path, value string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("write %q: %w", strings.TrimSpace(value), err)
+	}
+	_, err = file.WriteString(value)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write %q: %w", strings.TrimSpace(value), err)
+	}
+	return nil
+}
+
+// await waits until a condition holds. The kernel does most of what is awaited before
+// a write returns; the rest, such as udev's renaming, has no one thing to wait for, so
+// the condition is looked at in growing steps.
+func (b Bus) await(ctx context.Context, what string, condition func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, b.patience())
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		done, err := condition()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait until %s: %w", what, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package pci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// The drivers that leave a function to a program.
+const (
+	DriverVFIO   = "vfio-pci"
+	DriverUIO    = "uio_pci_generic"
+	DriverIGBUIO = "igb_uio"
+)
+
+// ForPrograms tells whether a driver leaves a function to a program.
+func ForPrograms(driver string) bool {
+	return slices.Contains([]string{DriverVFIO, DriverUIO, DriverIGBUIO}, driver)
+}
+
+// LoadDriver sees that the kernel has a driver, and loads its module where it has not,
+// as the kernel itself does with those of links. It is not unloaded in the end.
+func (b Bus) LoadDriver(ctx context.Context, driver string) error {
+	dir := filepath.Join(b.Root, "/sys/bus/pci/drivers", driver)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	out, err := exec.CommandContext(ctx, "modprobe", "--", driver).CombinedOutput()
+	if _, missing := os.Stat(dir); missing == nil {
+		return nil
+	}
+	remedy := map[string]string{
+		DriverVFIO:   "use a kernel with CONFIG_VFIO_PCI (apt-get install linux-image-amd64)",
+		DriverUIO:    "use a kernel with CONFIG_UIO_PCI_GENERIC, or driver: vfio-pci",
+		DriverIGBUIO: "apt-get install dpdk-kmods-dkms, or use driver: vfio-pci",
+	}[driver]
+	if text := strings.TrimSpace(string(out)); text != "" {
+		err = errors.New(text)
+	}
+	return &host.MissingError{Capability: "the driver " + driver, Reason: "its module cannot be loaded", Remedy: remedy, Err: err}
+}
+
+// Unbind takes a function from its driver; with it go the driver's interface and
+// everything that was set on that.
+func (b Bus) Unbind(ctx context.Context, address string) error {
+	driver := filepath.Join(b.device(address), "driver")
+	if b.Driver(address) == "" {
+		return nil
+	}
+	if err := write(filepath.Join(driver, "unbind"), address); err != nil && b.Driver(address) != "" {
+		return fmt.Errorf("take %s from %s: %w", address, b.Driver(address), err)
+	}
+	return b.await(ctx, address+" has no driver", func() (bool, error) { return b.Driver(address) == "", nil })
+}
+
+// SetOverride lets only one driver take a function, or, if it is empty, any that fits.
+func (b Bus) SetOverride(address, driver string) error {
+	if b.Override(address) == driver {
+		return nil
+	}
+	// A line end alone clears it (driver_set_override in drivers/base/driver.c).
+	if err := write(filepath.Join(b.device(address), "driver_override"), driver+"\n"); err != nil {
+		return fmt.Errorf("let only the driver %q have %s: %w", driver, address, err)
+	}
+	return nil
+}
+
+// Probe lets the kernel find a driver for a function, which driver has to be; empty is
+// any.
+func (b Bus) Probe(ctx context.Context, address, driver string) error {
+	if now := b.Driver(address); now != "" {
+		if now == driver || driver == "" {
+			return nil
+		}
+		return fmt.Errorf("%s has the driver %s, not %s", address, now, driver)
+	}
+	err := write(filepath.Join(b.Root, "/sys/bus/pci/drivers_probe"), address)
+	if err == nil && b.Driver(address) == "" && driver != "" {
+		// It tells nobody why a driver refused; binding by hand does.
+		err = write(filepath.Join(b.Root, "/sys/bus/pci/drivers", driver, "bind"), address)
+	}
+	if b.Driver(address) == "" {
+		if err == nil {
+			err = errors.New("none that is loaded fits")
+		}
+		return fmt.Errorf("find a driver for %s: %w", address, err)
+	}
+	return nil
+}
+
+// Bind gives a function to a driver, or, if it is empty, to the kernel's own.
+func (b Bus) Bind(ctx context.Context, address, driver string) error {
+	if b.Driver(address) == driver && driver != "" && b.Override(address) == driver {
+		return nil
+	}
+	if err := b.Unbind(ctx, address); err != nil {
+		return err
+	}
+	if err := b.SetOverride(address, driver); err != nil {
+		return err
+	}
+	return b.Probe(ctx, address, driver)
+}
+
+// Files are the device nodes by which a program drives a function that has one of the
+// drivers for programs.
+func (b Bus) Files(ctx context.Context, address string) ([]string, error) {
+	var files []string
+	err := b.await(ctx, "the device nodes of "+address+" are there", func() (bool, error) {
+		files = host.DeviceFiles(b.Root, address, b.Driver(address))
+		for _, file := range files {
+			if _, err := os.Stat(filepath.Join(b.Root, file)); err != nil {
+				return false, nil
+			}
+		}
+		return len(files) > 0, nil
+	})
+	return files, err
+}
+
+// CheckGroup finds out whether a program can have a function of vfio-pci: only if
+// nothing else of its IOMMU group has a driver of the kernel's.
+func (b Bus) CheckGroup(address string) error {
+	for _, f := range host.FunctionsBelow(b.Root) {
+		if f.Address != address {
+			continue
+		}
+		for _, other := range f.Companions {
+			if strings.HasSuffix(other, ")") {
+				return fmt.Errorf("%s shares its IOMMU group with %s, and a program gets all of a group or nothing; put the card into another slot, or give that device to vfio-pci as well", address, other)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package pci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// State is what a function was before a lab had it: all that is changed.
+type State struct {
+	Driver   string `json:"driver,omitempty"`
+	Override string `json:"override,omitempty"`
+	// Face is its interface's; nil if it had none.
+	Face *face `json:"face,omitempty"`
+	// VF is what its physical function held for it; nil for a whole device.
+	VF *host.VFSettings `json:"vf,omitempty"`
+}
+
+// Wanted is what a lab makes of a function.
+type Wanted struct {
+	// Driver is one for programs, or empty for the kernel's own.
+	Driver string
+	// VF is what its physical function is to hold for it; nil for a whole device.
+	VF *host.VFSettings
+}
+
+// ReadState reads a function; port is its physical one, or empty, and index its number
+// there. The caller has locked the port, or the function.
+func (b Bus) ReadState(address, port string, index int) (State, error) {
+	s := State{Driver: b.Driver(address), Override: b.Override(address)}
+	var err error
+	if s.Face, err = b.readFace(address); err != nil || port == "" {
+		return s, err
+	}
+	s.VF, err = b.vfSettings(port, index)
+	return s, err
+}
+
+func (b Bus) vfSettings(port string, index int) (*host.VFSettings, error) {
+	list, err := host.ReadVFSettings(b.Interface(port))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if s.Index == index {
+			return &s, nil
+		}
+	}
+	return nil, fmt.Errorf("port %s says nothing of its virtual function %d", b.Interface(port), index)
+}
+
+// Free is nil if nobody is seen to use a function, or the lab of the token does.
+func (b Bus) Free(address, token string) error {
+	if c := b.claimed(address); c != nil {
+		if c.Token == token {
+			return nil
+		}
+		return &TakenError{address, "the lab " + c.Lab}
+	}
+	for _, f := range host.FunctionsBelow(b.Root) {
+		if f.Address == address && f.UsedBy != "" && !ForPrograms(f.Driver) {
+			return &TakenError{address, f.UsedBy}
+		}
+		for _, vf := range f.VFs {
+			if vf.Address == address && vf.UsedBy != "" {
+				return &TakenError{address, vf.UsedBy}
+			}
+		}
+	}
+	return nil
+}
+
+// Take claims a function and makes it what is wanted. The caller has locked the port,
+// or the function, and journalled its state.
+func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wanted Wanted) error {
+	if err := b.claim(address, c); err != nil {
+		return err
+	}
+	if wanted.VF != nil {
+		// A driver of a VF asks the physical function for its address when it starts, and
+		// may not be allowed another later (igb_set_vf_mac_addr in drivers/net/ethernet/intel/igb).
+		if err := b.Unbind(ctx, address); err != nil {
+			return err
+		}
+		if err := b.setVF(port, *wanted.VF); err != nil {
+			return err
+		}
+	}
+	if wanted.Driver != "" {
+		return b.Bind(ctx, address, wanted.Driver)
+	}
+	if ForPrograms(b.Driver(address)) || ForPrograms(b.Override(address)) {
+		return b.Bind(ctx, address, "")
+	}
+	return b.Probe(ctx, address, "")
+}
+
+// setVF sets what differs of what a port holds for a virtual function:
+//
+//	ip link set PORT vf N mac M vlan V qos Q spoofchk S trust T min_tx_rate R max_tx_rate R state L
+func (b Bus) setVF(port string, to host.VFSettings) error {
+	now, err := b.vfSettings(port, to.Index)
+	if err != nil {
+		return err
+	}
+	name := b.Interface(port)
+	device, err := netlink.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("find port %s: %w", name, err)
+	}
+	mac, err := net.ParseMAC(to.MAC)
+	if err != nil {
+		return err
+	}
+	i := to.Index
+	for _, step := range []struct {
+		what    string
+		differs bool
+		set     func() error
+	}{
+		// Trust first: without it some drivers take no other address later.
+		{fmt.Sprintf("trust %v", to.Trust), now.Trust != to.Trust, func() error { return netlink.LinkSetVfTrust(device, i, to.Trust) }},
+		{"mac " + to.MAC, now.MAC != to.MAC, func() error { return netlink.LinkSetVfHardwareAddr(device, i, mac) }},
+		{fmt.Sprintf("vlan %d qos %d", to.VLAN, to.QoS), now.VLAN != to.VLAN || now.QoS != to.QoS,
+			func() error { return netlink.LinkSetVfVlanQos(device, i, to.VLAN, to.QoS) }},
+		{fmt.Sprintf("spoofchk %v", to.SpoofCheck), now.SpoofCheck != to.SpoofCheck, func() error { return netlink.LinkSetVfSpoofchk(device, i, to.SpoofCheck) }},
+		{fmt.Sprintf("min_tx_rate %d max_tx_rate %d", to.MinRateMbit, to.MaxRateMbit), now.MinRateMbit != to.MinRateMbit || now.MaxRateMbit != to.MaxRateMbit,
+			func() error { return netlink.LinkSetVfRate(device, i, to.MinRateMbit, to.MaxRateMbit) }},
+		{fmt.Sprintf("state %d", to.LinkState), now.LinkState != to.LinkState, func() error { return netlink.LinkSetVfState(device, i, uint32(to.LinkState)) }},
+	} {
+		if !step.differs {
+			continue
+		}
+		err := step.set()
+		if errors.Is(err, unix.EOPNOTSUPP) {
+			return &host.MissingError{Capability: "virtual functions with " + step.what,
+				Reason: fmt.Sprintf("the driver %s of port %s cannot set it", b.Driver(port), name), Err: err, Remedy: "leave that key out, or use another port"}
+		}
+		if err != nil {
+			return fmt.Errorf("ip link set %s vf %d %s: %w", name, i, step.what, err)
+		}
+	}
+	return nil
+}
+
+// Release makes a function what it was, if the lab of the token has it, and gives it
+// back. It may be repeated. port is its physical one, or empty for a whole device.
+func (b Bus) Release(ctx context.Context, address, port, token string, old State) error {
+	lock := port
+	if lock == "" {
+		lock = address
+	}
+	unlock, err := b.Lock(lock)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if c := b.claimed(address); c == nil || c.Token != token {
+		return nil
+	}
+	if b.Exists(address) {
+		if err := b.restore(ctx, address, port, old); err != nil {
+			return err
+		}
+	}
+	return b.release(address)
+}
+
+func (b Bus) restore(ctx context.Context, address, port string, old State) error {
+	// A whole device that still is where it was keeps what others set on it. A new
+	// start of its driver also fetches an interface out of a namespace that lives on.
+	intact := old.VF == nil && b.Driver(address) == old.Driver && (old.Face == nil) == (b.Interface(address) == "")
+	if !intact {
+		if err := b.Unbind(ctx, address); err != nil {
+			return err
+		}
+	}
+	if old.VF != nil {
+		if err := b.setVF(port, *old.VF); err != nil {
+			return err
+		}
+	}
+	if old.Driver != "" && !intact {
+		if err := b.SetOverride(address, old.Driver); err != nil {
+			return err
+		}
+		if err := b.Probe(ctx, address, old.Driver); err != nil {
+			return err
+		}
+	}
+	if err := b.SetOverride(address, old.Override); err != nil {
+		return err
+	}
+	if old.Face != nil {
+		return b.restoreFace(ctx, address, *old.Face)
+	}
+	return nil
+}

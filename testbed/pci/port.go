@@ -1,0 +1,274 @@
+package pci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// Port is what of a physical function a lab changes.
+type Port struct {
+	VFs int  `json:"vfs"`
+	Up  bool `json:"up"`
+	MTU int  `json:"mtu"`
+	// IPv6Off is the interface's disable_ipv6; empty where the kernel has no IPv6.
+	IPv6Off string `json:"ipv6_off,omitempty"`
+}
+
+// ledger is the file that says which labs use a port, beside the claims. It is there
+// only while one does.
+type ledger struct {
+	Boot string `json:"boot"`
+	// Before is what the port was when nobody used it, and Now what it was made.
+	Before Port `json:"before"`
+	Now    Port `json:"now"`
+	// Users are the tokens of the labs.
+	Users []string `json:"users"`
+}
+
+func ledgerName(address string) string { return "port-" + address }
+
+// ReadPort reads a port; the caller has it locked.
+func (b Bus) ReadPort(address string) (Port, error) {
+	p := Port{VFs: b.vfs(address)}
+	name := b.Interface(address)
+	if name == "" {
+		return p, fmt.Errorf("port %s has no interface here (driver %q), so nothing can set its virtual functions up; give it back to the kernel's driver", address, b.Driver(address))
+	}
+	device, err := netlink.LinkByName(name)
+	if err != nil {
+		return p, fmt.Errorf("read port %s: %w", name, err)
+	}
+	p.Up, p.MTU = isUp(device), device.Attrs().MTU
+	if text, err := os.ReadFile(disableIPv6(name)); err == nil && len(text) > 0 {
+		p.IPv6Off = string(text[:1])
+	}
+	return p, nil
+}
+
+func isUp(device netlink.Link) bool { return device.Attrs().RawFlags&1 != 0 } // IFF_UP
+
+func disableIPv6(name string) string { return "/proc/sys/net/ipv6/conf/" + name + "/disable_ipv6" }
+
+// vfs is how many virtual functions a port has.
+func (b Bus) vfs(address string) int {
+	n, err := strconv.Atoi(b.read(address, "sriov_numvfs"))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// JoinPort makes a port ready for a lab: as many VFs as wanted, where it has none yet,
+// the interface up, its MTU at least the given. now is what ReadPort has said; the
+// caller has locked the port and journalled the token.
+func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, now Port) error {
+	var l ledger
+	if !b.load(ledgerName(address), &l) || l.Boot != bootID() || len(l.Users) == 0 {
+		l = ledger{Boot: bootID(), Before: now}
+	}
+	target := now
+	if now.VFs == 0 {
+		target.VFs = wanted.VFs
+	}
+	if now.VFs > 0 && now.VFs < wanted.VFs {
+		return &host.MissingError{
+			Capability: "virtual functions",
+			Reason: fmt.Sprintf("%s has %d, %d are wanted, and the kernel changes their number only by way of 0, which would take them from whoever has them",
+				b.Interface(address), now.VFs, wanted.VFs),
+			Remedy: fmt.Sprintf("take down what uses them and echo 0 > %s", filepath.Join(b.device(address), "sriov_numvfs")),
+		}
+	}
+	target.MTU = max(now.MTU, wanted.MTU)
+	target.Up = true
+	if !now.Up && now.IPv6Off != "" {
+		target.IPv6Off = "1" // the host does not use it, and its own packets would be in the way
+	}
+	l.Now = target
+	l.Users = append(without(l.Users, token), token)
+	if err := b.save(ledgerName(address), l); err != nil {
+		return err
+	}
+	return b.setPort(ctx, address, now, target)
+}
+
+// LeavePort ends a lab's use of a port. The last one restores what it was. It may be
+// repeated. note is told what was left alone.
+func (b Bus) LeavePort(ctx context.Context, address, token string, note func(string, ...any)) error {
+	unlock, err := b.Lock(address)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var l ledger
+	if !b.load(ledgerName(address), &l) {
+		return nil
+	}
+	if !b.Exists(address) || l.Boot != bootID() {
+		return b.release(ledgerName(address))
+	}
+	rest := without(l.Users, token)
+	if len(rest) == len(l.Users) {
+		return nil
+	}
+	if len(rest) > 0 {
+		l.Users = rest
+		return b.save(ledgerName(address), l)
+	}
+	if err := b.restorePort(ctx, address, l, note); err != nil {
+		return err
+	}
+	return b.release(ledgerName(address))
+}
+
+// restorePort makes a port what it was, as far as it is what labs made it.
+func (b Bus) restorePort(ctx context.Context, address string, l ledger, note func(string, ...any)) error {
+	now, err := b.ReadPort(address)
+	if err != nil {
+		note("%v; left alone", err)
+		return nil
+	}
+	target := now
+	if now.MTU == l.Now.MTU {
+		target.MTU = l.Before.MTU
+	}
+	if now.IPv6Off == l.Now.IPv6Off {
+		target.IPv6Off = l.Before.IPv6Off
+	}
+	if now.Up == l.Now.Up {
+		target.Up = l.Before.Up
+	}
+	switch user := b.vfUser(address); {
+	case now.VFs != l.Now.VFs:
+		if now.VFs != l.Before.VFs {
+			note("port %s has %d virtual functions by now; left alone", address, now.VFs)
+		}
+	case user != "" && l.Before.VFs != now.VFs:
+		note("the virtual functions of port %s stay: %s", address, user)
+		target.Up = now.Up
+	default:
+		target.VFs = l.Before.VFs
+	}
+	return b.setPort(ctx, address, now, target)
+}
+
+// vfUser says who has a VF of a port; empty if nobody has.
+func (b Bus) vfUser(address string) string {
+	for _, f := range host.FunctionsBelow(b.Root) {
+		if f.Address != address {
+			continue
+		}
+		for _, vf := range f.VFs {
+			if vf.UsedBy != "" {
+				return fmt.Sprintf("VF %d is used by %s", vf.Index, vf.UsedBy)
+			}
+		}
+	}
+	return ""
+}
+
+// setPort changes what differs between two states of a port.
+func (b Bus) setPort(ctx context.Context, address string, from, to Port) error {
+	if from.VFs != to.VFs {
+		if err := b.setVFs(ctx, address, from.VFs, to.VFs); err != nil {
+			return err
+		}
+	}
+	name, err := b.AwaitInterface(ctx, address)
+	if err != nil {
+		return err
+	}
+	device, err := netlink.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("find port %s: %w", name, err)
+	}
+	if from.IPv6Off != to.IPv6Off && to.IPv6Off != "" {
+		if err := os.WriteFile(disableIPv6(name), []byte(to.IPv6Off), 0o644); err != nil {
+			return fmt.Errorf("port %s: disable_ipv6: %w", name, err)
+		}
+	}
+	if device.Attrs().MTU != to.MTU {
+		if err := netlink.LinkSetMTU(device, to.MTU); err != nil {
+			return fmt.Errorf("set the MTU of port %s to %d: %w; send smaller frames", name, to.MTU, err)
+		}
+	}
+	switch {
+	case isUp(device) == to.Up:
+	case to.Up:
+		err = netlink.LinkSetUp(device)
+	default:
+		err = netlink.LinkSetDown(device)
+	}
+	if err != nil {
+		return fmt.Errorf("set port %s up or down: %w", name, err)
+	}
+	return nil
+}
+
+// setVFs makes a port's VFs, or removes them; from one number to another the kernel
+// wants to go by 0 (sriov_numvfs_store in drivers/pci/iov.c).
+func (b Bus) setVFs(ctx context.Context, address string, from, to int) error {
+	file := filepath.Join(b.device(address), "sriov_numvfs")
+	for _, n := range []int{0, to} {
+		if n == from {
+			continue
+		}
+		if err := write(file, strconv.Itoa(n)); err != nil {
+			return fmt.Errorf("make %d virtual functions of %s: %w", n, b.Interface(address), err)
+		}
+		from = n
+	}
+	return b.await(ctx, fmt.Sprintf("the %d virtual functions of %s are there", to, address), func() (bool, error) {
+		for i := range to {
+			vf := b.VF(address, i)
+			if vf == "" {
+				return false, nil
+			}
+			// udev renames what is about to be given away.
+			if name := b.Interface(vf); name != "" && !b.named(name) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// VF is the address of a port's virtual function; empty if it is not made.
+func (b Bus) VF(address string, index int) string {
+	target, err := os.Readlink(filepath.Join(b.device(address), fmt.Sprintf("virtfn%d", index)))
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(target)
+}
+
+// AwaitCarrier waits until the other end of a port's cable is there.
+func (b Bus) AwaitCarrier(ctx context.Context, address string) error {
+	name := b.Interface(address)
+	err := b.await(ctx, "port "+name+" has a carrier", func() (bool, error) {
+		text, err := os.ReadFile(filepath.Join(b.Root, "/sys/class/net", name, "carrier"))
+		return err == nil && string(text) == "1\n", nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return &host.MissingError{Capability: "a cable", Reason: fmt.Sprintf("port %s has no carrier", name),
+			Remedy: "plug the cable in at both ends, and set the port at its other end up"}
+	}
+	return err
+}
+
+func without(list []string, word string) []string {
+	kept := []string{}
+	for _, w := range list {
+		if w != word {
+			kept = append(kept, w)
+		}
+	}
+	return kept
+}
