@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,36 +101,6 @@ func checkPackets(t *testing.T, dir string, trial result.Trial) *result.Metrics 
 	return m
 }
 
-// startBenchEngine runs an engine of its own with two files, as a generator does.
-func startBenchEngine(t *testing.T, files ...*os.File) *client.Client {
-	t.Helper()
-	path, err := filepath.Abs("../bin/nines-engine")
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	labtest.Require(t, "bin/nines-engine (make build)", err == nil)
-	command := exec.Command(path)
-	command.ExtraFiles = files
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	engine := client.New(out, in, in)
-	t.Cleanup(func() {
-		if err := errors.Join(engine.Close(), command.Wait()); err != nil {
-			t.Error(err)
-		}
-	})
-	return engine
-}
-
 func scratchFile(t *testing.T) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "packets"))
@@ -149,7 +118,7 @@ func scratchFile(t *testing.T) *os.File {
 //	   ╰────────────────────────╯
 func TestFaultsShowInTheMetrics(t *testing.T) {
 	sent, received := scratchFile(t), scratchFile(t)
-	engine := startBenchEngine(t, sent, received)
+	engine := labtest.StartEngine(t, "", sent, received)
 	if _, err := engine.Open(client.Port{Name: "f", Backend: "fault", Interface: "loop", Wait: "spin", Flows: 3,
 		Fault: &client.Fault{Drop: 0.02, Duplicate: 0.03, Reorder: 0.04, Corrupt: 0.01, Delay: 0.02, DelayNs: 300_000, Seed: 5}}); err != nil {
 		t.Fatal(err)

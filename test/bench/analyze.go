@@ -200,12 +200,12 @@ func medianRun(runs []analyzeRun) analyzeRun {
 // besidePostgres is the published way on the same pair, with all cores for both.
 func (p analyzePair) besidePostgres(ctx context.Context) (Row, error) {
 	text, met := atLeast(50)
-	postgres, err := startPostgres(ctx, p.dir)
+	database, err := startDatabase(ctx)
 	if err != nil {
 		return Row{}, err
 	}
-	theirs, err := postgres.evaluate(ctx, p)
-	if err = errors.Join(err, postgres.stop()); err != nil {
+	theirs, err := database.evaluate(ctx, p)
+	if err = errors.Join(err, database.Stop()); err != nil {
 		return Row{}, err
 	}
 	ours, err := p.median(ctx, analyzeHow{files: true})

@@ -9,24 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"nines.dev/nines/measure/capture/packetfile"
+	"nines.dev/nines/test/postgres"
 )
 
-// postgres is a private server, in a folder of its own and without a port; the system's
-// is not touched.
-type postgres struct {
-	bin, dir string
-	as       *syscall.Credential
-	server   *exec.Cmd
+// database is PostgreSQL with the evaluation.
+type database struct {
+	*postgres.Server
 }
 
 // evaluation has a statement for each of the published files.
@@ -34,76 +27,23 @@ type postgres struct {
 //go:embed evaluation.sql
 var evaluation string
 
-func startPostgres(ctx context.Context, dir string) (*postgres, error) {
-	bins, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if len(bins) == 0 {
+// startDatabase starts a server with more memory than by default, and nothing that waits
+// for the disk.
+func startDatabase(ctx context.Context) (*database, error) {
+	server, err := postgres.Start(ctx, postgres.Options{User: "bench", Settings: []string{
+		"synchronous_commit=off", "shared_buffers=1GB", "work_mem=256MB", "maintenance_work_mem=512MB", "max_wal_size=8GB",
+	}})
+	if errors.Is(err, postgres.ErrMissing) {
 		return nil, missingPeer("postgresql")
 	}
-	p := &postgres{bin: filepath.Dir(bins[len(bins)-1])}
-	var err error
-	// Below /tmp, since the path of a socket must be short.
-	if p.dir, err = os.MkdirTemp("/tmp", "ninespg"); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if os.Geteuid() == 0 { // as which it refuses to run
-		if p.as, err = postgresUser(); err == nil {
-			err = os.Chown(p.dir, int(p.as.Uid), int(p.as.Gid))
-		}
-		if err != nil {
-			return nil, errors.Join(err, os.RemoveAll(p.dir))
-		}
-	}
-	if out, err := p.command(ctx, "initdb", "-D", p.dir+"/data", "-U", "bench", "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust").CombinedOutput(); err != nil {
-		return nil, errors.Join(fmt.Errorf("initdb: %w: %s", err, out), os.RemoveAll(p.dir))
-	}
-	// More memory than by default, and nothing that waits for the disk.
-	p.server = p.command(ctx, "postgres", "-D", p.dir+"/data", "-k", p.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "synchronous_commit=off",
-		"-c", "shared_buffers=1GB", "-c", "work_mem=256MB", "-c", "maintenance_work_mem=512MB", "-c", "max_wal_size=8GB")
-	if err := p.server.Start(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(p.dir))
-	}
-	for deadline := time.Now().Add(time.Minute); p.command(ctx, "pg_isready", "-q", "-h", p.dir).Run() != nil; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) || ctx.Err() != nil {
-			return nil, errors.Join(errors.New("postgres does not answer"), p.stop())
-		}
-	}
-	return p, nil
+	return &database{server}, nil
 }
 
-func postgresUser() (*syscall.Credential, error) {
-	for _, name := range []string{"postgres", "nobody"} {
-		if u, err := user.Lookup(name); err == nil {
-			uid, err := strconv.ParseUint(u.Uid, 10, 32)
-			if err != nil {
-				return nil, err
-			}
-			gid, err := strconv.ParseUint(u.Gid, 10, 32)
-			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
-		}
-	}
-	return nil, errors.New("there is neither a user postgres nor nobody to run PostgreSQL as")
-}
-
-func (p *postgres) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, filepath.Join(p.bin, program), args...)
-	c.Dir, c.Env = p.dir, []string{"PATH=" + p.bin, "LC_ALL=C"}
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: p.as, Pdeathsig: syscall.SIGQUIT}
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGINT) }
-	c.WaitDelay = 10 * time.Second
-	return c
-}
-
-func (p *postgres) stop() error {
-	_ = p.server.Process.Signal(syscall.SIGINT) // "fast shutdown"
-	var exit *exec.ExitError
-	if err := p.server.Wait(); err != nil && !errors.As(err, &exit) {
-		return err
-	}
-	return os.RemoveAll(p.dir)
-}
-
-func (p *postgres) psql(ctx context.Context, input io.Reader, args ...string) error {
-	c := p.command(ctx, "psql", append([]string{"-q", "-X", "-v", "ON_ERROR_STOP=1", "-h", p.dir, "-U", "bench", "-d", "postgres"}, args...)...)
+func (p *database) psql(ctx context.Context, input io.Reader, args ...string) error {
+	c := p.Command(ctx, "psql", append([]string{"-q", "-X", "-v", "ON_ERROR_STOP=1", "-h", p.Dir, "-U", "bench", "-d", "postgres"}, args...)...)
 	c.Stdin = input
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("psql: %w: %s", err, out)
@@ -113,7 +53,7 @@ func (p *postgres) psql(ctx context.Context, input io.Reader, args ...string) er
 
 // evaluate imports the pair and writes the published files, and returns how many seconds
 // it took.
-func (p *postgres) evaluate(ctx context.Context, pair analyzePair) (seconds float64, err error) {
+func (p *database) evaluate(ctx context.Context, pair analyzePair) (seconds float64, err error) {
 	started := time.Now()
 	// One table of the packets of all captures, as published.
 	err = p.psql(ctx, strings.NewReader(`
@@ -140,13 +80,13 @@ create view post as select ts, hdr from pkt join capture using (capture_id) wher
 		if query == "" {
 			continue
 		}
-		err = p.psql(ctx, strings.NewReader(fmt.Sprintf("copy (%s) to '%s/%s.csv' csv header;", query, p.dir, name)))
+		err = p.psql(ctx, strings.NewReader(fmt.Sprintf("copy (%s) to '%s/%s.csv' csv header;", query, p.Dir, name)))
 	}
 	return time.Since(started).Seconds(), err
 }
 
 // copy imports a capture; making the rows takes little of the time.
-func (p *postgres) copy(ctx context.Context, id int, path string) error {
+func (p *database) copy(ctx context.Context, id int, path string) error {
 	r, err := packetfile.Open(path)
 	if err != nil {
 		return err

@@ -27,14 +27,14 @@ func TestPostgresWritesTheSameFiles(t *testing.T) {
 	}, pair.pre, layout, pair.post, layout); err != nil {
 		t.Fatal(err)
 	}
-	p, err := startPostgres(ctx, dir)
+	p, err := startDatabase(ctx)
 	missing := missingPeer("")
 	labtest.Require(t, "PostgreSQL (package postgresql)", !errors.As(err, &missing))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := p.stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -60,7 +60,7 @@ func TestPostgresWritesTheSameFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, err := os.ReadFile(filepath.Join(p.dir, name+".csv"))
+		theirs, err := os.ReadFile(filepath.Join(p.Dir, name+".csv"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 // Package labtest is what tests on a real host share: what they need, where their
-// labs live, and what must not be left behind. It imports nothing of the project,
-// so that every package's tests can use it.
+// labs live, and servers and engines of their own. It imports nothing of the project but
+// what imports nothing itself, so that every package's tests can use it.
 package labtest
 
 import (

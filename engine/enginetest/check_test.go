@@ -1,0 +1,87 @@
+package enginetest
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/engine/client"
+)
+
+// checkAll demands that every packet is accounted for: at these rates none may
+// be lost, whatever the machine does, because the queues hold the whole trial.
+func checkAll(t *testing.T, r client.TrialResult) {
+	t.Helper()
+	if r.TxPackets == 0 {
+		t.Error("nothing was sent")
+	}
+	if r.RxPackets != r.TxPackets {
+		t.Errorf("received %d of %d sent; drops %v", r.RxPackets, r.TxPackets, r.Drops)
+	}
+	if r.TxFailed+r.DuplicatePackets+r.ReorderedPackets+r.InvalidPackets+r.LatePackets != 0 {
+		t.Errorf("failed %d, duplicate %d, reordered %d, invalid %d, late %d; want none",
+			r.TxFailed, r.DuplicatePackets, r.ReorderedPackets, r.InvalidPackets, r.LatePackets)
+	}
+	for name, h := range map[string]client.Histogram{"latency": r.Latency, "from_tx": r.FromTx, "send_lag": r.SendLag} {
+		var sum uint64
+		for _, c := range h.Counts {
+			sum += uint64(c[1])
+		}
+		if h.Count != r.RxPackets || sum != h.Count {
+			t.Errorf("%s holds %d (counts add up to %d), want %d", name, h.Count, sum, r.RxPackets)
+		}
+	}
+	if r.Spacing.Count+1 != r.TxPackets {
+		t.Errorf("spacing holds %d of %d packets", r.Spacing.Count, r.TxPackets)
+	}
+	if r.Latency.Min < r.FromTx.Min {
+		t.Errorf("latency from the intended send (%d ns) is below that from the actual (%d ns)", r.Latency.Min, r.FromTx.Min)
+	}
+}
+
+// checkRecord demands a record of each packet, in the order of their ids: none of these
+// networks reorders.
+func checkRecord(t *testing.T, path string, packets uint64) {
+	t.Helper()
+	const header, record = 64, 16
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(content) != int(header+record*packets) || string(content[:8]) != "NINESREC" {
+		t.Fatalf("%s has %d bytes, want %d packets in it", filepath.Base(path), len(content), packets)
+	}
+	var before uint64
+	for i := range packets {
+		one := content[header+record*i:]
+		id, ticks := binary.LittleEndian.Uint32(one), binary.LittleEndian.Uint64(one[8:])
+		if uint64(id) != i || ticks < before {
+			t.Fatalf("%s: record %d is packet %d at tick %d, after %d", filepath.Base(path), i, id, ticks, before)
+		}
+		before = ticks
+	}
+}
+
+// checkThroughDevice wants every packet of a trial, counted by the device it went through.
+func checkThroughDevice(t *testing.T, r client.TrialResult, stats client.Stats) {
+	t.Helper()
+	checkAll(t, r)
+	all := r.TxPackets + r.WarmupRxPackets
+	if stats.Ports[0].RxPackets < all || stats.Ports[1].TxPackets < all {
+		t.Errorf("the device counts %+v, want %d in and out", stats.Ports, all)
+	}
+}
+
+func asError(err error, to **client.Error) bool { return errors.As(err, to) }
+
+// refusal demands an errno and a part of the text.
+func refusal(t *testing.T, what string, err error, errno, text string) {
+	t.Helper()
+	var refused *client.Error
+	if !asError(err, &refused) || refused.Errno != errno || !strings.Contains(refused.Problem, text) {
+		t.Errorf("%s: %v; want %s and %q", what, err, errno, text)
+	}
+}

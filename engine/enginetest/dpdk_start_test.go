@@ -1,0 +1,114 @@
+package enginetest
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
+)
+
+// Two engines, each with DPDK of its own, joined by a socket and shared memory, or by
+// a veth pair in a namespace:
+//
+//	generator                     sink
+//	+-------------+  a.sock    +-------------+
+//	| tx  device -+------------+- rx  device |
+//	+-------------+            +-------------+
+
+// bareEngine runs an engine until the test ends, in a namespace if there is one.
+func bareEngine(t *testing.T, ns string) *labtest.Engine {
+	t.Helper()
+	labtest.Require(t, "root, for DPDK's memory and devices", os.Geteuid() == 0)
+	return labtest.StartEngine(t, ns)
+}
+
+func startDPDK(t *testing.T, ns string, huge bool) *labtest.Engine {
+	t.Helper()
+	if huge {
+		wantHugepages(t, 2*engineMemory>>21)
+	}
+	engine := bareEngine(t, ns)
+	prefix := fmt.Sprintf("nxt%d-%d", os.Getpid(), serial.Add(1))
+	started, err := engine.StartDPDK(client.DPDK{Prefix: prefix, MemoryBytes: engineMemory, Huge: huge, CPU: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(started.Version, "DPDK ") {
+		t.Errorf("version %q", started.Version)
+	}
+	return engine
+}
+
+// dpdkPort is a port with the addresses of the network tests.
+func dpdkPort(name, peer, device string, frameBytes int) client.Port {
+	port := client.Port{
+		Name: name, Backend: "dpdk", Device: device, IO: "batch", Wait: "spin",
+		LocalMAC: macs[name], LocalIP: addresses[name], UDPPort: 7999, FrameBytes: frameBytes, Flows: 1,
+	}
+	if peer != "" {
+		port.PeerMAC, port.PeerIP = macs[peer], addresses[peer]
+	}
+	return port
+}
+
+// slowTrial sends so few packets that the smallest queue (virtio's, 256) holds them all.
+func slowTrial(role, tx, rx string) client.Trial {
+	return client.Trial{
+		Role: role, Tx: tx, Rx: rx, CPU: -1, RatePPS: 500, Burst: 4, Seed: 3,
+		WarmupNs: 50e6, DurationNs: 200e6, DrainNs: 3e9, Outliers: 10,
+	}
+}
+
+type outcome struct {
+	client.TrialResult
+	err error
+}
+
+// pair runs a trial from tx of one engine to rx of another.
+func pair(t *testing.T, generator, sink *client.Client) (sent, received client.TrialResult) {
+	t.Helper()
+	started := make(chan int64, 1)
+	done := make(chan outcome, 1)
+	go func() {
+		r, err := sink.Trial(slowTrial("sink", "", "rx"), client.Events{Started: func(at int64, _ int) { started <- at }})
+		done <- outcome{r, err}
+	}()
+	sending := slowTrial("generate", "tx", "")
+	select {
+	case at := <-started:
+		sending.StartNs = at + 1e9
+	case o := <-done:
+		t.Fatal(o.err)
+	}
+	sent, err := generator.Trial(sending, client.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.End(sent.TxPackets); err != nil {
+		t.Fatal(err)
+	}
+	o := <-done
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	return sent, o.TrialResult
+}
+
+func checkPair(t *testing.T, sent, received client.TrialResult) {
+	t.Helper()
+	// A generator that the host holds up at its end falls short of the 100.
+	if sent.TxPackets == 0 || sent.IntendedPackets != 100 {
+		t.Errorf("sent %d of %d, want 100", sent.TxPackets, sent.IntendedPackets)
+	}
+	if received.RxPackets != sent.TxPackets || received.Latency.Count != sent.TxPackets {
+		t.Errorf("received %d and recorded %d of %d; drops %v, %v", received.RxPackets, received.Latency.Count,
+			sent.TxPackets, sent.Drops, received.Drops)
+	}
+	if received.DuplicatePackets+received.ReorderedPackets+received.InvalidPackets != 0 {
+		t.Errorf("duplicate %d, reordered %d, invalid %d; want none", received.DuplicatePackets,
+			received.ReorderedPackets, received.InvalidPackets)
+	}
+}

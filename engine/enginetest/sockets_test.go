@@ -1,0 +1,177 @@
+package enginetest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/engine/client"
+)
+
+func TestEveryPacketOverALink(t *testing.T) {
+	for _, v := range variants() {
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			n := direct(t, 9000)
+			engine := startEngine(t, n.generator)
+			tx := v.port("tx", "rx")
+			if v.flows > 0 {
+				tx.Flows, tx.FlowField = v.flows, v.flowField
+			}
+			open(t, engine, tx)
+			open(t, engine, v.port("rx", ""))
+			trial := v.trial("tx", "rx")
+			trial.RecordSent, trial.RecordReceived = filepath.Join(t.TempDir(), "sent"), filepath.Join(t.TempDir(), "received")
+			r, err := engine.Trial(trial, client.Events{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, r)
+			checkRecord(t, trial.RecordSent, r.TxPackets)
+			checkRecord(t, trial.RecordReceived, r.RxPackets)
+			if v.pattern == "" && v.burst <= 1 && r.IntendedPackets != 500 {
+				t.Errorf("intended %d packets, want 500", r.IntendedPackets)
+			}
+		})
+	}
+}
+
+// TestBackendsMeet sends with one backend and receives with another: checksums
+// that one kernel path leaves to the device must not be taken for damage.
+func TestBackendsMeet(t *testing.T) {
+	for _, from := range []string{"udp", "raw", "ring", "xdp"} {
+		for _, to := range []string{"udp", "raw", "ring", "xdp"} {
+			if from == to {
+				continue
+			}
+			t.Run(from+"-to-"+to, func(t *testing.T) {
+				t.Parallel()
+				n := direct(t, 1500)
+				engine := startEngine(t, n.generator)
+				send := variant{backend: from, io: "single", wait: "block", frameBytes: 200}
+				receive := send
+				receive.backend = to
+				open(t, engine, send.port("tx", "rx"))
+				open(t, engine, receive.port("rx", ""))
+				r, err := engine.Trial(send.trial("tx", "rx"), client.Events{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkAll(t, r)
+			})
+		}
+	}
+}
+
+// TestForward sends through an engine that forwards with each backend, from a
+// generator of UDP sockets, which accepts only what is right to the last checksum.
+func TestForward(t *testing.T) {
+	for _, backend := range []string{"udp", "raw", "ring", "xdp"} {
+		for _, mode := range [][2]string{{"single", "block"}, {"batch", "spin"}} {
+			v := variant{backend: backend, io: mode[0], wait: mode[1], frameBytes: 128}
+			t.Run(v.String(), func(t *testing.T) {
+				t.Parallel()
+				n := throughDUT(t, 1500)
+				dut := startEngine(t, n.dut)
+				open(t, dut, v.port("in", "tx"))
+				open(t, dut, v.port("out", "rx"))
+				if err := dut.Serve(client.Serve{Role: "forward", Ports: []string{"in", "out"}, CPU: -1}); err != nil {
+					t.Fatal(err)
+				}
+				engine := startEngine(t, n.generator)
+				generator := variant{backend: "udp", io: "single", wait: "block", frameBytes: 128}
+				open(t, engine, generator.port("tx", "in"))
+				open(t, engine, generator.port("rx", ""))
+				r, err := engine.Trial(generator.trial("tx", "rx"), client.Events{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				stats, err := dut.Stop()
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkThroughDevice(t, r, stats)
+			})
+		}
+	}
+}
+
+func TestReflect(t *testing.T) {
+	for _, backend := range []string{"udp", "raw", "ring", "xdp"} {
+		v := variant{backend: backend, io: "batch", wait: "block", frameBytes: 64}
+		t.Run(v.String(), func(t *testing.T) {
+			t.Parallel()
+			n := throughDUT(t, 1500)
+			dut := startEngine(t, n.dut)
+			open(t, dut, v.port("in", ""))
+			if err := dut.Serve(client.Serve{Role: "reflect", Ports: []string{"in"}, CPU: -1}); err != nil {
+				t.Fatal(err)
+			}
+			engine := startEngine(t, n.generator)
+			generator := variant{backend: "udp", io: "single", wait: "block", frameBytes: 64}
+			open(t, engine, generator.port("tx", "in"))
+			r, err := engine.Trial(generator.trial("tx", "tx"), client.Events{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, r)
+		})
+	}
+}
+
+// TestPair runs generator and sink as two engines with a common start.
+func TestPair(t *testing.T) {
+	n := direct(t, 1500)
+	v := variant{backend: "raw", io: "batch", wait: "block", frameBytes: 64}
+	sink, generator := startEngine(t, n.generator), startEngine(t, n.generator)
+	open(t, generator, v.port("tx", "rx"))
+	open(t, sink, v.port("rx", ""))
+	base := v.trial("", "")
+	started := make(chan int64, 1)
+	type outcome struct {
+		result client.TrialResult
+		err    error
+	}
+	received := make(chan outcome, 1)
+	sinkTrial := base
+	sinkTrial.Role, sinkTrial.Rx = "sink", "rx"
+	go func() {
+		r, err := sink.Trial(sinkTrial, client.Events{Started: func(at int64, _ int) { started <- at }})
+		received <- outcome{r, err}
+	}()
+	sendTrial := base
+	// The sink's start; it has begun, so the generator's packets are all later.
+	sendTrial.Role, sendTrial.Tx, sendTrial.StartNs = "generate", "tx", <-started+1e9
+	sent, err := generator.Trial(sendTrial, client.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.End(sent.TxPackets); err != nil {
+		t.Fatal(err)
+	}
+	got := <-received
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	if sent.TxPackets == 0 || got.result.RxPackets != sent.TxPackets {
+		t.Errorf("received %d of %d", got.result.RxPackets, sent.TxPackets)
+	}
+	if sent.SendLag.Count != sent.TxPackets || got.result.Latency.Count != sent.TxPackets {
+		t.Errorf("send lag of %d, latency of %d, want %d", sent.SendLag.Count, got.result.Latency.Count, sent.TxPackets)
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	n := direct(t, 1500)
+	engine := startEngine(t, n.generator)
+	for _, backend := range []string{"udp", "raw", "ring", "xdp"} {
+		v := variant{backend: backend, io: "single", wait: "block", frameBytes: 64}
+		port := v.port("tx", "rx")
+		port.Interface = "nosuch0"
+		_, err := engine.Open(port)
+		var refused *client.Error
+		if !asError(err, &refused) || refused.Errno != "ENODEV" || !strings.Contains(refused.Problem, "nosuch0") {
+			t.Errorf("%s on a missing interface: %v", backend, err)
+		}
+	}
+}
