@@ -1,0 +1,61 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/engine/client"
+)
+
+func newSwitchMACsCommand(call *switchCall) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "macs [[LAB/]LINK]",
+		Short: "Show the addresses that the switch knows",
+		Args:  atMostOneLink,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(call.format); err != nil {
+				return err
+			}
+			var macs []client.MAC
+			err := call.talk(c.Context(), strings.Join(args, ""), func(e *client.Client) (err error) {
+				macs, err = e.MACs()
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			slices.SortFunc(macs, func(a, b client.MAC) int {
+				return cmp.Or(cmp.Compare(a.VLAN, b.VLAN), cmp.Compare(a.MAC, b.MAC))
+			})
+			if call.format == "json" {
+				return writeJSON(c.OutOrStdout(), macs)
+			}
+			return writeMACs(c.OutOrStdout(), macs)
+		},
+	}
+	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+func writeMACs(out io.Writer, macs []client.MAC) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "MAC\tVLAN\tPORT\tHEARD")
+	for _, m := range macs {
+		vlan, heard := "-", "static"
+		if m.VLAN != 0 {
+			vlan = fmt.Sprint(m.VLAN)
+		}
+		if m.AgeNs >= 0 {
+			heard = fmt.Sprintf("%.0f s ago", time.Duration(m.AgeNs).Seconds())
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.MAC, vlan, m.Port, heard)
+	}
+	return t.Flush()
+}
