@@ -1,0 +1,26 @@
+/*
+ * keys: the keys of each command, what they may hold and where that goes in a struct
+ * command. What depends on more than one key is checked in command.c.
+ */
+#ifndef NINES_KEYS_H
+#define NINES_KEYS_H
+
+#include "control/field.h"
+
+enum { CPU_MAX = 4095 };
+
+/* As the enums command_role and command_trial_role; NULL-terminated. */
+extern const char *const serve_roles[], *const trial_roles[];
+
+extern const struct field no_fields[];
+extern const struct field close_fields[];
+extern const struct field open_fields[];
+extern const struct field dpdk_fields[];
+extern const struct field switch_fields[];
+extern const struct field attach_fields[];
+extern const struct field mirror_fields[];
+extern const struct field serve_fields[];
+extern const struct field trial_fields[];
+extern const struct field end_fields[];
+
+#endif
