@@ -1,0 +1,62 @@
+package enginetest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/test/labtest"
+)
+
+// An engine that was started with a real-time policy gives it to the thread that moves
+// packets, and runs one above it: here, on one CPU and spinning, that thread would lock
+// out the one that hears the abort.
+func TestRealTimePolicyIsForPackets(t *testing.T) {
+	if out, err := exec.Command("chrt", "--fifo", "5", "true").CombinedOutput(); err != nil {
+		labtest.Require(t, "real-time policies: "+string(out), false)
+	}
+	cmd := exec.Command("taskset", "--cpu-list", "0", "chrt", "--fifo", "5", labtest.EnginePath(t))
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(input.Close(), cmd.Wait()); err != nil {
+			t.Error(err)
+		}
+	}()
+	engine := client.New(output, input, input)
+	if _, err := engine.Hello(); err != nil {
+		t.Fatal(err)
+	}
+	// taskset and chrt become what they start.
+	if got, err := unix.SchedGetAttr(cmd.Process.Pid, 0); err != nil || got.Policy != unix.SCHED_FIFO || got.Priority != 6 {
+		t.Fatalf("the engine's first thread is %+v (%v), want SCHED_FIFO 6", got, err)
+	}
+	open(t, engine, client.Port{Name: "a", Backend: "memory", Interface: "loop0", Wait: "spin"})
+	started := client.Events{Started: func(int64, int) {
+		if err := engine.Abort(); err != nil {
+			t.Error(err)
+		}
+	}}
+	trial := client.Trial{Role: "loop", Tx: "a", Rx: "a", CPU: -1, RatePPS: 1000, Pattern: "constant", Burst: 1, DurationNs: 60e9}
+	result, err := engine.Trial(trial, started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !result.Interrupted || result.Scheduling != "SCHED_FIFO 5" {
+		t.Errorf("interrupted %v, %s; want true, SCHED_FIFO 5", result.Interrupted, result.Scheduling)
+	}
+}
