@@ -105,6 +105,8 @@ func (a *arguments) memory(c Config) {
 		switch {
 		case c.Memory.Hugepages != "":
 			properties = []string{"memory-backend-file", "mem-path=" + c.Memory.Hugepages, "prealloc=on"}
+		case c.Memory.HugepageBytes > 0:
+			properties = append(properties, "hugetlb=on", fmt.Sprintf("hugetlbsize=%d", c.Memory.HugepageBytes), "prealloc=on")
 		case !c.Memory.Shared:
 			properties = []string{"memory-backend-ram"}
 		}
@@ -144,6 +146,11 @@ func (a *arguments) channels(c Config) {
 		a.option("-chardev", "socket", "id="+id, "path="+c.agentSocket(i), "server=on", "wait=off")
 		a.device("virtserialport", "chardev="+id, fmt.Sprintf("name=%s%d", agent.PortPrefix, i))
 	}
+	for i, port := range c.Ports {
+		id := fmt.Sprintf("port%d", i)
+		a.option("-chardev", "socket", "id="+id, "path="+port.Socket, "server=on", "wait=off")
+		a.device("virtserialport", "chardev="+id, "name="+port.Name)
+	}
 	a.device("virtio-rng-pci")
 }
 
@@ -171,6 +178,9 @@ func (a *arguments) networks(c Config) {
 		switch nic.Backend {
 		case Tap:
 			backend := []string{"tap", "id=" + id, "ifname=" + nic.Tap, "script=no", "downscript=no", "vhost=" + onOff(nic.VhostNet)}
+			if nic.Tap == "" {
+				backend = []string{"tap", "id=" + id, fmt.Sprintf("fd=%d", nic.FD), "vhost=" + onOff(nic.VhostNet)}
+			}
 			if pairs > 1 {
 				backend = append(backend, fmt.Sprintf("queues=%d", pairs))
 			}

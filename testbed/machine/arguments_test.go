@@ -41,6 +41,12 @@ var machines = map[string]Config{
 		},
 		HostDevices: []string{"0000:3b:02.1"},
 	},
+	"open-tap": {
+		Dir: "/run/m", Kernel: "/k/vmlinuz", Initrd: "/k/initrd", Accelerator: TCG,
+		Memory: Memory{MiB: 512, Shared: true, HugepageBytes: 2 << 20},
+		NICs:   []NIC{{Model: Virtio, Backend: Tap, FD: 3}, {Model: Virtio, Backend: Tap, FD: 4, VhostNet: true}},
+		Ports:  []Port{{Name: "nines.engine", Socket: "/run/l/engines/dut.sock"}},
+	},
 }
 
 func TestArguments(t *testing.T) {

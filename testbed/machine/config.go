@@ -36,6 +36,8 @@ type Config struct {
 
 	// Accelerator is KVM or TCG; Choose finds out which.
 	Accelerator Accelerator
+	// Ports are further ports of virtio-serial.
+	Ports []Port
 	// Agents is how many sessions there can be at the same time; 0 means 1.
 	Agents int
 	// Detached keeps the machine when this process ends; Attach finds it again.
@@ -61,6 +63,9 @@ type Memory struct {
 	Shared bool
 	// Hugepages is a folder with hugetlbfs to take it from; empty takes ordinary pages.
 	Hugepages string
+	// HugepageBytes is the size of the host's hugepages to take it from, without such a
+	// folder; 0 takes ordinary pages.
+	HugepageBytes int64
 	// HostNodes are the NUMA nodes of the host to take it from, as 0 or 0-1; empty means
 	// any.
 	HostNodes string
@@ -78,6 +83,12 @@ type Disk struct {
 	Name, Path string
 	// ReadOnly disks can be shared by machines.
 	ReadOnly bool
+}
+
+// Port is a port of virtio-serial, which the guest finds by its name
+// (/sys/class/virtio-ports). On the host it is a socket on which QEMU listens.
+type Port struct {
+	Name, Socket string
 }
 
 // Share is a folder of the host's that the guest can mount with 9p; Debian's cloud
@@ -127,9 +138,11 @@ type NIC struct {
 	Backend NICBackend
 	// MAC is its address; empty lets QEMU choose.
 	MAC string
-	// Tap is the name of the tap device, and VhostNet has the host's kernel carry its
-	// frames past QEMU.
+	// Tap is the name of the tap device; empty for one that is open in QEMU's file
+	// descriptor FD, as it is in another network namespace. VhostNet has the host's kernel
+	// carry its frames past QEMU.
 	Tap      string
+	FD       int
 	VhostNet bool
 	// Hub is the number of the hub.
 	Hub int
