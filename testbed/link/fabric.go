@@ -32,17 +32,23 @@ func inFabricOf(holder Holder, f func(*fabric) error) error {
 	})
 }
 
-// addFabricPair makes a veth pair between the fabric and a node, sets the fabric's
-// end up, and returns that end.
+// addFabricPair makes a veth pair between the fabric and a node, or the tap of a virtual
+// machine, sets the fabric's end up, and returns that end.
 func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int) (netlink.Link, error) {
-	far, err := s.nodeEnd(e)
-	if err != nil {
-		return nil, err
-	}
 	near := end{name: e.FabricDevice, holder: f.holder}
 	step := journal.Step{Link: l.Name, Node: e.Node}
-	if err := s.addPair(f.Handle, step, near, far, l.MTU, master); err != nil {
-		return nil, err
+	if e.Guest {
+		if err := s.addTap(f.Handle, step, near, l.MTU, master); err != nil {
+			return nil, err
+		}
+	} else {
+		far, err := s.nodeEnd(e)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.addPair(f.Handle, step, near, far, l.MTU, master); err != nil {
+			return nil, err
+		}
 	}
 	device, err := f.LinkByName(e.FabricDevice)
 	if err != nil {

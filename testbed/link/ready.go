@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -58,7 +59,9 @@ func notReady(handle *netlink.Handle) (string, error) {
 		return "", fmt.Errorf("list devices: %w", err)
 	}
 	for _, d := range devices {
-		if d.Type() != "veth" && d.Type() != "macvlan" || isReady(d) {
+		// A tap that is down is a program's, which has no use for it.
+		tap := d.Type() == "tuntap" && d.Attrs().Flags&net.FlagUp != 0
+		if d.Type() != "veth" && d.Type() != "macvlan" && !tap || isReady(d) {
 			continue
 		}
 		if d, err = handle.LinkByIndex(d.Attrs().Index); err != nil {

@@ -35,6 +35,13 @@ func (s *Site) record(node, link, device string, values map[string]string) {
 	maps.Copy(s.settings[key], values)
 }
 
+// Record keeps what was set on devices inside a virtual machine.
+func (s *Site) Record(settings []Setting) {
+	for _, one := range settings {
+		s.record(one.Node, one.Link, one.Device, one.Values)
+	}
+}
+
 // Settings lists what was set, by node, link and device.
 func (s *Site) Settings() []Setting {
 	s.mu.Lock()

@@ -28,9 +28,14 @@ type end struct {
 //
 //	ip -n A link add IF_A address MAC_A mtu M numtxqueues 1 numrxqueues 1 type veth
 //	   peer name IF_B address MAC_B netns B
-func makeVeth(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+func makeVeth(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if len(endpoints) != 2 {
 		return fmt.Errorf("joins two endpoints, not %d", len(endpoints))
+	}
+	for i, e := range endpoints {
+		if e.Guest {
+			return makeGuestVeth(ctx, s, l, e, endpoints[1-i])
+		}
 	}
 	var ends [2]end
 	for i, e := range endpoints {
