@@ -74,3 +74,6 @@ func listedInOrder(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Nearest is the candidate that word was probably meant to be; empty if none is near.
+func Nearest(word string, candidates []string) string { return nearest(word, candidates) }

@@ -30,18 +30,10 @@ var mayImport = map[string][]string{
 	"testbed/cgroup":    {},
 	"testbed/fault":     {},
 	"testbed/hugepages": {"testbed/fault"},
-	"testbed/ethtool":   {},
-	"testbed/pci":       {"testbed/host", "testbed/ethtool"},
-
-	"testbed/machine/agent": {},
-	"testbed/machine/boot":  {},
-	"testbed/machine/image": {},
-	"testbed/machine/guest": {"testbed/machine/agent", "testbed/machine/boot"},
-	"testbed/machine":       {"testbed/machine/agent", "testbed/machine/boot", "testbed/machine/image"},
 
 	"testbed/plan":    {"spec", "testbed/host"},
 	"testbed/graph":   {"spec", "testbed/plan"},
-	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci"},
+	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages"},
 	"testbed/tune":    {"testbed/host", "testbed/journal", "testbed/proc"},
 	"testbed/isolate": makers,
 	"testbed/node":    makers,
@@ -65,15 +57,14 @@ var mayImport = map[string][]string{
 	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},
 
-	"cmd/nines":     {everything},
-	"test":          {},
-	"test/postgres": {},
-	"test/labtest":  {"test/postgres", "engine/client"},
-	"test/bench":    {everything},
+	"cmd/nines":    {everything},
+	"test":         {},
+	"test/labtest": {},
+	"test/bench":   {everything},
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

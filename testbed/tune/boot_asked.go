@@ -1,0 +1,164 @@
+package tune
+
+// bootAskedKinds are parameters that no profile sets by itself: what the machine is used
+// for asks for them, or the user.
+var bootAskedKinds = []bootKind{
+	{
+		Advice: Advice{
+			Name:   "systemd.unified_cgroup_hierarchy",
+			What:   "Which version of control groups systemd mounts: 0 is version 1, 1 is version 2. Containers get that one.",
+			Cost:   "All of the host's services change with it.",
+			Source: "systemd(1); the container study's two sets of parameters",
+		},
+		absent: func(s bootSite) string {
+			if s.use.Cgroup != "" && s.inv.Cgroup.Mode == s.use.Cgroup {
+				return "this host has control groups of version " + s.use.Cgroup[1:] + " already"
+			}
+			return ""
+		},
+		conflicts: func(_ bootSite, word string) []string {
+			if word == "1" {
+				return []string{"runtimes that know version 1 only: LXC before 4.0, Docker before 20.10"}
+			}
+			return []string{
+				"systemd 256 and 257 also want SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1 on the command line, and 258 has no version 1 any more",
+				"partition: isolated is of version 2; on version 1 nines uses exclusive cpusets and takes load balancing off",
+			}
+		},
+	},
+	{
+		Advice: Advice{
+			Name:   "intel_iommu",
+			What:   "Turns the IOMMU on, which vfio-pci needs to give a device to a container or a virtual machine safely.",
+			Cost:   "Devices' accesses to memory are translated; with iommu=pt not those of the host's own.",
+			Source: "Documentation/admin-guide/kernel-parameters.txt; Documentation/driver-api/vfio.rst",
+		},
+		conflicts: iommuConflicts,
+		absent: func(s bootSite) string {
+			if !intel(s.inv) {
+				return "this processor is not Intel's"
+			}
+			return ""
+		},
+	},
+	{
+		Advice: Advice{
+			Name:   "amd_iommu",
+			What:   "off: no IOMMU, so that igb_uio and uio_pci_generic can drive devices, and no translation is paid for.",
+			Cost:   "A device that a program drives can write to all memory; vfio-pci works only in its unsafe mode.",
+			Source: "thesis 5.6.3 and listing 5.13",
+		},
+		conflicts: iommuConflicts,
+		absent: func(s bootSite) string {
+			if !amd(s.inv) {
+				return "this processor is not AMD's"
+			}
+			return ""
+		},
+		omit: "vfio-pci and virtual machines with devices need the IOMMU. The thesis turned it off since its igb_uio could not do with it; iommu=pt gives the host's own devices the same speed.",
+	},
+	{
+		Advice: Advice{
+			Name:   "iommu",
+			What:   "pt: the host's own devices are not translated, only those that are given away.",
+			Cost:   "The host's drivers are not fenced by the IOMMU.",
+			Source: "Documentation/admin-guide/kernel-parameters.txt",
+		},
+		conflicts: iommuConflicts,
+	},
+	{
+		Advice: Advice{
+			Name:   "idle",
+			What:   "poll: idle CPUs spin instead of halting, all of them.",
+			Cost:   "The machine draws full power for ever and gets hot, so turbo clocks go; a core's other thread runs at half its speed.",
+			Source: "Documentation/admin-guide/pm/cpuidle.rst; thesis listing 5.13",
+		},
+		absent: x86,
+		conflicts: func(s bootSite, word string) []string {
+			var list []string
+			if word == "poll" && len(s.siblingCPUs()) > 0 {
+				list = append(list, "SMT is on: an idle thread that polls takes half of its core from the other; add nosmt")
+			}
+			return append(list, "cpu_dma_latency and pm_qos_resume_latency_us have nothing left to do")
+		},
+		omit: "Heat on every CPU. pm_qos_resume_latency_us does the same for the chosen CPUs alone, and can be undone.",
+	},
+	{
+		Advice: Advice{
+			Name:   "intel_idle.max_cstate",
+			What:   "0: the driver of Intel's sleep states is not used.",
+			Cost:   "The firmware's states are used instead, which may be deeper.",
+			Source: "Documentation/admin-guide/pm/intel_idle.rst; thesis listing 5.13",
+		},
+		omit: "cpu_dma_latency does what is meant, at runtime; on AMD's processors, as the thesis had, it does nothing.",
+	},
+	{
+		Advice: Advice{
+			Name:   "intel_pstate",
+			What:   "disable: another driver sets the clock of Intel's processors.",
+			Cost:   "energy_performance_preference and intel_pstate.min_perf_pct are gone, and turbo may be.",
+			Source: "Documentation/admin-guide/pm/intel_pstate.rst; thesis listing 5.13; tuned cpu-partitioning",
+		},
+		absent: func(s bootSite) string {
+			if !intel(s.inv) {
+				return "this processor is not Intel's"
+			}
+			return ""
+		},
+		omit: "The governor performance keeps the clock high with that driver too; on AMD's processors, as the thesis had, it does nothing.",
+	},
+	{
+		Advice: Advice{
+			Name:   "mitigations",
+			What:   "off: the defences against attacks that read through the processor's caches and predictors are gone, which makes system calls and interrupts faster.",
+			Cost:   "Any program on the machine may be able to read the memory of all others. Never on a machine that runs what you do not trust.",
+			Source: "Documentation/admin-guide/kernel-parameters.txt",
+		},
+		omit: "It is a decision about security, not about latency: ask for it by --boot mitigations=off.",
+	},
+	{
+		Advice: Advice{
+			Name:   "apparmor",
+			What:   "0 turns AppArmor off.",
+			Cost:   "Programs are no longer confined by it.",
+			Source: "thesis listing 5.13",
+		},
+		omit: "It changes no latency; the thesis turned it off since it forbade its containers to mount their root.",
+	},
+	{
+		Advice: Advice{
+			Name:   "nohz",
+			What:   "on: the tick ends on idle CPUs.",
+			Cost:   "Nothing.",
+			Source: "Documentation/timers/no_hz.rst; thesis listing 5.13",
+		},
+		omit: "It is the default.",
+	},
+	{
+		Advice: Advice{
+			Name:   "random.trust_cpu",
+			What:   "on: the kernel's random numbers begin with the processor's.",
+			Cost:   "Trust in the processor's maker.",
+			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13",
+		},
+		omit: "It makes booting faster, not running.",
+	},
+}
+
+func iommuConflicts(s bootSite, word string) []string {
+	off := word == "off"
+	switch {
+	case off && (s.use.DeviceAccess || s.use.VMs):
+		return []string{"vfio-pci: this experiment gives devices away, or runs virtual machines, and needs the IOMMU on"}
+	case off:
+		return []string{"vfio-pci and virtual machines with devices need the IOMMU on"}
+	case word == "on" || word == "pt":
+		for _, name := range []string{"amd_iommu", "intel_iommu", "iommu"} {
+			if now, _ := s.inv.Kernel.Parameter(name); now == "off" {
+				return []string{name + "=off is in force and has to go from the command line"}
+			}
+		}
+		return []string{"igb_uio and uio_pci_generic do not drive a device behind an IOMMU that translates; vfio-pci does"}
+	}
+	return nil
+}

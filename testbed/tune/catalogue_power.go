@@ -1,0 +1,161 @@
+package tune
+
+import (
+	"strconv"
+	"strings"
+)
+
+// wordShallow is the wake-up time of the shallowest sleep, so that a CPU halts but
+// never sleeps deeper.
+const wordShallow = "shallow"
+
+var powerKinds = []kind{
+	{
+		Advice: Advice{
+			Name:   "cpu_dma_latency",
+			What:   "The longest wake-up from idle, in µs, that is allowed on any CPU: deeper sleep takes 100 µs and more to wake from, and an interrupt's CPU sleeps too. It holds as long as a process keeps the file open, so nines leaves a small one that does.",
+			Cost:   "Power and heat on all CPUs; less turbo for the busy ones, since the idle ones no longer save for them.",
+			Source: "Documentation/power/pm_qos_interface.rst; tuned latency-performance (force_latency)",
+		},
+		path: "/dev/cpu_dma_latency", method: Hold, values: words(wordShallow, wordShallow, ""),
+		value: shallow, absent: needsIdleDriver,
+	},
+	{
+		Advice: Advice{
+			Name:   "pm_qos_resume_latency_us",
+			What:   "The same for one CPU. n/a allows no wake-up time at all: the CPU polls when it is idle.",
+			Cost:   "The chosen CPUs draw full power when idle, and a thread of the same core gets half of it.",
+			Source: "Documentation/ABI/testing/sysfs-devices-power; drivers/cpuidle/governor.c, cpuidle_governor_latency_req()",
+		},
+		path: "/sys/devices/system/cpu/cpu%d/power/pm_qos_resume_latency_us", values: words("", "n/a", ""),
+		absent: needsIdleDriver,
+	},
+	{
+		Advice: Advice{
+			Name:   "scaling_governor",
+			What:   "Who picks a CPU's clock: performance keeps it at the highest, so that the first packet after a pause is not handled at the lowest.",
+			Cost:   "Power and heat.",
+			Source: "Documentation/admin-guide/pm/cpufreq.rst; tuned latency-performance and throughput-performance",
+		},
+		path: "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", every: true,
+		values: words("performance", "performance", "performance"), absent: needsCPUFreq,
+	},
+	{
+		Advice: Advice{
+			Name:   "energy_performance_preference",
+			What:   "What the processor prefers where it picks the clock itself (intel_pstate and amd_pstate in active mode): performance.",
+			Cost:   "Power and heat.",
+			Source: "Documentation/admin-guide/pm/intel_pstate.rst; tuned latency-performance",
+		},
+		path: "/sys/devices/system/cpu/cpu%d/cpufreq/energy_performance_preference", every: true,
+		values: words("performance", "performance", "performance"),
+		absent: func(s site) string {
+			if reason := needsCPUFreq(s); reason != "" {
+				return reason
+			}
+			for _, cpu := range s.inv.CPUs {
+				if cpu.EnergyPreference != "" {
+					return ""
+				}
+			}
+			return "the driver of these CPUs' clock takes no preference"
+		},
+	},
+	{
+		Advice: Advice{
+			Name:   "energy_perf_bias",
+			What:   "An Intel processor's own leaning between speed (0) and power (15).",
+			Cost:   "Power and heat.",
+			Source: "Documentation/admin-guide/pm/intel_epb.rst; tuned latency-performance (EPB performance)",
+		},
+		path: "/sys/devices/system/cpu/cpu%d/power/energy_perf_bias", every: true,
+		values: words("0", "0", "0"),
+		absent: func(s site) string {
+			switch {
+			case len(s.inv.CPUs) > 0 && s.inv.CPUs[0].Model != "" && !strings.Contains(s.inv.CPUs[0].Model, "Intel"):
+				return "only Intel's processors have it"
+			case s.inv.Virtualisation.Hypervisor != "":
+				return "a virtual machine does not set its processor's leaning"
+			}
+			return ""
+		},
+	},
+	{
+		Advice: Advice{
+			Name:   "intel_pstate.min_perf_pct",
+			What:   "The lowest clock that the intel_pstate driver may pick, in percent of the highest.",
+			Cost:   "Power and heat.",
+			Source: "Documentation/admin-guide/pm/intel_pstate.rst; tuned latency-performance (min_perf_pct=100)",
+		},
+		path: "/sys/devices/system/cpu/intel_pstate/min_perf_pct", values: words("100", "100", "100"),
+		absent: func(s site) string {
+			if reason := needsCPUFreq(s); reason != "" {
+				return reason
+			}
+			if len(s.inv.CPUs) > 0 && !strings.Contains(s.inv.CPUs[0].Model, "Intel") {
+				return "only Intel's processors have it"
+			}
+			return ""
+		},
+	},
+	{
+		Advice: Advice{
+			Name:   "smt_siblings",
+			What:   "offline takes away the other threads of the chosen CPUs' cores, which share caches and execution units with them. Leaving them idle does nearly the same; no profile takes them offline, your own file can.",
+			Cost:   "The CPUs are gone for all; their interrupts move, and version 1 cpusets that had them do not get them back.",
+			Source: "Documentation/core-api/cpu_hotplug.rst; thesis listing 5.13 (nosmt)",
+		},
+		path: siblingPath,
+		value: func(_ site, word string) string {
+			if word == "offline" {
+				return "0"
+			}
+			return word
+		},
+		absent: func(s site) string {
+			if len(Siblings(s.inv, s.chosen)) == 0 {
+				return "no core of the chosen CPUs has another thread"
+			}
+			return ""
+		},
+	},
+}
+
+// siblingPath is of the chosen CPUs' siblings, not of the chosen.
+const siblingPath = "/sys/devices/system/cpu/cpu%d/online"
+
+func needsIdleDriver(s site) string {
+	if s.inv.CPUIdle.Driver == "" {
+		if value, given := s.inv.Kernel.Parameter("idle"); given {
+			return "idle CPUs do not sleep: the kernel was started with idle=" + value
+		}
+		return "the kernel has no cpuidle driver here, so there is no sleep to shorten"
+	}
+	return ""
+}
+
+func needsCPUFreq(s site) string {
+	for _, cpu := range s.inv.CPUs {
+		if cpu.Governor != "" {
+			return ""
+		}
+	}
+	if s.inv.Virtualisation.Hypervisor != "" {
+		return "the hypervisor sets the CPUs' clock"
+	}
+	return "the kernel has no cpufreq driver here: the firmware sets the CPUs' clock"
+}
+
+// shallow is the wake-up time of the first state that sleeps at all (on Intel C1 with
+// 2 µs, on AMD with 1), after POLL with 0.
+func shallow(s site, word string) string {
+	if word != wordShallow {
+		return word
+	}
+	for _, state := range s.inv.CPUIdle.States {
+		if state.LatencyUS > 0 {
+			return strconv.Itoa(state.LatencyUS)
+		}
+	}
+	return "1"
+}

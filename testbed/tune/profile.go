@@ -1,0 +1,69 @@
+package tune
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The profiles that nines has itself.
+const (
+	// Latency is for packets that must not wait: what tuned's network-latency sets,
+	// for containers and virtual machines.
+	Latency = "latency"
+	// Realtime is for threads of SCHED_FIFO that spin on CPUs of their own.
+	Realtime = "realtime"
+	// Throughput is for as much work as possible.
+	Throughput = "throughput"
+)
+
+// Keep, as a setting's word, leaves it as it is.
+const Keep = "keep"
+
+// Profile is a choice of settings and boot parameters.
+type Profile struct {
+	Name string `json:"name"`
+	// Source is where it comes from: "nines", or the user's file.
+	Source string `json:"source"`
+	// Settings has a word for each name of the catalogue that is wanted, or for a file
+	// below /proc/sys or /sys.
+	Settings map[string]string `json:"settings"`
+	// Boot has a word for each boot parameter that was asked for, or "keep".
+	Boot map[string]string `json:"boot,omitempty"`
+}
+
+// ProfileNames are the built-in profiles'.
+func ProfileNames() []string { return []string{Latency, Realtime, Throughput} }
+
+// BuiltIn gives a profile of nines.
+func BuiltIn(name string) (Profile, bool) {
+	if !slices.Contains(ProfileNames(), name) {
+		return Profile{}, false
+	}
+	p := Profile{Name: name, Source: "nines", Settings: map[string]string{}, Boot: map[string]string{}}
+	for _, k := range catalogue() {
+		if word := k.values[name]; word != "" {
+			p.Settings[k.Name] = word
+		}
+	}
+	for _, b := range bootKinds() {
+		if word := b.values[name]; word != "" {
+			p.Boot[b.Name] = word
+		}
+	}
+	return p, true
+}
+
+// file is a setting that the catalogue does not have.
+type file struct{ path, value string }
+
+// own are the files of a user's profile that the catalogue does not have, sorted.
+func (p Profile) own() []file {
+	var list []file
+	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
+		if strings.HasPrefix(name, "/") && p.Settings[name] != Keep {
+			list = append(list, file{name, p.Settings[name]})
+		}
+	}
+	return list
+}
