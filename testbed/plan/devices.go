@@ -26,6 +26,13 @@ func (w *work) openDevices(n *node) error {
 		if e.device == nil || e.device.Arguments == "" {
 			continue
 		}
+		if e.isFunction() {
+			if err := n.openFunction(e.function.Address); err != nil {
+				return err
+			}
+			w.noteFar(n, e.function.Address, e.function.NUMANode)
+			continue
+		}
 		if address := pciAddress(e.device.Arguments); address != "" {
 			if err := w.openPCI(n, e, address); err != nil {
 				return err
@@ -64,6 +71,9 @@ func (w *work) pciDevice(e *endpoint) *host.PCIDevice {
 
 // pciNIC is that function as a network card to be near to.
 func (w *work) pciNIC(e *endpoint) *host.NIC {
+	if f := e.function; f.Address != "" {
+		return &host.NIC{Name: choose(f.Name == "", f.Address, f.Name), PCIAddress: f.Address, NUMANode: f.NUMANode}
+	}
 	d := w.pciDevice(e)
 	if d == nil {
 		return nil
@@ -94,12 +104,25 @@ func (w *work) openPCI(n *node, e *endpoint, address string) error {
 			return &Conflict{"dpdk.device." + e.String(), address + " is opened for another interface of " + other.title() + " already", "give each its own"}
 		}
 	}
+	if err := n.openFunction(address); err != nil {
+		return err
+	}
+	w.noteFar(n, address, device.NUMANode)
+	return nil
+}
+
+// openFunction lets a node's engine probe a PCI function.
+func (n *node) openFunction(address string) error {
 	if len(n.dpdk.PCI) == maxPCI {
 		return &Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}
 	}
 	n.dpdk.PCI = append(n.dpdk.PCI, address)
-	if device.NUMANode >= 0 && device.NUMANode != n.dpdk.MemoryNode {
-		w.note("%s is on NUMA node %d and the memory of %s on node %d: each packet crosses over.", address, device.NUMANode, n.title(), n.dpdk.MemoryNode)
-	}
 	return nil
+}
+
+// noteFar says where a function is far from the memory of the engine that opens it.
+func (w *work) noteFar(n *node, address string, numa int) {
+	if numa >= 0 && numa != n.dpdk.MemoryNode {
+		w.note("%s is on NUMA node %d and the memory of %s on node %d: each packet crosses over.", address, numa, n.title(), n.dpdk.MemoryNode)
+	}
 }

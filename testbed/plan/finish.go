@@ -249,6 +249,11 @@ func (w *work) noteCrossings() {
 		if nic := w.parentNIC(l); nic != nil && nic.NUMANode >= 0 {
 			numas = append(numas, nic.NUMANode)
 		}
+		for _, e := range l.endpoints {
+			if f := e.function; f.Address != "" && f.NUMANode >= 0 {
+				numas = append(numas, f.NUMANode)
+			}
+		}
 		slices.Sort(numas)
 		if numas = slices.Compact(numas); len(numas) > 1 {
 			w.note("link %s crosses NUMA nodes %s, which adds about 1.7 µs (Emmerich et al.).", l.name, host.FormatCPUList(numas))

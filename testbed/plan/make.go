@@ -21,6 +21,7 @@ type work struct {
 	round           bool        // the path goes out and back
 	cpus            *assignment
 	isolated, quiet []int
+	cards           []*card
 	notes           []string
 }
 
@@ -30,7 +31,7 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach, w.assignFunctions,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
 		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.assignMemory, w.assignDPDK, w.limitHugepages,
@@ -66,6 +67,7 @@ func (w *work) result() *Plan {
 	for _, l := range w.links {
 		p.Links = append(p.Links, w.linkResult(l))
 	}
+	p.PhysicalFunctions = w.physicalFunctions()
 	p.Hugepages = w.hugepages()
 	if w.stream != nil {
 		p.Traffic = w.trafficResult()
@@ -98,6 +100,7 @@ func (w *work) nodeResult(n *node) Node {
 		VM:            w.vmResult(n),
 		DPDK:          n.dpdk,
 		Devices:       n.devices,
+		Functions:     n.functions,
 		Why:           n.why,
 	}
 	if out.Runtime == "" {
@@ -117,7 +120,7 @@ func (w *work) linkResult(l *link) Link {
 	for _, e := range l.endpoints {
 		out.Endpoints = append(out.Endpoints, Endpoint{
 			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.isVM(),
-			Attach: e.attach, Socket: e.socket, SocketServer: e.programListens,
+			Attach: e.attach, Socket: e.socket, SocketServer: e.programListens, Function: e.function,
 		})
 	}
 	return out

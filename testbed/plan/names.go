@@ -121,7 +121,7 @@ func (w *work) nameDevices() error {
 				l.device = device(l.name, "parent", l.name)
 			}
 			continue // a macvlan is moved into its node whole
-		case spec.LinkVeth, spec.LinkMemif:
+		case spec.LinkVeth, spec.LinkMemif, spec.LinkSRIOV, spec.LinkPassthrough:
 			continue // both ends are inside nodes
 		}
 		for i, e := range l.endpoints {

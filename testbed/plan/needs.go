@@ -54,7 +54,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 			feature(who, host.FeatureMacvlan)
 		case spec.LinkXDP:
 			feature(who, host.FeatureVeth, host.FeatureXDPVeth)
-		case spec.LinkMemif:
+		case spec.LinkMemif, spec.LinkSRIOV, spec.LinkPassthrough: // the plan looks at the cards
 		case spec.LinkSwitch:
 			// Only endpoints of the kernel are veth pairs; all but a few kernels have them.
 			feature(who, host.FeatureVeth)

@@ -25,6 +25,8 @@ type Plan struct {
 	Nodes     []Node   `json:"nodes"` // sorted by name
 	Links     []Link   `json:"links"` // in the file's order
 	Traffic   *Traffic `json:"traffic,omitempty"`
+	// PhysicalFunctions are the ports whose virtual functions the lab uses, by address.
+	PhysicalFunctions []PhysicalFunction `json:"physical_functions,omitempty"`
 	// Hugepages is what DPDK takes of them; nil where nothing uses DPDK.
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
 	// Notes are what a reader should know, such as CPUs that had to be shared.
@@ -65,6 +67,9 @@ type Node struct {
 	// Devices are device nodes of the host that the node may open, beside the usual
 	// ones, such as /dev/vfio/7.
 	Devices []string `json:"devices,omitempty"`
+	// Functions are the addresses of the host's PCI functions that a program in the
+	// node drives; their device nodes are known once they have their driver.
+	Functions []string `json:"functions,omitempty"`
 	// Why gives a sentence for each choice made.
 	Why []string `json:"why"`
 }
@@ -120,6 +125,8 @@ type Endpoint struct {
 	// the node does. Of a memif link the first endpoint listens.
 	Socket       string `json:"socket,omitempty"`
 	SocketServer bool   `json:"socket_server,omitempty"`
+	// Function is the PCI function of an endpoint of a link of hardware.
+	Function Function `json:"function,omitzero"`
 }
 
 // App is what a node's engine, or its kernel, does with packets.

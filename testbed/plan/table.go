@@ -37,6 +37,7 @@ func (p *Plan) Write(out io.Writer) error {
 				strings.Join(face.Addresses, " "), l.meetingText(e, face))
 		}
 	}
+	p.writePorts(w)
 	p.writePrograms(w)
 	if err := w.Flush(); err != nil {
 		return err
@@ -158,6 +159,8 @@ func (p *Plan) face(e Endpoint) Interface {
 
 func (l Link) fabricText(e Endpoint) string {
 	switch {
+	case e.Function.Address != "":
+		return e.Function.text()
 	case l.Parent != "":
 		return "on the host's " + l.Parent
 	case e.FabricDevice != "" && l.Device != "":

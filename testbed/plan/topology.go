@@ -31,6 +31,8 @@ type node struct {
 	ports   []*endpoint
 	dpdk    *DPDK
 	devices []string
+	// functions are the addresses of PCI functions that a program in the node drives.
+	functions []string
 }
 
 // title is how an error or a note names a node.
@@ -85,6 +87,7 @@ type endpoint struct {
 	socket         string
 	programListens bool    // on the socket; else the node does
 	device         *Device // nil: DPDK does not open it
+	function       Function
 }
 
 // kernel tells whether the interface is a device of the kernel.

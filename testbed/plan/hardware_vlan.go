@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// The VLAN ids that a plan gives out: IEEE 802.1Q keeps 0 and 4095, 1 is what switches
+// give untagged frames, and the low ones are most likely in use beyond the cable.
+const (
+	firstVLAN = 100
+	lastVLAN  = 4094
+)
+
+// assignVLANs gives each link of VFs a VLAN that no other on its ports has: that is
+// what keeps links apart which share a port.
+func (w *work) assignVLANs() error {
+	taken := map[int]string{}
+	for _, l := range w.links {
+		if l.kind != spec.LinkSRIOV || l.sriov().VLAN == 0 {
+			continue
+		}
+		id := l.sriov().VLAN
+		if user := w.vlanUser(l, id); user != "" {
+			return &Impossible{fmt.Sprintf("link %s wants VLAN %d", l.name, id), user, "leave vlan out and the plan chooses"}
+		}
+		if other := taken[id]; other != "" {
+			w.note("Links %s and %s both have VLAN %d: only their ports keep them apart.", other, l.name, id)
+		}
+		taken[id] = l.name
+		l.setVLAN(id)
+	}
+	for _, l := range w.links {
+		if l.kind != spec.LinkSRIOV || l.sriov().VLAN != 0 {
+			continue
+		}
+		const count = lastVLAN - firstVLAN + 1
+		// From a place that the link's name gives, so that links keep theirs when others come.
+		start := int(hash("vlan", w.prefix, l.name) % count)
+		found := false
+		for i := 0; i < count && !found; i++ {
+			id := firstVLAN + (start+i)%count
+			if taken[id] == "" && w.vlanUser(l, id) == "" {
+				taken[id], found = l.name, true
+				l.setVLAN(id)
+			}
+		}
+		if !found {
+			return &Impossible{"link " + l.name + " wants a VLAN of its own", "all are in use on its ports", "take something down, or use other ports"}
+		}
+	}
+	return nil
+}
+
+func (l *link) setVLAN(id int) {
+	for _, e := range l.endpoints {
+		e.function.VLAN = id
+	}
+}
+
+// vlanUser says who else uses a VLAN on the ports of a link; empty if nobody does.
+func (w *work) vlanUser(l *link, id int) string {
+	for _, e := range l.endpoints {
+		c := w.findCard(e.function.Port)
+		if slices.Contains(c.VLANs, id) {
+			return fmt.Sprintf("the host has a VLAN device of that number on %s", c.Name())
+		}
+		i := slices.IndexFunc(c.VFs, func(vf host.VirtualFunction) bool {
+			// VFs that this lab has, or takes, get a VLAN from this plan.
+			return vf.VLAN == id && vf.Lab != w.exp.Name && c.given[vf.Index] == nil
+		})
+		if i >= 0 {
+			return fmt.Sprintf("VF %d of %s has it%s", c.VFs[i].Index, c.Name(), choose(c.VFs[i].UsedBy == "", "", ", used by "+c.VFs[i].UsedBy))
+		}
+	}
+	return ""
+}
