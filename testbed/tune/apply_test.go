@@ -27,7 +27,8 @@ func libexec() string {
 	if dir := os.Getenv("NINES_LIBEXEC"); dir != "" {
 		return dir
 	}
-	return filepath.Join("..", "..", "bin")
+	dir, _ := filepath.Abs(filepath.Join("..", "..", "bin")) // fails only without a working directory
+	return dir
 }
 
 // needInit wants the program that holds files. No lab is built, so no turn is taken.
