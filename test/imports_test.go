@@ -30,12 +30,22 @@ var mayImport = map[string][]string{
 	"testbed/cgroup":    {},
 	"testbed/fault":     {},
 	"testbed/hugepages": {"testbed/fault"},
+	"testbed/tasks":     {"testbed/host", "testbed/fault"},
+	"testbed/ethtool":   {},
+	"testbed/pci":       {"testbed/host", "testbed/ethtool"},
+
+	"testbed/machine/agent": {},
+	"testbed/machine/boot":  {},
+	"testbed/machine/image": {},
+	"testbed/machine/guest": {"testbed/machine/agent", "testbed/machine/boot"},
+	"testbed/machine":       {"testbed/machine/agent", "testbed/machine/boot"},
+	"testbed/vlab":          {"testbed/machine", "testbed/machine/boot", "testbed/machine/image"},
 
 	"testbed/plan":    {"spec", "testbed/host"},
 	"testbed/graph":   {"spec", "testbed/plan"},
-	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages"},
+	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
 	"testbed/tune":    {"spec", "testbed/host", "testbed/journal", "testbed/proc"},
-	"testbed/isolate": makers,
+	"testbed/isolate": slices.Concat(makers, []string{"testbed/tune", "testbed/tasks"}),
 	"testbed/node":    makers,
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"testbed/link": slices.Concat(makers, []string{"testbed/node", "engine/client"}),
@@ -57,14 +67,15 @@ var mayImport = map[string][]string{
 	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},
 
-	"cmd/nines":    {everything},
-	"test":         {},
-	"test/labtest": {},
-	"test/bench":   {everything},
+	"cmd/nines":     {everything},
+	"test":          {},
+	"test/postgres": {},
+	"test/labtest":  {"test/postgres", "engine/client"},
+	"test/bench":    {everything},
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

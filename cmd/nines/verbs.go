@@ -9,6 +9,7 @@ func verbs() []*cobra.Command {
 		newApplyCommand(),
 		newCaptureCommand(),
 		newCompareCommand(),
+		newDoctorCommand(),
 		newDownCommand(),
 		newExecCommand(),
 		newExportCommand(),
@@ -26,5 +27,6 @@ func verbs() []*cobra.Command {
 		newSwitchCommand(),
 		newUpCommand(),
 		newValidateCommand(),
+		newVlabCommand(),
 	}
 }

@@ -10,15 +10,43 @@ import (
 	"strings"
 )
 
-// Initramfs writes the first file system of a guest: the program nines-guest as its
-// first process, and the modules that it loads. The folder is that of a kernel's
-// modules, as /lib/modules/6.1.0-50-amd64.
-func Initramfs(w io.Writer, guest, folder string) error {
+// moduleList is the file that says in which order the modules are loaded, both in a
+// kernel's folder and in the initramfs.
+const moduleList = "modules.list"
+
+// writeFirstModules copies a guest's first modules out of a kernel's folder of modules,
+// as /lib/modules/6.1.0-50-amd64, so that an initramfs is a matter of writing them.
+func writeFirstModules(modules, into string) error {
+	d, err := readDependencies(modules)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(into, 0o755); err != nil {
+		return err
+	}
+	var list bytes.Buffer
+	for _, file := range d.order(firstModules) {
+		data, err := readModule(filepath.Join(modules, file))
+		if err != nil {
+			return err
+		}
+		name := moduleName(file) + ".ko"
+		fmt.Fprintln(&list, name)
+		if err := os.WriteFile(filepath.Join(into, name), data, 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(into, moduleList), list.Bytes(), 0o644)
+}
+
+// writeInitramfs writes the first file system of a guest: the program nines-guest as
+// its first process, and the modules that it loads.
+func writeInitramfs(w io.Writer, guest, first string) error {
 	program, err := os.ReadFile(guest)
 	if err != nil {
-		return fmt.Errorf("the guest's first process (make build): %w", err)
+		return err
 	}
-	modules, err := readDependencies(folder)
+	list, err := os.ReadFile(filepath.Join(first, moduleList))
 	if err != nil {
 		return err
 	}
@@ -27,22 +55,18 @@ func Initramfs(w io.Writer, guest, folder string) error {
 	if err := a.file("init", program); err != nil {
 		return err
 	}
-	var list bytes.Buffer
-	for _, file := range modules.order(firstModules) {
-		data, err := readModule(filepath.Join(folder, file))
+	var paths strings.Builder
+	for _, name := range lines(string(list)) {
+		data, err := os.ReadFile(filepath.Join(first, name))
 		if err != nil {
 			return err
 		}
-		plain := "modules/" + strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-		if filepath.Ext(file) == ".ko" {
-			plain = "modules/" + filepath.Base(file)
-		}
-		fmt.Fprintf(&list, "/%s\n", plain)
-		if err := a.file(plain, data); err != nil {
+		fmt.Fprintf(&paths, "/modules/%s\n", name)
+		if err := a.file("modules/"+name, data); err != nil {
 			return err
 		}
 	}
-	if err := a.file("modules.list", list.Bytes()); err != nil {
+	if err := a.file(moduleList, []byte(paths.String())); err != nil {
 		return err
 	}
 	if err := a.close(); err != nil {

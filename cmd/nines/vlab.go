@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/machine/boot"
+	"nines.dev/nines/testbed/machine/image"
+	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/testbed/vlab"
+)
+
+func newVlabCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "vlab",
+		Short: "Try an experiment in a virtual laboratory, for hardware or kernels that are not here",
+		Long: `A virtual laboratory is a virtual machine with what this host may lack: two
+network cards with SR-IOV (Intel 82576, igb) that are cabled to each other, an
+IOMMU, four CPUs in two NUMA nodes, and a choice of kernels, of their command lines
+and of control groups. In it, an experiment can be tried before the hardware is
+there, and a boot parameter before the reboot.
+
+It needs QEMU 8.0 or later (in a checkout: make setup-vm). What it boots from is
+made of Debian's packages the first time, in a minute or two, and kept in
+/var/cache/nines (NINES_CACHE_DIR moves it). Each start is a first boot: what is
+changed in the laboratory is gone when it ends, and this host is not touched.
+
+Where KVM does not run a guest, instructions are translated (TCG): everything works,
+but timings mean nothing.`,
+		Example: `  nines vlab exec -- ip -br link                       # look at it
+  nines vlab run examples/quickstart.yaml              # try an experiment in it
+  nines vlab run lab.yaml --kernel rt --append "isolcpus=2-3 nohz_full=2-3"
+  nines vlab exec --kernel debian13 --cgroup v1 -- nines doctor
+  nines vlab shell                                     # and look around`,
+	}
+	c.AddCommand(newVlabRunCommand(), newVlabExecCommand(), newVlabShellCommand(), newVlabBuildCommand(), newVlabKernelsCommand())
+	return c
+}
+
+// laboratoryFlags are what can be chosen of a laboratory.
+type laboratoryFlags struct {
+	kernel, append, cgroup string
+	memoryMiB              int
+	copy                   []string
+	keep                   bool
+}
+
+func (f *laboratoryFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.kernel, "kernel", "debian", "the kernel: debian, cloud or rt, also with a release, as rt13 (nines vlab kernels)")
+	c.Flags().StringVar(&f.append, "append", "", `more of the kernel's command line, as "isolcpus=2-3 nohz_full=2-3"`)
+	c.Flags().StringVar(&f.cgroup, "cgroup", string(boot.CgroupV2), "the control groups: v2, v1 or hybrid")
+	c.Flags().IntVar(&f.memoryMiB, "memory", vlab.DefaultMemoryMiB, "the laboratory's memory, in MiB")
+	c.Flags().StringArrayVar(&f.copy, "copy", nil, "a file or folder that the laboratory has at the same path (repeatable)")
+}
+
+func (f *laboratoryFlags) check() error {
+	for _, layout := range boot.Cgroups {
+		if f.cgroup == string(layout) {
+			_, err := image.ParseKernel(f.kernel)
+			return err
+		}
+	}
+	return usageError{fmt.Errorf("--cgroup %q: there are v2, v1 and hybrid", f.cgroup)}
+}
+
+// store is a user's, which tells what it does.
+func laboratoryStore(stderr io.Writer) (image.Store, error) {
+	guest, err := node.Program("nines-guest")
+	if err != nil {
+		return image.Store{}, err
+	}
+	return image.Store{Dir: image.DefaultDir(), Guest: guest, Progress: tell(stderr)}, nil
+}
+
+// tell writes progress, for people.
+func tell(stderr io.Writer) func(string) {
+	return func(what string) { fmt.Fprintf(stderr, "vlab: %s\n", what) }
+}
+
+// inLaboratory starts a laboratory, does something in it, and ends it.
+func (f *laboratoryFlags) inLaboratory(ctx context.Context, stderr io.Writer, do func(*vlab.Laboratory) error) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	store, err := laboratoryStore(stderr)
+	if err != nil {
+		return err
+	}
+	lab, err := vlab.Start(ctx, vlab.Options{
+		Kernel: f.kernel, CommandLine: strings.Fields(f.append), Cgroup: boot.Cgroup(f.cgroup), MemoryMiB: f.memoryMiB,
+		Programs: filepath.Dir(store.Guest), Copy: f.copy, Store: store, Progress: tell(stderr),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopped := lab.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	if verdict := lab.Choice.Verdict(); verdict != "" {
+		tell(stderr)(verdict)
+	}
+	return do(lab)
+}
+
+// commandError is a command of the laboratory's that failed, whose exit code nines ends
+// with.
+type commandError struct{ code int }
+
+func (e commandError) Error() string {
+	return fmt.Sprintf("the command ended with exit code %d", e.code)
+}
+func (e commandError) ExitCode() int { return e.code }
+
+// workingFolder is that of a command in the laboratory: this one's, if it was copied.
+func (f *laboratoryFlags) workingFolder() string {
+	here, err := os.Getwd()
+	if err != nil {
+		return "/root"
+	}
+	for _, path := range f.copy {
+		whole, err := filepath.Abs(path)
+		if err != nil {
+			continue
+		}
+		if below, err := filepath.Rel(whole, here); err == nil && filepath.IsLocal(below) {
+			return here
+		}
+	}
+	return "/root"
+}

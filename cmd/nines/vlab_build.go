@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/machine/image"
+	"nines.dev/nines/testbed/vlab"
+)
+
+func newVlabBuildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "build [KERNEL]...",
+		Short: "Make what the laboratory boots from, before it is needed",
+		Long: `Fetch kernels and make the laboratory's root file system, of Debian's packages,
+where they are not there yet. The other verbs do so when they need something; this
+one is for before, as while there is a network. Without names, all kernels.`,
+		Example: `  nines vlab build
+  nines vlab build debian rt13`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = image.KernelNames()
+			}
+			for _, name := range args {
+				if _, err := image.ParseKernel(name); err != nil {
+					return err
+				}
+			}
+			store, err := laboratoryStore(c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			for _, name := range args {
+				kernel, root, err := vlab.Images(c.Context(), store, name)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%s: Linux %s in %s, with %s\n", kernel.Name, kernel.Version, kernel.Image, root.Disk)
+			}
+			return nil
+		},
+	}
+}
+
+func newVlabKernelsCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:     "kernels",
+		Aliases: []string{"ls"},
+		Short:   "List the kernels that a laboratory can have, and which are there",
+		Long: `List the kernels that a laboratory can have: Debian's own (debian), the one for
+clouds (cloud, without 9p and most drivers) and the real-time one (rt), of Debian 12
+and 13. A version is shown for those that have been fetched.`,
+		Example: `  nines vlab kernels
+  nines vlab kernels --format json | jq -r '.[].name'`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			kernels := image.Store{Dir: image.DefaultDir()}.Kernels()
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), kernels)
+			}
+			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
+			fmt.Fprintln(w, "KERNEL\tPACKAGE\tDEBIAN\tFETCHED")
+			for _, k := range kernels {
+				version := k.Version
+				if version == "" {
+					version = "-"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", k.Name, k.Package, k.Release, version)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}

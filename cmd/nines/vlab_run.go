@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/machine/agent"
+	"nines.dev/nines/testbed/vlab"
+)
+
+func newVlabRunCommand() *cobra.Command {
+	var flags laboratoryFlags
+	call := vlabRun{}
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run an experiment in a new laboratory",
+		Long: `Start a laboratory, run an experiment in it as nines run does, copy the result to
+this host's folder of results, and end the laboratory. Files that the experiment
+names have to be copied with --copy.
+
+Where the guest's instructions are translated (TCG), what the result proves is that
+the experiment works on such hardware: its timings mean nothing, and the verdicts
+will say so as well.`,
+		Example: `  nines vlab run examples/quickstart.yaml
+  nines vlab run lab.yaml --kernel rt --set traffic.rate_pps=1000 --set repeat=1
+  nines vlab run sriov.yaml --append "isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3"
+  nines vlab run lab.yaml --keep                  # and a shell there afterwards`,
+		Args: oneFile,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkFormat(call.format); err != nil {
+				return err
+			}
+			// What is wrong with the file is wrong before a minute has passed.
+			if _, err := loadFile(args[0], call.sets); err != nil {
+				return err
+			}
+			call.file = args[0]
+			return flags.inLaboratory(c.Context(), c.ErrOrStderr(), func(lab *vlab.Laboratory) error {
+				err := call.run(c.Context(), lab, c.OutOrStdout(), c.ErrOrStderr())
+				if flags.keep && c.Context().Err() == nil {
+					tell(c.ErrOrStderr())("a shell in the laboratory, which ends with it; the result is in " + guestResults)
+					err = errors.Join(err, labShell(c, lab, "/root"))
+				}
+				return err
+			})
+		},
+	}
+	flags.add(c)
+	c.Flags().BoolVar(&flags.keep, "keep", false, "open a shell in the laboratory when the experiment has ended")
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results, on this host")
+	c.Flags().StringVar(&call.format, "format", "table", "what goes to standard output at the end: table or json (summary.json)")
+	return c
+}
+
+// vlabRun is nines run, elsewhere.
+type vlabRun struct {
+	file, out, format string
+	sets              []string
+}
+
+// guestResults is the laboratory's folder of results.
+const guestResults = "/root/results"
+
+// grace is how long an experiment may take to put things back after Ctrl-C.
+const grace = time.Minute
+
+func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr io.Writer) error {
+	if err := lab.CopyIn(ctx, r.file, "/root"); err != nil {
+		return err
+	}
+	argv := []string{"nines", "run", path.Join("/root", filepath.Base(r.file)), "--out", guestResults, "--format", r.format}
+	for _, set := range r.sets {
+		argv = append(argv, "--set", set)
+	}
+	code, ran := lab.Do(ctx, agent.Request{Argv: argv, Dir: "/root"}, agent.Streams{Stdout: stdout, Stderr: stderr, Grace: grace})
+	// What was measured until Ctrl-C is worth keeping too.
+	copied, err := r.copyResult(context.WithoutCancel(ctx), lab)
+	switch {
+	case err != nil:
+		return errors.Join(ran, err)
+	case copied != "":
+		fmt.Fprintf(stderr, "vlab: the result is in %s\n", copied)
+	}
+	if verdict := lab.Choice.Verdict(); verdict != "" {
+		tell(stderr)(verdict)
+	}
+	if ran == nil && code != 0 {
+		ran = commandError{code}
+	}
+	return ran
+}
+
+// copyResult copies the newest result out; it returns its folder, or nothing if there
+// is none.
+func (r vlabRun) copyResult(ctx context.Context, lab *vlab.Laboratory) (string, error) {
+	newest, err := lab.Output(ctx, "sh", "-c", "readlink -f "+guestResults+"/latest || true")
+	newest = strings.TrimSpace(newest)
+	if err != nil || !strings.HasPrefix(newest, guestResults+"/") || newest == guestResults+"/latest" {
+		return "", err
+	}
+	// results/NAME/TIME; both are made by nines.
+	into := filepath.Join(r.out, path.Base(path.Dir(newest)))
+	if err := lab.CopyOut(ctx, newest, into); err != nil {
+		return "", err
+	}
+	return filepath.Join(into, path.Base(newest)), nil
+}

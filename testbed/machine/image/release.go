@@ -1,0 +1,46 @@
+package image
+
+import (
+	"os"
+	"strings"
+)
+
+// Release is a release of Debian.
+type Release struct {
+	// Number is as in "Debian 12", Name its code name.
+	Number, Name string
+}
+
+// Releases are those whose packages images are made of, the oldest first.
+var Releases = []Release{{"12", "bookworm"}, {"13", "trixie"}}
+
+func releaseNames() []string {
+	var names []string
+	for _, r := range Releases {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// HostRelease is the host's, so that what was built on the host runs in the guest; on
+// a host that is none of them, the newest.
+func HostRelease() Release {
+	text, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		text = nil
+	}
+	return releaseOf(string(text))
+}
+
+// releaseOf reads an os-release(5).
+func releaseOf(text string) Release {
+	for line := range strings.Lines(text) {
+		name, found := strings.CutPrefix(strings.TrimSpace(line), "VERSION_CODENAME=")
+		for _, r := range Releases {
+			if found && strings.Trim(name, `"`) == r.Name {
+				return r
+			}
+		}
+	}
+	return Releases[len(Releases)-1]
+}

@@ -1,0 +1,71 @@
+package image
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Root is a root file system.
+type Root struct {
+	// Disk is a file with ext4, Packages one that lists what is in it, with versions.
+	Disk, Packages string
+}
+
+// rootFormat is raised when root file systems are made differently.
+const rootFormat = 1
+
+// notInRoots keeps out what nobody reads in a guest (dpkg(1), --path-exclude).
+var notInRoots = []string{
+	"/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/i18n/*",
+	"/usr/share/lintian/*", "/usr/share/bash-completion/*",
+}
+
+// Root is a root file system of the host's release of Debian with packages, made if the
+// store has not got it.
+func (s Store) Root(ctx context.Context, packages []string) (*Root, error) {
+	release := HostRelease()
+	r := recipe{Format: rootFormat, Release: release.Name, Packages: slices.Sorted(slices.Values(packages))}
+	dir, err := s.folder(ctx, "root-"+release.Name, r, func(ctx context.Context, dir string) error {
+		s.progress("making a root file system of Debian %s with %d packages, once; this takes a minute or two", release.Number, len(packages))
+		return s.bootstrap(ctx, dir, release.Name, r.Packages)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Root{Disk: filepath.Join(dir, "root.ext4"), Packages: filepath.Join(dir, "packages")}, nil
+}
+
+func (s Store) bootstrap(ctx context.Context, dir, release string, packages []string) error {
+	if err := need(map[string]string{"mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs"}); err != nil {
+		return err
+	}
+	list, err := sources(ctx, release)
+	if err != nil {
+		return err
+	}
+	sourcesFile, tree := filepath.Join(dir, "sources.list"), filepath.Join(dir, "tree")
+	if err := os.WriteFile(sourcesFile, []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
+		return err
+	}
+	arguments := []string{"--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--include=" + strings.Join(packages, ",")}
+	for _, path := range notInRoots {
+		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
+	}
+	if _, err := run(ctx, dir, "mmdebstrap", append(arguments, release, tree, sourcesFile)...); err != nil {
+		return err
+	}
+	installed, err := run(ctx, dir, "dpkg-query", "--admindir="+filepath.Join(tree, "var/lib/dpkg"), "--show")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "packages"), []byte(installed), 0o644); err != nil {
+		return err
+	}
+	s.progress("writing the root file system")
+	err = MakeDisk(ctx, filepath.Join(dir, "root.ext4"), tree)
+	return errors.Join(err, os.RemoveAll(tree), os.Remove(sourcesFile))
+}
