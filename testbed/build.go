@@ -191,6 +191,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		run  func(context.Context, work) error
 	}{
 		{"making the folders of sockets", b.makeSockets},
+		{"preparing network cards", b.prepareHardware},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
 		{"setting up interfaces", b.configure},
@@ -292,7 +293,10 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 
 func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.Lab) (*node.Running, error) {
 	var r *node.Running
-	var err error
+	n, err := b.withDevices(ctx, n)
+	if err != nil {
+		return nil, err
+	}
 	switch n.Runtime {
 	case spec.RuntimeNetns:
 		if r, err = b.place().StartNetns(n.Name, n.HostName, n.Mounts); err != nil {

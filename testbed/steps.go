@@ -22,6 +22,10 @@ func Steps(p *plan.Plan) []string {
 	add("lab %s: keep its state in %s", p.Name, stateOf(p.Name).dir)
 	hugepageSteps(add, p)
 	add("fabric: start nines-init in namespaces of its own, named %s.fabric", p.Prefix)
+	portSteps(add, p)
+	for _, l := range p.Links {
+		functionSteps(add, l)
+	}
 	for _, n := range p.Nodes {
 		nodeSteps(add, p, n)
 	}
@@ -105,6 +109,9 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	switch {
 	case l.Switch != nil:
 		programSteps(add, p, l)
+		return
+	case link.IsHardware(l.Kind):
+		moveSteps(add, l)
 		return
 	case l.Kind == spec.LinkMemif && len(l.Endpoints) == 2:
 		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, endpointName(l.Endpoints[0]),

@@ -54,8 +54,11 @@ func quoteLines(lines []string) string {
 	return strings.Join(lines, "<br/>")
 }
 
-// describeLink is a link's kind, with the CPUs of its program.
+// describeLink is a link's kind, with the CPUs of its program or its VLAN.
 func describeLink(l plan.Link) string {
+	if len(l.Endpoints) > 0 && l.Endpoints[0].Function.VLAN > 0 {
+		return fmt.Sprintf("%s, VLAN %d", l.Kind, l.Endpoints[0].Function.VLAN)
+	}
 	if l.Switch == nil || len(l.Switch.CPUs) == 0 {
 		return string(l.Kind)
 	}
@@ -64,6 +67,13 @@ func describeLink(l plan.Link) string {
 
 // describeEnd is an endpoint's interface, and how it meets what is past the kernel.
 func describeEnd(e plan.Endpoint) string {
+	switch f := e.Function; {
+	case f.Address == "":
+	case f.Whole():
+		return fmt.Sprintf("%s (%s)", e.Interface, f.Address)
+	default:
+		return fmt.Sprintf("%s (VF %d of %s)", e.Interface, f.Index, f.Name)
+	}
 	if e.Attach == "" || e.Attach == plan.AttachVeth {
 		return e.Interface
 	}

@@ -38,6 +38,9 @@ var kinds = map[spec.LinkKind]kind{
 	spec.LinkOVSDPDK: {make: makeOVSDPDK, check: checkOVSDPDK, ownNamespace: true},
 	spec.LinkVPP:     {make: makeVPP, check: checkVPP},
 	spec.LinkSnabb:   {make: makeSnabb, check: checkSnabb},
+
+	spec.LinkSRIOV:       {make: makeSRIOV},
+	spec.LinkPassthrough: {make: makePassthrough},
 }
 
 // Check finds out whether the host has what the links of a plan need.

@@ -12,8 +12,9 @@ import (
 )
 
 // readyTimeout bounds the wait for devices to become operational; the kernel's
-// worker needs milliseconds, or a second when it is urged by many.
-const readyTimeout = 10 * time.Second
+// worker needs milliseconds, or a second when it is urged by many. A card needs seconds
+// to agree on a speed with the one at the other end.
+const readyTimeout = 30 * time.Second
 
 // AwaitReady returns when every device in a holder's namespace that is up can send.
 //
@@ -61,7 +62,9 @@ func notReady(handle *netlink.Handle) (string, error) {
 	for _, d := range devices {
 		// A tap that is down is a program's, which has no use for it.
 		tap := d.Type() == "tuntap" && d.Attrs().Flags&net.FlagUp != 0
-		if d.Type() != "veth" && d.Type() != "macvlan" && !tap || isReady(d) {
+		// A device without a type has hardware below it, or is the loopback.
+		hardware := d.Type() == "device" && d.Attrs().Flags&net.FlagLoopback == 0 && d.Attrs().Flags&net.FlagUp != 0
+		if d.Type() != "veth" && d.Type() != "macvlan" && !tap && !hardware || isReady(d) {
 			continue
 		}
 		if d, err = handle.LinkByIndex(d.Attrs().Index); err != nil {
