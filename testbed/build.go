@@ -72,6 +72,9 @@ func check(p *plan.Plan) (programs, error) {
 			if err := node.CheckLXC(); err != nil {
 				return found, err
 			}
+			if err := node.CheckSystemd(n); err != nil {
+				return found, fmt.Errorf("node %q: %w", n.Name, err)
+			}
 		}
 	}
 	for _, l := range p.Links {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/proc"
@@ -26,11 +27,15 @@ const cacheDir = "/var/cache/nines"
 // debianPackages are what one misses in a node of a network.
 const debianPackages = "iproute2,iputils-ping,ethtool,tcpdump,procps"
 
+// systemdPackages are what a container with systemd takes besides: without D-Bus its
+// logins do not start.
+const systemdPackages = "systemd,systemd-sysv,dbus"
+
 // debian is the folder of a Debian root file system, made by debootstrap if the
 // cache does not have it. It is built beside its place and renamed when it is whole,
 // so what a killed build leaves is never used; the build is journalled, so that
 // `nines down` removes it.
-func (p Place) debian(ctx context.Context, release string) (string, error) {
+func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit) (string, error) {
 	if release == "" {
 		release = hostRelease()
 	}
@@ -39,6 +44,11 @@ func (p Place) debian(ctx context.Context, release string) (string, error) {
 		cache = cacheDir
 	}
 	done := filepath.Join(cache, "debian-"+release+"-"+debianArch())
+	packages := debianPackages
+	if init == spec.InitSystemd {
+		done += "-systemd"
+		packages += "," + systemdPackages
+	}
 	if isDir(done) {
 		return done, nil
 	}
@@ -59,7 +69,7 @@ func (p Place) debian(ctx context.Context, release string) (string, error) {
 		return "", err
 	}
 	p.Progress("building Debian " + release + " with debootstrap, once; this takes a minute")
-	if err := p.debootstrap(ctx, release, build); err != nil {
+	if err := p.debootstrap(ctx, release, packages, build); err != nil {
 		return "", errors.Join(err, os.RemoveAll(build))
 	}
 	if err := syncTree(build); err != nil {
@@ -73,9 +83,9 @@ func (p Place) debian(ctx context.Context, release string) (string, error) {
 
 // debootstrap runs in a mount namespace of its own, so that the /proc that it
 // mounts goes with it, however it ends.
-func (p Place) debootstrap(ctx context.Context, release, dir string) error {
+func (p Place) debootstrap(ctx context.Context, release, packages, dir string) error {
 	token := p.Journal.Token("debootstrap")
-	cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+debianPackages, release, dir)
+	cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+packages, release, dir)
 	cmd.Env = append(os.Environ(), "NINES_TOKEN="+token)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID, Unshareflags: unix.CLONE_NEWNS, Setsid: true,

@@ -107,7 +107,7 @@ func cgroupsOf(pid int) ([]string, error) {
 	var dirs []string
 	for mount, dir := range theirs {
 		if ours[mount] != dir {
-			dirs = append(dirs, dir)
+			dirs = append(dirs, workloadGroup(dir))
 		}
 	}
 	sort.Strings(dirs)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +56,13 @@ func (p Place) StartLXC(ctx context.Context, n plan.Node, confine bool) (*Runnin
 	if err := os.WriteFile(configPath, []byte(config), 0o644); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
+	var systemd *net.UnixConn
+	if usesSystemd(n) {
+		if systemd, err = p.listenSystemd(n); err != nil {
+			return nil, fmt.Errorf("node %q: listen to its systemd: %w", n.Name, err)
+		}
+		defer systemd.Close()
+	}
 	step, err := p.Journal.Begin(journal.Step{
 		Kind: journal.KindContainer, Node: n.Name, Path: p.lxcPath(), Name: n.HostName, Token: token,
 	})
@@ -67,7 +75,13 @@ func (p Place) StartLXC(ctx context.Context, n plan.Node, confine bool) (*Runnin
 	}
 	running := &Running{Name: n.Name, Step: step, Identity: id}
 	learnt := journal.Learnt{PID: id.PID, StartTicks: id.StartTicks, NetInode: id.NetInode()}
-	return running, p.Journal.Done(step, learnt)
+	if err := p.Journal.Done(step, learnt); err != nil || systemd == nil {
+		return running, err
+	}
+	if err := p.awaitSystemd(ctx, running, systemd); err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return running, nil
 }
 
 // claimCgroups journals the groups that LXC is going to make.

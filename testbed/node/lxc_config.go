@@ -37,9 +37,15 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, group, token string, confine 
 	set("lxc.uts.name", "%s", n.HostName)
 	set("lxc.rootfs.path", "%s", root.path)
 	set("lxc.net.0.type", "empty")
-	// Our own pid 1 keeps the container quiet: no services, no timers.
-	set("lxc.init.cmd", "%s lxc", containerInit)
-	set("lxc.signal.halt", "SIGTERM")
+	if usesSystemd(n) {
+		set("lxc.init.cmd", "/lib/systemd/systemd")
+		set("lxc.signal.halt", "SIGRTMIN+3") // systemd(1)
+		set("lxc.environment", "NOTIFY_SOCKET=%s/%s", containerNotify, notifySocket)
+	} else {
+		// Our own pid 1 keeps the container quiet: no services, no timers.
+		set("lxc.init.cmd", "%s lxc", containerInit)
+		set("lxc.signal.halt", "SIGTERM")
+	}
 	set("lxc.environment", "NINES_TOKEN=%s", token)
 	set("lxc.mount.auto", "proc:mixed sys:mixed")
 	set("lxc.tty.max", "0")
@@ -72,6 +78,9 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 	binds = append(binds,
 		bind{p.InitPath, containerInit, true, true},
 		bind{filepath.Join(p.StateDir, "engines"), ContainerEngines, false, false})
+	if usesSystemd(n) {
+		binds = append(binds, bind{p.notifyFolder(n), containerNotify, false, false})
+	}
 	if p.EnginePath != "" {
 		binds = append(binds, bind{p.EnginePath, ContainerEngine, true, true})
 	}

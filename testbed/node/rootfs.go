@@ -37,13 +37,18 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 		return rootfs{}, err
 	}
 	if n.Rootfs != nil && n.Rootfs.Kind == spec.RootfsDebian {
-		base, err := p.debian(ctx, n.Rootfs.Release)
+		base, err := p.debian(ctx, n.Rootfs.Release, n.Rootfs.Init)
 		if err != nil {
 			return rootfs{}, err
 		}
 		upper := filepath.Join(dir, "changes")
 		if err := os.Mkdir(upper, 0o755); err != nil {
 			return rootfs{}, err
+		}
+		if usesSystemd(n) {
+			if err := writeSystemd(n, upper); err != nil {
+				return rootfs{}, err
+			}
 		}
 		// LXC mounts the overlay in the container's own mount namespace.
 		return rootfs{path: "overlay:" + base + ":" + upper}, nil

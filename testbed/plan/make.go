@@ -34,7 +34,7 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach, w.assignFunctions,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
-		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.assignMemory, w.assignDPDK, w.limitHugepages,
+		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.noteSystemd, w.assignMemory, w.assignDPDK, w.limitHugepages,
 	} {
 		if err := step(); err != nil {
 			return nil, err

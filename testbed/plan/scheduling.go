@@ -97,3 +97,15 @@ func (w *work) noteStop(n *node, s *spec.Scheduling) {
 			n.title(), s, stop.Stop, stop.Period, n.engineCPU, lifts)
 	}
 }
+
+// noteSystemd says where a container's systemd runs beside the engine that it is to stay
+// away from.
+func (w *work) noteSystemd() error {
+	for _, n := range w.nodes {
+		r := n.spec.Rootfs
+		if r != nil && r.Init == spec.InitSystemd && n.demand.engine && len(n.cpus) == 1 && n.exclusive {
+			w.note("%s has one CPU, so its systemd and the services run beside the engine; --set %s.cpus=2 keeps them apart.", n.title(), n.key())
+		}
+	}
+	return nil
+}
