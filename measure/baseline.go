@@ -46,7 +46,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 		Topology: spec.Topology{
 			Nodes: map[string]*spec.Node{node: {
 				Runtime: spec.RuntimeNetns,
-				CPUList: fmt.Sprint(p.Traffic.FromCPU),
+				CPUList: baselineCPU(p),
 				Sysctls: map[string]string{
 					// The kernel must take packets for itself from itself.
 					"net.ipv4.conf.all.accept_local":     "1",
@@ -57,8 +57,9 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 			}},
 			Links: []*spec.Link{{Name: "loop", Kind: kind, Endpoints: []string{stream.From, stream.To}}},
 		},
-		Traffic: &stream,
-		Repeat:  1, Order: run.Order,
+		Traffic:   &stream,
+		Isolation: baselineIsolation(p),
+		Repeat:    1, Order: run.Order,
 	}
 	if run.DPDK != nil {
 		// What the user put in the place of the trial's devices is no floor.
@@ -67,6 +68,25 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 		alone.DPDK = &setup
 	}
 	return alone
+}
+
+// baselineCPU is where the generator runs; nowhere in particular if nothing is pinned.
+func baselineCPU(p *plan.Plan) string {
+	if p.Traffic.FromCPU < 0 {
+		return ""
+	}
+	return fmt.Sprint(p.Traffic.FromCPU)
+}
+
+// baselineIsolation is as far as the generator's CPU is isolated in the trials: one that
+// is not, as CPUs are few, must not be in the baseline.
+func baselineIsolation(p *plan.Plan) spec.Isolation {
+	for _, n := range p.Nodes {
+		if n.Name == p.Traffic.From.Node && plan.Partitions(p.Isolation) && !n.Isolated {
+			return spec.IsolationAffinity
+		}
+	}
+	return p.Isolation
 }
 
 // baselineName keeps a baseline's lab apart from the lab it is run for.

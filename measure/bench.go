@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"nines.dev/nines/engine/client"
@@ -30,6 +31,7 @@ type bench struct {
 
 	lab       *testbed.Lab
 	labID     string
+	isolation *result.Isolation
 	generator *traffic.Generator
 	streamID  string
 	// recording is that of the last trial; nil where it had none.
@@ -52,6 +54,9 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 			return err
 		}
 		b.lab, b.labID = built, lab
+		if b.isolation, err = isolationOf(built); err != nil {
+			return err
+		}
 	}
 	stream := streamIdentity(p.Traffic)
 	if b.generator != nil && b.streamID == stream {
@@ -82,7 +87,9 @@ func labIdentity(p *plan.Plan) string {
 		Nodes      []plan.Node
 		Links      []plan.Link
 		FrameBytes int
-	}{p.Name, p.Nodes, p.Links, frameBytes})
+		Isolation  spec.Isolation
+		CPUs       [2][]int
+	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, [2][]int{p.IsolatedCPUs, p.QuietCPUs}})
 }
 
 // streamIdentity is equal for streams that the same engines with the same open
@@ -124,7 +131,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o := observation{
-		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), realTime: b.realTime,
+		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, realTime: b.realTime,
 		started: time.Now().Add(time.Duration(t.Stream.Warmup)),
 	}
 	// The seed follows from the repeat, so that a Poisson stream is the same for
@@ -172,6 +179,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 // of the generator, the sink and the engines and switches between them.
 func (b *bench) witnesses(p *plan.Plan) noiseProbe {
 	probe := noiseProbe{root: "/", cpus: []int{p.Traffic.FromCPU, p.Traffic.ToCPU}, pids: b.generator.Processes()}
+	if p.Isolation == spec.IsolationNone {
+		probe.cpus = slices.Clone(p.HousekeepingCPUs) // the engines are on any of them
+	}
 	for _, node := range p.Nodes {
 		if node.App != nil && node.App.CPU >= 0 {
 			probe.cpus = append(probe.cpus, node.App.CPU)

@@ -18,7 +18,9 @@ type observation struct {
 	stream  spec.Traffic
 	started time.Time
 	fromCPU int
-	toCPU   int
+	// isolation is what was in force; nil where the degree asks for nothing.
+	isolation *result.Isolation
+	toCPU     int
 	// forwarders are the engines on the path, by node.
 	forwarders []forwarder
 	steal      time.Duration
@@ -114,6 +116,7 @@ func details(o observation, measured time.Duration) result.Details {
 		StealNs:     int64(o.steal),
 		ThrottledNs: int64(o.throttled),
 		Programs:    o.programs,
+		Isolation:   o.isolation,
 		Notes:       o.outcome.Notes,
 	}
 	for _, setting := range o.settings {

@@ -41,6 +41,8 @@ type Details struct {
 	Recording *Recording `json:"recording,omitempty"`
 	// Programs are those between links' endpoints, such as switches.
 	Programs []ProgramDelay `json:"programs,omitempty"`
+	// Isolation is what kept all else off the nodes' CPUs; nil: not recorded.
+	Isolation *Isolation `json:"isolation,omitempty"`
 	// Notes are what the engines said of their ports and themselves: modes that a
 	// backend got, memory that could not be locked.
 	Notes []string `json:"notes,omitempty"`

@@ -274,14 +274,14 @@ func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) erro
 
 func (b *builder) startNodes(ctx context.Context, w work) error {
 	started := make([]*node.Running, len(w.nodes))
-	groups := isolate.Lab{Journal: b.journal, Prefix: b.plan.Prefix, Housekeeping: b.plan.HousekeepingCPUs}
+	groups := b.groups()
 	if len(w.nodes) > 0 {
-		if err := groups.Claim(); err != nil {
+		if err := groups.Prepare(ctx); err != nil {
 			return err
 		}
 	}
 	err := node.Each(ctx, len(w.nodes), func(i int) error {
-		r, err := b.startNode(ctx, w.nodes[i], &groups)
+		r, err := b.startNode(ctx, w.nodes[i], groups)
 		started[i] = r
 		return err
 	})
@@ -291,7 +291,7 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 	for _, r := range started {
 		b.running[r.Name] = r
 	}
-	return nil
+	return b.settleGroups(ctx, groups, len(started))
 }
 
 func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.Lab) (*node.Running, error) {
@@ -305,7 +305,7 @@ func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.La
 		if r, err = b.place().StartNetns(n.Name, n.HostName, n.Mounts); err != nil {
 			return nil, err
 		}
-		if err := groups.Confine(n, r.PID, isolate.Controllers(n, b.plan.HousekeepingCPUs)); err != nil {
+		if err := groups.Confine(n, r.PID); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 		if err := groups.Restrict(n, r.PID); err != nil {
@@ -316,7 +316,7 @@ func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.La
 			return nil, err
 		}
 	case spec.RuntimeLXC:
-		if r, err = b.place().StartLXC(ctx, n, len(isolate.Controllers(n, b.plan.HousekeepingCPUs)) > 0); err != nil {
+		if r, err = b.startLXC(ctx, n); err != nil {
 			return nil, err
 		}
 	default:

@@ -35,6 +35,7 @@ func (s state) journal() string    { return filepath.Join(s.dir, "journal.jsonl"
 func (s state) experiment() string { return filepath.Join(s.dir, "experiment.yaml") }
 func (s state) plan() string       { return filepath.Join(s.dir, "plan.json") }
 func (s state) settings() string   { return filepath.Join(s.dir, "settings.json") }
+func (s state) isolation() string  { return filepath.Join(s.dir, "isolation.json") }
 func (s state) lock() string       { return filepath.Join(s.dir, "lock") }
 func (s state) measured() string   { return filepath.Join(s.dir, "measured.json") }
 func (s state) engines() string    { return filepath.Join(s.dir, "engines") }

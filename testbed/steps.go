@@ -82,7 +82,7 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 		spec.RuntimeHost:  "start nines-init, which holds a network namespace and nothing else",
 	}[n.Runtime]
 	add("node %s: %s, named %s", n.Name, what, n.HostName)
-	for _, c := range isolate.Controllers(n, p.HousekeepingCPUs) {
+	for _, c := range isolate.Controllers(p, n) {
 		switch c {
 		case isolate.CPUSet:
 			add("node %s: control group %s/%s with CPUs %s", n.Name, p.Prefix, n.HostName, host.FormatCPUList(n.CPUs))

@@ -152,11 +152,16 @@ func untaken(p *plan.Plan) error {
 			return &TakenError{path, p.Prefix}
 		}
 	}
-	path, err := isolate.Taken(p.Prefix)
-	if err == nil && path != "" {
-		err = &TakenError{path, p.Prefix}
+	for _, name := range isolate.GroupNames(p) {
+		path, err := isolate.Taken(name)
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			return &TakenError{path, p.Prefix}
+		}
 	}
-	return err
+	return nil
 }
 
 // clear removes what a lab of the same name left when its Up or its measurement was

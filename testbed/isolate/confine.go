@@ -1,14 +1,9 @@
 package isolate
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"nines.dev/nines/spec"
@@ -18,88 +13,31 @@ import (
 	"nines.dev/nines/testbed/plan"
 )
 
-// Controllers lists what a node's groups have to control: CPUs of its own, a limit
-// on its memory. Other nodes need no groups; a thousand small ones would have a
-// thousand for nothing.
-func Controllers(n plan.Node, housekeeping []int) []Controller {
-	var list []Controller
-	if n.Runtime == spec.RuntimeHost {
-		return nil // the bare host: its engine is on the node's CPUs by its affinity alone
-	}
-	if len(n.CPUs) > 0 && !slices.Equal(n.CPUs, housekeeping) {
-		list = append(list, CPUSet)
-	}
-	if n.MemoryBytes > 0 {
-		list = append(list, Memory)
-	}
-	return list
-}
-
-// Check finds out whether the host has the control groups that a plan needs.
-func Check(p *plan.Plan) error {
-	for _, n := range p.Nodes {
-		for _, c := range Controllers(n, p.HousekeepingCPUs) {
-			if _, err := Find(c); err != nil {
-				return fmt.Errorf("node %q: %w", n.Name, err)
-			}
-		}
-	}
-	return nil
-}
-
 // Lab makes the groups of one lab. It may be used by several goroutines.
 type Lab struct {
 	Journal *journal.Journal
-	Prefix  string
-	// Housekeeping are the CPUs that nodes without their own share.
-	Housekeeping []int
+	Plan    *plan.Plan
+	// StateDir is the lab's folder.
+	StateDir string
+	// Progress is told what takes long; nil drops it.
+	Progress func(string)
 
 	mu sync.Mutex
 	// restricted are the groups whose device rules are made.
 	restricted map[string]bool
-}
-
-// Claim journals the lab's own group, <mount>/<prefix>, in every hierarchy, and
-// makes none of them: LXC and Confine do, where they need it.
-func (l *Lab) Claim() error {
-	for _, entry := range l.Journal.Entries() {
-		if entry.Kind == journal.KindCgroup && entry.Name == l.Prefix {
-			return nil
-		}
-	}
-	path, err := Taken(l.Prefix)
-	if err != nil {
-		return err
-	}
-	if path != "" {
-		return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
-	}
-	_, err = l.Journal.Begin(journal.Step{Kind: journal.KindCgroup, Name: l.Prefix})
-	return err
-}
-
-// Taken is the control group of a prefix that is there already, in any hierarchy;
-// empty if there is none.
-func Taken(prefix string) (string, error) {
-	hierarchies, err := cgroup.Mounted()
-	if err != nil {
-		return "", err
-	}
-	for _, h := range hierarchies {
-		if path := filepath.Join(h.Mount, prefix); journal.Inode(path) != 0 {
-			return path, nil
-		}
-	}
-	return "", nil
+	state      State
 }
 
 // Confine makes a node's groups and moves its first process into them.
-func (l *Lab) Confine(n plan.Node, pid int, controllers []Controller) error {
+func (l *Lab) Confine(n plan.Node, pid int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	dirs := map[string]bool{}
-	for _, c := range controllers {
+	for _, c := range Controllers(l.Plan, n) {
 		h, err := Find(c)
+		if err != nil && c == HugeTLB {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -107,8 +45,15 @@ func (l *Lab) Confine(n plan.Node, pid int, controllers []Controller) error {
 		if err != nil {
 			return err
 		}
-		if err := l.limit(h, c, dir, n); err != nil {
-			return err
+		for _, limit := range Limits(l.Plan, n, h.Version, c) {
+			if err := write(filepath.Join(dir, limit.File), limit.Value); err != nil {
+				return err
+			}
+		}
+		if c == CPUSet && h.Version == 1 && len(n.MemoryNodes) == 0 {
+			if err := inherit(filepath.Dir(dir), dir, "cpuset.mems"); err != nil {
+				return err
+			}
 		}
 		dirs[dir] = true
 	}
@@ -120,92 +65,89 @@ func (l *Lab) Confine(n plan.Node, pid int, controllers []Controller) error {
 	return nil
 }
 
-// group makes <mount>/<prefix>/<host name>, with a controller ready for use in it.
+// group makes <parent>/<host name>, with a controller ready for use in it.
 func (l *Lab) group(h cgroup.Hierarchy, c Controller, n plan.Node) (string, error) {
-	parent := filepath.Join(h.Mount, l.Prefix)
-	if h.Version == 2 {
-		if err := l.delegate(h.Mount, c); err != nil {
-			return "", err
-		}
-	}
-	if err := os.Mkdir(parent, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("make control group: %w", err)
-	}
-	if h.Version == 2 {
-		// Goes with the directory, so it needs no undoing of its own.
-		if err := write(filepath.Join(parent, "cgroup.subtree_control"), "+"+string(c)); err != nil {
-			return "", err
-		}
-	} else if c == CPUSet {
-		// A new v1 cpuset is empty, and its children can have no more than it has.
-		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-			if err := inherit(h.Mount, parent, file); err != nil {
-				return "", err
-			}
-		}
+	parent, err := l.parent(h, c, n)
+	if err != nil {
+		return "", err
 	}
 	dir := filepath.Join(parent, n.HostName)
 	return dir, l.directory(dir, n.Name)
 }
 
-// delegate lets the children of the v2 root have a controller.
-func (l *Lab) delegate(mount string, c Controller) error {
-	path := filepath.Join(mount, "cgroup.subtree_control")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	if slices.Contains(strings.Fields(string(text)), string(c)) {
-		return nil
-	}
-	step := journal.Step{Kind: journal.KindSetting, Path: path, Value: "+" + string(c), Old: "-" + string(c)}
-	return l.Journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, write(path, step.Value) })
+// Limit is one file of a node's control group and what it is to hold.
+type Limit struct {
+	File, Value string
 }
 
-func (l *Lab) directory(path, node string) error {
-	step := journal.Step{Kind: journal.KindCgroup, Path: path, Node: node}
-	return l.Journal.Make(step, func() (journal.Learnt, error) {
-		err := os.Mkdir(path, 0o755)
-		// The lab's group is ours, so what is in it is: another controller of the
-		// same hierarchy was here first.
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return journal.Learnt{}, fmt.Errorf("make control group: %w", err)
-		}
-		return journal.Learnt{Inode: journal.Inode(path)}, nil
-	})
-}
-
-func (l *Lab) limit(h cgroup.Hierarchy, c Controller, dir string, n plan.Node) error {
-	if c == Memory {
-		file := "memory.max"
-		if h.Version == 1 {
-			file = "memory.limit_in_bytes"
-		}
-		return write(filepath.Join(dir, file), strconv.FormatInt(n.MemoryBytes, 10))
+// Limits are the files by which a controller of a version limits a node, in the order of
+// their writing. It is pure.
+func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
+	switch c {
+	case Memory:
+		file := map[int]string{1: "memory.limit_in_bytes", 2: "memory.max"}[version]
+		return []Limit{{File: file, Value: strconv.FormatInt(n.MemoryBytes, 10)}}
+	case HugeTLB:
+		return hugepageLimits(n, version)
+	case CPUSet:
 	}
-	if err := write(filepath.Join(dir, "cpuset.cpus"), host.FormatCPUList(n.CPUs)); err != nil {
-		return err
-	}
+	limits := []Limit{{File: "cpuset.cpus", Value: host.FormatCPUList(n.CPUs)}}
 	if len(n.MemoryNodes) > 0 {
-		return write(filepath.Join(dir, "cpuset.mems"), host.FormatCPUList(n.MemoryNodes))
+		limits = append(limits, Limit{File: "cpuset.mems", Value: host.FormatCPUList(n.MemoryNodes)})
 	}
-	if h.Version == 1 {
-		return inherit(filepath.Dir(dir), dir, "cpuset.mems")
+	if version == 1 && n.Isolated {
+		limits = append(limits, Limit{File: "cpuset.cpu_exclusive", Value: "1"})
+		if p.Isolation == spec.IsolationIsolated {
+			limits = append(limits, Limit{File: "cpuset.sched_load_balance", Value: "0"})
+		}
 	}
-	return nil
+	return limits
 }
 
-func inherit(from, to, file string) error {
-	text, err := os.ReadFile(filepath.Join(from, file))
-	if err != nil {
-		return fmt.Errorf("read %s: %w", filepath.Join(from, file), err)
-	}
-	return write(filepath.Join(to, file), strings.TrimSpace(string(text)))
+// VersionedLimit is a limit of a hierarchy of version 1 or 2.
+type VersionedLimit struct {
+	Version int
+	Limit
 }
 
-func write(path, value string) error {
-	if err := os.WriteFile(path, []byte(value), 0o644); err != nil {
-		return fmt.Errorf("write %q to %s: %w", value, path, err)
+// NodeLimits are all of a node's limits on this host, for who makes its groups himself.
+func NodeLimits(p *plan.Plan, n plan.Node) ([]VersionedLimit, error) {
+	var list []VersionedLimit
+	for _, c := range Controllers(p, n) {
+		h, err := Find(c)
+		if err != nil && c == HugeTLB {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, limit := range Limits(p, n, h.Version, c) {
+			list = append(list, VersionedLimit{h.Version, limit})
+		}
 	}
-	return nil
+	return list, nil
+}
+
+// hugepageLimits limit what a node may have, and also what it may reserve: without the
+// latter (Linux 5.7, Documentation/admin-guide/cgroup-v1/hugetlb.rst) a mapping beyond
+// the limit is made, and the program is killed when it touches it.
+func hugepageLimits(n plan.Node, version int) []Limit {
+	size := pageName(n.HugepageSize)
+	value := strconv.FormatInt(n.HugepageBytes, 10)
+	if version == 2 {
+		return []Limit{{"hugetlb." + size + ".max", value}, {"hugetlb." + size + ".rsvd.max", value}}
+	}
+	return []Limit{{"hugetlb." + size + ".limit_in_bytes", value}, {"hugetlb." + size + ".rsvd.limit_in_bytes", value}}
+}
+
+// pageName is a hugepage's size as the controller's files have it (mem_fmt in
+// mm/hugetlb_cgroup.c).
+func pageName(bytes int64) string {
+	switch {
+	case bytes >= 1<<30:
+		return fmt.Sprintf("%dGB", bytes>>30)
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%dMB", bytes>>20)
+	}
+	return fmt.Sprintf("%dKB", bytes>>10)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -64,18 +63,18 @@ func (l *Lab) Restrict(n plan.Node, pid int) error {
 
 // deviceGroup is the group of a node's device rules, made where it is not there.
 func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgroup.DeviceRule) (string, error) {
-	parent := filepath.Join(h.Mount, l.Prefix)
+	parent := filepath.Join(h.Mount, Parent(l.Plan, n))
 	name := n.HostName
-	if !own && (h.Version == 1 || len(Controllers(n, l.Housekeeping)) == 0) {
-		name = l.Prefix + ".nodes"
+	if !own && (h.Version == 1 || len(Controllers(l.Plan, n)) == 0) {
+		name = l.Plan.Prefix + ".nodes"
 	}
 	dir := filepath.Join(parent, name)
 	// A group that nodes share was there before this change of the lab, maybe.
 	if l.restricted[dir] || name != n.HostName && journal.Inode(dir) != 0 {
 		return dir, nil
 	}
-	if err := os.Mkdir(parent, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("make control group: %w", err)
+	if err := mkdir(parent); err != nil {
+		return "", err
 	}
 	owner := n.Name
 	if name != n.HostName {

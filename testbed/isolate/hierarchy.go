@@ -10,8 +10,9 @@ type Controller string
 
 // The controllers that a node may need.
 const (
-	CPUSet Controller = "cpuset"
-	Memory Controller = "memory"
+	CPUSet  Controller = "cpuset"
+	Memory  Controller = "memory"
+	HugeTLB Controller = "hugetlb"
 )
 
 // Find is the hierarchy that has a controller.
@@ -28,6 +29,6 @@ func Find(c Controller) (cgroup.Hierarchy, error) {
 	return cgroup.Hierarchy{}, &host.MissingError{
 		Capability: "cgroup " + string(c),
 		Reason:     "no mounted control group hierarchy has the controller",
-		Remedy:     "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup), or take cpus and memory out of the file",
+		Remedy:     "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup), or --set isolation=none, and take memory out of the file",
 	}
 }

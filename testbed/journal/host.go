@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/testbed/hugepages"
 	"nines.dev/nines/testbed/pci"
+	"nines.dev/nines/testbed/tasks"
 )
 
 // Host is the World that steps were really made in.
@@ -63,6 +64,11 @@ func (h Host) Remove(ctx context.Context, entry Entry, holder *Entry) error {
 		return pci.Bus{}.LeavePort(ctx, entry.Path, entry.Token, h.note)
 	case KindFunction:
 		return releaseFunction(ctx, entry)
+	case KindThreads:
+		return tasks.Restore(entry.Path, func(text string) { h.note("%s", text) })
+	case KindHousekeeping:
+		_, err := tasks.Move(entry.Path, entry.Target)
+		return absentIsFine(err)
 	case KindHugepages:
 		return hugepages.Ledger{Path: entry.Target}.Release(hugepages.Pool(entry.Path), entry.Token)
 	}

@@ -34,6 +34,13 @@ const (
 	// KindSetting is a kernel setting's file, Path, which had Old and got Value: a
 	// sysctl or a control group's file.
 	KindSetting Kind = "setting"
+	// KindThreads is the account, Path, of which CPUs every thread of the host might use
+	// before some were taken from them: each gets its own again.
+	KindThreads Kind = "threads"
+	// KindHousekeeping is a control group of version 1, Path, that all tasks of another,
+	// Target, were moved into, but those that the kernel lets nobody move: all that are in
+	// it go back there.
+	KindHousekeeping Kind = "housekeeping"
 	// KindHugepages is a claim on the hugepages of a pool, Path, in the ledger Target;
 	// Token names it, and Value is the number of pages.
 	KindHugepages Kind = "hugepages"

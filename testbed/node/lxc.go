@@ -18,6 +18,20 @@ import (
 	"nines.dev/nines/testbed/proc"
 )
 
+// Groups are the control groups of a container, relative to the hierarchies' roots.
+type Groups struct {
+	// Container has what runs in it, Monitor the process that watches over it.
+	Container, Monitor string
+	// Limits are written to the container's, in order.
+	Limits []GroupLimit
+}
+
+// GroupLimit is a file of the control groups of version 1 or 2, and what it is to hold.
+type GroupLimit struct {
+	Version     int
+	File, Value string
+}
+
 // CheckLXC finds out whether the LXC tools are there.
 func CheckLXC() error {
 	for _, tool := range []string{"lxc-start", "lxc-info"} {
@@ -36,18 +50,17 @@ func CheckLXC() error {
 func (p Place) lxcPath() string { return filepath.Join(p.StateDir, "lxc") }
 
 // StartLXC makes a container with the LXC tools and starts it with nines-init as
-// its pid 1. LXC makes the control groups; the plan's CPUs are in them if confine.
-func (p Place) StartLXC(ctx context.Context, n plan.Node, confine bool) (*Running, error) {
+// its pid 1. LXC makes the control groups.
+func (p Place) StartLXC(ctx context.Context, n plan.Node, groups Groups) (*Running, error) {
 	root, err := p.makeRootfs(ctx, n)
 	if err != nil {
 		return nil, fmt.Errorf("node %q: make its root file system: %w", n.Name, err)
 	}
-	group := filepath.Join(p.Prefix, n.HostName)
-	if err := p.claimCgroups(n, group); err != nil {
+	if err := p.claimCgroups(n, groups); err != nil {
 		return nil, err
 	}
 	token := p.Journal.Token(n.Name)
-	config, err := p.lxcConfig(n, root, group, token, confine)
+	config, err := p.lxcConfig(n, root, groups, token)
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
@@ -85,12 +98,12 @@ func (p Place) StartLXC(ctx context.Context, n plan.Node, confine bool) (*Runnin
 }
 
 // claimCgroups journals the groups that LXC is going to make.
-func (p Place) claimCgroups(n plan.Node, group string) error {
+func (p Place) claimCgroups(n plan.Node, groups Groups) error {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
 		return fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	for _, name := range []string{group, group + ".monitor"} {
+	for _, name := range []string{groups.Container, groups.Monitor} {
 		for _, h := range hierarchies {
 			if path := filepath.Join(h.Mount, name); journal.Inode(path) != 0 {
 				return fmt.Errorf("node %q: control group %s is there already, and not ours; set another prefix in the file",

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"nines.dev/nines/testbed/cgroup"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -29,7 +28,7 @@ type bind struct {
 
 // lxcConfig is the container's configuration, lxc.container.conf(5). The network
 // is a namespace with nothing in it; package link fills it.
-func (p Place) lxcConfig(n plan.Node, root rootfs, group, token string, confine bool) (string, error) {
+func (p Place) lxcConfig(n plan.Node, root rootfs, groups Groups, token string) (string, error) {
 	var b strings.Builder
 	set := func(key, format string, values ...any) {
 		fmt.Fprintf(&b, "%s = %s\n", key, fmt.Sprintf(format, values...))
@@ -54,10 +53,17 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, group, token string, confine 
 	// The engine needs raw sockets and BPF; what would change the host is taken.
 	set("lxc.cap.drop", "sys_module sys_time sys_boot mac_admin mac_override")
 	set("lxc.apparmor.profile", "unconfined")
-	set("lxc.cgroup.dir.container", "%s", group)
-	set("lxc.cgroup.dir.monitor", "%s.monitor", group)
-	if err := limits(set, n, confine); err != nil {
+	set("lxc.cgroup.dir.container", "%s", groups.Container)
+	set("lxc.cgroup.dir.monitor", "%s", groups.Monitor)
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
 		return "", err
+	}
+	if err := devices(set, n, hierarchies); err != nil {
+		return "", err
+	}
+	for _, limit := range groups.Limits {
+		set(map[int]string{1: "lxc.cgroup.", 2: "lxc.cgroup2."}[limit.Version]+limit.File, "%s", limit.Value)
 	}
 	for _, m := range p.binds(n, root) {
 		kind, mode := "dir", ""
@@ -94,31 +100,6 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 		binds = append(binds, bind{m.Source, m.Target, !isDir(m.Source), m.ReadOnly})
 	}
 	return binds
-}
-
-// limits writes CPUs and memory for the version of control groups that has them.
-func limits(set func(string, string, ...any), n plan.Node, confine bool) error {
-	hierarchies, err := cgroup.Mounted()
-	if err != nil {
-		return err
-	}
-	if err := devices(set, n, hierarchies); err != nil {
-		return err
-	}
-	for _, h := range hierarchies {
-		if confine && h.Has("cpuset") && len(n.CPUs) > 0 {
-			key := map[int]string{1: "lxc.cgroup.cpuset.", 2: "lxc.cgroup2.cpuset."}[h.Version]
-			set(key+"cpus", "%s", host.FormatCPUList(n.CPUs))
-			if len(n.MemoryNodes) > 0 {
-				set(key+"mems", "%s", host.FormatCPUList(n.MemoryNodes))
-			}
-		}
-		if h.Has("memory") && n.MemoryBytes > 0 {
-			key := map[int]string{1: "lxc.cgroup.memory.limit_in_bytes", 2: "lxc.cgroup2.memory.max"}[h.Version]
-			set(key, "%d", n.MemoryBytes)
-		}
-	}
-	return nil
 }
 
 // devices lets the container open the usual devices and those of its plan, by the

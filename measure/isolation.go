@@ -1,0 +1,22 @@
+package measure
+
+import (
+	"nines.dev/nines/result"
+	"nines.dev/nines/testbed"
+)
+
+// isolationOf is what of a lab's isolation belongs into its results.
+func isolationOf(lab *testbed.Lab) (*result.Isolation, error) {
+	s, err := lab.Isolation()
+	if err != nil {
+		return nil, err
+	}
+	i := &result.Isolation{
+		Degree: string(s.Degree), CPUs: s.CPUs, HostCPUs: s.HostCPUs, Mechanism: s.Mechanism,
+		Interrupts: s.Interrupts, KernelThreads: s.KernelThreads, Tasks: s.Tasks, Settings: s.Settings, Notes: s.Notes,
+	}
+	for _, g := range s.Groups {
+		i.Groups = append(i.Groups, result.IsolationGroup(g))
+	}
+	return i, nil
+}

@@ -1,0 +1,29 @@
+package result
+
+// Isolation is what kept all else off the nodes' CPUs in a trial, as it was found in
+// force when the network came up.
+type Isolation struct {
+	// Degree is none, affinity, partition or isolated.
+	Degree string `json:"degree"`
+	// CPUs had nothing on them but the nodes; HostCPUs had all else.
+	CPUs     []int `json:"cpus,omitempty"`
+	HostCPUs []int `json:"host_cpus,omitempty"`
+	// Mechanism is how the kernel kept others off; Groups are its partitions.
+	Mechanism string           `json:"mechanism,omitempty"`
+	Groups    []IsolationGroup `json:"groups,omitempty"`
+	// Interrupts, KernelThreads and Tasks were moved away; Settings others that changed.
+	Interrupts    int `json:"interrupts,omitempty"`
+	KernelThreads int `json:"kernel_threads,omitempty"`
+	Tasks         int `json:"tasks,omitempty"`
+	Settings      int `json:"settings,omitempty"`
+	// Notes say what could not be moved away.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// IsolationGroup is a control group with CPUs for itself.
+type IsolationGroup struct {
+	Path string `json:"path"`
+	// Partition is the kernel's word for what the group is, such as isolated.
+	Partition string `json:"partition"`
+	CPUs      string `json:"cpus"`
+}

@@ -1,0 +1,224 @@
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/testbed/tune"
+)
+
+// What isolate sets of a host, beside control groups and threads.
+var (
+	adviceDefaultIRQ = tune.Advice{
+		Name:   "irq-default-affinity",
+		What:   "interrupts that are set up from now on go to the housekeeping CPUs",
+		Cost:   "a device that is started meanwhile has all its queues there",
+		Source: "Documentation/core-api/irq/irq-affinity.rst; tuned's profile cpu-partitioning",
+	}
+	adviceIRQ = tune.Advice{
+		Name:   "irq-affinity",
+		What:   "an interrupt keeps off the isolated CPUs: each one stops what runs there for microseconds",
+		Cost:   "the housekeeping CPUs serve more interrupts; a device with a queue for each CPU loses the spread",
+		Source: "Documentation/core-api/irq/irq-affinity.rst; 004, listings of the host's setup; tuned's profile cpu-partitioning",
+	}
+	adviceRPS = tune.Advice{
+		Name:   "rps",
+		What:   "received packets of a host's device are not handed to the isolated CPUs",
+		Cost:   "the packets of the host's own devices are spread over fewer CPUs",
+		Source: "Documentation/networking/scaling.rst, RPS",
+	}
+	adviceXPS = tune.Advice{
+		Name:   "xps",
+		What:   "a host's device takes no transmit queue's completions to the isolated CPUs",
+		Cost:   "fewer transmit queues for the host's own devices are used without a lock",
+		Source: "Documentation/networking/scaling.rst, XPS",
+	}
+	adviceWorkqueue = tune.Advice{
+		Name:   "workqueue-cpumask",
+		What:   "work that the kernel may do on any CPU is done on the housekeeping CPUs",
+		Cost:   "writeback, unbound crypto and the like have fewer CPUs",
+		Source: "Documentation/core-api/workqueue.rst, Affinity Scopes; tuned's profile cpu-partitioning",
+	}
+)
+
+// Advice is what is known of the settings that isolate makes, for the manual and doctor.
+func Advice() []tune.Advice {
+	return []tune.Advice{adviceWorkqueue, adviceDefaultIRQ, adviceIRQ, adviceRPS, adviceXPS}
+}
+
+// Settings are those that keep workqueues, interrupts and the packets of the host's own
+// devices off some CPUs, for the host whose /proc and /sys are below root. What keeps off
+// already is left out. Where nothing else would be left, the housekeeping CPUs are taken.
+// It changes nothing.
+func Settings(root string, off, housekeeping tasks.Set) []tune.Setting {
+	c := collector{root: root, off: off, housekeeping: housekeeping}
+	c.workqueues()
+	c.interrupts()
+	c.devices()
+	return c.list
+}
+
+type collector struct {
+	root              string
+	off, housekeeping tasks.Set
+	list              []tune.Setting
+}
+
+func (c *collector) path(parts ...string) string {
+	return filepath.Join(append([]string{c.root}, parts...)...)
+}
+
+// text reads a file; what is not there, or cannot be read, has no setting.
+func (c *collector) text(path string) (string, bool) {
+	text, err := os.ReadFile(path)
+	return strings.TrimSpace(string(text)), err == nil
+}
+
+func (c *collector) names(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func (c *collector) rest(cpus tasks.Set) tasks.Set {
+	if rest := cpus.Minus(c.off); len(rest) > 0 {
+		return rest
+	}
+	return c.housekeeping
+}
+
+// mask adds a setting for a file with a bitmap, if that has CPUs that are off.
+func (c *collector) mask(advice tune.Advice, scope tune.Scope, device, path string) {
+	text, ok := c.text(path)
+	if !ok {
+		return
+	}
+	now, err := parseMask(text)
+	if err != nil || !now.Meets(c.off) {
+		return
+	}
+	c.list = append(c.list, tune.Setting{
+		Advice: advice, Scope: scope, Device: device, Method: tune.Write,
+		Path: path, Value: formatMask(c.rest(now), text),
+	})
+}
+
+func (c *collector) workqueues() {
+	dir := c.path("sys/devices/virtual/workqueue")
+	// The mask of all first: one of its own that would be left empty falls back to it.
+	c.mask(adviceWorkqueue, tune.ScopeHost, "", filepath.Join(dir, "cpumask"))
+	for _, name := range c.names(dir) {
+		if name != "power" {
+			c.mask(adviceWorkqueue, tune.ScopeDevice, "workqueue "+name, filepath.Join(dir, name, "cpumask"))
+		}
+	}
+}
+
+func (c *collector) interrupts() {
+	dir := c.path("proc/irq")
+	c.mask(adviceDefaultIRQ, tune.ScopeHost, "", filepath.Join(dir, "default_smp_affinity"))
+	names := slices.DeleteFunc(c.names(dir), func(name string) bool { _, err := strconv.Atoi(name); return err != nil })
+	slices.SortFunc(names, func(a, b string) int {
+		x, _ := strconv.Atoi(a)
+		y, _ := strconv.Atoi(b)
+		return x - y
+	})
+	for _, number := range names {
+		path := filepath.Join(dir, number, "smp_affinity_list")
+		text, ok := c.text(path)
+		now, err := tasks.ParseSet(text)
+		if !ok || err != nil || !now.Meets(c.off) {
+			continue
+		}
+		c.list = append(c.list, interrupt(filepath.Join(dir, number), c.rest(now)))
+	}
+}
+
+// interrupt is the setting that sends an interrupt to some CPUs.
+func interrupt(dir string, cpus tasks.Set) tune.Setting {
+	device := "irq " + filepath.Base(dir)
+	entries, _ := os.ReadDir(dir) // its handlers are folders
+	for _, e := range entries {
+		if e.IsDir() {
+			device += " (" + e.Name() + ")"
+			break
+		}
+	}
+	return tune.Setting{
+		Advice: adviceIRQ, Scope: tune.ScopeDevice, Device: device, Method: tune.Write,
+		Path: filepath.Join(dir, "smp_affinity_list"), Value: cpus.String(),
+	}
+}
+
+func (c *collector) devices() {
+	dir := c.path("sys/class/net")
+	for _, name := range c.names(dir) {
+		for _, queue := range c.names(filepath.Join(dir, name, "queues")) {
+			device := name + " " + queue
+			c.mask(adviceRPS, tune.ScopeDevice, device, filepath.Join(dir, name, "queues", queue, "rps_cpus"))
+			c.mask(adviceXPS, tune.ScopeDevice, device, filepath.Join(dir, name, "queues", queue, "xps_cpus"))
+		}
+	}
+}
+
+// parseMask reads a bitmap as the kernel prints it: hexadecimal, with a comma between
+// each 32 bits (lib/bitmap-str.c).
+func parseMask(text string) (tasks.Set, error) {
+	digits := strings.ReplaceAll(text, ",", "")
+	var cpus tasks.Set
+	for i := range len(digits) {
+		digit, err := strconv.ParseUint(digits[len(digits)-1-i:len(digits)-i], 16, 8)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no bitmap of CPUs", text)
+		}
+		for bit := range 4 {
+			if digit&(1<<bit) != 0 {
+				cpus = append(cpus, 4*i+bit)
+			}
+		}
+	}
+	return cpus, nil
+}
+
+// formatMask writes a bitmap as wide as another is.
+func formatMask(cpus tasks.Set, like string) string {
+	width := len(strings.ReplaceAll(like, ",", ""))
+	digits := make([]byte, max(width, 1))
+	for i := range digits {
+		value := 0
+		for bit := range 4 {
+			if slices.Contains(cpus, 4*i+bit) {
+				value |= 1 << bit
+			}
+		}
+		digits[len(digits)-1-i] = "0123456789abcdef"[value]
+	}
+	var b strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%8 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(digit)
+	}
+	return b.String()
+}
+
+func ignoreAbsent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,291 @@
+package tasks
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/test/labtest"
+)
+
+func set(t *testing.T, list string) Set {
+	t.Helper()
+	s, err := ParseSet(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSets(t *testing.T) {
+	a := set(t, "0-3,8")
+	if got := a.Minus(set(t, "1,8")).String(); got != "0,2-3" {
+		t.Errorf("minus: %s", got)
+	}
+	if got := a.Plus(set(t, "4-5")).String(); got != "0-5,8" {
+		t.Errorf("plus: %s", got)
+	}
+	if !a.Meets(set(t, "8-9")) || a.Meets(set(t, "4-7")) || !a.Holds(set(t, "0,8")) || a.Holds(set(t, "0,9")) || !a.Holds(nil) {
+		t.Error("sets do not meet or hold one another as they should")
+	}
+}
+
+// sleeper starts a process that sleeps, and one that it has started.
+func sleeper(t *testing.T) (parent, child Thread) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "sleep 60 & wait")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		if child.ID != 0 {
+			p, _ := os.FindProcess(child.ID)
+			_ = p.Kill()
+		}
+		_ = cmd.Wait()
+	})
+	for begun := time.Now(); time.Since(begun) < 10*time.Second; time.Sleep(time.Millisecond) {
+		for _, thread := range all(t) {
+			switch {
+			case thread.ID == cmd.Process.Pid:
+				parent = thread
+			case thread.Parent == cmd.Process.Pid && thread.Name == "sleep":
+				child = thread
+				return parent, child
+			}
+		}
+	}
+	t.Fatal("the sleeper has started nothing")
+	return parent, child
+}
+
+func all(t *testing.T) []Thread {
+	t.Helper()
+	threads, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return threads
+}
+
+func now(t *testing.T, thread Thread) string {
+	t.Helper()
+	now, ok := readThread(fmt.Sprintf("/proc/%d/task/%d", thread.Process, thread.ID))
+	if !ok {
+		t.Fatalf("thread %d has ended", thread.ID)
+	}
+	return now.CPUs.String()
+}
+
+func allow(t *testing.T, thread Thread, list string) {
+	t.Helper()
+	if err := setMask(thread.ID, set(t, list)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// account writes one of some threads only: nobody else's are touched by these tests.
+func account(t *testing.T, taken string, threads ...Thread) string {
+	t.Helper()
+	a := Account{Taken: taken}
+	for _, thread := range threads {
+		a.Threads = append(a.Threads, entry{thread.ID, thread.StartTicks, thread.CPUs.String()})
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "account.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func restore(t *testing.T, path string) (notes []string) {
+	t.Helper()
+	if err := Restore(path, func(note string) { notes = append(notes, note) }); err != nil {
+		t.Fatal(err)
+	}
+	return notes
+}
+
+func twoCPUs(t *testing.T) {
+	t.Helper()
+	own, ok := readMask("/proc/self")
+	labtest.Require(t, "CPUs 0 and 1", ok && own.Holds(Set{0, 1}))
+}
+
+func TestThreadsOfTheHostAreAllInTheAccount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "account.json")
+	parent, child := sleeper(t)
+	if err := Write(path, Set{1}, nil); err != nil {
+		t.Fatal(err)
+	}
+	b, err := read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range []Thread{parent, child} {
+		if was, known := b.masks[identity{thread.ID, thread.StartTicks}]; !known || !was.Equal(thread.CPUs) {
+			t.Errorf("thread %d has %s, and the account %s, %v", thread.ID, thread.CPUs, was, known)
+		}
+	}
+	kernel, fixed := 0, 0
+	for _, thread := range all(t) {
+		if thread.Kernel {
+			kernel++
+		}
+		if thread.Fixed {
+			fixed++
+			if !thread.Kernel {
+				t.Errorf("%s, a user's thread, is fixed", thread.Name)
+			}
+		}
+	}
+	if kernel == 0 || fixed == 0 || fixed == kernel {
+		t.Errorf("of the kernel's threads %d are seen, of which %d are fixed", kernel, fixed)
+	}
+}
+
+func TestMasksComeBack(t *testing.T) {
+	twoCPUs(t)
+	parent, child := sleeper(t)
+	allow(t, parent, "0-1")
+	allow(t, child, "1")
+	parent.CPUs, child.CPUs = Set{0, 1}, Set{1}
+	path := account(t, "1", parent, child)
+	if _, err := Clear(path, false); err != nil {
+		t.Fatal(err)
+	}
+	if got := now(t, parent); got != "0" {
+		t.Errorf("CPU 1 is taken, and a thread that had 0-1 has %s", got)
+	}
+	if got := now(t, child); got != "1" {
+		t.Errorf("a thread that had only CPU 1 was moved by us to %s: that is its cpuset's to do", got)
+	}
+	allow(t, child, "0-1") // as the kernel does when its cpuset changes
+	for range 2 {
+		if notes := restore(t, path); len(notes) > 0 {
+			t.Errorf("notes: %q", notes)
+		}
+		if a, b := now(t, parent), now(t, child); a != "0-1" || b != "1" {
+			t.Errorf("the threads had 0-1 and 1, and have %s and %s", a, b)
+		}
+	}
+}
+
+func TestMasksThatOthersChangedAreLeft(t *testing.T) {
+	twoCPUs(t)
+	parent, child := sleeper(t)
+	parent.CPUs, child.CPUs = Set{0, 1}, Set{0, 1}
+	other := child
+	other.StartTicks++
+	path := account(t, "0", parent, other)
+	allow(t, parent, "0") // was 0-1, less 0 is 1: a mask without 1 is not ours
+	allow(t, child, "0")  // the account's has ended; this one has its id
+	notes := restore(t, path)
+	if len(notes) != 1 || !strings.Contains(notes[0], "left alone") {
+		t.Errorf("notes: %q", notes)
+	}
+	if a, b := now(t, parent), now(t, child); a != "0" || b != "0" {
+		t.Errorf("they have %s and %s", a, b)
+	}
+}
+
+func TestAChildBornMeanwhileGetsWhatItsParentHad(t *testing.T) {
+	twoCPUs(t)
+	parent, child := sleeper(t)
+	parent.CPUs = Set{0, 1}
+	path := account(t, "1", parent)
+	allow(t, parent, "0")
+	allow(t, child, "0")
+	restore(t, path)
+	if a, b := now(t, parent), now(t, child); a != "0-1" || b != "0-1" {
+		t.Errorf("the parent has %s, its child %s", a, b)
+	}
+	allow(t, child, "1") // its own choice: neither its parent's mask nor that less CPU 1
+	restore(t, path)
+	if got := now(t, child); got != "1" {
+		t.Errorf("a child's own choice became %s", got)
+	}
+}
+
+func TestWithoutAnAccountNothingIsDone(t *testing.T) {
+	if err := Restore(filepath.Join(t.TempDir(), "none"), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTasksMoveAndComeBack moves the tasks of a cpuset of its own into another of its own.
+func TestTasksMoveAndComeBack(t *testing.T) {
+	const mount = "/sys/fs/cgroup/cpuset"
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	_, err := os.Stat(filepath.Join(mount, "cpuset.cpus"))
+	labtest.Require(t, "cpuset of version 1", err == nil)
+	top, err := os.MkdirTemp(mount, "nines-tasks-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := filepath.Join(top, "from"), filepath.Join(top, "to")
+	for _, dir := range []string{top, from, to} {
+		if dir != top {
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(dir), file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, file), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Cleanup(func() {
+		for _, dir := range []string{from, to, top} {
+			for begun := time.Now(); os.Remove(dir) != nil && time.Since(begun) < 10*time.Second; {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+	// It forks for ever, in short-lived children.
+	cmd := exec.Command("sh", "-c", "echo $$ > "+from+"/tasks; while :; do sleep 0.001; done")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	members := func(dir string) string {
+		text, err := os.ReadFile(filepath.Join(dir, "tasks"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	here := fmt.Sprintf("%d\n", cmd.Process.Pid)
+	for begun := time.Now(); !strings.Contains(members(from), here); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("the forker is not in its cpuset")
+		}
+	}
+	for range 20 {
+		if moved, err := Move(from, to); err != nil || moved.Tasks == 0 || len(moved.Stayed) > 0 || !strings.Contains(members(to), here) {
+			t.Fatalf("%+v, %v", moved, err)
+		}
+		if left := members(from); left != "" {
+			t.Fatalf("left behind: %s", left)
+		}
+		from, to = to, from
+	}
+}
