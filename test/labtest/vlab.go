@@ -1,0 +1,39 @@
+package labtest
+
+import (
+	"os"
+	"slices"
+	"testing"
+)
+
+// BootVariable is set in the virtual laboratory to the name of the boot that tests run
+// in; test/vm sets it, and has the table of boots.
+const BootVariable = "NINES_VLAB"
+
+// The boots of the virtual laboratory. What they are made of is in test/vm/boots.go.
+const (
+	BootMain     = "main"     // Debian 12's kernel, control groups of version 2
+	BootV1       = "v1"       // the same, version 1
+	BootIsolated = "isolated" // the same, hybrid; isolcpus, nohz_full and rcu_nocbs of CPUs 2 and 3
+	BootCloud    = "cloud"    // Debian 12's cloud kernel: no igb
+	BootRT       = "rt"       // Debian 12's real-time kernel
+	BootNew      = "new"      // Debian 13's kernel
+	BootNewRT    = "newrt"    // Debian 13's real-time kernel, with isolcpus, nohz_full and rcu_nocbs
+)
+
+// VirtualLab is for tests that rearrange a whole host, or need what only the virtual
+// laboratory has. `make test-vm` runs all tests whose name begins with TestLab in it, in
+// the boots that they name here (without a name, in BootMain), and fails if one has run
+// nowhere. Elsewhere they are skipped: nothing is missing there.
+func VirtualLab(t testing.TB, boots ...string) {
+	t.Helper()
+	if len(boots) == 0 {
+		boots = []string{BootMain}
+	}
+	switch boot := os.Getenv(BootVariable); {
+	case boot == "":
+		t.Skip("for the virtual laboratory: make test-vm runs it there")
+	case !slices.Contains(boots, boot):
+		t.Skipf("for another boot of the virtual laboratory: %v", boots)
+	}
+}
