@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"testbed/plan":    {"spec", "testbed/host"},
 	"testbed/graph":   {"spec", "testbed/plan"},
 	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
-	"testbed/tune":    {"spec", "testbed/host", "testbed/journal", "testbed/proc"},
+	"testbed/tune":    {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
 	"testbed/isolate": slices.Concat(makers, []string{"testbed/tune", "testbed/tasks"}),
 	"testbed/node":    makers,
 	// Programs of links run in the fabric, which is a node; one of them is our engine.

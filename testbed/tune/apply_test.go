@@ -111,7 +111,7 @@ func TestApplyReportsWhatTheKernelRefuses(t *testing.T) {
 	}
 }
 
-func held(path string) Setting {
+func heldSetting(path string) Setting {
 	return Setting{Advice: Advice{Name: "held"}, Method: Hold, Path: path, Value: "2"}
 }
 
@@ -120,7 +120,7 @@ func TestAHeldFileIsHeldUntilUndo(t *testing.T) {
 	needInit(t, a)
 	path := filepath.Join(dir, "latency")
 	write(t, path, "")
-	results, err := a.Apply(context.Background(), []Setting{held(path)})
+	results, err := a.Apply(context.Background(), []Setting{heldSetting(path)})
 	if err != nil || results[0].Outcome != Changed {
 		t.Fatalf("%+v, %v", results, err)
 	}
@@ -148,7 +148,7 @@ func TestAHolderThatTheJournalNeverLearntIsFound(t *testing.T) {
 	if _, err := a.Journal.Begin(journal.Step{Kind: journal.KindProcess, Name: "held", Path: path, Token: token}); err != nil {
 		t.Fatal(err)
 	}
-	holder, err := startHolder(context.Background(), a.Init, token, held(path))
+	holder, err := startHolder(context.Background(), a.Init, token, heldSetting(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestAHolderThatTheJournalNeverLearntIsFound(t *testing.T) {
 func TestAFileThatCannotBeHeldIsRefused(t *testing.T) {
 	a, dir := newApplier(t)
 	needInit(t, a)
-	results, err := a.Apply(context.Background(), []Setting{held(dir)}) // a folder
+	results, err := a.Apply(context.Background(), []Setting{heldSetting(dir)}) // a folder
 	if err != nil || results[0].Outcome != Refused || results[0].Reason == "" {
 		t.Fatalf("%+v, %v", results, err)
 	}

@@ -1,0 +1,331 @@
+package tune
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"nines.dev/nines/testbed/fault"
+)
+
+// BootTree is a file tree with a boot loader: the host's, or a copy to try on.
+type BootTree struct {
+	// Root is "/" or the copy's.
+	Root string
+}
+
+// BootRecord is what was written to a boot loader, with what it takes to take it back.
+// It is kept in the tree, since it has to outlive a reboot.
+type BootRecord struct {
+	Line    string        `json:"line"`
+	Loader  Loader        `json:"loader"`
+	User    string        `json:"user"`
+	Written time.Time     `json:"written"`
+	Files   []WrittenFile `json:"files"`
+	// Regenerate is the command that makes the loader read the files; empty if it does
+	// that itself.
+	Regenerate []string `json:"regenerate,omitempty"`
+}
+
+// WrittenFile is one changed file.
+type WrittenFile struct {
+	Path string `json:"path"`
+	// Backup is the copy of it as it was; empty if it was not there.
+	Backup string `json:"backup,omitempty"`
+	// Before and After are SHA-256 sums; Before is empty if the file was not there.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after"`
+}
+
+// bootDir is where the record and the backups are, below the root.
+const bootDir = "/var/lib/nines/tune"
+
+func (t BootTree) path(p string) string { return filepath.Join(t.Root, p) }
+func (t BootTree) record() string       { return t.path(bootDir + "/boot.json") }
+func (t BootTree) live() bool           { return filepath.Clean(t.Root) == "/" }
+
+// Read gives the record, nil if nothing was written.
+func (t BootTree) Read() (*BootRecord, error) {
+	text, err := os.ReadFile(t.record())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was written to the boot loader: %w", err)
+	}
+	var r BootRecord
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.record(), err)
+	}
+	return &r, nil
+}
+
+// WrittenError is a boot loader that has parameters of nines already.
+type WrittenError struct{ Record *BootRecord }
+
+func (e *WrittenError) Error() string {
+	return fmt.Sprintf("boot parameters were written already, by %s at %s: %s; nines tune revert takes them back first",
+		e.Record.User, e.Record.Written.Format("2006-01-02 15:04:05 UTC"), e.Record.Line)
+}
+
+// ErrNoParameters is a plan without a boot parameter that this kernel can have.
+var ErrNoParameters = errors.New("the plan has no boot parameter to write")
+
+// Write puts the parameters into the boot loader's files: first backups and the record,
+// then the files, then the command that makes the loader read them. That one is run on
+// the host's own tree only. A Write that was killed is taken back by Revert like another.
+func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string) (*BootRecord, error) {
+	if old, err := t.Read(); err != nil || old != nil {
+		if err == nil {
+			err = &WrittenError{old}
+		}
+		return nil, err
+	}
+	if Line(parameters) == "" {
+		return nil, ErrNoParameters
+	}
+	loader, files, err := bootFiles(t.Root, parameters)
+	if err != nil {
+		return nil, err
+	}
+	r := &BootRecord{Line: Line(parameters), Loader: loader, User: who, Written: time.Now().UTC(), Regenerate: regenerate(t.Root, loader)}
+	if err := os.MkdirAll(t.path(bootDir), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of backups: %w", err)
+	}
+	for i, f := range files {
+		w := WrittenFile{Path: f.path, After: sum(f.after)}
+		if f.before != nil {
+			w.Before, w.Backup = sum(f.before), fmt.Sprintf("%s/boot-%d-%s", bootDir, i, filepath.Base(f.path))
+			if err := writeSynced(t.path(w.Backup), f.before, 0o600); err != nil {
+				return nil, fmt.Errorf("keep a backup of %s: %w", f.path, err)
+			}
+		}
+		r.Files = append(r.Files, w)
+	}
+	fault.Point("before the record of boot files")
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if err := writeSynced(t.record(), append(text, '\n'), 0o644); err != nil {
+		return nil, fmt.Errorf("write down what is changed: %w", err)
+	}
+	for _, f := range files {
+		fault.Point("before writing a boot file")
+		if err := writeSynced(t.path(f.path), f.after, 0o644); err != nil {
+			return nil, errors.Join(fmt.Errorf("write %s: %w", f.path, err), t.revertQuietly(ctx))
+		}
+	}
+	fault.Point("before regenerating")
+	if err := t.regenerate(ctx, r); err != nil {
+		return nil, errors.Join(err, t.revertQuietly(ctx))
+	}
+	return r, nil
+}
+
+func (t BootTree) revertQuietly(ctx context.Context) error {
+	return t.Revert(context.WithoutCancel(ctx), func(string) {})
+}
+
+func sum(text []byte) string {
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:])
+}
+
+// unfinished ends the name of a file that is being written; no boot loader reads it.
+const unfinished = ".nines-new"
+
+// writeSynced replaces a file at once and has it on disk when it returns: the next start
+// of the machine reads it. A file that was there keeps its mode and owner.
+func writeSynced(path string, text []byte, mode fs.FileMode) error {
+	next := path + unfinished
+	uid, gid := -1, -1
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+		uid, gid = owner(info)
+	}
+	file, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Chmod(mode))
+	if uid >= 0 {
+		err = errors.Join(err, file.Chown(uid, gid))
+	}
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	if err := os.Rename(next, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// regenerate runs the record's command, on the host's own tree.
+func (t BootTree) regenerate(ctx context.Context, r *BootRecord) error {
+	if !t.live() || len(r.Regenerate) == 0 {
+		return nil
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, r.Regenerate[0], r.Regenerate[1:]...)
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(r.Regenerate, " "), err, strings.TrimSpace(said.String()))
+	}
+	return nil
+}
+
+// Revert takes back what Write wrote: each file that is still as it was written gets its
+// backup's content; one that others have changed since is left alone, and note is told
+// where its backup is. It may be called again after it was killed.
+func (t BootTree) Revert(ctx context.Context, note func(string)) error {
+	r, err := t.Read()
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return t.sweep(nil) // of a write that was killed before it changed anything
+	}
+	kept := map[string]bool{}
+	for _, f := range r.Files {
+		fault.Point("before restoring a boot file")
+		restored, err := t.restore(f)
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", f.Path, err)
+		}
+		if !restored {
+			kept[f.Backup] = true
+			where := ""
+			if f.Backup != "" {
+				where = "; as it was before it is in " + t.path(f.Backup)
+			}
+			note(f.Path + " was changed by others since; left alone" + where)
+		}
+	}
+	if err := t.regenerate(ctx, r); err != nil {
+		return err
+	}
+	fault.Point("before forgetting boot files")
+	for _, f := range r.Files {
+		// What a killed write had not yet given its name.
+		if err := absentIsFine(os.Remove(t.path(f.Path) + unfinished)); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(t.record()); err != nil {
+		return err
+	}
+	return t.sweep(kept)
+}
+
+// sweep removes the backups but those that are kept, and their folders if they are empty.
+func (t BootTree) sweep(kept map[string]bool) error {
+	backups, _ := filepath.Glob(t.path(bootDir + "/boot-*")) // fails for bad patterns only
+	for _, path := range backups {
+		if !kept[filepath.Join(bootDir, filepath.Base(path))] {
+			if err := absentIsFine(os.Remove(path)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, dir := range []string{bootDir, filepath.Dir(bootDir)} {
+		_ = os.Remove(t.path(dir)) // others may have something there
+	}
+	return nil
+}
+
+func absentIsFine(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// restore is true if the file is as it was before.
+func (t BootTree) restore(f WrittenFile) (bool, error) {
+	now, err := os.ReadFile(t.path(f.Path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.Before == "", nil
+	case err != nil:
+		return false, err
+	case sum(now) == f.Before:
+		return true, nil
+	case sum(now) != f.After:
+		return false, nil
+	case f.Backup == "":
+		return true, errors.Join(os.Remove(t.path(f.Path)), syncDir(filepath.Dir(t.path(f.Path))))
+	}
+	backup, err := os.ReadFile(t.path(f.Backup))
+	if err != nil {
+		return false, err
+	}
+	return true, writeSynced(t.path(f.Path), backup, 0o644)
+}
+
+// BootStatus is what was written to the boot loader, beside what the kernel got.
+type BootStatus struct {
+	*BootRecord
+	// Booted are the parameters that the running kernel was started with, Pending those
+	// that wait for a reboot, Changed the files that others have changed since.
+	Booted  []string `json:"booted"`
+	Pending []string `json:"pending"`
+	Changed []string `json:"changed,omitempty"`
+}
+
+// Status compares the record with a kernel's command line; nil if nothing was written.
+func (t BootTree) Status(commandLine string) (*BootStatus, error) {
+	r, err := t.Read()
+	if err != nil || r == nil {
+		return nil, err
+	}
+	status := &BootStatus{BootRecord: r, Booted: []string{}, Pending: []string{}}
+	for _, word := range strings.Fields(r.Line) {
+		if strings.Contains(" "+commandLine+" ", " "+word+" ") {
+			status.Booted = append(status.Booted, word)
+		} else {
+			status.Pending = append(status.Pending, word)
+		}
+	}
+	for _, f := range r.Files {
+		now, err := os.ReadFile(t.path(f.Path))
+		if err != nil || sum(now) != f.After {
+			status.Changed = append(status.Changed, f.Path)
+		}
+	}
+	return status, nil
+}
+
+func (s *BootStatus) write(b *strings.Builder) {
+	fmt.Fprintf(b, "Boot parameters written to %s by %s at %s (%s):\n", s.Loader, s.User,
+		s.Written.Format("2006-01-02 15:04:05 UTC"), strconv.Itoa(len(s.Files))+" files")
+	if len(s.Booted) > 0 {
+		fmt.Fprintf(b, "  in force: %s\n", strings.Join(s.Booted, " "))
+	}
+	if len(s.Pending) > 0 {
+		fmt.Fprintf(b, "  after the next boot: %s\n", strings.Join(s.Pending, " "))
+	}
+	for _, path := range s.Changed {
+		fmt.Fprintf(b, "  %s: others have changed it since, and revert leaves it so\n", path)
+	}
+}

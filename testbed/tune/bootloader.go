@@ -1,0 +1,268 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Loader is the boot loader of a file tree.
+type Loader string
+
+// The boot loaders whose files nines writes.
+const (
+	GRUB        Loader = "grub"
+	SystemdBoot Loader = "systemd-boot"
+)
+
+// Files of the boot loaders, below the tree's root.
+const (
+	grubDefaults = "/etc/default/grub"
+	// grubDropIns is read by Debian's and Ubuntu's grub-mkconfig after grubDefaults.
+	grubDropIns = "/etc/default/grub.d"
+	// kernelCmdline is what kernel-install(8) gives to the entries of new kernels.
+	kernelCmdline = "/etc/kernel/cmdline"
+	updateGRUB    = "/usr/sbin/update-grub"
+)
+
+// grubOwn is our file among the drop-ins; they are read in the order of their names.
+const grubOwn = grubDropIns + "/90-nines.cfg"
+
+// entryDirs are where loaders that follow the Boot Loader Specification have an entry for
+// each kernel: systemd-boot, and GRUB on Fedora and its like.
+var entryDirs = []string{"/boot/loader/entries", "/efi/loader/entries", "/boot/efi/loader/entries"}
+
+// bootFile is a file of the boot loader, as it is and as it is to be.
+type bootFile struct {
+	path   string // below the root
+	before []byte // nil: it is not there
+	after  []byte
+}
+
+// NoLoaderError is a tree in which no boot loader's files were found.
+type NoLoaderError struct{ Root string }
+
+func (e *NoLoaderError) Error() string {
+	return fmt.Sprintf("no boot loader's files below %s: neither %s nor %s nor entries in %s; write the line of nines tune plan into yours by hand",
+		e.Root, grubDefaults, kernelCmdline, strings.Join(entryDirs, ", "))
+}
+
+// ExitCode is 3: this host cannot.
+func (e *NoLoaderError) ExitCode() int { return 3 }
+
+// findLoader tells which boot loader a tree has.
+func findLoader(root string) (Loader, error) {
+	exists := func(path string) bool { _, err := os.Stat(filepath.Join(root, path)); return err == nil }
+	entries, err := entryFiles(root)
+	switch {
+	case err != nil:
+		return "", err
+	case exists(grubDefaults):
+		return GRUB, nil
+	case exists(kernelCmdline), len(entries) > 0:
+		return SystemdBoot, nil
+	}
+	return "", &NoLoaderError{root}
+}
+
+// bootFiles are the files of a tree that are to be changed, so that its kernels get the
+// parameters.
+func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) {
+	loader, err := findLoader(root)
+	if err != nil {
+		return "", nil, err
+	}
+	var files []bootFile
+	add := func(path string, change func(text string) string) error {
+		before, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		f := bootFile{path: path, before: before, after: []byte(change(string(before)))}
+		if string(f.before) != string(f.after) || f.before == nil {
+			files = append(files, f)
+		}
+		return nil
+	}
+	if loader == GRUB {
+		path, change, err := grubChange(root, parameters)
+		if err != nil {
+			return "", nil, err
+		}
+		if err := add(path, change); err != nil {
+			return "", nil, err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, kernelCmdline)); err == nil {
+		if err := add(kernelCmdline, func(text string) string { return Merge(strings.TrimSpace(text), parameters) + "\n" }); err != nil {
+			return "", nil, err
+		}
+	}
+	entries, err := entryFiles(root)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, entry := range entries {
+		if err := add(entry, func(text string) string { return mergeEntry(text, parameters) }); err != nil {
+			return "", nil, err
+		}
+	}
+	return loader, files, nil
+}
+
+// grubChange is which of GRUB's files gets the parameters, and how.
+func grubChange(root string, parameters []Parameter) (path string, change func(string) string, err error) {
+	path, change = grubOwn, func(string) string {
+		return "# Written by nines tune apply --write; nines tune revert takes it away.\n" +
+			grubVariable + `="$` + grubVariable + " " + Line(parameters) + "\"\n"
+	}
+	if info, err := os.Stat(filepath.Join(root, grubDropIns)); err != nil || !info.IsDir() {
+		path, change = grubDefaults, func(text string) string { return mergeGRUB(text, parameters) }
+		text, err := os.ReadFile(filepath.Join(root, grubDefaults))
+		if err != nil {
+			return "", nil, err
+		}
+		if all := grubLine.FindAllStringSubmatch(string(text), -1); len(all) > 0 && unreadable(all[len(all)-1]) {
+			return "", nil, fmt.Errorf("%s: nines cannot read this line, and leaves it alone: %s", grubDefaults, strings.TrimSpace(all[len(all)-1][0]))
+		}
+	}
+	return path, change, grubOverrides(root, path, parameters)
+}
+
+const grubVariable = "GRUB_CMDLINE_LINUX"
+
+// grubAssignment is a line of the kernel's parameters in a file of GRUB's.
+var grubAssignment = regexp.MustCompile(`(?m)^\s*(?:export\s+)?(GRUB_CMDLINE_LINUX(?:_DEFAULT)?)=(.*)$`)
+
+// grubOverrides refuses where a file has one of the parameters with another value, and we
+// do not change it there: of two on one command line nobody can be sure which wins.
+func grubOverrides(root, ours string, parameters []Parameter) error {
+	files := []string{grubDefaults}
+	dropIns, _ := filepath.Glob(filepath.Join(root, grubDropIns, "*.cfg")) // fails for bad patterns only
+	for _, path := range dropIns {
+		files = append(files, filepath.Join(grubDropIns, filepath.Base(path)))
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			continue
+		}
+		for _, m := range grubAssignment.FindAllStringSubmatch(string(text), -1) {
+			if path == ours && m[1] == grubVariable {
+				continue // this is the one that is changed
+			}
+			for _, word := range strings.Fields(strings.Trim(strings.TrimSpace(m[2]), `"'`)) {
+				name, _, _ := strings.Cut(word, "=")
+				if slices.ContainsFunc(parameters, func(p Parameter) bool { return p.Absent == "" && p.Name == name && p.Text != word }) {
+					return &OverrideError{File: path, Variable: m[1], Word: word}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// OverrideError is a file that says otherwise of a parameter.
+type OverrideError struct{ File, Variable, Word string }
+
+func (e *OverrideError) Error() string {
+	name, _, _ := strings.Cut(e.Word, "=")
+	return fmt.Sprintf("%s has %s in %s, and both would be on the command line; take it out there, or leave it as it is with --boot %s=keep",
+		e.File, e.Word, e.Variable, name)
+}
+
+// ExitCode is 2: what was asked for cannot be.
+func (e *OverrideError) ExitCode() int { return 2 }
+
+// grubLine is the last assignment of the variable in a file that a shell reads.
+var grubLine = regexp.MustCompile(`(?m)^(\s*(?:export\s+)?GRUB_CMDLINE_LINUX=)(?:"([^"\n]*)"|'([^'\n]*)'|([^\s#]*))(.*)$`)
+
+// unreadable is true for a line whose value goes on behind what we take for it: an
+// escaped quote, a second quoted part, a line that is continued.
+func unreadable(m []string) bool {
+	rest := strings.TrimSpace(m[5])
+	return rest != "" && !strings.HasPrefix(rest, "#") || strings.HasSuffix(m[2]+m[4], `\`)
+}
+
+func mergeGRUB(text string, parameters []Parameter) string {
+	all := grubLine.FindAllStringSubmatchIndex(text, -1)
+	if len(all) == 0 {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return text + grubVariable + `="` + Line(parameters) + "\"\n"
+	}
+	m := all[len(all)-1]
+	old, quote := "", `"`
+	for _, group := range []int{2, 3, 4} {
+		if m[2*group] >= 0 {
+			old = text[m[2*group]:m[2*group+1]]
+		}
+	}
+	if m[6] >= 0 {
+		quote = "'" // what is in it may mean something else in the other
+	}
+	return text[:m[3]] + quote + Merge(old, parameters) + quote + text[m[10]:m[11]] + text[m[1]:]
+}
+
+// mergeEntry changes the options of a kernel's entry.
+func mergeEntry(text string, parameters []Parameter) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		fields := strings.Fields(line)
+		if len(fields) > 0 && fields[0] == "options" {
+			end := ""
+			if strings.HasSuffix(line, "\n") {
+				end = "\n"
+			}
+			at := strings.Index(line, "options") + len("options")
+			lines[i] = line[:at] + " " + Merge(strings.TrimSpace(line[at:]), parameters) + end
+			return strings.Join(lines, "")
+		}
+	}
+	return text
+}
+
+// entryFiles are the kernels' entries below the root.
+func entryFiles(root string) ([]string, error) {
+	var list []string
+	for _, dir := range entryDirs {
+		files, err := os.ReadDir(filepath.Join(root, dir))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if f.Type().IsRegular() && strings.HasSuffix(f.Name(), ".conf") {
+				list = append(list, filepath.Join(dir, f.Name()))
+			}
+		}
+	}
+	return list, nil
+}
+
+// regenerate is the command that makes the boot loader read its changed files; empty if
+// it reads them itself.
+func regenerate(root string, loader Loader) []string {
+	exists := func(path string) bool { _, err := os.Stat(filepath.Join(root, path)); return err == nil }
+	switch {
+	case loader == GRUB && exists(updateGRUB):
+		return []string{updateGRUB}
+	case loader == GRUB && exists("/boot/grub2/grub.cfg"):
+		return []string{"grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"}
+	case loader == GRUB:
+		return []string{"grub-mkconfig", "-o", "/boot/grub/grub.cfg"}
+	}
+	if entries, _ := entryFiles(root); len(entries) > 0 {
+		return nil
+	}
+	// Unified kernel images have the line inside and are made anew, systemd 255.
+	return []string{"kernel-install", "add-all"}
+}

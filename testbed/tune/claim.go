@@ -1,0 +1,101 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"nines.dev/nines/testbed/journal"
+)
+
+// The settings of a host are one thing: of two who tune it at once, the second would take
+// the first one's values for the host's own and put those back. So who tunes makes a
+// symbolic link, claimName in the state folder, to the folder with its journal; there can
+// be one, and its making and its removal are steps of that journal.
+const claimName = "tuning"
+
+// Claim reserves the host's settings for who has its journal in the folder holder below
+// root, such as "labs/quickstart", as a step of the journal. If another has them, the
+// error is a *HeldError.
+func Claim(j *journal.Journal, root, holder string) error {
+	path := filepath.Join(root, claimName)
+	for {
+		other, err := os.Readlink(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("read who tunes this host: %w", err)
+		case other == holder:
+			return nil // a step that an earlier call made
+		case orphaned(root, other):
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("free the host's settings, whose holder is gone: %w", err)
+			}
+			continue
+		default:
+			return held(root, other)
+		}
+		step := journal.Step{Kind: journal.KindSymlink, Path: path, Target: holder}
+		err = j.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, os.Symlink(holder, path) })
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+}
+
+// orphaned is true if the holder's journal is gone, or is of another boot of the kernel,
+// which has put all settings back.
+func orphaned(root, holder string) bool {
+	j, err := journal.Read(filepath.Join(root, holder, JournalName))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty)
+	}
+	return j.Header.BootID != journal.BootID()
+}
+
+// JournalName is the file of a journal in its folder, of labs and of tune alike.
+const JournalName = "journal.jsonl"
+
+// HeldError is a host whose settings another holds.
+type HeldError struct {
+	// Lab is the lab's name; empty for nines tune apply, of which Applied tells, if it
+	// has been written.
+	Lab     string
+	Applied *Applied
+}
+
+func (e *HeldError) Error() string {
+	if e.Lab != "" {
+		return fmt.Sprintf("lab %q holds this host's settings (its key tuning:); nines down %s gives them back", e.Lab, e.Lab)
+	}
+	if e.Applied == nil {
+		return "a nines tune apply holds this host's settings; nines tune revert gives them back"
+	}
+	return fmt.Sprintf("nines tune apply holds this host's settings: profile %s, by %s (process %d) since %s; nines tune revert gives them back",
+		e.Applied.Profile, e.Applied.User, e.Applied.PID, e.Applied.Since.Format("2006-01-02 15:04:05"))
+}
+
+func held(root, holder string) error {
+	if lab, ok := strings.CutPrefix(holder, "labs/"); ok {
+		return &HeldError{Lab: lab}
+	}
+	applied, _ := readApplied(filepath.Join(root, holder))
+	return &HeldError{Applied: applied}
+}
+
+// Holder is who holds the host's settings: "tune", "labs/NAME", or nobody, which is empty.
+func Holder(root string) (string, error) {
+	holder, err := os.Readlink(filepath.Join(root, claimName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read who tunes this host: %w", err)
+	case orphaned(root, holder):
+		return "", nil
+	}
+	return holder, nil
+}

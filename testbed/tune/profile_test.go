@@ -1,0 +1,102 @@
+package tune
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/spec"
+)
+
+func TestAUsersProfile(t *testing.T) {
+	p, err := ParseProfile("mine.yaml", []byte(`# for the lab's second rack
+base: latency
+settings:
+  vm.stat_interval: 30
+  transparent_hugepage: keep
+  smt_siblings: offline
+  /proc/sys/net/core/netdev_budget: 600
+boot:
+  idle: poll
+  nosmt: set
+  skew_tick: keep
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Name != "mine" || p.Source != "mine.yaml" {
+		t.Errorf("%+v", p)
+	}
+	inv := inventory(t, "laptop-i7-1165g7")
+	list := Settings(inv, []int{2}, p)
+	if s := setting(t, list, "vm.stat_interval"); s.Value != "30" {
+		t.Errorf("stat_interval %s", s.Value)
+	}
+	if s := setting(t, list, "vm.swappiness"); s.Value != "10" {
+		t.Errorf("swappiness, of the base: %s", s.Value)
+	}
+	if s := setting(t, list, "smt_siblings"); s.Path != "/sys/devices/system/cpu/cpu6/online" || s.Value != "0" {
+		t.Errorf("siblings: %+v", s)
+	}
+	if s := setting(t, list, "/proc/sys/net/core/netdev_budget"); s.Value != "600" || s.Source != "mine.yaml" {
+		t.Errorf("own file: %+v", s)
+	}
+	for _, s := range list {
+		if s.Name == "transparent_hugepage" {
+			t.Error("transparent_hugepage is to be kept")
+		}
+	}
+	line := Line(BootParameters(inv, []int{2}, p, Use{}))
+	if !strings.Contains(line, " nosmt ") || !strings.Contains(line, " idle=poll") || strings.Contains(line, "skew_tick") {
+		t.Errorf("the line: %s", line)
+	}
+}
+
+func TestWrongProfilesAreRefusedWithTheirPlace(t *testing.T) {
+	cases := map[string]string{
+		"":                                    "the profile is empty",
+		"base: latancy":                       `f.yaml:1:7: base: "latancy" is no profile; did you mean "latency"?`,
+		"bases: latency":                      `f.yaml:1:1: bases: unknown key; did you mean "base"?`,
+		"settings:\n  vm.stat_intervall: 1":   `f.yaml:2:3: settings.vm.stat_intervall: the catalogue has no such setting; did you mean "vm.stat_interval"?`,
+		"settings:\n  /etc/passwd: 1":         "f.yaml:2:3: settings./etc/passwd: is no file of the kernel's settings",
+		"settings:\n  /sys/../etc/passwd: 1":  "is no file of the kernel's settings",
+		"settings:\n  vm.swappiness: [1]":     "f.yaml:2:18: settings.vm.swappiness: has no value",
+		"settings:\n  vm.swappiness:":         "has no value",
+		"settings: 3":                         "f.yaml:1:11: settings: is not a mapping",
+		"settings:\n  cpu_dma_latency: low":   "is no number of microseconds",
+		"boot:\n  idle: poll; reboot":         "cannot stand in a boot loader's file",
+		"boot:\n  a$b: c":                     "is no name of a boot parameter",
+		"boot:\n  idle: \"po\\nll\"":          "more than one line",
+		"base: latency\nbase: realtime":       "",
+		"{":                                   "is not YAML",
+		"settings:\n  a: 1\n  a: 2\n  b: [\n": "is not YAML",
+	}
+	for text, words := range cases {
+		_, err := ParseProfile("f.yaml", []byte(text))
+		var errs spec.Errors
+		if !errors.As(err, &errs) || errs.ExitCode() != 2 || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q: %v, want %q", text, err, words)
+		}
+	}
+}
+
+func FuzzProfile(f *testing.F) {
+	f.Add([]byte("base: latency\nsettings: {vm.swappiness: 3}\nboot: {idle: poll}\n"))
+	f.Add([]byte("settings:\n  /sys/x: \"\"\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := ParseProfile("f.yaml", text)
+		if err != nil {
+			return
+		}
+		for name, word := range p.Boot {
+			if strings.ContainsAny(name+word, " \t\n\"'$`\\") {
+				t.Errorf("%q=%q would be read by a shell", name, word)
+			}
+		}
+		for _, own := range p.own() {
+			if !ownFile(own.path) {
+				t.Errorf("%q leads out of the kernel's settings", own.path)
+			}
+		}
+	})
+}

@@ -1,0 +1,227 @@
+package tune
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/journal"
+)
+
+// Session is what nines tune apply leaves in force: a journal, and who made it, in the
+// folder "tune" of the state folder, which goes with a reboot as the settings do.
+type Session struct {
+	// Root is the state folder of all labs.
+	Root string
+	// Init is the path of nines-init.
+	Init string
+}
+
+// Applied is who tuned the host, and what became of each setting.
+type Applied struct {
+	Profile string    `json:"profile"`
+	Source  string    `json:"source"`
+	CPUs    []int     `json:"cpus"`
+	User    string    `json:"user"`
+	PID     int       `json:"pid"`
+	Since   time.Time `json:"since"`
+	// Done is false while the settings are being made, or if that was cut off.
+	Done    bool     `json:"done"`
+	Results []Result `json:"results"`
+}
+
+const sessionName = "tune"
+
+func (s Session) dir() string     { return filepath.Join(s.Root, sessionName) }
+func (s Session) journal() string { return filepath.Join(s.dir(), JournalName) }
+
+func appliedPath(dir string) string { return filepath.Join(dir, "applied.json") }
+
+func readApplied(dir string) (*Applied, error) {
+	text, err := os.ReadFile(appliedPath(dir))
+	if err != nil {
+		return nil, err
+	}
+	var a Applied
+	if err := json.Unmarshal(text, &a); err != nil {
+		return nil, fmt.Errorf("read %s: %w", appliedPath(dir), err)
+	}
+	return &a, nil
+}
+
+func writeApplied(dir string, a *Applied) error {
+	text, err := json.MarshalIndent(a, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(appliedPath(dir), append(text, '\n'), 0o644)
+}
+
+// replaceFile replaces a file at once, so that a reader sees the old or the new one.
+func replaceFile(path string, text []byte, mode fs.FileMode) error {
+	next := path + unfinished
+	if err := os.WriteFile(next, text, mode); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return os.Rename(next, path)
+}
+
+// BusyError is a session that another process changes at this moment.
+type BusyError struct{ PID int }
+
+func (e *BusyError) Error() string {
+	who := "another process"
+	if e.PID > 0 {
+		who = "process " + strconv.Itoa(e.PID)
+	}
+	return who + " is changing this host's settings at this moment; wait for it, or end it"
+}
+
+// lock is freed by the kernel when its holder ends.
+func (s Session) lock() (free func(), err error) {
+	if err := os.MkdirAll(s.Root, 0o755); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	path := filepath.Join(s.Root, "tune.lock")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the host's settings: %w", err)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		text := make([]byte, 16)
+		n, _ := file.ReadAt(text, 0) // who it is is only for the message
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+		return nil, errors.Join(&BusyError{pid}, file.Close())
+	}
+	err = errors.Join(file.Truncate(0))
+	if err == nil {
+		_, err = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock the host's settings: %w", err), file.Close())
+	}
+	return func() { _ = file.Truncate(0); _ = file.Close() }, nil
+}
+
+// Apply makes a plan's settings and leaves them in force until Revert. What a killed
+// Apply left is put back first. If ctx ends all is put back.
+func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error) {
+	free, err := s.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	if err := s.clear(ctx); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.dir(), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of tune: %w", err)
+	}
+	token := make([]byte, 8)
+	_, _ = rand.Read(token) // never fails, crypto/rand
+	j, err := journal.Create(s.journal(), journal.Header{
+		Lab: sessionName, BootID: journal.BootID(), Token: "nines-tune-" + hex.EncodeToString(token),
+	})
+	if err != nil {
+		return nil, err
+	}
+	applied := &Applied{Profile: p.Profile, Source: p.Source, CPUs: p.CPUs, User: who, PID: os.Getpid(), Since: time.Now().UTC()}
+	err = func() error {
+		if err := Claim(j, s.Root, sessionName); err != nil {
+			return err
+		}
+		if err := writeApplied(s.dir(), applied); err != nil {
+			return fmt.Errorf("write who tunes: %w", err)
+		}
+		var settings []Setting
+		for _, row := range p.Settings {
+			settings = append(settings, row.Setting)
+		}
+		applied.Results, err = Applier{Journal: j, Init: s.Init}.Apply(ctx, settings)
+		if err != nil {
+			return err
+		}
+		applied.Done = true
+		return writeApplied(s.dir(), applied)
+	}()
+	if err != nil {
+		back := s.undo(context.WithoutCancel(ctx), j, nil)
+		return nil, errors.Join(err, back)
+	}
+	return applied, j.Close()
+}
+
+// clear makes way for an Apply: a session in force is in its way, one that was cut off
+// or is of an earlier boot is undone.
+func (s Session) clear(ctx context.Context) error {
+	j, err := journal.Open(s.journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, journal.ErrEmpty):
+		return os.Remove(s.journal())
+	case err != nil:
+		return err
+	}
+	applied, err := readApplied(s.dir())
+	if err == nil && applied.Done && j.Header.BootID == journal.BootID() {
+		return errors.Join(&HeldError{Applied: applied}, j.Close())
+	}
+	return s.undo(ctx, j, nil)
+}
+
+// undo undoes what the journal has, closes it and removes the session.
+func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
+	world := journal.Host{BootID: j.Header.BootID, Note: note}
+	if err := j.Undo(ctx, world, nil); err != nil {
+		return errors.Join(fmt.Errorf("put the settings back: %w; nines tune revert tries again", err), j.Close())
+	}
+	var failures []error
+	failures = append(failures, j.Close())
+	// The journal last: without it nobody would look for the rest.
+	for _, path := range []string{appliedPath(s.dir()), s.journal(), s.dir()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failures = append(failures, err)
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// ErrNothing is a host that nines tune has not changed.
+var ErrNothing = errors.New("nines tune has nothing in force on this host")
+
+// Revert puts every setting back to what it was; note is told what others changed since,
+// which is left as it is. ErrNothing if there is nothing to put back.
+func (s Session) Revert(ctx context.Context, note func(string)) (settings int, err error) {
+	free, err := s.lock()
+	if err != nil {
+		return 0, err
+	}
+	defer free()
+	j, err := journal.Open(s.journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, ErrNothing
+	case errors.Is(err, journal.ErrEmpty):
+		return 0, os.Remove(s.journal())
+	case err != nil:
+		return 0, err
+	}
+	for _, entry := range j.Entries() {
+		if entry.Kind != journal.KindSymlink {
+			settings++
+		}
+	}
+	return settings, s.undo(ctx, j, note)
+}

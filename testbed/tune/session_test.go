@@ -1,0 +1,190 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/testbed/journal"
+)
+
+// A session on files that stand for settings.
+func newSession(t *testing.T) (Session, Plan, map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{"a": "60\n", "b": "always [madvise] never\n", "c": "00000003\n"}
+	before := map[string]string{}
+	var rows []Row
+	for _, name := range []string{"a", "b", "c"} {
+		path := filepath.Join(dir, "host", name)
+		write(t, path, files[name])
+		before[path] = files[name]
+		rows = append(rows, Row{Setting: Setting{Advice: Advice{Name: name}, Method: Write, Path: path, Value: "7"}})
+	}
+	return Session{Root: filepath.Join(dir, "state")}, Plan{Profile: "test", Source: "test", Settings: rows}, before
+}
+
+func TestASessionPutsEverythingBack(t *testing.T) {
+	s, plan, before := newSession(t)
+	// A file of the kernel lists its choices again; this one cannot.
+	plan.Settings = []Row{plan.Settings[0], plan.Settings[2]}
+	applied, err := s.Apply(context.Background(), plan, "tester")
+	if err != nil || !applied.Done {
+		t.Fatalf("%+v, %v", applied, err)
+	}
+	status, err := s.Status()
+	if err != nil || status.Applied == nil || status.CutOff || len(status.Settings) != 2 {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	for _, c := range status.Settings {
+		if c.Standing != InForce {
+			t.Errorf("%s is %s", c.Path, c.Standing)
+		}
+	}
+	settings, err := s.Revert(context.Background(), func(note string) { t.Errorf("note: %s", note) })
+	if err != nil || settings != 2 {
+		t.Fatalf("%d settings, %v", settings, err)
+	}
+	for path, text := range before {
+		if read(t, path) != text {
+			t.Errorf("%s is %q, was %q", path, read(t, path), text)
+		}
+	}
+	left, err := os.ReadDir(s.Root)
+	if err != nil || len(left) != 1 || left[0].Name() != "tune.lock" {
+		t.Errorf("left in the state folder: %v, %v", left, err)
+	}
+	if _, err := s.Revert(context.Background(), nil); !errors.Is(err, ErrNothing) {
+		t.Errorf("a second revert: %v", err)
+	}
+}
+
+func TestASecondApplySaysWhoHoldsTheHost(t *testing.T) {
+	s, plan, _ := newSession(t)
+	if _, err := s.Apply(context.Background(), plan, "alice"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Apply(context.Background(), plan, "bob")
+	var held *HeldError
+	if !errors.As(err, &held) || !strings.Contains(err.Error(), "alice") || !strings.Contains(err.Error(), "nines tune revert") {
+		t.Errorf("the error: %v", err)
+	}
+	if _, err := s.Revert(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALabAndASessionExcludeEachOther(t *testing.T) {
+	s, plan, before := newSession(t)
+	dir := filepath.Join(s.Root, "labs", "mine")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lab, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{Lab: "mine", BootID: journal.BootID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lab.Close()
+	if err := Claim(lab, s.Root, "labs/mine"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Claim(lab, s.Root, "labs/mine"); err != nil {
+		t.Errorf("claimed twice by one: %v", err)
+	}
+	if _, err := s.Apply(context.Background(), plan, "bob"); err == nil || !strings.Contains(err.Error(), `lab "mine"`) {
+		t.Errorf("the error: %v", err)
+	}
+	for path, text := range before {
+		if read(t, path) != text {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	if status, err := s.Status(); err != nil || status.Lab != "mine" {
+		t.Errorf("%+v, %v", status, err)
+	}
+	undo(t, lab)
+	if _, err := s.Apply(context.Background(), plan, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Claim(lab, s.Root, "labs/mine"); err == nil || !strings.Contains(err.Error(), "by bob") {
+		t.Errorf("the error: %v", err)
+	}
+	if _, err := s.Revert(context.Background(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAClaimWhoseHolderIsGoneIsTaken(t *testing.T) {
+	s, plan, _ := newSession(t)
+	if err := os.MkdirAll(s.Root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("labs/gone", filepath.Join(s.Root, claimName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(context.Background(), plan, "bob"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStatusTellsWhatOthersChanged(t *testing.T) {
+	s, plan, _ := newSession(t)
+	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, plan.Settings[0].Path, "9\n")
+	write(t, plan.Settings[1].Path, "always [madvise] never\n")
+	if err := os.Remove(plan.Settings[2].Path); err != nil {
+		t.Fatal(err)
+	}
+	status, err := s.Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Standing{ChangedSince, Back, Lost}
+	for i, c := range status.Settings {
+		if c.Standing != want[i] {
+			t.Errorf("%s is %q, want %q", c.Path, c.Standing, want[i])
+		}
+	}
+	var notes []string
+	if _, err := s.Revert(context.Background(), func(n string) { notes = append(notes, n) }); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, plan.Settings[0].Path) != "9\n" || len(notes) != 1 {
+		t.Errorf("%q, notes %q", read(t, plan.Settings[0].Path), notes)
+	}
+}
+
+func TestAnApplyThatIsCancelledPutsAllBack(t *testing.T) {
+	s, plan, before := newSession(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Apply(ctx, plan, "tester"); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for path, text := range before {
+		if read(t, path) != text {
+			t.Errorf("%s was changed", path)
+		}
+	}
+	if status, err := s.Status(); err != nil || status.Applied != nil || status.CutOff {
+		t.Errorf("%+v, %v", status, err)
+	}
+}
+
+func TestOneAtATimeChangesTheHost(t *testing.T) {
+	s, plan, _ := newSession(t)
+	free, err := s.lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free()
+	var busy *BusyError
+	if _, err := s.Apply(context.Background(), plan, "bob"); !errors.As(err, &busy) || busy.PID != os.Getpid() {
+		t.Errorf("the error: %v", err)
+	}
+}
