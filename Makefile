@@ -52,7 +52,7 @@ setup-bench: setup
 
 .PHONY: build
 ## build: build bin/nines and what it needs
-build: bin/nines bin/nines-engine bin/nines-init bin/nines-guest
+build: bin/nines bin/nines-engine bin/nines-init bin/nines-guest bin/nines-node
 
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
@@ -68,6 +68,10 @@ bin/nines-init: FORCE
 # It is alone in a virtual machine, without a C library.
 bin/nines-guest: FORCE
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./testbed/machine/guest
+
+# What a node has in such a machine, and speaks to it from the host.
+bin/nines-node: FORCE embedded
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./testbed/node/guest
 
 # What the Go code embeds, and so what go vet and go test need too.
 .PHONY: embedded

@@ -235,7 +235,7 @@ func (b *bench) restartForwarders(p *plan.Plan) error {
 		if err != nil {
 			return err
 		}
-		serve := client.Serve{Role: string(node.App.Kind), CPU: node.App.CPU}
+		serve := client.Serve{Role: string(node.App.Kind), CPU: node.GuestCPU(node.App.CPU)}
 		for _, port := range stats.Ports {
 			serve.Ports = append(serve.Ports, port.Port)
 		}

@@ -43,7 +43,8 @@ type evidence struct {
 	txFailed    uint64
 	interrupted bool
 	duration    time.Duration // planned
-	// faults are what of the lab has died.
+	// faults are what of the lab has died, and which of its virtual machines' timings
+	// mean nothing.
 	faults []string
 	// realTime is what the kernel does to real-time threads that never sleep.
 	realTime host.RealTimeStop

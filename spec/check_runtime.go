@@ -108,6 +108,9 @@ func listedKinds(kinds []LinkKind) string {
 func (c *checker) vmTraffic(t *Traffic) {
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)
+	if c.isVM(t.From) && t.Packets == PacketsRecord {
+		c.fail("the packets of an engine in a virtual machine cannot be recorded: it sees none of the host's files", "", "take packets away, or end the traffic in another node", "traffic", "packets")
+	}
 	if from == to || !c.isVM(t.From) && !c.isVM(t.To) {
 		return
 	}

@@ -46,11 +46,14 @@ var mayImport = map[string][]string{
 	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
 	"testbed/tune":    {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
 	"testbed/isolate": slices.Concat(makers, []string{"testbed/tune", "testbed/tasks"}),
-	"testbed/node":    makers,
+	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
+	"testbed/node":       slices.Concat(makers, []string{"testbed/machine", "testbed/machine/boot"}),
+	"testbed/node/guest": {"testbed/link", "testbed/machine", "testbed/machine/agent", "testbed/netns", "testbed/node", "testbed/plan"},
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"testbed/link": slices.Concat(makers, []string{"testbed/node", "engine/client"}),
 	"testbed": slices.Concat(makers,
-		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client"}),
+		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client",
+			"testbed/machine", "testbed/machine/agent", "testbed/machine/image"}),
 
 	"measure/capture/clock":      {},
 	"measure/capture/packetfile": {},

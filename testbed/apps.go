@@ -24,8 +24,8 @@ import (
 // engineTimeout bounds the wait for an engine that was started to answer.
 const engineTimeout = 10 * time.Second
 
-// sysctls writes a node's sysctls, after those that its app needs.
-func (b *builder) sysctls(n plan.Node) error {
+// appSysctls are those that a node's app needs.
+func appSysctls(n plan.Node) map[string]string {
 	wanted := map[string]string{}
 	if n.App != nil && n.App.Kind == spec.AppRoute {
 		wanted["net/ipv4/ip_forward"] = "1"
@@ -41,6 +41,12 @@ func (b *builder) sysctls(n plan.Node) error {
 			wanted["net/ipv4/conf/"+i.Name+"/rp_filter"] = "0"
 		}
 	}
+	return wanted
+}
+
+// sysctls writes a node's sysctls, after those that its app needs.
+func (b *builder) sysctls(n plan.Node) error {
+	wanted := appSysctls(n)
 	var names []string
 	for name := range wanted {
 		names = append(names, name)
@@ -124,6 +130,9 @@ func (b *builder) startApps(ctx context.Context, w work) error {
 
 // startEngine starts a node's engine and tells it what to serve.
 func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
+	if node.IsVM(n) {
+		return b.startGuestEngine(ctx, n)
+	}
 	program, err := b.EnginePath(n.Name)
 	if err != nil {
 		return err
@@ -210,7 +219,7 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 	if _, err := b.StartDPDK(c, n.Name, n.App.CPU); err != nil {
 		return err
 	}
-	serve := client.Serve{Role: string(n.App.Kind), CPU: n.App.CPU}
+	serve := client.Serve{Role: string(n.App.Kind), CPU: n.GuestCPU(n.App.CPU)}
 	for _, p := range n.App.Ports {
 		port := client.Port{
 			Name: p.Interface, Backend: string(n.App.Backend), Interface: p.Interface,

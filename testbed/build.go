@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
@@ -68,6 +69,12 @@ func check(p *plan.Plan) (programs, error) {
 			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 		needsEngine = needsEngine || n.App != nil && n.App.Kind != spec.AppRoute
+		if node.IsVM(n) {
+			needsEngine = true // it is in every guest
+			if err := checkVM(n); err != nil {
+				return found, err
+			}
+		}
 		if n.Runtime == spec.RuntimeLXC {
 			if err := node.CheckLXC(); err != nil {
 				return found, err
@@ -140,7 +147,7 @@ type builder struct {
 
 // buildAll makes a whole lab.
 func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
-	b.running = map[string]*node.Running{}
+	b.running, b.machines = map[string]*node.Running{}, &sync.Map{}
 	if options.Measurement != nil {
 		if err := writeJSON(b.state.measured(), options.Measurement.owner); err != nil {
 			return err
@@ -197,6 +204,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		{"preparing network cards", b.prepareHardware},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
+		{"starting virtual machines", b.startMachines},
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
 		{"starting engines", b.startApps},
@@ -311,6 +319,11 @@ func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.La
 		if err := groups.Restrict(n, r.PID); err != nil {
 			return nil, fmt.Errorf("node %q: %w", n.Name, err)
 		}
+	case spec.RuntimeVM:
+		// Its QEMU comes when its links are made.
+		if r, err = b.place().StartNetns(n.Name, n.HostName, nil); err != nil {
+			return nil, err
+		}
 	case spec.RuntimeHost:
 		if r, err = b.place().StartHost(n.Name, n.HostName); err != nil {
 			return nil, err
@@ -362,11 +375,12 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		n := b.plan.Nodes[i]
 		var todo []plan.Interface
 		for _, iface := range n.Interfaces {
-			if inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
+			if !node.IsVM(n) && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
 				todo = append(todo, iface)
 			}
 		}
-		if len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
+		// A guest sets itself up, when it is new.
+		if node.IsVM(n) || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
 			return nil
 		}
 		if err := b.site.Configure(n, todo, b.goneRoutes(n)); err != nil {

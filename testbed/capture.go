@@ -56,6 +56,9 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if err := l.bypassed(nodeName, interfaceName); err != nil {
 		return nil, err
 	}
+	if findNode(l.plan, nodeName).VM != nil {
+		return nil, &GuestError{Node: nodeName, Interface: interfaceName}
+	}
 	ns, err := r.Namespace()
 	if err != nil {
 		return nil, err

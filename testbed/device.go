@@ -22,7 +22,7 @@ func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes [
 	}
 	started, err := c.StartDPDK(client.DPDK{
 		Prefix: n.DPDK.Prefix, MemoryBytes: n.DPDK.MemoryBytes, MemoryNode: n.DPDK.MemoryNode,
-		Huge: n.DPDK.Huge, PCI: n.DPDK.PCI, CPU: quietCPU(n.CPUs, busy),
+		Huge: n.DPDK.Huge, PCI: n.DPDK.PCI, CPU: n.GuestCPU(quietCPU(n.CPUs, busy)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", nodeName, err)

@@ -156,6 +156,17 @@ func (e *BypassError) Error() string {
 // ExitCode is 2: the call is wrong.
 func (e *BypassError) ExitCode() int { return 2 }
 
+// GuestError is an interface in a virtual machine, whose packets no socket of the host
+// sees.
+type GuestError struct{ Node, Interface string }
+
+func (e *GuestError) Error() string {
+	return fmt.Sprintf("%s:%s is in a virtual machine; capture at the other end of its link, which has the same packets", e.Node, e.Interface)
+}
+
+// ExitCode is 2: the call is wrong.
+func (e *GuestError) ExitCode() int { return 2 }
+
 // NoInterfaceError is an interface that a node does not have.
 type NoInterfaceError struct {
 	Lab, Node, Interface string

@@ -37,6 +37,9 @@ func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, optio
 	if err != nil {
 		return nil, err
 	}
+	if node.IsVM(n) {
+		return l.guestCommand(ctx, n, entryFor(n, argv, options))
+	}
 	return r.Enter(ctx, initPath, entryFor(n, argv, options))
 }
 
@@ -67,6 +70,9 @@ func (l *Lab) EnginePath(nodeName string) (string, error) {
 	}
 	if n.Runtime == spec.RuntimeLXC {
 		return node.ContainerEngine, nil
+	}
+	if node.IsVM(n) {
+		return node.GuestEngine, nil
 	}
 	return node.Program("nines-engine")
 }

@@ -8,6 +8,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -119,7 +120,7 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 		CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Interfaces: []link.Device{},
 	}
 	if s.Alive {
-		devices, err := link.Devices(holderOf(l.running[n.Name]))
+		devices, err := l.devicesIn(ctx, n)
 		if err != nil {
 			s.Problem = err.Error()
 		} else {
@@ -130,6 +131,14 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 		s.App = l.inspectApp(ctx, n, s.Alive)
 	}
 	return s
+}
+
+// devicesIn are the devices in a node.
+func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error) {
+	if node.IsVM(n) {
+		return l.guestDevices(ctx, n.Name)
+	}
+	return link.Devices(holderOf(l.running[n.Name]))
 }
 
 // inspectPatience is how long an engine that serves somebody else is waited for.

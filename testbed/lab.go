@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"nines.dev/nines/testbed/host"
@@ -14,6 +15,7 @@ import (
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/testbed/proc"
 )
 
 // Lab is a lab that is up. Any number of processes may look at a lab and run commands
@@ -24,6 +26,8 @@ type Lab struct {
 	plan     *plan.Plan
 	settings []link.Setting
 	running  map[string]*node.Running
+	// machines are the QEMUs of virtual machines, by node; they start at the same time.
+	machines *sync.Map
 	fabric   *node.Running
 	// held is the lab's lock and journal while this process measures it; else nil.
 	held *holding
@@ -59,12 +63,15 @@ func Open(name string) (*Lab, error) {
 
 // take learns from the journal which processes the nodes are.
 func (l *Lab) take(j *journal.Journal) {
-	l.running = map[string]*node.Running{}
+	l.running, l.machines = map[string]*node.Running{}, &sync.Map{}
 	for _, entry := range j.Entries() {
 		if r := runningOf(entry); r != nil && entry.Node == fabricNode {
 			l.fabric = r
 		} else if r != nil {
 			l.running[entry.Node] = r
+		}
+		if entry.Kind == journal.KindProcess && entry.Name == node.QEMUProgram && entry.Link == "" && entry.Learnt != nil {
+			l.machines.Store(entry.Node, proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks})
 		}
 	}
 }
@@ -206,7 +213,7 @@ func (l *Lab) Finished() bool {
 // Alive is true while a node's first process runs.
 func (l *Lab) Alive(nodeName string) bool {
 	r := l.running[nodeName]
-	return r != nil && r.Alive()
+	return r != nil && r.Alive() && l.machineAlive(nodeName)
 }
 
 // needRoot is the host's answer to a caller who may not.

@@ -10,7 +10,7 @@ import (
 // runningOf is the node whose first process a journal's entry started; nil if it
 // is another kind of entry.
 func runningOf(entry journal.Entry) *node.Running {
-	isNode := entry.Kind == journal.KindProcess && entry.Name != engineStep ||
+	isNode := entry.Kind == journal.KindProcess && entry.Name != engineStep && entry.Name != node.QEMUProgram ||
 		entry.Kind == journal.KindContainer || entry.Kind == journal.KindHostNode
 	if !isNode || entry.Node == "" || entry.Learnt == nil {
 		return nil

@@ -79,6 +79,7 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 	what := map[spec.Runtime]string{
 		spec.RuntimeNetns: "start nines-init in namespaces of its own",
 		spec.RuntimeLXC:   "make a root file system and start an LXC container",
+		spec.RuntimeVM:    "start nines-init in namespaces of its own, for QEMU",
 		spec.RuntimeHost:  "start nines-init, which holds a network namespace and nothing else",
 	}[n.Runtime]
 	add("node %s: %s, named %s", n.Name, what, n.HostName)

@@ -173,12 +173,12 @@ func (g *Generator) Run(ctx context.Context, seed uint64, progress func(client.P
 		}
 		return Outcome{}, err
 	}
-	outcome.Faults = faults
+	outcome.Faults = append(faults, g.lab.Untimed()...)
 	return outcome, unread
 }
 
 func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress func(client.Progress)) (Outcome, error) {
-	trial.Role, trial.Tx, trial.Rx, trial.CPU = "loop", txPort, rxPort, g.traffic.FromCPU
+	trial.Role, trial.Tx, trial.Rx, trial.CPU = "loop", txPort, rxPort, g.lab.GuestCPU(g.traffic.From.Node, g.traffic.FromCPU)
 	if g.traffic.RoundTrip {
 		trial.Rx = txPort
 	}

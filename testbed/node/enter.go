@@ -28,6 +28,8 @@ type Entry struct {
 	CPUs []int
 	// Scheduling is the policy that it starts with; nil leaves the starter's.
 	Scheduling *spec.Scheduling
+	// Files are open in the command, from descriptor 3 on.
+	Files []*os.File
 	// Detach lets the command outlive its starter; its process id is printed.
 	Detach string
 }
@@ -88,6 +90,7 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	if r.Token != "" {
 		cmd.Env = append(cmd.Env, tokenVariable+"="+r.Token)
 	}
+	cmd.ExtraFiles = e.Files
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	cmd.WaitDelay = killDelay
 	return cmd, nil

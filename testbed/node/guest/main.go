@@ -1,0 +1,52 @@
+// Command nines-node is a virtual machine's side of a node. In the guest it sets up the
+// interfaces (setup), tells what they are (inspect), and joins the engine's control
+// socket to a port of virtio-serial (relay). On the host it runs a command in the guest
+// (enter): it stands for that command as nines-init does elsewhere, with its input, its
+// output, its terminal and its exit code.
+//
+// It has no C library, so that it runs in a guest that has nothing.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+const usage = `usage: nines-node enter --machine FILE [--dir DIR] [--env NAME=VALUE]... -- COMMAND [ARGUMENT]...
+       nines-node setup < PLAN
+       nines-node inspect
+       nines-node relay
+`
+
+// The exit codes of failures of its own, as in env(1).
+const (
+	exitUsage     = 2
+	exitFailed    = 125
+	exitCannotRun = 126
+	exitNotFound  = 127
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(exitUsage)
+	}
+	var err error
+	switch os.Args[1] {
+	case "enter":
+		os.Exit(enter(os.Args[2:]))
+	case "setup":
+		err = setup(os.Stdin, os.Stdout)
+	case "inspect":
+		err = inspect(os.Stdout)
+	case "relay":
+		err = relay()
+	default:
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(exitUsage)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "nines-node:", err)
+		os.Exit(exitFailed)
+	}
+}
