@@ -71,6 +71,9 @@ type Kernel struct {
 	Version     string `json:"version"`
 	Machine     string `json:"machine,omitempty"`
 	CommandLine string `json:"command_line"`
+	// Image is the running kernel's file in /boot; empty where none is there, as in a
+	// virtual machine that is given its kernel from outside.
+	Image string `json:"image,omitempty"`
 	// Preemption is none, voluntary, full, lazy, rt, or dynamic where the kernel
 	// can change it at boot and does not say to what; empty if unknown.
 	Preemption string `json:"preemption,omitempty"`

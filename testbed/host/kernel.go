@@ -94,6 +94,11 @@ func readKernel(t Tree, config kernelConfig) Kernel {
 		Machine:     text(t, "/proc/sys/kernel/arch"), // since 6.1
 		CommandLine: kernelParameters(text(t, "/proc/cmdline")),
 	}
+	for _, name := range []string{"vmlinuz", "vmlinux", "Image", "kernel"} {
+		if path := "/boot/" + name + "-" + k.Release; k.Image == "" && t.Exists(path) {
+			k.Image = path
+		}
+	}
 	k.RealTime = text(t, "/sys/kernel/realtime") == "1" || strings.Contains(k.Version, "PREEMPT_RT")
 	k.Preemption = preemption(t, k, config)
 	return k

@@ -15,7 +15,7 @@ var latencyParameters = []string{
 	"hugepages", "hugepagesz", "default_hugepagesz", "transparent_hugepage", "numa_balancing", "psi",
 	"intel_iommu", "amd_iommu", "iommu", "cgroup_no_v1", "systemd.unified_cgroup_hierarchy", "threadirqs",
 	"pcie_aspm", "pti", "nopti", "spectre_v2", "retbleed", "mds", "l1tf", "apparmor", "selinux", "kthread_cpus", "rcutree.kthread_prio",
-	"workqueue.unbound_cpus", "workqueue.power_efficient", "watchdog_thresh", "noirqbalance", "ksm", "cpuidle.governor", "maxcpus", "rcu_nocb_gp_stride",
+	"workqueue.unbound_cpus", "rt_group_sched", "workqueue.power_efficient", "watchdog_thresh", "noirqbalance", "ksm", "cpuidle.governor", "maxcpus", "rcu_nocb_gp_stride",
 	"random.trust_cpu", "rcupdate.rcu_normal_after_boot", "cpuidle_haltpoll.force", "haltpoll.guest_halt_poll_ns", "nomodule", "quiet",
 }
 

@@ -18,12 +18,9 @@ var settingFiles = []string{
 	"/proc/sys/kernel/watchdog_thresh",
 	"/proc/sys/kernel/watchdog_cpumask",
 	"/proc/sys/kernel/numa_balancing",
-	"/proc/sys/kernel/split_lock_mitigate",
-	"/proc/sys/kernel/ftrace_enabled",
 	"/proc/sys/vm/stat_interval",
 	"/proc/sys/vm/swappiness",
 	"/proc/sys/vm/compaction_proactiveness",
-	"/proc/sys/net/core/netdev_budget_usecs",
 	"/proc/sys/net/core/busy_poll",
 	"/proc/sys/net/core/busy_read",
 	"/proc/irq/default_smp_affinity",
@@ -40,12 +37,13 @@ var settingFiles = []string{
 	"/sys/devices/system/cpu/amd_pstate/status",
 	"/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
 	"/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_transition_latency",
-	"/sys/kernel/debug/sched/fair_server/cpu0/runtime",
 	"/sys/kernel/tracing/current_tracer",
+	"/sys/module/haltpoll/parameters/guest_halt_poll_ns",
 	"/sys/kernel/sched_ext/state",
 }
 
-// readSettings reads settingFiles, and what the mounts of control groups say of CPUs.
+// readSettings reads settingFiles, the time of each CPU's fair server, and what the mounts
+// of control groups say of CPUs.
 func readSettings(t Tree, inv *Inventory) map[string]string {
 	files := slices.Clone(settingFiles)
 	if m, ok := inv.Cgroup.Controller("cpuset"); ok {
@@ -58,6 +56,9 @@ func readSettings(t Tree, inv *Inventory) map[string]string {
 		} else {
 			files = append(files, m.Path+"/cpuset.cpus.isolated", m.Path+"/cgroup.subtree_control")
 		}
+	}
+	for _, cpu := range inv.CPUs {
+		files = append(files, fmt.Sprintf("/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu.ID))
 	}
 	settings := map[string]string{}
 	for _, path := range files {
