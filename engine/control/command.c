@@ -131,25 +131,40 @@ static int check_trial(const json_t *object, struct command *c, char *error, siz
 	return 0;
 }
 
-static int check_switch(const json_t *object, struct command *c, char *error, size_t size)
+/* A list of different CPUs; none where the key is not there. */
+static int take_cpus(const json_t *cpus, int *list, unsigned max, unsigned *count, char *error,
+		     size_t size)
 {
-	const json_t *cpus = json_object_get(object, "cpus");
-	struct switch_config *s = &c->switch_;
-	size_t count = json_array_size(cpus);
-	bool good = !cpus || (json_is_array(cpus) && count <= SWITCH_THREADS_MAX);
-	for (size_t i = 0; i < count && good; i++) {
+	size_t given = json_array_size(cpus);
+	bool good = !cpus || (json_is_array(cpus) && given <= max);
+	for (size_t i = 0; i < given && good; i++) {
 		const json_t *cpu = json_array_get(cpus, i);
 		good = json_is_integer(cpu) && json_integer_value(cpu) >= 0 &&
 		       json_integer_value(cpu) <= CPU_MAX;
-		s->cpus[i] = good ? (int)json_integer_value(cpu) : 0;
+		list[i] = good ? (int)json_integer_value(cpu) : 0;
 		for (size_t j = 0; j < i; j++)
-			good = good && s->cpus[i] != s->cpus[j];
+			good = good && list[i] != list[j];
 	}
-	s->cpu_count = (unsigned)count;
+	*count = (unsigned)given;
 	if (good)
 		return 0;
-	snprintf(error, size, "\"cpus\" must be a list of at most %d different CPUs",
-		 SWITCH_THREADS_MAX);
+	snprintf(error, size, "\"cpus\" must be a list of at most %u different CPUs", max);
+	return -EINVAL;
+}
+
+static int check_switch(const json_t *object, struct command *c, char *error, size_t size)
+{
+	return take_cpus(json_object_get(object, "cpus"), c->switch_.cpus, SWITCH_THREADS_MAX,
+			 &c->switch_.cpu_count, error, size);
+}
+
+static int check_watch(const json_t *object, struct command *c, char *error, size_t size)
+{
+	int err = take_cpus(json_object_get(object, "cpus"), c->watch_cpus, WATCH_CPUS_MAX,
+			    &c->watch_cpu_count, error, size);
+	if (err || c->watch_cpu_count > 0)
+		return err;
+	snprintf(error, size, "\"cpus\" must name one CPU at least");
 	return -EINVAL;
 }
 
@@ -222,6 +237,7 @@ static const struct {
 	{"switch_stats", COMMAND_SWITCH_STATS, no_fields, NULL},
 	{"macs", COMMAND_MACS, no_fields, NULL},
 	{"mirror", COMMAND_MIRROR, mirror_fields, check_mirror},
+	{"watch", COMMAND_WATCH, watch_fields, check_watch},
 };
 
 static void set_defaults(struct command *c)

@@ -9,6 +9,7 @@
 #include "dpdk/eal_config.h"
 #include "port/port.h"
 #include "role/trial.h"
+#include "role/watch.h"
 #include "switch/switch.h"
 
 enum command_kind {
@@ -28,6 +29,7 @@ enum command_kind {
 	COMMAND_SWITCH_STATS,
 	COMMAND_MACS,
 	COMMAND_MIRROR,
+	COMMAND_WATCH,
 };
 
 enum { COMMAND_ERROR_BYTES = 512, COMMAND_LINE_MAX = 1 << 20 };
@@ -53,6 +55,8 @@ struct command {
 	struct switch_port_config attach;
 	struct mirror_config mirror;
 	uint32_t mirror_direction; /* as in the command: rx, tx, both */
+	int watch_cpus[WATCH_CPUS_MAX];
+	unsigned watch_cpu_count;
 };
 
 /* 0, or -EINVAL with a message. */

@@ -172,6 +172,10 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{TRIAL "\"start_ns\":true}", "trial", "whole number"},
 		{TRIAL "\"record_sent\":7}", "trial", "text"},
 		{"{\"cmd\":\"end\"}", "end", "\"tx_packets\" is missing"},
+		{"{\"cmd\":\"watch\"}", "watch", "\"cpus\" is missing"},
+		{"{\"cmd\":\"watch\",\"cpus\":[]}", "watch", "one CPU at least"},
+		{"{\"cmd\":\"watch\",\"cpus\":[1,1]}", "watch", "different CPUs"},
+		{"{\"cmd\":\"watch\",\"cpus\":[-1]}", "watch", "different CPUs"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct command c;

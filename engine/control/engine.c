@@ -49,7 +49,7 @@ struct port *engine_find(struct engine *e, const char *name, unsigned *at)
 
 static bool busy(const struct engine *e)
 {
-	return e->trial || e->service || e->switch_;
+	return e->trial || e->service || e->switch_ || e->watch;
 }
 
 static json_t *no_port(const char *command, const char *name)
@@ -64,6 +64,7 @@ static json_t *refuse_busy(const struct engine *e, const char *command)
 	return engine_refusal(command, -EBUSY,
 			      e->trial	   ? "a trial is running; wait for it or send abort"
 			      : e->switch_ ? "the switch is running; send stop first"
+			      : e->watch   ? "a watch is running; send stop first"
 					   : "a role is serving; send stop first");
 }
 
@@ -187,8 +188,29 @@ static json_t *do_stats(struct engine *e)
 	return with_counters("stats", e);
 }
 
+static json_t *do_watch(struct engine *e, const struct command *c)
+{
+	char error[COMMAND_ERROR_BYTES] = "cannot watch";
+	if (busy(e))
+		return refuse_busy(e, "watch");
+	int err = watch_start(&e->watch, c->watch_cpus, c->watch_cpu_count, error, sizeof error);
+	return err ? engine_refusal("watch", err, error) : accepted("watch");
+}
+
+static json_t *stop_watch(struct engine *e)
+{
+	watch_stop(e->watch);
+	json_t *o = accepted("stop");
+	json_object_set_new(o, "watched", reply_watch(e->watch));
+	watch_free(e->watch);
+	e->watch = NULL;
+	return o;
+}
+
 static json_t *do_stop(struct engine *e)
 {
+	if (e->watch)
+		return stop_watch(e);
 	if (e->switch_)
 		return engine_switch_stop(e);
 	if (!e->service)
@@ -254,6 +276,8 @@ json_t *engine_command(struct engine *e, const struct command *c)
 		return do_stop(e);
 	case COMMAND_TRIAL:
 		return do_trial(e, c);
+	case COMMAND_WATCH:
+		return do_watch(e, c);
 	case COMMAND_SWITCH:
 		return busy(e) ? refuse_busy(e, "switch") : engine_switch_start(e, c);
 	case COMMAND_ATTACH:
@@ -354,6 +378,11 @@ void engine_close(struct engine *e)
 		service_stop(e->service);
 		service_free(e->service);
 		e->service = NULL;
+	}
+	if (e->watch) {
+		watch_stop(e->watch);
+		watch_free(e->watch);
+		e->watch = NULL;
 	}
 	if (e->switch_) {
 		switch_stop(e->switch_);

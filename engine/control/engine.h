@@ -1,5 +1,6 @@
 /*
- * engine: the open ports and what runs on them: at most one trial, service or switch.
+ * engine: the open ports and what runs on them, at most one trial, service or switch; or a
+ * watch, which has no ports.
  * Belongs to the control thread. Each command becomes one answer (a JSON object,
  * owned by the caller), but for a trial's, which comes when it is done.
  */
@@ -9,6 +10,7 @@
 #include "control/command.h"
 #include "role/service.h"
 #include "role/trial.h"
+#include "role/watch.h"
 
 #include <jansson.h>
 
@@ -20,6 +22,7 @@ struct engine {
 	unsigned port_count;
 	struct trial *trial;
 	struct service *service;
+	struct watch *watch;
 	bool started_told;
 	unsigned seconds_told;
 	uint64_t offered_told, sent_told, received_told;

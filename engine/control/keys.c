@@ -141,6 +141,12 @@ const struct field dpdk_fields[] = {
 	{0},
 };
 
+const struct field watch_fields[] = {
+	CMD,
+	{.key = "cpus", .type = FIELD_OTHER, .required = true},
+	{0},
+};
+
 const struct field switch_fields[] = {
 	CMD,
 	{.key = "cpus", .type = FIELD_OTHER},

@@ -17,6 +17,7 @@ extern const struct field close_fields[];
 extern const struct field open_fields[];
 extern const struct field dpdk_fields[];
 extern const struct field switch_fields[];
+extern const struct field watch_fields[];
 extern const struct field attach_fields[];
 extern const struct field mirror_fields[];
 extern const struct field serve_fields[];

@@ -74,6 +74,24 @@ json_t *reply_service(const struct service *s)
 			 "tid", s->tid, "scheduling", s->scheduling);
 }
 
+json_t *reply_watch(const struct watch *w)
+{
+	const struct clock_scale *scale = &clock_global.scale;
+	json_t *list = json_array();
+	for (unsigned i = 0; i < w->count; i++) {
+		const struct watch_cpu *c = &w->cpus[i];
+		json_array_append_new(
+			list,
+			json_pack("{s:i,s:i,s:s,s:o,s:I,s:o,s:o}", "cpu", c->cpu, "tid", c->tid,
+				  "scheduling", c->scheduling, "elapsed_ns",
+				  number(clock_ticks_to_ns(scale, c->end_ticks - c->begin_ticks)),
+				  "run_delay_ns", (json_int_t)c->run_delay_ns, "gaps",
+				  reply_gaps(&c->gaps, scale, c->begin_ticks), "lengths",
+				  reply_histogram(&c->lengths)));
+	}
+	return list;
+}
+
 json_t *reply_tsc(void)
 {
 	return json_pack("{s:f,s:b,s:b,s:I}", "hz", clock_global.scale.hz, "constant",

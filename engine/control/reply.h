@@ -4,6 +4,7 @@
 
 #include "role/service.h"
 #include "role/trial.h"
+#include "role/watch.h"
 
 #include <jansson.h>
 
@@ -13,5 +14,6 @@ json_t *reply_histogram(const struct histogram *h);
 json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64_t from_ticks);
 json_t *reply_port(const struct port *p);
 json_t *reply_tsc(void);
+json_t *reply_watch(const struct watch *w);
 
 #endif

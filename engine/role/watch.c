@@ -1,0 +1,81 @@
+/* The gap meter on many CPUs; see watch.h. */
+#include "role/watch.h"
+
+#include "clock/clock.h"
+#include "role/thread.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shorter ones are what any turn may cost: a miss in a cache, a clock that is read on
+ * another thread of the core. */
+enum { GAP_FLOOR_NS = 1000 };
+
+static void *watch_loop(void *arg)
+{
+	struct watch_cpu *c = arg;
+	const struct clock_scale *scale = &clock_global.scale;
+	c->tid = thread_begin("nines-watch");
+	thread_scheduling(c->scheduling, sizeof c->scheduling);
+	uint64_t delay = thread_run_delay_ns(), now = clock_ticks();
+	c->begin_ticks = now;
+	gaps_begin(&c->gaps, now);
+	while (!atomic_load_explicit(c->stop, memory_order_relaxed)) {
+		uint64_t before = now, gaps = c->gaps.count;
+		now = clock_ticks();
+		gaps_turn(&c->gaps, now, 0);
+		if (__builtin_expect(c->gaps.count != gaps, 0)) {
+			histogram_record(&c->lengths, clock_ticks_to_ns(scale, now - before));
+			/* The time that the recording took is the meter's own. */
+			now = clock_ticks();
+			gaps_begin(&c->gaps, now);
+		}
+	}
+	c->end_ticks = now;
+	c->run_delay_ns = thread_run_delay_ns() - delay;
+	return NULL;
+}
+
+int watch_start(struct watch **out, const int *cpus, unsigned count, char *error, size_t size)
+{
+	struct watch *w = calloc(1, sizeof *w);
+	if (w)
+		w->cpus = calloc(count, sizeof *w->cpus);
+	if (!w || !w->cpus) {
+		free(w);
+		snprintf(error, size, "out of memory");
+		return -ENOMEM;
+	}
+	for (; w->count < count; w->count++) {
+		struct watch_cpu *c = &w->cpus[w->count];
+		c->cpu = cpus[w->count];
+		c->stop = &w->stop;
+		gaps_init(&c->gaps, clock_ns_to_ticks(&clock_global.scale, GAP_FLOOR_NS));
+		histogram_clear(&c->lengths); /* also so that no page of it is missing later */
+		int err = thread_start(&c->thread, c->cpu, watch_loop, c, error, size);
+		if (err) {
+			watch_stop(w);
+			watch_free(w);
+			return err;
+		}
+	}
+	*out = w;
+	return 0;
+}
+
+void watch_stop(struct watch *w)
+{
+	atomic_store(&w->stop, true);
+	for (unsigned i = 0; i < w->count; i++) {
+		pthread_join(w->cpus[i].thread, NULL);
+		gaps_sort(&w->cpus[i].gaps);
+	}
+}
+
+void watch_free(struct watch *w)
+{
+	free(w->cpus);
+	free(w);
+}

@@ -1,0 +1,46 @@
+/*
+ * watch: the gap meter on many CPUs at once, with nothing else to do: how long, and how
+ * often, the host takes a core away from a thread that never sleeps.
+ *
+ *   one pinned thread a CPU: read the clock -> gaps_turn -> a gap goes into the histogram
+ *
+ * Each thread owns its struct watch_cpu until the watch is stopped.
+ */
+#ifndef NINES_WATCH_H
+#define NINES_WATCH_H
+
+#include "stats/gaps.h"
+#include "stats/histogram.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WATCH_CPUS_MAX = 1024 };
+
+struct watch_cpu {
+	int cpu, tid;
+	char scheduling[32];
+	const atomic_bool *stop;
+	pthread_t thread;
+	uint64_t begin_ticks, end_ticks;
+	uint64_t run_delay_ns; /* runnable without a CPU, as the scheduler counts it */
+	struct gaps gaps;
+	struct histogram lengths; /* of the gaps, ns */
+};
+
+struct watch {
+	unsigned count;
+	atomic_bool stop;
+	struct watch_cpu *cpus;
+};
+
+/* Starts a thread on each CPU. -errno with a message; none runs then. */
+int watch_start(struct watch **out, const int *cpus, unsigned count, char *error, size_t size);
+
+/* Ends the threads; what they measured stays. */
+void watch_stop(struct watch *w);
+void watch_free(struct watch *w);
+
+#endif
