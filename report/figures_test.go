@@ -245,6 +245,8 @@ func TestPublishedInTheTerminal(t *testing.T) {
 			{Source: "a thesis, 4.1", Figure: result.FigureLoad, Series: "bridge", Points: [][2]float64{{10e6, 8_700_000}}}}},
 		"size": {kinds: []string{"testpmd"}, sizes: []float64{64, 1500}, rates: []float64{0}, published: []result.Published{
 			{Source: "a paper", Figure: result.FigureSize, Series: "testpmd", Points: [][2]float64{{64, 9e6}, {1400, 7e5}}}}},
+		"latency": {kinds: []string{"memif", "veth"}, sizes: []float64{64}, rates: []float64{1.5e6}, published: []result.Published{
+			{Source: "a paper's files", Figure: result.FigureLatency, Series: "a container, cgroup v1", Points: [][2]float64{{2, 5775}, {100, 7157}, {1000, 29562}, {99000, 84487}, {67e6, 136636}}}}},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -96,6 +96,7 @@ func WritePublished(w io.Writer, r *result.Result) error {
 			}
 		}
 	}
+	writePublishedLatency(&out, s, r)
 	_, err := io.WriteString(w, out.String())
 	return err
 }
