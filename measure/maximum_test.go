@@ -18,7 +18,7 @@ const fractions = `
 topology:
   nodes: {a: {}, b: {}}
   links: [{name: wire, endpoints: ["a:eth", "b:eth"]}]
-traffic: {from: "a:eth", to: "b:eth", rate_of_maximum: 0.1, duration: 300ms, warmup: 50ms, drain: 200ms, outliers: 10}
+traffic: {from: "a:eth", to: "b:eth", rate_of_maximum: 0.1, duration: 100ms, warmup: 20ms, drain: 100ms, outliers: 10}
 sweep:
   traffic.frame_bytes: [64, 512]
   traffic.rate_of_maximum: [0.1, 0.2]

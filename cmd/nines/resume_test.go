@@ -101,7 +101,7 @@ func TestASoakSurvivesKill(t *testing.T) {
 func TestASearchGoesOnAfterCtrlC(t *testing.T) {
 	s := newShell(t)
 	file := s.write("longrun", strings.Replace(strings.Replace(soakFile, ", rate_pps: 1000", "", 1),
-		"kind: soak, soak: 3s, window: 300ms", "kind: y1564, committed_pps: 500, excess_pps: 100, trial: 1s, soak: 1s, quick: true", 1))
+		"kind: soak, soak: 3s, window: 300ms", "kind: y1564, committed_pps: 500, excess_pps: 100, trial: 300ms, soak: 300ms, quick: true", 1))
 	run := s.start("run", file)
 	first := s.trials(run, 2)
 	run.signal(t, syscall.SIGINT)
