@@ -45,11 +45,15 @@ func TestTableMarksWhatIsNotMet(t *testing.T) {
 		compare("fast", "kpps", 30, "peer", 10, twice, met),
 		compare("slow", "kpps", 10, "peer", 10, twice, met),
 		compare("no peer", "kpps", 10, "peer", 0, twice, met),
+		compare("tiny", "µs", 1, "peer", 4000, twice, met),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
+	if !strings.Contains(lines[4], "0.00025") {
+		t.Errorf("line %q hides by how much", lines[4])
+	}
 	for i, want := range []string{" met", "NOT MET", "NOT MET"} {
 		if !strings.HasSuffix(strings.TrimRight(lines[i+1], " "), want) {
 			t.Errorf("line %q does not end in %q", lines[i+1], want)

@@ -58,10 +58,18 @@ func printTable(out io.Writer, rows []Row) error {
 		if !row.met(row.Ratio) {
 			mark = "NOT MET"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%.2f\t%s\t%s\n", row.Name, short(row.Value), row.Unit,
-			row.Peer, short(row.PeerValue), row.Ratio, row.Goal, mark)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, short(row.Value), row.Unit,
+			row.Peer, short(row.PeerValue), ratioText(row.Ratio), row.Goal, mark)
 	}
 	return w.Flush()
+}
+
+// ratioText has two decimals, and of a ratio that has nothing there two digits.
+func ratioText(v float64) string {
+	if v != 0 && v < 0.01 {
+		return fmt.Sprintf("%.2g", v)
+	}
+	return fmt.Sprintf("%.2f", v)
 }
 
 func short(v float64) string {
