@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/doctor"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
@@ -26,6 +27,7 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 	}
 	var lacking []error // of links, in the order of the runs
 	left := 0
+	var planned []doctor.Planned
 	for i := range e.runs {
 		links, rest := splitNeeds(plan.Needs(e.runs[i].spec))
 		found := host.Check(e.inventory, rest)
@@ -49,7 +51,9 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 			return findings, err
 		}
 		left++
+		planned = append(planned, doctor.Planned{Experiment: e.runs[i].spec, Plan: e.runs[i].plan})
 	}
+	add(doctor.Brief(e.inventory, planned...))
 	if left == 0 {
 		return findings, errors.Join(distinct(lacking)...)
 	}

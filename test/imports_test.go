@@ -41,11 +41,13 @@ var mayImport = map[string][]string{
 	"testbed/machine":       {"testbed/machine/agent", "testbed/machine/boot"},
 	"testbed/vlab":          {"testbed/machine", "testbed/machine/boot", "testbed/machine/image"},
 
-	"testbed/plan":    {"spec", "testbed/host"},
-	"testbed/graph":   {"spec", "testbed/plan"},
-	"testbed/journal": {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
-	"testbed/tune":    {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
-	"testbed/isolate": slices.Concat(makers, []string{"testbed/tune", "testbed/tasks"}),
+	"testbed/plan":        {"spec", "testbed/host"},
+	"testbed/graph":       {"spec", "testbed/plan"},
+	"testbed/journal":     {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
+	"testbed/tune":        {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
+	"testbed/tune/jitter": {"engine/client"},
+	"testbed/doctor":      {"spec", "testbed/host", "testbed/plan", "testbed/tune"},
+	"testbed/isolate":     slices.Concat(makers, []string{"testbed/tune", "testbed/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"testbed/node":       slices.Concat(makers, []string{"testbed/machine", "testbed/machine/boot"}),
 	"testbed/node/guest": {"testbed/link", "testbed/machine", "testbed/machine/agent", "testbed/netns", "testbed/node", "testbed/plan"},
@@ -65,7 +67,7 @@ var mayImport = map[string][]string{
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/traffic":         measurers,
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "testbed/doctor"}),
 
 	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/doctor"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
@@ -108,7 +109,8 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return made, host.Check(inv, plan.Needs(exp)), nil
+	findings := host.Check(inv, plan.Needs(exp))
+	return made, append(findings, doctor.Brief(inv, doctor.Planned{Experiment: exp, Plan: made})...), nil
 }
 
 // writeFindings lists what the host lacks, or what will show in the figures.

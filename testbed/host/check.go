@@ -13,8 +13,6 @@ import (
 type Needs struct {
 	// Root is true if something is made: namespaces, links, control groups.
 	Root bool
-	// Measured is true if packets are timed.
-	Measured bool
 	// Features are the features that are used, and by whom.
 	Features []Need
 	// Controllers are control group controllers, and for what.
@@ -61,16 +59,13 @@ func (f Finding) String() string {
 }
 
 // Check holds a host against needs. It is pure; errors come first, then warnings.
-// What only a try can tell is not found here: the try will say it.
+// What only a try can tell is not found here: the try will say it. What costs latency is
+// package doctor's to find.
 func Check(inv *Inventory, needs Needs) []Finding {
 	list := []Finding{}
 	list = append(list, checkPrivileges(inv, needs)...)
 	list = append(list, checkFeatures(inv, needs)...)
 	list = append(list, checkControllers(inv, needs)...)
-	if needs.Measured {
-		list = append(list, checkClock(inv)...)
-		list = append(list, checkNoise(inv)...)
-	}
 	order := []Severity{SeverityError, SeverityWarning, SeverityNote}
 	sort.SliceStable(list, func(i, j int) bool {
 		return slices.Index(order, list[i].Severity) < slices.Index(order, list[j].Severity)
@@ -154,41 +149,6 @@ func checkControllers(inv *Inventory, needs Needs) []Finding {
 		remedy := "mount the controller, or boot without cgroup_disable=" + name
 		list = append(list, Finding{SeverityError, "cgroup " + name, wantedBy(needs.Controllers, name) + ": no " + name + " controller is mounted", remedy,
 			"nodes that ask for no " + choose(name == "memory", "memory limit", "CPUs") + " work"})
-	}
-	return list
-}
-
-// checkClock asks for a TSC that is a clock: the engine stamps packets with it.
-func checkClock(inv *Inventory) []Finding {
-	var list []Finding
-	if !inv.Clock.ConstantTSC || !inv.Clock.NonstopTSC {
-		lacking := choose(inv.Clock.ConstantTSC, "nonstop_tsc", "constant_tsc")
-		list = append(list, Finding{SeverityWarning, "tsc", "the CPU does not promise " + lacking + ", so the TSC may run unevenly", "measure on a CPU with both flags", "labs work, and latencies are not to be trusted"})
-	}
-	if inv.Clock.Source != "" && inv.Clock.Source != "tsc" {
-		list = append(list, Finding{SeverityWarning, "clocksource", "the kernel's clock is " + inv.Clock.Source + ": reading it is slow and it may jump",
-			"echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource", ""})
-	}
-	return list
-}
-
-// checkNoise names what will be seen in the tail whatever is measured.
-func checkNoise(inv *Inventory) []Finding {
-	var list []Finding
-	if len(inv.AllowedCPUs) < 2 {
-		list = append(list, Finding{SeverityWarning, "cpus", fmt.Sprintf("there is %s: generator, nodes and host wait for one another", plural(len(inv.AllowedCPUs), "usable CPU")), "use two or more", "everything works, with latencies of milliseconds"})
-	}
-	if inv.Virtualisation.Hypervisor != "" {
-		list = append(list, Finding{SeverityNote, "virtual machine", "the hypervisor (" + inv.Virtualisation.Hypervisor + ") takes CPUs away at times, which shows in the tail", "measure on bare metal", ""})
-	}
-	slow := map[string]bool{}
-	for _, c := range inv.CPUs {
-		if c.Online && c.Governor != "" && c.Governor != "performance" {
-			slow[c.Governor] = true
-		}
-	}
-	if len(slow) > 0 {
-		list = append(list, Finding{SeverityWarning, "governor", "CPUs change their frequency (" + strings.Join(sortedNames(slow), ", ") + ")", "cpupower frequency-set -g performance", ""})
 	}
 	return list
 }

@@ -192,7 +192,7 @@ func TestNeeds(t *testing.T) {
 	exp.Traffic.Backend = spec.BackendXDP
 	got := Needs(exp)
 	want := host.Needs{
-		Root: true, Measured: true,
+		Root: true,
 		Features: []host.Need{
 			{Name: host.FeatureNetns, For: "node dut"}, {Name: host.FeatureLXC, For: "node dut"}, {Name: host.FeatureNetns, For: "node gen"},
 			{Name: host.FeatureVeth, For: "link in"}, {Name: host.FeatureXDPVeth, For: "link in"},

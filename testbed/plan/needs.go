@@ -8,7 +8,7 @@ import (
 // Needs says what an experiment asks of a host beside CPUs and memory, for
 // host.Check. Nodes come by name and links in the file's order.
 func Needs(exp *spec.Experiment) host.Needs {
-	needs := host.Needs{Root: true, Measured: exp.Traffic != nil}
+	needs := host.Needs{Root: true}
 	feature := func(who string, names ...string) {
 		for _, name := range names {
 			needs.Features = append(needs.Features, host.Need{Name: name, For: who})

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/doctor"
+)
+
+// doctorCall is one call of nines doctor.
+type doctorCall struct {
+	file   string // an experiment; empty is none
+	sets   []string
+	host   string // a file; empty is this machine
+	format string
+}
+
+func newDoctorCommand() *cobra.Command {
+	var call doctorCall
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what stands in the way of low latency on this machine, and what to do",
+		Long: `Say what stands in the way of low latency on this machine: what was seen and where,
+how it delays packets, what it may cost at the tail with the source of the figure,
+and the commands that help. The worst comes first. Nothing is changed, and no
+privileges are needed; root sees some more.
+
+Without --for, the machine is judged for the CPUs that were set apart at boot, or
+for all but the first core. With --for FILE it is judged for one experiment: the
+worst case over all its runs, for the CPUs and cards that these get, and with what
+they cannot do without (programs, hugepages, virtual functions, …). What the file's
+own tuning and isolation take care of is listed, and no finding.
+
+An error keeps the experiment from running as it is written. A warning may cost
+10 µs or more, touches every packet, or makes figures untrue. A note costs less, or
+only at times that it names. The exit code is 0 if there are notes at most (the
+machine is fit), 1 if there are warnings, 3 if there are errors, and 2 if the file
+or the call is wrong.`,
+		Example: `  nines doctor
+  nines doctor --for lab.yaml
+  nines doctor --for lab.yaml --set isolation=isolated --set tuning=latency
+  nines host --record server1.json && nines doctor --host server1.json
+  nines doctor --format json | jq -r '.findings[] | [.severity, .id, .cost.to_us] | @tsv'
+  nines doctor --format json | jq -r '.findings[].remedies[0].commands[]?'`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(call.format); err != nil {
+				return err
+			}
+			report, err := call.report()
+			if err != nil {
+				return err
+			}
+			if call.format == "json" {
+				err = writeJSON(c.OutOrStdout(), report)
+			} else {
+				err = report.Write(c.OutOrStdout())
+			}
+			if err != nil {
+				return err
+			}
+			return report.UnfitError()
+		},
+	}
+	c.Flags().StringVar(&call.file, "for", "", "judge the machine for this experiment file")
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key of the file first: KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&call.host, "host", "", "a recording or an inventory, from 'nines host' (default: this machine)")
+	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+func (d doctorCall) report() (*doctor.Report, error) {
+	inv, err := planCall{host: d.host}.inventory()
+	if err != nil {
+		return nil, err
+	}
+	if d.file == "" {
+		if len(d.sets) > 0 {
+			return nil, usageError{errors.New("--set changes a key of an experiment file: name one with --for FILE")}
+		}
+		return doctor.Judge(inv), nil
+	}
+	file, err := loadFile(d.file, d.sets)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := file.Runs()
+	if err != nil {
+		return nil, err
+	}
+	return doctor.JudgeFile(inv, runs)
+}

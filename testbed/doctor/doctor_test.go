@@ -1,0 +1,85 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/testbed/host"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// hosts are the recorded machines: four of them constructed from what is published, and
+// one that was read.
+var hosts = []string{"laptop-i7-1165g7", "cloud-c6i-xlarge", "epyc-7551p", "rt-xeon-6354", "microvm"}
+
+func load(t *testing.T, name string) *host.Inventory {
+	t.Helper()
+	data, err := os.ReadFile("../host/testdata/hosts/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := host.Load(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inv
+}
+
+// golden holds got against a file, or writes it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); go test -update writes it anew:\n%s", path, diff)
+	}
+}
+
+// TestHosts: each recorded host has the findings that an expert would give it, in the
+// order of how much they matter.
+func TestHosts(t *testing.T) {
+	for _, name := range hosts {
+		var b bytes.Buffer
+		if err := Judge(load(t, name)).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "testdata/"+name+".txt", b.Bytes())
+	}
+}
+
+// TestJSON: what programs read says the same as the table.
+func TestJSON(t *testing.T) {
+	report := Judge(load(t, "microvm"))
+	data, err := json.MarshalIndent(report, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/microvm.json", append(data, '\n'))
+	var back Report
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	var table, again bytes.Buffer
+	if err := report.Write(&table); err != nil {
+		t.Fatal(err)
+	}
+	if err := back.Write(&again); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(table.String(), again.String()); diff != "" {
+		t.Errorf("the report is another one when it is read back:\n%s", diff)
+	}
+}
