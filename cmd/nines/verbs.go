@@ -25,6 +25,7 @@ func verbs() []*cobra.Command {
 		newSchemaCommand(),
 		newShellCommand(),
 		newSwitchCommand(),
+		newTuneCommand(),
 		newUpCommand(),
 		newValidateCommand(),
 		newVlabCommand(),

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 
 	"nines.dev/nines/testbed/host"
@@ -17,8 +16,8 @@ type Request struct {
 	CPUs    []int
 	Profile Profile
 	Use     Use
-	// Beside are settings of others that belong to it, such as the interrupts that
-	// package isolate moves away.
+	// Beside are the settings of BesideNames that package isolate finds on the host; the
+	// profile chooses among them.
 	Beside []Setting
 }
 
@@ -88,8 +87,13 @@ func MakePlan(inv *host.Inventory, r Request, current Current) Plan {
 		CPUs: r.CPUs, Housekeeping: Housekeeping(inv, r.CPUs), Idle: Siblings(inv, r.CPUs),
 		Boot: BootParameters(inv, r.CPUs, r.Profile, r.Use),
 	}
-	for _, s := range slices.Concat(Settings(inv, r.CPUs, r.Profile), r.Beside) {
+	for _, s := range Settings(inv, r.CPUs, r.Profile) {
 		p.Settings = append(p.Settings, row(inv, s, current))
+	}
+	for _, s := range r.Beside {
+		if r.Profile.Settings[s.Name] == Away {
+			p.Settings = append(p.Settings, row(inv, s, current))
+		}
 	}
 	p.BootLine = Line(p.Boot)
 	p.CommandLine = Merge(inv.Kernel.CommandLine, p.Boot)

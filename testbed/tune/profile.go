@@ -20,6 +20,13 @@ const (
 // Keep, as a setting's word, leaves it as it is.
 const Keep = "keep"
 
+// Away, as the word of one of BesideNames, moves it off the chosen CPUs.
+const Away = "away"
+
+// BesideNames are the kinds of settings that package isolate finds on a host, which
+// profiles ask for as a whole: a network card has many.
+var BesideNames = []string{"workqueue-cpumask", "irq-default-affinity", "irq-affinity", "rps", "xps"}
+
 // Profile is a choice of settings and boot parameters.
 type Profile struct {
 	Name string `json:"name"`
@@ -44,6 +51,11 @@ func BuiltIn(name string) (Profile, bool) {
 	for _, k := range catalogue() {
 		if word := k.values[name]; word != "" {
 			p.Settings[k.Name] = word
+		}
+	}
+	if name != Throughput {
+		for _, beside := range BesideNames {
+			p.Settings[beside] = Away
 		}
 	}
 	for _, b := range bootKinds() {

@@ -175,8 +175,12 @@ func (p *profileParser) setting(key, value *yaml.Node, into map[string]string) {
 		p.fail(key, where, "is no file of the kernel's settings", "a plain path below /proc/sys or /sys", "")
 	case strings.HasPrefix(name, "/"):
 		into[name] = word
+	case slices.Contains(BesideNames, name) && word != Away && word != Keep:
+		p.fail(value, where, fmt.Sprintf("%q is no word for it", word), Away+", "+Keep, "")
+	case slices.Contains(BesideNames, name):
+		into[name] = word
 	case at < 0:
-		var names []string
+		names := slices.Clone(BesideNames)
 		for _, k := range kinds {
 			names = append(names, k.Name)
 		}

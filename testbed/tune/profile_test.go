@@ -100,3 +100,28 @@ func FuzzProfile(f *testing.F) {
 		}
 	})
 }
+
+func TestAProfileChoosesWhatIsolateFinds(t *testing.T) {
+	beside := []Setting{{Advice: Advice{Name: "irq-affinity"}, Path: "/proc/irq/1/smp_affinity_list"}, {Advice: Advice{Name: "rps"}, Path: "/sys/x"}}
+	inv := inventory(t, "microvm")
+	count := func(text string) int {
+		p, err := ParseProfile("f.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, row := range MakePlan(inv, Request{CPUs: []int{1}, Profile: p, Beside: beside}, Recorded(inv)).Settings {
+			if row.Name == "irq-affinity" || row.Name == "rps" {
+				found++
+			}
+		}
+		return found
+	}
+	for text, want := range map[string]int{
+		"base: latency": 2, "base: throughput": 0, "base: latency\nsettings: {rps: keep}": 1, "settings: {rps: away}": 1,
+	} {
+		if got := count(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}

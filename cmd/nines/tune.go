@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/isolate"
+	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/testbed/tune"
+)
+
+func newTuneCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "tune",
+		Short: "Set a host up for low latency, see whether it helped, and put it back",
+		Long: `Set a host up for low latency: plan says what would change and why, apply does it,
+status says what is in force, revert puts everything back to what it was, and check
+measures how much time the host takes from the chosen CPUs, before and after.
+
+A profile says what is wanted: latency, realtime (threads of SCHED_FIFO that spin on
+CPUs of their own), throughput, or a file of your own. docs/tuning.md lists every
+setting with what it does and what it costs.`,
+		Example: `  nines tune check --cpus 2-3                  # how it is
+  nines tune plan --cpus 2-3                   # what would change, and why
+  nines tune apply --cpus 2-3
+  nines tune check --cpus 2-3                  # whether it helped
+  nines tune revert
+  nines tune plan --for lab.yaml --profile realtime
+  nines tune apply --cpus 2-3 --write          # boot parameters, too`,
+	}
+	c.AddCommand(newTunePlanCommand(), newTuneApplyCommand(), newTuneStatusCommand(), newTuneRevertCommand(), newTuneCheckCommand())
+	return c
+}
+
+// tuneCall is what plan and apply are told.
+type tuneCall struct {
+	cpus    string
+	forFile string
+	sets    []string
+	profile string
+	file    string
+	boot    []string
+	cgroup  string
+	host    string // of plan only
+}
+
+func (t *tuneCall) flags(c *cobra.Command) {
+	c.Flags().StringVar(&t.cpus, "cpus", "", "the CPUs that are to be left alone, such as 2-3,8")
+	c.Flags().StringVar(&t.forFile, "for", "", "take the CPUs, and what they are used for, from this experiment")
+	c.Flags().StringArrayVar(&t.sets, "set", nil, "change a key of the experiment first: KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&t.profile, "profile", "", "latency, realtime or throughput (default: the experiment's tuning, or latency)")
+	c.Flags().StringVar(&t.file, "file", "", "a profile of your own, YAML (docs/tuning.md)")
+	c.Flags().StringArrayVar(&t.boot, "boot", nil, "ask for a boot parameter, NAME or NAME=VALUE; NAME=keep leaves one as it is (repeatable)")
+	c.Flags().StringVar(&t.cgroup, "cgroup", "", "the version of control groups that containers are to have: v1 or v2 (default: the host's)")
+}
+
+// request is what was asked for, and the inventory that it is asked of.
+func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
+	var r tune.Request
+	if t.cpus != "" && t.forFile != "" {
+		return nil, r, usageError{errors.New("--cpus and --for both choose CPUs: give one of them")}
+	}
+	if t.profile != "" && t.file != "" {
+		return nil, r, usageError{errors.New("--profile and --file both give a profile: give one of them; a file's base: names the one it begins with")}
+	}
+	if t.cgroup != "" && t.cgroup != "v1" && t.cgroup != "v2" {
+		return nil, r, usageError{fmt.Errorf("--cgroup %q is not known: v1 or v2", t.cgroup)}
+	}
+	inv, err := planCall{host: t.host}.inventory()
+	if err != nil {
+		return nil, r, err
+	}
+	name := t.profile
+	if t.forFile != "" {
+		made, err := t.experiment(inv)
+		if err != nil {
+			return nil, r, err
+		}
+		if r.CPUs, err = t.experimentCPUs(made); err != nil {
+			return nil, r, err
+		}
+		r.Use = useOf(made.plan)
+		if name == "" && made.tuning != "" && made.tuning != spec.TuningNone {
+			name = string(made.tuning)
+		}
+	} else if r.CPUs, err = chosenCPUs("--cpus", t.cpus, inv); err != nil {
+		return nil, r, err
+	}
+	r.Use.Cgroup = t.cgroup
+	if r.Profile, err = t.readProfile(name); err != nil {
+		return nil, r, err
+	}
+	if t.host == "" && len(r.CPUs) > 0 {
+		r.Beside = isolate.Settings("/", tasks.Set(r.CPUs), tasks.Set(tune.Housekeeping(inv, r.CPUs)))
+	}
+	return inv, r, nil
+}
+
+// tunedExperiment is an experiment as tuning sees it.
+type tunedExperiment struct {
+	plan   *plan.Plan
+	tuning spec.Tuning
+}
+
+func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
+	f, err := loadFile(t.forFile, t.sets)
+	if err != nil {
+		return tunedExperiment{}, err
+	}
+	runs, err := f.Runs()
+	if err != nil {
+		return tunedExperiment{}, err
+	}
+	made, err := plan.Make(runs[0].Experiment, inv)
+	return tunedExperiment{made, runs[0].Experiment.Tuning}, err
+}
+
+func (t *tuneCall) experimentCPUs(e tunedExperiment) ([]int, error) {
+	cpus := testbed.TunedCPUs(e.plan)
+	if len(cpus) == 0 {
+		return nil, usageError{fmt.Errorf("%s gives no node a CPU of its own (isolation: none pins nothing); choose CPUs with --cpus", t.forFile)}
+	}
+	return cpus, nil
+}
+
+// useOf is what boot parameters depend on.
+func useOf(p *plan.Plan) tune.Use {
+	var use tune.Use
+	for _, n := range p.Nodes {
+		if !slices.Contains(use.Runtimes, string(n.Runtime)) {
+			use.Runtimes = append(use.Runtimes, string(n.Runtime))
+		}
+		use.VMs = use.VMs || n.Runtime == spec.RuntimeVM
+		use.DeviceAccess = use.DeviceAccess || len(n.Functions) > 0
+	}
+	return use
+}
+
+func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
+	var p tune.Profile
+	if t.file != "" {
+		var err error
+		if p, err = tune.ReadProfile(t.file); err != nil {
+			if errors.Is(err, os.ErrNotExist) {
+				err = usageError{err}
+			}
+			return p, err
+		}
+	} else {
+		if name == "" {
+			name = tune.Latency
+		}
+		var known bool
+		if p, known = tune.BuiltIn(name); !known {
+			return p, usageError{fmt.Errorf("--profile %q is not known: %s; --file takes one of your own", name, strings.Join(tune.ProfileNames(), ", "))}
+		}
+	}
+	for _, text := range t.boot {
+		if err := p.SetBoot(text); err != nil {
+			return p, usageError{fmt.Errorf("--boot: %w", err)}
+		}
+	}
+	return p, nil
+}
+
+// chosenCPUs reads a list of CPUs, which have to be online.
+func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
+	cpus, err := host.ParseCPUList(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", flag, err)}
+	}
+	var online []int
+	for _, cpu := range inv.CPUs {
+		if cpu.Online {
+			online = append(online, cpu.ID)
+		}
+	}
+	for _, cpu := range cpus {
+		if !slices.Contains(online, cpu) {
+			return nil, usageError{fmt.Errorf("%s %s: CPU %d is not online; those that are: %s", flag, text, cpu, host.FormatCPUList(online))}
+		}
+	}
+	return cpus, nil
+}
+
+// tuneSession is this host's.
+func tuneSession() (tune.Session, error) {
+	init, err := node.Program("nines-init")
+	return tune.Session{Root: testbed.Root(), Init: init}, err
+}
+
+// tuneLasting is the folder for what outlives a reboot.
+func tuneLasting() string {
+	if os.Getenv("NINES_STATE_DIR") != "" {
+		return filepath.Join(testbed.Root(), "lasting")
+	}
+	return "/var/lib/nines/tune"
+}
+
+// whoAmI is the user that is told to others: of sudo the one who called it.
+func whoAmI() string {
+	if name := os.Getenv("SUDO_USER"); name != "" {
+		return name
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return "user " + fmt.Sprint(os.Getuid())
+}
+
+// needRoot says so before anything is begun.
+func needRoot(what string) error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	return &host.MissingError{Capability: "root", Reason: what + " needs it", Remedy: "run it with sudo"}
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/tune"
+)
+
+// tuneApplyCall is one call of nines tune apply.
+type tuneApplyCall struct {
+	tuneCall
+	write  bool
+	root   string
+	dryRun bool
+	format string
+}
+
+func newTuneApplyCommand() *cobra.Command {
+	var call tuneApplyCall
+	c := &cobra.Command{
+		Use:   "apply",
+		Short: "Make the settings of the plan, until they are reverted",
+		Long: `Make the settings that 'nines tune plan' shows, at once. What each was before is
+written down first, so that 'nines tune revert' puts back exactly that, also after a
+crash. What the kernel refuses is said and left as it is. A reboot undoes settings by
+itself.
+
+--write also puts the boot parameters into the boot loader's files, which takes a
+reboot to be in force: GRUB (a file of its own in /etc/default/grub.d, or
+GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub) or systemd-boot
+(/etc/kernel/cmdline and the entries). The files as they were are kept, and revert
+puts them back. --root tries that on a copy of the files, and changes no setting.
+
+One can tune a host at a time: a second apply, or a lab with the key tuning, says who
+holds it.`,
+		Example: `  nines tune apply --cpus 2-3
+  nines tune apply --for lab.yaml
+  nines tune apply --cpus 2-3 --profile realtime --write
+  nines tune apply --cpus 2-3 --write --root /tmp/copy   # with etc/default/grub in it
+  nines tune apply --cpus 2-3 --dry-run`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return call.apply(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	call.flags(c)
+	c.Flags().BoolVar(&call.write, "write", false, "write the boot parameters to the boot loader's files, too")
+	c.Flags().StringVar(&call.root, "root", "", "with --write: a copy of the boot loader's files to try on; no setting is changed")
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would be set, and set nothing")
+	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+// applied is the JSON output.
+type applied struct {
+	Applied *tune.Applied    `json:"applied,omitempty"`
+	Boot    *tune.BootRecord `json:"boot,omitempty"`
+}
+
+func (t *tuneApplyCall) apply(ctx context.Context, out, progress io.Writer) error {
+	if err := checkFormat(t.format); err != nil {
+		return err
+	}
+	if t.root != "" && !t.write {
+		return usageError{errors.New("--root is for --write: settings are the running kernel's")}
+	}
+	inv, request, err := t.request()
+	if err != nil {
+		return err
+	}
+	p := tune.MakePlan(inv, request, tune.Live)
+	if t.dryRun {
+		return writeTuneSteps(out, p, t.write)
+	}
+	var done applied
+	if t.root == "" {
+		if err := needRoot("changing settings"); err != nil {
+			return err
+		}
+		session, err := tuneSession()
+		if err != nil {
+			return err
+		}
+		if done.Applied, err = session.Apply(ctx, p, whoAmI()); err != nil {
+			return err
+		}
+	}
+	if t.write {
+		tree := tune.BootTree{Root: "/"}
+		if t.root != "" {
+			if tree.Root, err = filepath.Abs(t.root); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintln(progress, "writing boot parameters …")
+		if done.Boot, err = tree.Write(ctx, p.Boot, whoAmI()); err != nil {
+			if done.Applied != nil {
+				err = fmt.Errorf("%w; the settings are in force, nines tune revert puts them back", err)
+			}
+			return err
+		}
+	}
+	if t.format == "json" {
+		return writeJSON(out, done)
+	}
+	return writeApplied(out, done, t.root)
+}
+
+// writeTuneSteps lists what apply would do.
+func writeTuneSteps(out io.Writer, p tune.Plan, write bool) error {
+	var lines []string
+	for _, row := range p.Settings {
+		switch {
+		case row.Absent != "" || row.InForce:
+		case row.Method == tune.Hold:
+			lines = append(lines, fmt.Sprintf("hold %s open with %s", row.Path, row.Value))
+		default:
+			lines = append(lines, fmt.Sprintf("write %s to %s (now %s)", row.Value, row.Path, row.Now))
+		}
+	}
+	if write {
+		lines = append(lines, "add to the kernel's command line: "+p.BootLine)
+	}
+	return writeLines(out, lines)
+}
+
+func writeApplied(out io.Writer, done applied, root string) error {
+	var b strings.Builder
+	if a := done.Applied; a != nil {
+		count := map[tune.Outcome]int{}
+		for _, r := range a.Results {
+			count[r.Outcome]++
+			switch r.Outcome {
+			case tune.Changed:
+				fmt.Fprintf(&b, "  %s: %s → %s\n", r.Path, orNotHeld(r.Old), orWanted(r))
+			case tune.Refused:
+				fmt.Fprintf(&b, "  %s: the kernel refuses %s: %s\n", r.Path, r.Value, r.Reason)
+			}
+		}
+		fmt.Fprintf(&b, "Profile %s: %d settings changed, %d in force before, %d refused, %d not on this host. nines tune revert puts them back.\n",
+			a.Profile, count[tune.Changed], count[tune.Already], count[tune.Refused], count[tune.Absent])
+	}
+	if r := done.Boot; r != nil {
+		for _, f := range r.Files {
+			fmt.Fprintf(&b, "  %s\n", filepath.Join("/", root, f.Path))
+		}
+		fmt.Fprintf(&b, "Boot parameters written for %s: %s\n", r.Loader, r.Line)
+		switch {
+		case root != "" && len(r.Regenerate) > 0:
+			fmt.Fprintf(&b, "%s was not run, for this is a copy.\n", strings.Join(r.Regenerate, " "))
+		case root == "":
+			fmt.Fprintf(&b, "They are in force after the next boot. nines tune revert takes them back.\n")
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func orNotHeld(text string) string {
+	if text == "" {
+		return "not held"
+	}
+	return text
+}
+
+// orWanted is what the kernel made of a value, or the value itself.
+func orWanted(r tune.Result) string {
+	if r.Now != "" {
+		return r.Now
+	}
+	return r.Value
+}

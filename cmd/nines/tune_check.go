@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/testbed/tune"
+	"nines.dev/nines/testbed/tune/jitter"
+)
+
+// tuneCheckCall is one call of nines tune check.
+type tuneCheckCall struct {
+	cpus     string
+	duration time.Duration
+	format   string
+}
+
+func newTuneCheckCommand() *cobra.Command {
+	var call tuneCheckCall
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Measure how much time the host takes from the chosen CPUs",
+		Long: `Measure the jitter of the chosen CPUs: a thread spins on each of them, all at the
+same time, and notes whenever it was stopped for more than a microsecond.
+
+A check before 'nines tune apply' is remembered, and one after it says for each CPU
+whether it helped. The measurement is cut into 12 slices; it helped if in nine of ten
+pairs of a slice before and one after less was taken after, and the middle slice lost a
+tenth at least. Anything less is no clear difference, and is said to be.
+
+  gaps > 10 µs a second   how often something was there that a packet notices
+  p99.99 of gaps          the length that one gap of 10000 exceeds
+  p99.99 wait             how long one of 10000 packets that come at any instant waits
+  longest                 the worst gap
+  taken                   all gaps together
+  by threads              of it, what other threads had (the scheduler's count)
+  steal                   of it, what a hypervisor had (/proc/stat, in steps of 10 ms)`,
+		Example: `  nines tune check --cpus 2-3
+  nines tune check --cpus 2-3 --duration 10m
+  nines tune check                          # the CPUs that are tuned
+  nines tune check --cpus 2-3 --format json | jq '.check.cpus[].wait_p99_99_ns'`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return call.check(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	c.Flags().StringVar(&call.cpus, "cpus", "", "the CPUs to measure (default: those that are tuned)")
+	c.Flags().DurationVar(&call.duration, "duration", 2*time.Minute, "how long to measure, 1s at least")
+	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+// checked is the JSON output.
+type checked struct {
+	Check jitter.Check `json:"check"`
+	// Before is the check that it is compared with.
+	Before     *jitter.Check       `json:"before,omitempty"`
+	Comparison []jitter.Comparison `json:"comparison,omitempty"`
+}
+
+func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error {
+	if err := checkFormat(t.format); err != nil {
+		return err
+	}
+	if t.duration < time.Second {
+		return usageError{fmt.Errorf("--duration %v is too short: 1s at least; minutes tell more", t.duration)}
+	}
+	status, err := readTuneStatus()
+	if err != nil {
+		return err
+	}
+	inv, err := host.Read()
+	if err != nil {
+		return err
+	}
+	cpus, err := chosenCPUs("--cpus", t.cpus, inv)
+	if err != nil {
+		return err
+	}
+	if len(cpus) == 0 && status.Applied != nil {
+		cpus = status.Applied.CPUs
+	}
+	if len(cpus) == 0 {
+		return usageError{errors.New("name the CPUs to measure: --cpus LIST; nothing is tuned that could tell")}
+	}
+	engine, err := node.Program("nines-engine")
+	if err != nil {
+		return err
+	}
+	line := newProgressLine(errOut)
+	check, err := jitter.Run(ctx, jitter.Options{
+		CPUs: cpus, Duration: t.duration, Engine: engine,
+		Progress: func(done, of time.Duration) {
+			line.at("measuring CPUs "+host.FormatCPUList(cpus), fmt.Sprintf("%v of %v", done.Round(time.Second), of))
+		},
+	})
+	line.clear()
+	if err != nil {
+		return err
+	}
+	check.Kernel, check.CommandLine = inv.Kernel.Release, inv.Kernel.CommandLine
+	check.Profile = profileInForce(status)
+	return t.report(out, check, status)
+}
+
+// profileInForce is empty if nothing of nines tune is.
+func profileInForce(status tune.Status) string {
+	switch {
+	case status.Applied != nil:
+		return status.Applied.Profile
+	case status.Lab != "":
+		return "of lab " + status.Lab
+	case status.Boot != nil && len(status.Boot.Booted) > 0:
+		return "boot parameters"
+	}
+	return ""
+}
+
+func (t *tuneCheckCall) report(out io.Writer, check jitter.Check, status tune.Status) error {
+	store := jitter.Store{Dir: tuneLasting()}
+	before, err := store.Before()
+	if err != nil {
+		return err
+	}
+	if err := store.Keep(check, check.Profile == ""); err != nil {
+		return err
+	}
+	done := checked{Check: check}
+	if check.Profile != "" && before != nil {
+		done.Before, done.Comparison = before, jitter.Compare(*before, check)
+	}
+	if t.format == "json" {
+		return writeJSON(out, done)
+	}
+	if err := check.Write(out); err != nil {
+		return err
+	}
+	switch {
+	case done.Before != nil:
+		return jitter.WriteComparison(out, *before, check, done.Comparison)
+	case check.Profile != "":
+		_, err = fmt.Fprintln(out, "\nThere is no check from before the host was tuned, so whether it helped cannot be said: nines tune revert, check, apply, check.")
+	default:
+		_, err = fmt.Fprintln(out, "\nRemembered as the host without tuning; a check after nines tune apply is compared with it.")
+	}
+	return err
+}

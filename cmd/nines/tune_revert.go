@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/tune"
+)
+
+func newTuneRevertCommand() *cobra.Command {
+	var root string
+	c := &cobra.Command{
+		Use:   "revert",
+		Short: "Put back what nines tune apply changed",
+		Long: `Put every setting back to what it was before 'nines tune apply', and the boot
+loader's files, too. What others have changed since is left as it is, and said. An
+apply that was killed is put back in the same way.`,
+		Example: `  nines tune revert
+  nines tune revert --root /tmp/copy   # the boot loader's files of a copy`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return tuneRevert(c.Context(), root, c.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&root, "root", "", "a copy of the boot loader's files, as in apply; no setting is changed")
+	return c
+}
+
+func tuneRevert(ctx context.Context, root string, out io.Writer) error {
+	if err := needRoot("changing settings"); err != nil && root == "" {
+		return err
+	}
+	note := func(text string) { fmt.Fprintf(out, "  %s\n", text) }
+	nothing := true
+	tree := tune.BootTree{Root: "/"}
+	if root != "" {
+		var err error
+		if tree.Root, err = filepath.Abs(root); err != nil {
+			return err
+		}
+	} else {
+		session, err := tuneSession()
+		if err != nil {
+			return err
+		}
+		count, err := session.Revert(ctx, note)
+		switch {
+		case errors.Is(err, tune.ErrNothing):
+		case err != nil:
+			return err
+		default:
+			nothing = false
+			fmt.Fprintf(out, "%d settings put back.\n", count)
+		}
+	}
+	written, err := tree.Read()
+	if err != nil {
+		return err
+	}
+	if err := tree.Revert(ctx, note); err != nil {
+		return err
+	}
+	if written != nil {
+		nothing = false
+		fmt.Fprintf(out, "Boot parameters taken back: %s\n", written.Line)
+		if root == "" {
+			fmt.Fprintln(out, "The running kernel keeps them until the next boot.")
+		}
+	}
+	if nothing {
+		fmt.Fprintln(out, "nines tune has nothing in force here.")
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package jitter
+
+import (
+	"slices"
+	"time"
+
+	"nines.dev/nines/engine/client"
+)
+
+// LongGapNs is from where on a gap counts as one that a packet notices: less than that a
+// cache miss or an ordinary interrupt takes, too.
+const LongGapNs = 10_000
+
+// Check is one measurement of the jitter of some CPUs.
+type Check struct {
+	Started  time.Time     `json:"started"`
+	Duration time.Duration `json:"duration_ns"`
+	Kernel   string        `json:"kernel"`
+	// CommandLine is the kernel's.
+	CommandLine string `json:"command_line"`
+	// Profile is what nines tune had in force; empty for nothing.
+	Profile string `json:"profile,omitempty"`
+	// Scheduling is how the measuring threads were scheduled.
+	Scheduling string `json:"scheduling"`
+	CPUs       []CPU  `json:"cpus"`
+}
+
+// CPU is what was taken from one CPU.
+type CPU struct {
+	CPU       int   `json:"cpu"`
+	ElapsedNs int64 `json:"elapsed_ns"`
+	// Gaps are all that the meter saw, at least 1 µs long, LongGaps those of more than
+	// 10 µs.
+	Gaps            uint64  `json:"gaps"`
+	LongGaps        uint64  `json:"long_gaps"`
+	LongGapsASecond float64 `json:"long_gaps_a_second"`
+	// GapP9999Ns is the length that one gap of 10000 exceeds; 0 if there were fewer.
+	GapP9999Ns int64 `json:"gap_p99_99_ns"`
+	// WaitP9999Ns is how long one of 10000 packets that come at any instant would have to
+	// wait for the CPU.
+	WaitP9999Ns int64 `json:"wait_p99_99_ns"`
+	LongestNs   int64 `json:"longest_ns"`
+	// TakenNs is the sum of all gaps. Of it others' threads took RunDelayNs, as the
+	// scheduler counts it, and StealNs the hypervisor, as /proc/stat does, in steps of
+	// 10 ms; the rest are interrupts, or a hypervisor that does not say.
+	TakenNs    int64 `json:"taken_ns"`
+	RunDelayNs int64 `json:"run_delay_ns"`
+	StealNs    int64 `json:"steal_ns"`
+	// Slices are the taken nanoseconds of each second, in slices of the measurement.
+	Slices []float64 `json:"slices"`
+}
+
+// TakenPPM is the share of time that was taken, in millionths.
+func (c CPU) TakenPPM() float64 {
+	if c.ElapsedNs == 0 {
+		return 0
+	}
+	return float64(c.TakenNs) / float64(c.ElapsedNs) * 1e6
+}
+
+// gap is a length and how many gaps had it.
+type gap struct {
+	ns    int64
+	count uint64
+}
+
+// gathered is one CPU over all slices.
+type gathered struct {
+	CPU
+	counts map[int64]uint64 // by HdrHistogram's index
+}
+
+func (g *gathered) add(w client.Watched) {
+	g.ElapsedNs += w.ElapsedNs
+	g.RunDelayNs += w.RunDelayNs
+	g.Gaps += w.Gaps.Count
+	g.TakenNs += w.Gaps.TotalNs
+	g.LongestNs = max(g.LongestNs, w.Gaps.MaxNs)
+	if w.ElapsedNs > 0 {
+		g.Slices = append(g.Slices, float64(w.Gaps.TotalNs)/float64(w.ElapsedNs)*1e9)
+	}
+	for _, row := range w.Lengths.Counts {
+		g.counts[row[0]] += uint64(row[1])
+	}
+}
+
+// subBits is HdrHistogram's for 3 significant digits (engine/stats/histogram.h).
+const subBits = 11
+
+// lengthAt is the lowest length that has this index of the histogram's counts.
+func lengthAt(index int64) int64 {
+	if index < 1<<subBits {
+		return index
+	}
+	bucket := index>>(subBits-1) - 1
+	return (index - bucket<<(subBits-1)) << bucket
+}
+
+func (g *gathered) summary() CPU {
+	gaps := make([]gap, 0, len(g.counts))
+	for index, count := range g.counts {
+		gaps = append(gaps, gap{lengthAt(index), count})
+	}
+	slices.SortFunc(gaps, func(a, b gap) int { return int(a.ns - b.ns) })
+	c := g.CPU
+	for _, one := range gaps {
+		if one.ns > LongGapNs {
+			c.LongGaps += one.count
+		}
+	}
+	if c.ElapsedNs > 0 {
+		c.LongGapsASecond = float64(c.LongGaps) / (float64(c.ElapsedNs) / 1e9)
+	}
+	c.GapP9999Ns = lengthP9999(gaps, c.Gaps)
+	c.WaitP9999Ns = waitP9999(gaps, c.ElapsedNs)
+	return c
+}
+
+// oneIn is the rarity of p99.99.
+const oneIn = 10_000
+
+func lengthP9999(gaps []gap, total uint64) int64 {
+	if total < oneIn {
+		return 0
+	}
+	over := total / oneIn // so many may be longer
+	for _, one := range slices.Backward(gaps) {
+		if one.count > over {
+			return one.ns
+		}
+		over -= one.count
+	}
+	return 0
+}
+
+// waitP9999 solves for x: a packet that comes at any instant of a gap of length L waits
+// more than x with the chance (L−x)/elapsed, so over all gaps the sum of L−x, for those
+// that are longer than x, is elapsed/10000.
+func waitP9999(gaps []gap, elapsedNs int64) int64 {
+	allowed := float64(elapsedNs) / oneIn
+	var count, sum float64
+	for i := len(gaps) - 1; i >= 0; i-- {
+		count += float64(gaps[i].count)
+		sum += float64(gaps[i].count) * float64(gaps[i].ns)
+		next := 0.0
+		if i > 0 {
+			next = float64(gaps[i-1].ns)
+		}
+		// With x down to the next shorter gap, only these are longer than x.
+		if sum-count*next >= allowed {
+			return int64((sum - allowed) / count)
+		}
+	}
+	return 0
+}

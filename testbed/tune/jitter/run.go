@@ -1,0 +1,176 @@
+package jitter
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"nines.dev/nines/engine/client"
+)
+
+// Options say what to measure.
+type Options struct {
+	CPUs     []int
+	Duration time.Duration
+	// Engine is the path of nines-engine.
+	Engine string
+	// Progress is told how much of the duration is over; nil drops it.
+	Progress func(done, of time.Duration)
+}
+
+// slices is how many a measurement has; a short one has fewer, of a second each.
+const wantedSlices = 12
+
+// userTick is a tick of /proc/stat, proc_stat(5): USER_HZ is 100 on all that nines runs on.
+const userTick = 10 * time.Millisecond
+
+// Run measures all CPUs at the same time. If ctx ends the error is ctx's.
+func Run(ctx context.Context, o Options) (Check, error) {
+	engine, err := startEngine(o.Engine)
+	if err != nil {
+		return Check{}, err
+	}
+	check, err := run(ctx, engine.Client, o)
+	if ended := engine.end(); ended != nil && err == nil {
+		err = ended
+	}
+	return check, err
+}
+
+func run(ctx context.Context, engine *client.Client, o Options) (Check, error) {
+	check := Check{Started: time.Now().UTC(), Duration: o.Duration}
+	cpus := make([]gathered, len(o.CPUs))
+	for i, cpu := range o.CPUs {
+		cpus[i] = gathered{CPU: CPU{CPU: cpu}, counts: map[int64]uint64{}}
+	}
+	slice := max(o.Duration/wantedSlices, time.Second)
+	before, err := readSteal()
+	if err != nil {
+		return check, err
+	}
+	for done := time.Duration(0); done < o.Duration; {
+		length := min(slice, o.Duration-done)
+		if err := engine.Watch(o.CPUs); err != nil {
+			return check, err
+		}
+		waited := wait(ctx, length, func(part time.Duration) {
+			if o.Progress != nil {
+				o.Progress(done+part, o.Duration)
+			}
+		})
+		watched, err := engine.StopWatch()
+		if err := errors.Join(waited, err); err != nil {
+			return check, err
+		}
+		for i, w := range watched {
+			cpus[i].add(w)
+			check.Scheduling = w.Scheduling
+		}
+		done += length
+	}
+	after, err := readSteal()
+	if err != nil {
+		return check, err
+	}
+	for _, cpu := range cpus {
+		summary := cpu.summary()
+		summary.StealNs = (time.Duration(after[summary.CPU]-before[summary.CPU]) * userTick).Nanoseconds()
+		check.CPUs = append(check.CPUs, summary)
+	}
+	return check, nil
+}
+
+// wait tells each second how much is over.
+func wait(ctx context.Context, length time.Duration, tell func(time.Duration)) error {
+	end := time.NewTimer(length)
+	defer end.Stop()
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for start := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end.C:
+			return nil
+		case now := <-second.C:
+			tell(now.Sub(start))
+		}
+	}
+}
+
+// readSteal reads the ticks that a hypervisor took of each CPU: field 8 behind the name.
+func readSteal() (map[int]int64, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return nil, fmt.Errorf("read what the hypervisor took: %w", err)
+	}
+	return parseSteal(string(text)), nil
+}
+
+func parseSteal(text string) map[int]int64 {
+	ticks := map[int]int64{}
+	for line := range strings.SplitSeq(text, "\n") {
+		fields := strings.Fields(line)
+		if len(fields) < 9 {
+			continue
+		}
+		id, isCPU := strings.CutPrefix(fields[0], "cpu")
+		cpu, err := strconv.Atoi(id)
+		if !isCPU || err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(fields[8], 10, 64); err == nil {
+			ticks[cpu] = n
+		}
+	}
+	return ticks
+}
+
+// engine is a child that is driven over its input.
+type engine struct {
+	*client.Client
+	cmd   *exec.Cmd
+	input io.Closer
+	said  bytes.Buffer
+}
+
+func startEngine(path string) (*engine, error) {
+	e := &engine{cmd: exec.Command(path)}
+	input, err := e.cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the engine: %w", err)
+	}
+	output, err := e.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the engine: %w", err)
+	}
+	e.cmd.Stderr = &e.said
+	// A Ctrl-C in the terminal is for nines alone; the engine ends with its input.
+	e.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := e.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the engine: %w", err)
+	}
+	e.input = input
+	e.Client = client.New(output, input, input)
+	if _, err := e.Hello(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the engine: %w", err), e.end())
+	}
+	return e, nil
+}
+
+// end closes the engine's input, on which it ends.
+func (e *engine) end() error {
+	_ = e.input.Close()
+	if err := e.cmd.Wait(); err != nil {
+		return fmt.Errorf("the engine ended with %w: %s", err, strings.TrimSpace(e.said.String()))
+	}
+	return nil
+}

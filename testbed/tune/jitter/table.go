@@ -1,0 +1,76 @@
+package jitter
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Write prints a check, a line a CPU.
+func (c Check) Write(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CPU\tgaps > 10 µs a second\tp99.99 of gaps\tp99.99 wait\tlongest\ttaken\tby threads\tsteal")
+	for _, cpu := range c.CPUs {
+		fmt.Fprintf(table, "%d\t%.1f\t%s\t%s\t%s\t%s (%.0f ppm)\t%s\t%s\n", cpu.CPU, cpu.LongGapsASecond,
+			orTooFew(cpu.GapP9999Ns), duration(cpu.WaitP9999Ns), duration(cpu.LongestNs),
+			duration(cpu.TakenNs), cpu.TakenPPM(), duration(cpu.RunDelayNs), duration(cpu.StealNs))
+	}
+	return table.Flush()
+}
+
+func orTooFew(ns int64) string {
+	if ns == 0 {
+		return "too few"
+	}
+	return duration(ns)
+}
+
+// duration prints ns with three digits and the unit that fits.
+func duration(ns int64) string {
+	units := []struct {
+		ns   float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}
+	for _, u := range units {
+		if v := float64(ns) / u.ns; v >= 1 {
+			digits := 2 - min(2, len(fmt.Sprintf("%.0f", v))-1)
+			return fmt.Sprintf("%.*f %s", digits, v, u.name)
+		}
+	}
+	return fmt.Sprintf("%d ns", ns)
+}
+
+// WriteComparison prints what has become of each CPU since another check.
+func WriteComparison(out io.Writer, before, after Check, list []Comparison) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nAgainst the check of %s, before nines tune changed anything\n", before.Started.Format("2006-01-02 15:04:05 UTC"))
+	count := map[Outcome]int{}
+	for _, c := range list {
+		count[c.Outcome]++
+		fmt.Fprintf(&b, "  CPU %d: %s. %s\n", c.CPU, c.Outcome, strings.ToUpper(c.Why[:1])+c.Why[1:])
+		fmt.Fprintf(&b, "    gaps > 10 µs a second %.1f → %.1f, p99.99 wait %s → %s, longest %s → %s, taken %.0f → %.0f ppm\n",
+			c.Before.LongGapsASecond, c.After.LongGapsASecond, duration(c.Before.WaitP9999Ns), duration(c.After.WaitP9999Ns),
+			duration(c.Before.LongestNs), duration(c.After.LongestNs), c.Before.TakenPPM(), c.After.TakenPPM())
+	}
+	switch {
+	case len(list) == 0:
+		fmt.Fprintf(&b, "  It had none of these CPUs: nothing can be said.\n")
+	case count[Helped] == len(list):
+		fmt.Fprintf(&b, "It helped, on every CPU.\n")
+	case count[Worse] == len(list):
+		fmt.Fprintf(&b, "It made every CPU worse.\n")
+	case count[Unclear] == len(list):
+		fmt.Fprintf(&b, "It cannot be said to have helped or harmed: the difference is within what slices of one check differ by.\n")
+	default:
+		fmt.Fprintf(&b, "It helped on %d CPUs, made %d worse, and made no clear difference on %d.\n", count[Helped], count[Worse], count[Unclear])
+	}
+	if before.Scheduling != after.Scheduling {
+		fmt.Fprintf(&b, "The measuring threads were scheduled otherwise then: %s, now %s.\n", before.Scheduling, after.Scheduling)
+	}
+	if before.Kernel != after.Kernel {
+		fmt.Fprintf(&b, "The kernel was another then: %s, now %s.\n", before.Kernel, after.Kernel)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
