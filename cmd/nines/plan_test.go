@@ -63,6 +63,7 @@ func TestPlanOutput(t *testing.T) {
 		t.Error("two plans of the same file and host differ")
 	}
 	_, text, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"), "--format", "json")
+	p.Findings = nil // else an element keeps what the text does not have
 	if err := json.Unmarshal([]byte(text), &p); err != nil || len(p.Findings) == 0 {
 		t.Fatalf("JSON has no findings, and the table has: %v\n%s", err, text)
 	}
