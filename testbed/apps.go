@@ -190,7 +190,11 @@ func appCPUs(n plan.Node) []int {
 }
 
 func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity) error {
-	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	patience := engineTimeout
+	if node.IsVM(n) {
+		patience = guestPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	go func() { // an engine that died at once will never answer
 		for engine.Alive() && ctx.Err() == nil {
@@ -213,6 +217,9 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 		return err
 	}
 	defer c.Close()
+	// An engine that dies in a guest closes nothing on this side.
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
 	if _, err := c.Hello(); err != nil {
 		return err
 	}

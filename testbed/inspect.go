@@ -153,7 +153,11 @@ func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState
 	if !alive {
 		return s
 	}
-	ctx, cancel := context.WithTimeout(ctx, inspectPatience)
+	patience := inspectPatience
+	if node.IsVM(n) {
+		patience *= 10 // translated, its answer takes a while
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	c, err := client.Dial(ctx, l.EngineSocket(n.Name))
 	if err != nil {

@@ -99,19 +99,36 @@ func (p *port) await() error {
 		if err != nil {
 			return err
 		}
-		if now&unix.POLLIN != 0 && now&unix.POLLHUP == 0 {
+		switch {
+		case now&unix.POLLIN == 0:
+			err = p.event()
+		case now&unix.POLLHUP == 0:
 			return nil
+		default:
+			err = p.settle()
 		}
-		if now&unix.POLLIN != 0 { // of a host that has gone: nobody waits for an answer
-			if _, err := unix.Read(p.fd, make([]byte, 4096)); err != nil && !errors.Is(err, unix.EAGAIN) {
-				return os.NewSyscallError("read", err)
-			}
-			continue
-		}
-		if err := p.event(); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// settlePatience is how long the word that a host is there may come after what it sends.
+const settlePatience = time.Second
+
+// settle waits where there are bytes and no host: both come over queues of their own, so
+// that the host may be about to be there, or have gone, and then nobody waits for an
+// answer.
+func (p *port) settle() error {
+	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if now, err := p.state(); err != nil || now&unix.POLLHUP == 0 {
+			return err
+		}
+	}
+	if _, err := unix.Read(p.fd, make([]byte, 4096)); err != nil && !errors.Is(err, unix.EAGAIN) {
+		return os.NewSyscallError("read", err)
+	}
+	return nil
 }
 
 // Read waits for bytes of the host; errNoHost when that has gone.
