@@ -123,6 +123,18 @@ endif
 test-root: build
 	$(GOTESTSUM) -- -p 1 $(AS_ROOT) ./...
 
+# Tests for the virtual laboratory, a boot after another; BOOTS=main,rt and RUN=regexp
+# choose some. Images are kept in build/cache. The table is the last that is printed.
+.PHONY: test-vm
+## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
+test-vm: build
+	@rm -f build/vm/table.txt
+	@$(GOTESTSUM_VM) -- -timeout 40m -count 1 $(AS_ROOT_VM) ./test/vm; \
+		status=$$?; cat build/vm/table.txt; exit $$status
+VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_RUN='$(RUN)' NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE)
+AS_ROOT_VM = -exec '$(SUDO) env $(VM_ENV) PATH=$(PATH):/usr/sbin:/sbin'
+GOTESTSUM_VM = $(TOOL) gotestsum --format testname --hide-summary=skipped
+
 .PHONY: test-fuzz
 # Each fuzz target for some runs; longer with FUZZ_RUNS.
 FUZZ_RUNS ?= 30000

@@ -46,6 +46,7 @@ var mayImport = map[string][]string{
 	"testbed/journal":     {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
 	"testbed/tune":        {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
 	"testbed/tune/jitter": {"engine/client"},
+	"testbed/doctor":      {"spec", "testbed/host", "testbed/plan", "testbed/tune"},
 	"testbed/isolate":     slices.Concat(makers, []string{"testbed/tune", "testbed/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"testbed/node":       slices.Concat(makers, []string{"testbed/machine", "testbed/machine/boot"}),
@@ -66,7 +67,7 @@ var mayImport = map[string][]string{
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/traffic":         measurers,
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "testbed/doctor"}),
 
 	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},

@@ -3,6 +3,7 @@ package labtest
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -10,7 +11,7 @@ import (
 // in; test/vm sets it, and has the table of boots.
 const BootVariable = "NINES_VLAB"
 
-// The boots of the virtual laboratory. What they are made of is in test/vm/boots.go.
+// The boots of the virtual laboratory. What they are made of is in test/vm/boots_test.go.
 const (
 	BootMain     = "main"     // Debian 12's kernel, control groups of version 2
 	BootV1       = "v1"       // the same, version 1
@@ -21,19 +22,27 @@ const (
 	BootNewRT    = "newrt"    // Debian 13's real-time kernel, with isolcpus, nohz_full and rcu_nocbs
 )
 
+// forTheLab begins what VirtualLab says elsewhere; test/vm reads the boots from it.
+const forTheLab = "for the virtual laboratory, where make test-vm runs it: "
+
 // VirtualLab is for tests that rearrange a whole host, or need what only the virtual
-// laboratory has. `make test-vm` runs all tests whose name begins with TestLab in it, in
-// the boots that they name here (without a name, in BootMain), and fails if one has run
-// nowhere. Elsewhere they are skipped: nothing is missing there.
+// laboratory has. `make test-vm` runs all tests whose name begins with TestLab in it, as
+// root, in the boots that they name here (without a name, in BootMain), and fails if one
+// has not run in each of them. Elsewhere they are skipped: nothing is missing there. It
+// comes first in a test.
 func VirtualLab(t testing.TB, boots ...string) {
 	t.Helper()
 	if len(boots) == 0 {
 		boots = []string{BootMain}
 	}
-	switch boot := os.Getenv(BootVariable); {
-	case boot == "":
-		t.Skip("for the virtual laboratory: make test-vm runs it there")
-	case !slices.Contains(boots, boot):
-		t.Skipf("for another boot of the virtual laboratory: %v", boots)
+	if boot := os.Getenv(BootVariable); boot == "" || !slices.Contains(boots, boot) {
+		t.Skip(forTheLab + strings.Join(boots, " "))
 	}
+}
+
+// BootsOf reads in a test's output for which boots VirtualLab has skipped it.
+func BootsOf(output string) []string {
+	_, after, _ := strings.Cut(output, forTheLab)
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.Fields(line)
 }

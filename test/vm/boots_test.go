@@ -1,0 +1,28 @@
+package vm
+
+import (
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/machine/boot"
+	"nines.dev/nines/testbed/vlab"
+)
+
+// oneBoot is a laboratory that tests run in.
+type oneBoot struct {
+	name    string
+	options vlab.Options
+}
+
+// isolatedCPUs takes the CPUs of NUMA node 1 away from all but those who ask for them.
+var isolatedCPUs = []string{"isolcpus=managed_irq,domain,2-3", "nohz_full=2-3", "rcu_nocbs=2-3", "irqaffinity=0-1"}
+
+// boots are as few as cover the kernels, the layouts of control groups and the boot
+// parameters: a boot takes some seconds.
+var boots = []oneBoot{
+	{labtest.BootMain, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV2}},
+	{labtest.BootV1, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV1}},
+	{labtest.BootIsolated, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupHybrid, CommandLine: isolatedCPUs}},
+	{labtest.BootCloud, vlab.Options{Kernel: "cloud12", Cgroup: boot.CgroupV2}},
+	{labtest.BootRT, vlab.Options{Kernel: "rt12", Cgroup: boot.CgroupV2}},
+	{labtest.BootNew, vlab.Options{Kernel: "debian13", Cgroup: boot.CgroupV2}},
+	{labtest.BootNewRT, vlab.Options{Kernel: "rt13", Cgroup: boot.CgroupV2, CommandLine: isolatedCPUs}},
+}

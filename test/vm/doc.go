@@ -1,0 +1,16 @@
+// Package vm tests in the virtual laboratory what needs its hardware, its kernels, or a
+// host that may be rearranged: `make test-vm`.
+//
+//	 this host                               laboratory (QEMU), a boot after another
+//	┌────────────────────────────┐          ┌───────────────────────────────────────┐
+//	│ go test -c of each package │  a disk  │ PACKAGE.test -test.run 'TestLab…'     │
+//	│ that has tests TestLab…    │ ───────▸ │ as root, with NINES_VLAB=boot and     │
+//	│                            │          │ NINES_REQUIRE=all, in the package's   │
+//	│ a subtest for each of them │ ◂─────── │ folder, at the same path as here      │
+//	└────────────────────────────┘  agent   └───────────────────────────────────────┘
+//
+// A test says with labtest.VirtualLab which boots it is for, and must run in each of
+// them: one that is skipped there has failed. boots_test.go has the table of boots.
+// Nothing runs here without NINES_TEST_VM, which make test-vm sets; NINES_VM_BOOTS and
+// NINES_VM_RUN choose some of the boots and tests.
+package vm

@@ -1,0 +1,164 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// labTests are the names of tests for the laboratory.
+const labTests = `^TestLab[A-Z0-9]`
+
+// labPackage is a package with such tests, compiled.
+type labPackage struct {
+	path   string // below the repository
+	binary string
+	boots  map[string][]string // tests by boot
+}
+
+// findPackages finds and compiles the packages whose tests are for the laboratory, and
+// asks each test for its boots: outside the laboratory it is skipped with their names.
+func findPackages(t *testing.T, repository string) []labPackage {
+	t.Helper()
+	into := filepath.Join(repository, "build", "vm")
+	if err := os.RemoveAll(into); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var packages []labPackage
+	for _, path := range packagesWithLabTests(t, repository) {
+		p := labPackage{path: path, binary: filepath.Join(into, strings.ReplaceAll(path, "/", "-")+".test"), boots: map[string][]string{}}
+		build := exec.CommandContext(t.Context(), "hack/go", "test", "-c", "-o", p.binary, "./"+path)
+		build.Dir = repository
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Errorf("compile the tests of %s: %v\n%s", path, err, out)
+			continue
+		}
+		ask := exec.CommandContext(t.Context(), p.binary, "-test.v=test2json", "-test.run", labTests)
+		ask.Dir = filepath.Join(repository, path)
+		ask.Env = append(os.Environ(), labtest.BootVariable+"=")
+		out, err := ask.CombinedOutput()
+		if err != nil {
+			t.Errorf("ask the tests of %s for their boots: %v\n%s", path, err, out)
+			continue
+		}
+		err = events(t.Context(), repository, bytes.NewReader(out), func(r testResult) {
+			wanted := labtest.BootsOf(r.output)
+			if len(wanted) == 0 {
+				t.Errorf("%s %s does not begin with labtest.VirtualLab", path, r.name)
+			}
+			for _, boot := range wanted {
+				if !slices.ContainsFunc(boots, func(b oneBoot) bool { return b.name == boot }) {
+					t.Errorf("%s %s is for a boot %q, which there is not", path, r.name, boot)
+				}
+				p.boots[boot] = append(p.boots[boot], r.name)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+	return packages
+}
+
+// packagesWithLabTests looks into the repository's test files.
+func packagesWithLabTests(t *testing.T, repository string) []string {
+	t.Helper()
+	declares := regexp.MustCompile(`(?m)^func TestLab[A-Z0-9]\w*\(t \*testing\.T\)`)
+	var found []string
+	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && slices.Contains([]string{".git", "build", "node_modules", "results"}, entry.Name()) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !declares.Match(text) {
+			return err
+		}
+		below, err := filepath.Rel(repository, filepath.Dir(path))
+		if err == nil && !slices.Contains(found, below) {
+			found = append(found, below)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// testResult is how a test has ended, with all that it and its subtests printed.
+type testResult struct {
+	name, action, output string
+	seconds              float64
+}
+
+// events reads what a test binary prints, by Go's own reader of it, and tells each test
+// of the top level when it has ended.
+func events(ctx context.Context, repository string, from *bytes.Reader, tell func(testResult)) error {
+	reader := exec.CommandContext(ctx, "hack/go", "tool", "test2json")
+	reader.Dir, reader.Stdin = repository, from
+	out, err := reader.Output()
+	if err != nil {
+		return fmt.Errorf("go tool test2json: %w", err)
+	}
+	e := eventReader{tell: tell}
+	for line := range bytes.Lines(out) {
+		if err := e.read(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventReader gathers the events of test2json.
+type eventReader struct {
+	tell   func(testResult)
+	output map[string]*strings.Builder
+}
+
+func (e *eventReader) read(line []byte) error {
+	var event struct {
+		Action, Test, Output string
+		Elapsed              float64
+	}
+	if err := json.Unmarshal(line, &event); err != nil {
+		return errors.Join(fmt.Errorf("an event of a test: %s", line), err)
+	}
+	name, _, sub := strings.Cut(event.Test, "/")
+	if e.output == nil {
+		e.output = map[string]*strings.Builder{}
+	}
+	if e.output[name] == nil {
+		e.output[name] = &strings.Builder{}
+	}
+	switch event.Action {
+	case "output":
+		e.output[name].WriteString(event.Output)
+	case "pass", "fail", "skip":
+		if name != "" && !sub {
+			e.tell(testResult{name, event.Action, e.output[name].String(), event.Elapsed})
+		}
+	}
+	return nil
+}
