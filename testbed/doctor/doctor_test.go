@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,5 +84,26 @@ func TestJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(table.String(), again.String()); diff != "" {
 		t.Errorf("the report is another one when it is read back:\n%s", diff)
+	}
+}
+
+// TestDocumented: the manual has a row for each kind of finding, and for no other.
+func TestDocumented(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/doctor.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for line := range strings.Lines(string(manual)) {
+		if id, found := strings.CutPrefix(line, "| `"); found {
+			id, _, _ = strings.Cut(id, "`")
+			documented = append(documented, strings.TrimSuffix(id, "-NIC"))
+		}
+	}
+	slices.Sort(documented)
+	kinds := append(slices.Collect(maps.Keys(causes)), "vm-translated", "vm-untried", "needs-…")
+	slices.Sort(kinds)
+	if diff := cmp.Diff(kinds, documented); diff != "" {
+		t.Errorf("docs/doctor.md does not have the findings that there are (-want +got):\n%s", diff)
 	}
 }

@@ -85,10 +85,7 @@ func (j *judge) own(is func(host.CPU) bool) []int {
 
 // target words the CPUs that settings are for: the chosen ones but for housekeeping.
 func (j *judge) target() string {
-	if cpus := j.own(func(host.CPU) bool { return true }); len(cpus) > 0 {
-		return list(cpus)
-	}
-	return list(j.scope.CPUs)
+	return list(j.scope.own())
 }
 
 // inMask reads a mask such as "ff,00000003", and gives those of the CPUs in it.

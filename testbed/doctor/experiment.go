@@ -41,6 +41,7 @@ func JudgeFile(inv *host.Inventory, runs []spec.Run) (*Report, error) {
 			one = examineFor(inv, scope)
 			known[key] = one
 		}
+		all.add(at+1, guests(inv, exp))
 		all.add(at+1, one.findings)
 		for _, h := range one.handled {
 			all.handled[h] = true
@@ -131,7 +132,7 @@ func examineFor(inv *host.Inventory, scope Scope) judged {
 	bare, isolated := Examine(inv, open), Examine(inv, scope)
 	out := judged{findings: isolated}
 	if profile, known := tune.BuiltIn(string(scope.Tuning)); known {
-		out.findings = Examine(Applied(inv, tune.Settings(inv, scope.CPUs, profile)), scope)
+		out.findings = Examine(Applied(inv, tune.Settings(inv, scope.own(), profile)), scope)
 	}
 	has := func(list []Finding, id string) bool {
 		return slices.ContainsFunc(list, func(f Finding) bool { return f.ID == id })

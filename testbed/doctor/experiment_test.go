@@ -154,6 +154,61 @@ func TestHandled(t *testing.T) {
 	}
 }
 
+// TestGuests: virtual machines on a host without KVM give timings that mean nothing.
+func TestGuests(t *testing.T) {
+	inv := load(t, "microvm")
+	const file = "../../examples/quickstart.yaml"
+	sets := []string{"nodes.dut={runtime: vm, cpus: 1, app: {kind: forward}}", "sweep.links.*.kind=[bridge]"}
+	inv.SetFeatures([]host.Feature{{Name: host.FeatureTun, State: host.StateYes}})
+	for state, want := range map[host.State]string{host.StateNo: "vm-translated", host.StateUnknown: "vm-untried"} {
+		inv.SetFeatures([]host.Feature{{Name: host.FeatureKVM, State: state, Detail: "as the test says"}})
+		if f := judgeFile(t, inv, file, sets...).of(want); f == nil || !strings.Contains(f.Title, "dut") {
+			t.Errorf("with kvm %s, %s is %+v", state, want, f)
+		}
+	}
+	if f := judgeFile(t, inv, file).of("vm-untried"); f != nil {
+		t.Errorf("an experiment without virtual machines has %+v", f)
+	}
+}
+
+// TestOldKernelCannotIsolate: an experiment that asks for isolated partitions does not run
+// on a kernel without them.
+func TestOldKernelCannotIsolate(t *testing.T) {
+	report := judgeFile(t, load(t, "epyc-7551p"), "../../examples/quickstart.yaml", "isolation=isolated")
+	if f := report.of("no-isolated-partitions"); f == nil || f.Severity != host.SeverityError || report.Verdict != VerdictImpossible {
+		t.Errorf("it is %+v", f)
+	}
+}
+
+// TestBrief: plans and runs say in a line each what makes figures untrue, and one for the
+// rest; a lab without traffic has neither.
+func TestBrief(t *testing.T) {
+	inv := load(t, "microvm")
+	inv.Clock.Source = "hpet"
+	brief := func(path string, sets ...string) []string {
+		run := runsOf(t, path, sets...)[0]
+		p, err := plan.Make(run.Experiment, inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, f := range Brief(inv, Planned{run.Experiment, p}) {
+			lines = append(lines, f.String())
+		}
+		return lines
+	}
+	want := []string{
+		"warning: clocksource: the kernel's clock is hpet, not the TSC, which may cost 0.5 to 1.5 µs; take the TSC: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+		"warning: latency: 4 things on this host will show in the tail, above all: a hypervisor (kvm) takes CPUs away at times, which may cost 1 µs to 2.8 ms; nines doctor --for FILE tells all of them and what to do",
+	}
+	if got := brief("../../examples/quickstart.yaml"); !slices.Equal(got, want) {
+		t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := brief("../../examples/lab-only.yaml"); len(got) != 0 {
+		t.Errorf("of a lab without traffic it says %q", got)
+	}
+}
+
 // TestConflict: a file that contradicts itself is the file's fault, not the host's.
 func TestConflict(t *testing.T) {
 	runs := runsOf(t, "../../examples/quickstart.yaml", "nodes.dut.addresses={in: [10.0.0.1/24]}", "nodes.loadgen.addresses={tx: [10.1.0.1/24]}")

@@ -122,7 +122,7 @@ func (j *judge) workqueues() {
 		Evidence: []Evidence{{path, mask}},
 		Why:      "Threads of the kernel do what drivers and file systems left for later, on any CPU of this mask, for as long as it takes.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: "whenever a driver or a file system leaves work; long work takes longer", Basis: BasisPublished, Source: osnoise},
-		Remedies: append(j.isolated("keep away"), j.write("run it on "+namedCPUs(j.scope.Housekeeping), path, hexMask(j.scope.Housekeeping))...),
+		Remedies: append(j.isolated("keep"), j.write("run it on "+namedCPUs(j.scope.Housekeeping), path, hexMask(j.scope.Housekeeping))...),
 		Source:   "Documentation/core-api/workqueue.rst; " + tunedPartition,
 	})
 }

@@ -73,7 +73,7 @@ func (j *judge) partitions() {
 			Source:   "Documentation/admin-guide/cgroup-v1/cpusets.rst, 1.4 and 1.7",
 		})
 	case !j.inv.Kernel.AtLeast(6, 1):
-		j.find(Finding{
+		f := Finding{
 			ID: "no-isolated-partitions", Severity: host.SeverityWarning,
 			Title:    "Linux " + j.inv.Kernel.Release + " has no isolated partitions of CPUs, which came with 6.1",
 			Evidence: []Evidence{{"/proc/sys/kernel/osrelease", j.inv.Kernel.Release}, {"/proc/mounts", "cpuset is at " + cpuset.Path + ", version 2"}},
@@ -84,7 +84,13 @@ func (j *judge) partitions() {
 				j.kernelPackage("boot Linux 6.1 or newer, such as Debian 11's backports have", "-t bullseye-backports linux-image-"+debianArch(j.inv)),
 			},
 			Source: "Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.partition (isolated: since 6.1); " + thesis + ", 6.2.3",
-		})
+		}
+		if j.scope.Isolation == spec.IsolationIsolated {
+			f.Severity, f.Cost = host.SeverityError, nil
+			f.Why += " isolation: isolated asks for more, and is refused."
+			f.Remedies = append([]Remedy{{Text: "ask for less: --set isolation=partition"}}, f.Remedies...)
+		}
+		j.find(f)
 	}
 }
 

@@ -431,6 +431,8 @@ func TestRemediesWork(t *testing.T) {
 			seen[f.ID+script] = true
 			var after *host.Inventory
 			switch {
+			case strings.HasPrefix(script, "nines tune apply") && (f.ID == "interrupts" || f.ID == "workqueues"):
+				continue // what nines tune moves beside its settings is package isolate's, and tested there
 			case strings.HasPrefix(script, "nines tune apply"):
 				words := strings.Fields(script) // nines tune apply --profile NAME --cpus LIST
 				cpus, err := host.ParseCPUList(words[6])

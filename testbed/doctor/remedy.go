@@ -18,9 +18,13 @@ func (j *judge) write(text, path, value string) []Remedy {
 	return append(j.tuned(path), Remedy{Text: text, Commands: []string{command}})
 }
 
-// isolated is the remedy of an experiment's own isolation.
-func (*judge) isolated(does string) []Remedy {
-	return []Remedy{{Text: "let an experiment " + does + " them while it runs, and put them back: isolation: isolated in its file, or --set isolation=isolated"}}
+// isolated are the remedies of what package isolate moves away: for an experiment, and by
+// nines tune.
+func (j *judge) isolated(does string) []Remedy {
+	return []Remedy{
+		{Text: "let an experiment " + does + " them while it runs, and put them back: isolation: isolated in its file, or --set isolation=isolated"},
+		{Text: "let nines do it until nines tune revert, with the rest of its profile latency", Commands: []string{"nines tune apply --profile latency --cpus " + j.target()}},
+	}
 }
 
 // boot is the remedy of kernel parameters; nines tune plan gives the whole line.
@@ -77,7 +81,7 @@ func (j *judge) catalogue(name string) []tune.Setting {
 	if j.settings == nil {
 		j.settings = map[string][]tune.Setting{}
 	}
-	j.settings[name] = tune.Settings(j.inv, j.scope.CPUs, profile)
+	j.settings[name] = tune.Settings(j.inv, j.scope.own(), profile)
 	return j.settings[name]
 }
 

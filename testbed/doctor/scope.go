@@ -31,6 +31,20 @@ type Scope struct {
 	Tuning    spec.Tuning
 }
 
+// own are the chosen CPUs that are not needed for all else, or all where none is left.
+func (s Scope) own() []int {
+	var list []int
+	for _, id := range s.CPUs {
+		if !slices.Contains(s.Housekeeping, id) {
+			list = append(list, id)
+		}
+	}
+	if len(list) == 0 {
+		return s.CPUs
+	}
+	return list
+}
+
 // Default chooses the CPUs of a host that is judged for no experiment: those that were
 // set apart at boot, else all but the first core's, which is left to the host.
 func Default(inv *host.Inventory) Scope {
