@@ -19,7 +19,7 @@ func (j *judge) scheduler() {
 			Evidence: []Evidence{{path, state}},
 			Why:      "What such a scheduler does to threads on chosen CPUs is its own matter, and load balancing and isolation are too.",
 			Cost:     &Cost{FromUS: 1, ToUS: sliceUS, When: "whenever something else can run there", Basis: BasisEstimate, Source: sliceSource},
-			Remedies: []Remedy{{Text: "end the program that loaded it; the kernel's own scheduler takes over", Commands: []string{"cat /sys/kernel/sched_ext/root/ops", "systemctl stop scx"}}},
+			Remedies: []Remedy{{Text: "end the program that loaded it; the kernel's own scheduler takes over", Commands: []string{"systemctl stop scx"}}},
 			Source:   "Documentation/scheduler/sched-ext.rst (since 6.12)",
 		})
 	}
