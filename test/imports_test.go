@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"testbed/link": slices.Concat(makers, []string{"testbed/node", "engine/client"}),
 	"testbed": slices.Concat(makers,
 		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client",
-			"testbed/machine", "testbed/machine/agent", "testbed/machine/image"}),
+			"testbed/machine", "testbed/machine/agent", "testbed/machine/image", "testbed/tasks"}),
 
 	"measure/capture/clock":      {},
 	"measure/capture/packetfile": {},

@@ -23,6 +23,9 @@ type ApplyOptions struct {
 // errUnfinished is a lab that an Up or an Apply has left before its end.
 var errUnfinished = errors.New("the lab was not finished")
 
+// errIsolation is a lab of which every node would change its control groups.
+var errIsolation = errors.New("the lab's isolation changes")
+
 // Apply makes the lab follow another plan: it removes what is gone, makes what is
 // new, and leaves the rest running. If it fails the lab is incomplete: the next Apply
 // makes it anew, and Down removes it.
@@ -47,7 +50,7 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 	}
 	changes, err := l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
-	if errors.Is(err, errUnfinished) {
+	if errors.Is(err, errUnfinished) || errors.Is(err, errIsolation) {
 		return l.anew(ctx, options)
 	}
 	return changes, err
@@ -77,6 +80,10 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 		return Changes{}, errUnfinished
 	}
 	*l = *now
+	if !same(isolationOf(l.plan), isolationOf(options.Plan)) {
+		// Without its settings a lab counts as unfinished.
+		return Changes{}, errors.Join(errIsolation, os.Remove(l.state.settings()))
+	}
 	options.Plan = keepNames(l.plan, options.Plan)
 	changes, err := l.Changes(options.Plan)
 	if err != nil {
@@ -93,6 +100,9 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 // Changes says what Apply would change: what Compare finds, and nodes and links that
 // have died, which are made anew.
 func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
+	if !same(isolationOf(l.plan), isolationOf(to)) {
+		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), nil
+	}
 	to = keepNames(l.plan, to)
 	living := *l.plan
 	living.Nodes, living.Links = nil, nil

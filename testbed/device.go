@@ -30,8 +30,12 @@ func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes [
 	return append([]string{started.Version}, started.Notes...), nil
 }
 
-// quietCPU is the last CPU that is not busy, or the last; -1 if there is none.
+// quietCPU is the last CPU that is not busy, or the last; -1, which is any, if there is
+// none, or if what is busy is pinned nowhere.
 func quietCPU(cpus, busy []int) int {
+	if slices.Contains(busy, -1) {
+		return -1
+	}
 	for _, cpu := range slices.Backward(cpus) {
 		if !slices.Contains(busy, cpu) {
 			return cpu

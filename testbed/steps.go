@@ -32,6 +32,7 @@ func Steps(p *plan.Plan) []string {
 	for _, l := range p.Links {
 		linkSteps(add, p, l)
 	}
+	isolationSteps(add, p)
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
 			if !inKernel(i) {
@@ -46,7 +47,7 @@ func Steps(p *plan.Plan) []string {
 	}
 	for _, n := range p.Nodes {
 		if n.App != nil && n.App.Kind != spec.AppRoute {
-			add("node %s: start nines-engine on CPU %d to %s", n.Name, n.App.CPU, n.App.Kind)
+			add("node %s: start nines-engine on %s to %s", n.Name, engineCPU(n.App.CPU), n.App.Kind)
 		}
 		for _, argv := range n.Exec {
 			add("node %s: run %s", n.Name, strings.Join(argv, " "))
@@ -83,12 +84,15 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 		spec.RuntimeHost:  "start nines-init, which holds a network namespace and nothing else",
 	}[n.Runtime]
 	add("node %s: %s, named %s", n.Name, what, n.HostName)
+	group := filepath.Join(isolate.Parent(p, n), n.HostName)
 	for _, c := range isolate.Controllers(p, n) {
 		switch c {
 		case isolate.CPUSet:
-			add("node %s: control group %s/%s with CPUs %s", n.Name, p.Prefix, n.HostName, host.FormatCPUList(n.CPUs))
+			add("node %s: control group %s with CPUs %s", n.Name, group, host.FormatCPUList(n.CPUs))
 		case isolate.Memory:
-			add("node %s: control group %s/%s with %d bytes of memory", n.Name, p.Prefix, n.HostName, n.MemoryBytes)
+			add("node %s: control group %s with %d bytes of memory", n.Name, group, n.MemoryBytes)
+		case isolate.HugeTLB:
+			add("node %s: control group %s with at most %d hugepages of %d KiB", n.Name, group, n.HugepageBytes/n.HugepageSize, n.HugepageSize>>10)
 		}
 	}
 	for _, m := range n.Mounts {

@@ -121,7 +121,10 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 	return h, nil
 }
 
-// vacant is nil if no lab that is up has the plan's name, and no other its prefix.
+// vacant is nil if no lab that is up has the plan's name, no other its prefix, and no
+// other CPUs of its own if the plan wants some: of two who move a host's interrupts and
+// tasks, the second would take the first one's order for the host's own, and put that
+// back.
 func vacant(plans ...*plan.Plan) error {
 	labs, err := List()
 	if err != nil {
@@ -134,6 +137,8 @@ func vacant(plans ...*plan.Plan) error {
 				return &ExistsError{Name: p.Name}
 			case other.Name != p.Name && other.Prefix == p.Prefix:
 				return &ExistsError{Name: p.Name, Prefix: p.Prefix, Other: other.Name}
+			case other.Name != p.Name && isolates(other.Name) && plan.Partitions(p.Isolation):
+				return &IsolatingError{Name: p.Name, Isolation: p.Isolation, Other: other.Name}
 			}
 		}
 	}

@@ -105,6 +105,9 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 		return nil, nil, err
 	}
 	exp := runs[p.run-1].Experiment
+	if p.host == "" {
+		inv = testbed.WithOwnCPUs(inv, exp.Name)
+	}
 	made, err := plan.Make(exp, inv)
 	if err != nil {
 		return nil, nil, err

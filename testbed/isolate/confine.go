@@ -95,11 +95,10 @@ func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
 	if len(n.MemoryNodes) > 0 {
 		limits = append(limits, Limit{File: "cpuset.mems", Value: host.FormatCPUList(n.MemoryNodes)})
 	}
-	if version == 1 && n.Isolated {
-		limits = append(limits, Limit{File: "cpuset.cpu_exclusive", Value: "1"})
-		if p.Isolation == spec.IsolationIsolated {
-			limits = append(limits, Limit{File: "cpuset.sched_load_balance", Value: "0"})
-		}
+	// Exclusive is the lab's set around it: LXC gives a new set all the CPUs of the one
+	// above before it takes these, and must not meet another node's then.
+	if version == 1 && n.Isolated && p.Isolation == spec.IsolationIsolated {
+		limits = append(limits, Limit{File: balanceFile, Value: "0"})
 	}
 	return limits
 }

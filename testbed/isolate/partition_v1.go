@@ -71,7 +71,12 @@ func set(h cgroup.Hierarchy, dir string, cpus tasks.Set) error {
 	if err := write(filepath.Join(dir, cpusFile), cpus.String()); err != nil {
 		return err
 	}
-	return inherit(h.Mount, dir, "cpuset.mems")
+	if err := inherit(h.Mount, dir, "cpuset.mems"); err != nil {
+		return err
+	}
+	// By this LXC knows a set that is ready, and does not give it all that the root has
+	// (cpuset1_initialize in LXC's src/lxc/cgroups/cgfsng.c).
+	return write(filepath.Join(dir, "cgroup.clone_children"), "1")
 }
 
 func cpusOf(dir string) (tasks.Set, error) {
