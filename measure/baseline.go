@@ -59,6 +59,7 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 		},
 		Traffic:   &stream,
 		Isolation: baselineIsolation(p),
+		Tuning:    p.Tuning,
 		Repeat:    1, Order: run.Order,
 	}
 	if run.DPDK != nil {

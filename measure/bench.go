@@ -32,6 +32,7 @@ type bench struct {
 	lab       *testbed.Lab
 	labID     string
 	isolation *result.Isolation
+	tuning    *result.Tuning
 	generator *traffic.Generator
 	streamID  string
 	// recording is that of the last trial; nil where it had none.
@@ -55,6 +56,9 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 		}
 		b.lab, b.labID = built, lab
 		if b.isolation, err = isolationOf(built); err != nil {
+			return err
+		}
+		if b.tuning, err = tuningOf(built); err != nil {
 			return err
 		}
 	}
@@ -88,8 +92,9 @@ func labIdentity(p *plan.Plan) string {
 		Links      []plan.Link
 		FrameBytes int
 		Isolation  spec.Isolation
+		Tuning     spec.Tuning
 		CPUs       [2][]int
-	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, [2][]int{p.IsolatedCPUs, p.QuietCPUs}})
+	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, [2][]int{p.IsolatedCPUs, p.QuietCPUs}})
 }
 
 // streamIdentity is equal for streams that the same engines with the same open
@@ -131,7 +136,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o := observation{
-		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, realTime: b.realTime,
+		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
 		started: time.Now().Add(time.Duration(t.Stream.Warmup)),
 	}
 	// The seed follows from the repeat, so that a Poisson stream is the same for

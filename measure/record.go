@@ -20,7 +20,9 @@ type observation struct {
 	fromCPU int
 	// isolation is what was in force; nil where the degree asks for nothing.
 	isolation *result.Isolation
-	toCPU     int
+	// tuning is what of the host's settings was changed; nil where nothing was asked for.
+	tuning *result.Tuning
+	toCPU  int
 	// forwarders are the engines on the path, by node.
 	forwarders []forwarder
 	steal      time.Duration
@@ -117,6 +119,7 @@ func details(o observation, measured time.Duration) result.Details {
 		ThrottledNs: int64(o.throttled),
 		Programs:    o.programs,
 		Isolation:   o.isolation,
+		Tuning:      o.tuning,
 		Notes:       o.outcome.Notes,
 	}
 	for _, setting := range o.settings {

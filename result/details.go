@@ -43,6 +43,8 @@ type Details struct {
 	Programs []ProgramDelay `json:"programs,omitempty"`
 	// Isolation is what kept all else off the nodes' CPUs; nil: not recorded.
 	Isolation *Isolation `json:"isolation,omitempty"`
+	// Tuning is which settings of the host were changed; nil: none was asked for.
+	Tuning *Tuning `json:"tuning,omitempty"`
 	// Notes are what the engines said of their ports and themselves: modes that a
 	// backend got, memory that could not be locked.
 	Notes []string `json:"notes,omitempty"`

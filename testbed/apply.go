@@ -162,7 +162,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 		return err
 	}
 	world := journal.Host{BootID: h.journal.Header.BootID, Note: options.Progress}
-	if err := h.journal.Undo(ctx, world, l.goes(changes)); err != nil {
+	if err := h.journal.Undo(ctx, world, l.goes(changes, options.Plan)); err != nil {
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
 	old := l.plan
@@ -172,6 +172,11 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	}
 	l.take(h.journal)
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: old}
+	if changes.Tuning {
+		if err := b.tuneHost(ctx); err != nil {
+			return err
+		}
+	}
 	if changes.Hugepages {
 		if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger()); err != nil {
 			return err
@@ -202,13 +207,15 @@ func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options 
 }
 
 // goes picks the steps to be undone.
-func (l *Lab) goes(c Changes) func(journal.Entry) bool {
+func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
 	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
 	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
 	return func(e journal.Entry) bool {
 		switch {
 		case e.Kind == journal.KindHugepages:
 			return c.Hugepages
+		case ofTuning(e, to.Tuning == ""):
+			return c.Tuning
 		case e.Node != "" && slices.Contains(nodes, e.Node):
 			return true
 		case e.Link != "" && slices.Contains(links, e.Link):

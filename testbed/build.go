@@ -167,6 +167,9 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger()); err != nil {
 		return err
 	}
+	if err := slow(b.progress, "tuning the host", func() error { return b.tuneHost(ctx) }); err != nil {
+		return err
+	}
 	if err := b.startFabric(); err != nil {
 		return err
 	}

@@ -29,11 +29,13 @@ type Changes struct {
 	Adjusted []string `json:"adjusted"`
 	// Hugepages is true if other hugepages have to be reserved.
 	Hugepages bool `json:"hugepages,omitempty"`
+	// Tuning is true if the host's settings are to be others.
+	Tuning bool `json:"tuning,omitempty"`
 }
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return !c.Hugepages && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
+	return !c.Hugepages && !c.Tuning && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted) == 0
@@ -52,6 +54,7 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.interfaces()
 	d.apps()
 	d.Hugepages = reserved(from) != reserved(to)
+	d.Tuning = !tunedAlike(from, to)
 	return d.Changes
 }
 

@@ -20,6 +20,8 @@ type Inspection struct {
 	LinkList []LinkState `json:"link_list"`
 	// Settings are what was set on devices because it changes what is measured.
 	Settings []link.Setting `json:"settings"`
+	// Tuning is the host's, nil where the plan leaves it alone.
+	Tuning *TuningState `json:"tuning,omitempty"`
 }
 
 // NodeState is a node as it is now.
@@ -62,12 +64,15 @@ type LinkState struct {
 // Inspect looks at the lab.
 func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.dir, Settings: l.settings}
+	var err error
+	if in.Tuning, err = l.inspectTuning(); err != nil {
+		return nil, err
+	}
 	for _, n := range l.plan.Nodes {
 		in.NodeList = append(in.NodeList, l.inspectNode(ctx, n))
 	}
 	var fabric []link.Device
 	if l.fabric != nil && l.fabric.Alive() {
-		var err error
 		if fabric, err = link.Devices(holderOf(l.fabric)); err != nil {
 			return nil, err
 		}

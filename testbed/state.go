@@ -37,6 +37,7 @@ func (s state) plan() string       { return filepath.Join(s.dir, "plan.json") }
 func (s state) settings() string   { return filepath.Join(s.dir, "settings.json") }
 func (s state) isolation() string  { return filepath.Join(s.dir, "isolation.json") }
 func (s state) lock() string       { return filepath.Join(s.dir, "lock") }
+func (s state) tuning() string     { return filepath.Join(s.dir, "tuning.json") }
 func (s state) measured() string   { return filepath.Join(s.dir, "measured.json") }
 func (s state) engines() string    { return filepath.Join(s.dir, "engines") }
 func (s state) logs() string       { return filepath.Join(s.dir, "logs") }

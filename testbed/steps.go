@@ -21,6 +21,10 @@ func Steps(p *plan.Plan) []string {
 	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
 	add("lab %s: keep its state in %s", p.Name, stateOf(p.Name).dir)
 	hugepageSteps(add, p)
+	if p.Tuning != "" {
+		add("host: settings of the profile %s for CPUs %s, until the lab goes; nines tune plan --for FILE lists them",
+			p.Tuning, host.FormatCPUList(TunedCPUs(p)))
+	}
 	add("fabric: start nines-init in namespaces of its own, named %s.fabric", p.Prefix)
 	portSteps(add, p)
 	for _, l := range p.Links {

@@ -99,6 +99,11 @@ func writeChanges(out io.Writer, c testbed.Changes) error {
 			return err
 		}
 	}
+	if c.Tuning {
+		if _, err := fmt.Fprintln(out, "host settings change"); err != nil {
+			return err
+		}
+	}
 	if c.Hugepages {
 		_, err := fmt.Fprintln(out, "hugepages are reserved anew")
 		return err

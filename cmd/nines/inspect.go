@@ -13,6 +13,7 @@ import (
 	"nines.dev/nines/testbed"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/tune"
 )
 
 func newInspectCommand() *cobra.Command {
@@ -84,6 +85,7 @@ func writeInspection(out io.Writer, in *testbed.Inspection) error {
 		return err
 	}
 	writeApps(out, in)
+	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)
 }
 
@@ -174,4 +176,20 @@ func writeSettings(out io.Writer, settings []link.Setting) error {
 		fmt.Fprintf(t, "%s\t%s\n", name, strings.Join(values, " "))
 	}
 	return t.Flush()
+}
+
+// writeTuning says which settings of the host are changed while the lab is up.
+func writeTuning(out io.Writer, t *testbed.TuningState) {
+	if t == nil {
+		return
+	}
+	fmt.Fprintf(out, "\nhost settings of the profile %s, until the lab goes:\n", t.Profile)
+	for _, s := range t.Settings {
+		fmt.Fprintf(out, "  %s: %s, was %s; %s\n", s.Path, s.Set, orNotHeld(s.Old), s.Standing)
+	}
+	for _, r := range t.Results {
+		if r.Outcome == tune.Refused {
+			fmt.Fprintf(out, "  %s: the kernel refused %s: %s\n", r.Path, r.Value, r.Reason)
+		}
+	}
 }

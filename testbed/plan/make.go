@@ -57,6 +57,7 @@ func (w *work) result() *Plan {
 		Isolation:        w.isolation(),
 		IsolatedCPUs:     w.isolated,
 		QuietCPUs:        w.quiet,
+		Tuning:           w.tuning(),
 		Nodes:            []Node{},
 		Links:            []Link{},
 		Notes:            []string{},

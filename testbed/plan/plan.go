@@ -21,10 +21,12 @@ type Plan struct {
 	IsolatedCPUs []int `json:"isolated_cpus,omitempty"`
 	// QuietCPUs are those of the programs of links, where Isolation is isolated: they are
 	// in no partition, but interrupts and kernel threads keep off them too.
-	QuietCPUs []int    `json:"quiet_cpus,omitempty"`
-	Nodes     []Node   `json:"nodes"` // sorted by name
-	Links     []Link   `json:"links"` // in the file's order
-	Traffic   *Traffic `json:"traffic,omitempty"`
+	QuietCPUs []int `json:"quiet_cpus,omitempty"`
+	// Tuning is the profile of host settings while the lab is up; empty for none.
+	Tuning  spec.Tuning `json:"tuning,omitempty"`
+	Nodes   []Node      `json:"nodes"` // sorted by name
+	Links   []Link      `json:"links"` // in the file's order
+	Traffic *Traffic    `json:"traffic,omitempty"`
 	// PhysicalFunctions are the ports whose virtual functions the lab uses, by address.
 	PhysicalFunctions []PhysicalFunction `json:"physical_functions,omitempty"`
 	// Hugepages is what DPDK takes of them; nil where nothing uses DPDK.

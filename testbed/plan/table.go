@@ -16,7 +16,7 @@ import (
 // programs, the traffic's way, then why, then what to know.
 func (p *Plan) Write(out io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s%s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs), p.isolationText())
+	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s%s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs), p.isolationText()+p.tuningText())
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NODE\tRUNTIME\tCPUS\tENGINE\tNUMA\tMEMORY\tAPP\tNAME ON THE HOST")
 	for _, n := range p.Nodes {
@@ -92,6 +92,14 @@ func (p *Plan) isolationText() string {
 		return fmt.Sprintf("; %s: %s", p.Isolation, cpuText(p.IsolatedCPUs))
 	}
 	return ""
+}
+
+// tuningText names the profile of host settings.
+func (p *Plan) tuningText() string {
+	if p.Tuning == "" {
+		return ""
+	}
+	return fmt.Sprintf("; host settings: %s", p.Tuning)
 }
 
 func (n Node) cpusText() string {

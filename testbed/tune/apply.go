@@ -40,6 +40,8 @@ type Applier struct {
 	Journal *journal.Journal
 	// Init is the path of nines-init, which holds files open.
 	Init string
+	// Mark names the steps in the journal; empty is for a journal of nothing else.
+	Mark string
 }
 
 // Apply makes the settings in their order. What the host lacks or the kernel refuses
@@ -77,7 +79,7 @@ func (a Applier) apply(ctx context.Context, s Setting) (Result, error) {
 		}
 		return result, nil
 	}
-	now, changed, err := a.Journal.MakeSetting(journal.Step{Path: s.Path, Value: s.Value})
+	now, changed, err := a.Journal.MakeSetting(journal.Step{Name: a.Mark, Path: s.Path, Value: s.Value})
 	var refused *journal.RefusedError
 	switch {
 	case errors.As(err, &refused):

@@ -21,7 +21,7 @@ const claimName = "tuning"
 // root, such as "labs/quickstart", as a step of the journal. If another has them, the
 // error is a *HeldError.
 func Claim(j *journal.Journal, root, holder string) error {
-	path := filepath.Join(root, claimName)
+	path := ClaimPath(root)
 	for {
 		other, err := os.Readlink(path)
 		switch {
@@ -45,6 +45,9 @@ func Claim(j *journal.Journal, root, holder string) error {
 		}
 	}
 }
+
+// ClaimPath is the link that says who tunes the host.
+func ClaimPath(root string) string { return filepath.Join(root, claimName) }
 
 // orphaned is true if the holder's journal is gone, or is of another boot of the kernel,
 // which has put all settings back.
@@ -88,7 +91,7 @@ func held(root, holder string) error {
 
 // Holder is who holds the host's settings: "tune", "labs/NAME", or nobody, which is empty.
 func Holder(root string) (string, error) {
-	holder, err := os.Readlink(filepath.Join(root, claimName))
+	holder, err := os.Readlink(ClaimPath(root))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil

@@ -28,7 +28,7 @@ func (a Applier) hold(ctx context.Context, s Setting) (Result, error) {
 		return result, nil
 	}
 	token := a.Journal.Token("hold/" + s.Name)
-	step := journal.Step{Kind: journal.KindProcess, Name: s.Name, Path: s.Path, Value: s.Value, Token: token}
+	step := journal.Step{Kind: journal.KindProcess, Name: a.Mark, Path: s.Path, Value: s.Value, Token: token}
 	id, err := a.Journal.Begin(step)
 	if err != nil {
 		return result, err

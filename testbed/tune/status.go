@@ -72,7 +72,7 @@ func (s Session) Status() (Status, error) {
 	}
 	status.Applied = applied
 	status.CutOff = applied == nil || !applied.Done
-	status.Settings = Standings(j)
+	status.Settings = Standings(j, "")
 	return status, nil
 }
 
@@ -85,11 +85,12 @@ func readHolder(root string, status *Status) error {
 	return err
 }
 
-// Standings are how a journal's settings stand now.
-func Standings(j *journal.Journal) []ChangedSetting {
-	var list []ChangedSetting
+// Standings are how a journal's settings stand now, of the steps with that mark.
+func Standings(j *journal.Journal, mark string) []ChangedSetting {
+	list := []ChangedSetting{}
 	for _, e := range j.Entries() {
 		switch {
+		case e.Name != mark:
 		case e.Kind == journal.KindSetting:
 			list = append(list, standing(e))
 		case e.Kind == journal.KindProcess && e.Path != "" && e.Learnt != nil:

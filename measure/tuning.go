@@ -1,0 +1,30 @@
+package measure
+
+import (
+	"slices"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/testbed"
+)
+
+// tuningOf is what of a lab's tuning of the host belongs into its results.
+func tuningOf(lab *testbed.Lab) (*result.Tuning, error) {
+	applied, err := lab.Tuning()
+	if applied == nil || err != nil {
+		return nil, err
+	}
+	t := &result.Tuning{Profile: applied.Profile, CPUs: applied.CPUs, Settings: []result.TuningSetting{}}
+	for _, r := range applied.Results {
+		one := result.TuningSetting{Name: r.Name, Value: r.Value, Old: r.Old, Outcome: string(r.Outcome), Reason: r.Reason}
+		at := slices.IndexFunc(t.Settings, func(s result.TuningSetting) bool {
+			s.Files = 0
+			return s == one
+		})
+		if at < 0 {
+			t.Settings = append(t.Settings, one)
+			continue
+		}
+		t.Settings[at].Files = max(t.Settings[at].Files, 1) + 1
+	}
+	return t, nil
+}
