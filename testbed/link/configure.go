@@ -84,6 +84,11 @@ func (s *Site) configure(n plan.Node, i plan.Interface, ns *netns.Namespace, han
 	if err != nil {
 		return err
 	}
+	if s.isVirtualFunction(n.Name, i) {
+		if err := awaitVF(handle, device); err != nil {
+			return err
+		}
+	}
 	values, err := e.apply(i.Name, honest)
 	if err != nil {
 		return err

@@ -197,8 +197,26 @@ func (b Bus) restore(ctx context.Context, address, port string, old State) error
 	if err := b.SetOverride(address, old.Override); err != nil {
 		return err
 	}
-	if old.Face != nil {
-		return b.restoreFace(ctx, address, *old.Face)
+	if old.Face == nil {
+		return nil
 	}
-	return nil
+	return b.restoreAddress(ctx, address, port, old)
+}
+
+// restoreAddress gives a function's interface what it had. A virtual one whose address
+// was not the one that its port holds may have that only while it is trusted.
+func (b Bus) restoreAddress(ctx context.Context, address, port string, old State) error {
+	err := b.restoreFace(ctx, address, *old.Face)
+	if old.VF == nil {
+		return err
+	}
+	if err != nil && !old.VF.Trust {
+		trusted := *old.VF
+		trusted.Trust = true
+		if b.setVF(port, trusted) == nil {
+			err = b.restoreFace(ctx, address, *old.Face)
+		}
+	}
+	// The port has learnt the address from the function meanwhile.
+	return errors.Join(err, b.setVF(port, *old.VF))
 }
