@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
 	"nines.dev/nines/testbed/doctor"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
