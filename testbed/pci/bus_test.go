@@ -1,0 +1,249 @@
+package pci
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/testbed/host"
+)
+
+const (
+	port = "0000:01:00.0"
+	vf0  = "0000:01:10.0"
+)
+
+// fakeBus is a machine with one port, in a folder: files that are written stay as they
+// were written, and nothing happens by itself.
+func fakeBus(t *testing.T) Bus {
+	t.Helper()
+	b := Bus{Root: t.TempDir(), Patience: 2 * time.Second}
+	for _, address := range []string{port, vf0} {
+		put(t, b, "/sys/bus/pci/devices/"+address+"/class", "0x020000")
+		put(t, b, "/sys/bus/pci/devices/"+address+"/driver_override", "(null)")
+	}
+	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "0")
+	put(t, b, "/sys/bus/pci/drivers_probe", "")
+	put(t, b, "/sys/bus/pci/drivers/vfio-pci/bind", "")
+	return b
+}
+
+func put(t *testing.T, b Bus, path, text string) {
+	t.Helper()
+	path = filepath.Join(b.Root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, b Bus, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.Root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// link makes a symbolic link as the kernel would.
+func link(t *testing.T, b Bus, path, target string) {
+	t.Helper()
+	path = filepath.Join(b.Root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClaims: a function is one lab's until that gives it back; the folder goes with the
+// last claim.
+func TestClaims(t *testing.T) {
+	b := fakeBus(t)
+	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1"}); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	var taken *TakenError
+	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "2"}); !errors.As(err, &taken) || !strings.Contains(err.Error(), "the lab one") {
+		t.Errorf("another's: %v", err)
+	}
+	if err := b.Free(vf0, "2"); !errors.As(err, &taken) {
+		t.Errorf("free for another: %v", err)
+	}
+	if err := b.Free(vf0, "1"); err != nil {
+		t.Errorf("not free for its own: %v", err)
+	}
+	// Undoing a step of a lab that has not the function leaves it alone.
+	if err := b.Release(context.Background(), vf0, "", "2", State{Override: "vfio-pci"}); err != nil || b.Override(vf0) != "" {
+		t.Errorf("undone by another: %v, override %q", err, b.Override(vf0))
+	}
+	for range 2 {
+		if err := b.Release(context.Background(), vf0, "", "1", State{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(b.claims()); !os.IsNotExist(err) {
+		t.Errorf("the folder of claims is left: %v", err)
+	}
+	// Of an earlier boot: void.
+	if err := b.save(vf0, host.Claim{Lab: "old", Token: "0", Boot: "earlier"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "2"}); err != nil {
+		t.Errorf("a claim of an earlier boot: %v", err)
+	}
+}
+
+// TestOverride: what sysfs shows for none is none, and it is cleared by an empty line.
+func TestOverride(t *testing.T) {
+	b := fakeBus(t)
+	if got := b.Override(vf0); got != "" {
+		t.Errorf("override %q", got)
+	}
+	if err := b.SetOverride(vf0, DriverVFIO); err != nil || b.Override(vf0) != DriverVFIO {
+		t.Errorf("override %q, %v", b.Override(vf0), err)
+	}
+	if err := os.Truncate(filepath.Join(b.device(vf0), "driver_override"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.SetOverride(vf0, ""); err != nil || b.Override(vf0) != "" {
+		t.Errorf("override %q, %v", b.Override(vf0), err)
+	}
+}
+
+// TestProbe: a driver that does not take the function is told by hand, and what comes
+// of it is an error; one that has it already is left.
+func TestProbe(t *testing.T) {
+	b := fakeBus(t)
+	err := b.Probe(context.Background(), vf0, DriverVFIO)
+	if err == nil || !strings.Contains(err.Error(), "find a driver for "+vf0) {
+		t.Errorf("a driver that takes nothing: %v", err)
+	}
+	if get(t, b, "/sys/bus/pci/drivers_probe") != vf0 || get(t, b, "/sys/bus/pci/drivers/vfio-pci/bind") != vf0 {
+		t.Error("it was not told")
+	}
+	link(t, b, "/sys/bus/pci/devices/"+vf0+"/driver", "../../drivers/igbvf")
+	if err := b.Probe(context.Background(), vf0, ""); err != nil {
+		t.Error(err)
+	}
+	if err := b.Probe(context.Background(), vf0, DriverVFIO); err == nil || !strings.Contains(err.Error(), "has the driver igbvf") {
+		t.Errorf("a wrong driver: %v", err)
+	}
+}
+
+// TestAwaitInterface: it comes when the kernel has made it and udev has named it, and
+// what never comes is said.
+func TestAwaitInterface(t *testing.T) {
+	b := fakeBus(t)
+	put(t, b, "/run/udev/control", "")
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		put(t, b, "/sys/class/net/enp1s0v0/ifindex", "7")
+		put(t, b, "/sys/bus/pci/devices/"+vf0+"/net/enp1s0v0/ifindex", "7")
+		time.Sleep(10 * time.Millisecond)
+		put(t, b, "/run/udev/data/n7", "I:1")
+	}()
+	name, err := b.AwaitInterface(context.Background(), vf0)
+	if err != nil || name != "enp1s0v0" {
+		t.Errorf("got %q, %v", name, err)
+	}
+	if _, err := os.Stat(filepath.Join(b.Root, "/run/udev/data/n7")); err != nil {
+		t.Error("it was given away before udev had named it")
+	}
+	b.Patience = 20 * time.Millisecond
+	if _, err := b.AwaitInterface(context.Background(), port); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), port) {
+		t.Errorf("what never comes: %v", err)
+	}
+}
+
+// TestSetVFs: their number goes by way of 0, and they are waited for.
+func TestSetVFs(t *testing.T) {
+	b := fakeBus(t)
+	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "0")
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		link(t, b, "/sys/bus/pci/devices/"+port+"/virtfn0", "../"+vf0)
+	}()
+	if err := b.setVFs(context.Background(), port, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	if b.vfs(port) != 1 || b.VF(port, 0) != vf0 || b.VF(port, 1) != "" {
+		t.Errorf("%d VFs, the first is %q", b.vfs(port), b.VF(port, 0))
+	}
+	b.Patience = 20 * time.Millisecond
+	if err := b.setVFs(context.Background(), port, 1, 3); err == nil || !strings.Contains(err.Error(), "the 3 virtual functions") {
+		t.Errorf("VFs that never come: %v", err)
+	}
+}
+
+// TestLedger: a port is given back with its last user, and users that are none change
+// nothing.
+func TestLedger(t *testing.T) {
+	b := fakeBus(t)
+	l := ledger{Boot: bootID(), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
+	if err := b.save(ledgerName(port), l); err != nil {
+		t.Fatal(err)
+	}
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, format) }
+	for _, step := range []struct {
+		token string
+		left  int
+	}{{"three", 2}, {"one", 1}, {"one", 1}} {
+		if err := b.LeavePort(context.Background(), port, step.token, note); err != nil {
+			t.Fatal(err)
+		}
+		var now ledger
+		if !b.load(ledgerName(port), &now) || len(now.Users) != step.left {
+			t.Errorf("after %s has left: %+v", step.token, now)
+		}
+	}
+	// The port has lost its interface to another driver: it is left alone, and said.
+	if err := b.LeavePort(context.Background(), port, "two", note); err != nil || len(notes) != 1 {
+		t.Errorf("the last: %v, %v", err, notes)
+	}
+	if b.load(ledgerName(port), &l) {
+		t.Error("the ledger is left")
+	}
+}
+
+// TestLock: a second holder waits for the first.
+func TestLock(t *testing.T) {
+	b := fakeBus(t)
+	unlock, err := b.Lock(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan struct{})
+	go func() {
+		again, err := b.Lock(port)
+		if err != nil {
+			t.Error(err)
+		}
+		close(got)
+		again()
+	}()
+	select {
+	case <-got:
+		t.Error("two have the lock")
+	case <-time.After(30 * time.Millisecond):
+	}
+	unlock()
+	<-got
+	if unlock, err = b.Lock("0000:99:00.0"); err != nil {
+		t.Errorf("a function that is gone: %v", err)
+	} else {
+		unlock()
+	}
+}
