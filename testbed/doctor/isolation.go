@@ -25,7 +25,14 @@ func (j *judge) shared() {
 		return
 	}
 	evidence := []Evidence{{"/sys/devices/system/cpu/isolated", "does not have " + list(open)}}
-	remedies := []Remedy{{Text: "set them apart while an experiment runs: isolation: isolated in its file, or --set isolation=isolated"}}
+	var remedies []Remedy
+	if cpuset, ok := j.inv.Cgroup.Controller("cpuset"); ok {
+		degree := spec.IsolationIsolated
+		if cpuset.Version == 2 && !j.inv.Kernel.AtLeast(6, 1) {
+			degree = spec.IsolationPartition // as far as this kernel goes
+		}
+		remedies = append(remedies, Remedy{Text: fmt.Sprintf("set them apart while an experiment runs: isolation: %s in its file, or --set isolation=%[1]s", degree)})
+	}
 	if j.scope.Isolation != "" {
 		evidence = append(evidence, Evidence{"the experiment", "isolation: " + string(j.scope.Isolation)})
 	}

@@ -133,15 +133,18 @@ func (j *judge) heat() {
 		if local.ID != "TRM" || n == 0 {
 			continue
 		}
+		cooler := Remedy{Text: "cool it better, keep it on mains, or cap the frequency at one that it can hold"}
+		if driver, _ := j.setting("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"); driver == "intel_pstate" { // only it tells the base frequency
+			cooler.Commands = []string{fmt.Sprintf("for c in %s; do cat /sys/devices/system/cpu/cpu$c/cpufreq/base_frequency > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_max_freq; done", words(j.scope.CPUs))}
+		}
 		j.find(Finding{
 			ID: "heat", Severity: host.SeverityWarning,
 			Title:    "CPUs were slowed down because they got hot",
 			Evidence: []Evidence{{"/proc/interrupts, TRM", fmt.Sprintf("%d thermal events on %s since boot", n, namedCPUs(j.scope.CPUs))}},
 			Why:      "A hot CPU lowers its frequency by itself, whatever the governor says, and comes back later; runs differ by the room's temperature.",
 			Cost:     &Cost{FromUS: 1, ToUS: packetUS * 3, When: "while a CPU is hot", Basis: BasisEstimate, Source: "a quarter of the frequency and " + packetSource},
-			Remedies: []Remedy{{Text: "cool it better, keep it on mains, or cap the frequency at one that it can hold", Commands: []string{
-				fmt.Sprintf("for c in %s; do cat /sys/devices/system/cpu/cpu$c/cpufreq/base_frequency > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_max_freq; done", words(j.scope.CPUs))}}},
-			Source: "arch/x86/kernel/irq.c (TRM); Documentation/admin-guide/pm/cpufreq.rst",
+			Remedies: []Remedy{cooler},
+			Source:   "arch/x86/kernel/irq.c (TRM); Documentation/admin-guide/pm/cpufreq.rst",
 		})
 	}
 }

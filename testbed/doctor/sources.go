@@ -6,7 +6,7 @@ const (
 	thesis = "'Lightweight low-latency virtual networking' (2022)"
 	// osnoise is what an interruption takes by the kernel's own documentation: a timer's
 	// interrupt 1.8 and 2.8 µs, and 8.8 µs with the thread that it wakes.
-	osnoise          = "Documentation/trace/osnoise-tracer.rst: in its example a timer's interrupt takes 1.8 and 2.8 µs, and 8.8 µs with the thread that it wakes"
+	osnoise          = "the example in Documentation/trace/osnoise-tracer.rst"
 	perCPUThreads    = "Documentation/admin-guide/kernel-per-CPU-kthreads.rst"
 	kernelParameters = "Documentation/admin-guide/kernel-parameters.txt"
 	tunedNetwork     = "tuned's profile network-latency"
@@ -34,8 +34,8 @@ const (
 )
 
 const (
-	softirqSource = "kernel/softirq.c: softirqs go on for 2 ms (MAX_SOFTIRQ_TIME) before they are left to a thread"
-	packetSource  = "227,000 packets a second by UDP over veth and bridge, so 4.4 µs each, in 'On the use of kernel bypass mechanisms for high-performance inter-container communications'"
-	sliceSource   = "kernel/sched/fair.c: a slice is 0.7 ms × (1 + log2 of the CPUs, at most 8) since 6.6, and 0.75 ms × that before"
+	softirqSource = "softirqs go on for 2 ms, kernel/softirq.c"
+	packetSource  = "4.4 µs a packet by UDP over veth and bridge: 227,000 a second in Ara et al., 'On the use of kernel bypass mechanisms …'"
+	sliceSource   = "the scheduler's slice on 8 CPUs and more, kernel/sched/fair.c"
 	numaSource    = "Emmerich et al. in " + thesis + ", 4.3 and 6.2.1"
 )
