@@ -50,6 +50,7 @@ func Compare(from, to *plan.Plan) Changes { return compare(from, to, socketsOf(f
 func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d := differ{from: from, to: to, mounted: mounted, renewed: map[string]bool{}}
 	d.nodes()
+	d.guests()
 	d.links()
 	d.interfaces()
 	d.apps()

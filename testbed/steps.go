@@ -30,13 +30,16 @@ func Steps(p *plan.Plan) []string {
 	for _, l := range p.Links {
 		functionSteps(add, l)
 	}
+	isolationSteps(add, p)
 	for _, n := range p.Nodes {
 		nodeSteps(add, p, n)
 	}
 	for _, l := range p.Links {
 		linkSteps(add, p, l)
 	}
-	isolationSteps(add, p)
+	for _, n := range p.Nodes {
+		vmSteps(add, n)
+	}
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
 			if !inKernel(i) {
@@ -126,6 +129,9 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, endpointName(l.Endpoints[0]),
 			endpointName(l.Endpoints[1]), link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), l.Endpoints[0].Socket))
 		return
+	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2 && (l.Endpoints[0].Guest || l.Endpoints[1].Guest):
+		add("link %s: tap between %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
+		return
 	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2:
 		add("link %s: veth pair %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
 		return
@@ -138,7 +144,7 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		if l.Kind == spec.LinkMacvlan {
 			add("link %s: macvlan %s on %s, MTU %d", l.Name, endpointName(e), firstOf(l.Parent, l.Device), l.MTU)
 		} else {
-			add("link %s: veth pair %s and %s in the fabric, MTU %d", l.Name, endpointName(e), e.FabricDevice, l.MTU)
+			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), endpointName(e), e.FabricDevice, l.MTU)
 		}
 	}
 	if l.Kind == spec.LinkXDP {
@@ -155,7 +161,7 @@ func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	for _, e := range l.Endpoints {
 		switch {
 		case e.Attach == plan.AttachVeth || e.FabricDevice != "":
-			add("link %s: veth pair %s and %s in the fabric, MTU %d", l.Name, endpointName(e), e.FabricDevice, l.MTU)
+			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), endpointName(e), e.FabricDevice, l.MTU)
 		case e.Socket != "":
 			who := map[bool]string{true: "the program listens", false: "the node listens"}[e.SocketServer]
 			add("link %s: %s meets the program over %s at the socket %s, where %s", l.Name, endpointName(e), e.Attach,

@@ -207,6 +207,10 @@ func (b *builder) vmPorts(n plan.Node) (ports []node.VMPort, taps []*os.File, er
 		if made == nil {
 			return nil, taps, fmt.Errorf("interface %s is on no link", i.Name)
 		}
+		if link.IsHardware(made.Kind) {
+			ports = append(ports, node.VMPort{HostDevice: e.Function.Address})
+			continue
+		}
 		if e.Attach == plan.AttachVhost {
 			path := link.SocketPath(link.SocketsDir(b.state.dir), e.Socket)
 			if !e.SocketServer {

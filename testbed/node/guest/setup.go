@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/vishvananda/netlink"
 
@@ -58,7 +60,7 @@ func setup(input io.Reader, output io.Writer) error {
 func takeDevices(n plan.Node) ([]plan.Interface, error) {
 	var kernel []plan.Interface
 	for _, i := range n.Interfaces {
-		device, err := byMAC(i.MAC)
+		device, err := findDevice(i)
 		if err != nil {
 			return nil, fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
 		}
@@ -71,12 +73,52 @@ func takeDevices(n plan.Node) ([]plan.Interface, error) {
 		if err := netlink.LinkSetName(device, i.Name); err != nil {
 			return nil, fmt.Errorf("interface %s:%s: rename %s: %w", n.Name, i.Name, device.Attrs().Name, err)
 		}
+		if err := takeAddress(device, i.MAC); err != nil {
+			return nil, fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
+		}
 		if err := netlink.LinkSetMTU(device, i.MTU); err != nil {
 			return nil, fmt.Errorf("interface %s:%s: set the MTU to %d: %w", n.Name, i.Name, i.MTU, err)
 		}
 		kernel = append(kernel, i)
 	}
 	return kernel, nil
+}
+
+// devicePatience bounds the wait for a driver to make its device.
+const devicePatience = 20 * time.Second
+
+// findDevice is the device of an interface: the one with its address, or, for a function
+// of the host's whose address is its own, the one at the plan's place on the bus.
+func findDevice(i plan.Interface) (netlink.Link, error) {
+	function := filepath.Join("/sys/bus/pci/devices", i.PCI)
+	if alias, err := os.ReadFile(filepath.Join(function, "modalias")); err == nil {
+		// As udev would; virtio's is there by now, and the module of most is built in nowhere.
+		_ = exec.Command("modprobe", strings.TrimSpace(string(alias))).Run()
+	}
+	for deadline := time.Now().Add(devicePatience); ; time.Sleep(10 * time.Millisecond) {
+		device, err := byMAC(i.MAC)
+		if err == nil {
+			return device, nil
+		}
+		if names, _ := filepath.Glob(filepath.Join(function, "net", "*")); len(names) == 1 {
+			return netlink.LinkByName(filepath.Base(names[0]))
+		}
+		if time.Now().After(deadline) {
+			return nil, err
+		}
+	}
+}
+
+// takeAddress gives a function of the host's the address of the plan.
+func takeAddress(device netlink.Link, mac string) error {
+	wanted, err := net.ParseMAC(mac)
+	if err != nil || slices.Equal(device.Attrs().HardwareAddr, wanted) {
+		return err
+	}
+	if err := netlink.LinkSetHardwareAddr(device, wanted); err != nil {
+		return fmt.Errorf("give %s the address %s: %w", device.Attrs().Name, mac, err)
+	}
+	return nil
 }
 
 // byMAC is the guest's device with an address.
