@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/machine"
@@ -150,7 +151,7 @@ func runTests(t *testing.T, lab *vlab.Laboratory, repository string, p labPackag
 // wait ends it and returns the last of what was written.
 func relay(t *testing.T, repository string, show func(testResult)) (to io.Writer, wait func() string) {
 	t.Helper()
-	reader := exec.Command("hack/go", "tool", "test2json")
+	reader := exec.Command("hack/go", "tool", "test2json", "-t")
 	reader.Dir = repository
 	input, err := reader.StdinPipe()
 	if err != nil {
@@ -215,15 +216,35 @@ func (l *tail) Write(p []byte) (int, error) {
 
 func (l *tail) String() string { return string(l.data) }
 
-// mechanism makes words of a test's name.
+// mechanism makes words of a test's name: "VLAN devices" of TestLabVLANDevices.
 func mechanism(test string) string {
-	words := regexp.MustCompile(`[A-Z]+(?:[a-z]+|[0-9]*)|[0-9]+`).FindAllString(strings.TrimPrefix(test, "TestLab"), -1)
-	for i, word := range words {
-		if strings.ToUpper(word) != word || len(word) == 1 {
-			words[i] = strings.ToLower(word)
+	name := strings.TrimPrefix(test, "TestLab")
+	upper := func(i int) bool { return i < len(name) && unicode.IsUpper(rune(name[i])) }
+	var words []string
+	begin := 0
+	for i := 1; i <= len(name); i++ {
+		// A word begins at a capital after a small letter, or before one.
+		if i < len(name) && !(upper(i) && (!upper(i-1) || i+1 < len(name) && unicode.IsLower(rune(name[i+1])))) {
+			continue
 		}
+		word := name[begin:i]
+		if strings.ToUpper(word) != word || len(word) == 1 {
+			word = strings.ToLower(word)
+		}
+		words, begin = append(words, word), i
 	}
 	return strings.Join(words, " ")
+}
+
+func TestMechanismsAreWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"TestLabVLANDevices": "VLAN devices", "TestLabHasTwoNUMANodes": "has two NUMA nodes", "TestLabKernelOVS": "kernel OVS",
+		"TestLabACableCarriesFrames": "a cable carries frames", "TestLabCgroupV1": "cgroup V1", "TestLab100Cycles": "100 cycles",
+	} {
+		if got := mechanism(name); got != want {
+			t.Errorf("%s: %q, not %q", name, got, want)
+		}
+	}
 }
 
 // writeTable writes the table of mechanisms, which make test-vm shows.

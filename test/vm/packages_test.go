@@ -116,7 +116,7 @@ type testResult struct {
 // events reads what a test binary prints, by Go's own reader of it, and tells each test
 // of the top level when it has ended.
 func events(ctx context.Context, repository string, from *bytes.Reader, tell func(testResult)) error {
-	reader := exec.CommandContext(ctx, "hack/go", "tool", "test2json")
+	reader := exec.CommandContext(ctx, "hack/go", "tool", "test2json", "-t")
 	reader.Dir, reader.Stdin = repository, from
 	out, err := reader.Output()
 	if err != nil {

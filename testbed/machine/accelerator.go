@@ -31,7 +31,8 @@ const probePatience = 10 * time.Second
 
 // Choose tries whether KVM runs a guest with this kernel and initramfs: a /dev/kvm that
 // can be opened may still be one, as in some nested virtual machines, on which a guest
-// gets nowhere. The answer is kept in a file of the folder until the next boot.
+// gets nowhere. The answer, which is the host's more than the kernel's, is kept in a file
+// of the folder until the next boot.
 func Choose(ctx context.Context, kernel, initrd, cache string) (Choice, error) {
 	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 	if err != nil {
@@ -40,7 +41,7 @@ func Choose(ctx context.Context, kernel, initrd, cache string) (Choice, error) {
 	_ = device.Close()
 	memo := filepath.Join(cache, "kvm")
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	question := strings.TrimSpace(string(boot)) + " " + kernel
+	question := strings.TrimSpace(string(boot))
 	if text, err := os.ReadFile(memo); err == nil {
 		asked, answer, _ := strings.Cut(string(text), "\n")
 		if asked == question {

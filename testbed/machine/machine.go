@@ -80,8 +80,14 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 		}
 	}()
 	if err := m.connect(ready); err != nil {
-		m.kill()
-		return nil, err
+		if ready.Err() == nil { // its agent's socket tells of a machine's end first
+			select {
+			case <-m.ended:
+				return nil, m.died()
+			case <-time.After(endPatience):
+			}
+		}
+		return nil, errors.Join(err, m.kill())
 	}
 	return m, nil
 }
@@ -219,6 +225,8 @@ func (m *Machine) Close() error {
 const (
 	// stopPatience is for a guest to write its disks and end.
 	stopPatience = 10 * time.Second
+	// endPatience is for QEMU to end when its guest has.
+	endPatience = time.Second
 	// killPatience is for QEMU to die of SIGKILL.
 	killPatience = 10 * time.Second
 )
@@ -247,7 +255,7 @@ func (m *Machine) kill() error {
 	select {
 	case <-m.ended:
 		return nil
-	case <-time.After(200 * time.Millisecond): // it is ending, where the guest has
+	case <-time.After(endPatience):
 	}
 	_ = unix.Kill(m.pid, unix.SIGKILL) // ours, and not yet waited for
 	select {

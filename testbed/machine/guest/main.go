@@ -73,7 +73,7 @@ func powerOff() {
 // await tries until a deadline: disks and ports appear some time after their modules.
 func await(what string, try func() error) error {
 	var err error
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if err = try(); err == nil {
 			return nil
 		}
