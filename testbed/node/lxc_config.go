@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/testbed/cgroup"
@@ -46,7 +47,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups Groups, token string) 
 		set("lxc.signal.halt", "SIGTERM")
 	}
 	set("lxc.environment", "NINES_TOKEN=%s", token)
-	set("lxc.mount.auto", "proc:mixed sys:mixed")
+	set("lxc.mount.auto", "proc:mixed %s", sysfsOf(n))
 	set("lxc.tty.max", "0")
 	set("lxc.pty.max", "64")
 	set("lxc.console.path", "none")
@@ -77,6 +78,15 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups Groups, token string) 
 			escape(m.source), escape(strings.TrimPrefix(m.target, "/")), kind, mode)
 	}
 	return b.String(), nil
+}
+
+// sysfsOf is how a container sees /sys: to read it, but for one that drives a device by
+// UIO, whose registers of PCI configuration are files there (uio_pci_generic.rst).
+func sysfsOf(n plan.Node) string {
+	if slices.ContainsFunc(n.Devices, func(file string) bool { return strings.HasPrefix(file, "/dev/uio") }) {
+		return "sys:rw"
+	}
+	return "sys:mixed"
 }
 
 func (p Place) binds(n plan.Node, root rootfs) []bind {
