@@ -169,9 +169,12 @@ int eal_start(const struct eal_config *config, struct eal_started *started, char
 	err = err ?: check_pci(config, error, size);
 	if (err)
 		return err;
+	struct eal_config resolved = *config;
+	for (unsigned i = 0; i < config->pci_count; i++)
+		resolved.physical |= pci_needs_physical("/sys", config->pci[i]);
 	err = gate_init();
 	err = err ?: eal_log_capture();
-	err = err ?: eal_arguments_build(&arguments, config, cpu);
+	err = err ?: eal_arguments_build(&arguments, &resolved, cpu);
 	if (err)
 		return refuse(err, error, size,
 			      "its arguments do not fit, or the kernel has no membarrier(2)");

@@ -7,7 +7,7 @@
  *   --single-file-segments   one descriptor for all pages, because a vhost-user peer takes at
  *                            most 8 (VHOST_MEMORY_MAX_NREGIONS)
  *   --iova-mode=va           devices are given virtual addresses: no page map to be read, so
- *                            that it works in a container
+ *                            that it works in a container; pa where a device has no IOMMU
  *   --socket-mem, -limit     the memory is taken at once and there will be no more of it, so
  *                            that the plan's sum is true
  */
@@ -83,7 +83,7 @@ int eal_arguments_build(struct eal_arguments *a, const struct eal_config *c, int
 	if (c->huge)
 		err = err ?: add(a, "--in-memory");
 	err = err ?: add(a, "--single-file-segments");
-	err = err ?: add(a, "--iova-mode=va");
+	err = err ?: add(a, "--iova-mode=%s", c->physical ? "pa" : "va");
 	err = err ?: add(a, "--no-telemetry");
 	err = err ?: add(a, "--file-prefix=%s", c->prefix);
 	err = err ?: add(a, "--lcores=0@%d", cpu);

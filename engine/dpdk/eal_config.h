@@ -28,6 +28,7 @@ struct eal_config {
 	bool huge; /* false: ordinary pages */
 	char pci[EAL_PCI_MAX][EAL_PCI_ADDRESS]; /* functions that may be opened */
 	unsigned pci_count;
+	bool physical; /* a device of them is given physical addresses: no IOMMU translates */
 	int32_t cpu; /* of EAL's own threads; -1: any that the process may use */
 };
 

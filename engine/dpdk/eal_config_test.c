@@ -51,9 +51,24 @@ static void test_arguments_without_huge_pages(void **state)
 	assert_true(has(&a, "--no-shconf"));
 	assert_false(has(&a, "--in-memory")); /* EAL refuses both together */
 	assert_true(has(&a, "-m64"));
+	assert_true(has(&a, "--iova-mode=va"));
 	assert_true(has(&a, "--allow=0000:01:00.0"));
 	assert_true(has(&a, "--allow=0000:01:00.1"));
 	assert_false(has(&a, "--no-pci"));
+}
+
+static void test_arguments_without_an_iommu(void **state)
+{
+	struct eal_arguments a;
+	struct eal_config c;
+	(void)state;
+	eal_config_init(&c);
+	memcpy(c.pci[0], "0000:01:00.0", EAL_PCI_ADDRESS);
+	c.pci_count = 1;
+	c.physical = true;
+	assert_int_equal(eal_arguments_build(&a, &c, 0), 0);
+	assert_true(has(&a, "--iova-mode=pa"));
+	assert_false(has(&a, "--iova-mode=va"));
 }
 
 static void test_arguments_of_many_nodes_fit_or_are_refused(void **state)
@@ -155,6 +170,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_arguments_of_huge_pages),
 		cmocka_unit_test(test_arguments_without_huge_pages),
+		cmocka_unit_test(test_arguments_without_an_iommu),
 		cmocka_unit_test(test_arguments_of_many_nodes_fit_or_are_refused),
 		cmocka_unit_test(test_pci_addresses),
 		cmocka_unit_test(test_devices_say_what_they_do_without_a_peer),

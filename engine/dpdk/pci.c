@@ -75,3 +75,20 @@ int pci_check(const char *sysfs, const char *address, char *error, size_t size)
 			 address, driver);
 	return -ENODEV;
 }
+
+bool pci_needs_physical(const char *sysfs, const char *address)
+{
+	char path[PATH_BYTES], target[256] = "", group[NAME_BYTES] = "";
+	snprintf(path, sizeof path, "%s/bus/pci/devices/%s/driver", sysfs, address);
+	ssize_t n = readlink(path, target, sizeof target - 1);
+	if (n > 0 && strrchr(target, '/') && strcmp(strrchr(target, '/'), "/vfio-pci") != 0)
+		return true;
+	/* vfio_noiommu_group_alloc in drivers/vfio/group.c names such groups. */
+	snprintf(path, sizeof path, "%s/bus/pci/devices/%s/iommu_group/name", sysfs, address);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return false;
+	bool read = fgets(group, sizeof group, f) != NULL;
+	fclose(f);
+	return read && strncmp(group, "vfio-noiommu", strlen("vfio-noiommu")) == 0;
+}

@@ -72,6 +72,33 @@ static void test_the_hosts_own_uplink_is_not_to_be_bound(void **state)
 	}
 }
 
+static void test_without_an_iommu_addresses_are_physical(void **state)
+{
+	static const struct {
+		const char *driver, *group;
+		bool physical;
+	} cases[] = {
+		{"uio_pci_generic", NULL, true}, {"igb_uio", NULL, true},
+		{"vfio-pci", NULL, false},	 {"vfio-pci", "vfio-noiommu", true},
+		{"vfio-pci", "other", false},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct tree t;
+		char text[200];
+		make(&t, cases[i].driver, ".", NULL);
+		if (cases[i].group) {
+			snprintf(text, sizeof text,
+				 "g=bus/pci/devices/" ADDRESS
+				 "/iommu_group && mkdir $g && echo %s >$g/name",
+				 cases[i].group);
+			run(text, t.root);
+		}
+		assert_int_equal(pci_needs_physical(t.root, ADDRESS), cases[i].physical);
+		drop(&t);
+	}
+}
+
 static void test_a_function_for_programs_is_taken(void **state)
 {
 	struct tree t;
@@ -88,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_hosts_own_uplink_is_not_to_be_bound),
+		cmocka_unit_test(test_without_an_iommu_addresses_are_physical),
 		cmocka_unit_test(test_a_function_for_programs_is_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
