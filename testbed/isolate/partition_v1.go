@@ -38,7 +38,7 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	}
 	step := journal.Step{Kind: journal.KindHousekeeping, Path: house, Target: h.Mount}
 	err = l.Journal.Make(step, func() (journal.Learnt, error) {
-		moved, err := tasks.Move(h.Mount, house)
+		moved, err := tasks.Move(h.Mount, house, initProcess)
 		l.state.moved(moved)
 		return journal.Learnt{}, err
 	})
@@ -60,6 +60,10 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	_, _, err = l.Journal.MakeSetting(journal.Step{Path: filepath.Join(h.Mount, balanceFile), Value: "0"})
 	return err
 }
+
+// initProcess stays in the root, as the thesis leaves it: LXC makes its groups below that
+// of process 1. It loses the CPUs by its own mask, in Settle, and so do those it starts.
+const initProcess = 1
 
 const balanceFile = "cpuset.sched_load_balance"
 

@@ -240,10 +240,14 @@ type Moved struct {
 }
 
 // Move moves every task of one control group of version 1 into another, thread by
-// thread, until there are none left but those that the kernel lets nobody move.
-func Move(from, to string) (Moved, error) {
+// thread, until there are none left but those that the kernel lets nobody move, and those
+// that are to stay, by their ids.
+func Move(from, to string, staying ...int) (Moved, error) {
 	var done Moved
 	stays := map[int]string{}
+	for _, id := range staying {
+		stays[id] = unnamed
+	}
 	for range rounds {
 		text, err := os.ReadFile(filepath.Join(from, "tasks"))
 		if err != nil {
@@ -262,7 +266,7 @@ func Move(from, to string) (Moved, error) {
 				moved++
 			case errors.Is(err, unix.ESRCH):
 				// It has ended; a zombie stays listed, and cannot be moved.
-				stays[id] = "(ended)"
+				stays[id] = unnamed
 			default:
 				stays[id] = nameOf(id)
 				if reason := unmovable(id, err); reason != nil {
@@ -276,7 +280,7 @@ func Move(from, to string) (Moved, error) {
 		}
 	}
 	for _, name := range stays {
-		if name != "(ended)" {
+		if name != unnamed {
 			done.Stayed = append(done.Stayed, name)
 		}
 	}
@@ -294,10 +298,13 @@ func unmovable(id int, err error) error {
 	return fmt.Errorf("move task %d (%s): %w", id, t.Name, err)
 }
 
+// unnamed is what is not told of what stays.
+const unnamed = "-"
+
 func nameOf(id int) string {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(id), "comm"))
 	if err != nil {
-		return "(ended)"
+		return unnamed
 	}
 	return strings.TrimSpace(string(text))
 }
