@@ -174,8 +174,9 @@ func (p *port) Write(data []byte) (int, error) {
 // noEngine is an engine's answer to any command, docs/engine-protocol.md.
 const noEngine = `{"reply":"?","ok":false,"error":"no engine runs in the guest","errno":"ECONNREFUSED"}` + "\n"
 
-// enginePatience bounds the wait for an engine that is just starting.
-const enginePatience = 5 * time.Second
+// enginePatience bounds the wait for an engine that is just starting, and has no socket
+// yet: translated, on a busy host, it takes a while to be read.
+const enginePatience = 40 * time.Second
 
 // serve relays for one host. A host that finds no engine is told so as an engine would.
 func (p *port) serve() error {
@@ -207,7 +208,8 @@ func (p *port) serve() error {
 func dialEngine() (net.Conn, error) {
 	for deadline := time.Now().Add(enginePatience); ; {
 		conn, err := net.Dial("unix", node.GuestEngineSocket)
-		if err == nil || time.Now().After(deadline) {
+		// One with a socket that does not answer has ended.
+		if !errors.Is(err, unix.ENOENT) || time.Now().After(deadline) {
 			return conn, err
 		}
 		time.Sleep(10 * time.Millisecond)
