@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPlanHardware: every run of the example over virtual functions is planned where
+// there are cards, with the functions in table and steps; elsewhere the lack is told.
+func TestPlanHardware(t *testing.T) {
+	const file = "../../examples/sriov.yaml"
+	for run, want := range map[string][]string{
+		"1": {"VF 0 of eth0 (0000:41:10.0), VLAN", "1: dut:out", "taken for the ends of one cable"},
+		"3": {"driver vfio-pci", "VF 1 of eth1 (0000:42:10.2)", "hugepages"},
+	} {
+		code, table, stderr := runNines(t, "plan", file, "--host", hostFile("laboratory"), "--run", run)
+		if code != exitDone {
+			t.Fatalf("run %s: exit code %d: %s", run, code, stderr)
+		}
+		for _, text := range want {
+			if !strings.Contains(table, text) {
+				t.Errorf("run %s has no %q:\n%s", run, text, table)
+			}
+		}
+	}
+	code, _, stderr := runNines(t, "plan", file, "--host", hostFile("microvm"))
+	if code != exitUnsupported || !strings.Contains(stderr, "link in wants virtual functions of a network card") || !strings.Contains(stderr, "nines vlab run") {
+		t.Errorf("without a card: exit code %d: %s", code, stderr)
+	}
+	code, text, stderr := runNines(t, "plan", file, "--host", hostFile("laboratory"), "--format", "json", "--set", "links.in.sriov.ports=[eth1]", "--set", "links.in.sriov.vlan=401")
+	if code != exitDone || !strings.Contains(text, `"port": "0000:42:00.0"`) || !strings.Contains(text, `"vlan": 401`) {
+		t.Errorf("with ports of its own: exit code %d: %s%s", code, stderr, text)
+	}
+}
