@@ -76,6 +76,17 @@ func engineStats(t *testing.T, lab *Lab, nodeName string) client.Stats {
 // their node. The commands are a's, the engine b's.
 func TestScheduling(t *testing.T) {
 	labtest.Root(t)
+	testScheduling(t)
+}
+
+// The same with other kernels and layouts of control groups.
+func TestLabScheduling(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootRT, labtest.BootNew, labtest.BootNewRT)
+	labtest.Root(t)
+	testScheduling(t)
+}
+
+func testScheduling(t *testing.T) {
 	for _, test := range []struct {
 		runtime spec.Runtime
 		policy  string

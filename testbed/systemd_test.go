@@ -2,21 +2,30 @@ package testbed
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/host"
 )
 
-// a:x ──veth── b:x    b is a container whose systemd has CPU 0, and its engine CPU 1
+// a:x ──veth── b:x    b is a container whose systemd has its first CPU, its engine the second
 const systemdLab = `
 name: tbsystemd
+isolation: %s
 topology:
   nodes:
     a: {runtime: netns}
-    b: {runtime: lxc, cpu_list: 0-1, rootfs: {kind: debian, init: systemd}, app: {kind: reflect}}
+    b: {runtime: lxc, cpu_list: %d-%d, rootfs: {kind: debian, init: systemd}, app: {kind: reflect}}
   links:
     - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
 `
@@ -33,8 +42,50 @@ func TestSystemd(t *testing.T) {
 		labtest.Require(t, "debootstrap", err == nil)
 		t.Setenv("NINES_CACHE_DIR", t.TempDir())
 	}
-	p := planOf(t, systemdLab)
-	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(systemdLab)})
+	testSystemd(t, spec.IsolationAffinity, 0)
+}
+
+// The laboratory's own file system stands in for the one that debootstrap makes.
+func TestLabSystemd(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootIsolated, labtest.BootNew)
+	labtest.Root(t)
+	cache := t.TempDir()
+	t.Setenv("NINES_CACHE_DIR", cache)
+	out, err := exec.Command("sh", "-c", ". /etc/os-release; echo debian-$VERSION_CODENAME-$(dpkg --print-architecture)-systemd").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(cache, strings.TrimSpace(string(out)))
+	if err := errors.Join(os.Mkdir(tree, 0o755), unix.Mount("/", tree, "", unix.MS_BIND, "")); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Unmount(tree, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, isolation := range []spec.Isolation{spec.IsolationAffinity, spec.IsolationIsolated} {
+		t.Run(string(isolation), func(t *testing.T) { testSystemd(t, isolation, 2) })
+	}
+}
+
+// Where version 2 is not mounted, a lab with systemd is refused before anything is made.
+func TestLabSystemdWantsVersion2(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootV1)
+	labtest.Root(t)
+	err := Check(planOf(t, fmt.Sprintf(systemdLab, spec.IsolationAffinity, 2, 3)))
+	var missing *host.MissingError
+	if !errors.As(err, &missing) || missing.Capability != "cgroup version 2" {
+		t.Errorf("Check says %v", err)
+	}
+}
+
+// testSystemd is for a container with two CPUs from first on.
+func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
+	text := fmt.Sprintf(systemdLab, isolation, first, first+1)
+	services, engine := strconv.Itoa(first), strconv.Itoa(first+1)
+	p := planOf(t, text)
+	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +111,12 @@ func TestSystemd(t *testing.T) {
 			continue // it ended meanwhile
 		}
 		name, cpus, group := fields[0], fields[1], fields[2]
-		want := "0"
+		want := services
 		switch {
 		case name == "nines-serve":
-			want = "1"
+			want = engine
 		case name == "sh" || name == "cat" || name == "cut" || name == "grep":
-			want = "0-1"
+			want = services + "-" + engine
 		case name == "nines-init":
 			continue // only holds the group
 		}
