@@ -32,7 +32,7 @@ var snapshotFiles = []string{
 // cpusetFiles are those of each control group with the cpuset controller, of either
 // version.
 var cpusetFiles = []string{
-	"cgroup.subtree_control", "cgroup.type",
+	"cgroup.subtree_control", "cgroup.type", "cgroup.clone_children",
 	"cpuset.cpus", "cpuset.cpus.effective", "cpuset.cpus.exclusive", "cpuset.cpus.partition", "cpuset.cpus.isolated",
 	"cpuset.mems", "cpuset.effective_cpus", "cpuset.cpu_exclusive", "cpuset.sched_load_balance",
 }

@@ -53,15 +53,16 @@ func files(t *testing.T, dir string, texts map[string]string) {
 func TestVersion1HasAHousekeepingSet(t *testing.T) {
 	h := tree(t, 1, nil)
 	files(t, h.Mount, map[string]string{
-		"cpuset.cpus": "0-3", "cpuset.mems": "0-1", "cpuset.sched_load_balance": "1", "tasks": "",
+		"cpuset.cpus": "0-3", "cpuset.mems": "0-1", "cpuset.sched_load_balance": "1", "cgroup.clone_children": "0", "tasks": "",
 		"docker/cpuset.cpus": "0-3", "docker/box/cpuset.cpus": "1-2", "docker/empty/cpuset.cpus": "",
 	})
 	l := isolatingLab(t, spec.IsolationIsolated)
+	l.Plan.Nodes[0].Runtime = spec.RuntimeLXC
 	if err := l.prepareV1(h, tasks.Set{2, 3}); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, h.Mount, map[string]string{
-		"p/cpuset.cpus": "2-3", "p/cpuset.mems": "0-1", "p/cpuset.cpu_exclusive": "1", "p/cpuset.sched_load_balance": "0", "p/cgroup.clone_children": "1",
+		"p/cpuset.cpus": "2-3", "p/cpuset.mems": "0-1", "p/cpuset.cpu_exclusive": "1", "p/cpuset.sched_load_balance": "0",
 		"p.host/cpuset.cpus": "0-1", "p.host/cpuset.mems": "0-1",
 		"docker/cpuset.cpus": "0-1", "docker/box/cpuset.cpus": "1", "docker/empty/cpuset.cpus": "",
 		"cpuset.sched_load_balance": "0",
@@ -72,7 +73,7 @@ func TestVersion1HasAHousekeepingSet(t *testing.T) {
 	for _, e := range l.Journal.Entries() {
 		order = append(order, string(e.Kind)+" "+strings.TrimPrefix(e.Path+e.Name, h.Mount))
 	}
-	want := "setting /docker/box/cpuset.cpus, setting /docker/cpuset.cpus, cgroup p, cgroup p.host, housekeeping /p.host, setting /cpuset.sched_load_balance"
+	want := "setting /docker/box/cpuset.cpus, setting /docker/cpuset.cpus, cgroup p, cgroup p.host, setting /cgroup.clone_children, housekeeping /p.host, setting /cpuset.sched_load_balance"
 	if got := strings.Join(order, ", "); got != want {
 		t.Errorf("journalled: %s\nnot:        %s", got, want)
 	}

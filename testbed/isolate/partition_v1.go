@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/testbed/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/plan"
 	"nines.dev/nines/testbed/tasks"
 )
 
@@ -27,6 +28,13 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	}
 	if err := l.Claim(); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(l.Plan.Nodes, func(n plan.Node) bool { return n.Runtime == spec.RuntimeLXC }) {
+		// Without it LXC gives the first set on a container's way, which is ours, all the
+		// CPUs that the root has (cpuset1_initialize in its src/lxc/cgroups/cgfsng.c).
+		if _, _, err := l.Journal.MakeSetting(journal.Step{Path: filepath.Join(h.Mount, "cgroup.clone_children"), Value: "1"}); err != nil {
+			return err
+		}
 	}
 	everybody, err := cpusOf(h.Mount)
 	if err != nil {
@@ -75,12 +83,7 @@ func set(h cgroup.Hierarchy, dir string, cpus tasks.Set) error {
 	if err := write(filepath.Join(dir, cpusFile), cpus.String()); err != nil {
 		return err
 	}
-	if err := inherit(h.Mount, dir, "cpuset.mems"); err != nil {
-		return err
-	}
-	// By this LXC knows a set that is ready, and does not give it all that the root has
-	// (cpuset1_initialize in LXC's src/lxc/cgroups/cgfsng.c).
-	return write(filepath.Join(dir, "cgroup.clone_children"), "1")
+	return inherit(h.Mount, dir, "cpuset.mems")
 }
 
 func cpusOf(dir string) (tasks.Set, error) {
