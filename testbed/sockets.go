@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -32,6 +33,11 @@ func checkSockets(p *plan.Plan) error {
 	for _, n := range p.Nodes {
 		if n.App != nil && n.App.Kind != spec.AppRoute {
 			paths = append(paths, s.engineSocket(n.Name))
+		}
+	}
+	for _, n := range p.Nodes {
+		if node.IsVM(n) {
+			paths = append(paths, s.engineSocket(n.Name), filepath.Join(node.VMFolder(s.dir, n.Name), "agent0"))
 		}
 	}
 	for _, path := range paths {

@@ -98,6 +98,7 @@ func TestOnlyWhatANodeNeedsIsControlled(t *testing.T) {
 	own, limited := plan.Node{CPUs: []int{1}, MemoryBytes: 1}, plan.Node{CPUs: []int{0}, HugepageBytes: 1}
 	alone := plan.Node{CPUs: []int{1}, Isolated: true}
 	bare := plan.Node{Runtime: spec.RuntimeHost, CPUs: []int{1}, MemoryBytes: 1}
+	machine := plan.Node{Runtime: spec.RuntimeVM, CPUs: []int{1}, MemoryBytes: 1}
 	for _, test := range []struct {
 		degree spec.Isolation
 		node   plan.Node
@@ -107,6 +108,7 @@ func TestOnlyWhatANodeNeedsIsControlled(t *testing.T) {
 		{spec.IsolationAffinity, own, []Controller{CPUSet, Memory}},
 		{spec.IsolationAffinity, limited, []Controller{HugeTLB}},
 		{spec.IsolationAffinity, bare, nil},
+		{spec.IsolationAffinity, machine, nil},
 		{spec.IsolationNone, own, []Controller{Memory}},
 		{spec.IsolationIsolated, alone, []Controller{CPUSet}},
 		{spec.IsolationIsolated, plan.Node{CPUs: []int{0}}, nil},

@@ -23,8 +23,8 @@ func Controllers(p *plan.Plan, n plan.Node) []Controller {
 	if needsCPUSet(p, n) {
 		list = append(list, CPUSet)
 	}
-	if n.Runtime == spec.RuntimeHost {
-		return list // the bare host has no limits
+	if byAffinity(n) {
+		return list // the bare host has no limits, and a machine takes its memory at once
 	}
 	if n.MemoryBytes > 0 {
 		list = append(list, Memory)
@@ -41,10 +41,16 @@ func needsCPUSet(p *plan.Plan, n plan.Node) bool {
 		return true
 	case p.Isolation == spec.IsolationNone:
 		return false
-	case n.Runtime == spec.RuntimeHost:
-		return false // its engine is on the node's CPUs by its affinity alone
+	case byAffinity(n):
+		return false
 	}
 	return len(n.CPUs) > 0 && !slices.Equal(n.CPUs, p.HousekeepingCPUs)
+}
+
+// byAffinity is true for a node that is on its CPUs by affinity alone: the engine of the
+// bare host, and the threads of a virtual machine that run the guest's CPUs.
+func byAffinity(n plan.Node) bool {
+	return n.Runtime == spec.RuntimeHost || n.Runtime == spec.RuntimeVM
 }
 
 // Parent is the group that a node's own is made in, relative to a hierarchy's root: the
