@@ -262,6 +262,9 @@ func (b *bench) readForwarders(p *plan.Plan) ([]forwarder, error) {
 const forwarderPatience = 5 * time.Second
 
 func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) error) error {
+	if err := b.health(); err != nil { // whose engine would be waited for
+		return err
+	}
 	for _, node := range p.Nodes {
 		if node.App == nil || node.App.Kind == spec.AppRoute {
 			continue
