@@ -2,12 +2,14 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/netns"
 )
 
@@ -35,7 +37,7 @@ func AwaitReady(ctx context.Context, h Holder) error {
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("wait until %s can send: %w", waiting, ctx.Err())
+				return notInTime(handle, waiting, ctx.Err())
 			case <-time.After(pause):
 			}
 		}
@@ -47,6 +49,19 @@ func AwaitReady(ctx context.Context, h Holder) error {
 		}
 		return handle.LinkSetUp(loopback)
 	})
+}
+
+// notInTime says why a device is not ready; one with hardware below it lacks the other
+// end of its cable.
+func notInTime(handle *netlink.Handle, waiting string, err error) error {
+	device, found := handle.LinkByName(waiting)
+	if errors.Is(err, context.DeadlineExceeded) && found == nil && device.Type() == "device" {
+		return &host.MissingError{
+			Capability: "a carrier of " + waiting, Reason: fmt.Sprintf("it is up, and has seen nothing at the other end of its cable for %v", readyTimeout),
+			Remedy: "plug the cable in at both ends, and set the port at its other end up",
+		}
+	}
+	return fmt.Errorf("wait until %s can send: %w", waiting, err)
 }
 
 // notReady names a device that has a carrier coming and is not operational yet.
