@@ -131,3 +131,36 @@ func TestParameter(t *testing.T) {
 		t.Error("nohz_full is given")
 	}
 }
+
+// TestIsolatedCPUsMayBeUsed: the kernel starts processes without the CPUs of isolcpus, and
+// they may be put there nevertheless, as far as their cpuset goes.
+func TestIsolatedCPUsMayBeUsed(t *testing.T) {
+	for cpuset, want := range map[string][]int{"0-3": {0, 1, 2, 3}, "0-2": {0, 1, 2}, "": {0, 1}} {
+		tree := &Recording{
+			Files: map[string]string{
+				"/proc/cpuinfo":                        "processor\t: 0\n",
+				cpuRoot + "/present":                   "0-3\n",
+				cpuRoot + "/online":                    "0-3\n",
+				cpuRoot + "/isolated":                  "2-3\n",
+				"/proc/self/status":                    "Cpus_allowed_list:\t0-1\n",
+				"/proc/self/cgroup":                    "0::/user.slice/session\n",
+				"/proc/mounts":                         "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n",
+				"/sys/fs/cgroup/cgroup.controllers":    "cpuset cpu\n",
+				"/sys/fs/cgroup/cpuset.cpus.effective": "0-7\n",
+			},
+			Exist: map[string]bool{cpuRoot: true},
+		}
+		tree.Files["/sys/fs/cgroup/user.slice/cpuset.cpus.effective"] = cpuset + "\n"
+		if cpuset == "" {
+			delete(tree.Files, "/sys/fs/cgroup/user.slice/cpuset.cpus.effective")
+			delete(tree.Files, "/sys/fs/cgroup/cpuset.cpus.effective")
+		}
+		inv, err := ReadTree(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, inv.AllowedCPUs); diff != "" {
+			t.Errorf("with a cpuset of %q (-want +got):\n%s", cpuset, diff)
+		}
+	}
+}

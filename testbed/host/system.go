@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"sort"
 	"strconv"
@@ -117,9 +118,40 @@ func readSelf(t Tree, inv *Inventory) (Privileges, []int) {
 			allowed = append(allowed, c.ID)
 		}
 	}
+	allowed = append(allowed, apartAtBoot(t, inv, allowed)...)
+	slices.Sort(allowed)
 	return p, slices.DeleteFunc(allowed, func(id int) bool {
 		return !slices.ContainsFunc(inv.CPUs, func(c CPU) bool { return c.ID == id && c.Online })
 	})
+}
+
+// apartAtBoot gives the CPUs of isolcpus= that the process may be put on. The kernel
+// starts all processes without them (kernel/sched/isolation.c), so they are not in its
+// affinity, and yet they are there for the asking: sched_setaffinity(2) is bounded by the
+// process's cpuset only.
+func apartAtBoot(t Tree, inv *Inventory, allowed []int) []int {
+	cpuset, ok := inv.Cgroup.Controller("cpuset")
+	if !ok {
+		return nil
+	}
+	file := "cpuset.cpus.effective"
+	if cpuset.Version == 1 {
+		file = "cpuset.effective_cpus"
+	}
+	// A group without the controller has its parent's CPUs.
+	var may []int
+	for group := path.Clean("/" + cpuset.Self); ; group = path.Dir(group) {
+		if may = cpuList(t, path.Join(cpuset.Path, group, file)); len(may) > 0 || group == "/" {
+			break
+		}
+	}
+	var apart []int
+	for _, cpu := range inv.CPUs {
+		if cpu.Isolated && slices.Contains(may, cpu.ID) && !slices.Contains(allowed, cpu.ID) {
+			apart = append(apart, cpu.ID)
+		}
+	}
+	return apart
 }
 
 // CPU finds a CPU by its number.
