@@ -92,6 +92,9 @@ func VMConfig(n plan.Node, files VMFiles, ports []VMPort) machine.Config {
 		Ports:  []machine.Port{{Name: GuestEnginePort, Socket: files.EngineSocket}},
 		Agents: guestSessions, Detached: true,
 	}
+	if files.Accelerator == machine.KVM {
+		c.CPU.Model = steadyClock
+	}
 	if files.Modules != "" {
 		c.Disks = []machine.Disk{{Name: "modules", Path: files.Modules, ReadOnly: true}}
 		c.Boot.Mounts = []boot.Mount{{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true}}
@@ -122,6 +125,11 @@ func VMConfig(n plan.Node, files VMFiles, ports []VMPort) machine.Config {
 	}
 	return c
 }
+
+// steadyClock is the host's processor with its time stamp counter declared as steady,
+// by which the engine in the guest takes times. QEMU hides that from guests that may
+// be moved to another host (qemu-cpu-models(7), invtsc).
+const steadyClock = "host,migratable=off,invtsc=on"
 
 // guestModules are the modules that a guest's interfaces take. A kernel that lacks one
 // says so where it is used.
