@@ -74,7 +74,7 @@ func (p Place) StartLXC(ctx context.Context, n plan.Node, groups Groups) (*Runni
 		if systemd, err = p.listenSystemd(n); err != nil {
 			return nil, fmt.Errorf("node %q: listen to its systemd: %w", n.Name, err)
 		}
-		defer systemd.Close()
+		defer func() { _ = systemd.Close() }() // what it said was read
 	}
 	step, err := p.Journal.Begin(journal.Step{
 		Kind: journal.KindContainer, Node: n.Name, Path: p.lxcPath(), Name: n.HostName, Token: token,
