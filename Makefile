@@ -91,7 +91,7 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 .PHONY: test
 ## test: install what the tests need, build, run every test and the linters
 test:
-	@hack/stages.sh setup-test build lint test-unit test-root test-fuzz test-fresh
+	@hack/stages.sh setup-test build lint test-unit test-root test-vm test-fuzz test-fresh
 
 .PHONY: test-unit test-unit-go test-unit-engine test-unit-web
 ## test-unit: run the tests that need no root: Go, C with sanitizers, TypeScript

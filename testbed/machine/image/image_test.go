@@ -1,0 +1,168 @@
+package image
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/test/labtest"
+)
+
+func TestModulesComeAfterWhatTheyNeed(t *testing.T) {
+	d := parseDependencies(`kernel/fs/ext4/ext4.ko.xz: kernel/fs/jbd2/jbd2.ko.xz kernel/fs/mbcache.ko.xz kernel/lib/crc16.ko.xz
+kernel/fs/jbd2/jbd2.ko.xz: kernel/lib/crc16.ko.xz
+kernel/fs/mbcache.ko.xz:
+kernel/lib/crc16.ko.xz:
+kernel/crypto/crc32c_generic.ko.xz:
+kernel/net/9p/9pnet_virtio.ko: kernel/net/9p/9pnet.ko kernel/lib/crc16.ko.xz
+kernel/net/9p/9pnet.ko:
+kernel/drivers/a-dash.ko: kernel/drivers/b-dash.ko
+kernel/drivers/b-dash.ko: kernel/drivers/a-dash.ko
+`, "# comment\nsoftdep ext4 pre: crc32c-generic post: nothing\n")
+	got := d.order([]string{"ext4", "missing", "9pnet-virtio", "ext4", "a_dash"})
+	want := []string{
+		"kernel/crypto/crc32c_generic.ko.xz", "kernel/lib/crc16.ko.xz", "kernel/fs/mbcache.ko.xz", "kernel/fs/jbd2/jbd2.ko.xz", "kernel/fs/ext4/ext4.ko.xz",
+		"kernel/net/9p/9pnet.ko", "kernel/net/9p/9pnet_virtio.ko", "kernel/drivers/b-dash.ko", "kernel/drivers/a-dash.ko",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestKernelNames(t *testing.T) {
+	own := HostRelease().Number
+	for name, want := range map[string]string{"debian": "debian" + own, "rt": "rt" + own, "cloud13": "cloud13", "rt12": "rt12"} {
+		if got, err := ParseKernel(name); got != want || err != nil {
+			t.Errorf("%s is %s, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"", "12", "debian11", "rt 12", "../rt12"} {
+		var unknown *UnknownKernelError
+		if got, err := ParseKernel(name); !errors.As(err, &unknown) {
+			t.Errorf("%q is %s, %v", name, got, err)
+		}
+	}
+}
+
+func TestReleaseOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"ID=debian\nVERSION_CODENAME=bookworm\n": "12", "VERSION_CODENAME=\"trixie\"\nID=debian\n": "13",
+		"ID=ubuntu\nVERSION_CODENAME=noble\n": "13", "": "13",
+	} {
+		if got := releaseOf(text); got.Number != want {
+			t.Errorf("%q is Debian %s", text, got.Number)
+		}
+	}
+}
+
+func TestSites(t *testing.T) {
+	mirror, security := sites(`http://other/apt stable main
+http://mirror/debian bookworm contrib
+http://mirror/debian bookworm main
+http://second/debian bookworm-updates main
+http://mirror/security bookworm-security main
+`, []string{"bookworm", "trixie"})
+	if mirror != "http://mirror/debian" || security != "http://mirror/security" {
+		t.Errorf("%q %q", mirror, security)
+	}
+}
+
+// The kernel's format is one that cpio(1) or bsdtar(1) would read; neither need be here, so
+// that the bytes are looked at.
+func TestAnArchiveHasFoldersAndAnEnd(t *testing.T) {
+	var got bytes.Buffer
+	a := &archive{w: &got}
+	if err := errors.Join(a.file("/modules/one.ko", []byte("12345")), a.file("modules/two.ko", nil), a.close()); err != nil {
+		t.Fatal(err)
+	}
+	if got.Len()%4 != 0 {
+		t.Errorf("%d bytes", got.Len())
+	}
+	var names []string
+	rest := got.Bytes()
+	for len(rest) > 0 {
+		head := string(rest[:110])
+		if !strings.HasPrefix(head, "070701") {
+			t.Fatalf("an entry begins with %q", head[:6])
+		}
+		number := func(field int) int {
+			value := 0
+			for _, digit := range head[6+8*field : 14+8*field] {
+				value = value*16 + strings.IndexRune("0123456789ABCDEF", digit)
+			}
+			return value
+		}
+		size, length := number(6), number(11)
+		names = append(names, string(rest[110:110+length-1]))
+		data := (110 + length + 3) &^ 3
+		if size > 0 && string(rest[data:data+size]) != "12345" {
+			t.Errorf("the data is %q", rest[data:data+size])
+		}
+		rest = rest[(data+size+3)&^3:]
+	}
+	if want := []string{"modules", "modules/one.ko", "modules/two.ko", "TRAILER!!!"}; !slices.Equal(names, want) {
+		t.Errorf("entries %q", names)
+	}
+}
+
+// A failed build leaves nothing, a whole one is made once, and what a killed one left
+// goes away.
+func TestFolderIsWholeOrNotThere(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	r := recipe{Packages: []string{"a"}}
+	left := filepath.Join(s.Dir, "killed"+unfinished)
+	if err := os.MkdirAll(filepath.Join(left, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	if _, err := s.folder(t.Context(), "x", r, func(context.Context, string) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+	entries, _ := os.ReadDir(s.Dir)
+	if len(entries) != 1 || entries[0].Name() != "lock" {
+		t.Errorf("left: %v", entries)
+	}
+	builds := 0
+	for range 2 {
+		dir, err := s.folder(t.Context(), "x", r, func(_ context.Context, dir string) error {
+			builds++
+			return os.WriteFile(filepath.Join(dir, "file"), nil, 0o644)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "file")); err != nil {
+			t.Error(err)
+		}
+	}
+	if builds != 1 {
+		t.Errorf("built %d times", builds)
+	}
+	if other := (recipe{Packages: []string{"b"}}); other.key() == r.key() {
+		t.Error("another recipe has the same key")
+	}
+}
+
+func TestADiskHoldsAFolder(t *testing.T) {
+	_, err := exec.LookPath("mke2fs")
+	labtest.Require(t, "mke2fs (package e2fsprogs)", err == nil)
+	tree, disk := t.TempDir(), filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(filepath.Join(tree, "a"), bytes.Repeat([]byte("x"), 3<<20), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakeDisk(t.Context(), disk, tree); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "debugfs", "-R", "stat /a", disk).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Size: 3145728") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
