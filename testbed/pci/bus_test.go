@@ -96,6 +96,18 @@ func TestClaims(t *testing.T) {
 	if _, err := os.Stat(b.claims()); !os.IsNotExist(err) {
 		t.Errorf("the folder of claims is left: %v", err)
 	}
+	// Killed while it was written: nobody has it, and undoing tidies up.
+	put(t, b, host.ClaimsDir+"/"+vf0+".new", "{")
+	if err := b.Release(context.Background(), vf0, "", "1", State{}); err != nil {
+		t.Error(err)
+	}
+	put(t, b, host.ClaimsDir+"/"+ledgerName(port)+".new", "{")
+	if err := b.LeavePort(context.Background(), port, "1", t.Logf); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(b.claims()); !os.IsNotExist(err) {
+		t.Errorf("half a claim is left: %v", err)
+	}
 	// Of an earlier boot: void.
 	if err := b.save(vf0, host.Claim{Lab: "old", Token: "0", Boot: "earlier"}); err != nil {
 		t.Fatal(err)

@@ -161,7 +161,10 @@ func (b Bus) Release(ctx context.Context, address, port, token string, old State
 		return err
 	}
 	defer unlock()
-	if c := b.claimed(address); c == nil || c.Token != token {
+	switch c := b.claimed(address); {
+	case c == nil:
+		return b.release(address) // what was half written, or void
+	case c.Token != token:
 		return nil
 	}
 	if b.Exists(address) {

@@ -109,7 +109,7 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 	defer unlock()
 	var l ledger
 	if !b.load(ledgerName(address), &l) {
-		return nil
+		return b.release(ledgerName(address)) // what was half written
 	}
 	if !b.Exists(address) || l.Boot != bootID() {
 		return b.release(ledgerName(address))
