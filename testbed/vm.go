@@ -32,12 +32,13 @@ import (
 // the nodes at the other ends. What else a node has, addresses, routes, an engine, is
 // then made inside, by nines-guest and nines-node.
 
-// bootPatience bounds the wait for a guest's agent: translated kernels need seconds, on
-// a busy host tens of them.
-const bootPatience = 2 * time.Minute
+// bootPatience bounds the wait for a guest's agent: translated kernels need seconds of a
+// CPU, which on a host whose CPUs all poll are minutes.
+const bootPatience = 4 * time.Minute
 
-// guestPatience bounds what is asked of a guest that runs.
-const guestPatience = time.Minute
+// guestPatience bounds what is asked of a guest that runs. A translated engine alone
+// needs some 5 s of a CPU to start.
+const guestPatience = 3 * time.Minute
 
 // checkVM finds out, before anything is made, whether the host can run virtual machines.
 func checkVM(n plan.Node) error {

@@ -175,8 +175,9 @@ func (p *port) Write(data []byte) (int, error) {
 const noEngine = `{"reply":"?","ok":false,"error":"no engine runs in the guest","errno":"ECONNREFUSED"}` + "\n"
 
 // enginePatience bounds the wait for an engine that is just starting, and has no socket
-// yet: translated, on a busy host, it takes a while to be read.
-const enginePatience = 40 * time.Second
+// yet: translated, on a busy host, it takes minutes to be read. It is less than what the
+// host waits.
+const enginePatience = 150 * time.Second
 
 // serve relays for one host. A host that finds no engine is told so as an engine would.
 func (p *port) serve() error {
