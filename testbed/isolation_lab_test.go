@@ -335,6 +335,9 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
 			t.Fatalf("cycle %d, killed after %v of %v:\n%s", cycle, after, whole, strings.Join(changes, "\n"))
 		}
+		if cycle%10 == 9 {
+			t.Logf("%d cycles in %v, %d killed", cycle+1, time.Since(begun).Round(time.Second), killed)
+		}
 	}
 	t.Logf("%d cycles, %d killed, %d with the host changed at that time", cycles, killed, halves)
 	if killed == 0 || halves == 0 {
