@@ -114,7 +114,7 @@ func TestAMachineThatDoesNotBootSaysWhy(t *testing.T) {
 	defer cancel()
 	_, err := machine.Start(ctx, config)
 	var died *machine.DiedError
-	if !errors.As(err, &died) || !strings.Contains(died.Console, "Unable to mount root fs") {
+	if !errors.As(err, &died) || !strings.Contains(died.Console, "Kernel panic") {
 		t.Errorf("got %v", err)
 	}
 }

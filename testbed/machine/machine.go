@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -268,7 +269,7 @@ func (m *Machine) kill() error {
 
 // died says why a machine has ended before its agent answered.
 func (m *Machine) died() error {
-	return &DiedError{Said: strings.TrimSpace(m.said.String()), Console: lastLines(m.config.ConsoleLog(), 12)}
+	return &DiedError{Said: strings.TrimSpace(m.said.String()), Console: consoleEnd(m.config.ConsoleLog())}
 }
 
 // DiedError is a machine that has ended by itself.
@@ -298,12 +299,18 @@ func (e *NoQEMUError) Error() string {
 // ExitCode is that of a host that cannot do it.
 func (e *NoQEMUError) ExitCode() int { return 3 }
 
-// lastLines are the last of a file; nothing if it cannot be read.
-func lastLines(path string, n int) string {
+// consoleEnd is what a console's log says of its guest's end: a panic and what follows,
+// or the last lines; nothing if it cannot be read.
+func consoleEnd(path string) string {
+	const most = 12
 	text, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {
 		return ""
 	}
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "\r", "")), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+	panicked := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Kernel panic") })
+	if panicked >= 0 {
+		return strings.Join(lines[panicked:min(len(lines), panicked+most)], "\n")
+	}
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
