@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"nines.dev/nines/testbed/fault"
 	"nines.dev/nines/testbed/host"
 )
 
@@ -86,6 +87,7 @@ func (b Bus) save(name string, value any) error {
 		}
 		break
 	}
+	fault.Point("claim half written")
 	if err == nil {
 		err = os.Rename(next, path)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/testbed/fault"
 	"nines.dev/nines/testbed/host"
 )
 
@@ -82,6 +83,7 @@ func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wante
 	if err := b.claim(address, c); err != nil {
 		return err
 	}
+	fault.Point("function claimed")
 	if wanted.VF != nil {
 		// A driver of a VF asks the physical function for its address when it starts, and
 		// may not be allowed another later (igb_set_vf_mac_addr in drivers/net/ethernet/intel/igb).
@@ -91,6 +93,7 @@ func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wante
 		if err := b.setVF(port, *wanted.VF); err != nil {
 			return err
 		}
+		fault.Point("function set up")
 	}
 	if wanted.Driver != "" {
 		return b.Bind(ctx, address, wanted.Driver)
@@ -172,6 +175,7 @@ func (b Bus) Release(ctx context.Context, address, port, token string, old State
 			return err
 		}
 	}
+	fault.Point("function restored")
 	return b.release(address)
 }
 

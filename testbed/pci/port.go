@@ -10,6 +10,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/testbed/fault"
 	"nines.dev/nines/testbed/host"
 )
 
@@ -96,6 +97,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 	if err := b.save(ledgerName(address), l); err != nil {
 		return err
 	}
+	fault.Point("port joined")
 	return b.setPort(ctx, address, now, target)
 }
 
@@ -181,6 +183,7 @@ func (b Bus) setPort(ctx context.Context, address string, from, to Port) error {
 			return err
 		}
 	}
+	fault.Point("virtual functions made or removed")
 	name, err := b.AwaitInterface(ctx, address)
 	if err != nil {
 		return err
