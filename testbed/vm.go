@@ -438,10 +438,13 @@ func (l *Lab) machineAlive(nodeName string) bool {
 	return l.machine(nodeName).Alive()
 }
 
-// Untimed says of the lab's virtual machines whose instructions are translated that
-// their timings mean nothing, and why; nothing of others.
+// Untimed says of this host and of the lab's virtual machines, where their instructions
+// are translated, that their timings mean nothing, and why; nothing of others.
 func (l *Lab) Untimed() []string {
 	var list []string
+	if host.Translated() {
+		list = append(list, "this host is a virtual machine whose instructions are translated (QEMU's TCG), so timings mean nothing")
+	}
 	for _, n := range l.plan.Nodes {
 		if !node.IsVM(n) {
 			continue
