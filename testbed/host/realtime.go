@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -33,14 +34,24 @@ const (
 	defaultRuntimeUS = 950_000
 )
 
-// RealTimeStop tells what this kernel does to a real-time thread that never sleeps.
-func (inv *Inventory) RealTimeStop() RealTimeStop {
+// RealTimeStop tells what this kernel does to a real-time thread that never sleeps, on the
+// one of the CPUs where it is worst; without CPUs, of all.
+func (inv *Inventory) RealTimeStop(cpus ...int) RealTimeStop {
 	if inv.Kernel.AtLeast(6, 12) && !inv.RTGroupSched() {
-		ns := inv.setting("/sys/kernel/debug/sched/fair_server/cpu0/runtime", (defaultPeriodUS-defaultRuntimeUS)*1000)
-		if ns == 0 {
+		if len(cpus) == 0 {
+			for _, cpu := range inv.CPUs {
+				cpus = append(cpus, cpu.ID)
+			}
+		}
+		var longest int64
+		for _, cpu := range cpus {
+			path := fmt.Sprintf("/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu)
+			longest = max(longest, inv.setting(path, (defaultPeriodUS-defaultRuntimeUS)*1000))
+		}
+		if longest == 0 {
 			return RealTimeStop{}
 		}
-		return RealTimeStop{StopFairServer, time.Duration(ns), defaultPeriodUS * time.Microsecond}
+		return RealTimeStop{StopFairServer, time.Duration(longest), defaultPeriodUS * time.Microsecond}
 	}
 	period := inv.setting("/proc/sys/kernel/sched_rt_period_us", defaultPeriodUS)
 	runtime := inv.setting("/proc/sys/kernel/sched_rt_runtime_us", defaultRuntimeUS)

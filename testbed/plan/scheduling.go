@@ -86,8 +86,8 @@ func (w *work) noteStop(n *node, s *spec.Scheduling) {
 	if w.exp.Tuning == spec.TuningRealtime {
 		return // lifts it
 	}
-	stop := w.inv.RealTimeStop()
-	lifts := "tuning: realtime, or nines tune apply realtime, lifts that"
+	stop := w.inv.RealTimeStop(n.engineCPU)
+	lifts := fmt.Sprintf("tuning: realtime, or nines tune apply --cpus %d --profile realtime, lifts that", n.engineCPU)
 	switch stop.By {
 	case host.StopThrottling:
 		w.note("%s polls as %s, and RT throttling stops it for %v of each %v, whether or not others want CPU %d (kernel.sched_rt_runtime_us); %s.",

@@ -58,3 +58,20 @@ func TestSchedulingNotes(t *testing.T) {
 		})
 	}
 }
+
+// TestSystemdNote: systemd and an engine on one CPU are worth a note, on two they are not.
+func TestSystemdNote(t *testing.T) {
+	for cpus, want := range map[string]bool{"1": true, "0-1": false} {
+		e := two()
+		dut := e.Topology.Nodes["dut"]
+		dut.Runtime, dut.CPUList = spec.RuntimeLXC, cpus
+		dut.Rootfs = &spec.Rootfs{Kind: spec.RootfsDebian, Init: spec.InitSystemd}
+		p, err := Make(e, loadHost(t, "microvm"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(p.Notes, "\n"), "node dut has one CPU, so its systemd"); got != want {
+			t.Errorf("with the CPUs %s: noted %v, want %v: %q", cpus, got, want, p.Notes)
+		}
+	}
+}
