@@ -21,8 +21,10 @@ import (
 	"nines.dev/nines/testbed/proc"
 )
 
-// engineTimeout bounds the wait for an engine that was started to answer.
-const engineTimeout = 10 * time.Second
+// engineTimeout bounds the wait for an engine that was started to answer. It takes some
+// milliseconds, and on a busy machine that is emulated a quarter of a minute; one that died
+// is not waited for.
+const engineTimeout = 30 * time.Second
 
 // appSysctls are those that a node's app needs.
 func appSysctls(n plan.Node) map[string]string {
