@@ -210,6 +210,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		{"starting virtual machines", b.startMachines},
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
+		{"sending interrupts beside their nodes", b.steer},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
 	}

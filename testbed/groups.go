@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
@@ -48,7 +49,29 @@ func (b *builder) settleGroups(ctx context.Context, groups *isolate.Lab, started
 	if err := groups.Settle(ctx, pids); err != nil {
 		return err
 	}
-	return writeJSON(b.state.isolation(), groups.State())
+	return b.writeIsolation(groups)
+}
+
+// writeIsolation adds what was done now to what was before.
+func (b *builder) writeIsolation(groups *isolate.Lab) error {
+	before, err := b.Isolation()
+	if err != nil {
+		return err
+	}
+	return writeJSON(b.state.isolation(), groups.State().After(before))
+}
+
+// steer sends the interrupts of the nodes' own devices beside their nodes. They may come
+// anew with a link, so it is done whenever there are some.
+func (b *builder) steer(ctx context.Context, w work) error {
+	if len(w.links) == 0 || b.plan.Isolation != spec.IsolationIsolated {
+		return nil
+	}
+	groups := b.groups()
+	if err := groups.Steer(ctx); err != nil {
+		return err
+	}
+	return b.writeIsolation(groups)
 }
 
 // Isolation is what isolation was in force when the lab came up.

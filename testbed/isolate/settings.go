@@ -50,7 +50,7 @@ var (
 
 // Advice is what is known of the settings that isolate makes, for the manual and doctor.
 func Advice() []tune.Advice {
-	return []tune.Advice{adviceWorkqueue, adviceDefaultIRQ, adviceIRQ, adviceRPS, adviceXPS}
+	return []tune.Advice{adviceWorkqueue, adviceDefaultIRQ, adviceIRQ, adviceQueue, adviceRPS, adviceXPS}
 }
 
 // Settings are those that keep workqueues, interrupts and the packets of the host's own

@@ -59,6 +59,24 @@ func (l *Lab) State() State {
 	return s
 }
 
+// After adds what was done before, to a lab that nodes were added to, or that has links by
+// now.
+func (s State) After(before State) State {
+	s.Interrupts += before.Interrupts
+	s.KernelThreads += before.KernelThreads
+	s.Tasks += before.Tasks
+	s.Settings += before.Settings
+	s.Notes = slices.Concat(before.Notes, s.Notes)
+	var notes []string
+	for _, note := range s.Notes {
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	s.Notes = notes
+	return s
+}
+
 // Look reads the groups of a plan as they are now.
 func Look(p *plan.Plan) State {
 	s := State{Degree: p.Isolation, CPUs: p.IsolatedCPUs}
@@ -125,7 +143,7 @@ func (s *State) take(results []tune.Result) {
 		case r.Outcome == tune.Refused:
 			s.refused = append(s.refused, r)
 		case r.Outcome != tune.Changed:
-		case r.Name == adviceIRQ.Name:
+		case r.Name == adviceIRQ.Name, r.Name == adviceQueue.Name:
 			s.Interrupts++
 		default:
 			s.Settings++
