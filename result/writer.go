@@ -256,15 +256,19 @@ func (w *Writer) Close() error {
 	if w.root == "" {
 		return nil // it was reopened, and is not where Create makes results
 	}
-	target, err := filepath.Rel(w.root, w.dir)
+	if err := PointLatest(w.root, w.dir); err != nil {
+		return &WriteError{Path: filepath.Join(w.root, latestLink), Err: err, Kept: w.kept()}
+	}
+	return nil
+}
+
+// PointLatest points <root>/latest at a result below it, as of one that was copied there.
+func PointLatest(root, dir string) error {
+	target, err := filepath.Rel(root, dir)
 	if err != nil {
 		return err
 	}
-	link := filepath.Join(w.root, latestLink)
-	if err := replaceSymlink(target, link); err != nil {
-		return &WriteError{Path: link, Err: err, Kept: w.kept()}
-	}
-	return nil
+	return replaceSymlink(target, filepath.Join(root, latestLink))
 }
 
 // writeRecord writes a trial's folder under a temporary name and renames it when

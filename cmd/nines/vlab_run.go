@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/result"
 	"nines.dev/nines/testbed/machine/agent"
 	"nines.dev/nines/testbed/vlab"
 )
@@ -112,5 +113,6 @@ func (r vlabRun) copyResult(ctx context.Context, lab *vlab.Laboratory) (string, 
 	if err := lab.CopyOut(ctx, newest, into); err != nil {
 		return "", err
 	}
-	return filepath.Join(into, path.Base(newest)), nil
+	dir := filepath.Join(into, path.Base(newest))
+	return dir, result.PointLatest(r.out, dir)
 }

@@ -35,7 +35,7 @@ type Options struct {
 	Cgroup boot.Cgroup
 	// MemoryMiB of the machine; 0 means DefaultMemoryMiB.
 	MemoryMiB int
-	// Programs is the folder of nines' four programs, which the guest has in its PATH.
+	// Programs is the folder of nines' programs, which the guest has in its PATH.
 	Programs string
 	// Copy are files and folders of the host that the guest has at the same paths.
 	Copy []string
@@ -59,7 +59,7 @@ var Packages = []string{
 const ProgramFolder = "/opt/nines/bin"
 
 // programs are those.
-var programs = []string{"nines", "nines-engine", "nines-init", "nines-guest"}
+var programs = []string{"nines", "nines-engine", "nines-init", "nines-guest", "nines-node"}
 
 // Laboratory is a running one.
 type Laboratory struct {
