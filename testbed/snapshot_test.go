@@ -84,9 +84,10 @@ func takeSnapshot(t *testing.T) snapshot {
 		if err != nil {
 			continue // it has ended
 		}
-		// A worker's mask is its pool's, which the masks of workqueues say; nobody else can
-		// set it, and Linux 6.1 itself loses a NUMA node's when any partition is made.
-		if thread.Fixed && strings.HasPrefix(thread.Name, "kworker/") {
+		// Nobody but the kernel sets these masks: a worker of a workqueue has its pool's, a
+		// rescuer that of the pool it helped last, and Linux 6.1 itself loses those of NUMA
+		// nodes when anybody makes a partition.
+		if thread.Fixed {
 			continue
 		}
 		name := fmt.Sprintf("thread %d, started at %d (%s)", thread.ID, thread.StartTicks, thread.Name)
