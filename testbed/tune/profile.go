@@ -25,7 +25,7 @@ const Away = "away"
 
 // BesideNames are the kinds of settings that package isolate finds on a host, which
 // profiles ask for as a whole: a network card has many.
-var BesideNames = []string{"workqueue-cpumask", "irq-default-affinity", "irq-affinity", "rps", "xps"}
+var BesideNames = []string{"workqueue-cpumask", "irq-default-affinity", "irq-affinity", "irq-affinity-queue", "rps", "xps"}
 
 // Profile is a choice of settings and boot parameters.
 type Profile struct {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/testbed/isolate"
+	"nines.dev/nines/testbed/tune"
+)
+
+const recordedHost = "../../testbed/host/testdata/hosts/laptop-i7-1165g7.json"
+
+func TestTuneRefusesWrongCalls(t *testing.T) {
+	profile := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(profile, []byte("base: latency\nsettings:\n  vm.swapiness: 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, words := range map[string]string{
+		"plan --cpus 99":                            "CPU 99 is not online",
+		"plan --cpus 2-1":                           "runs backwards",
+		"plan --cpus x":                             "not a CPU number",
+		"plan --cpus 0 --for lab.yaml":              "give one of them",
+		"plan --profile latency --file x.yaml":      "give one of them",
+		"plan --profile fast":                       "latency, realtime, throughput",
+		"plan --file /does/not/exist.yaml":          "no such file",
+		"plan --file " + profile:                    profile + `:3:3: settings.vm.swapiness: the catalogue has no such setting; did you mean "vm.swappiness"?`,
+		"plan --boot a$b":                           "no name of a boot parameter",
+		"plan --cgroup v3":                          "v1 or v2",
+		"plan --format xml":                         "table or json",
+		"plan here":                                 "takes no argument",
+		"apply --root /tmp":                         "--root is for --write",
+		"check --cpus 0 --duration 10ms":            "too short",
+		"check --cpus 4000":                         "CPU 4000 is not online",
+		"plan --host /does/not/exist.json --cpus 0": "--host",
+	} {
+		var out, errOut bytes.Buffer
+		code := execute(append([]string{"tune"}, strings.Fields(line)...), &out, &errOut)
+		if code != exitUsage || !strings.Contains(errOut.String(), words) {
+			t.Errorf("tune %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
+		}
+	}
+}
+
+func TestTunePlanForAnotherHost(t *testing.T) {
+	var out, errOut bytes.Buffer
+	args := []string{"tune", "plan", "--host", recordedHost, "--cpus", "2-3", "--profile", "realtime", "--boot", "mitigations=off", "--format", "json"}
+	if code := execute(args, &out, &errOut); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	var p tune.Plan
+	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"nohz_full=2-3", "nosmt", "mitigations=off"} {
+		if !slices.Contains(strings.Fields(p.BootLine), word) {
+			t.Errorf("%q has no %s", p.BootLine, word)
+		}
+	}
+}
+
+// The CPUs and the profile come from the experiment.
+func TestTunePlanForAnExperiment(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lab.yaml")
+	text := "name: t\ntuning: realtime\ntopology:\n  nodes: {a: {cpu_list: \"2-3\"}, b: {cpu_list: \"1\"}}\n  links: [{name: l, endpoints: [\"a:x\", \"b:x\"]}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	var p tune.Plan
+	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Profile != "realtime" || !slices.Equal(p.CPUs, []int{1, 2, 3}) {
+		t.Errorf("profile %s for CPUs %v", p.Profile, p.CPUs)
+	}
+}
+
+func TestTuneWritesToACopyAndTakesItBack(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "etc", "kernel", "cmdline")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const before = "root=UUID=1 ro quiet\n"
+	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	written, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(written), "root=UUID=1 ro quiet ") || !strings.Contains(string(written), "irqaffinity=") {
+		t.Errorf("%q, %v", written, err)
+	}
+	if !strings.Contains(out.String(), "kernel-install add-all was not run") {
+		t.Errorf("said: %s", out.String())
+	}
+	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exitFailed {
+		t.Errorf("a second write: exit code %d", code)
+	}
+	if code := execute([]string{"tune", "revert", "--root", root}, &out, &errOut); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != before {
+		t.Errorf("%q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "var", "lib", "nines")); err == nil {
+		t.Error("the folder of backups is left")
+	}
+}
+
+func TestTuneWithoutABootLoaderIsTheHostsLack(t *testing.T) {
+	var out, errOut bytes.Buffer
+	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", t.TempDir()}, &out, &errOut); code != exitUnsupported {
+		t.Errorf("exit code %d: %s", code, errOut.String())
+	}
+}
+
+// What profiles ask for by name is what package isolate finds.
+func TestTuneKnowsWhatIsolateMoves(t *testing.T) {
+	var names []string
+	for _, a := range isolate.Advice() {
+		names = append(names, a.Name)
+	}
+	if !slices.Equal(names, tune.BesideNames) {
+		t.Errorf("isolate has %v, tune %v", names, tune.BesideNames)
+	}
+}
