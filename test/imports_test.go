@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 	"test/postgres": {},
 	"test/labtest":  {"test/postgres", "engine/client"},
 	"test/bench":    {everything},
+	"test/vm":       {everything},
 }
 
 // makers is what those see that make a plan real and write it into the journal.

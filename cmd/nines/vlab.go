@@ -123,7 +123,7 @@ func (e commandError) ExitCode() int { return e.code }
 func (f *laboratoryFlags) workingFolder() string {
 	here, err := os.Getwd()
 	if err != nil {
-		return "/root"
+		return guestFolder
 	}
 	for _, path := range f.copy {
 		whole, err := filepath.Abs(path)
@@ -134,5 +134,5 @@ func (f *laboratoryFlags) workingFolder() string {
 			return here
 		}
 	}
-	return "/root"
+	return guestFolder
 }

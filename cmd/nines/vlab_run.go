@@ -48,7 +48,7 @@ will say so as well.`,
 				err := call.run(c.Context(), lab, c.OutOrStdout(), c.ErrOrStderr())
 				if flags.keep && c.Context().Err() == nil {
 					tell(c.ErrOrStderr())("a shell in the laboratory, which ends with it; the result is in " + guestResults)
-					err = errors.Join(err, labShell(c, lab, "/root"))
+					err = errors.Join(err, labShell(c, lab, guestFolder))
 				}
 				return err
 			})
@@ -68,21 +68,24 @@ type vlabRun struct {
 	sets              []string
 }
 
-// guestResults is the laboratory's folder of results.
-const guestResults = "/root/results"
+// guestFolder is where the laboratory has the experiment, guestResults its results.
+const (
+	guestFolder  = "/srv"
+	guestResults = guestFolder + "/results"
+)
 
 // grace is how long an experiment may take to put things back after Ctrl-C.
 const grace = time.Minute
 
 func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr io.Writer) error {
-	if err := lab.CopyIn(ctx, r.file, "/root"); err != nil {
+	if err := lab.CopyIn(ctx, r.file, guestFolder); err != nil {
 		return err
 	}
-	argv := []string{"nines", "run", path.Join("/root", filepath.Base(r.file)), "--out", guestResults, "--format", r.format}
+	argv := []string{"nines", "run", path.Join(guestFolder, filepath.Base(r.file)), "--out", guestResults, "--format", r.format}
 	for _, set := range r.sets {
 		argv = append(argv, "--set", set)
 	}
-	code, ran := lab.Do(ctx, agent.Request{Argv: argv, Dir: "/root"}, agent.Streams{Stdout: stdout, Stderr: stderr, Grace: grace})
+	code, ran := lab.Do(ctx, agent.Request{Argv: argv, Dir: guestFolder}, agent.Streams{Stdout: stdout, Stderr: stderr, Grace: grace})
 	// What was measured until Ctrl-C is worth keeping too.
 	copied, err := r.copyResult(context.WithoutCancel(ctx), lab)
 	switch {
