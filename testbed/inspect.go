@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
@@ -22,6 +23,9 @@ type Inspection struct {
 	Settings []link.Setting `json:"settings"`
 	// Tuning is the host's, nil where the plan leaves it alone.
 	Tuning *TuningState `json:"tuning,omitempty"`
+	// Isolation is what was found in force when the lab came up, with the state of its
+	// control groups as it is now.
+	Isolation isolate.State `json:"isolation"`
 }
 
 // NodeState is a node as it is now.
@@ -65,6 +69,11 @@ type LinkState struct {
 func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.dir, Settings: l.settings}
 	var err error
+	if in.Isolation, err = l.Isolation(); err != nil {
+		return nil, err
+	}
+	now := isolate.Look(l.plan)
+	in.Isolation.Groups, in.Isolation.HostCPUs = now.Groups, now.HostCPUs
 	if in.Tuning, err = l.inspectTuning(); err != nil {
 		return nil, err
 	}

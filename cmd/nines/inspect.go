@@ -22,8 +22,8 @@ func newInspectCommand() *cobra.Command {
 		Use:   "inspect [NAME|FILE]",
 		Short: "Show a lab as it is now",
 		Long: `Show a lab as it is now: its nodes with their processes, CPUs and addresses, dead
-ones as dead; its links with their counters and programs; the engines; and what was
-set on devices because it changes what is measured.`,
+ones as dead; its links with their counters and programs; the engines; what keeps all
+else off its CPUs; and what was set on devices because it changes what is measured.`,
 		Example: `  nines inspect
   nines inspect quickstart
   nines inspect --format json | jq '.node_list[] | {name, pid}'`,
@@ -84,6 +84,7 @@ func writeInspection(out io.Writer, in *testbed.Inspection) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	writeIsolation(out, in.Isolation)
 	writeApps(out, in)
 	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)
@@ -109,7 +110,11 @@ func writeApps(out io.Writer, in *testbed.Inspection) {
 		}
 		fmt.Fprintf(out, "\n%s: %s", n.Name, n.App.Kind)
 		if n.App.Engine != "" {
-			fmt.Fprintf(out, " by the engine on CPU %d, which is %s", n.App.CPU, n.App.Engine)
+			where := fmt.Sprintf("CPU %d", n.App.CPU)
+			if n.App.CPU < 0 {
+				where = "any CPU"
+			}
+			fmt.Fprintf(out, " by the engine on %s, which is %s", where, n.App.Engine)
 		}
 		for _, p := range n.App.Ports {
 			fmt.Fprintf(out, "; %s received %d and sent %d", p.Port, p.RxPackets, p.TxPackets)
