@@ -17,7 +17,7 @@ import (
 
 // groups are where the lab's control groups are made.
 func (b *builder) groups() *isolate.Lab {
-	return &isolate.Lab{Journal: b.journal, Plan: b.plan, StateDir: b.state.dir, Progress: b.progress}
+	return &isolate.Lab{Journal: b.journal, Plan: b.plan, StateDir: b.state.dir}
 }
 
 // startLXC starts a container in control groups that LXC makes.

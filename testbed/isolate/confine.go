@@ -19,8 +19,6 @@ type Lab struct {
 	Plan    *plan.Plan
 	// StateDir is the lab's folder.
 	StateDir string
-	// Progress is told what takes long; nil drops it.
-	Progress func(string)
 
 	mu sync.Mutex
 	// restricted are the groups whose device rules are made.
