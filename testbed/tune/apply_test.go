@@ -178,3 +178,15 @@ func holds(id proc.Identity, path string) bool {
 	}
 	return false
 }
+
+// A setting that the kernel refused is none that was changed.
+func TestARefusedSettingIsNotInTheJournal(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	a, _ := newApplier(t)
+	if _, err := a.Apply(context.Background(), []Setting{{Method: Write, Path: "/proc/sys/vm/stat_interval", Value: "often"}}); err != nil {
+		t.Fatal(err)
+	}
+	if entries := a.Journal.Entries(); len(entries) != 0 || len(Standings(a.Journal, "")) != 0 {
+		t.Errorf("the journal has %+v", entries)
+	}
+}
