@@ -12,7 +12,7 @@ import (
 const EnginePort = 7999
 
 // What the engine takes where it depends on several keys. A test holds these, and
-// the bounds in rules, against the engine's sources (engine/control/command.c and
+// the bounds in rules, against the engine's sources (engine/control/keys.c and
 // engine/port/udp.c).
 const (
 	maxSourcePortFlows = 65536 - EnginePort

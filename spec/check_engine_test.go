@@ -25,21 +25,21 @@ func engineValue(t *testing.T, path, pattern string) float64 {
 // What a file may ask for is no more than the engine takes: else the lab would be
 // built first, and the refusal come after.
 func TestBoundsAreWithinTheEngines(t *testing.T) {
-	const command, frame, udp = "control/command.c", "packet/frame.h", "port/udp.c"
+	const command, keys, frame, udp = "control/command.c", "control/keys.c", "packet/frame.h", "port/udp.c"
 	number := func(name string) string { return `\b` + name + `\s*=\s*(\d+)` }
-	day := engineValue(t, command, `#define DURATION_MAX_NS\s+INT64_C\((\d+)\)`)
-	pps := engineValue(t, command, `#define RATE_MAX_PPS\s+INT64_C\((\d+)\)`)
+	day := engineValue(t, keys, `#define DURATION_MAX_NS\s+INT64_C\((\d+)\)`)
+	pps := engineValue(t, keys, `#define RATE_MAX_PPS\s+INT64_C\((\d+)\)`)
 	port := engineValue(t, command, `c->config\.udp_port = (\d+);`)
-	cpu := engineValue(t, command, number("CPU_MAX"))
+	cpu := engineValue(t, "control/keys.h", number("CPU_MAX"))
 	// A number in C and the key that it bounds.
 	for key, most := range map[string]float64{
 		"warmup":      day,
 		"duration":    day,
 		"drain":       day,
 		"rate_pps":    pps,
-		"burst":       engineValue(t, command, number("BURST_MAX")),
-		"flows":       engineValue(t, command, number("FLOWS_MAX")),
-		"outliers":    engineValue(t, command, number("OUTLIERS_MAX")),
+		"burst":       engineValue(t, keys, number("BURST_MAX")),
+		"flows":       engineValue(t, keys, number("FLOWS_MAX")),
+		"outliers":    engineValue(t, keys, number("OUTLIERS_MAX")),
 		"frame_bytes": engineValue(t, frame, number("FRAME_MAX_BYTES")),
 	} {
 		if got := bound(rules["Traffic."+key].most, typeOf(t, key)); got > most {
