@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -116,6 +118,21 @@ func TestACancelledCommandEnds(t *testing.T) {
 	if code, err := c.Run(t.Context(), Request{Argv: []string{"true"}}, Streams{}); code != 0 || err != nil {
 		t.Error(code, err)
 	}
+}
+
+// A process that a command leaves behind keeps its output open, but nobody waiting.
+func TestWhatACommandLeavesBehindHoldsUpNobody(t *testing.T) {
+	c := join(t)
+	var out bytes.Buffer
+	code, err := c.Run(t.Context(), Request{Argv: []string{"sh", "-c", "sleep 3600 & echo $!; exit 4"}}, Streams{Stdout: &out})
+	if code != 4 || err != nil {
+		t.Error(code, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(out.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
 func TestACommandThatCannotStart(t *testing.T) {

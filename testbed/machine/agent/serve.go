@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 	"time"
 
@@ -24,20 +23,45 @@ type Server struct {
 	Logf func(format string, arguments ...any)
 }
 
-// pollInterval is how often a port without a host is looked at: reading it returns
-// at once (drivers/char/virtio_console.c, port_fops_read).
-const pollInterval = 20 * time.Millisecond
+// A port without a host is looked at now and then: reading it returns at once
+// (drivers/char/virtio_console.c, port_fops_read), and so does poll(2). Soon after a
+// session often, for the next may come at once; later seldom, for a guest's CPU has
+// better to do.
+const (
+	firstPoll = 10 * time.Millisecond
+	lastPoll  = 500 * time.Millisecond
+)
 
 // Serve answers sessions on a port, one after another, until reading it fails.
 func (s *Server) Serve(port io.ReadWriter) error {
-	for {
-		err := s.session(port)
+	first := make([]byte, 1)
+	for interval := firstPoll; ; interval = min(2*interval, lastPoll) {
+		n, err := port.Read(first)
+		if n == 1 {
+			err = s.session(&resumed{first: first, ReadWriter: port})
+			first, interval = make([]byte, 1), firstPoll
+		}
 		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			s.logf("agent: %v", err)
 			return err
 		}
-		time.Sleep(pollInterval)
+		time.Sleep(interval)
 	}
+}
+
+// resumed is a port whose first byte has been read.
+type resumed struct {
+	first []byte
+	io.ReadWriter
+}
+
+func (r *resumed) Read(p []byte) (int, error) {
+	if len(r.first) == 0 || len(p) == 0 {
+		return r.ReadWriter.Read(p)
+	}
+	n := copy(p, r.first)
+	r.first = r.first[n:]
+	return n, nil
 }
 
 func (s *Server) logf(format string, arguments ...any) {
@@ -156,24 +180,21 @@ func startStaying(request Request) (int, error) {
 	return cmd.Process.Pid, nil
 }
 
+// leftOpen is how long the output of a command that has ended is waited for: a process
+// that it has left behind may have it open for ever.
+const leftOpen = 5 * time.Second
+
 // run starts a command whose input and output are the host's. What it returns waits for
 // the command, and for the end of its output.
 func (c *served) run(frames *frameWriter, number uint32, request Request) (func() outcome, error) {
 	cmd := command(request)
 	output := stream{frames, c.windows[kindOutput], kindOutput, number}
-	errorOutput := stream{frames, c.windows[kindError], kindError, number}
 	if request.Terminal != nil {
 		return c.runInTerminal(cmd, frames, number, output, *request.Terminal)
 	}
+	cmd.Stdout, cmd.Stderr = output, stream{frames, c.windows[kindError], kindError, number}
+	cmd.WaitDelay = leftOpen
 	input, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -182,21 +203,8 @@ func (c *served) run(frames *frameWriter, number uint32, request Request) (func(
 	}
 	c.process = cmd.Process
 	go feed(c.input, input, frames, number, func() { _ = input.Close() })
-	var copies sync.WaitGroup
-	copies.Go(func() { drain(output, stdout) })
-	copies.Go(func() { drain(errorOutput, stderr) })
-	return func() outcome {
-		copies.Wait()
-		return ended(cmd.Wait())
-	}, nil
-}
-
-// drain relays what a command prints. When the host has gone it reads on, so that a
-// command that is being ended does not hang in a write.
-func drain(to io.Writer, from io.Reader) {
-	if _, err := io.Copy(to, from); err != nil {
-		_, _ = io.Copy(io.Discard, from)
-	}
+	// Waited for from now on, lest it be taken for an orphan.
+	return func() outcome { return ended(cmd.Wait()) }, nil
 }
 
 // feed gives a command what arrives for it, until it or the input ends.
@@ -218,7 +226,7 @@ func feed(from *inbox, to io.Writer, frames *frameWriter, number uint32, closeIn
 func ended(err error) outcome {
 	var exit *exec.ExitError
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, exec.ErrWaitDelay), errors.Is(err, errClosed): // the host reads no more
 		return outcome{}
 	case !errors.As(err, &exit):
 		return outcome{Code: 127, Failed: err.Error()}
@@ -294,12 +302,19 @@ func (c *served) runInTerminal(cmd *exec.Cmd, frames *frameWriter, number uint32
 	go feed(c.input, master, frames, number, func() { _, _ = master.Write([]byte{4}) })
 	copied := make(chan struct{})
 	go func() {
-		drain(output, master) // ends with EIO when nobody has the slave open
+		// Ends with EIO when nobody has the slave open. When the host has gone it reads on,
+		// so that a command that is being ended does not hang in a write.
+		if _, err := io.Copy(output, master); errors.Is(err, errClosed) {
+			_, _ = io.Copy(io.Discard, master)
+		}
 		close(copied)
 	}()
 	return func() outcome {
 		result := ended(cmd.Wait())
-		<-copied
+		select {
+		case <-copied:
+		case <-time.After(leftOpen):
+		}
 		_ = master.Close()
 		return result
 	}, nil
