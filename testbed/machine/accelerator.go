@@ -69,7 +69,7 @@ func probe(ctx context.Context, kernel, initrd string) (Choice, error) {
 	if err != nil {
 		return Choice{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	limited, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
 	m, err := Start(limited, Config{

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -29,7 +30,8 @@ func (m *Machine) qmp(ctx context.Context) (*qmp, error) {
 	q := &qmp{conn: conn, reader: bufio.NewReader(conn)}
 	_ = conn.SetDeadline(time.Now().Add(qmpPatience))
 	// The greeting, and then the one command that is allowed first.
-	if _, err := q.reader.ReadString('\n'); err == nil {
+	_, err = q.reader.ReadString('\n')
+	if err == nil {
 		err = q.execute("qmp_capabilities", nil)
 	}
 	if err != nil {
@@ -106,7 +108,7 @@ func (m *Machine) quit() error {
 	_ = q.execute("quit", nil)
 	// The connection ends when the process does.
 	_, err = q.reader.ReadString(0)
-	if nerr, ok := err.(net.Error); ok && nerr.Timeout() {
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
 		return fmt.Errorf("%s does not end", Program)
 	}
 	return nil
