@@ -84,8 +84,9 @@ func TestLaboratory(t *testing.T) {
 				}
 			}
 		})
+		// After each boot, so that a run that is cut off shows what it had.
+		writeTable(t, filepath.Join(repository, "build", "vm", "table.txt"), rows)
 	}
-	writeTable(t, filepath.Join(repository, "build", "vm", "table.txt"), rows)
 }
 
 // startLaboratory boots, with what the tests need of the repository at its own path.
