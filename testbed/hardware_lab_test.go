@@ -327,7 +327,7 @@ topology:
 // down restores the cards each time, with VFs that it has made and with those that
 // others have. NINES_KILL_CYCLES is how many moments.
 func TestLabHardwareAfterKill(t *testing.T) {
-	cycles := 6
+	cycles := 2
 	if n, err := strconv.Atoi(os.Getenv("NINES_KILL_CYCLES")); err == nil {
 		cycles = n
 	}

@@ -20,6 +20,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/tasks"
 )
@@ -278,19 +279,22 @@ func checkInterrupts(t *testing.T, taken tasks.Set) {
 const cyclesVariable = "NINES_CYCLES"
 
 func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew, labtest.BootV1)
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1)
 	labtest.Root(t)
 	lxc(t)
-	cycles := 4
-	if text := os.Getenv(cyclesVariable); text != "" {
+	cycles := 2
+	if count := os.Getenv(cyclesVariable); count != "" {
 		var err error
-		if cycles, err = strconv.Atoi(text); err != nil {
+		if cycles, err = strconv.Atoi(count); err != nil {
 			t.Fatal(err)
 		}
 	}
 	binary := filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines")
 	file := filepath.Join(t.TempDir(), "lab.yaml")
-	if err := os.WriteFile(file, []byte(isolatedLab), 0o600); err != nil {
+	// Virtual functions, too: their making and their undoing take turns with isolation's.
+	text := isolatedLab + `    - {name: wire, kind: sriov, endpoints: ["gen:wire", "idle:wire"], sriov: {ports: [` + leftPort + ", " + rightPort + `]}}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run := func(arguments ...string) {
@@ -307,7 +311,12 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 		_ = bound.Process.Kill()
 		_ = bound.Wait()
 	})
-	before := takeSnapshot(t)
+	// A card's driver counts queues, and shows interrupts, when it is first set up.
+	for _, port := range []string{leftPort, rightPort} {
+		sh(t, "ip", "link", "set", port, "up")
+		sh(t, "ip", "link", "set", port, "down")
+	}
+	before, functions := takeSnapshot(t), cards(t)
 	begun := time.Now()
 	run("up", file)
 	whole := time.Since(begun)
@@ -334,6 +343,12 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 		run("down", "tbisolated")
 		if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
 			t.Fatalf("cycle %d, killed after %v of %v:\n%s", cycle, after, whole, strings.Join(changes, "\n"))
+		}
+		if now := cards(t); now != functions {
+			t.Fatalf("cycle %d, killed after %v of %v: the cards were\n%s\nand are\n%s", cycle, after, whole, functions, now)
+		}
+		if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
+			t.Fatalf("cycle %d, killed after %v of %v: claims are left: %v", cycle, after, whole, left)
 		}
 		if cycle%5 == 4 {
 			t.Logf("%d cycles in %v, %d killed", cycle+1, time.Since(begun).Round(time.Second), killed)

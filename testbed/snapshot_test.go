@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +52,7 @@ func takeSnapshot(t *testing.T) snapshot {
 			}
 		}
 	}
+	s.nameInterrupts(t)
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
 		t.Fatal(err)
@@ -94,6 +96,36 @@ func takeSnapshot(t *testing.T) snapshot {
 		s.threads[name] = fmt.Sprintf("CPUs %s in %s", thread.CPUs, strings.ReplaceAll(string(groups), "\n", " "))
 	}
 	return s
+}
+
+// nameInterrupts calls the interrupts of PCI devices by the device: a driver that gets or
+// loses virtual functions asks for its interrupts anew, and they get other numbers.
+func (s snapshot) nameInterrupts(t *testing.T) {
+	t.Helper()
+	paths, err := filepath.Glob("/sys/bus/pci/devices/*/msi_irqs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			continue // the device went meanwhile
+		}
+		var numbers []int
+		for _, e := range entries {
+			if n, err := strconv.Atoi(e.Name()); err == nil {
+				numbers = append(numbers, n)
+			}
+		}
+		slices.Sort(numbers)
+		for i, n := range numbers {
+			file := fmt.Sprintf("/proc/irq/%d/smp_affinity", n)
+			if mask, there := s.files[file]; there {
+				delete(s.files, file)
+				s.files[fmt.Sprintf("interrupt %d of %s", i, filepath.Base(filepath.Dir(path)))] = mask
+			}
+		}
+	}
 }
 
 // changes lists what differs; threads that ended or began meanwhile do not.
