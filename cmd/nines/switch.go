@@ -35,6 +35,8 @@ of a port into a pcap file. The link may be left out where there is only one.`,
 		Example: `  nines switch show
   nines switch macs mylab/l1
   nines switch mirror mylab/l1 dut:in -w in.pcap`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&call.socket, "socket", "", "the control socket of a switch that is not of a lab")
 	c.AddCommand(newSwitchShowCommand(&call), newSwitchPortsCommand(&call), newSwitchMACsCommand(&call),

@@ -39,6 +39,8 @@ setting with what it does and what it costs.`,
   nines tune revert
   nines tune plan --for lab.yaml --profile realtime
   nines tune apply --cpus 2-3 --write          # boot parameters, too`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newTunePlanCommand(), newTuneApplyCommand(), newTuneStatusCommand(), newTuneRevertCommand(), newTuneCheckCommand())
 	return c
@@ -74,6 +76,9 @@ func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 	}
 	if t.profile != "" && t.file != "" {
 		return nil, r, usageError{errors.New("--profile and --file both give a profile: give one of them; a file's base: names the one it begins with")}
+	}
+	if len(t.sets) > 0 && t.forFile == "" {
+		return nil, r, usageError{errors.New("--set changes a key of an experiment file: name one with --for FILE")}
 	}
 	if t.cgroup != "" && t.cgroup != "v1" && t.cgroup != "v2" {
 		return nil, r, usageError{fmt.Errorf("--cgroup %q is not known: v1 or v2", t.cgroup)}

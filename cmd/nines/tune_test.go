@@ -26,6 +26,8 @@ func TestTuneRefusesWrongCalls(t *testing.T) {
 		"plan --cpus x":                             "not a CPU number",
 		"plan --cpus 0 --for lab.yaml":              "give one of them",
 		"plan --profile latency --file x.yaml":      "give one of them",
+		"plan --cpus 0 --set tuning=latency":        "--for FILE",
+		"plant":                                     "unknown command",
 		"plan --profile fast":                       "latency, realtime, throughput",
 		"plan --file /does/not/exist.yaml":          "no such file",
 		"plan --file " + profile:                    profile + `:3:3: settings.vm.swapiness: the catalogue has no such setting; did you mean "vm.swappiness"?`,

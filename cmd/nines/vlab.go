@@ -38,6 +38,8 @@ but timings mean nothing.`,
   nines vlab run lab.yaml --kernel rt --append "isolcpus=2-3 nohz_full=2-3"
   nines vlab exec --kernel debian13 --cgroup v1 -- nines doctor
   nines vlab shell                                     # and look around`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newVlabRunCommand(), newVlabExecCommand(), newVlabShellCommand(), newVlabBuildCommand(), newVlabKernelsCommand())
 	return c
@@ -60,6 +62,9 @@ func (f *laboratoryFlags) add(c *cobra.Command) {
 }
 
 func (f *laboratoryFlags) check() error {
+	if f.memoryMiB < vlab.MinMemoryMiB {
+		return usageError{fmt.Errorf("--memory %d: Debian and a lab do not fit; give %d MiB at least", f.memoryMiB, vlab.MinMemoryMiB)}
+	}
 	for _, layout := range boot.Cgroups {
 		if f.cgroup == string(layout) {
 			_, err := image.ParseKernel(f.kernel)

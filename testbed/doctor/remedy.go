@@ -27,13 +27,28 @@ func (j *judge) isolated(does string) []Remedy {
 	}
 }
 
-// boot is the remedy of kernel parameters; nines tune plan gives the whole line.
+// boot is the remedy of kernel parameters; nines tune plan gives the whole line, where
+// those that its profile does not ask for have to be asked for.
 func (j *judge) boot(text string, parameters ...string) Remedy {
+	command := j.tunePlan()
+	for _, parameter := range parameters {
+		if !j.planned(parameter) {
+			command += " --boot " + parameter
+		}
+	}
 	return Remedy{
 		Text:     text + " (kernel parameters: " + strings.Join(parameters, " ") + ")" + j.fromOutside(),
-		Commands: []string{j.tunePlan()},
+		Commands: []string{command},
 		Reboot:   true,
 	}
+}
+
+// planned is true if nines tune plan has a parameter without being asked.
+func (j *judge) planned(parameter string) bool {
+	profile, _ := tune.BuiltIn(tune.Latency)
+	return slices.ContainsFunc(tune.BootParameters(j.inv, j.scope.own(), profile, tune.Use{}), func(p tune.Parameter) bool {
+		return p.Text == parameter
+	})
 }
 
 // kernelPackage is the remedy of another kernel of the distribution's.

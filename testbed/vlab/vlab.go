@@ -48,6 +48,9 @@ type Options struct {
 // DefaultMemoryMiB is enough for labs of some nodes with DPDK.
 const DefaultMemoryMiB = 2048
 
+// MinMemoryMiB is what a kernel, its modules and a lab of two nodes take.
+const MinMemoryMiB = 512
+
 // Packages are what the root file system has beside what every Debian has: what nines
 // runs, and what one misses when looking around; systemd is for containers of it.
 var Packages = []string{
