@@ -230,6 +230,44 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestPortAndWhole: a port is one lab's as a whole, or labs' for its virtual functions,
+// also before either has made more than its note of it.
+func TestPortAndWhole(t *testing.T) {
+	b := fakeBus(t)
+	if err := b.claim(port, host.Claim{Lab: "whole", Token: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	var taken *TakenError
+	err := b.JoinPort(context.Background(), port, "2", Port{VFs: 7}, Port{})
+	if !errors.As(err, &taken) || !strings.Contains(err.Error(), "the lab whole") {
+		t.Errorf("joined a port that is another's: %v", err)
+	}
+	// What was refused is undone without a trace, and without harm to the other.
+	if err := b.LeavePort(context.Background(), port, "2", t.Errorf); err != nil {
+		t.Error(err)
+	}
+	if n := get(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs"); n != "0" || b.claimed(port) == nil {
+		t.Errorf("%s virtual functions, claim %v", n, b.claimed(port))
+	}
+	if err := b.Release(context.Background(), port, "", "1", State{}); err != nil {
+		t.Fatal(err)
+	}
+	l := ledger{Boot: bootID(), Users: []string{"2"}}
+	if err := b.save(ledgerName(port), l); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Free(port, "1"); !errors.As(err, &taken) {
+		t.Errorf("a port that is joined is free as a whole: %v", err)
+	}
+	l.Boot = "earlier"
+	if err := b.save(ledgerName(port), l); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Free(port, "1"); err != nil {
+		t.Errorf("joined before the last boot: %v", err)
+	}
+}
+
 // TestLock: a second holder waits for the first.
 func TestLock(t *testing.T) {
 	b := fakeBus(t)

@@ -64,6 +64,11 @@ func (b Bus) Free(address, token string) error {
 		}
 		return &TakenError{address, "the lab " + c.Lab}
 	}
+	// A lab that has just joined a port may not have taken a virtual function of it yet.
+	var l ledger
+	if b.load(ledgerName(address), &l) && l.Boot == bootID() && len(l.Users) > 0 {
+		return &TakenError{address, "labs, for its virtual functions"}
+	}
 	for _, f := range host.FunctionsBelow(b.Root) {
 		if f.Address == address && f.UsedBy != "" && !ForPrograms(f.Driver) {
 			return &TakenError{address, f.UsedBy}

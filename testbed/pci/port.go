@@ -71,6 +71,10 @@ func (b Bus) vfs(address string) int {
 // the interface up, its MTU at least the given. now is what ReadPort has said; the
 // caller has locked the port and journalled the token.
 func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, now Port) error {
+	// A lab that has the port as a whole moves it away, or gives it to a program, later.
+	if c := b.claimed(address); c != nil {
+		return &TakenError{address, "the lab " + c.Lab}
+	}
 	var l ledger
 	if !b.load(ledgerName(address), &l) || l.Boot != bootID() || len(l.Users) == 0 {
 		l = ledger{Boot: bootID(), Before: now}
