@@ -156,9 +156,6 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	if err := writeFile(b.state.experiment(), options.Experiment); err != nil {
 		return err
 	}
-	if err := b.state.writePlan(b.plan); err != nil {
-		return err
-	}
 	for _, dir := range []string{b.state.engines(), b.state.logs(), b.state.switches()} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return fmt.Errorf("make a folder of the lab: %w", err)

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -168,6 +169,33 @@ func planWith(t *testing.T, text string, cpus int) *plan.Plan {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// TestALabIsolatesFromItsNameOn: who starts beside a lab that has its name, and has made
+// nothing yet, is told that it isolates.
+func TestALabIsolatesFromItsNameOn(t *testing.T) {
+	p := planWith(t, isolatedLab, 4)
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	p.Prefix = "nines-enrolled" // of no lab that is up on this machine
+	for i := range p.Nodes {
+		p.Nodes[i].HostName = fmt.Sprint(p.Prefix, ".", i)
+	}
+	held, err := enroll(context.Background(), UpOptions{Plan: p, Progress: func(string) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := *p
+	second.Name, second.Prefix = "second", "second"
+	var isolating *IsolatingError
+	if err := vacant(&second); !errors.As(err, &isolating) {
+		t.Errorf("a second lab that isolates: %v", err)
+	}
+	if err := errors.Join(held.undoAll(context.Background(), nil), held.free()); err != nil {
+		t.Error(err)
+	}
+	if err := vacant(&second); err != nil {
+		t.Errorf("when the first is gone: %v", err)
+	}
 }
 
 // TestALabsOwnCPUsAreItsPlans: who plans while the lab is up may not use the CPUs that it

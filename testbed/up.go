@@ -82,7 +82,7 @@ func (h *holding) free() error {
 }
 
 // enroll reserves the lab's name and prefix, removes what a killed Up of the same
-// name, or a measurement that died, left, and starts the journal.
+// name, or a measurement that died, left, starts the journal and writes the plan down.
 func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 	p := options.Plan
 	registry, err := lockRegistry()
@@ -117,6 +117,10 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 	})
 	if err != nil {
 		return nil, errors.Join(err, h.state.remove(), h.lock.free())
+	}
+	// Before the registry is free again: another's vacant looks at the plan.
+	if err := h.state.writePlan(p); err != nil {
+		return nil, errors.Join(err, h.state.remove(), h.free())
 	}
 	return h, nil
 }
