@@ -204,9 +204,8 @@ func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 		return err
 	}
 	if r == nil {
-		return t.sweep(nil) // of a write that was killed before it changed anything
+		return t.sweep() // of a write that was killed before it changed anything
 	}
-	kept := map[string]bool{}
 	for _, f := range r.Files {
 		fault.Point("before restoring a boot file")
 		restored, err := t.restore(f)
@@ -214,10 +213,13 @@ func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 			return fmt.Errorf("restore %s: %w", f.Path, err)
 		}
 		if !restored {
-			kept[f.Backup] = true
 			where := ""
 			if f.Backup != "" {
-				where = "; as it was before it is in " + t.path(f.Backup)
+				kept, err := t.keep(f.Backup, r.Written)
+				if err != nil {
+					return fmt.Errorf("keep the backup of %s: %w", f.Path, err)
+				}
+				where = "; as it was before it is in " + kept
 			}
 			note(f.Path + " was changed by others since; left alone" + where)
 		}
@@ -235,17 +237,26 @@ func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 	if err := os.Remove(t.record()); err != nil {
 		return err
 	}
-	return t.sweep(kept)
+	return t.sweep()
 }
 
-// sweep removes the backups but those that are kept, and their folders if they are empty.
-func (t BootTree) sweep(kept map[string]bool) error {
+// keep gives a backup that its owner may still want a name that no later write or revert
+// takes for one of its own. It may be called again after it was killed.
+func (t BootTree) keep(backup string, written time.Time) (string, error) {
+	kept := t.path(filepath.Join(bootDir, "kept-"+written.Format("20060102T150405")+"-"+filepath.Base(backup)))
+	err := os.Rename(t.path(backup), kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(kept)
+	}
+	return kept, err
+}
+
+// sweep removes the backups, and their folders if they are empty.
+func (t BootTree) sweep() error {
 	backups, _ := filepath.Glob(t.path(bootDir + "/boot-*")) // fails for bad patterns only
 	for _, path := range backups {
-		if !kept[filepath.Join(bootDir, filepath.Base(path))] {
-			if err := absentIsFine(os.Remove(path)); err != nil {
-				return err
-			}
+		if err := absentIsFine(os.Remove(path)); err != nil {
+			return err
 		}
 	}
 	for _, dir := range []string{bootDir, filepath.Dir(bootDir)} {

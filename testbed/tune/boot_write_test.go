@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -175,6 +176,41 @@ func TestABootFileThatOthersChangedSinceIsLeftAlone(t *testing.T) {
 	}
 	if text := read(t, tree.path("efi/loader/entries/a.conf")); strings.Contains(text, "nosmt") {
 		t.Errorf("the other files were not restored: %q", text)
+	}
+	// It stays there, whatever is written and reverted later.
+	if _, err := tree.Write(context.Background(), wanted, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := tree.Revert(context.Background(), func(n string) { t.Errorf("note: %s", n) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, notes[0][at+1:]); got != "root=UUID=1 ro\n" {
+		t.Errorf("the backup, later: %q", got)
+	}
+	left, err := filepath.Glob(tree.path(bootDir + "/*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("more than the backup is left: %q, %v", left, err)
+	}
+}
+
+// A link is not replaced by a file, and nothing else is written.
+func TestALinkedBootFileIsRefused(t *testing.T) {
+	tree := bootTree(t, trees()["systemd-boot"])
+	if err := os.Rename(tree.path(kernelCmdline), tree.path("/etc/kernel/mine")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("mine", tree.path(kernelCmdline)); err != nil {
+		t.Fatal(err)
+	}
+	entry := read(t, tree.path("efi/loader/entries/a.conf"))
+	var linked *LinkedError
+	if _, err := tree.Write(context.Background(), wanted, "tester"); !errors.As(err, &linked) || linked.Target != "mine" {
+		t.Errorf("the error: %v", err)
+	}
+	if record, err := tree.Read(); record != nil || err != nil || read(t, tree.path("efi/loader/entries/a.conf")) != entry {
+		t.Errorf("something was written: %+v, %v", record, err)
 	}
 }
 

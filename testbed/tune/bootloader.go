@@ -55,6 +55,16 @@ func (e *NoLoaderError) Error() string {
 // ExitCode is 3: this host cannot.
 func (e *NoLoaderError) ExitCode() int { return 3 }
 
+// LinkedError is a boot loader's file that is a symbolic link.
+type LinkedError struct{ File, Target string }
+
+func (e *LinkedError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link to %s, which nines does not replace; make it a file, or write the line of nines tune plan into it by hand", e.File, e.Target)
+}
+
+// ExitCode is 3: this host cannot.
+func (e *LinkedError) ExitCode() int { return 3 }
+
 // findLoader tells which boot loader a tree has.
 func findLoader(root string) (Loader, error) {
 	exists := func(path string) bool { _, err := os.Stat(filepath.Join(root, path)); return err == nil }
@@ -79,6 +89,10 @@ func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) 
 	}
 	var files []bootFile
 	add := func(path string, change func(text string) string) error {
+		// A file is replaced at once, which would replace the link and not what it leads to.
+		if target, err := os.Readlink(filepath.Join(root, path)); err == nil {
+			return &LinkedError{File: path, Target: target}
+		}
 		before, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
