@@ -384,7 +384,7 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		if node.IsVM(n) || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
 			return nil
 		}
-		if err := b.site.Configure(n, todo, b.goneRoutes(n)); err != nil {
+		if err := b.site.Configure(ctx, n, todo, b.goneRoutes(n)); err != nil {
 			return err
 		}
 		return b.sysctls(n)

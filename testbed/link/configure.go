@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,7 +45,7 @@ func Quiet(h Holder) error {
 // Configure sets up interfaces of a node whose links are made: offloads,
 // addresses, neighbours, up; and then the node's routes, without those that are
 // gone. It can be repeated.
-func (s *Site) Configure(n plan.Node, interfaces []plan.Interface, gone []spec.Route) error {
+func (s *Site) Configure(ctx context.Context, n plan.Node, interfaces []plan.Interface, gone []spec.Route) error {
 	holder, err := s.node(n.Name)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (s *Site) Configure(n plan.Node, interfaces []plan.Interface, gone []spec.R
 		}
 		defer e.close()
 		for _, i := range interfaces {
-			if err := s.configure(n, i, ns, handle, e); err != nil {
+			if err := s.configure(ctx, n, i, ns, handle, e); err != nil {
 				return fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
 			}
 		}
@@ -79,13 +80,13 @@ func (s *Site) Configure(n plan.Node, interfaces []plan.Interface, gone []spec.R
 	})
 }
 
-func (s *Site) configure(n plan.Node, i plan.Interface, ns *netns.Namespace, handle *netlink.Handle, e *ethtool) error {
+func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns *netns.Namespace, handle *netlink.Handle, e *ethtool) error {
 	device, err := handle.LinkByName(i.Name)
 	if err != nil {
 		return err
 	}
 	if s.isVirtualFunction(n.Name, i) {
-		if err := awaitVF(handle, device); err != nil {
+		if err := awaitVF(ctx, handle, device); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -34,13 +35,16 @@ func (s *Site) isVirtualFunction(node string, i plan.Interface) bool {
 
 // awaitVF sets a virtual function up and waits for its carrier; it starts it again if
 // none comes. Nothing else is set on it yet, as that would go with it.
-func awaitVF(handle *netlink.Handle, device netlink.Link) error {
+func awaitVF(ctx context.Context, handle *netlink.Handle, device netlink.Link) error {
 	name := device.Attrs().Name
 	for range vfTries {
 		if err := handle.LinkSetUp(device); err != nil {
 			return fmt.Errorf("set %s up: %w", name, err)
 		}
 		for end := time.Now().Add(vfPatience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			now, err := handle.LinkByIndex(device.Attrs().Index)
 			if err != nil {
 				return fmt.Errorf("read the state of %s: %w", name, err)

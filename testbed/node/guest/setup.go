@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func setup(input io.Reader, output io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := site.Configure(n, kernel, nil); err != nil {
+	if err := site.Configure(context.Background(), n, kernel, nil); err != nil {
 		return err
 	}
 	if err := writeSysctls(wanted.Sysctls); err != nil {
