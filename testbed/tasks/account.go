@@ -204,6 +204,9 @@ func Restore(path string, note func(string)) error {
 		switch err := setMask(t.ID, was); {
 		case err == nil, errors.Is(err, unix.ESRCH):
 		case errors.Is(err, unix.EINVAL) && t.Fixed:
+		case errors.Is(err, unix.EINVAL):
+			// Its cpuset has none of them by now, or they are offline (sched_setaffinity(2)).
+			note(fmt.Sprintf("thread %d (%s) may use none of the CPUs %s any more, which it had; it keeps %s", t.ID, t.Name, was, t.CPUs))
 		default:
 			failures = append(failures, fmt.Errorf("let thread %d (%s) use the CPUs %s: %w", t.ID, t.Name, was, err))
 		}

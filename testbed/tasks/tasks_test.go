@@ -200,6 +200,21 @@ func TestMasksThatOthersChangedAreLeft(t *testing.T) {
 	}
 }
 
+// Nor do they keep a lab from going: a thread that was bound to CPUs of which its cpuset
+// has none by now cannot have them again.
+func TestAMaskThatCannotComeBackIsSaid(t *testing.T) {
+	parent, _ := sleeper(t)
+	had := now(t, parent)
+	parent.CPUs = Set{1023} // no machine that tests run on has it
+	notes := restore(t, account(t, "1023", parent))
+	if len(notes) == 0 || !strings.Contains(notes[0], "1023") {
+		t.Errorf("notes %q", notes)
+	}
+	if got := now(t, parent); got != had {
+		t.Errorf("it may use %s, and might %s", got, had)
+	}
+}
+
 func TestAChildBornMeanwhileGetsWhatItsParentHad(t *testing.T) {
 	twoCPUs(t)
 	parent, child := sleeper(t)
