@@ -10,15 +10,23 @@ import (
 )
 
 // stage puts a file or a folder below another: as links where it can, as the copy is
-// only read, to make a disk of it. Links to elsewhere stay links.
+// only read, to make a disk of it. Links to elsewhere stay links. The folder that the
+// target is in is left out, for a source such as /tmp has it in it.
 func stage(source, target string) error {
 	source, err := filepath.EvalSymlinks(source)
+	if err != nil {
+		return fmt.Errorf("copy into the laboratory: %w", err)
+	}
+	tree, err := filepath.EvalSymlinks(filepath.Dir(target))
 	if err != nil {
 		return fmt.Errorf("copy into the laboratory: %w", err)
 	}
 	return filepath.WalkDir(source, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if name == tree {
+			return filepath.SkipDir
 		}
 		below, err := filepath.Rel(source, name)
 		if err != nil {
