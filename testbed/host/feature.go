@@ -62,8 +62,10 @@ const (
 	FeatureOVS     = "ovs-vswitchd"
 	FeatureOVSDPDK = "ovs-dpdk" // an ovs-vswitchd that was built with DPDK
 	FeatureTestpmd = "dpdk-testpmd"
-	FeatureVPP     = "vpp"
-	FeatureSnabb   = "snabb"
+	// FeatureQEMU is QEMU for machines like this one, of which there is x86 alone.
+	FeatureQEMU  = "qemu"
+	FeatureVPP   = "vpp"
+	FeatureSnabb = "snabb"
 )
 
 // Feature finds a feature by name; one that the inventory does not hold is unknown.

@@ -6,12 +6,13 @@ import "strings"
 // (openvswitch-switch-dpdk; update-alternatives chooses which is in PATH).
 const ovsWithDPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 
-// programs tells which programs of links are installed. They are only looked for:
+// programs tells which programs of links and of virtual machines are installed. They are only looked for:
 // starting one for its version would make some set up their memory.
 func programs(t Tree) []Feature {
 	var list []Feature
 	for _, one := range []struct{ feature, program string }{
 		{FeatureOVS, "ovs-vswitchd"}, {FeatureTestpmd, "dpdk-testpmd"}, {FeatureVPP, "vpp"}, {FeatureSnabb, "snabb"},
+		{FeatureQEMU, "qemu-system-x86_64"},
 	} {
 		if found := t.Program(one.program); found != "" {
 			list = append(list, Feature{Name: one.feature, State: StateYes, Detail: found})

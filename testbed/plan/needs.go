@@ -25,7 +25,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 			feature(who, host.FeatureLXC)
 		}
 		if n.Runtime == spec.RuntimeVM {
-			feature(who, host.FeatureTun)
+			feature(who, host.FeatureTun, host.FeatureQEMU)
 			continue // what is in it is the guest's to have
 		}
 		if n.App != nil {
