@@ -230,6 +230,46 @@ func TestLedger(t *testing.T) {
 	}
 }
 
+// TestPortAfterItsFunctions: while a lab's function could not be given back its port is not
+// forgotten either, so that undoing both again removes the virtual functions.
+func TestPortAfterItsFunctions(t *testing.T) {
+	b := fakeBus(t)
+	// Any interface does, of which nothing is changed.
+	put(t, b, "/sys/bus/pci/devices/"+port+"/net/lo/ifindex", "1")
+	before, err := b.ReadPort(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := before
+	now.VFs = 1
+	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_totalvfs", "7")
+	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "1")
+	link(t, b, "/sys/bus/pci/devices/"+port+"/virtfn0", "../"+vf0)
+	link(t, b, "/sys/bus/pci/devices/"+vf0+"/physfn", "../"+port)
+	put(t, b, "/proc/sys/kernel/random/boot_id", bootID())
+	if err := b.save(ledgerName(port), ledger{Boot: bootID(), Before: before, Now: now, Users: []string{"1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "f"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.LeavePort(context.Background(), port, "1", t.Errorf); err == nil || !strings.Contains(err.Error(), "the lab one") {
+		t.Errorf("left before its function: %v", err)
+	}
+	if err := b.Release(context.Background(), vf0, "", "f", State{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.LeavePort(context.Background(), port, "1", t.Errorf); err != nil {
+		t.Error(err)
+	}
+	if n := get(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs"); n != "0" {
+		t.Errorf("%s virtual functions are left", n)
+	}
+	if _, err := os.Stat(b.claims()); !os.IsNotExist(err) {
+		t.Errorf("the folder of claims is left: %v", err)
+	}
+}
+
 // TestPortAndWhole: a port is one lab's as a whole, or labs' for its virtual functions,
 // also before either has made more than its note of it.
 func TestPortAndWhole(t *testing.T) {

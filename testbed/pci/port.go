@@ -151,7 +151,13 @@ func (b Bus) restorePort(ctx context.Context, address string, l ledger, note fun
 	if now.Up == l.Now.Up {
 		target.Up = l.Before.Up
 	}
-	switch user := b.vfUser(address); {
+	user, lab := b.vfUser(address)
+	if lab != "" && now.VFs == l.Now.VFs && now.VFs != l.Before.VFs {
+		// All labs have left: this is one's whose function could not be given back just
+		// now. When it can, the port has to be, too.
+		return fmt.Errorf("%s, which has to be given back first", user)
+	}
+	switch {
 	case now.VFs != l.Now.VFs:
 		if now.VFs != l.Before.VFs {
 			note("port %s has %d virtual functions by now; left alone", address, now.VFs)
@@ -165,19 +171,22 @@ func (b Bus) restorePort(ctx context.Context, address string, l ledger, note fun
 	return b.setPort(ctx, address, now, target)
 }
 
-// vfUser says who has a VF of a port; empty if nobody has.
-func (b Bus) vfUser(address string) string {
+// vfUser says who has a VF of a port, and which lab if one has; empty if nobody has.
+func (b Bus) vfUser(address string) (user, lab string) {
 	for _, f := range host.FunctionsBelow(b.Root) {
 		if f.Address != address {
 			continue
 		}
 		for _, vf := range f.VFs {
-			if vf.UsedBy != "" {
-				return fmt.Sprintf("VF %d is used by %s", vf.Index, vf.UsedBy)
+			if vf.UsedBy != "" && (user == "" || vf.Lab != "") {
+				user, lab = fmt.Sprintf("VF %d is used by %s", vf.Index, vf.UsedBy), vf.Lab
+			}
+			if lab != "" {
+				return user, lab
 			}
 		}
 	}
-	return ""
+	return user, lab
 }
 
 // setPort changes what differs between two states of a port.
