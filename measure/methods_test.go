@@ -35,8 +35,8 @@ func TestMethodExamplesRun(t *testing.T) {
 		"tst009.yaml":    {append(search, "sweep.links.*.kind=[veth, bridge]"), 2, []string{"throughput"}},
 		"rfc2544.yaml":   {append(search, "sweep.traffic.frame_bytes=[64, 1518]", "method.tests=[throughput, frame_loss]"), 2, []string{"throughput", "frame loss rate"}},
 		"rfc8219.yaml":   {search, 1, nil},
-		"y1564.yaml":     {[]string{"method.trial=200ms", "method.soak=200ms", "method.settle=10ms", "method.committed_pps=500", "method.excess_pps=100", "method.limits.latency=60s", "method.limits.variation=60s", "method.limits.loss_ratio=1"}, 1, []string{"loss", "received rate"}},
-		"soak.yaml":      {[]string{"traffic.rate_pps=1000", "method.soak=800ms", "method.window=200ms"}, 1, []string{"loss"}},
+		"y1564.yaml":     {[]string{"method.trial=1s", "method.soak=1s", "method.settle=10ms", "method.committed_pps=500", "method.excess_pps=100", "method.limits.latency=60s", "method.limits.variation=60s", "method.limits.loss_ratio=1"}, 1, []string{"loss", "received rate"}},
+		"soak.yaml":      {[]string{"traffic.rate_pps=1000", "method.soak=1s", "method.window=250ms"}, 1, []string{"loss"}},
 	}
 	paths, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
 	if err != nil {
