@@ -130,10 +130,11 @@ func runTests(t *testing.T, lab *vlab.Laboratory, repository string, p labPackag
 		})
 	}
 	all, wait := relay(t, repository, show)
+	cycles, patience := cyclesAsked()
 	request := agent.Request{
-		Argv: []string{p.binary, "-test.v=test2json", "-test.timeout=10m", "-test.run", "^(" + strings.Join(names, "|") + ")$"},
+		Argv: []string{p.binary, "-test.v=test2json", "-test.timeout=" + patience, "-test.run", "^(" + strings.Join(names, "|") + ")$"},
 		Dir:  filepath.Join(repository, p.path),
-		Env:  []string{labtest.BootVariable + "=" + boot, "NINES_REQUIRE=all", "NINES_LIBEXEC=" + filepath.Join(repository, "bin")},
+		Env:  append(cycles, labtest.BootVariable+"="+boot, "NINES_REQUIRE=all", "NINES_LIBEXEC="+filepath.Join(repository, "bin")),
 	}
 	code, err := lab.Do(t.Context(), request, agent.Streams{Stdout: all, Stderr: all})
 	rest := wait()
@@ -146,6 +147,19 @@ func runTests(t *testing.T, lab *vlab.Laboratory, repository string, p labPackag
 		t.Errorf("the tests of %s: exit code %d, %v; they said last:\n%s\nthe console:\n%s", p.path, code, err, rest, console)
 	}
 	return rows
+}
+
+// cyclesAsked hands on how often the tests that kill nines are to do so, and gives them the
+// time for it.
+func cyclesAsked() (env []string, patience string) {
+	patience = "10m"
+	for _, name := range []string{"NINES_CYCLES", "NINES_KILL_CYCLES"} {
+		if count := os.Getenv(name); count != "" {
+			env = append(env, name+"="+count)
+			patience = "3h"
+		}
+	}
+	return env, patience
 }
 
 // relay hands what is written to Go's reader of tests, and what that finds to show.
