@@ -65,6 +65,11 @@ func (f *laboratoryFlags) check() error {
 	if f.memoryMiB < vlab.MinMemoryMiB {
 		return usageError{fmt.Errorf("--memory %d: Debian and a lab do not fit; give %d MiB at least", f.memoryMiB, vlab.MinMemoryMiB)}
 	}
+	for _, path := range f.copy {
+		if _, err := os.Stat(path); err != nil {
+			return usageError{fmt.Errorf("--copy: %w", err)}
+		}
+	}
 	for _, layout := range boot.Cgroups {
 		if f.cgroup == string(layout) {
 			_, err := image.ParseKernel(f.kernel)

@@ -86,8 +86,14 @@ func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr i
 		argv = append(argv, "--set", set)
 	}
 	code, ran := lab.Do(ctx, agent.Request{Argv: argv, Dir: guestFolder}, agent.Streams{Stdout: stdout, Stderr: stderr, Grace: grace})
-	// What was measured until Ctrl-C is worth keeping too.
-	copied, err := r.copyResult(context.WithoutCancel(ctx), lab)
+	// What was measured until Ctrl-C is worth keeping too, unless the guest hangs.
+	keeping := context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		keeping, cancel = context.WithTimeout(keeping, grace)
+		defer cancel()
+	}
+	copied, err := r.copyResult(keeping, lab)
 	switch {
 	case err != nil:
 		return errors.Join(ran, err)

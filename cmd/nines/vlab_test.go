@@ -1,0 +1,25 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/testbed/vlab"
+)
+
+// TestVlabCopiesAreLookedAtFirst: what is to be copied and is not there is a wrong call,
+// and said before anything is made.
+func TestVlabCopiesAreLookedAtFirst(t *testing.T) {
+	there := t.TempDir()
+	flags := laboratoryFlags{kernel: "debian", cgroup: "v2", memoryMiB: vlab.DefaultMemoryMiB, copy: []string{there}}
+	if err := flags.check(); err != nil {
+		t.Errorf("a folder that is there: %v", err)
+	}
+	flags.copy = append(flags.copy, filepath.Join(there, "nothing"))
+	var usage usageError
+	if err := flags.check(); !errors.As(err, &usage) || !strings.Contains(err.Error(), "nothing") {
+		t.Errorf("one that is not: %v", err)
+	}
+}
