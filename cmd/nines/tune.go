@@ -96,8 +96,8 @@ func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 		if r.CPUs, err = t.experimentCPUs(made); err != nil {
 			return nil, r, err
 		}
-		r.Use = useOf(made.plan)
-		if name == "" && made.tuning != "" && made.tuning != spec.TuningNone {
+		r.Use = useOf(made.plans)
+		if name == "" {
 			name = string(made.tuning)
 		}
 	} else if r.CPUs, err = chosenCPUs("--cpus", t.cpus, inv); err != nil {
@@ -113,10 +113,10 @@ func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 	return inv, r, nil
 }
 
-// tunedExperiment is an experiment as tuning sees it.
+// tunedExperiment is an experiment as tuning sees it: all its runs together.
 type tunedExperiment struct {
-	plan   *plan.Plan
-	tuning spec.Tuning
+	plans  []*plan.Plan
+	tuning spec.Tuning // the first that is not none
 }
 
 func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
@@ -128,27 +128,50 @@ func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
 	if err != nil {
 		return tunedExperiment{}, err
 	}
-	made, err := plan.Make(runs[0].Experiment, inv)
-	return tunedExperiment{made, runs[0].Experiment.Tuning}, err
+	var made tunedExperiment
+	var refused error
+	for _, run := range runs {
+		p, err := plan.Make(run.Experiment, inv)
+		if err != nil { // nines run leaves this one out, too
+			if refused == nil {
+				refused = err
+			}
+			continue
+		}
+		made.plans = append(made.plans, p)
+		if tuning := run.Experiment.Tuning; made.tuning == "" && tuning != spec.TuningNone {
+			made.tuning = tuning
+		}
+	}
+	if len(made.plans) == 0 {
+		return made, refused
+	}
+	return made, nil
 }
 
 func (t *tuneCall) experimentCPUs(e tunedExperiment) ([]int, error) {
-	cpus := testbed.TunedCPUs(e.plan)
-	if len(cpus) == 0 {
+	var cpus []int
+	for _, p := range e.plans {
+		cpus = append(cpus, testbed.TunedCPUs(p)...)
+	}
+	slices.Sort(cpus)
+	if cpus = slices.Compact(cpus); len(cpus) == 0 {
 		return nil, usageError{fmt.Errorf("%s gives no node a CPU of its own (isolation: none pins nothing); choose CPUs with --cpus", t.forFile)}
 	}
 	return cpus, nil
 }
 
 // useOf is what boot parameters depend on.
-func useOf(p *plan.Plan) tune.Use {
+func useOf(plans []*plan.Plan) tune.Use {
 	var use tune.Use
-	for _, n := range p.Nodes {
-		if !slices.Contains(use.Runtimes, string(n.Runtime)) {
-			use.Runtimes = append(use.Runtimes, string(n.Runtime))
+	for _, p := range plans {
+		for _, n := range p.Nodes {
+			if !slices.Contains(use.Runtimes, string(n.Runtime)) {
+				use.Runtimes = append(use.Runtimes, string(n.Runtime))
+			}
+			use.VMs = use.VMs || n.Runtime == spec.RuntimeVM
+			use.DeviceAccess = use.DeviceAccess || len(n.Functions) > 0
 		}
-		use.VMs = use.VMs || n.Runtime == spec.RuntimeVM
-		use.DeviceAccess = use.DeviceAccess || len(n.Functions) > 0
 	}
 	return use
 }

@@ -85,6 +85,34 @@ func TestTunePlanForAnExperiment(t *testing.T) {
 	}
 }
 
+// A sweep's runs count together: the first may have no CPUs, and no tuning.
+func TestTunePlanForASweep(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lab.yaml")
+	text := `name: t
+topology:
+  nodes: {a: {cpu_list: "2-3"}, b: {cpu_list: "1"}}
+  links: [{name: l, endpoints: ["a:x", "b:x"]}]
+sweep:
+  where:
+    anywhere: {isolation: none}
+    pinned: {isolation: affinity, tuning: realtime}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	var p tune.Plan
+	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.CPUs, []int{1, 2, 3}) || p.Profile != tune.Realtime {
+		t.Errorf("CPUs %v, profile %s", p.CPUs, p.Profile)
+	}
+}
+
 func TestTuneWritesToACopyAndTakesItBack(t *testing.T) {
 	root := t.TempDir()
 	path := filepath.Join(root, "etc", "kernel", "cmdline")

@@ -24,7 +24,11 @@ func (r *Report) Write(out io.Writer) error {
 	}
 	row("host", r.Hostname+", "+cmp.Or(r.System, "unknown system")+", "+r.RunsIn)
 	row("kernel", r.Kernel)
-	row("judged for", namedCPUs(r.CPUs)+": "+r.Why)
+	if len(r.CPUs) > 0 {
+		row("judged for", namedCPUs(r.CPUs)+": "+r.Why)
+	} else {
+		row("judged for", "no CPUs: the experiment gets none of its own")
+	}
 	if r.Runs > 0 {
 		row("", "the worst of "+plural(r.Runs, "run"))
 	}
