@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/testbed/journal"
 )
 
@@ -22,6 +24,21 @@ const claimName = "tuning"
 // error is a *HeldError.
 func Claim(j *journal.Journal, root, holder string) error {
 	path := ClaimPath(root)
+	// Of two who find a holder gone, the second must not take the first one's link away.
+	dir, err := os.Open(root)
+	if err != nil {
+		return fmt.Errorf("reserve the host's settings: %w", err)
+	}
+	defer dir.Close() // frees the lock
+	for {
+		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("reserve the host's settings: %w", err)
+	}
 	for {
 		other, err := os.Readlink(path)
 		switch {

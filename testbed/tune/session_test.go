@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"nines.dev/nines/testbed/journal"
@@ -186,5 +187,42 @@ func TestOneAtATimeChangesTheHost(t *testing.T) {
 	var busy *BusyError
 	if _, err := s.Apply(context.Background(), plan, "bob"); !errors.As(err, &busy) || busy.PID != os.Getpid() {
 		t.Errorf("the error: %v", err)
+	}
+}
+
+// TestOneOfTwoGetsWhatAHolderLeft: two labs that start at once, and find the claim of one
+// that is gone, do not both tune the host.
+func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
+	for range 200 {
+		root := t.TempDir()
+		if err := os.Symlink("labs/gone", ClaimPath(root)); err != nil {
+			t.Fatal(err)
+		}
+		holders := []string{"labs/one", "labs/two"}
+		errs := make([]error, len(holders))
+		var group sync.WaitGroup
+		for i, holder := range holders {
+			dir := filepath.Join(root, holder)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			j, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{BootID: journal.BootID()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer j.Close()
+			group.Go(func() { errs[i] = Claim(j, root, holder) })
+		}
+		group.Wait()
+		winner, err := os.Readlink(ClaimPath(root))
+		var held *HeldError
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case winner == holders[0] && errs[0] == nil && errors.As(errs[1], &held):
+		case winner == holders[1] && errs[1] == nil && errors.As(errs[0], &held):
+		default:
+			t.Fatalf("%s has it; %v, %v", winner, errs[0], errs[1])
+		}
 	}
 }
