@@ -247,19 +247,38 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	link(t, b, "/sys/bus/pci/devices/"+port+"/virtfn0", "../"+vf0)
 	link(t, b, "/sys/bus/pci/devices/"+vf0+"/physfn", "../"+port)
 	put(t, b, "/proc/sys/kernel/random/boot_id", bootID())
-	if err := b.save(ledgerName(port), ledger{Boot: bootID(), Before: before, Now: now, Users: []string{"1"}}); err != nil {
+	joined := ledger{Boot: bootID(), Before: before, Now: now, Users: []string{"1:port"}}
+	if err := b.save(ledgerName(port), joined); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "f"}); err != nil {
+	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1:function"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.LeavePort(context.Background(), port, "1", t.Errorf); err == nil || !strings.Contains(err.Error(), "the lab one") {
+	leave := func(note func(string, ...any)) error { return b.LeavePort(context.Background(), port, "1:port", note) }
+	if err := leave(t.Errorf); err == nil || !strings.Contains(err.Error(), "the lab one") {
 		t.Errorf("left before its function: %v", err)
 	}
-	if err := b.Release(context.Background(), vf0, "", "f", State{}); err != nil {
+	if err := b.Release(context.Background(), vf0, "", "1:function", State{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.LeavePort(context.Background(), port, "1", t.Errorf); err != nil {
+	// Another lab has the function, and did not join the port: its own, and the lab goes.
+	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "12:function"}); err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	if err := leave(func(string, ...any) { said++ }); err != nil || said != 1 {
+		t.Errorf("with another's function: %v, %d notes", err, said)
+	}
+	if err := b.Release(context.Background(), vf0, "", "12:function", State{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := get(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs"); n != "1" {
+		t.Errorf("%s virtual functions while another has one", n)
+	}
+	if err := b.save(ledgerName(port), joined); err != nil {
+		t.Fatal(err)
+	}
+	if err := leave(t.Errorf); err != nil {
 		t.Error(err)
 	}
 	if n := get(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs"); n != "0" {
@@ -298,6 +317,10 @@ func TestPortAndWhole(t *testing.T) {
 	}
 	if err := b.Free(port, "1"); !errors.As(err, &taken) {
 		t.Errorf("a port that is joined is free as a whole: %v", err)
+	}
+	// The same lab may change from the one to the other.
+	if err := b.Free(port, "2:function"); err != nil {
+		t.Errorf("not free for who joined it: %v", err)
 	}
 	l.Boot = "earlier"
 	if err := b.save(ledgerName(port), l); err != nil {

@@ -25,6 +25,14 @@ func (e *TakenError) Error() string {
 // ExitCode is 3: the host has it no more.
 func (e *TakenError) ExitCode() int { return 3 }
 
+// sameLab is true for tokens of one lab's journal, which begin alike up to a colon
+// (journal.Journal.Token).
+func sameLab(a, b string) bool {
+	labA, _, _ := strings.Cut(a, ":")
+	labB, _, _ := strings.Cut(b, ":")
+	return labA == labB
+}
+
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -66,8 +66,12 @@ func (b Bus) Free(address, token string) error {
 	}
 	// A lab that has just joined a port may not have taken a virtual function of it yet.
 	var l ledger
-	if b.load(ledgerName(address), &l) && l.Boot == bootID() && len(l.Users) > 0 {
-		return &TakenError{address, "labs, for its virtual functions"}
+	if b.load(ledgerName(address), &l) && l.Boot == bootID() {
+		for _, user := range l.Users {
+			if !sameLab(user, token) {
+				return &TakenError{address, "another lab, for its virtual functions,"}
+			}
+		}
 	}
 	for _, f := range host.FunctionsBelow(b.Root) {
 		if f.Address == address && f.UsedBy != "" && !ForPrograms(f.Driver) {

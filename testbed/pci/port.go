@@ -72,7 +72,7 @@ func (b Bus) vfs(address string) int {
 // caller has locked the port and journalled the token.
 func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, now Port) error {
 	// A lab that has the port as a whole moves it away, or gives it to a program, later.
-	if c := b.claimed(address); c != nil {
+	if c := b.claimed(address); c != nil && !sameLab(c.Token, token) {
 		return &TakenError{address, "the lab " + c.Lab}
 	}
 	var l ledger
@@ -128,14 +128,15 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 		l.Users = rest
 		return b.save(ledgerName(address), l)
 	}
-	if err := b.restorePort(ctx, address, l, note); err != nil {
+	if err := b.restorePort(ctx, address, token, l, note); err != nil {
 		return err
 	}
 	return b.release(ledgerName(address))
 }
 
-// restorePort makes a port what it was, as far as it is what labs made it.
-func (b Bus) restorePort(ctx context.Context, address string, l ledger, note func(string, ...any)) error {
+// restorePort makes a port what it was, as far as it is what labs made it. The token is
+// the last lab's.
+func (b Bus) restorePort(ctx context.Context, address, token string, l ledger, note func(string, ...any)) error {
 	now, err := b.ReadPort(address)
 	if err != nil {
 		note("%v; left alone", err)
@@ -151,10 +152,9 @@ func (b Bus) restorePort(ctx context.Context, address string, l ledger, note fun
 	if now.Up == l.Now.Up {
 		target.Up = l.Before.Up
 	}
-	user, lab := b.vfUser(address)
-	if lab != "" && now.VFs == l.Now.VFs && now.VFs != l.Before.VFs {
-		// All labs have left: this is one's whose function could not be given back just
-		// now. When it can, the port has to be, too.
+	user, own := b.vfUser(address, token)
+	if own && now.VFs == l.Now.VFs && now.VFs != l.Before.VFs {
+		// It could not be given back just now. When it can, the port has to be, too.
 		return fmt.Errorf("%s, which has to be given back first", user)
 	}
 	switch {
@@ -171,22 +171,24 @@ func (b Bus) restorePort(ctx context.Context, address string, l ledger, note fun
 	return b.setPort(ctx, address, now, target)
 }
 
-// vfUser says who has a VF of a port, and which lab if one has; empty if nobody has.
-func (b Bus) vfUser(address string) (user, lab string) {
+// vfUser says who has a VF of a port, empty if nobody has, and whether it is the lab of a
+// token. Another lab that was given one as it is does not use the port.
+func (b Bus) vfUser(address, token string) (user string, own bool) {
 	for _, f := range host.FunctionsBelow(b.Root) {
 		if f.Address != address {
 			continue
 		}
 		for _, vf := range f.VFs {
-			if vf.UsedBy != "" && (user == "" || vf.Lab != "") {
-				user, lab = fmt.Sprintf("VF %d is used by %s", vf.Index, vf.UsedBy), vf.Lab
+			if vf.UsedBy == "" {
+				continue
 			}
-			if lab != "" {
-				return user, lab
+			user = fmt.Sprintf("VF %d is used by %s", vf.Index, vf.UsedBy)
+			if c := b.claimed(vf.Address); c != nil && sameLab(c.Token, token) {
+				return user, true
 			}
 		}
 	}
-	return user, lab
+	return user, false
 }
 
 // setPort changes what differs between two states of a port.
