@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"nines.dev/nines/testbed/machine"
 	"nines.dev/nines/testbed/machine/boot"
@@ -108,15 +109,43 @@ func Start(ctx context.Context, o Options) (*Laboratory, error) {
 	disk, binds, err := makeFiles(ctx, dir, o)
 	if err == nil {
 		progress(fmt.Sprintf("booting the laboratory: %s (Linux %s), by %s", kernel.Name, kernel.Version, strings.ToUpper(string(choice.Accelerator))))
-		lab.Machine, err = machine.Start(ctx, Config(o, dir, kernel, root, choice.Accelerator, disk))
-	}
-	if err == nil {
-		err = lab.bind(ctx, binds)
+		err = lab.boot(ctx, Config(o, dir, kernel, root, choice.Accelerator, disk), binds, progress)
 	}
 	if err != nil {
 		return nil, errors.Join(err, lab.Stop())
 	}
 	return lab, nil
+}
+
+// A guest is up in some seconds, translated in a minute at most. On a busy host one of
+// some tens that are translated never is: its first CPU gets no timer interrupt any more
+// (rcu_preempt "kthread timer wakeup didn't happen"), before anything of ours has run.
+const (
+	bootPatience = 100 * time.Second
+	bootAttempts = 3
+)
+
+// boot starts the machine, anew where it does not come up.
+func (l *Laboratory) boot(ctx context.Context, config machine.Config, binds [][2]string, progress func(string)) error {
+	for attempt := 1; ; attempt++ {
+		limited, cancel := context.WithTimeoutCause(ctx, bootPatience, fmt.Errorf("the laboratory did not come up within %v", bootPatience))
+		var err error
+		if l.Machine, err = machine.Start(limited, config); err == nil {
+			err = l.bind(limited, binds)
+		}
+		late := limited.Err() != nil && ctx.Err() == nil
+		cancel()
+		if err == nil || !late || attempt == bootAttempts {
+			return err
+		}
+		if l.Machine != nil {
+			if stopped := l.Machine.Stop(); stopped != nil {
+				return errors.Join(err, stopped)
+			}
+			l.Machine = nil
+		}
+		progress(fmt.Sprintf("it did not come up within %v: booting it again", bootPatience))
+	}
 }
 
 // Stop ends the laboratory, and all that was in it.
