@@ -45,6 +45,8 @@ type Details struct {
 	Isolation *Isolation `json:"isolation,omitempty"`
 	// Tuning is which settings of the host were changed; nil: none was asked for.
 	Tuning *Tuning `json:"tuning,omitempty"`
+	// Trace says how the trial was recorded; nil: it was not.
+	Trace *Trace `json:"trace,omitempty"`
 	// Notes are what the engines said of their ports and themselves: modes that a
 	// backend got, memory that could not be locked.
 	Notes []string `json:"notes,omitempty"`

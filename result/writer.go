@@ -33,6 +33,10 @@ const (
 	MetricsFile   = "metrics.json"
 	PacketsFile   = "packets.parquet"
 	EngineLogFile = "engine.log"
+	EventsFile    = "events.parquet"
+	// OrdinaryFile has packets picked at random, in the form of OutliersFile.
+	OrdinaryFile = "ordinary.csv"
+	CausesFile   = "causes.json"
 
 	trialsDir    = "trials"
 	baselinesDir = "baselines"

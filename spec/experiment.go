@@ -22,6 +22,11 @@ type Experiment struct {
 	// Tuning is the profile of host settings that is in force while the lab is up
 	// (default none).
 	Tuning Tuning `yaml:"tuning,omitempty" json:"tuning,omitempty"`
+	// Trace records what ran on the CPUs around slow packets, so that their causes can be
+	// told (default false).
+	Trace bool `yaml:"trace,omitempty" json:"trace,omitempty"`
+	// Tracing sets up that recorder.
+	Tracing *Tracing `yaml:"tracing,omitempty" json:"tracing,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).

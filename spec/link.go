@@ -63,6 +63,9 @@ type Link struct {
 	// MTU is the link's MTU in bytes, without the Ethernet header (default: what
 	// the traffic needs, at least 1500).
 	MTU int `yaml:"mtu,omitempty" json:"mtu,omitempty"`
+	// RX is how the kernel gets packets from some of the endpoints, by endpoint (default:
+	// the node's rx).
+	RX map[string]Receive `yaml:"rx,omitempty" json:"rx,omitempty"`
 	// Parent is the host's interface under a macvlan (default: a private one is
 	// made).
 	Parent string `yaml:"parent,omitempty" json:"parent,omitempty"`

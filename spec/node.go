@@ -36,6 +36,11 @@ type Node struct {
 	// Scheduling is how the kernel schedules the node's engine (default: as any
 	// process).
 	Scheduling *Scheduling `yaml:"scheduling,omitempty" json:"scheduling,omitempty"`
+	// RX is how the kernel gets packets from the node's interfaces to whoever waits
+	// for them (default interrupt).
+	RX Receive `yaml:"rx,omitempty" json:"rx,omitempty"`
+	// Polling sets up the threads that rx may need.
+	Polling *Polling `yaml:"polling,omitempty" json:"polling,omitempty"`
 	// VM sets up a vm node.
 	VM *VM `yaml:"vm,omitempty" json:"vm,omitempty"`
 	// Rootfs is the file system of an lxc node.

@@ -110,6 +110,17 @@ var rules = map[string]rule{
 	"Node.exec":           {asWritten: true, minItems: 1},
 	"Node.sysctls":        {asWritten: true},
 
+	"Node.rx": {byDefault: string(ReceiveInterrupt)},
+
+	"Polling.mechanism": {byDefault: string(PollAuto)},
+	"Polling.cpus":      {byDefault: "0", least: "0", most: "4096"},
+	"Polling.cpu_list":  {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
+	"Polling.longest":   {byDefault: "50us", least: "1us", most: "10ms", why: "a thread that sleeps longer polls no more"},
+
+	"Tracing.packets":  {byDefault: "200", least: "1", most: "100000"},
+	"Tracing.ordinary": {byDefault: "200", least: "0", most: "100000"},
+	"Tracing.buffer":   {byDefault: "4MiB", least: "64KiB", most: "256MiB"},
+
 	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},
 
@@ -194,6 +205,7 @@ var keyPatterns = map[string]struct{ what, pattern, form string }{
 	"Node.env":       {"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"},
 	"Node.sysctls":   {"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`},
 	"Node.addresses": {"an interface's name", interfacePattern, interfaceForm},
+	"Link.rx":        {"an endpoint", endpointPattern, endpointForm},
 	"Switch.ports":   {"a port", endpointPattern, endpointForm},
 	"DPDK.device":    {"an endpoint", endpointPattern, endpointForm},
 }
@@ -203,6 +215,8 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Isolation]():        texts(IsolationNone, IsolationAffinity, IsolationPartition, IsolationIsolated),
 	reflect.TypeFor[Tuning]():           texts(TuningNone, TuningLatency, TuningRealtime, TuningThroughput),
 	reflect.TypeFor[SchedulingPolicy](): texts(SchedulingOther, SchedulingBatch, SchedulingIdle, SchedulingFIFO, SchedulingRR),
+	reflect.TypeFor[Receive]():          texts(ReceiveInterrupt, ReceiveAwake, ReceiveThreaded, ReceiveBusyPoll, ReceiveSuspend),
+	reflect.TypeFor[PollMechanism]():    texts(PollAuto, PollNetlink, PollLivepatch, PollIOUring, PollEpoll),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),
