@@ -89,6 +89,7 @@ func check(e *Experiment, root *node, errs *collector) {
 	}
 	c.links()
 	c.vmLinks()
+	c.linkReceive()
 	c.addresses()
 	for _, name := range c.nodeNames() {
 		c.node(name, e.Topology.Nodes[name])

@@ -29,6 +29,7 @@ func (c *checker) node(name string, n *Node) {
 	c.rootfs(n, at)
 	c.runtime(n, at)
 	c.scheduling(name, n, under(at, "scheduling"))
+	c.nodeReceive(name, n, at)
 	for _, key := range sortedKeys(n.Env) {
 		c.key("Node.env", key, under(at, "env")...)
 	}

@@ -9,13 +9,22 @@ func (p SchedulingPolicy) RealTime() bool { return p == SchedulingFIFO || p == S
 // all but the real-time ones, and idle, whose weight is fixed.
 func (p SchedulingPolicy) niced() bool { return p == SchedulingOther || p == SchedulingBatch }
 
-// scheduling checks which of priority and nice goes with the policy. The kernel takes
-// wrong pairs in silence: it ignores the niceness of a FIFO thread.
+// scheduling checks a node's policy, and that something has it.
 func (c *checker) scheduling(name string, n *Node, at []string) {
 	s := n.Scheduling
 	if s == nil {
 		return
 	}
+	c.policy(s, at)
+	if !c.schedules(name, n) {
+		c.fail("nines starts nothing in the node that could have it", "",
+			"take scheduling away; the kernel's own forwarding (route) runs in interrupts, which no policy is for", at...)
+	}
+}
+
+// policy checks which of priority and nice goes with a policy. The kernel takes wrong
+// pairs in silence: it ignores the niceness of a FIFO thread.
+func (c *checker) policy(s *Scheduling, at []string) {
 	given := c.root.at(at)
 	switch {
 	case s.Policy.RealTime() && given.get("priority") == nil:
@@ -28,10 +37,6 @@ func (c *checker) scheduling(name string, n *Node, at []string) {
 	if given.get("nice") != nil && !s.Policy.niced() {
 		c.fail(fmt.Sprintf("%s has no niceness: the kernel would ignore it", s.Policy), "",
 			"take it away, or write policy: other", under(at, "nice")...)
-	}
-	if !c.schedules(name, n) {
-		c.fail("nines starts nothing in the node that could have it", "",
-			"take scheduling away; the kernel's own forwarding (route) runs in interrupts, which no policy is for", at...)
 	}
 }
 

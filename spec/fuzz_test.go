@@ -21,7 +21,7 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 	}
-	for _, set := range []string{"links.*.kind=xdp", "sweep.traffic.burst=[1,2]", "sweep=", `nodes."a".env.X=[`, "nodes.*.app.wait=spin"} {
+	for _, set := range []string{"links.*.kind=xdp", "sweep.traffic.burst=[1,2]", "sweep=", `nodes."a".env.X=[`, "nodes.*.app.wait=spin", "nodes.*.rx=busy_poll", `links.*.rx={"dut:in": suspend}`, "nodes.dut.polling={cpus: 1, adaptive: true, longest: 1ms}"} {
 		f.Add(read(f, "../examples/quickstart.yaml"), set)
 	}
 	for _, set := range []string{"way=0", "way=", "sweep.way.0=", "sweep.way.new={traffic.burst: 2}", "traffic.backend=dpdk", "links.*.kind=veth", `sweep.way."xdp/raw"=[]`} {

@@ -1,0 +1,130 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Polls is true for the ways of receiving that have threads of their own.
+func (r Receive) Polls() bool { return r == ReceiveThreaded || r == ReceiveBusyPoll }
+
+// needsNAPI is true for the ways that act on a device's NAPI instances, not on CPUs.
+func (r Receive) needsNAPI() bool { return r.Polls() || r == ReceiveSuspend }
+
+// ReceiveOf is how the kernel gets packets from an interface: the link's word, else its
+// node's, else by interrupts.
+func (e *Experiment) ReceiveOf(node, iface string) Receive {
+	endpoint := node + ":" + iface
+	for _, link := range e.Topology.Links {
+		if own, given := link.RX[endpoint]; given && own != "" {
+			return own
+		}
+	}
+	if n := e.Topology.Nodes[node]; n != nil && n.RX != "" {
+		return n.RX
+	}
+	return ReceiveInterrupt
+}
+
+// linkReceive checks the key rx of links.
+func (c *checker) linkReceive() {
+	for i, link := range c.e.Topology.Links {
+		for _, endpoint := range sortedKeys(link.RX) {
+			at := under(linkSteps(i), "rx", endpoint)
+			if !slices.Contains(link.Endpoints, endpoint) {
+				c.failKey(fmt.Sprintf("%q is no endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), at...)
+				continue
+			}
+			c.received(endpoint, link, link.RX[endpoint], at)
+		}
+	}
+}
+
+// nodeReceive checks the keys rx and polling of a node.
+func (c *checker) nodeReceive(name string, n *Node, at []string) {
+	if n.RX != "" && n.RX != ReceiveInterrupt {
+		here := under(at, "rx")
+		if len(c.interfaces[name]) == 0 {
+			c.fail(fmt.Sprintf("%q has no interface to receive from", name), "", "join the node to a link, or take rx away", here...)
+		}
+		for _, iface := range c.interfaces[name] {
+			endpoint := name + ":" + iface
+			link := c.e.Topology.Links[c.ends[endpoint]]
+			if own := link.RX[endpoint]; own != "" {
+				continue // the link's word counts, and was checked
+			}
+			c.received(endpoint, link, n.RX, here)
+		}
+	}
+	if n.Polling != nil {
+		c.pollers(n, under(at, "polling"))
+	}
+}
+
+// received refuses ways of receiving that an endpoint cannot have on any host.
+func (c *checker) received(endpoint string, link *Link, way Receive, at []string) {
+	name, _ := splitEndpoint(endpoint)
+	n := c.e.Topology.Nodes[name]
+	if way == "" || way == ReceiveInterrupt || n == nil {
+		return
+	}
+	const others = "interrupt"
+	switch {
+	case n.Runtime == RuntimeVM:
+		c.fail(fmt.Sprintf("%q is in a virtual machine, whose own kernel receives its packets", endpoint), others,
+			"take rx away; in a guest that runs nines, nines kbp start does it there; "+inCase, at...)
+	case c.pastKernel(endpoint, link):
+		c.fail(fmt.Sprintf("DPDK opens %q and polls it itself: no kernel receives there", endpoint), others,
+			"take rx away, or use another backend; "+inCaseOf("the backend"), at...)
+	case way.needsNAPI() && link.Kind == LinkMacvlan:
+		c.fail(fmt.Sprintf("%q is a macvlan, which has no NAPI of its own: its packets are received with its parent's", endpoint),
+			"interrupt, awake", "use kind: veth or bridge, or rx: awake; "+inCaseOf("the kind"), at...)
+	}
+}
+
+// inCaseOf is what to do about a key that not all runs of a sweep have.
+func inCaseOf(what string) string {
+	return fmt.Sprintf("where a sweep varies %s, write it in the case that has it", what)
+}
+
+// pastKernel is true for an endpoint whose packets never are the kernel's: those of DPDK,
+// but where it opens one of the kernel's devices (af_packet, af_xdp).
+func (c *checker) pastKernel(endpoint string, link *Link) bool {
+	if link.Kind == LinkMemif {
+		return true
+	}
+	if !c.dpdkEndpoints()[endpoint] {
+		return false
+	}
+	switch link.Kind {
+	case LinkVeth, LinkBridge, LinkMacvlan, LinkXDP, LinkOVS:
+		return c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != ""
+	case LinkMemif, LinkSwitch, LinkTestpmd, LinkOVSDPDK, LinkVPP, LinkSnabb, LinkSRIOV, LinkPassthrough:
+	}
+	return true
+}
+
+// pollers checks what the threads that poll are told.
+func (c *checker) pollers(n *Node, at []string) {
+	p := n.Polling
+	if p.CPUs > 0 && p.CPUList != "" {
+		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
+	}
+	if p.CPUList != "" {
+		list, err := ParseCPUList(p.CPUList)
+		if err != nil {
+			c.fail(err.Error(), cpuListForm, "", under(at, "cpu_list")...)
+		}
+		own, err := ParseCPUList(n.CPUList) // its own error is told at its own place
+		for _, cpu := range list {
+			if n.CPUList != "" && err == nil && slices.Contains(own, cpu) {
+				c.fail(fmt.Sprintf("CPU %d is in the node's own cpu_list too", cpu), "",
+					"take it out of one; without cpus and cpu_list the threads share the node's", under(at, "cpu_list")...)
+				break
+			}
+		}
+	}
+	if p.Scheduling != nil {
+		c.policy(p.Scheduling, under(at, "scheduling"))
+	}
+}
