@@ -9,7 +9,8 @@ type EventKind string
 // The kinds of events. The first five last: they have an end of their own, and those on
 // one CPU nest (an interrupt within a softirq within a thread).
 const (
-	// EventThread is a thread that ran: Name is its name, TID its number, 0 the idle one.
+	// EventThread is a thread that ran: Name is its name, TID its number, 0 the idle one,
+	// and Value its real-time priority: 1 to 99, 100 of a deadline thread, 0 of others.
 	EventThread EventKind = "thread"
 	// EventIdle is a CPU in an idle state, whose number is Value.
 	EventIdle EventKind = "idle"
@@ -53,6 +54,11 @@ type Event struct {
 	Other int32 `parquet:"other"`
 	// Preempted is true for a thread that was still runnable when it went off the CPU.
 	Preempted bool `parquet:"preempted"`
+	// State is what a thread that was not runnable went off the CPU for, as ps has it: S
+	// asleep, D in an uninterruptible wait, T stopped by a signal, t by a debugger, I an
+	// idle kernel thread, X or Z dead. It is empty for one that was preempted, or whose
+	// end was not recorded.
+	State string `parquet:"state,dict"`
 }
 
 // Trace says how a trial was recorded; nil in the details of one that was not.
