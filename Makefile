@@ -52,7 +52,7 @@ setup-bench: setup
 
 .PHONY: build
 ## build: build bin/nines and what it needs
-build: bin/nines bin/nines-engine bin/nines-init bin/nines-guest bin/nines-node
+build: bin/nines bin/nines-engine bin/nines-init bin/nines-guest bin/nines-node bin/nines-disturb
 
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
@@ -64,6 +64,9 @@ bin/nines-engine: FORCE
 
 bin/nines-init: FORCE
 	@$(MAKE) -C testbed/node/init
+
+bin/nines-disturb: FORCE
+	@$(MAKE) -C disturb
 
 # It is alone in a virtual machine, without a C library.
 bin/nines-guest: FORCE

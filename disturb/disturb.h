@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of nines-disturb share. Times are nanoseconds of CLOCK_MONOTONIC. */
+#ifndef NINES_DISTURB_H
+#define NINES_DISTURB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define DISTURB_EXIT_FAILED 1
+#define DISTURB_EXIT_USAGE  2
+#define DISTURB_EXIT_HOST   3 /* the host lacks something, or forbids it */
+
+#define NS_PER_US 1000ull
+#define NS_PER_MS 1000000ull
+#define NS_PER_S  1000000000ull
+
+/* What the command line asks for. */
+struct request {
+	int cpu; /* the one to be disturbed; -1 where a process is instead */
+	int from; /* where the disturbing is done from, for kinds that do it from afar; -1: any other */
+	pid_t pid; /* the process to be disturbed; 0: none */
+	const char *policy;
+	int priority;
+	uint64_t period_ns, length_ns;
+	uint64_t count; /* injections; 0: no limit */
+	uint64_t duration_ns; /* 0: no limit */
+};
+
+/* One injection, as it was. */
+struct injection {
+	uint64_t begin_ns, end_ns;
+	uint64_t busy_ns; /* CPU time that it took of the disturbed CPU; 0: not known */
+	uint64_t events; /* forks, packets, interrupts, flushes, timers */
+};
+
+/*
+ * A kind of disturbance. setup and inject return 0, or an exit code after a message of
+ * their own; teardown may be NULL. inject lasts about length_ns and fills in what it did;
+ * begin_ns is set for it to the present.
+ */
+struct kind {
+	const char *name, *summary;
+	bool remote; /* done from another CPU than the one that is disturbed */
+	bool needs_cpu; /* --cpu has to name one */
+	bool needs_pid; /* --pid has to name a process */
+	bool takes_pid;
+	int (*setup)(const struct request *request);
+	int (*inject)(const struct request *request, struct injection *injection);
+	void (*teardown)(void);
+};
+
+extern const struct kind kind_spin, kind_fork, kind_softirq, kind_ipi, kind_tlb, kind_timers,
+	kind_stop;
+
+/* failed says what did not work, with the reason of errno, and returns an exit code: 3
+ * where the kernel forbids it or has it not, else 1. */
+int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The clock. */
+uint64_t clock_now(void);
+uint64_t clock_thread_cpu(void);
+/* clock_sleep_until returns early when the program is to end. */
+void clock_sleep_until(uint64_t ns);
+bool clock_parse(const char *text, uint64_t *ns);
+
+/* stopping is true once SIGTERM or SIGINT came, or nobody reads the log. */
+bool stopping(void);
+
+/* Where a thread runs. */
+int placement_pin(int cpu);
+/* placement_avoid lets the thread run on every CPU that it may but one; 1 if there is none. */
+int placement_avoid(int cpu);
+int placement_schedule(const char *policy, int priority);
+
+/* The receive filter that keeps a softirq busy; see softirq_filter.c. */
+struct softirq_times {
+	uint64_t begin_ns, end_ns, busy_ns, packets;
+};
+/* softirq_filter_attach gives a UDP socket the filter, whose times it maps; -1 with errno. */
+int softirq_filter_attach(int socket, volatile struct softirq_times **times);
+
+#endif

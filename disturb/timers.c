@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * High-resolution timers that expire one after the other, each with an interrupt of its
+ * own on the CPU that armed them, and with nobody who waits for them.
+ */
+#define _GNU_SOURCE
+#include "disturb.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+/* How far apart they expire: about as long as an interrupt of a timer takes. */
+#define EVERY_NS (4 * NS_PER_US)
+/* What arming one takes at most, and how long before the first they are armed. */
+#define ARM_NS	 (2 * NS_PER_US)
+#define AHEAD_NS (100 * NS_PER_US)
+#define MOST	 20000
+
+static int *timers;
+static size_t timer_count;
+
+static int timers_setup(const struct request *request)
+{
+	struct rlimit files = {MOST + 100, MOST + 100};
+
+	timer_count = (size_t)(request->length_ns / EVERY_NS) + 1;
+	if (timer_count > MOST)
+		timer_count = MOST;
+	timers = calloc(timer_count, sizeof *timers);
+	if (timers == NULL)
+		return failed("have memory for %zu timers", timer_count);
+	if (timer_count > 500 && setrlimit(RLIMIT_NOFILE, &files) < 0)
+		return failed("open %zu files", timer_count);
+	for (size_t i = 0; i < timer_count; i++) {
+		timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+		if (timers[i] < 0)
+			return failed("make timer %zu of %zu", i + 1, timer_count);
+	}
+	return 0;
+}
+
+/* Longer than MOST timers allow, they are armed in several goes. */
+static int timers_inject(const struct request *request, struct injection *injection)
+{
+	uint64_t end = 0;
+
+	injection->begin_ns = clock_now() + AHEAD_NS + timer_count * ARM_NS;
+	end = injection->begin_ns + request->length_ns;
+	for (uint64_t next = injection->begin_ns; next < end && !stopping();) {
+		for (size_t i = 0; i < timer_count && next < end; i++, next += EVERY_NS) {
+			struct itimerspec at = {
+				.it_value = {(time_t)(next / NS_PER_S), (long)(next % NS_PER_S)}};
+
+			if (timerfd_settime(timers[i], TFD_TIMER_ABSTIME, &at, NULL) < 0)
+				return failed("arm a timer");
+			injection->events++;
+		}
+		injection->end_ns = next;
+		clock_sleep_until(next);
+	}
+	return 0;
+}
+
+const struct kind kind_timers = {
+	.name = "timers",
+	.summary = "has timers expire on the CPU every 4 us, each with an interrupt",
+	.needs_cpu = true,
+	.setup = timers_setup,
+	.inject = timers_inject,
+};

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * TLB shootdowns: who takes a page away, or marks it as not used, has to interrupt every
+ * CPU that may have it in its TLB, and that is where a thread of the same process runs.
+ * /proc/interrupts has them in its line TLB.
+ *
+ * With --pid they hit that process, wherever it runs: process_madvise(2) with MADV_COLD
+ * marks its pages as not used lately, which takes nothing from it but time. Without, a
+ * thread of this program runs on the CPU, and another maps and unmaps memory meanwhile.
+ */
+#define _GNU_SOURCE
+#include "disturb.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define REGIONS 64
+#define PAGES	16
+
+static pthread_t companion;
+static bool has_companion;
+static atomic_bool running, ending;
+static const struct request *companion_request;
+static atomic_int companion_code;
+static int process = -1;
+static struct iovec regions[REGIONS];
+static size_t region_count;
+
+/* companion_main is on the disturbed CPU during an injection, so that there is somebody to
+ * be interrupted. */
+static void *companion_main(void *unused)
+{
+	int code = placement_pin(companion_request->cpu);
+
+	(void)unused;
+	if (code == 0)
+		code = placement_schedule(companion_request->policy, companion_request->priority);
+	atomic_store(&companion_code, code == 0 ? -1 : code);
+	while (code == 0 && !atomic_load(&ending))
+		if (!atomic_load(&running))
+			clock_sleep_until(clock_now() + 100 * NS_PER_US);
+	return NULL;
+}
+
+static int tlb_regions(pid_t pid)
+{
+	char line[512], path[64];
+	FILE *maps;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	if (maps == NULL)
+		return failed("open %s", path);
+	region_count = 0;
+	while (region_count < REGIONS && fgets(line, sizeof line, maps) != NULL) {
+		unsigned long from;
+		unsigned long to;
+		char read;
+		char write;
+
+		/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
+		if (sscanf(line, "%lx-%lx %c%c", &from, &to, &read, &write) != 4 || write != 'w')
+			continue;
+		/* The hot pages are at the end of a stack and the start of data; all of a
+		 * large region would take long. */
+		if (to - from > PAGES * 4096ul * 16)
+			from = to - PAGES * 4096ul * 16;
+		regions[region_count++] = (struct iovec){(void *)from, to - from};
+	}
+	fclose(maps);
+	return 0;
+}
+
+static int tlb_setup(const struct request *request)
+{
+	if (request->pid != 0) {
+		process = (int)syscall(SYS_pidfd_open, request->pid, 0);
+		return process < 0 ? failed("open process %d", (int)request->pid)
+				   : tlb_regions(request->pid);
+	}
+	companion_request = request;
+	errno = pthread_create(&companion, NULL, companion_main, NULL);
+	if (errno != 0)
+		return failed("start a thread");
+	has_companion = true;
+	while (atomic_load(&companion_code) == 0)
+		clock_sleep_until(clock_now() + 100 * NS_PER_US);
+	return atomic_load(&companion_code) > 0 ? atomic_load(&companion_code) : 0;
+}
+
+/* One shootdown, if the other is there to be shot at. */
+static int tlb_flush(void)
+{
+	volatile char *pages;
+
+	if (process >= 0) {
+		if (syscall(SYS_process_madvise, process, regions, region_count, MADV_COLD, 0) < 0)
+			return failed(
+				"mark pages of the process as cold (it needs Linux 5.10 and CAP_SYS_NICE)");
+		return 0;
+	}
+	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (pages == MAP_FAILED)
+		return failed("map memory");
+	for (int i = 0; i < PAGES; i++)
+		pages[i * 4096l] = 1;
+	return munmap((void *)pages, PAGES * 4096) < 0 ? failed("unmap memory") : 0;
+}
+
+static int tlb_inject(const struct request *request, struct injection *injection)
+{
+	int code = 0;
+
+	atomic_store(&running, true);
+	do {
+		code = tlb_flush();
+		injection->events++;
+		injection->end_ns = clock_now();
+	} while (code == 0 && injection->end_ns - injection->begin_ns < request->length_ns &&
+		 !stopping());
+	atomic_store(&running, false);
+	return code;
+}
+
+static void tlb_teardown(void)
+{
+	atomic_store(&ending, true);
+	if (has_companion)
+		pthread_join(companion, NULL);
+}
+
+const struct kind kind_tlb = {
+	.name = "tlb",
+	.summary = "flushes the TLB of the CPU from another one, or with --pid those of a process",
+	.remote = true,
+	.takes_pid = true,
+	.setup = tlb_setup,
+	.inject = tlb_inject,
+	.teardown = tlb_teardown,
+};
