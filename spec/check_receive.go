@@ -128,3 +128,18 @@ func (c *checker) pollers(n *Node, at []string) {
 		c.policy(p.Scheduling, under(at, "scheduling"))
 	}
 }
+
+// OwnCPUs is how many CPUs the threads have for themselves; 0 shares the node's.
+func (p *Polling) OwnCPUs() int {
+	if p == nil {
+		return 0
+	}
+	if p.CPUList == "" {
+		return p.CPUs
+	}
+	list, err := ParseCPUList(p.CPUList)
+	if err != nil {
+		return 0
+	}
+	return len(list)
+}

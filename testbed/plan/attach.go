@@ -21,10 +21,15 @@ func programOf(l *link) *node {
 	}
 }
 
-// users are all that want CPUs and memory: the nodes by name, then the links'
-// programs in the file's order.
+// users are all that want CPUs and memory: the nodes by name, then the threads that poll
+// for them, then the links' programs in the file's order.
 func (w *work) users() []*node {
 	list := append([]*node(nil), w.nodes...)
+	for _, n := range w.nodes {
+		if n.pollers != nil {
+			list = append(list, n.pollers)
+		}
+	}
 	for _, l := range w.links {
 		if l.program != nil {
 			list = append(list, l.program)

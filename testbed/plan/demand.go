@@ -37,6 +37,10 @@ func (w *work) collectDemands() error {
 		d.engine = d.end || n.app() == spec.AppForward || n.app() == spec.AppReflect
 		d.spin = d.engine && w.wait(n) == spec.WaitSpin || d.program && w.polls(n.link)
 		d.nic = w.nearestNIC(n)
+		if owner := n.pollsFor; owner != nil {
+			d.spin = len(owner.received(spec.ReceiveBusyPoll)) > 0
+			d.nic = w.nearestNIC(owner)
+		}
 		switch {
 		case n.spec.CPUs < 0:
 			return &Conflict{n.title(), fmt.Sprintf("cpus is %d", n.spec.CPUs), "give 0 or more"}

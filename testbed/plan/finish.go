@@ -139,7 +139,7 @@ func (a *assignment) explainOwn(n *node) {
 	}
 	slices.Sort(idle)
 	if idle = slices.Compact(idle); len(idle) > 0 {
-		n.because("%s on the same %s left idle, as %s polls", cpuText(idle), choose(len(n.cpus) == 1, "core is", "cores are"), choose(d.program, "it", "the engine"))
+		n.because("%s on the same %s left idle, as %s polls", cpuText(idle), choose(len(n.cpus) == 1, "core is", "cores are"), choose(d.engine, "the engine", "it"))
 	}
 	if isolated == len(n.cpus) {
 		n.because("the host isolates %s from its scheduler or timer", choose(len(n.cpus) == 1, "it", "them"))

@@ -64,6 +64,11 @@ func (w *work) spread() {
 			w.note("link %s: its program polls and is told where: it keeps to %s.", l.name, cpuText(l.program.cpus))
 		}
 	}
+	for _, n := range w.nodes {
+		if n.pollers != nil {
+			w.note("%s: its polling threads are told where: they keep to %s.", n.title(), cpuText(n.pollers.cpus))
+		}
+	}
 }
 
 // partition finds the CPUs that go into a partition: those that a node has for itself,
@@ -100,6 +105,7 @@ func (w *work) partition() error {
 	}
 	w.keepProgramsQuiet(degree)
 	w.keepNodesQuiet(degree)
+	w.keepPollersQuiet(degree)
 	if degree == spec.IsolationIsolated {
 		w.noteWhatStays()
 	}

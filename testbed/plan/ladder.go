@@ -197,6 +197,9 @@ func (w *work) placingOrder() []*node {
 		if !seen[n] {
 			seen[n] = true
 			order = append(order, n)
+			if n.pollers != nil {
+				order = append(order, n.pollers)
+			}
 		}
 	}
 	for _, n := range w.nodes {
@@ -272,7 +275,7 @@ func (w *work) impossible(s *shortage) error {
 	case s.free == 0 && d.program:
 		remedy = fmt.Sprintf("let it share (--set %s.cpus=1), ask for fewer elsewhere, or use a host with more CPUs", n.key())
 	case s.free == 0:
-		remedy = fmt.Sprintf("let it share (--set nodes.%s.cpus=0), ask for fewer elsewhere, or use a host with more CPUs", n.name)
+		remedy = fmt.Sprintf("let it share (--set %s.cpus=0), ask for fewer elsewhere, or use a host with more CPUs", n.key())
 	case d.memoryNode >= 0:
 		remedy += ", or leave memory_node out"
 	}

@@ -31,10 +31,10 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach, w.assignFunctions,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach, w.assignFunctions, w.findWays,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
-		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.noteSystemd, w.assignMemory, w.assignDPDK, w.limitHugepages,
+		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.noteSystemd, w.assignMemory, w.assignDPDK, w.limitHugepages,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -102,6 +102,7 @@ func (w *work) nodeResult(n *node) Node {
 		DPDK:          n.dpdk,
 		Devices:       n.devices,
 		Functions:     n.functions,
+		Receive:       n.receive,
 		Why:           n.why,
 	}
 	if out.Runtime == "" {
@@ -128,7 +129,12 @@ func (w *work) linkResult(l *link) Link {
 }
 
 func (e *endpoint) result() Interface {
+	rx := e.rx
+	if rx == spec.ReceiveInterrupt {
+		rx = ""
+	}
 	return Interface{
+		RX:         rx,
 		Name:       e.name,
 		Link:       e.link.name,
 		MAC:        e.mac,

@@ -9,6 +9,9 @@ import (
 // that the place cannot hold. Totals decide, not what is free at the moment.
 func (w *work) assignMemory() error {
 	for _, n := range w.users() {
+		if n.pollsFor != nil {
+			continue // its threads have the node's
+		}
 		n.memoryNodes = w.memoryFor(n)
 		var total int64
 		for _, id := range n.memoryNodes {

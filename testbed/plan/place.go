@@ -74,7 +74,13 @@ func (a *assignment) cost(n *node, numa int, picks []pick, waiting []*node) []in
 	}
 	tooSmall := boolToInt(wanted > free)
 	noMemory := boolToInt(w.numaNode(numa).MemoryTotalBytes == 0)
-	return []int{toNIC, noMemory, crossing, tooSmall, unisolated, -free, numa}
+	away := 0
+	if n.pollsFor != nil {
+		for _, u := range numaOf(w.inv, a.placed[n.pollsFor]) {
+			away += w.distance(numa, u) - localDistance
+		}
+	}
+	return []int{away, toNIC, noMemory, crossing, tooSmall, unisolated, -free, numa}
 }
 
 // near are the nodes that a node's packets meet first: those on its links, and
@@ -91,6 +97,11 @@ func (w *work) component(n *node) map[*node]bool {
 	joined := map[*node]bool{n: true}
 	for _, other := range w.reach(n, func(*node) bool { return true }) {
 		joined[other] = true
+	}
+	for _, other := range w.nodes {
+		if other.pollers != nil && joined[other] {
+			joined[other.pollers] = true
+		}
 	}
 	return joined
 }

@@ -72,6 +72,8 @@ type Node struct {
 	// Functions are the addresses of the host's PCI functions that a program in the
 	// node drives; their device nodes are known once they have their driver.
 	Functions []string `json:"functions,omitempty"`
+	// Receive is what the interfaces' ways of receiving take; nil where all are interrupted.
+	Receive *Receive `json:"receive,omitempty"`
 	// Why gives a sentence for each choice made.
 	Why []string `json:"why"`
 }
@@ -84,6 +86,8 @@ type Interface struct {
 	Addresses  []string    `json:"addresses"` // CIDR; the first is the engine's
 	MTU        int         `json:"mtu"`
 	Neighbours []Neighbour `json:"neighbours,omitempty"` // static, so that no ARP runs in a trial
+	// RX is how the kernel gets packets from the interface; empty: by interrupts.
+	RX spec.Receive `json:"rx,omitempty"`
 	// PCI is where a virtual machine's guest finds the interface on its bus.
 	PCI string `json:"pci,omitempty"`
 	// Device is set where DPDK opens the interface.

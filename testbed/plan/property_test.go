@@ -126,6 +126,7 @@ func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 			n.MemoryNode, n.CPUs = &u, r.IntN(3)
 		}
 	}
+	randomReceive(r, exp, inv)
 	return exp
 }
 
@@ -195,10 +196,10 @@ func fitsByCount(exp *spec.Experiment, inv *host.Inventory) bool {
 		}
 	}
 	for _, n := range exp.Topology.Nodes {
-		if n.CPUList != "" || n.MemoryNode != nil {
+		if n.CPUList != "" || n.MemoryNode != nil || n.Polling != nil && n.Polling.CPUList != "" {
 			return false
 		}
-		wanted += n.CPUs
+		wanted += n.CPUs + n.Polling.OwnCPUs()
 	}
 	return wanted <= len(inv.AllowedCPUs)
 }
@@ -263,6 +264,7 @@ func violations(exp *spec.Experiment, inv *host.Inventory, p *Plan) []string {
 			}
 		}
 	}
+	list = append(list, receiveViolations(exp, p, owner, usable)...)
 	hosts, macs, ips, devices := map[string]bool{}, map[string]bool{}, map[netip.Addr]bool{}, map[string]bool{}
 	for _, n := range p.Nodes {
 		want := exp.Topology.Nodes[n.Name]

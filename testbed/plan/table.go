@@ -37,6 +37,7 @@ func (p *Plan) Write(out io.Writer) error {
 				strings.Join(face.Addresses, " "), l.meetingText(e, face))
 		}
 	}
+	p.writeReceived(w)
 	p.writePorts(w)
 	p.writePrograms(w)
 	if err := w.Flush(); err != nil {

@@ -27,6 +27,10 @@ type node struct {
 	// link is set for what is no node but a link's program, which wants CPUs and
 	// memory as nodes do.
 	link *link
+	// pollers are the threads that poll the node's interfaces on CPUs of their own, which
+	// want CPUs as nodes do; of them pollsFor is the node.
+	pollers, pollsFor *node
+	receive           *Receive
 	// ports are the interfaces that the app's engine opens.
 	ports   []*endpoint
 	dpdk    *DPDK
@@ -37,7 +41,7 @@ type node struct {
 
 // title is how an error or a note names a node.
 func (n *node) title() string {
-	if n.link != nil {
+	if n.link != nil || n.pollsFor != nil {
 		return n.name
 	}
 	return "node " + n.name
@@ -47,6 +51,9 @@ func (n *node) title() string {
 func (n *node) key() string {
 	if n.link != nil {
 		return "links." + n.link.name + ".switch"
+	}
+	if n.pollsFor != nil {
+		return "nodes." + n.pollsFor.name + ".polling"
 	}
 	return "nodes." + n.name
 }
@@ -83,6 +90,7 @@ type endpoint struct {
 	mac          string
 	addresses    []netip.Prefix // the first is IPv4, the engine's
 
+	rx             spec.Receive
 	attach         Attach
 	socket         string
 	programListens bool    // on the socket; else the node does

@@ -1,0 +1,219 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/spec"
+)
+
+// Receive is what the ways of receiving of a node's interfaces take; a node that is
+// interrupted at all of them has none.
+type Receive struct {
+	// Mechanism is what polls where an interface is polled; auto is chosen from what the
+	// kernel has when the lab comes up. It is empty where none is.
+	Mechanism spec.PollMechanism `json:"mechanism,omitempty"`
+	// CPUs are those of the threads that poll, and of threaded interfaces; CPUsExclusive
+	// is true if they are nobody else's, and false if they are the node's.
+	CPUs          []int `json:"cpus,omitempty"`
+	CPUsExclusive bool  `json:"cpus_exclusive,omitempty"`
+	// Polling is the policy of threads that poll all the time; Threaded that of threaded
+	// interfaces, nil for the kernel's own choice.
+	Polling  *spec.Scheduling `json:"polling,omitempty"`
+	Threaded *spec.Scheduling `json:"threaded,omitempty"`
+	// Adaptive threads sleep when no packets come, up to Longest.
+	Adaptive bool          `json:"adaptive,omitempty"`
+	Longest  spec.Duration `json:"longest,omitempty"`
+	// AwakeCPUs are kept from going idle.
+	AwakeCPUs []int `json:"awake_cpus,omitempty"`
+}
+
+// defaultLongest is the documented default of polling.longest.
+const defaultLongest = spec.Duration(50e3)
+
+// findWays learns how each interface is received, and who polls on CPUs of its own: that
+// wants them as a node does.
+func (w *work) findWays() error {
+	for _, n := range w.nodes {
+		polls := false
+		for _, e := range n.endpoints {
+			e.rx = w.exp.ReceiveOf(n.name, e.name)
+			if e.rx == spec.ReceiveInterrupt {
+				continue
+			}
+			if n.isVM() || !e.kernel() || e.function.Driver != "" {
+				return &Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets are not received by this host's kernel", e.rx, e), "take rx away there"}
+			}
+			polls = polls || e.rx.Polls()
+		}
+		p := n.spec.Polling
+		switch {
+		case p == nil:
+		case !polls:
+			w.note("%s has polling set up, and no interface with rx: busy_poll or threaded, so it says nothing.", n.title())
+		case p.CPUs > 0 || p.CPUList != "":
+			n.pollers = &node{name: "the poller of " + n.name, pollsFor: n, engineCPU: -1, why: []string{},
+				spec: &spec.Node{CPUs: p.CPUs, CPUList: p.CPUList}}
+		}
+	}
+	return nil
+}
+
+// received lists the node's interfaces that are received in one of some ways.
+func (n *node) received(ways ...spec.Receive) []string {
+	var list []string
+	for _, e := range n.endpoints {
+		if slices.Contains(ways, e.rx) {
+			list = append(list, e.name)
+		}
+	}
+	return list
+}
+
+// receive says which CPUs the threads of rx get, with which policy, and what a reader
+// should know of it.
+func (w *work) receive() error {
+	for _, n := range w.nodes {
+		if len(n.received(spec.ReceiveAwake, spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend)) == 0 {
+			continue
+		}
+		n.receive = &Receive{}
+		if awake := n.received(spec.ReceiveAwake); len(awake) > 0 {
+			w.keepAwake(n)
+		}
+		if len(n.received(spec.ReceiveThreaded, spec.ReceiveBusyPoll)) > 0 {
+			if err := w.placePolling(n); err != nil {
+				return err
+			}
+		}
+		if list := n.received(spec.ReceiveSuspend); len(list) > 0 {
+			w.suspends(n, list)
+		}
+	}
+	return nil
+}
+
+// keepAwake keeps the CPUs of a node's application from going idle: those of its engine
+// where it has one, for each one costs power.
+func (w *work) keepAwake(n *node) {
+	cpus := n.cpus
+	if n.demand.engine && n.engineCPU >= 0 {
+		cpus = []int{n.engineCPU}
+	}
+	n.receive.AwakeCPUs = cpus
+	n.because("rx: awake keeps %s from going idle, so that who waits there is woken at once; %s never %s power while the lab is up",
+		cpuText(cpus), choose(len(cpus) == 1, "it", "they"), choose(len(cpus) == 1, "saves", "save"))
+	if n.demand.spin {
+		w.note("%s: its engine never sleeps, so rx: awake changes nothing there.", n.title())
+	}
+}
+
+// placePolling says where an interface's threads run. Without CPUs of their own they
+// share the node's, but its engine's only where there is no other.
+func (w *work) placePolling(n *node) error {
+	r, p := n.receive, n.spec.Polling
+	if p == nil {
+		p = &spec.Polling{}
+	}
+	busy, threaded := n.received(spec.ReceiveBusyPoll), n.received(spec.ReceiveThreaded)
+	r.CPUs = n.cpus
+	if others := slices.DeleteFunc(slices.Clone(n.cpus), func(id int) bool { return id == n.engineCPU }); len(others) > 0 {
+		r.CPUs = others
+	}
+	if n.pollers != nil {
+		r.CPUs, r.CPUsExclusive = n.pollers.cpus, n.pollers.exclusive
+		for _, why := range n.pollers.why {
+			n.because("its polling threads: %s", why)
+		}
+	}
+	where := choose(r.CPUsExclusive, "of their own", "shared with all else in the node")
+	r.Threaded = p.Scheduling
+	if len(threaded) > 0 {
+		n.because("%s: received by kernel threads of its own on %s, %s", strings.Join(threaded, ", "), cpuText(r.CPUs), where)
+	}
+	if len(busy) == 0 {
+		return nil
+	}
+	r.Mechanism = p.Mechanism
+	defaultTo(&r.Mechanism, spec.PollAuto)
+	r.Polling = p.Scheduling
+	if r.Polling == nil {
+		r.Polling = &spec.Scheduling{Policy: spec.SchedulingIdle}
+		if r.CPUsExclusive {
+			r.Polling = &spec.Scheduling{Policy: spec.SchedulingOther}
+		}
+	}
+	if r.Adaptive = p.Adaptive; r.Adaptive {
+		r.Longest = p.Longest
+		if r.Longest == 0 {
+			r.Longest = defaultLongest
+		}
+	}
+	n.because("%s: polled all the time on %s, %s, by threads scheduled as %s", strings.Join(busy, ", "), cpuText(r.CPUs), where, r.Polling)
+	if r.Adaptive {
+		n.because("polling is adaptive: its threads sleep when no packets come, which may add %v to the first after a pause", r.Longest)
+	}
+	return w.judgePolling(n, busy)
+}
+
+// judgePolling refuses pollers that leave nothing to others, and says what a lack of
+// CPUs does to the rest.
+func (w *work) judgePolling(n *node, busy []string) error {
+	r := n.receive
+	const remedy = "--set nodes.%s.polling.cpus=1 gives them one of their own"
+	realTime := r.Polling.Policy.RealTime()
+	switch {
+	case !r.CPUsExclusive && realTime:
+		return &Impossible{fmt.Sprintf("%s is polled as %s on %s, where the node itself runs", n.title(), r.Polling, cpuText(r.CPUs)),
+			"nothing else would run there", fmt.Sprintf(remedy, n.name) + " on a host with more CPUs; or leave polling.scheduling out"}
+	case realTime && r.Polling.Priority == highestPriority:
+		return &Conflict{n.title(), fmt.Sprintf("its pollers have priority %d, so that nothing could stop them", highestPriority),
+			fmt.Sprintf("give them %d or less", highestPriority-1)}
+	case realTime:
+		w.noteStop(&node{name: n.pollers.name, pollsFor: n, engineCPU: r.CPUs[0]}, r.Polling)
+	case r.CPUsExclusive:
+	case n.demand.spin && slices.Contains(r.CPUs, n.engineCPU) && len(r.CPUs) == 1:
+		w.note("%s: its pollers share %s with an engine that never sleeps, and get next to nothing of it as %s: its packets are received by interrupts all the same; "+remedy+".",
+			n.title(), cpuText(r.CPUs), r.Polling, n.name)
+	default:
+		w.note("%s: its pollers share %s with the node, so they poll only while it does nothing, and hold up what wakes there; "+remedy+".",
+			n.title(), cpuText(r.CPUs), n.name)
+	}
+	if len(busy) > len(r.CPUs) {
+		w.note("%s: %s polled on %s, so their threads take turns.", n.title(), plural(len(busy), "interface")+" are", cpuText(r.CPUs))
+	}
+	if own := numaOf(w.inv, n.cpus); n.exclusive && r.CPUsExclusive {
+		if theirs := numaOf(w.inv, r.CPUs); !slices.Equal(own, theirs) && len(own) > 0 && len(theirs) > 0 {
+			w.note("%s runs on NUMA %s and is polled on %s: each packet crosses over.", n.title(), numaText(own), numaText(theirs))
+		}
+	}
+	return nil
+}
+
+// suspends says what suspending interrupts waits for: an application that polls by epoll.
+func (w *work) suspends(n *node, list []string) {
+	n.because("%s: its interrupts stay off while an application polls by epoll, and come back when that sleeps", strings.Join(list, ", "))
+	if n.demand.engine && w.wait(n) != spec.WaitBusyPoll {
+		w.note("%s: rx: suspend is for applications that poll by epoll, and its engine waits by %s: with wait: busy_poll it does.", n.title(), w.wait(n))
+	}
+}
+
+// keepPollersQuiet says what is done for CPUs of polling threads, some of which are the
+// kernel's: they are in no cpuset of a node, so they keep there by affinity, as the
+// programs of links do.
+func (w *work) keepPollersQuiet(degree spec.Isolation) {
+	for _, n := range w.nodes {
+		p := n.pollers
+		if p == nil || !p.exclusive {
+			continue
+		}
+		off := ""
+		if degree == spec.IsolationIsolated {
+			w.quiet = append(w.quiet, p.cpus...)
+			off = "; interrupts and kernel threads keep off it"
+		}
+		p.because("they keep to %s by affinity alone, in no partition%s", cpuText(p.cpus), off)
+	}
+	slices.Sort(w.quiet)
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// randomReceive gives some nodes of a random experiment a way to receive, and pollers.
+func randomReceive(r *rand.Rand, exp *spec.Experiment, inv *host.Inventory) {
+	if exp.Traffic.Backend == spec.BackendDPDK {
+		return // most of its ends are never the kernel's
+	}
+	ways := []spec.Receive{"", spec.ReceiveInterrupt, spec.ReceiveAwake, spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend}
+	for _, name := range sortedKeys(exp.Topology.Nodes) {
+		n := exp.Topology.Nodes[name]
+		if r.IntN(3) > 0 || slices.ContainsFunc(exp.Topology.Links, func(l *spec.Link) bool { return l.Kind == spec.LinkMemif }) {
+			continue
+		}
+		n.RX = ways[r.IntN(len(ways))]
+		if r.IntN(2) == 0 {
+			n.Polling = &spec.Polling{CPUs: r.IntN(3), Adaptive: r.IntN(2) == 0}
+			if r.IntN(6) == 0 {
+				n.Polling = &spec.Polling{CPUList: fmt.Sprint(r.IntN(len(inv.CPUs)))}
+			}
+		}
+	}
+	for _, l := range exp.Topology.Links {
+		if r.IntN(6) == 0 && l.Kind != spec.LinkMemif {
+			l.RX = map[string]spec.Receive{l.Endpoints[0]: ways[1+r.IntN(len(ways)-1)]}
+		}
+	}
+}
+
+// receiveViolations: what polls has CPUs, on its own nobody else is, and shared ones are
+// the node's.
+func receiveViolations(exp *spec.Experiment, p *Plan, owner map[int]string, usable func(int) bool) []string {
+	var list []string
+	fail := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	for _, n := range p.Nodes {
+		want := exp.Topology.Nodes[n.Name]
+		polls, awake := false, false
+		for _, i := range n.Interfaces {
+			way := exp.ReceiveOf(n.Name, i.Name)
+			if i.RX != way && (i.RX != "" || way != spec.ReceiveInterrupt) {
+				fail("%s:%s is to be received by %s, not %s", n.Name, i.Name, way, i.RX)
+			}
+			polls, awake = polls || i.RX.Polls(), awake || i.RX == spec.ReceiveAwake
+		}
+		r := n.Receive
+		if r == nil {
+			if polls || awake {
+				fail("%s receives by nothing", n.Name)
+			}
+			continue
+		}
+		if polls != (len(r.CPUs) > 0) || awake != (len(r.AwakeCPUs) > 0) {
+			fail("%s polls: %v, awake: %v, and has %+v", n.Name, polls, awake, r)
+		}
+		for _, id := range slices.Concat(r.CPUs, r.AwakeCPUs) {
+			if !usable(id) {
+				fail("%s polls on CPU %d, which is not usable", n.Name, id)
+			}
+		}
+		for _, id := range r.AwakeCPUs {
+			if !slices.Contains(n.CPUs, id) {
+				fail("%s keeps CPU %d awake, which is not its own", n.Name, id)
+			}
+		}
+		for _, id := range r.CPUs {
+			other := owner[id]
+			switch {
+			case r.CPUsExclusive && other != "" || r.CPUsExclusive && slices.Contains(n.CPUs, id):
+				fail("%s polls on CPU %d of its own, which %q has", n.Name, id, other)
+			case r.CPUsExclusive:
+				owner[id] = "the pollers of " + n.Name
+			case want.Polling.OwnCPUs() == 0 && !slices.Contains(n.CPUs, id):
+				fail("%s polls on CPU %d, which is not its own", n.Name, id)
+			}
+		}
+		if polls && want.Polling.OwnCPUs() > 0 && len(r.CPUs) != want.Polling.OwnCPUs() {
+			fail("%s asks for %d CPUs to poll on and has %v", n.Name, want.Polling.OwnCPUs(), r.CPUs)
+		}
+	}
+	return list
+}
+
+// Polling threads are on the NUMA node of the node that they poll for, where it has room.
+func TestPollersAreBesideTheirNode(t *testing.T) {
+	inv := loadHost(t, "epyc-7551p")
+	for numa := range 8 {
+		if !slices.ContainsFunc(inv.NUMANodes, func(u host.NUMANode) bool { return u.ID == numa }) {
+			continue
+		}
+		exp := loadExperiment(t, "testdata/receive-isolated.yaml")
+		exp.Topology.Nodes["dut"].MemoryNode = &numa
+		p, err := Make(exp, inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := numaOf(inv, findPlanned(t, p, "dut").Receive.CPUs); !slices.Equal(got, []int{numa}) {
+			t.Errorf("the node is on NUMA node %d, its pollers on %v", numa, got)
+		}
+	}
+}
+
+func findPlanned(t *testing.T, p *Plan, name string) Node {
+	t.Helper()
+	i := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Name == name })
+	if i < 0 {
+		t.Fatalf("no node %s", name)
+	}
+	return p.Nodes[i]
+}
+
+// What leaves nothing to the application is refused, and so are pollers that find no CPU.
+func TestPollersThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		name, host, file string
+		change           func(*spec.Node)
+		says             string
+		exit             int
+	}{
+		{"real-time on the node's own CPU", "microvm", "receive-shared",
+			func(n *spec.Node) {
+				n.Polling = &spec.Polling{Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}}
+			}, "nothing else would run there", 3},
+		{"too few CPUs", "microvm", "receive-shared", func(n *spec.Node) { n.Polling = &spec.Polling{CPUs: 2} }, "the poller of dut wants 2", 3},
+		{"a priority that nothing stops", "epyc-7551p", "receive-isolated",
+			func(n *spec.Node) { n.Polling.Scheduling.Priority = 99 }, "98 or less", 2},
+		{"the node's own CPU by name", "epyc-7551p", "receive-isolated",
+			func(n *spec.Node) { n.CPUList, n.Polling = "9", &spec.Polling{CPUList: "9"} }, "CPU 9 is in the list of node dut", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exp := loadExperiment(t, "testdata/"+c.file+".yaml")
+			c.change(exp.Topology.Nodes["dut"])
+			_, err := Make(exp, loadHost(t, c.host))
+			var coded interface{ ExitCode() int }
+			if err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &coded) || coded.ExitCode() != c.exit {
+				t.Errorf("%v, not %q with exit code %d", err, c.says, c.exit)
+			}
+		})
+	}
+}

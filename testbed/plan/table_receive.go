@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// writeReceived lists the interfaces that are received by more than interrupts.
+func (p *Plan) writeReceived(w io.Writer) {
+	head := "\nINTERFACE\tRX\tBY\tCPUS\tSCHEDULING\n"
+	for _, n := range p.Nodes {
+		for _, i := range n.Interfaces {
+			if i.RX == "" || n.Receive == nil {
+				continue
+			}
+			by, cpus, policy := n.Receive.text(i.RX)
+			fmt.Fprintf(w, "%s%s:%s\t%s\t%s\t%s\t%s\n", head, n.Name, i.Name, i.RX, by, cpus, policy)
+			head = ""
+		}
+	}
+}
+
+// text says who receives in one of the ways, where, and scheduled how.
+func (r *Receive) text(way spec.Receive) (by, cpus, policy string) {
+	own := choose(r.CPUsExclusive, "", " (shared)")
+	switch way {
+	case spec.ReceiveAwake:
+		return "interrupts, CPUs awake", host.FormatCPUList(r.AwakeCPUs), "idle"
+	case spec.ReceiveThreaded:
+		policy := "the kernel's"
+		if r.Threaded != nil {
+			policy = r.Threaded.String()
+		}
+		return "kernel threads", host.FormatCPUList(r.CPUs) + own, policy
+	case spec.ReceiveBusyPoll:
+		by := "polling threads (" + string(r.Mechanism) + ")"
+		if r.Adaptive {
+			by = fmt.Sprintf("polling threads (%s, sleeping up to %v)", r.Mechanism, r.Longest)
+		}
+		return by, host.FormatCPUList(r.CPUs) + own, r.Polling.String()
+	case spec.ReceiveSuspend:
+		return "interrupts, off while polled", "-", "-"
+	case spec.ReceiveInterrupt:
+	}
+	return "interrupts", "-", "-"
+}
