@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"nines.dev/nines/testbed/journal"
 )
@@ -34,7 +35,11 @@ func takeDown(ctx context.Context, name string) (notes []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = h.undoAll(ctx, func(note string) { notes = append(notes, note) })
+	err = h.undoAll(ctx, func(note string) {
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	})
 	return notes, errors.Join(err, h.free())
 }
 

@@ -16,7 +16,6 @@ import (
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tasks"
 	"nines.dev/nines/testbed/tune"
 )
 
@@ -73,13 +72,15 @@ func (b *builder) tuneHost(ctx context.Context) error {
 	request := tune.Request{CPUs: applied.CPUs, Profile: profile}
 	if b.plan.Isolation != spec.IsolationIsolated && len(applied.CPUs) > 0 {
 		// The degree isolated moves these away itself, and what is in its partitions too.
-		request.Beside = isolate.Settings("/", tasks.Set(applied.CPUs), tasks.Set(tune.Housekeeping(inv, applied.CPUs)))
+		request.Beside = isolate.Settings(isolate.Away{
+			Root: "/", Off: applied.CPUs, Housekeeping: tune.Housekeeping(inv, applied.CPUs), Held: journal.Held(journal.HostLedger),
+		})
 	}
 	var settings []tune.Setting
 	for _, row := range tune.MakePlan(inv, request, tune.Live).Settings {
 		settings = append(settings, row.Setting)
 	}
-	applied.Results, err = tune.Applier{Journal: b.journal, Init: b.programs.init, Mark: tuningMark}.Apply(ctx, settings)
+	applied.Results, err = tune.Applier{Journal: b.journal, Ledger: journal.HostLedger, Init: b.programs.init, Mark: tuningMark}.Apply(ctx, settings)
 	if err != nil {
 		return fmt.Errorf("tuning: %w", err)
 	}

@@ -169,3 +169,49 @@ func TestLabIsolationAndTuningTogether(t *testing.T) {
 	}
 	sameSettings(t, files)
 }
+
+// Who tunes the host and who isolates CPUs of it move the same interrupts and workqueues,
+// and go in any order: what the other has set stays in force until then, and at the end
+// the host has its own values.
+func TestLabTuneAndIsolationGoInAnyOrder(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootNew)
+	labtest.Root(t)
+	lxc(t)
+	before, files := wholeHost(t)
+	tuneHost := func() { nines(t, "tune", "apply", "--cpus", "2-3", "--profile", "realtime") }
+	revert := func() { nines(t, "tune", "revert") }
+	var lab *Lab
+	isolate := func() { lab = up(t, isolatedLab) }
+	down := func() {
+		if err := lab.Down(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, order := range []struct {
+		name                       string
+		first, second, third, last func()
+	}{
+		{"tune goes under a lab", tuneHost, isolate, revert, down},
+		{"a lab goes under tune", isolate, tuneHost, down, revert},
+	} {
+		t.Run(order.name, func(t *testing.T) {
+			order.first()
+			order.second()
+			order.third()
+			// The one that is left still has what it wants.
+			checkInterrupts(t, tasks.Set{2, 3})
+			mask, err := journal.ReadSetting("/sys/devices/virtual/workqueue/cpumask")
+			if err != nil || !journal.SameSetting("cpumask", mask, "3") {
+				t.Errorf("unbound work may run on %q (%v)", mask, err)
+			}
+			order.last()
+			if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+				t.Errorf("at the end:\n%s", strings.Join(changes, "\n"))
+			}
+			sameSettings(t, files)
+			if _, err := os.Stat(journal.HostLedger); err == nil {
+				t.Error("the ledger of settings is left")
+			}
+		})
+	}
+}

@@ -15,9 +15,9 @@ import (
 	"nines.dev/nines/testbed"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
+	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tasks"
 	"nines.dev/nines/testbed/tune"
 )
 
@@ -108,7 +108,9 @@ func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 		return nil, r, err
 	}
 	if t.host == "" && len(r.CPUs) > 0 {
-		r.Beside = isolate.Settings("/", tasks.Set(r.CPUs), tasks.Set(tune.Housekeeping(inv, r.CPUs)))
+		r.Beside = isolate.Settings(isolate.Away{
+			Root: "/", Off: r.CPUs, Housekeeping: tune.Housekeeping(inv, r.CPUs), Held: journal.Held(journal.HostLedger),
+		})
 	}
 	return inv, r, nil
 }
@@ -226,7 +228,7 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 // tuneSession is this host's.
 func tuneSession() (tune.Session, error) {
 	init, err := node.Program("nines-init")
-	return tune.Session{Root: testbed.Root(), Init: init}, err
+	return tune.Session{Root: testbed.Root(), Init: init, Ledger: journal.HostLedger}, err
 }
 
 // tuneLasting is the folder for what outlives a reboot.

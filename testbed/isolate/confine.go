@@ -19,6 +19,8 @@ type Lab struct {
 	Plan    *plan.Plan
 	// StateDir is the lab's folder.
 	StateDir string
+	// Ledger is the file of all settings of the host; empty is journal.HostLedger.
+	Ledger string
 
 	mu sync.Mutex
 	// restricted are the groups whose device rules are made.

@@ -42,12 +42,13 @@ func testPlan(isolation spec.Isolation, nodes ...plan.Node) *plan.Plan {
 // testLab is a lab with the prefix p and a journal of its own.
 func testLab(t *testing.T) *Lab {
 	t.Helper()
-	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{})
+	dir := t.TempDir()
+	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
-	return &Lab{Journal: j, Plan: testPlan(spec.IsolationAffinity, testNode)}
+	return &Lab{Journal: j, Plan: testPlan(spec.IsolationAffinity, testNode), Ledger: filepath.Join(dir, "settings.json")}
 }
 
 func TestFilesOfBothVersions(t *testing.T) {

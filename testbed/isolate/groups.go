@@ -180,18 +180,21 @@ func mkdir(dir string) error {
 	return nil
 }
 
-// delegate lets the children of the v2 root have a controller.
+// delegate lets the children of the v2 root have a controller, until the last lab goes
+// that needed it to.
 func (l *Lab) delegate(mount string, c Controller) error {
-	path := filepath.Join(mount, "cgroup.subtree_control")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+	_, _, err := l.Journal.MakeSetting(journal.Step{
+		Path: filepath.Join(mount, "cgroup.subtree_control"), Value: "+" + string(c), Target: l.ledger(),
+	})
+	return err
+}
+
+// ledger is where the lab's settings of the host are shared with others.
+func (l *Lab) ledger() string {
+	if l.Ledger != "" {
+		return l.Ledger
 	}
-	if slices.Contains(strings.Fields(string(text)), string(c)) {
-		return nil
-	}
-	step := journal.Step{Kind: journal.KindSetting, Path: path, Value: "+" + string(c), Old: "-" + string(c)}
-	return l.Journal.Make(step, func() (journal.Learnt, error) { return journal.Learnt{}, write(path, step.Value) })
+	return journal.HostLedger
 }
 
 func (l *Lab) directory(path, node string) error {

@@ -46,8 +46,8 @@ func (l *Lab) Prepare(ctx context.Context) error {
 		return err
 	}
 	if l.Plan.Isolation == spec.IsolationIsolated {
-		applier := tune.Applier{Journal: l.Journal}
-		made, err := applier.Apply(ctx, Settings("/", l.offLimits(), l.hostCPUs()))
+		applier := tune.Applier{Journal: l.Journal, Ledger: l.ledger()}
+		made, err := applier.Apply(ctx, Settings(Away{"/", l.offLimits(), l.hostCPUs(), journal.Held(l.ledger())}))
 		if err != nil {
 			return err
 		}

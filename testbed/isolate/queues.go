@@ -19,32 +19,30 @@ var adviceQueue = tune.Advice{
 	Source: "Documentation/core-api/irq/irq-affinity.rst; Documentation/networking/scaling.rst, RSS IRQ Configuration",
 }
 
-// Queues are the settings that send the interrupts of nodes' own devices, whose drivers
-// are the kernel's, beside their nodes, for the host whose /proc and /sys are below root
-// and whose inventory is inv. The devices have to be there. It changes nothing.
-func Queues(root string, p *plan.Plan, inv *host.Inventory) []tune.Setting {
+// Queues are the settings that send the interrupts of nodes' own devices on a link, whose
+// drivers are the kernel's, beside their nodes, for the host whose /proc and /sys are
+// below root and whose inventory is inv. The devices have to be there. It changes nothing.
+func Queues(root string, p *plan.Plan, l plan.Link, inv *host.Inventory) []tune.Setting {
 	if p.Isolation != spec.IsolationIsolated {
 		return nil
 	}
-	c := collector{root: root}
-	for _, l := range p.Links {
-		for _, e := range l.Endpoints {
-			if e.Function.Address == "" || e.Function.Driver != "" {
+	c := collector{Away: Away{Root: root}}
+	for _, e := range l.Endpoints {
+		if e.Function.Address == "" || e.Function.Driver != "" {
+			continue
+		}
+		at := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.Name == e.Node })
+		if at < 0 {
+			continue
+		}
+		cpus := beside(p, p.Nodes[at], e.Function.NUMANode, inv)
+		for _, number := range c.names(c.path("sys/bus/pci/devices", e.Function.Address, "msi_irqs")) {
+			if _, err := strconv.Atoi(number); err != nil {
 				continue
 			}
-			at := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.Name == e.Node })
-			if at < 0 {
-				continue
-			}
-			cpus := beside(p, p.Nodes[at], e.Function.NUMANode, inv)
-			for _, number := range c.names(c.path("sys/bus/pci/devices", e.Function.Address, "msi_irqs")) {
-				if _, err := strconv.Atoi(number); err != nil {
-					continue
-				}
-				s := interrupt(c.path("proc/irq", number), cpus)
-				s.Advice = adviceQueue
-				c.list = append(c.list, s)
-			}
+			s := interrupt(c.path("proc/irq", number), cpus)
+			s.Advice = adviceQueue
+			c.list = append(c.list, s)
 		}
 	}
 	return c.list
@@ -77,7 +75,8 @@ func beside(p *plan.Plan, n plan.Node, numa int, inv *host.Inventory) tasks.Set 
 	return p.HousekeepingCPUs
 }
 
-// Steer applies Queues, when the links are up.
+// Steer applies Queues, when the links are up. Each link's are steps of that link, and
+// are taken back when it goes.
 func (l *Lab) Steer(ctx context.Context) error {
 	if l.Plan.Isolation != spec.IsolationIsolated {
 		return nil
@@ -86,7 +85,13 @@ func (l *Lab) Steer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := tune.Applier{Journal: l.Journal}.Apply(ctx, Queues("/", l.Plan, inv))
-	l.state.take(made)
-	return err
+	for _, link := range l.Plan.Links {
+		applier := tune.Applier{Journal: l.Journal, Link: link.Name, Ledger: l.ledger()}
+		made, err := applier.Apply(ctx, Queues("/", l.Plan, link, inv))
+		l.state.take(made)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -31,7 +31,7 @@ func TestInterruptsOfADeviceComeBesideItsNode(t *testing.T) {
 		}}},
 	}
 	var got []string
-	for _, s := range Queues(root, p, inv) {
+	for _, s := range Queues(root, p, p.Links[0], inv) {
 		got = append(got, strings.TrimPrefix(s.Path, root)+" = "+s.Value+"; "+s.Device)
 	}
 	want := []string{
@@ -42,7 +42,7 @@ func TestInterruptsOfADeviceComeBesideItsNode(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	p.Isolation = spec.IsolationAffinity
-	if got := Queues(root, p, inv); len(got) > 0 {
+	if got := Queues(root, p, p.Links[0], inv); len(got) > 0 {
 		t.Errorf("with affinity: %v", got)
 	}
 }

@@ -53,12 +53,22 @@ func Advice() []tune.Advice {
 	return []tune.Advice{adviceWorkqueue, adviceDefaultIRQ, adviceIRQ, adviceQueue, adviceRPS, adviceXPS}
 }
 
+// Away is what is to keep off some CPUs of a host.
+type Away struct {
+	// Root is put before the host's /proc and /sys.
+	Root string
+	// Off are the CPUs. Where nothing else would be left, those of Housekeeping are taken.
+	Off, Housekeeping tasks.Set
+	// Held are files that somebody has set by now, who may put back what was there before:
+	// they are in the settings also where they keep off already, so as to stay what they are.
+	Held map[string]bool
+}
+
 // Settings are those that keep workqueues, interrupts and the packets of the host's own
-// devices off some CPUs, for the host whose /proc and /sys are below root. What keeps off
-// already is left out. Where nothing else would be left, the housekeeping CPUs are taken.
-// It changes nothing.
-func Settings(root string, off, housekeeping tasks.Set) []tune.Setting {
-	c := collector{root: root, off: off, housekeeping: housekeeping}
+// devices away. What keeps off already, by nobody's setting, is left out. It changes
+// nothing.
+func Settings(a Away) []tune.Setting {
+	c := collector{Away: a}
 	c.workqueues()
 	c.interrupts()
 	c.devices()
@@ -66,13 +76,12 @@ func Settings(root string, off, housekeeping tasks.Set) []tune.Setting {
 }
 
 type collector struct {
-	root              string
-	off, housekeeping tasks.Set
-	list              []tune.Setting
+	Away
+	list []tune.Setting
 }
 
 func (c *collector) path(parts ...string) string {
-	return filepath.Join(append([]string{c.root}, parts...)...)
+	return filepath.Join(append([]string{c.Root}, parts...)...)
 }
 
 // text reads a file; what is not there, or cannot be read, has no setting.
@@ -94,20 +103,21 @@ func (c *collector) names(dir string) []string {
 }
 
 func (c *collector) rest(cpus tasks.Set) tasks.Set {
-	if rest := cpus.Minus(c.off); len(rest) > 0 {
+	if rest := cpus.Minus(c.Off); len(rest) > 0 {
 		return rest
 	}
-	return c.housekeeping
+	return c.Housekeeping
 }
 
-// mask adds a setting for a file with a bitmap, if that has CPUs that are off.
+// mask adds a setting for a file with a bitmap, if that has CPUs that are off, or is
+// somebody's.
 func (c *collector) mask(advice tune.Advice, scope tune.Scope, device, path string) {
 	text, ok := c.text(path)
 	if !ok {
 		return
 	}
 	now, err := parseMask(text)
-	if err != nil || !now.Meets(c.off) {
+	if err != nil || !now.Meets(c.Off) && !c.Held[path] {
 		return
 	}
 	c.list = append(c.list, tune.Setting{
@@ -140,7 +150,7 @@ func (c *collector) interrupts() {
 		path := filepath.Join(dir, number, "smp_affinity_list")
 		text, ok := c.text(path)
 		now, err := tasks.ParseSet(text)
-		if !ok || err != nil || !now.Meets(c.off) {
+		if !ok || err != nil || !now.Meets(c.Off) && !c.Held[path] {
 			continue
 		}
 		c.list = append(c.list, interrupt(filepath.Join(dir, number), c.rest(now)))

@@ -42,7 +42,7 @@ func TestSettingsKeepInterruptsAndWorkOffCPUs(t *testing.T) {
 		"sys/class/net/eth0/queues/tx-1/xps_cpus":          "00,00000000",
 	})
 	var got []string
-	for _, s := range Settings(root, tasks.Set{2, 3, 39}, tasks.Set{0, 1}) {
+	for _, s := range Settings(Away{Root: root, Off: tasks.Set{2, 3, 39}, Housekeeping: tasks.Set{0, 1}}) {
 		if s.What == "" || s.Cost == "" || s.Source == "" {
 			t.Errorf("%s does not say what it does, costs and comes from: %+v", s.Name, s.Advice)
 		}

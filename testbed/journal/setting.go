@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/fault"
 )
 
 // ReadSetting reads a setting's file as a journal keeps it: without the space around
@@ -75,26 +79,108 @@ func WriteSetting(path, value string) error {
 // MakeSetting writes value to the setting's file, through the journal, and gives what
 // the kernel made of it. If the file holds it already nothing is written, and changed
 // is false.
+//
+// A step with a Target, which is a ledger such as HostLedger, shares the file with all
+// others that name it: each can go in any order, and the last one leaves what was there
+// before the first. A file that holds the value already is remembered there if somebody
+// else has set it, who may go first.
 func (j *Journal) MakeSetting(step Step) (now string, changed bool, err error) {
 	step.Kind = KindSetting
-	if step.Old, err = ReadSetting(step.Path); err != nil {
+	if step.Target == "" {
+		return j.makeSetting(step, nil)
+	}
+	if step.Token == "" {
+		token := make([]byte, 8)
+		_, _ = rand.Read(token) // never fails, crypto/rand
+		step.Token = j.Token("setting/" + hex.EncodeToString(token))
+	}
+	err = ledger{step.Target}.transact(func(s *settings, save func() error) error {
+		now, changed, err = j.makeSetting(step, &shelf{s, save})
+		return err
+	})
+	return now, changed, err
+}
+
+// shelf is a ledger that is locked.
+type shelf struct {
+	*settings
+	save func() error
+}
+
+func (j *Journal) makeSetting(step Step, shared *shelf) (now string, changed bool, err error) {
+	file := settingOf(step)
+	if step.Old, err = file.read(); err != nil {
 		return "", false, err
 	}
-	if SameSetting(step.Path, step.Old, step.Value) {
+	there := file.same(step.Old, step.Value)
+	if there && (shared == nil || len(shared.Files[file.key()]) == 0 || j.hasMade(step)) {
 		return step.Old, false, nil
 	}
 	id, err := j.Begin(step)
 	if err != nil {
 		return step.Old, false, err
 	}
-	if err := WriteSetting(step.Path, step.Value); err != nil {
+	mine := layer{Owner: step.Token, By: j.holder(), Old: step.Old, Value: step.Value}
+	if err := shared.put(file.key(), mine); err != nil {
 		j.forget([]int{id})
-		return step.Old, false, &RefusedError{Path: step.Path, Value: step.Value, Err: err}
+		return step.Old, false, err
 	}
-	if now, err = ReadSetting(step.Path); err != nil {
+	if there {
+		return step.Old, false, j.Done(id, Learnt{Took: step.Old})
+	}
+	fault.Point("before a setting")
+	if err := file.write(step.Value); err != nil {
+		err = errors.Join(&RefusedError{Path: step.Path, Value: step.Value, Err: err}, shared.drop(file.key(), step.Token))
+		j.forget([]int{id})
+		return step.Old, false, err
+	}
+	fault.Point("after a setting")
+	if now, err = file.read(); err != nil {
 		return "", false, err
 	}
+	mine.Took = now
+	if err := shared.put(file.key(), mine); err != nil {
+		return now, true, err
+	}
 	return now, true, j.Done(id, Learnt{Took: now})
+}
+
+// hasMade is true if the journal has such a step already, as where a lab is changed.
+func (j *Journal) hasMade(step Step) bool {
+	return slices.ContainsFunc(j.Entries(), func(e Entry) bool {
+		return e.Kind == step.Kind && e.Path == step.Path && e.Value == step.Value && e.Name == step.Name && e.Link == step.Link
+	})
+}
+
+// holder names the journal's lab for people; nines tune's has no prefix.
+func (j *Journal) holder() string {
+	if j.Header.Prefix == "" {
+		return "nines tune apply"
+	}
+	return fmt.Sprintf("lab %q", j.Header.Lab)
+}
+
+// put adds a layer, or replaces its owner's.
+func (s *shelf) put(key string, l layer) error {
+	if s == nil {
+		return nil
+	}
+	list := s.Files[key]
+	if last := len(list) - 1; last >= 0 && list[last].Owner == l.Owner {
+		list[last] = l
+	} else {
+		s.Files[key] = append(list, l)
+	}
+	return s.save()
+}
+
+// drop takes out the layer of an owner that has changed nothing.
+func (s *shelf) drop(key, owner string) error {
+	if s == nil {
+		return nil
+	}
+	s.Files[key] = slices.DeleteFunc(s.Files[key], func(l layer) bool { return l.Owner == owner })
+	return s.save()
 }
 
 // RefusedError is a setting that the kernel did not take; it is as it was.
@@ -110,32 +196,69 @@ func (e *RefusedError) Error() string {
 // Unwrap gives the kernel's word.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
+// restoreSetting takes back a step's value of a file, alone or from among those of all
+// that share it.
 func (h Host) restoreSetting(entry Entry) error {
-	now, err := os.ReadFile(entry.Path)
-	if err != nil {
-		return absentIsFine(err)
-	}
-	// A control group's list of controllers is written as changes to it.
-	change := strings.HasPrefix(entry.Old, "-") && strings.HasSuffix(entry.Path, "cgroup.subtree_control")
-	same := func(text string) bool { return SameSetting(entry.Path, string(now), text) }
-	ours := same(entry.Value) || entry.Learnt != nil && entry.Learnt.Took != "" && same(entry.Learnt.Took)
-	if !change && !ours {
-		if !same(entry.Old) {
-			h.note("%s is %q by now, neither ours nor what it was; left alone", entry.Path, Chosen(string(now)))
+	if entry.Target == "" {
+		only := layer{Old: entry.Old, Value: entry.Value}
+		if entry.Learnt != nil {
+			only.Took = entry.Learnt.Took
 		}
-		return nil
+		_, err := h.withdraw(entry, []layer{only})
+		return err
 	}
-	err = WriteSetting(entry.Path, entry.Old)
-	if err == nil && !change {
+	return ledger{entry.Target}.transact(func(s *settings, save func() error) error {
+		key := settingOf(entry.Step).key()
+		list := s.Files[key]
+		if !slices.ContainsFunc(list, func(l layer) bool { return l.Owner == entry.Token }) {
+			return save() // never made, or undone before a crash
+		}
+		rest, err := h.withdraw(entry, list)
+		if err != nil {
+			return err
+		}
+		fault.Point("after restoring a setting")
+		s.Files[key] = rest
+		return save()
+	})
+}
+
+// withdraw takes the entry's layer out of a file's, and writes what is due then.
+func (h Host) withdraw(entry Entry, list []layer) (rest []layer, err error) {
+	file := settingOf(entry.Step)
+	now, err := file.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		now = "" // gone, and with it all that was set; others' layers have to go as well
+	} else if err != nil {
+		return nil, err
+	}
+	w := withdraw(list, entry.Token, now, file.same)
+	switch {
+	case err != nil:
+		return w.Rest, nil
+	case w.Covered != nil:
+		h.note("what %s has set of this host stays until it is taken back", w.Covered.By)
+	case w.Changed:
+		h.note("%s is %q by now, neither ours nor what it was; left alone", entry.Path, now)
+	}
+	if w.Write == nil {
+		return w.Rest, nil
+	}
+	if user := file.usedBy(); user != "" {
+		h.note("%s keeps the controller %s, which %s uses by now", entry.Path, file.controller, user)
+		return w.Rest, nil
+	}
+	err = file.write(*w.Write)
+	if err == nil && file.controller == "" {
 		err = h.awakeWatchdog(entry)
 	}
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
-		return nil
-	case change && errors.Is(err, unix.EBUSY):
-		return nil // another lab uses the controller
+		return w.Rest, nil
+	case file.controller != "" && errors.Is(err, unix.EBUSY):
+		return w.Rest, nil // others use the controller
 	}
-	return fmt.Errorf("write %q: %w", entry.Old, err)
+	return nil, fmt.Errorf("write %q: %w", *w.Write, err)
 }
 
 // awakeWatchdog sees to it that a lockup watchdog that was on is on again. While both of

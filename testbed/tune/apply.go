@@ -42,6 +42,11 @@ type Applier struct {
 	Init string
 	// Mark names the steps in the journal; empty is for a journal of nothing else.
 	Mark string
+	// Link is the link that the settings are for, so that they go with it.
+	Link string
+	// Ledger is where the settings are shared with others who make some of the same host,
+	// journal.HostLedger; empty shares them with nobody.
+	Ledger string
 }
 
 // Apply makes the settings in their order. What the host lacks or the kernel refuses
@@ -79,7 +84,7 @@ func (a Applier) apply(ctx context.Context, s Setting) (Result, error) {
 		}
 		return result, nil
 	}
-	now, changed, err := a.Journal.MakeSetting(journal.Step{Name: a.Mark, Path: s.Path, Value: s.Value})
+	now, changed, err := a.Journal.MakeSetting(journal.Step{Name: a.Mark, Link: a.Link, Path: s.Path, Value: s.Value, Target: a.Ledger})
 	var refused *journal.RefusedError
 	switch {
 	case errors.As(err, &refused):

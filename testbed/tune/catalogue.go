@@ -37,8 +37,8 @@ type site struct {
 func (s site) housekeeping() []int { return Housekeeping(s.inv, s.chosen) }
 
 // Housekeeping are the CPUs that are left for everything but the chosen ones' work: those
-// that are online and share no core with a chosen one; where there are none, those that
-// are online and not chosen; where there are none either, all.
+// that are online, isolated for nobody else's, and share no core with a chosen one; where
+// there are none, those that are online and not chosen; where there are none either, all.
 func Housekeeping(inv *host.Inventory, chosen []int) []int {
 	taken, shared := set(chosen), set(chosen)
 	for _, s := range Siblings(inv, chosen) {
@@ -53,7 +53,7 @@ func Housekeeping(inv *host.Inventory, chosen []int) []int {
 		if !taken[cpu.ID] {
 			rest = append(rest, cpu.ID)
 		}
-		if !shared[cpu.ID] {
+		if !shared[cpu.ID] && !cpu.Isolated {
 			apart = append(apart, cpu.ID)
 		}
 	}

@@ -26,6 +26,8 @@ type Session struct {
 	Root string
 	// Init is the path of nines-init.
 	Init string
+	// Ledger is an Applier's.
+	Ledger string
 }
 
 // Applied is who tuned the host, and what became of each setting.
@@ -148,7 +150,7 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 		for _, row := range p.Settings {
 			settings = append(settings, row.Setting)
 		}
-		applied.Results, err = Applier{Journal: j, Init: s.Init}.Apply(ctx, settings)
+		applied.Results, err = Applier{Journal: j, Init: s.Init, Ledger: s.Ledger}.Apply(ctx, settings)
 		if err != nil {
 			return err
 		}
@@ -223,5 +225,16 @@ func (s Session) Revert(ctx context.Context, note func(string)) (settings int, e
 			settings++
 		}
 	}
-	return settings, s.undo(ctx, j, note)
+	return settings, s.undo(ctx, j, once(note))
+}
+
+// once tells what is the same of many settings one time.
+func once(note func(string)) func(string) {
+	told := map[string]bool{}
+	return func(text string) {
+		if note != nil && !told[text] {
+			told[text] = true
+			note(text)
+		}
+	}
 }

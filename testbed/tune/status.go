@@ -24,6 +24,9 @@ const (
 	ChangedSince Standing = "changed since"
 	// Back settings hold what they did before: others have put them back.
 	Back Standing = "back"
+	// Covered settings are those that somebody else has set on top, who gives them back:
+	// that lab, or nines tune apply, is in By.
+	Covered Standing = "covered"
 	// Lost settings were held by a process that has ended, or their file is gone.
 	Lost Standing = "lost"
 )
@@ -36,6 +39,7 @@ type ChangedSetting struct {
 	Old      string   `json:"old,omitempty"`
 	Now      string   `json:"now,omitempty"`
 	Standing Standing `json:"standing"`
+	By       string   `json:"by,omitempty"`
 }
 
 // Status is what nines tune has in force on this host.
@@ -110,10 +114,12 @@ func standing(e journal.Entry) ChangedSetting {
 		c.Set = e.Learnt.Took
 	}
 	now, err := journal.ReadSetting(e.Path)
-	c.Now = now
+	c.Now, c.By = now, journal.Covering(e)
 	switch {
 	case err != nil:
 		c.Standing = Lost
+	case c.By != "" && !journal.SameSetting(e.Path, now, c.Set):
+		c.Standing = Covered
 	case journal.SameSetting(e.Path, now, c.Set):
 		c.Standing = InForce
 	case journal.SameSetting(e.Path, now, e.Old):
@@ -147,6 +153,8 @@ func (s Status) Write(out io.Writer) error {
 		switch c.Standing {
 		case InForce:
 			fmt.Fprintf(&b, "; in force\n")
+		case Covered:
+			fmt.Fprintf(&b, "; %s by %s meanwhile\n", c.Now, c.By)
 		case Back:
 			fmt.Fprintf(&b, "; others have put it back since\n")
 		case ChangedSince:
