@@ -52,7 +52,7 @@ setup-bench: setup
 
 .PHONY: build
 ## build: build bin/nines and what it needs
-build: bin/nines bin/nines-engine bin/nines-init bin/nines-guest bin/nines-node bin/nines-disturb
+build: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-disturb
 
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
@@ -67,6 +67,9 @@ bin/nines-init: FORCE
 
 bin/nines-disturb: FORCE
 	@$(MAKE) -C disturb
+
+bin/nines-poller: FORCE
+	@$(MAKE) -C poller
 
 # It is alone in a virtual machine, without a C library.
 bin/nines-guest: FORCE

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Keeps CPUs awake: a thread on each that spins at SCHED_IDLE, so that whatever else is
+ * runnable there has the CPU at once, and a packet's reader is woken on a CPU that runs
+ * instead of one that has to come out of a halt first (in a virtual machine by way of
+ * the hypervisor).
+ */
+#define _GNU_SOURCE
+#include "poller.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void awake__relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+struct awake {
+	struct statistics_thread *statistics;
+	int cpu;
+	atomic_int failed;
+};
+
+static void *awake__spin(void *argument)
+{
+	struct awake *awake = argument;
+	int failed = 0;
+
+	awake->statistics->tid = (uint64_t)gettid();
+	if (thread__pin(0, awake->cpu) < 0 || thread__schedule(0, "idle:0") < 0)
+		failed = errno;
+	awake->statistics->state = STATISTICS_POLLING;
+	atomic_store(&awake->failed, failed);
+	while (failed == 0)
+		awake__relax();
+	return NULL;
+}
+
+int awake__main(const struct options *options)
+{
+	static struct awake awake[STATISTICS_THREADS];
+	struct statistics *statistics = statistics__open(options->statistics, "awake");
+	const struct timespec period = {.tv_nsec = 100000000};
+	sigset_t end;
+
+	if (statistics == NULL)
+		return poller__fail("map", options->statistics);
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigaddset(&end, SIGINT);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	for (int i = 0; i < options->cpus; i++) {
+		pthread_t thread;
+		char cpu[16];
+
+		awake[i] = (struct awake){.statistics = &statistics->thread[i],
+					  .cpu = options->cpu[i]};
+		awake[i].statistics->cpu = (uint64_t)options->cpu[i];
+		awake[i].statistics->packets = STATISTICS_UNKNOWN;
+		awake[i].statistics->slices = STATISTICS_UNKNOWN;
+		atomic_store(&awake[i].failed, -1);
+		snprintf(cpu, sizeof cpu, "%d", options->cpu[i]);
+		errno = pthread_create(&thread, NULL, awake__spin, &awake[i]);
+		if (errno != 0)
+			return poller__fail("start a thread for CPU", cpu);
+		while (atomic_load(&awake[i].failed) < 0)
+			usleep(100);
+		errno = atomic_load(&awake[i].failed);
+		if (errno != 0)
+			return poller__fail("keep awake CPU", cpu);
+		statistics->threads = (uint64_t)i + 1;
+	}
+	if (poller__ready() < 0)
+		return POLLER_EXIT_FAILED;
+	do
+		statistics__update(statistics);
+	while (sigtimedwait(&end, NULL, &period) < 0);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of nines-poller share. */
+#ifndef NINES_POLLER_H
+#define NINES_POLLER_H
+
+#include "statistics.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define POLLER_MAX_NAPIS 256
+
+enum {
+	POLLER_EXIT_FAILED = 1,
+	POLLER_EXIT_USAGE = 2,
+	POLLER_EXIT_LACKS = 3, /* the kernel does not have it */
+};
+
+struct options {
+	const char *mechanism;
+	const char *netns;
+	const char *scheduling;
+	const char *statistics;
+	const char *token;
+	unsigned napi[POLLER_MAX_NAPIS];
+	int napis;
+	int cpu[STATISTICS_THREADS];
+	int cpus;
+	int longest_us; /* 0: not adaptive */
+	int latency_us; /* of PM QoS; -1: none */
+};
+
+/* options__parse returns 0, or -1 after it has said what is wrong. */
+int options__parse(struct options *options, int argc, char **argv);
+
+/* thread__pin binds a thread (0: the caller) to a CPU. -1 with errno. */
+int thread__pin(pid_t tid, int cpu);
+
+/* thread__schedule sets "fifo:50", "other:-5", "idle:0", … of a thread. -1 with errno. */
+int thread__schedule(pid_t tid, const char *scheduling);
+
+/* ring__start has a kernel thread poll NAPI instances on a CPU. Returns its thread id, or
+ * -errno; *fd is the ring, whose closing ends it. */
+int ring__start(const unsigned *napi, int napis, int cpu, int *fd);
+
+/* ring__wake sees to it that the thread goes on polling. */
+void ring__wake(int fd);
+
+/* awake__main keeps CPUs from going idle until it is told to end. */
+int awake__main(const struct options *options);
+
+/* poller__fail prints "nines-poller: WHAT WHICH: errno's text", returns EXIT_FAILED. */
+int poller__fail(const char *what, const char *which);
+
+/* poller__ready says on standard output that it runs, and closes it. */
+int poller__ready(void);
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A thread's CPU and its policy, sched(7). */
+#define _GNU_SOURCE
+#include "poller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const struct {
+	const char *name;
+	int policy;
+} policies[] = {
+	{"other:", SCHED_OTHER}, {"batch:", SCHED_BATCH}, {"idle:", SCHED_IDLE},
+	{"fifo:", SCHED_FIFO},	 {"rr:", SCHED_RR},
+};
+
+int thread__pin(pid_t tid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(tid, sizeof set, &set);
+}
+
+int thread__schedule(pid_t tid, const char *scheduling)
+{
+	for (unsigned i = 0; i < sizeof policies / sizeof *policies; i++) {
+		size_t length = strlen(policies[i].name);
+		struct sched_param param = {0};
+		char *end;
+		int value;
+
+		if (strncmp(scheduling, policies[i].name, length) != 0)
+			continue;
+		value = (int)strtol(scheduling + length, &end, 10);
+		if (end == scheduling + length || *end != '\0')
+			break;
+		if (policies[i].policy == SCHED_FIFO || policies[i].policy == SCHED_RR) {
+			param.sched_priority = value;
+			return sched_setscheduler(tid, policies[i].policy, &param);
+		}
+		if (sched_setscheduler(tid, policies[i].policy, &param) < 0)
+			return -1;
+		return setpriority(PRIO_PROCESS, (id_t)tid, value);
+	}
+	errno = EINVAL;
+	return -1;
+}
