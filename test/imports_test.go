@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"testbed/hugepages": {"testbed/fault"},
 	"testbed/tasks":     {"testbed/host", "testbed/fault"},
 	"testbed/ethtool":   {},
+	"testbed/busypoll":  makers,
 	"testbed/pci":       {"testbed/host", "testbed/ethtool", "testbed/fault"},
 
 	"testbed/machine/agent": {},
