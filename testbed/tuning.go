@@ -20,7 +20,7 @@ import (
 )
 
 // TunedCPUs are the CPUs of a plan that the host is to leave alone: those that nodes have
-// for themselves, those of engines, and those of links' programs. They are sorted.
+// for themselves, those of engines, of polling threads, and of links' programs. They are sorted.
 func TunedCPUs(p *plan.Plan) []int {
 	cpus := slices.Concat(p.IsolatedCPUs, p.QuietCPUs)
 	for _, n := range p.Nodes {
@@ -29,6 +29,9 @@ func TunedCPUs(p *plan.Plan) []int {
 		}
 		if n.App != nil {
 			cpus = append(cpus, n.App.CPU)
+		}
+		if n.Receive != nil && n.Receive.CPUsExclusive {
+			cpus = append(cpus, n.Receive.CPUs...)
 		}
 	}
 	if t := p.Traffic; t != nil {

@@ -81,6 +81,12 @@ func ScopeOf(inv *host.Inventory, exp *spec.Experiment, p *plan.Plan) Scope {
 			// The kernel's forwarding runs in softirqs, wherever packets come in.
 			waits(n.App.Wait)
 		}
+		if n.Receive != nil {
+			if n.Receive.CPUsExclusive {
+				take(n.Receive.CPUs...)
+			}
+			s.RealTime = s.RealTime || n.Receive.Polling != nil && n.Receive.Polling.Policy.RealTime()
+		}
 		if from := exp.Topology.Nodes[n.Name]; from != nil && from.Scheduling != nil {
 			s.RealTime = s.RealTime || from.Scheduling.Policy.RealTime()
 		}
@@ -159,7 +165,11 @@ type merged struct {
 func (m *merged) add(run int, findings []Finding) {
 	for _, f := range findings {
 		key := f.ID
-		if f.Severity == host.SeverityError {
+		switch {
+		case f.Severity != host.SeverityError:
+		case f.missing > 0: // more or less of the same
+			key += " " + f.Remedies[0].Text
+		default:
 			key += " " + f.Title // what two runs lack for different reasons are two things
 		}
 		if known := m.byID[key]; known == nil {
@@ -175,6 +185,9 @@ func (m *merged) add(run int, findings []Finding) {
 }
 
 func worse(a, b Finding) bool {
+	if a.missing != b.missing {
+		return a.missing > b.missing
+	}
 	pair := []Finding{b, a}
 	rank(pair)
 	return pair[0].ID == a.ID && pair[0].Severity == a.Severity && (a.Severity != b.Severity || a.Cost != nil && b.Cost != nil && a.Cost.ToUS > b.Cost.ToUS || len(a.CPUs) > len(b.CPUs))
@@ -210,6 +223,7 @@ func need(lacking host.Finding) Finding {
 		Evidence: []Evidence{{"nines host", lacking.Problem}},
 		Why:      choose(lacking.Severity == host.SeverityError, "The experiment cannot run as it is written.", "The experiment runs, and the host does it by itself."),
 		Source:   "docs/planning.md",
+		missing:  lacking.Missing,
 	}
 	text := lacking.Remedy
 	if command, found := strings.CutPrefix(text, "apt-get install "); found {

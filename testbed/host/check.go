@@ -44,6 +44,9 @@ type Finding struct {
 	Remedy     string   `json:"remedy,omitempty"`
 	// Works is what can be done without.
 	Works string `json:"works,omitempty"`
+	// Missing is how much of it the host lacks, where that can be told, in the same unit
+	// for all findings with this capability and remedy; 0 where it cannot.
+	Missing int64 `json:"-"`
 }
 
 // String is the finding in one line.
@@ -122,7 +125,16 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureQEMU:    {"install qemu-system-x86, 8.0 or later (on Debian 12 from its backports; in a checkout: make setup-vm)", "nodes with runtime: host, netns and lxc work"},
 	FeatureTestpmd: {"apt-get install dpdk", "links of kind switch work"},
 	FeatureVPP:     {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
-	FeatureSnabb:   {"build it from github.com/snabbco/snabb and put it into PATH", "links of kind switch and testpmd work"},
+
+	FeatureThreadedNAPI:     {"use Linux 5.12 or newer", "rx: interrupt and awake work"},
+	FeatureBusyPoll:         {"use Linux 6.9 or newer with CONFIG_NET_RX_BUSY_POLL, or Debian's 6.1 or 6.12, which take the module of kmod/kbp", "rx: interrupt, awake and threaded work"},
+	FeatureThreadedBusyPoll: {"use Linux 6.19 or newer", "polling: {mechanism: auto} takes what this kernel has"},
+	FeatureIOUringNAPI:      {"use Linux 6.13 or newer, and sysctl kernel.io_uring_disabled=0", "polling: {mechanism: auto} takes what this kernel has"},
+	FeatureEpollBusyPoll:    {"use Linux 6.9 or newer", "rx: interrupt, awake and threaded work"},
+	FeatureIRQSuspend:       {"use Linux 6.13 or newer with CONFIG_NET_RX_BUSY_POLL", "wait: busy_poll works with rx: interrupt"},
+	FeatureLivepatch:        {"use a kernel with CONFIG_LIVEPATCH, as Debian's are", "polling: {mechanism: auto} takes what this kernel has"},
+
+	FeatureSnabb: {"build it from github.com/snabbco/snabb and put it into PATH", "links of kind switch and testpmd work"},
 }
 
 func checkFeatures(inv *Inventory, needs Needs) []Finding {

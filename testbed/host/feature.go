@@ -149,7 +149,9 @@ func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
 		add(FeatureIGBUIO, StateUnknown, "not loaded; no kernel's configuration names it")
 	}
 	present(FeatureUIO, len(uio) > 0, plural(len(uio), "UIO device"))
-	list = append(list, ioURing(t, config), lxcTools(t), kvmDevice(t))
+	ring := ioURing(t, config)
+	list = append(list, ring, lxcTools(t), kvmDevice(t))
+	list = append(list, readReceive(t, inv.Kernel, config, ring)...)
 	list = append(list, programs(t)...)
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list

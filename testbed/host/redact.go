@@ -113,7 +113,7 @@ var configFiles = []string{"config.gz", "config"}
 
 // configOptions are the options that an inventory asks for, sorted.
 func configOptions() []string {
-	list := append([]string{"BPF_SYSCALL", "IO_URING"}, latencyOptions...)
+	list := append([]string{"BPF_SYSCALL", "IO_URING", "NET_RX_BUSY_POLL"}, latencyOptions...)
 	for _, m := range preemptionModels {
 		list = append(list, m.option)
 	}

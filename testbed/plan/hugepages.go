@@ -187,10 +187,10 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 		const ordinary = "--set dpdk.hugepages=none runs in ordinary memory, slower"
 		switch {
 		case p.Hugepages.Mode == spec.HugepagesAuto:
-			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Problem: problem,
+			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Problem: problem, Missing: missing * size,
 				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end; " + ordinary})
 		case missing*size > memory:
-			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages,
+			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Missing: missing*size - memory,
 				Problem: fmt.Sprintf("%s; the node has %s of memory to reserve the rest from", problem, mebibytes(memory)),
 				Remedy:  "take less (--set dpdk.memory=32MiB), or " + ordinary})
 		}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 )
@@ -30,6 +32,13 @@ func Needs(exp *spec.Experiment) host.Needs {
 		}
 		if n.App != nil {
 			feature(who, backendFeatures(exp, n.App.Backend)...)
+		}
+		for _, l := range exp.Topology.Links {
+			for _, endpoint := range l.Endpoints {
+				if at, iface, _ := strings.Cut(endpoint, ":"); at == name {
+					feature(who, receiveFeatures(exp.ReceiveOf(name, iface), n.Polling)...)
+				}
+			}
 		}
 		if n.Memory > 0 {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "memory", For: who})
@@ -76,6 +85,34 @@ func Needs(exp *spec.Experiment) host.Needs {
 		feature("traffic", backendFeatures(exp, exp.Traffic.Backend)...)
 	}
 	return needs
+}
+
+// receiveFeatures are what a way of receiving asks of the kernel.
+func receiveFeatures(way spec.Receive, p *spec.Polling) []string {
+	switch way {
+	case spec.ReceiveThreaded:
+		return []string{host.FeatureThreadedNAPI}
+	case spec.ReceiveSuspend:
+		return []string{host.FeatureIRQSuspend}
+	case spec.ReceiveBusyPoll:
+		if p == nil {
+			break
+		}
+		switch p.Mechanism {
+		case spec.PollNetlink:
+			return []string{host.FeatureThreadedBusyPoll}
+		case spec.PollLivepatch:
+			return []string{host.FeatureLivepatch}
+		case spec.PollIOUring:
+			return []string{host.FeatureIOUringNAPI}
+		case spec.PollEpoll:
+			return []string{host.FeatureEpollBusyPoll}
+		case spec.PollAuto:
+		}
+	case spec.ReceiveInterrupt, spec.ReceiveAwake:
+		return nil
+	}
+	return []string{host.FeatureBusyPoll}
 }
 
 // backendFeatures are what a backend asks of the kernel. Hugepages are counted by

@@ -148,3 +148,41 @@ func TestPollersThatCannotBe(t *testing.T) {
 		})
 	}
 }
+
+// A kernel that cannot do what rx asks for is found before anything is made.
+func TestReceiveNeeds(t *testing.T) {
+	exp := loadExperiment(t, "testdata/receive-shared.yaml")
+	old := loadHost(t, "microvm")
+	old.SetFeatures([]host.Feature{
+		{Name: host.FeatureBusyPoll, State: host.StateNo, Detail: "needs Linux 6.9"},
+		{Name: host.FeatureIOUringNAPI, State: host.StateNo, Detail: "needs Linux 6.13"},
+		{Name: host.FeatureIRQSuspend, State: host.StateNo, Detail: "needs Linux 6.13"},
+		{Name: host.FeatureThreadedNAPI, State: host.StateNo, Detail: "needs Linux 5.12"},
+	})
+	for _, c := range []struct {
+		way       spec.Receive
+		mechanism spec.PollMechanism
+		lacks     string
+	}{
+		{spec.ReceiveInterrupt, "", ""},
+		{spec.ReceiveAwake, "", ""},
+		{spec.ReceiveThreaded, "", host.FeatureThreadedNAPI},
+		{spec.ReceiveBusyPoll, "", host.FeatureBusyPoll},
+		{spec.ReceiveBusyPoll, spec.PollIOUring, host.FeatureIOUringNAPI},
+		{spec.ReceiveSuspend, "", host.FeatureIRQSuspend},
+	} {
+		n := exp.Topology.Nodes["dut"]
+		n.RX, n.Polling = c.way, &spec.Polling{Mechanism: c.mechanism}
+		err := host.Missing(host.Check(old, Needs(exp)))
+		var missing *host.MissingError
+		switch {
+		case c.lacks == "" && err != nil:
+			t.Errorf("%s: %v", c.way, err)
+		case c.lacks != "" && (!errors.As(err, &missing) || missing.Capability != c.lacks || missing.ExitCode() != 3 || missing.Remedy == ""):
+			t.Errorf("%s by %q: %v, which is not the lack of %s", c.way, c.mechanism, err, c.lacks)
+		}
+	}
+	if err := host.Missing(host.Check(loadHost(t, "microvm"), Needs(exp))); err != nil {
+		t.Errorf("a kernel that has it: %v", err)
+	}
+}
