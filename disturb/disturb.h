@@ -17,7 +17,7 @@
 
 /* What the command line asks for. */
 struct request {
-	int cpu; /* the one to be disturbed; -1 where a process is instead */
+	int cpu; /* the one to be disturbed; -1: a process, or wherever the kernel puts it */
 	int from; /* where the disturbing is done from, for kinds that do it from afar; -1: any other */
 	pid_t pid; /* the process to be disturbed; 0: none */
 	const char *policy;
@@ -25,6 +25,7 @@ struct request {
 	uint64_t period_ns, length_ns;
 	uint64_t count; /* injections; 0: no limit */
 	uint64_t duration_ns; /* 0: no limit */
+	int ready; /* a descriptor to be told; -1: none */
 };
 
 /* One injection, as it was. */
@@ -42,7 +43,7 @@ struct injection {
 struct kind {
 	const char *name, *summary;
 	bool remote; /* done from another CPU than the one that is disturbed */
-	bool needs_cpu; /* --cpu has to name one */
+	bool needs_cpu; /* --cpu has to name one, or --pid a process where it takes one */
 	bool needs_pid; /* --pid has to name a process */
 	bool takes_pid;
 	int (*setup)(const struct request *request);

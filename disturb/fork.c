@@ -37,6 +37,5 @@ static int fork_inject(const struct request *request, struct injection *injectio
 const struct kind kind_fork = {
 	.name = "fork",
 	.summary = "starts and reaps processes, as a shell script does",
-	.needs_cpu = true,
 	.inject = fork_inject,
 };

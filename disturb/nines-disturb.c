@@ -81,7 +81,8 @@ static void usage(FILE *to)
 		fprintf(to, "  %-8s %s\n", (*k)->name, (*k)->summary);
 	fputs("\n"
 	      "options:\n"
-	      "  --cpu N            the CPU to disturb\n"
+	      "  --cpu N            the CPU to disturb (default: where the kernel puts it; ipi and tlb\n"
+	      "                     need one)\n"
 	      "  --pid PID          the process to disturb: stop, and tlb if wanted\n"
 	      "  --from N           where softirq, ipi, tlb and stop are done from (default: any other)\n"
 	      "  --policy POLICY    other, batch, idle, fifo or rr, of the thread that disturbs\n"
@@ -91,6 +92,7 @@ static void usage(FILE *to)
 	      "  --length TIME      how long each is (default 200us); equal to the period: all the time\n"
 	      "  --count N          ends after so many (default: none)\n"
 	      "  --duration TIME    ends after that (default: on SIGTERM, or when nobody reads)\n"
+	      "  --ready-fd FD      writes a line to this descriptor and closes it, before the first\n"
 	      "\n"
 	      "examples:\n"
 	      "  nines-disturb --kind softirq --cpu 1 --period 5ms --length 300us --duration 10s\n"
@@ -131,6 +133,7 @@ enum option_key {
 	LENGTH,
 	COUNT,
 	DURATION,
+	READY,
 	HELP
 };
 
@@ -145,6 +148,7 @@ static const struct option options[] = {
 	{"length", required_argument, NULL, LENGTH},
 	{"count", required_argument, NULL, COUNT},
 	{"duration", required_argument, NULL, DURATION},
+	{"ready-fd", required_argument, NULL, READY},
 	{"help", no_argument, NULL, HELP},
 	{0},
 };
@@ -201,6 +205,10 @@ static int take_option(int key, const char *name, struct request *r, const struc
 	case DURATION:
 		good = clock_parse(optarg, &r->duration_ns) && r->duration_ns > 0;
 		break;
+	case READY:
+		good = parse_number(optarg, 3, 1023, &number);
+		r->ready = (int)number;
+		break;
 	case HELP:
 		usage(stdout);
 		return 0;
@@ -217,8 +225,8 @@ static int check(const struct kind *kind, const struct request *r)
 		return misused("%s needs --pid", kind->name);
 	if (!kind->takes_pid && r->pid != 0)
 		return misused("%s takes no --pid", kind->name);
-	if ((kind->needs_cpu || (r->pid == 0 && !kind->needs_pid)) && r->cpu < 0)
-		return misused("%s needs --cpu", kind->name);
+	if (kind->needs_cpu && r->pid == 0 && r->cpu < 0)
+		return misused("%s needs --cpu%s", kind->name, kind->takes_pid ? " or --pid" : "");
 	if (!kind->remote && r->from >= 0)
 		return misused("%s is done on the CPU itself, and takes no --from", kind->name);
 	if (kind->remote && r->from >= 0 && r->from == r->cpu)
@@ -252,7 +260,7 @@ static int place(const struct kind *kind, const struct request *r)
 	int code;
 
 	if (!kind->remote)
-		code = placement_pin(r->cpu);
+		code = r->cpu < 0 ? 0 : placement_pin(r->cpu);
 	else if (r->from >= 0)
 		code = placement_pin(r->from);
 	else
@@ -297,10 +305,20 @@ static int disturb(const struct kind *kind, const struct request *r)
 	return 0;
 }
 
+static int tell_ready(const struct request *r)
+{
+	if (r->ready < 0)
+		return 0;
+	if (write(r->ready, "ok\n", 3) != 3 || close(r->ready) < 0)
+		return failed("tell descriptor %d that it is ready", r->ready);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct request request = {.cpu = -1,
 				  .from = -1,
+				  .ready = -1,
 				  .policy = "other",
 				  .priority = INT_MIN,
 				  .period_ns = 10 * NS_PER_MS,
@@ -326,6 +344,8 @@ int main(int argc, char **argv)
 	code = place(kind, &request);
 	if (code == 0 && kind->setup != NULL)
 		code = kind->setup(&request);
+	if (code == 0)
+		code = tell_ready(&request);
 	if (code == 0)
 		code = disturb(kind, &request);
 	if (kind->teardown != NULL)

@@ -10,7 +10,8 @@
  * and timers wait meanwhile.
  *
  * Where steering to the CPU is refused, as to one of isolcpus=, packets are sent on the
- * CPU itself: the kernel receives what goes over the loopback where it is sent.
+ * CPU itself, and without --cpu wherever this program runs: the kernel receives what goes
+ * over the loopback where it is sent.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
@@ -87,8 +88,8 @@ static int softirq_setup(const struct request *request)
 
 	if (code != 0)
 		return code;
-	steered = softirq_steer(request->cpu) == 0;
-	if (!steered) {
+	steered = request->cpu >= 0 && softirq_steer(request->cpu) == 0;
+	if (!steered && request->cpu >= 0) {
 		if (errno != EINVAL && errno != ENOENT)
 			return failed("write CPU %d to %s", request->cpu, steering);
 		code = placement_pin(request->cpu);
@@ -153,7 +154,6 @@ const struct kind kind_softirq = {
 	.summary =
 		"has the CPU receive packets (NET_RX) for that long, as another container's load does",
 	.remote = true,
-	.needs_cpu = true,
 	.setup = softirq_setup,
 	.inject = softirq_inject,
 	.teardown = softirq_teardown,

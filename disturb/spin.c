@@ -17,6 +17,5 @@ static int spin_inject(const struct request *request, struct injection *injectio
 const struct kind kind_spin = {
 	.name = "spin",
 	.summary = "takes the CPU, as a process that computes does",
-	.needs_cpu = true,
 	.inject = spin_inject,
 };

@@ -66,7 +66,6 @@ static int timers_inject(const struct request *request, struct injection *inject
 const struct kind kind_timers = {
 	.name = "timers",
 	.summary = "has timers expire on the CPU every 4 us, each with an interrupt",
-	.needs_cpu = true,
 	.setup = timers_setup,
 	.inject = timers_inject,
 };

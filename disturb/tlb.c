@@ -140,6 +140,7 @@ const struct kind kind_tlb = {
 	.name = "tlb",
 	.summary = "flushes the TLB of the CPU from another one, or with --pid those of a process",
 	.remote = true,
+	.needs_cpu = true,
 	.takes_pid = true,
 	.setup = tlb_setup,
 	.inject = tlb_inject,
