@@ -141,6 +141,19 @@ func (p *tab) screenshot(name string) {
 	p.t.Helper()
 	var picture []byte
 	p.run(chromedp.FullScreenshot(&picture, 100))
+	p.keep(name, picture)
+}
+
+// picture is screenshot of one element.
+func (p *tab) picture(selector, name string) {
+	p.t.Helper()
+	var picture []byte
+	p.run(chromedp.Screenshot(selector, &picture, chromedp.ByQuery))
+	p.keep(name, picture)
+}
+
+func (p *tab) keep(name string, picture []byte) {
+	p.t.Helper()
 	dir := filepath.Join("..", "build", "screenshots")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)

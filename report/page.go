@@ -33,14 +33,21 @@ func WritePage(resultDir string, w io.Writer) error {
 
 // WritePageOf is WritePage for a result that is open already.
 func WritePageOf(r *result.Result, w io.Writer) error {
+	if err := newPageData(r).write(w); err != nil {
+		return fmt.Errorf("making the page of %s: %w", r.Dir, err)
+	}
+	return nil
+}
+
+func (p pageData) write(w io.Writer) error {
 	if bytes.Count(pageTemplate, dataMark) != 1 {
 		return errors.New("the page that was built in has no place for the data: build it anew with 'npm run build' in web/")
 	}
 	// Marshal writes <, > and & as \u003c, \u003e, \u0026, so that no text in the
 	// data can end the script element.
-	data, err := json.Marshal(newPageData(r))
+	data, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("making the page of %s: %w", r.Dir, err)
+		return err
 	}
 	before, after, _ := bytes.Cut(pageTemplate, dataMark)
 	for _, part := range [][]byte{before, data, after} {

@@ -40,6 +40,8 @@ type pageData struct {
 	Tails []GroupTail `json:"tails"`
 	// Packets are of trials with a record of each packet; their metrics.json has all flows.
 	Packets []pagePackets `json:"packets"`
+	// Traces are of trials that were recorded with trace.
+	Traces []pageTrace `json:"traces"`
 	// Figures are chosen by what varies; Curves are published percentile curves.
 	Figures    []Chosen           `json:"figures"`
 	Curves     []result.Published `json:"published_curves"`
@@ -87,7 +89,7 @@ func newPageData(r *result.Result) pageData {
 	shown := r.Shown()
 	p := pageData{Schema: PageSchema, Name: r.Summary.Name, Started: r.Summary.Started,
 		Variables: result.VariableNames(shown), Groups: []pageGroup{}, Trials: []pageTrial{},
-		Baselines: []pageTrial{}, Curves: []result.Published{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
+		Baselines: []pageTrial{}, Curves: []result.Published{}, Traces: []pageTrace{}, Searches: SearchGroups(r.Searches), Skipped: append([]result.Skipped{}, r.Summary.Skipped...), Problems: append([]string{}, r.Problems...)}
 	outliers := max(minTrialOutliers, maxPageOutliers/max(len(shown), 1))
 	indexes := map[string]int{}
 	merged := newMerger(shown)

@@ -208,6 +208,96 @@ export interface TrialPackets {
   flows_all: number;
 }
 
+/** Something that kept a packet waiting, as result/event.go has it. */
+export interface Cause {
+  kind: string;
+  name?: string;
+  source?: string;
+  cpu: number;
+}
+
+export interface RankedCause {
+  cause: Cause;
+  packets: number;
+  present: number;
+  total_ns: number;
+  lift: number | null;
+  sentence: string;
+  remedy?: string;
+}
+
+/** A part of a packet's latency; times are since the packet was due. */
+export interface Phase {
+  phase: string;
+  begin_ns: number;
+  end_ns: number;
+  causes: { cause: Cause; ns: number }[];
+  ordinary_ns: number;
+  unexplained_ns: number;
+}
+
+export interface TracedThread {
+  role: string;
+  node?: string;
+  link?: string;
+  name: string;
+  tid: number;
+  cpu: number;
+  spins: boolean;
+}
+
+export interface StageDelay {
+  from: string;
+  to: string;
+  device?: string;
+  delay_ns: Percentiles;
+}
+
+export interface Recorder {
+  threads: TracedThread[] | null;
+  events: number;
+  kept: number;
+  lost: number;
+  threshold_ns: number;
+  cost_ns: number | null;
+  buffer_bytes: number;
+  missing?: string[];
+  stages?: StageDelay[];
+}
+
+/** [begin, length, CPU, kind, name, TID, value, other CPU, state]: nanoseconds since the packet was due, and indexes of the trace's kinds and names. */
+export type EventRow = [number, number, number, number, number, number, number, number, string];
+
+export interface LatePacket {
+  id: number;
+  latency_ns: number;
+  /** When it was due, since the trial's start. */
+  due_ns: number;
+  tx_cpu: number;
+  rx_cpu: number;
+  phases: Phase[];
+  /** The stretch of time that events are of. */
+  from_ns: number;
+  to_ns: number;
+  events: EventRow[];
+  /** How many the file has of the stretch on these CPUs. */
+  events_all: number;
+}
+
+/** What is known of why a trial's packets were late. */
+export interface Trace {
+  trial: string;
+  recorder: Recorder | null;
+  ranking: RankedCause[];
+  ranking_all: number;
+  ordinary: number;
+  notes: string[];
+  packets: LatePacket[];
+  packets_all: number;
+  kinds: string[];
+  names: string[];
+}
+
 export interface Skipped {
   variables: Variables;
   reason: string;
@@ -224,6 +314,8 @@ export interface Page {
   tails: Tail[];
   /** Of trials whose packets were recorded. */
   packets: TrialPackets[];
+  /** Of trials that were recorded with trace. */
+  traces: Trace[];
   trials: Trial[];
   baselines: Trial[];
   figures: Figure[];

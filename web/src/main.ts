@@ -8,6 +8,7 @@ import { offeredChart, rateChart } from "./charts/rate.ts";
 import { readPage, type Metric, type Page } from "./data.ts";
 import { choice, h, section } from "./dom.ts";
 import { firstShown, Selection } from "./selection.ts";
+import { causeSections } from "./sections/causes.ts";
 import { controls } from "./sections/controls.ts";
 import { figureSections } from "./sections/figures.ts";
 import { files } from "./sections/files.ts";
@@ -113,6 +114,7 @@ function build(page: Page, place: HTMLElement): void {
     section("outliers", "Slowest packets over time", kept < all ? `The ${kept.toLocaleString("en")} slowest of the ${all.toLocaleString("en")} packets in the trials' outliers.csv.` : "The packets of the trials' outliers.csv.",
       h("div", { class: "tools left" }, toggle("gaps", "gaps of the measuring threads (+)", false, (on) => selection.change(() => (selection.gaps = on)))),
       figure(outlierChart(page, selection))),
+    causeSections(page, selection),
     section("rates", "Rate and loss", null,
       h("div", { class: "tools left" }, toggle("share", "in % of the packets that were due", false, (on) => selection.change(() => (selection.share = on)))), h("div", { class: "pair" },
       h("div", null, h("h3", null, "Received over time; dotted: due"), figure(rateChart(page, selection))),

@@ -34,6 +34,8 @@ export interface TableOptions<Row> {
   /** A first column that is neither sorted nor copied, such as a check box. */
   lead?: { title: () => Node; cell: (row: Row) => Node };
   rowClass?: (row: Row) => string;
+  /** Rows that can be chosen, by a click, or by Enter on the row that has the focus. */
+  pick?: { label: string; choose: (row: Row) => void; chosen: (row: Row) => boolean };
 }
 
 export interface Table {
@@ -80,13 +82,42 @@ export function table<Row>(options: TableOptions<Row>): Table {
     if (options.lead) leadHead.replaceChildren(options.lead.title());
     // A check box keeps the focus when its table is written anew.
     const focused = body.contains(document.activeElement) ? document.activeElement?.id : null;
-    body.replaceChildren(...ordered().map((row) =>
-      h("tr", { class: options.rowClass?.(row) ?? "" }, options.lead ? h("td", { class: "check" }, options.lead.cell(row)) : null,
+    const rows = ordered();
+    // One stop of the Tab key for all rows; the arrow keys go from one to the next.
+    const stop = options.pick ? Math.max(rows.findIndex(options.pick.chosen), 0) : -1;
+    body.replaceChildren(...rows.map((row, i) =>
+      h("tr", { class: options.rowClass?.(row) ?? "", ...picking(row, i === stop) }, options.lead ? h("td", { class: "check" }, options.lead.cell(row)) : null,
         ...columns.map((column) => {
           const cell = column.cell(row);
           return h("td", { class: [column.words ? "words" : "", cell.class ?? ""].join(" ").trim() }, cell.node ?? cell.text);
         }))));
     if (focused) document.getElementById(focused)?.focus();
+  }
+
+  function picking(row: Row, stop: boolean): Record<string, string | number | boolean | ((event: Event) => void)> {
+    const pick = options.pick;
+    if (!pick) return {};
+    const choose = (at: Element) => {
+      pick.choose(row);
+      for (const other of body.children) {
+        other.setAttribute("tabindex", other === at ? "0" : "-1");
+        other.removeAttribute("aria-current");
+      }
+      at.setAttribute("aria-current", "true");
+    };
+    return {
+      tabindex: stop ? 0 : -1, title: pick.label, "aria-current": pick.chosen(row) && "true",
+      click: (event) => choose(event.currentTarget as Element),
+      keydown: (event) => {
+        const { key, currentTarget } = event as KeyboardEvent;
+        const here = currentTarget as Element;
+        const next = key === "ArrowDown" ? here.nextElementSibling : key === "ArrowUp" ? here.previousElementSibling : null;
+        if (key === "Enter" || key === " ") choose(here);
+        else if (next) (next as HTMLElement).focus();
+        else return;
+        event.preventDefault();
+      },
+    };
   }
 
   async function copyTable(): Promise<void> {

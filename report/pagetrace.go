@@ -1,0 +1,197 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// Limits of what the page has of recorded trials.
+const (
+	maxTracePackets = 50
+	maxTraceCauses  = 20
+	maxPacketEvents = 400
+)
+
+// pageTrace is what is known of why a trial's packets were late.
+type pageTrace struct {
+	Trial string `json:"trial"`
+	// Recorder is null where details.json has no word of it; its stretches are left out.
+	Recorder    *result.Trace        `json:"recorder"`
+	Ranking     []result.RankedCause `json:"ranking"`
+	RankingAll  int                  `json:"ranking_all"`
+	Ordinary    int                  `json:"ordinary"`
+	Notes       []string             `json:"notes"`
+	Packets     []pageLate           `json:"packets"`
+	PacketsAll  int                  `json:"packets_all"`
+	Kinds       []result.EventKind   `json:"kinds"`
+	Names       []string             `json:"names"`
+	kinds       map[result.EventKind]int
+	names       map[string]int
+	eventsLimit int
+}
+
+// pageLate is a late packet. Its times are nanoseconds since it was due.
+type pageLate struct {
+	ID        uint32               `json:"id"`
+	LatencyNs int64                `json:"latency_ns"`
+	DueNs     int64                `json:"due_ns"` // since the trial's start
+	TxCPU     int                  `json:"tx_cpu"`
+	RxCPU     int                  `json:"rx_cpu"`
+	Phases    []result.PhaseCauses `json:"phases"`
+	FromNs    int64                `json:"from_ns"`
+	ToNs      int64                `json:"to_ns"`
+	// Events are [begin, length, CPU, kind, name, TID, value, other CPU, state], kind and
+	// name as indexes of the trace's.
+	Events    []pageEvent `json:"events"`
+	EventsAll int         `json:"events_all"`
+}
+
+// pageEvent is an event as an array, which has no names that take up space.
+type pageEvent [9]any
+
+// traceInput is what the files of a recorded trial say.
+type traceInput struct {
+	trial    string
+	causes   result.Causes
+	recorder *result.Trace
+	outliers []result.Outlier
+	events   []result.Event
+	// packets and packetEvents are how many of them the page may have.
+	packets, packetEvents int
+}
+
+func newPageTrace(in traceInput) pageTrace {
+	t := pageTrace{Trial: in.trial, RankingAll: len(in.causes.Ranking), Ordinary: in.causes.Ordinary,
+		Ranking: append([]result.RankedCause{}, in.causes.Ranking[:min(len(in.causes.Ranking), maxTraceCauses)]...),
+		Notes:   append([]string{}, in.causes.Notes...), Packets: []pageLate{}, PacketsAll: len(in.causes.Packets),
+		Kinds: []result.EventKind{}, Names: []string{}, kinds: map[result.EventKind]int{}, names: map[string]int{}, eventsLimit: in.packetEvents}
+	if in.recorder != nil {
+		recorder := *in.recorder
+		recorder.Stretches = nil
+		t.Recorder = &recorder
+	}
+	events := slices.SortedStableFunc(slices.Values(in.events), func(a, b result.Event) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
+	find := outlierFinder(in.outliers)
+	for i, causes := range in.causes.Packets[:min(len(in.causes.Packets), in.packets)] {
+		if len(causes.Phases) > 0 {
+			t.Packets = append(t.Packets, t.late(causes, find(i, causes), events))
+		}
+	}
+	return t
+}
+
+// outlierFinder gives the outlier that a packet of causes.json is: both files have the
+// same order, but outliers.csv may have more of them.
+func outlierFinder(outliers []result.Outlier) func(int, result.PacketCauses) *result.Outlier {
+	type key struct {
+		id      uint32
+		latency int64
+	}
+	index := make(map[key]int, len(outliers))
+	for i := range slices.Backward(outliers) {
+		index[key{outliers[i].ID, outliers[i].LatencyNs}] = i
+	}
+	return func(i int, p result.PacketCauses) *result.Outlier {
+		is := func(i int) bool {
+			return i < len(outliers) && outliers[i].ID == p.ID && outliers[i].LatencyNs == p.LatencyNs
+		}
+		if is(i) {
+			return &outliers[i]
+		}
+		if i, ok := index[key{p.ID, p.LatencyNs}]; ok {
+			return &outliers[i]
+		}
+		return nil
+	}
+}
+
+func (t *pageTrace) late(causes result.PacketCauses, outlier *result.Outlier, events []result.Event) pageLate {
+	due := causes.Phases[0].BeginNs
+	end := due + causes.LatencyNs
+	late := pageLate{ID: causes.ID, LatencyNs: causes.LatencyNs, DueNs: due, TxCPU: -1, RxCPU: -1, Events: []pageEvent{}}
+	if outlier != nil {
+		late.DueNs, late.TxCPU, late.RxCPU = outlier.IntendedNs, outlier.TxCPU, outlier.RxCPU
+	}
+	cpus := map[int]bool{late.TxCPU: true, late.RxCPU: true}
+	if t.Recorder != nil {
+		for _, thread := range t.Recorder.Threads {
+			cpus[thread.CPU] = true
+		}
+	}
+	for _, phase := range causes.Phases {
+		end = max(end, phase.EndNs)
+		for _, share := range phase.Causes {
+			cpus[share.Cause.CPU] = true
+		}
+		phase.BeginNs -= due
+		phase.EndNs -= due
+		if phase.Causes == nil {
+			phase.Causes = []result.CauseShare{}
+		}
+		late.Phases = append(late.Phases, phase)
+	}
+	// A little of what was before and after shows what the packet came into; the recorder
+	// keeps no more of it than 50 µs.
+	margin := min(max((end-due)/10, 2_000), 50_000)
+	from, to := due-margin, end+margin
+	late.FromNs, late.ToNs = from-due, to-due
+	var near []result.Event
+	for _, e := range events {
+		if e.BeginNs > to {
+			break // they are in the order of their begin
+		}
+		if e.EndNs >= from && cpus[int(e.CPU)] {
+			near = append(near, e)
+		}
+	}
+	late.EventsAll = len(near)
+	for _, e := range mostTelling(near, from, to, t.eventsLimit) {
+		late.Events = append(late.Events, t.event(e, due))
+	}
+	return late
+}
+
+// mostTelling keeps the longest, of those without a length the rare ones first, in the
+// order of time.
+func mostTelling(events []result.Event, from, to int64, most int) []result.Event {
+	if len(events) <= most {
+		return events
+	}
+	weight := func(e result.Event) int64 {
+		switch e.Kind {
+		case result.EventDrop:
+			return math.MaxInt64
+		case result.EventStage, result.EventIPI:
+			return 300 // as long as a short interrupt is
+		}
+		return min(e.EndNs, to) - max(e.BeginNs, from)
+	}
+	kept := slices.Clone(events)
+	slices.SortStableFunc(kept, func(a, b result.Event) int { return cmp.Compare(weight(b), weight(a)) })
+	kept = kept[:most]
+	slices.SortStableFunc(kept, func(a, b result.Event) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
+	return kept
+}
+
+func (t *pageTrace) event(e result.Event, due int64) pageEvent {
+	state := e.State
+	if e.Preempted {
+		state = "R"
+	}
+	return pageEvent{e.BeginNs - due, e.EndNs - e.BeginNs, e.CPU, place(&t.Kinds, t.kinds, e.Kind), place(&t.Names, t.names, e.Name),
+		e.TID, e.Value, e.Other, state}
+}
+
+// place gives the index of a text in a list of all of them.
+func place[T comparable](list *[]T, index map[T]int, value T) int {
+	at, known := index[value]
+	if !known {
+		at = len(*list)
+		index[value] = at
+		*list = append(*list, value)
+	}
+	return at
+}
