@@ -67,6 +67,7 @@ var mayImport = map[string][]string{
 	"measure/method/simulate": {"result", "measure/method"},
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
+	"measure/trace":           {"result", "testbed/host"},
 	"measure/traffic":         measurers,
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "testbed/doctor"}),
 

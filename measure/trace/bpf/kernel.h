@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What the recorder reads of the kernel's types, and no more. Where a field really is the
+ * loader finds in the running kernel's BTF (preserve_access_index), so that one object
+ * fits all kernels since 6.1. Names are the kernel's own.
+ */
+#ifndef NINES_TRACE_KERNEL_H
+#define NINES_TRACE_KERNEL_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* include/linux/sched.h */
+struct task_struct {
+	int pid;
+	char comm[16];
+};
+
+/* include/linux/workqueue_types.h, timer_types.h, hrtimer_types.h */
+struct work_struct {
+	void *func;
+};
+struct timer_list {
+	void *function;
+};
+struct hrtimer {
+	void *function;
+};
+
+/* include/linux/netdevice.h, skbuff.h */
+struct net_device {
+	char name[16];
+};
+struct napi_struct {
+	struct net_device *dev;
+};
+struct sk_buff {
+	struct net_device *dev;
+	unsigned int len;
+	unsigned char *data;
+};
+
+/* include/linux/cpumask_types.h: as many words as the kernel has CPUs for */
+struct cpumask {
+	unsigned long bits[1];
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The recorder's programs: one for each tracepoint, each of which writes one record.
+ * A program whose tracepoint the kernel lacks is not loaded. The sources of the
+ * tracepoints are in include/trace/events/ of the kernel.
+ */
+#include "ring.h"
+
+/* sched.h; prev_state is there since Linux 5.18 */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct record record = {
+		.kind = KIND_SWITCH,
+		.flags = preempt || prev_state == 0 ? FLAG_RUNNABLE : 0,
+		.a = prev->pid,
+		.b = next->pid,
+	};
+	struct cpu *cpu = ring_of(KIND_SWITCH);
+
+	if (!cpu)
+		return 0;
+	cpu->since = ring_put(cpu, &record);
+	cpu->running = next->pid;
+	note_thread(prev);
+	note_thread(next);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_handler_entry, int irq)
+{
+	ring_event(KIND_IRQ_ENTRY, irq, 0);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_handler_exit, int irq)
+{
+	ring_event(KIND_IRQ_EXIT, irq, 0);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_entry, unsigned int vector)
+{
+	ring_event(KIND_SOFTIRQ_ENTRY, vector, 0);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_exit, unsigned int vector)
+{
+	ring_event(KIND_SOFTIRQ_EXIT, vector, 0);
+	return 0;
+}
+
+/* The kernel shows its structures to programs only whose licence goes with its own. */
+char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Rings of records, one for each CPU, which overwrite what is oldest.
+ *
+ *   program: time -> take a place (head++) -> write the record -> its sequence
+ *   reader:  head -> copy -> head again: what has been overtaken meanwhile is lost
+ *
+ * All rings are in one map, whose memory the reader has mapped: nothing is copied, woken
+ * or called for an event. An interrupt's programs may run within another's on the same
+ * CPU, so that places are taken by an atomic addition; records are in their order, their
+ * times almost.
+ */
+#ifndef NINES_TRACE_RING_H
+#define NINES_TRACE_RING_H
+
+#include "kernel.h"
+#include "record.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* The loader sets how many there are. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct record);
+} records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CPUS_MAX);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, THREADS);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, DEVICES);
+	__type(key, __u32);
+	__type(value, struct device);
+} devices SEC(".maps");
+
+/* This CPU, if it records the kind; else NULL. */
+static __always_inline struct cpu *ring_of(enum kind kind)
+{
+	__u32 number = bpf_get_smp_processor_id();
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
+
+	return cpu && cpu->kinds & (1u << kind) ? cpu : NULL;
+}
+
+/* Returns the record's time. */
+static __always_inline __u64 ring_put(struct cpu *cpu, struct record *from)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 place = __sync_fetch_and_add(&cpu->head, 1);
+	__u32 key = cpu->first + ((__u32)place & cpu->mask);
+	struct record *record = bpf_map_lookup_elem(&records, &key);
+
+	if (!record)
+		return now;
+	*(volatile __u32 *)&record->sequence = 0;
+	record->ns = now;
+	record->kind = from->kind;
+	record->flags = from->flags;
+	record->part = from->part;
+	record->a = from->a;
+	record->b = from->b;
+	*(volatile __u32 *)&record->sequence = (__u32)place + 1;
+	return now;
+}
+
+static __always_inline void ring_event(enum kind kind, __u64 a, __u64 b)
+{
+	struct record record = {.kind = kind, .a = a, .b = b};
+	struct cpu *cpu = ring_of(kind);
+
+	if (cpu)
+		ring_put(cpu, &record);
+}
+
+/* Notes a thread's name where the reader will look for it. Threads whose numbers share a
+ * place take it from one another: the reader then asks /proc. */
+static __always_inline void note_thread(const struct task_struct *task)
+{
+	__u32 tid = task->pid, key = tid % THREADS;
+	struct thread *thread = bpf_map_lookup_elem(&threads, &key);
+	const __u64 *name = (const __u64 *)task->comm;
+	__u64 *noted;
+
+	if (!thread)
+		return;
+	noted = (__u64 *)thread->name;
+	if (thread->tid == tid && noted[0] == name[0])
+		return;
+	noted[0] = name[0];
+	noted[1] = name[1];
+	thread->tid = tid;
+}
+
+/* The same for a device; what is returned stands for it in a record. */
+static __always_inline __u64 note_device(const struct net_device *dev)
+{
+	__u64 address = (__u64)dev;
+	__u32 key = (__u32)(address >> 6 ^ address >> 14) % DEVICES;
+	struct device *device = bpf_map_lookup_elem(&devices, &key);
+
+	if (!dev || !device)
+		return 0;
+	if (device->address != address) {
+		const __u64 *name = (const __u64 *)dev->name;
+
+		((__u64 *)device->name)[0] = name[0];
+		((__u64 *)device->name)[1] = name[1];
+		device->address = address;
+	}
+	return address;
+}
+
+#endif

@@ -1,0 +1,167 @@
+package trace
+
+import "container/heap"
+
+// keeper decides of which packets the events are kept, and holds them. It is pure: what
+// it is told alone decides.
+type keeper struct {
+	// slowest are the slowest so far, the least slow first; at most most of them.
+	slowest slowest
+	most    int
+	// ordinary are the packets picked at random, by their places.
+	ordinary map[int]Packet
+	places   int
+	// pieces are what the CPUs did around them, records how many records that is.
+	pieces  []piece
+	records int
+	// limit is how many records are held; pruned how many there were when what nobody
+	// wants was last let go.
+	limit, pruned int
+	// crowded is how many of the slowest were let go for want of room.
+	crowded int
+}
+
+// recordsLimit is 40 MB of records in memory.
+const recordsLimit = 1 << 20
+
+func newKeeper(most, places int) *keeper {
+	return &keeper{most: most, places: places, ordinary: make(map[int]Packet), limit: recordsLimit}
+}
+
+// slowest is a heap with the least slow on top.
+type slowest []Packet
+
+func (s slowest) Len() int           { return len(s) }
+func (s slowest) Less(i, j int) bool { return s[i].LatencyNs < s[j].LatencyNs }
+func (s slowest) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+
+// Push and Pop are heap.Interface's.
+func (s *slowest) Push(x any) { *s = append(*s, x.(Packet)) }
+
+// Pop removes the last.
+func (s *slowest) Pop() any {
+	last := (*s)[len(*s)-1]
+	*s = (*s)[:len(*s)-1]
+	return last
+}
+
+// offer takes a packet in, in place of another where there is no room for both; false if
+// it is not wanted.
+func (k *keeper) offer(p Packet) bool {
+	if p.Ordinary {
+		if p.Place < 0 || p.Place >= k.places {
+			return false
+		}
+		k.ordinary[p.Place] = p
+		return true
+	}
+	switch {
+	case k.most == 0 || len(k.slowest) == k.most && p.LatencyNs <= k.slowest[0].LatencyNs:
+		return false
+	case len(k.slowest) == k.most:
+		k.slowest[0] = p
+		heap.Fix(&k.slowest, 0)
+	default:
+		heap.Push(&k.slowest, p)
+	}
+	return true
+}
+
+// keeps tells whether a packet that was taken in still has its place.
+func (k *keeper) keeps(p Packet) bool {
+	if p.Ordinary {
+		return k.ordinary[p.Place] == p
+	}
+	return len(k.slowest) < k.most || p.LatencyNs >= k.slowest[0].LatencyNs
+}
+
+// threshold is the latency above which packets are wanted.
+func (k *keeper) threshold() int64 {
+	if len(k.slowest) == 0 || len(k.slowest) < k.most {
+		return 0
+	}
+	return k.slowest[0].LatencyNs
+}
+
+func around(p Packet) span { return span{p.BeginNs - MarginNs, p.EndNs + MarginNs} }
+
+// wanted are the stretches of all packets that have a place.
+func (k *keeper) wanted() []span {
+	spans := make([]span, 0, len(k.slowest)+len(k.ordinary))
+	for _, p := range k.slowest {
+		spans = append(spans, around(p))
+	}
+	for _, p := range k.ordinary {
+		spans = append(spans, around(p))
+	}
+	return merge(spans)
+}
+
+// held are the stretches of which there are pieces.
+func (k *keeper) held() []span {
+	var spans []span
+	for _, p := range k.pieces {
+		spans = append(spans, p.stretch)
+	}
+	return merge(spans)
+}
+
+// add holds pieces, and lets go of others where they become too many.
+func (k *keeper) add(pieces ...piece) {
+	for _, p := range pieces {
+		k.pieces = append(k.pieces, p)
+		k.records += len(p.records)
+	}
+	if k.records > k.limit || k.records > 2*k.pruned+k.limit/16 {
+		k.prune()
+	}
+	for k.records > k.limit && len(k.slowest) > 0 {
+		heap.Pop(&k.slowest)
+		k.most = max(len(k.slowest), 1)
+		k.crowded++
+		k.prune()
+	}
+}
+
+// prune lets go of what no packet wants any more.
+func (k *keeper) prune() {
+	wanted := k.wanted()
+	var kept []piece
+	k.records = 0
+	for _, p := range k.pieces {
+		for _, part := range p.stretch.within(wanted) {
+			cut := p.cut(part)
+			kept = append(kept, cut)
+			k.records += len(cut.records)
+		}
+	}
+	k.pieces, k.pruned = kept, k.records
+}
+
+// cut is the part of a piece that tells of a stretch within it.
+func (p piece) cut(s span) piece {
+	if s == p.stretch {
+		return p
+	}
+	cut := piece{cpu: p.cpu, stretch: s, running: p.running}
+	first, last := 0, len(p.records)
+	for i, r := range p.records {
+		if r.ns < s.begin-slackNs {
+			first = i + 1
+			if r.kind == kindSwitch {
+				cut.running = int64(uint32(r.b))
+			}
+		}
+		if r.ns <= s.end+slackNs {
+			last = i + 1
+		}
+	}
+	first = max(0, min(first, last)-context)
+	last = min(len(p.records), last+context)
+	// A copy, so that the rest can be let go.
+	cut.records = append([]record(nil), p.records[first:last]...)
+	if whole := p.stretch.end - p.stretch.begin; whole > 0 {
+		cut.lost = uint64(float64(p.lost) * float64(s.end-s.begin) / float64(whole))
+	}
+	return cut
+}

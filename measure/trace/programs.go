@@ -1,0 +1,115 @@
+package trace
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// object is the programs; `make build` compiles them from their sources in bpf.
+//
+//go:embed bpf
+var object embed.FS
+
+// programs are the recorder's in the kernel.
+type programs struct {
+	collection *ebpf.Collection
+	attached   []link.Link
+	// missing are tracepoints that the kernel has not.
+	missing []string
+}
+
+// load reads the programs into the kernel, with room for so many records.
+func load(records uint32) (_ *programs, err error) {
+	text, err := object.ReadFile("bpf/recorder.bpf.o")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("this nines was built without its recorder; build it with make build")
+	}
+	if err != nil {
+		return nil, err
+	}
+	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the recorder's programs: %w", err)
+	}
+	kernel, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, &host.MissingError{
+			Capability: host.FeatureBTF, Reason: "the kernel does not describe its types, which the recorder's programs need", Err: err,
+			Remedy: "use a kernel with CONFIG_DEBUG_INFO_BTF, as those of distributions are, or trace: false",
+		}
+	}
+	p := &programs{}
+	for name, program := range spec.Programs {
+		var found *btf.Typedef
+		if kernel.TypeByName("btf_trace_"+program.AttachTo, &found) != nil {
+			p.missing = append(p.missing, program.AttachTo)
+			delete(spec.Programs, name)
+		}
+	}
+	slices.Sort(p.missing)
+	spec.Maps["records"].MaxEntries = records
+	if p.collection, err = ebpf.NewCollection(spec); err != nil {
+		return nil, refused("does not load the recorder's programs", err)
+	}
+	return p, nil
+}
+
+// attach begins the recording.
+func (p *programs) attach() error {
+	names := make([]string, 0, len(p.collection.Programs))
+	for name := range p.collection.Programs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		attached, err := link.AttachTracing(link.TracingOptions{Program: p.collection.Programs[name]})
+		if err != nil {
+			return refused("does not attach the recorder to the tracepoint "+name, err)
+		}
+		p.attached = append(p.attached, attached)
+	}
+	return nil
+}
+
+// detach ends it; the rings stay as they are.
+func (p *programs) detach() error {
+	var errs []error
+	for _, attached := range p.attached {
+		errs = append(errs, attached.Close())
+	}
+	p.attached = nil
+	return errors.Join(errs...)
+}
+
+func (p *programs) close() error {
+	err := p.detach()
+	p.collection.Close()
+	return err
+}
+
+func refused(what string, err error) error {
+	missing := &host.MissingError{Capability: "bpf", Reason: "the kernel " + what, Err: err,
+		Remedy: "use Linux 6.1 or later with CONFIG_BPF_SYSCALL and CONFIG_BPF_EVENTS, or trace: false"}
+	if errors.Is(err, unix.EPERM) {
+		missing.Reason = "the recorder's programs need CAP_BPF and CAP_PERFMON"
+		missing.Remedy = "run nines as root, or with these capabilities, or set trace: false"
+	}
+	// The verifier's log is long; its last line says what is wrong.
+	var verifier *ebpf.VerifierError
+	if errors.As(err, &verifier) && len(verifier.Log) > 0 {
+		missing.Err = fmt.Errorf("%w: %s", verifier.Cause, strings.TrimSpace(verifier.Log[len(verifier.Log)-1]))
+	}
+	return missing
+}

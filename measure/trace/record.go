@@ -1,0 +1,83 @@
+package trace
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The form of the records, as in bpf/record.h.
+const recordBytes = 32
+
+// kind is enum kind of bpf/record.h.
+type kind uint8
+
+const (
+	kindSwitch kind = iota + 1
+	kindWaking
+	kindWakeup
+	kindIRQEntry
+	kindIRQExit
+	kindSoftirqEntry
+	kindSoftirqExit
+	kindSoftirqRaise
+	kindVectorEntry
+	kindVectorExit
+	kindIPI
+	kindIPIMask
+	kindCSD
+	kindTLBFlush
+	kindTimerEntry
+	kindTimerExit
+	kindHRTimerEntry
+	kindHRTimerExit
+	kindWorkEntry
+	kindWorkExit
+	kindIdle
+	kindPoll
+	kindDrop
+	kindStage
+	kinds
+)
+
+// allKinds and senderKinds are what a CPU of the measurement records, and what one
+// does that only sends interrupts to those.
+const (
+	allKinds    = 1<<kinds - 1
+	senderKinds = 1<<kindIPI | 1<<kindIPIMask | 1<<kindCSD
+)
+
+const flagRunnable = 1
+
+// record is an event of a CPU as its program wrote it.
+type record struct {
+	// place is how many records the CPU had written before.
+	place uint64
+	ns    int64
+	kind  kind
+	flags uint8
+	part  uint16
+	a, b  uint64
+}
+
+// decode reads the record of a place; false if it holds another one, is being written, or
+// never was.
+func decode(raw []byte, place uint64) (record, bool) {
+	if len(raw) < recordBytes || binary.LittleEndian.Uint32(raw[8:]) != uint32(place)+1 {
+		return record{}, false
+	}
+	r := record{
+		place: place,
+		ns:    int64(binary.LittleEndian.Uint64(raw)),
+		kind:  kind(raw[12]), flags: raw[13], part: binary.LittleEndian.Uint16(raw[14:]),
+		a: binary.LittleEndian.Uint64(raw[16:]), b: binary.LittleEndian.Uint64(raw[24:]),
+	}
+	return r, r.kind > 0 && r.kind < kinds
+}
+
+// ceilPowerOfTwo is the next power of two that is not less.
+func ceilPowerOfTwo(n uint64) uint64 {
+	if n <= 1 {
+		return 1
+	}
+	return 1 << bits.Len64(n-1)
+}

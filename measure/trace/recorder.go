@@ -1,0 +1,195 @@
+package trace
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/result"
+)
+
+// Recorder records from Start to Stop. Its methods may be called from any goroutine.
+type Recorder struct {
+	config   Config
+	programs *programs
+	mapped   [][]byte
+	// everywhere is what the collector's thread may use when it is done.
+	everywhere unix.CPUSet
+
+	stopping atomic.Bool
+	done     chan struct{}
+	mu       sync.Mutex // of the collector
+	collector
+}
+
+// Start begins to record. The error is a host.MissingError where the kernel or the
+// privileges do not allow it.
+func Start(config Config) (_ *Recorder, err error) {
+	if err := config.complete(); err != nil {
+		return nil, err
+	}
+	r := &Recorder{config: config, done: make(chan struct{})}
+	if err := unix.SchedGetaffinity(0, &r.everywhere); err != nil {
+		return nil, fmt.Errorf("read the CPUs of this process: %w", err)
+	}
+	each := uint32(ceilPowerOfTwo(uint64(config.BufferBytes)) / recordBytes)
+	senders := min(each, sendersRecords)
+	total := uint64(each)*uint64(len(config.CPUs)) + uint64(senders)*uint64(len(config.Senders))
+	if total >= 1<<32 {
+		return nil, fmt.Errorf("the recorder's buffers for %d CPUs are too large; use a smaller tracing.buffer", len(config.CPUs))
+	}
+	if r.programs, err = load(uint32(total)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.release())
+		}
+	}()
+	if err := r.mapRings(each, senders); err != nil {
+		return nil, err
+	}
+	if r.names, err = readNames("/"); err != nil {
+		return nil, err
+	}
+	r.keeper = *newKeeper(config.Slowest, config.Ordinary)
+	r.heads = make([]uint64, len(r.rings))
+	if err := r.programs.attach(); err != nil {
+		return nil, err
+	}
+	go r.run(r)
+	return r, nil
+}
+
+// sendersRecords is how many records a CPU has that only sends interrupts.
+const sendersRecords = 8192
+
+// mapRings tells the programs which CPUs record what, and maps the memory of the rings.
+func (r *Recorder) mapRings(each, senders uint32) error {
+	states, err := r.mapped1("cpus", stateBytes*cpusMost)
+	if err != nil {
+		return err
+	}
+	var total uint32
+	for range r.config.CPUs {
+		total += each
+	}
+	for range r.config.Senders {
+		total += senders
+	}
+	records, err := r.mapped1("records", int(total)*recordBytes)
+	if err != nil {
+		return err
+	}
+	if r.tables.threads, err = r.mapped1("threads", threadsCount*entryBytes); err != nil {
+		return err
+	}
+	if r.tables.devices, err = r.mapped1("devices", devicesCount*entryBytes); err != nil {
+		return err
+	}
+	first := uint32(0)
+	add := func(cpu int, count, kinds uint32) {
+		state := states[cpu*stateBytes:][:stateBytes]
+		binary.LittleEndian.PutUint32(state[8:], first)
+		binary.LittleEndian.PutUint32(state[12:], count-1)
+		binary.LittleEndian.PutUint32(state[stateKinds:], kinds)
+		r.rings = append(r.rings, ring{cpu: cpu, state: state, records: records[int(first)*recordBytes:][:int(count)*recordBytes]})
+		first += count
+	}
+	for _, cpu := range r.config.CPUs {
+		add(cpu, each, allKinds)
+	}
+	for _, cpu := range r.config.Senders {
+		add(cpu, senders, senderKinds)
+	}
+	return nil
+}
+
+// mapped1 maps the memory of an array.
+func (r *Recorder) mapped1(name string, bytes int) ([]byte, error) {
+	page := unix.Getpagesize()
+	memory, err := unix.Mmap(r.programs.collection.Maps[name].FD(), 0, (bytes+page-1)/page*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map the recorder's %s: %w", name, err)
+	}
+	r.mapped = append(r.mapped, memory)
+	return memory, nil
+}
+
+// AddThreads names further threads that handle the packets.
+func (r *Recorder) AddThreads(threads ...result.TracedThread) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.config.Threads = append(r.config.Threads, threads...)
+}
+
+// Keep announces a packet: its events are kept if it is among the slowest.
+func (r *Recorder) Keep(p Packet) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.announce(p)
+}
+
+// Follow reads what an engine announces from now on.
+func (r *Recorder) Follow(n Notices) error {
+	s, err := newSource(n)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sources = append(r.sources, s)
+	return nil
+}
+
+// Stop ends the recording and hands over what was kept.
+func (r *Recorder) Stop() (Recording, error) {
+	r.stopping.Store(true)
+	<-r.done
+	// What is pending is over by now: those who announced it are done.
+	r.look(monotonic() + MarginNs)
+	if err := r.programs.detach(); err != nil {
+		return Recording{}, errors.Join(err, r.release())
+	}
+	recording := r.recording()
+	return recording, r.release()
+}
+
+// recording is what the keeper holds, as events.
+func (r *Recorder) recording() Recording {
+	r.prune()
+	out := Recording{Trace: result.Trace{
+		Threads: slices.Clone(r.config.Threads), ThresholdNs: r.threshold(),
+		BufferBytes: int64(ceilPowerOfTwo(uint64(r.config.BufferBytes))), Missing: r.programs.missing,
+		Stretches: [][2]int64{},
+	}}
+	for i, ring := range r.rings {
+		if i < len(r.config.CPUs) {
+			out.Trace.Events += ring.head()
+		}
+	}
+	for _, s := range r.held() {
+		out.Trace.Stretches = append(out.Trace.Stretches, [2]int64{s.begin, s.end})
+	}
+	for _, p := range r.joined() {
+		out.Events = append(out.Events, eventsOf(p, r.names)...)
+		out.Trace.Lost += p.lost
+	}
+	sortEvents(out.Events)
+	out.Trace.Kept = uint64(len(out.Events))
+	return out
+}
+
+func (r *Recorder) release() error {
+	var errs []error
+	for _, memory := range r.mapped {
+		errs = append(errs, unix.Munmap(memory))
+	}
+	r.mapped = nil
+	return errors.Join(append(errs, r.programs.close())...)
+}

@@ -1,0 +1,70 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// tables are the names of threads and devices, in the memory that the programs write.
+type tables struct{ threads, devices []byte }
+
+// The form of the tables, as in bpf/record.h.
+const (
+	entryBytes   = 24
+	threadsCount = 16384
+	devicesCount = 256
+)
+
+// note looks up the threads and devices of records while their names are still there.
+func (t tables) note(n *names, records []record) {
+	for _, r := range records {
+		switch r.kind {
+		case kindSwitch:
+			t.noteThread(n, uint32(r.a))
+			t.noteThread(n, uint32(r.b))
+		case kindWakeup:
+			t.noteThread(n, uint32(r.a))
+		case kindPoll:
+			t.noteDevice(n, r.a)
+		case kindStage:
+			t.noteDevice(n, r.b)
+		}
+	}
+}
+
+func (t tables) noteThread(n *names, tid uint32) {
+	if _, known := n.threads[tid]; known || tid == 0 {
+		return
+	}
+	entry := t.threads[tid%threadsCount*entryBytes:][:entryBytes]
+	if binary.LittleEndian.Uint32(entry) == tid {
+		n.threads[tid] = text(entry[4:20])
+		return
+	}
+	// Another has taken its place since.
+	if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", tid)); err == nil {
+		n.threads[tid] = strings.TrimSpace(string(name))
+	}
+}
+
+func (t tables) noteDevice(n *names, address uint64) {
+	if _, known := n.devices[address]; known || address == 0 {
+		return
+	}
+	// As in note_device.
+	entry := t.devices[(uint32(address>>6)^uint32(address>>14))%devicesCount*entryBytes:][:entryBytes]
+	if binary.LittleEndian.Uint64(entry) == address {
+		n.devices[address] = text(entry[8:24])
+	}
+}
+
+// text is a C string in a field.
+func text(field []byte) string {
+	if end := bytes.IndexByte(field, 0); end >= 0 {
+		field = field[:end]
+	}
+	return strings.ToValidUTF8(string(field), "?")
+}

@@ -1,0 +1,107 @@
+package trace
+
+// piece is what a CPU did in a stretch of time: its records, with some from before and
+// after that tell what was going on at its edges.
+type piece struct {
+	cpu     int
+	stretch span
+	records []record
+	// running is the thread that ran when the stretch began; -1: not known.
+	running int64
+	// lost is how many records of the stretch had been overwritten, or were being
+	// written; an estimate where the first of them are.
+	lost uint64
+}
+
+// span is a stretch of time, in ns.
+type span struct{ begin, end int64 }
+
+const (
+	// slackNs is by how much times may be out of order: the length of an interrupt.
+	slackNs = 20_000
+	// context is how many records around a stretch are looked at for what it began with.
+	context = 256
+)
+
+// take copies what a ring has of a stretch.
+func (r ring) take(s span) piece {
+	p := piece{cpu: r.cpu, stretch: s, running: -1}
+	head := r.head()
+	oldest := r.oldest(head)
+	first := r.find(oldest, head, s.begin-slackNs)
+	last := r.find(first, head, s.end+slackNs)
+	if first == oldest && oldest > 0 {
+		p.lost = r.overwritten(oldest, head, s)
+	}
+	from := first - min(first-oldest, context)
+	for place := from; place < last; place++ {
+		p.add(r, place, place >= first)
+	}
+	p.running = r.runningAt(s.begin, p.records, last, head)
+	for place := last; place < head && place < last+context && !p.settled(); place++ {
+		p.add(r, place, false)
+	}
+	// What was overtaken while it was copied holds newer records, which decode refused.
+	return p
+}
+
+func (p *piece) add(r ring, place uint64, within bool) {
+	record, ok := r.at(place)
+	switch {
+	case ok:
+		p.records = append(p.records, record)
+	case within:
+		p.lost++
+	}
+}
+
+// settled tells whether the last record is a switch of threads after the stretch: no
+// interrupt can have been under way then.
+func (p *piece) settled() bool {
+	if len(p.records) == 0 {
+		return false
+	}
+	last := p.records[len(p.records)-1]
+	return last.kind == kindSwitch && last.ns > p.stretch.end
+}
+
+// runningAt is the thread at a time: the one that came last before, or goes next.
+func (r ring) runningAt(ns int64, around []record, next, head uint64) int64 {
+	running := int64(-1)
+	for _, record := range around {
+		if record.kind != kindSwitch {
+			continue
+		}
+		if record.ns > ns {
+			if running < 0 {
+				running = int64(uint32(record.a))
+			}
+			return running
+		}
+		running = int64(uint32(record.b))
+	}
+	if running >= 0 {
+		return running
+	}
+	if tid, since := r.running(); since > 0 && since <= ns {
+		return int64(tid)
+	}
+	for place := next; place < head; place++ {
+		if record, ok := r.at(place); ok && record.kind == kindSwitch && record.ns > ns {
+			return int64(uint32(record.a))
+		}
+	}
+	return -1
+}
+
+// overwritten estimates how many records of a stretch are gone, from how many the CPU
+// wrote in the same time afterwards.
+func (r ring) overwritten(oldest, head uint64, s span) uint64 {
+	first, ok := r.at(oldest)
+	last, found := r.at(head - 1)
+	if !ok || !found || first.ns <= s.begin || last.ns <= first.ns {
+		return 0
+	}
+	gone := min(first.ns, s.end) - s.begin
+	return uint64(float64(head-oldest)*float64(gone)/float64(last.ns-first.ns)) + 1
+}

@@ -1,0 +1,244 @@
+package trace
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// softirqs are the vectors in the order of enum in include/linux/interrupt.h.
+var softirqs = []string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
+
+// vectors are enum vector of bpf/record.h.
+var vectors = []string{"local_timer", "reschedule", "call_function", "call_function_single", "irq_work",
+	"spurious", "error", "platform", "thermal", "threshold", "deferred_error"}
+
+// tlbReasons are enum tlb_flush_reason of include/linux/mm_types.h.
+var tlbReasons = []string{"task switch", "remote shootdown", "local shootdown", "local mm shootdown", "remote send IPI"}
+
+func nameOf(list []string, i uint64) string {
+	if i < uint64(len(list)) {
+		return list[i]
+	}
+	return "unknown"
+}
+
+// timeline turns the records of a CPU into events, cut to a stretch.
+type timeline struct {
+	cpu     int32
+	stretch span
+	names   *names
+	now     int64
+	// thread is who runs, since when; tid -1: not known.
+	thread struct {
+		tid   int64
+		begin int64
+	}
+	idle   *open
+	nested []open
+	// works are functions under way by the worker's TID: a worker may sleep in one.
+	works  map[int64]open
+	events []result.Event
+}
+
+// open is something that has begun.
+type open struct {
+	kind  result.EventKind
+	key   uint64
+	name  string
+	value int64
+	begin int64
+}
+
+// unbegun is the begin of what was under way before the first record.
+const unbegun = -1 << 62
+
+// eventsOf are what a CPU did in a stretch, in the order of their begin.
+func eventsOf(p piece, names *names) []result.Event {
+	t := &timeline{cpu: int32(p.cpu), stretch: p.stretch, names: names, works: map[int64]open{}}
+	t.thread.tid, t.thread.begin = runningAtFirst(p), unbegun
+	// By time: an interrupt may have taken its time before its place.
+	records := slices.Clone(p.records)
+	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.ns, b.ns) })
+	for _, r := range records {
+		t.now = r.ns
+		t.step(r)
+	}
+	t.now = p.stretch.end
+	if len(records) > 0 {
+		t.now = max(t.now, records[len(records)-1].ns)
+	}
+	t.finish()
+	slices.SortStableFunc(t.events, func(a, b result.Event) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
+	return t.events
+}
+
+// runningAtFirst is the thread at the first record, which lies before the stretch.
+func runningAtFirst(p piece) int64 {
+	for _, r := range p.records {
+		if r.kind == kindSwitch {
+			return int64(uint32(r.a))
+		}
+	}
+	return p.running
+}
+
+func (t *timeline) step(r record) {
+	switch r.kind {
+	case kindSwitch:
+		t.switchTo(int64(uint32(r.a)), int64(uint32(r.b)), r.flags&flagRunnable != 0)
+	case kindWaking, kindWakeup:
+		if r.kind == kindWakeup {
+			t.instant(result.EventWakeup, t.names.thread(uint32(r.a)), int32(r.a), 0, int32(r.b))
+		}
+	case kindIRQEntry:
+		t.enter(result.EventInterrupt, r.a, t.names.interrupt(r.a), int64(r.a))
+	case kindIRQExit:
+		t.leave(result.EventInterrupt, r.a, t.names.interrupt(r.a), int64(r.a))
+	case kindVectorEntry:
+		t.enter(result.EventInterrupt, vectorKey|r.a, nameOf(vectors, r.a), 0)
+	case kindVectorExit:
+		t.leave(result.EventInterrupt, vectorKey|r.a, nameOf(vectors, r.a), 0)
+	case kindSoftirqEntry:
+		t.enter(result.EventSoftirq, r.a, nameOf(softirqs, r.a), int64(r.a))
+	case kindSoftirqExit:
+		t.leave(result.EventSoftirq, r.a, nameOf(softirqs, r.a), int64(r.a))
+	case kindTimerEntry, kindHRTimerEntry:
+		t.enter(result.EventTimer, r.a, t.names.function(r.b), 0)
+	case kindTimerExit, kindHRTimerExit:
+		t.leave(result.EventTimer, r.a, "", 0)
+	case kindWorkEntry:
+		t.works[t.thread.tid] = open{kind: result.EventWork, key: r.a, name: t.names.function(r.b), begin: r.ns}
+	case kindWorkExit:
+		w, ok := t.works[t.thread.tid]
+		if !ok {
+			w = open{kind: result.EventWork, name: t.names.function(r.b), begin: t.thread.begin}
+		}
+		delete(t.works, t.thread.tid)
+		t.close(w, t.thread.tid, false)
+	case kindIdle:
+		t.turnIdle(r.a)
+	case kindIPI:
+		t.ipi(r.a, ipiKind(r.b, "call_function_single"))
+	case kindIPIMask:
+		for mask := r.a; mask != 0; mask &= mask - 1 {
+			t.ipi(uint64(r.part)*64+uint64(bits.TrailingZeros64(mask)), ipiKind(r.b, "call_function"))
+		}
+	case kindCSD:
+		t.ipi(r.a, "function:"+t.names.function(r.b))
+	case kindTLBFlush:
+		t.instant(result.EventTLBFlush, nameOf(tlbReasons, r.a), t.tid(), int64(r.b), -1)
+	case kindPoll:
+		t.instant(result.EventPoll, t.names.device(r.a), t.tid(), int64(r.b), -1)
+	case kindDrop:
+		t.instant(result.EventDrop, t.names.drop(r.a), t.tid(), 0, -1)
+	case kindStage:
+		t.instant(result.EventStage, stageName(r.part, t.names.device(r.b), r.b != 0), t.tid(), int64(r.a), -1)
+	}
+}
+
+// vectorKey tells the CPU's own vectors from numbers of devices' interrupts.
+const vectorKey = 1 << 32
+
+// ipiKind is what an interrupt with a callback is; without one it asks to reschedule.
+func ipiKind(callback uint64, function string) string {
+	if callback == 0 {
+		return "reschedule"
+	}
+	return function
+}
+
+func (t *timeline) tid() int32 { return int32(t.thread.tid) }
+
+func (t *timeline) ipi(cpu uint64, kind string) {
+	t.instant(result.EventIPI, kind, t.tid(), 0, int32(cpu))
+}
+
+// instant adds an event without a length.
+func (t *timeline) instant(kind result.EventKind, name string, tid int32, value int64, other int32) {
+	t.add(result.Event{BeginNs: t.now, EndNs: t.now, Kind: kind, Name: name, TID: tid, Value: value, Other: other})
+}
+
+// add keeps what of an event lies in the stretch.
+func (t *timeline) add(e result.Event) {
+	if e.EndNs < t.stretch.begin || e.BeginNs > t.stretch.end {
+		return
+	}
+	e.CPU = t.cpu
+	e.BeginNs, e.EndNs = max(e.BeginNs, t.stretch.begin), min(e.EndNs, t.stretch.end)
+	t.events = append(t.events, e)
+}
+
+func (t *timeline) close(o open, tid int64, preempted bool) {
+	t.add(result.Event{BeginNs: o.begin, EndNs: t.now, Kind: o.kind, Name: o.name, TID: int32(tid), Value: o.value, Other: -1, Preempted: preempted})
+}
+
+// switchTo ends a thread's time and begins another's. What a worker is at goes with it.
+func (t *timeline) switchTo(from, to int64, runnable bool) {
+	if t.thread.begin < t.now {
+		t.close(open{kind: result.EventThread, name: t.names.thread(uint32(from)), begin: t.thread.begin}, from, runnable)
+	}
+	if w, ok := t.works[from]; ok {
+		t.close(w, from, runnable)
+	}
+	t.thread.tid, t.thread.begin = to, t.now
+	if w, ok := t.works[to]; ok {
+		w.begin = t.now
+		t.works[to] = w
+	}
+}
+
+func (t *timeline) enter(kind result.EventKind, key uint64, name string, value int64) {
+	t.nested = append(t.nested, open{kind, key, name, value, t.now})
+}
+
+// leave ends what was entered last under the key. What was entered within it and has no
+// end, because a record was lost, ends with it. What was not entered was under way before.
+func (t *timeline) leave(kind result.EventKind, key uint64, name string, value int64) {
+	for i := len(t.nested) - 1; i >= 0; i-- {
+		if t.nested[i].kind != kind || t.nested[i].key != key {
+			continue
+		}
+		for j := len(t.nested) - 1; j >= i; j-- {
+			t.close(t.nested[j], t.thread.tid, false)
+		}
+		t.nested = t.nested[:i]
+		return
+	}
+	if name != "" {
+		t.close(open{kind: kind, name: name, value: value, begin: unbegun}, t.thread.tid, false)
+	}
+}
+
+// idleEnds is the state that ends idleness: PWR_EVENT_EXIT of include/trace/events/power.h.
+const idleEnds = 1<<32 - 1
+
+func (t *timeline) turnIdle(state uint64) {
+	switch {
+	case state != idleEnds:
+		t.idle = &open{kind: result.EventIdle, value: int64(state), begin: t.now}
+	case t.idle != nil:
+		t.close(*t.idle, 0, false)
+		t.idle = nil
+	default:
+		t.close(open{kind: result.EventIdle, value: -1, begin: unbegun}, 0, false)
+	}
+}
+
+// finish cuts what is not over.
+func (t *timeline) finish() {
+	if t.thread.tid >= 0 {
+		t.close(open{kind: result.EventThread, name: t.names.thread(uint32(t.thread.tid)), begin: t.thread.begin}, t.thread.tid, false)
+		if w, ok := t.works[t.thread.tid]; ok {
+			t.close(w, t.thread.tid, false)
+		}
+	}
+	if t.idle != nil {
+		t.close(*t.idle, 0, false)
+	}
+	for _, o := range t.nested {
+		t.close(o, t.thread.tid, false)
+	}
+}
