@@ -10,7 +10,7 @@ import (
 // The forms of what a sweep has for keys: paths of the file, or names of the user's
 // own, which have cases.
 const (
-	sweptPattern = `^(topology|traffic|dpdk|method|nodes|links|isolation|tuning|trace|tracing)(\.|$)`
+	sweptPattern = `^(topology|traffic|dpdk|method|nodes|links|isolation|tuning|trace|tracing|disturb)(\.|$)`
 	axisPattern  = `^[a-z][a-z0-9_-]{0,31}$`
 	axisForm     = "a lower-case letter, then letters, digits, '_' and '-', at most 32"
 	casePattern  = `^[A-Za-z0-9]([A-Za-z0-9 ._+/-]{0,62}[A-Za-z0-9])?$`
@@ -34,7 +34,7 @@ func (d *decoder) cases(base *node, e entry, path string) (*axis, [][]string) {
 	before := len(d.errs.list)
 	switch {
 	case slices.Contains(keysOf(reflect.TypeFor[Experiment]()), e.key.text):
-		d.fail(e.key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, tracing, dpdk and method", "")
+		d.fail(e.key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, disturb, tracing, dpdk and method", "")
 	case !matches(axisPattern, e.key.text):
 		d.fail(e.key, path, fmt.Sprintf("%q cannot name cases", clip(e.key.text)), axisForm, "")
 	case len(e.value.entries) == 0:

@@ -100,6 +100,7 @@ func check(e *Experiment, root *node, errs *collector) {
 	if e.Method != nil {
 		c.method(e.Method)
 	}
+	c.disturbances()
 	c.dpdk()
 	c.hardware()
 	c.published()

@@ -27,6 +27,8 @@ type Experiment struct {
 	Trace bool `yaml:"trace,omitempty" json:"trace,omitempty"`
 	// Tracing sets up that recorder.
 	Tracing *Tracing `yaml:"tracing,omitempty" json:"tracing,omitempty"`
+	// Disturb is competition made on purpose while the lab is up, by name.
+	Disturb map[string]*Disturbance `yaml:"disturb,omitempty" json:"disturb,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
 	// Repeat is how often each combination of the sweep is run (default 1).

@@ -117,6 +117,11 @@ var rules = map[string]rule{
 	"Polling.cpu_list":  {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
 	"Polling.longest":   {byDefault: "50us", least: "1us", most: "10ms", why: "a thread that sleeps longer polls no more"},
 
+	"Disturbance.kind":   {required: true},
+	"Disturbance.cpu":    {least: "0", most: "4095"},
+	"Disturbance.period": {byDefault: "10ms", least: "20us", most: "1h"},
+	"Disturbance.length": {byDefault: "200us", least: "1us", most: "1h"},
+
 	"Tracing.packets":  {byDefault: "200", least: "1", most: "100000"},
 	"Tracing.ordinary": {byDefault: "200", least: "0", most: "100000"},
 	"Tracing.buffer":   {byDefault: "4MiB", least: "64KiB", most: "256MiB"},
@@ -201,13 +206,14 @@ var rules = map[string]rule{
 
 // keyPatterns are the forms of the keys of mappings whose keys a user chooses.
 var keyPatterns = map[string]struct{ what, pattern, form string }{
-	"Topology.nodes": {"a node's name", namePattern, nameForm},
-	"Node.env":       {"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"},
-	"Node.sysctls":   {"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`},
-	"Node.addresses": {"an interface's name", interfacePattern, interfaceForm},
-	"Link.rx":        {"an endpoint", endpointPattern, endpointForm},
-	"Switch.ports":   {"a port", endpointPattern, endpointForm},
-	"DPDK.device":    {"an endpoint", endpointPattern, endpointForm},
+	"Topology.nodes":     {"a node's name", namePattern, nameForm},
+	"Experiment.disturb": {"a disturbance's name", namePattern, nameForm},
+	"Node.env":           {"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"},
+	"Node.sysctls":       {"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`},
+	"Node.addresses":     {"an interface's name", interfacePattern, interfaceForm},
+	"Link.rx":            {"an endpoint", endpointPattern, endpointForm},
+	"Switch.ports":       {"a port", endpointPattern, endpointForm},
+	"DPDK.device":        {"an endpoint", endpointPattern, endpointForm},
 }
 
 // enums are the values of the types that have a fixed set of them.
@@ -217,6 +223,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[SchedulingPolicy](): texts(SchedulingOther, SchedulingBatch, SchedulingIdle, SchedulingFIFO, SchedulingRR),
 	reflect.TypeFor[Receive]():          texts(ReceiveInterrupt, ReceiveAwake, ReceiveThreaded, ReceiveBusyPoll, ReceiveSuspend),
 	reflect.TypeFor[PollMechanism]():    texts(PollAuto, PollNetlink, PollLivepatch, PollIOUring, PollEpoll),
+	reflect.TypeFor[DisturbanceKind]():  texts(DisturbSpin, DisturbFork, DisturbSoftirq, DisturbIPI, DisturbTLB, DisturbTimers, DisturbStop),
 	reflect.TypeFor[RootfsInit]():       texts(InitNines, InitSystemd),
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),

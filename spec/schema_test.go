@@ -16,6 +16,7 @@ import (
 // semantic are the wrong files that a schema cannot see: each value has its right
 // form, and only their meaning, or that of several together, is wrong.
 var semantic = []string{
+	"disturb",
 	"address-bad", "address-multicast", "address-network", "address-no-prefix", "address-twice",
 	"address-unknown-interface", "cases-and-key", "cases-bad-value", "cases-one-wrong", "cases-same-value",
 	"cases-top-key", "cases-unknown-key", "cpu-list-backwards", "dpdk-blocks", "dpdk-device-empty",

@@ -197,10 +197,10 @@ func (d *decoder) swept(base, key *node, path string) (target, bool) {
 		return target{}, false
 	}
 	switch goal.places[0][0] {
-	case "topology", "traffic", "dpdk", "method", "isolation", "tuning", "trace", "tracing":
+	case "topology", "traffic", "dpdk", "method", "isolation", "tuning", "trace", "tracing", "disturb":
 		return goal, true
 	}
-	d.fail(key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, tracing, dpdk and method", "")
+	d.fail(key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, disturb, tracing, dpdk and method", "")
 	return target{}, false
 }
 

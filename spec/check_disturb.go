@@ -1,0 +1,40 @@
+package spec
+
+import "fmt"
+
+// disturbances checks the key disturb.
+func (c *checker) disturbances() {
+	for _, name := range sortedKeys(c.e.Disturb) {
+		at := []string{"disturb", name}
+		c.key("Experiment.disturb", name, "disturb")
+		d := c.e.Disturb[name]
+		if d == nil {
+			continue // the decoder has told that kind is missing
+		}
+		c.disturbed(d, at)
+		if d.Length > d.Period {
+			c.fail(fmt.Sprintf("each lasts %v, longer than the period of %v", d.Length, d.Period), "",
+				"write a longer period; equal to the length it disturbs all the time", under(at, "length")...)
+		}
+		if d.Scheduling != nil {
+			c.policy(d.Scheduling, under(at, "scheduling"))
+		}
+	}
+}
+
+// disturbed checks what is to be disturbed.
+func (c *checker) disturbed(d *Disturbance, at []string) {
+	n, known := c.e.Topology.Nodes[d.Node]
+	switch {
+	case d.Node != "" && d.CPU != nil:
+		c.fail("node and cpu exclude one another", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
+	case d.Node != "" && !known:
+		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(sortedKeys(c.e.Topology.Nodes)),
+			didYouMean(d.Node, sortedKeys(c.e.Topology.Nodes)), under(at, "node")...)
+	case d.Kind == DisturbStop && (n == nil || n.App == nil || n.App.Kind == AppRoute || n.Runtime == RuntimeVM):
+		c.fail("stop is for the engine of a node, outside of virtual machines", "",
+			"name in node one whose app is forward or reflect", at...)
+	case (d.Kind == DisturbIPI || d.Kind == DisturbTLB) && d.Node == "" && d.CPU == nil:
+		c.fail(fmt.Sprintf("%s needs a CPU to be aimed at", d.Kind), "", "write node: NAME or cpu: NUMBER", at...)
+	}
+}
