@@ -1,0 +1,173 @@
+package attribution
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// Input is what a trial left behind.
+type Input struct {
+	// Slow are the slowest packets, and Ordinary some picked at random: the rows of
+	// outliers.csv and ordinary.csv.
+	Slow, Ordinary []result.Outlier
+	// Events are the rows of events.parquet.
+	Events []result.Event
+	// Details are the trial's, with a Trace.
+	Details result.Details
+}
+
+// analysis is what the parts of an attribution share.
+type analysis struct {
+	timeline *timeline
+	path     path
+	// travel is how long a packet is usually on its way.
+	travel int64
+	// overflowed is true if packets were dropped in the trial because a queue was full.
+	overflowed bool
+}
+
+// Attribute says why the slowest packets of a trial were late. The sentences of the
+// ranking are left empty; package report/explain words them.
+func Attribute(in Input) result.Causes {
+	causes := result.Causes{Schema: result.CausesSchema, Ranking: []result.RankedCause{}, Packets: []result.PacketCauses{}}
+	trace := in.Details.Trace
+	if trace == nil {
+		causes.Notes = append(causes.Notes, "the trial was not recorded")
+		return causes
+	}
+	a := &analysis{
+		timeline: newTimeline(in.Events, trace.Threads), path: pathOf(trace.Threads), travel: travelOf(in.Ordinary),
+		overflowed: overflowed(in.Details),
+	}
+	slow, ordinary := a.passages(in.Slow, in), a.passages(in.Ordinary, in)
+	ordinary = slices.DeleteFunc(ordinary, func(p passage) bool { return !p.recorded })
+	a.nameSenders(slow, ordinary)
+	u := usualOf(ordinary, a.overflowed)
+	a.queues(slow, u)
+
+	for i := range slow {
+		causes.Packets = append(causes.Packets, u.packet(slow[i]))
+	}
+	causes.Ordinary = len(ordinary)
+	causes.Ranking = rank(slow, causes.Packets, ordinary, u)
+	causes.Notes = notes(slow, len(ordinary), trace)
+	return causes
+}
+
+// packet is what is written of a packet.
+func (u usual) packet(p passage) result.PacketCauses {
+	c := result.PacketCauses{ID: p.outlier.ID, LatencyNs: p.outlier.LatencyNs, Phases: []result.PhaseCauses{}}
+	for n := range p.phases {
+		c.Phases = append(c.Phases, u.divide(n, p.phases[n]))
+	}
+	return c
+}
+
+func (a *analysis) passages(rows []result.Outlier, in Input) []passage {
+	list := make([]passage, 0, len(rows))
+	for _, o := range rows {
+		p := a.timeline.passageOf(o, in.Details.StartedNs, a.path, a.travel)
+		p.recorded = covers(in.Details.Trace.Stretches, p.intended, p.rx)
+		list = append(list, p)
+	}
+	return list
+}
+
+// covers tells whether the stretches that were kept have nearly all of a time. They are in
+// order.
+func covers(stretches [][2]int64, begin, end int64) bool {
+	var has int64
+	first := sort.Search(len(stretches), func(i int) bool { return stretches[i][1] > begin })
+	for _, s := range stretches[first:] {
+		if s[0] > end {
+			break
+		}
+		has += max(0, min(s[1], end)-max(s[0], begin))
+	}
+	return has > 0 && has*20 >= (end-begin)*19
+}
+
+// overflowed tells whether the trial's counters have a queue that was full.
+func overflowed(details result.Details) bool {
+	return slices.ContainsFunc(details.Drops, func(c result.Counter) bool {
+		return c.Count > 0 && (strings.HasSuffix(c.Name, "full") || strings.HasSuffix(c.Name, "overflow") || strings.HasSuffix(c.Name, "missed"))
+	})
+}
+
+// nameSenders gives interrupts of other CPUs whose sender was not seen, because it was not
+// recorded at that moment, the sender of most of the others of their kind on the CPU.
+func (a *analysis) nameSenders(lists ...[]passage) {
+	times := make(map[result.Cause]int64)
+	each := func(do func(*span)) {
+		for _, list := range lists {
+			for i := range list {
+				for n := range list[i].phases {
+					for k := range list[i].phases[n].spans {
+						if s := &list[i].phases[n].spans[k]; s.cause.Kind == IPI || s.cause.Kind == TLBShootdown {
+							do(s)
+						}
+					}
+				}
+			}
+		}
+	}
+	each(func(s *span) { times[s.cause] += s.length() })
+	best := make(map[result.Cause]result.Cause)
+	for cause, ns := range times {
+		nameless := cause
+		nameless.Source = ""
+		if before, ok := best[nameless]; cause.Source != "" &&
+			(!ok || ns > times[before] || ns == times[before] && less(cause, before)) {
+			best[nameless] = cause
+		}
+	}
+	each(func(s *span) {
+		if named, ok := best[s.cause]; ok && s.cause.Source == "" {
+			s.cause = named
+		}
+	})
+}
+
+// notes are what a reader of the causes should know.
+func notes(slow []passage, ordinary int, trace *result.Trace) []string {
+	var list []string
+	missing := 0
+	for _, p := range slow {
+		if !p.recorded {
+			missing++
+		}
+	}
+	if missing > 0 {
+		list = append(list, fmt.Sprintf("of %d of the %d slowest packets no events were kept: nothing is said of them", missing, len(slow)))
+	}
+	if trace.Lost > 0 {
+		list = append(list, fmt.Sprintf("%d events were lost that were to be kept, so that some of the unexplained time may have a cause (a larger trace.buffer loses fewer)", trace.Lost))
+	}
+	if ordinary == 0 {
+		list = append(list, "no ordinary packets were recorded, so that nothing tells how usual a cause is")
+	}
+	for _, kind := range trace.Missing {
+		list = append(list, "not recorded: "+kind)
+	}
+	return list
+}
+
+// less puts causes into an order, so that results do not depend on that of maps.
+func less(a, b result.Cause) bool { return compare(a, b) < 0 }
+
+func compare(a, b result.Cause) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Source, b.Source), cmp.Compare(a.CPU, b.CPU))
+}
+
+// sortShares puts the largest first.
+func sortShares(list []result.CauseShare) {
+	slices.SortFunc(list, func(a, b result.CauseShare) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns), compare(a.Cause, b.Cause))
+	})
+}

@@ -1,0 +1,191 @@
+package attribution
+
+import (
+	"fmt"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// blame says for all that ran on a CPU what it is called as a cause.
+func (t *timeline) blame(number int32, c *cpu) {
+	for i := range c.nested.list {
+		e := &c.nested.list[i]
+		switch e.Kind {
+		case result.EventInterrupt:
+			e.cause = t.interrupt(c, e.Event)
+		case result.EventTimer:
+			e.cause = timerCause(e.Event)
+		case result.EventWork:
+			e.cause = result.Cause{Kind: Workqueue, Name: e.Name, Source: t.running(number, e.BeginNs), CPU: int(number)}
+		default:
+			e.cause = result.Cause{Kind: Softirq, Name: e.Name, CPU: int(number)}
+		}
+	}
+	for i := range c.runs.list {
+		e := &c.runs.list[i]
+		e.cause = c.run(e.Event)
+	}
+}
+
+// interrupt names an interrupt after what it did: a timer's after its function, that of
+// another CPU after who sent it.
+func (t *timeline) interrupt(c *cpu, e result.Event) result.Cause {
+	cause := result.Cause{Kind: Interrupt, Name: e.Name, CPU: int(e.CPU)}
+	switch {
+	case isLocalTimer(e.Name):
+		// Several timers may be due at once: the one that took longest, and of the tick
+		// and another the other.
+		cause = result.Cause{Kind: Tick, Name: e.Name, CPU: int(e.CPU)}
+		var longest int64 = -1
+		for _, inner := range c.nested.within(e.BeginNs, e.EndNs) {
+			if inner.Kind != result.EventTimer || inner.BeginNs < e.BeginNs {
+				continue
+			}
+			found := timerCause(inner.Event)
+			length := inner.EndNs - inner.BeginNs
+			switch {
+			case found.Kind == Timer && (cause.Kind == Tick || length > longest):
+				cause, longest = found, length
+			case found.Kind == Tick && cause.Kind == Tick:
+				cause = found
+			}
+		}
+	case isIPI(e.Name):
+		cause.Kind = IPI
+		call, sent := t.sender(c, e)
+		if sent {
+			cause.Source = t.running(call.CPU, call.BeginNs)
+			if cause.Source == "" || cause.Source == idleThread {
+				cause.Source = fmt.Sprintf("CPU %d", call.CPU)
+			}
+		}
+		if t.flushes(c, e, call, sent) {
+			cause.Kind, cause.Name = TLBShootdown, ""
+		}
+	}
+	return cause
+}
+
+// idleThread is the name of the thread of a CPU that has nothing to do.
+const idleThread = "swapper"
+
+// callBefore is how long before an interrupt of another CPU it may have been sent. A
+// receiver that a hypervisor has taken off its CPU gets it later, and then nobody is named.
+const callBefore = 200_000
+
+// sender finds the call that an interrupt of another CPU answers: the last before it of
+// its kind.
+func (t *timeline) sender(c *cpu, e result.Event) (call result.Event, ok bool) {
+	calls := between(c.calls, e.BeginNs-callBefore, e.BeginNs)
+	for i := len(calls) - 1; i >= 0; i-- {
+		if isReschedule(calls[i].Name) == isReschedule(e.Name) {
+			return calls[i], true
+		}
+	}
+	return result.Event{}, false
+}
+
+// flushes tells whether an interrupt of another CPU was there to flush the TLB: this CPU
+// did it, or the sender said that it asked for it.
+func (t *timeline) flushes(c *cpu, e result.Event, call result.Event, sent bool) bool {
+	if isReschedule(e.Name) {
+		return false
+	}
+	for _, flush := range between(c.flushes, e.BeginNs, e.EndNs) {
+		if strings.Contains(flush.Name, "remote shootdown") {
+			return true
+		}
+	}
+	if !sent || t.cpus[call.CPU] == nil {
+		return false
+	}
+	for _, other := range between(c.calls, call.BeginNs-10_000, call.BeginNs) {
+		if other.CPU == call.CPU && strings.Contains(other.Name, "flush_tlb") {
+			return true
+		}
+	}
+	// The kernel notes the request just before it sends it (arch/x86/mm/tlb.c,
+	// native_flush_tlb_multi).
+	for _, flush := range between(t.cpus[call.CPU].flushes, call.BeginNs-10_000, call.BeginNs+1000) {
+		if strings.Contains(flush.Name, "remote") && strings.Contains(flush.Name, "send") {
+			return true
+		}
+	}
+	return false
+}
+
+// timerCause names a timer after its function.
+func timerCause(e result.Event) result.Cause {
+	kind := Timer
+	// tick_sched_timer until Linux 6.8, tick_nohz_handler since (kernel/time/tick-sched.c).
+	if strings.HasPrefix(e.Name, "tick_") {
+		kind = Tick
+	}
+	return result.Cause{Kind: kind, Name: e.Name, CPU: int(e.CPU)}
+}
+
+// run names a thread for those who wait for its CPU.
+func (c *cpu) run(e result.Event) result.Cause {
+	cause := result.Cause{Kind: Hog, Name: e.Name, CPU: int(e.CPU)}
+	switch {
+	case strings.HasPrefix(e.Name, "kworker/"):
+		// The item that the worker spent most of its time on, if it is known.
+		cause = result.Cause{Kind: Workqueue, Source: e.Name, CPU: int(e.CPU)}
+		var longest int64
+		for _, inner := range c.nested.within(e.BeginNs, e.EndNs) {
+			if length := inner.EndNs - inner.BeginNs; inner.Kind == result.EventWork && length > longest {
+				cause.Name, longest = inner.Name, length
+			}
+		}
+	case isKernelThread(e.Name):
+		cause.Kind = KernelThread
+	case e.Value > 0:
+		cause.Kind, cause.Source = Priority, policyOf(e.Value)
+	}
+	return cause
+}
+
+// policyOf words a real-time priority. FIFO and RR are one to the scheduler's events.
+func policyOf(priority int64) string {
+	if priority >= 100 {
+		return "SCHED_DEADLINE"
+	}
+	return fmt.Sprintf("real-time priority %d", priority)
+}
+
+func isLocalTimer(name string) bool { return name == "local_timer" }
+
+func isReschedule(name string) bool { return strings.Contains(name, "resched") }
+
+func isIPI(name string) bool {
+	switch name {
+	case "reschedule", "call_function", "call_function_single", "irq_work", "reboot":
+		return true
+	}
+	return isReschedule(name)
+}
+
+// kernelThreads are the beginnings of the names of threads that the kernel makes.
+var kernelThreads = []string{"ksoftirqd/", "migration/", "rcu", "kswapd", "kcompactd", "khugepaged", "watchdog", "cpuhp/",
+	"irq/", "napi/", "kthreadd", "jbd2/", "oom_reaper", "writeback", "khungtaskd", "ktimers/", "idle_inject/", "ksmd", "kblockd"}
+
+func isKernelThread(name string) bool {
+	for _, prefix := range kernelThreads {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOverflow tells the reasons of drops that mean a full queue
+// (include/net/dropreason-core.h).
+func isOverflow(reason string) bool {
+	for _, word := range []string{"RCVBUF", "FULL_RING", "BACKLOG", "QUEUE_PURGE", "QDISC_DROP", "full"} {
+		if strings.Contains(reason, word) {
+			return true
+		}
+	}
+	return false
+}

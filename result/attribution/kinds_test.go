@@ -1,0 +1,201 @@
+package attribution
+
+import (
+	"testing"
+
+	"nines.dev/nines/result"
+)
+
+// TestEachKindIsNamedFirst makes up one disturbance of each kind, which makes one packet
+// late by most of its length, and wants it named first with that many nanoseconds.
+func TestEachKindIsNamedFirst(t *testing.T) {
+	const at, length = 200 * ms, 2 * ms
+	// A packet is due 100 µs after the disturbance began, and leaves 10 µs after its end.
+	const due, waits = at + 100*us, length - 100*us + 10*us
+	for _, c := range []struct {
+		name  string
+		make  func(m *made)
+		cause result.Cause
+		ns    int64
+	}{
+		{"a thread of a real-time policy", func(m *made) {
+			m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "fifo", tid(hogTID), value(50)) })
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Priority, Name: "fifo", Source: "real-time priority 50", CPU: 0}, waits - 10*us},
+		{"a competitor", func(m *made) {
+			m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "hog", tid(hogTID)) })
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Hog, Name: "hog", CPU: 0}, waits - 10*us},
+		{"a competitor on the forwarder's CPU", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.spins(forwarder, 1, at, at+length, func(b, e int64) { m.add(result.EventThread, 1, b, e, "hog", tid(hogTID)) })
+			m.late(due, 0, waits, 2*us)
+		}, result.Cause{Kind: Hog, Name: "hog", CPU: 1}, waits - 10*us},
+		{"a kernel thread", func(m *made) {
+			m.spins(generator, 0, at, at+length, func(b, e int64) {
+				m.add(result.EventThread, 0, b, e, "migration/0", tid(hogTID), value(99))
+			})
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: KernelThread, Name: "migration/0", CPU: 0}, waits - 10*us},
+		{"an item of a workqueue", func(m *made) {
+			m.spins(generator, 0, at, at+length, func(b, e int64) {
+				m.add(result.EventThread, 0, b, e, "kworker/0:2", tid(hogTID))
+				m.add(result.EventWork, 0, b, e-us, "vmstat_update")
+			})
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Workqueue, Name: "vmstat_update", Source: "kworker/0:2", CPU: 0}, waits - 10*us},
+		{"a softirq within the thread", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventSoftirq, 0, at, at+length, "NET_RX")
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Softirq, Name: "NET_RX", CPU: 0}, waits - 10*us},
+		{"a softirq in its kernel thread", func(m *made) {
+			m.spins(generator, 0, at, at+length, func(b, e int64) {
+				m.add(result.EventThread, 0, b, e, "ksoftirqd/0", tid(hogTID))
+				m.add(result.EventSoftirq, 0, b, e, "TASKLET")
+			})
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Softirq, Name: "TASKLET", CPU: 0}, waits - 10*us},
+		{"a device's interrupt", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventInterrupt, 0, at, at+length, "virtio0-input.0", value(24))
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Interrupt, Name: "virtio0-input.0", CPU: 0}, waits - 10*us},
+		{"interrupts of another CPU", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 1, -50*ms, 2000*ms, "membarrier", tid(hogTID))
+			for b := at; b < at+length; b += 20 * us {
+				m.add(result.EventIPI, 1, b-us, b-us, "call_function_single", other(0), tid(hogTID))
+				m.add(result.EventInterrupt, 0, b, b+19*us, "call_function_single")
+			}
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: IPI, Name: "call_function_single", Source: "membarrier", CPU: 0}, 95 * 19 * us},
+		{"TLB shootdowns", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 1, -50*ms, 2000*ms, "unmapper", tid(hogTID))
+			for b := at; b < at+length; b += 20 * us {
+				m.add(result.EventIPI, 1, b-us, b-us, "call_function", other(0), tid(hogTID))
+				m.add(result.EventInterrupt, 0, b, b+19*us, "call_function")
+				m.add(result.EventTLBFlush, 0, b+us, b+us, "remote shootdown", value(1))
+			}
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: TLBShootdown, Source: "unmapper", CPU: 0}, 95 * 19 * us},
+		{"a flood of timers", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			for b := at; b < at+length; b += 20 * us {
+				m.add(result.EventInterrupt, 0, b, b+19*us, "local_timer")
+				m.add(result.EventTimer, 0, b+us, b+8*us, "timerfd_tmrproc")
+			}
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Timer, Name: "timerfd_tmrproc", CPU: 0}, 95 * 19 * us},
+		{"a tick", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventInterrupt, 0, at, at+length, "local_timer")
+			m.add(result.EventTimer, 0, at+us, at+length-us, "tick_nohz_handler")
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Tick, Name: "tick_nohz_handler", CPU: 0}, waits - 10*us},
+		{"a process that is stopped", func(m *made) {
+			m.add(result.EventThread, 0, -50*ms, at, "nines-engine", tid(generator), state("T"))
+			m.wake(0, at+length, generator)
+			m.add(result.EventThread, 0, at, at+length, "swapper")
+			m.add(result.EventThread, 0, at+length, 2000*ms, "nines-engine", tid(generator))
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Stopped, Name: "nines-engine", CPU: 0}, waits - 10*us},
+		{"a receiver that is stopped while it sleeps", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 2, -50*ms, at, "nines-engine", tid(receiver), state("T"))
+			m.wake(2, at+length, receiver)
+			m.add(result.EventThread, 2, at+length, at+length+50*us, "nines-engine", tid(receiver), state("S"))
+			m.late(due, 0, waits, 2*us)
+		}, result.Cause{Kind: Stopped, Name: "nines-engine", CPU: 2}, length - 100*us},
+		{"a spinning thread that sleeps", func(m *made) {
+			m.add(result.EventThread, 0, -50*ms, at, "nines-engine", tid(generator), state("D"))
+			m.wake(0, at+length, generator)
+			m.add(result.EventThread, 0, at+length, 2000*ms, "nines-engine", tid(generator))
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Blocked, Name: "D", CPU: 0}, waits - 10*us},
+		{"a CPU that wakes up late", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 2, at, at+60*us, "nines-engine", tid(receiver), state("S"))
+			m.add(result.EventThread, 2, at+60*us, due+20*us+length, "swapper")
+			m.wake(2, due+20*us, receiver)
+			m.add(result.EventThread, 2, due+20*us+length, 2000*ms, "nines-engine", tid(receiver))
+			m.late(due, 0, 20*us, length+2*us)
+			m.slow[0].PollGapNs = 2 * us
+		}, result.Cause{Kind: IdleExit, CPU: 2}, length},
+		{"a CPU that another thread has when it wakes", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 2, at, at+60*us, "nines-engine", tid(receiver), state("S"))
+			m.add(result.EventThread, 2, at+60*us, due+20*us+length, "hog", tid(hogTID))
+			m.wake(2, due+20*us, receiver)
+			m.add(result.EventThread, 2, due+20*us+length, 2000*ms, "nines-engine", tid(receiver))
+			m.late(due, 0, 20*us, length+2*us)
+			m.slow[0].PollGapNs = 2 * us
+		}, result.Cause{Kind: Hog, Name: "hog", CPU: 2}, length},
+		{"a thread that is kept from an idle CPU", func(m *made) {
+			m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "swapper") })
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Throttled, CPU: 0}, waits - 10*us},
+		{"a wait for a CPU whose thread is not known", func(m *made) {
+			m.spins(generator, 0, at, at+length, func(int64, int64) {})
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Scheduler, CPU: 0}, waits - 10*us},
+		{"a full queue", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 2, -50*ms, 2000*ms, "nines-engine", tid(receiver))
+			m.add(result.EventDrop, 0, due+ms, due+ms, "SOCKET_RCVBUFF")
+			m.late(due, 0, waits, 2*us)
+		}, result.Cause{Kind: RingFull, CPU: 2}, waits - 20*us},
+		{"a queue", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			for i := range int64(100) {
+				m.late(at+i*us, 0, 30*us+20*i*us, 2*us)
+			}
+		}, result.Cause{Kind: Queue, CPU: 2}, 10*us + 20*99*us},
+		{"a forwarder that is busy", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.threads[1].Spins = false
+			m.add(result.EventThread, 1, -50*ms, 2000*ms, "nines-engine", tid(forwarder))
+			for i := range int64(100) {
+				m.late(at+i*us, 0, 30*us+20*i*us, 2*us)
+			}
+		}, result.Cause{Kind: Forwarder, Name: "dut", CPU: 1}, 10*us + 20*99*us},
+		{"nothing that was recorded", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.late(due, waits, 20*us, 2*us)
+		}, result.Cause{Kind: Unexplained, CPU: -1}, waits},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMade()
+			c.make(m)
+			causes := m.attribute()
+			if len(causes.Ranking) == 0 || causes.Ranking[0].Cause != c.cause {
+				t.Fatalf("the ranking is %+v; first should be %+v", causes.Ranking, c.cause)
+			}
+			last := causes.Packets[len(causes.Packets)-1]
+			if first := Totals(last)[0]; first.Cause != c.cause || first.Ns != c.ns {
+				t.Errorf("the packet's first cause is %+v, want %d ns of %+v", first, c.ns, c.cause)
+			}
+			adds(t, causes)
+		})
+	}
+}
+
+// adds holds that the parts of each phase are its length, and none is negative.
+func adds(t *testing.T, causes result.Causes) {
+	t.Helper()
+	for _, p := range causes.Packets {
+		for _, phase := range p.Phases {
+			sum := phase.OrdinaryNs + phase.UnexplainedNs
+			for _, share := range phase.Causes {
+				sum += share.Ns
+				if share.Ns <= 0 {
+					t.Errorf("packet %d, %s: %d ns of %+v", p.ID, phase.Phase, share.Ns, share.Cause)
+				}
+			}
+			if sum != phase.EndNs-phase.BeginNs || phase.OrdinaryNs < 0 || phase.UnexplainedNs < 0 {
+				t.Errorf("packet %d, %s: %+v adds up to %d of %d ns", p.ID, phase.Phase, phase, sum, phase.EndNs-phase.BeginNs)
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package attribution
+
+import (
+	"slices"
+	"sort"
+
+	"nines.dev/nines/result"
+)
+
+// path is who handles the packets of a trial, in the order in which they come by.
+type path struct {
+	sender, receiver int32 // TIDs; 0: not known
+	between          []int32
+	receiverSpins    bool
+	// oneThread is true where a thread sends and receives.
+	oneThread bool
+}
+
+func pathOf(threads []result.TracedThread) path {
+	var p path
+	for _, t := range threads {
+		switch tid := int32(t.TID); t.Role {
+		case result.RoleSender:
+			if p.sender == 0 {
+				p.sender = tid
+			}
+		case result.RoleReceiver:
+			if p.receiver == 0 {
+				p.receiver, p.receiverSpins = tid, t.Spins
+			}
+		default:
+			if !slices.Contains(p.between, tid) {
+				p.between = append(p.between, tid)
+			}
+		}
+	}
+	if p.receiver == 0 {
+		p.receiver = p.sender
+		for _, t := range threads {
+			p.receiverSpins = p.receiverSpins || int32(t.TID) == p.sender && t.Spins
+		}
+	}
+	if p.sender == 0 {
+		p.sender = p.receiver
+	}
+	p.oneThread = p.sender == p.receiver
+	return p
+}
+
+// passage is a packet on its way. Times are of CLOCK_MONOTONIC.
+type passage struct {
+	outlier                   result.Outlier
+	intended, tx, arrival, rx int64
+	phases                    [3]phase
+	// recorded is false where the events around the packet were not kept.
+	recorded bool
+}
+
+// phase is a part of a packet's latency, as spans that cover all of it.
+type phase struct {
+	begin, end int64
+	spans      []span
+}
+
+const (
+	send = iota
+	transit
+	receive
+)
+
+var phaseNames = [3]string{send: result.PhaseSend, transit: result.PhaseTransit, receive: result.PhaseReceive}
+
+// passageOf divides a packet's latency into its phases and says what held it in each.
+func (t *timeline) passageOf(o result.Outlier, startedNs int64, p path, travel int64) passage {
+	g := passage{outlier: o, intended: startedNs + o.IntendedNs, rx: startedNs + o.RxNs}
+	g.rx = max(g.rx, g.intended)
+	g.tx = min(max(startedNs+o.TxNs, g.intended), g.rx)
+	g.arrival = t.arrival(o, p, g.tx, g.rx)
+	g.phases[send] = phase{g.intended, g.tx, t.held(p.sender, g.intended, g.tx)}
+	g.phases[transit] = phase{g.tx, g.arrival, t.onTheWay(p, g.tx, g.arrival, travel)}
+	g.phases[receive] = phase{g.arrival, g.rx, t.held(p.receiver, g.arrival, g.rx)}
+	return g
+}
+
+// arrival is when a packet was there for its receiver: when that was woken for it, or the
+// earliest time at which one that did not sleep can have missed it.
+func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
+	looked := max(tx, rx-max(o.PollGapNs, 0))
+	of := t.threads[p.receiver]
+	if of == nil {
+		return looked
+	}
+	// The last time that it slept before it had the packet.
+	runs := of.runs.within(tx, rx+1)
+	for i := len(runs) - 1; i >= 0; i-- {
+		var before *noted
+		if i > 0 {
+			before = &runs[i-1]
+		} else if earlier := of.runs.before(runs[0]); earlier != nil {
+			before = earlier
+		}
+		if before != nil && before.Preempted {
+			continue
+		}
+		if before != nil && (before.State == "T" || before.State == "t") {
+			// What comes while it is stopped wakes nobody.
+			return max(tx, min(looked, before.EndNs))
+		}
+		if woken, ok := t.woken(p.receiver, before, &runs[i]); ok && woken > tx {
+			return min(woken, looked)
+		}
+		break
+	}
+	return looked
+}
+
+// before is the event before one of the list.
+func (l *intervals) before(e noted) *noted {
+	i := sort.Search(len(l.list), func(i int) bool { return l.list[i].BeginNs >= e.BeginNs })
+	if i == 0 {
+		return nil
+	}
+	return &l.list[i-1]
+}
+
+// onTheWay says what held up the threads that a packet passes. The sender can hold it
+// only until it has had the CPU for as long as packets usually travel: then it has let go
+// of it.
+func (t *timeline) onTheWay(p path, begin, end, travel int64) []span {
+	spans := clipWork(t.held(p.sender, begin, end), travel)
+	for _, tid := range p.between {
+		spans = overlay(spans, t.held(tid, begin, end))
+	}
+	return overlay(spans, t.held(p.receiver, begin, end))
+}
+
+// clipWork forgets what held a thread up after it had worked for so long.
+func clipWork(spans []span, work int64) []span {
+	var kept []span
+	for _, s := range spans {
+		if work < 0 {
+			s.cause = result.Cause{}
+		}
+		if !s.named() {
+			work -= s.length()
+		}
+		kept = appendSpan(kept, s)
+	}
+	return kept
+}

@@ -1,0 +1,151 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// queues blames what packets waited behind others for. A stall leaves a queue that lasts
+// when the stall is over: those in it are its victims, too, and what they wait while the
+// queue is worked off is its doing, up to its own length, for no queue can be longer than
+// the stall that made it. A queue that nothing made is one of its own kind: full, where
+// packets were dropped because it was; behind a forwarder that was busy; or just a queue.
+func (a *analysis) queues(slow []passage, u usual) {
+	order := make([]*passage, 0, len(slow))
+	for i := range slow {
+		if slow[i].recorded {
+			order = append(order, &slow[i])
+		}
+	}
+	slices.SortStableFunc(order, func(p, q *passage) int { return cmp.Compare(p.intended, q.intended) })
+	for i, p := range order {
+		first := i
+		for first > 0 && order[first-1].tx > order[first].intended {
+			first--
+		}
+		if first == i {
+			continue
+		}
+		window := a.timeline.held(a.path.sender, order[first].intended, p.tx)
+		moments := make([]int64, 0, i-first)
+		for _, q := range order[first:i] {
+			moments = append(moments, q.tx)
+		}
+		waited := nobody(p.phases[send].spans) - u[send][result.Cause{}]
+		if cause, ok := a.queueCause(window, waited, p.intended, p.tx, moments, false); ok {
+			p.phases[send].spans = assign(p.phases[send].spans, cause, waited)
+		}
+	}
+	slices.SortStableFunc(order, func(p, q *passage) int { return cmp.Compare(p.rx, q.rx) })
+	for i, p := range order {
+		first := i
+		for first > 0 && order[first-1].rx > order[first].tx {
+			first--
+		}
+		full := len(between(a.timeline.overflows, p.tx, p.rx)) > 0
+		if first == i && !full {
+			continue
+		}
+		start := p.tx
+		moments := make([]int64, 0, i-first)
+		for _, q := range order[first:i] {
+			start = min(start, q.tx)
+			moments = append(moments, q.rx)
+		}
+		window := a.timeline.onTheWay(a.path, start, p.rx, a.travel)
+		var waited [3]int64
+		for _, n := range []int{transit, receive} {
+			waited[n] = max(0, nobody(p.phases[n].spans)-u[n][result.Cause{}])
+		}
+		if cause, ok := a.queueCause(window, waited[transit]+waited[receive], p.tx, p.rx, moments, full); ok {
+			for _, n := range []int{transit, receive} {
+				p.phases[n].spans = assign(p.phases[n].spans, cause, waited[n])
+			}
+		}
+	}
+}
+
+// queueCause says what a packet waited for, in a queue from begin to end, that nobody is
+// blamed for. The window is from the first of the packets in the queue on, and moments
+// are when those before it left the queue.
+func (a *analysis) queueCause(window []span, waited, begin, end int64, moments []int64, full bool) (result.Cause, bool) {
+	if waited <= 0 {
+		return result.Cause{}, false
+	}
+	var stall result.Cause
+	var length int64
+	for cause, ns := range shares(window) {
+		if cause.Kind != "" && (ns > length || ns == length && less(cause, stall)) {
+			stall, length = cause, ns
+		}
+	}
+	// A fifth more, because what the stall takes from a CPU is more than what is recorded.
+	if length+length/5 >= waited {
+		return stall, true
+	}
+	number := -1
+	if t, ok := a.timeline.traced[a.path.receiver]; ok {
+		number = t.CPU
+	}
+	if full {
+		return result.Cause{Kind: RingFull, CPU: number}, true
+	}
+	// Where packets before this one left the queue all the time, it was a queue; where
+	// none did for most of it, something held all of them that was not recorded.
+	hole, last := int64(0), begin
+	for _, moment := range append(slices.Clone(moments), end) {
+		if moment > last {
+			hole, last = max(hole, moment-last), moment
+		}
+	}
+	if len(moments) < 3 || hole > waited/3 {
+		return result.Cause{}, false
+	}
+	if a.overflowed {
+		return result.Cause{Kind: RingFull, CPU: number}, true
+	}
+	if busy, ok := a.busyForwarder(begin, end); ok {
+		return result.Cause{Kind: Forwarder, Name: busy.Node, CPU: busy.CPU}, true
+	}
+	return result.Cause{Kind: Queue, CPU: number}, true
+}
+
+// busyForwarder finds one between the ends that sleeps when it has nothing to do, and did
+// not.
+func (a *analysis) busyForwarder(begin, end int64) (result.TracedThread, bool) {
+	for _, tid := range a.path.between {
+		traced, of := a.timeline.traced[tid], a.timeline.threads[tid]
+		if traced.Spins || of == nil {
+			continue
+		}
+		var ran int64
+		for _, run := range of.runs.within(begin, end) {
+			ran += min(run.EndNs, end) - max(run.BeginNs, begin)
+		}
+		if ran*10 >= (end-begin)*9 {
+			return traced, true
+		}
+	}
+	return result.TracedThread{}, false
+}
+
+// nobody is how much of spans nobody is blamed for.
+func nobody(spans []span) int64 { return shares(spans)[result.Cause{}] }
+
+// assign blames a cause for so much of what nobody is blamed for, from the beginning.
+func assign(spans []span, cause result.Cause, ns int64) []span {
+	var changed []span
+	for _, s := range spans {
+		if s.named() || ns <= 0 {
+			changed = appendSpan(changed, s)
+			continue
+		}
+		part := min(ns, s.length())
+		ns -= part
+		changed = appendSpan(changed, span{s.begin, s.begin + part, cause})
+		changed = appendSpan(changed, span{s.begin + part, s.end, result.Cause{}})
+	}
+	return changed
+}

@@ -1,0 +1,212 @@
+package attribution
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/result"
+)
+
+// TestWhatOrdinaryPacketsHaveAsWellIsNoCause: a tick and the receive softirq that are
+// around each packet stay ordinary, and what is left is said to be unexplained.
+func TestWhatOrdinaryPacketsHaveAsWellIsNoCause(t *testing.T) {
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	for i := range int64(100) {
+		m.add(result.EventInterrupt, 0, i*ms+us, i*ms+6*us, "local_timer")
+		m.add(result.EventSoftirq, 0, i*ms+7*us, i*ms+12*us, "NET_RX")
+	}
+	m.add(result.EventInterrupt, 0, 200*ms+us, 200*ms+6*us, "local_timer")
+	m.add(result.EventSoftirq, 0, 200*ms+7*us, 200*ms+12*us, "NET_RX")
+	m.late(200*ms, 0, 60*us, 2*us)
+	causes := m.attribute()
+	if len(causes.Ranking) != 1 || causes.Ranking[0].Cause.Kind != Unexplained || causes.Ranking[0].TotalNs != 40*us {
+		t.Errorf("the ranking is %+v; 40 µs that nothing explains should be alone in it", causes.Ranking)
+	}
+	if transit := causes.Packets[0].Phases[1]; transit.OrdinaryNs != 20*us || len(transit.Causes) != 0 {
+		t.Errorf("transit is %+v; 20 µs of it are ordinary", transit)
+	}
+}
+
+// TestLift: of two causes of which each is the largest part of as many packets, the one
+// that is around ordinary packets, too, as large as that, comes after the other.
+func TestLift(t *testing.T) {
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	for i := range int64(30) { // of the 100 ordinary packets
+		m.add(result.EventInterrupt, 0, i*ms+us, i*ms+12*us, "often")
+	}
+	for i := range int64(6) {
+		at := 200*ms + i*ms
+		name := "often"
+		if i%2 == 1 {
+			name = "seldom"
+		}
+		m.add(result.EventInterrupt, 0, at+us, at+12*us, name)
+		m.late(at, 0, 31*us, 2*us)
+	}
+	ranking := m.attribute().Ranking
+	if len(ranking) != 2 || ranking[0].Cause.Name != "seldom" || ranking[0].Lift != nil || ranking[1].Cause.Name != "often" {
+		t.Fatalf("the ranking is %+v", ranking)
+	}
+	if lift := ranking[1].Lift; lift == nil || *lift < 1.6 || *lift > 1.7 {
+		t.Errorf("half of the slow and 30 of 100 ordinary packets have it: the lift is %v, should be 1.67", lift)
+	}
+}
+
+// TestVictimsOfAStall: packets that were due in a stall, or behind those that were, are
+// late for what made the stall.
+func TestVictimsOfAStall(t *testing.T) {
+	const at, length = 200 * ms, 2 * ms
+	m := newMade()
+	m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "hog", tid(hogTID)) })
+	// One is due each 20 µs, and 10 µs each takes to send what has piled up.
+	for i := range int64(150) {
+		due := at + 20*us*i
+		sent := at + length + 10*us*(i+1)
+		if sent < due {
+			break
+		}
+		m.late(due, sent-due, 20*us, 2*us)
+	}
+	causes := m.attribute()
+	adds(t, causes)
+	if first := causes.Ranking[0]; first.Cause.Kind != Hog || first.Packets != len(m.slow) {
+		t.Errorf("of %d packets the first cause is %+v", len(m.slow), causes.Ranking)
+	}
+	for i, p := range causes.Packets {
+		if wait := p.Phases[0]; wait.UnexplainedNs > 10*us { // what sending takes
+			t.Errorf("packet %d waits %d ns that nothing explains", i, wait.UnexplainedNs)
+		}
+	}
+}
+
+// TestVictimsAtTheReceiver is the same with a receiver that is kept from its CPU and then
+// reads what has come: only the first packet's poll gap is the stall.
+func TestVictimsAtTheReceiver(t *testing.T) {
+	const at, length = 200 * ms, 2 * ms
+	m := newMade()
+	m.threads[2].Spins = true
+	m.spins(generator, 0, 0, 0)
+	m.spins(receiver, 2, at, at+length, func(b, e int64) { m.add(result.EventThread, 2, b, e, "hog", tid(hogTID)) })
+	for i := range int64(150) {
+		due := at + 20*us*i
+		read := at + length + 10*us*(i+1)
+		if read < due+20*us {
+			break
+		}
+		o := m.packet(uint32(1000+i), due, 0, read-due-10*us, 10*us)
+		if i == 0 {
+			o.PollGapNs = length
+		}
+		m.slow = append(m.slow, o)
+	}
+	causes := m.attribute()
+	adds(t, causes)
+	if first := causes.Ranking[0]; first.Cause.Kind != Hog || first.Packets < len(m.slow)*9/10 {
+		t.Errorf("of %d packets the first cause is %+v", len(m.slow), causes.Ranking)
+	}
+}
+
+// TestAStallThatWasNotRecorded stays unexplained, and its victims too: they are not said
+// to have queued.
+func TestAStallThatWasNotRecorded(t *testing.T) {
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	for i := range int64(150) {
+		due, sent := 200*ms+20*us*i, 202*ms+10*us*(i+1)
+		if sent < due {
+			break
+		}
+		m.late(due, sent-due, 20*us, 2*us)
+	}
+	if first := m.attribute().Ranking[0]; first.Cause.Kind != Unexplained {
+		t.Errorf("the first cause is %+v", first)
+	}
+}
+
+// TestPacketsWithoutEvents are not said to be unexplained.
+func TestPacketsWithoutEvents(t *testing.T) {
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	m.late(200*ms, 0, 500*us, 2*us)
+	m.late(4000*ms, 0, 500*us, 2*us)
+	m.details.Trace.Lost = 7
+	in := m.input()
+	causes := Attribute(in)
+	if first := causes.Ranking[0]; first.Packets != 1 || len(causes.Ranking) != 1 {
+		t.Errorf("the ranking is %+v", causes.Ranking)
+	}
+	notes := strings.Join(causes.Notes, "\n")
+	if !strings.Contains(notes, "of 1 of the 2 slowest packets no events were kept") || !strings.Contains(notes, "7 events were lost") {
+		t.Errorf("the notes are %q", notes)
+	}
+	Annotate(in.Slow, causes, in.Details.Trace.Stretches)
+	if in.Slow[0].Cause != "unexplained" || in.Slow[1].Cause != "" {
+		t.Errorf("the outliers' causes are %q and %q", in.Slow[0].Cause, in.Slow[1].Cause)
+	}
+}
+
+func TestATrialThatWasNotRecorded(t *testing.T) {
+	m := newMade()
+	m.late(200*ms, 0, 500*us, 2*us)
+	m.details.Trace = nil
+	if causes := m.attribute(); len(causes.Packets) != 0 || len(causes.Notes) != 1 {
+		t.Errorf("the causes are %+v", causes)
+	}
+}
+
+// TestAnyEventsAddUp: whatever was recorded, in whatever order, also what cannot be: the
+// parts of each phase add up to it, and the same input gives the same output.
+func TestAnyEventsAddUp(t *testing.T) {
+	kinds := []result.EventKind{result.EventThread, result.EventIdle, result.EventInterrupt, result.EventSoftirq, result.EventWork,
+		result.EventTimer, result.EventPoll, result.EventTLBFlush, result.EventIPI, result.EventWakeup, result.EventDrop, result.EventStage}
+	names := []string{"nines-engine", "swapper", "hog", "kworker/0:1", "ksoftirqd/0", "local_timer", "call_function", "reschedule",
+		"tick_nohz_handler", "NET_RX", "remote shootdown", "SOCKET_RCVBUFF", ""}
+	tids := []int32{0, generator, forwarder, receiver, hogTID, -1}
+	states := []string{"", "S", "D", "T"}
+	for seed := range uint64(300) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			m := newMade()
+			m.threads[r.IntN(3)].Spins = r.IntN(2) == 0
+			if r.IntN(3) == 0 {
+				m.details.Trace.Threads = m.threads[:r.IntN(3)]
+			}
+			for range 400 {
+				begin := r.Int64N(10 * ms)
+				end := begin
+				if r.IntN(4) > 0 {
+					end += r.Int64N(ms)
+				}
+				m.add(kinds[r.IntN(len(kinds))], int32(r.IntN(4)), begin, end, names[r.IntN(len(names))],
+					tid(tids[r.IntN(len(tids))]), value(r.Int64N(101)), other(int32(r.IntN(5)-1)), state(states[r.IntN(len(states))]),
+					func(e *result.Event) { e.Preempted = r.IntN(3) == 0 })
+			}
+			for range 60 {
+				m.late(r.Int64N(9*ms), r.Int64N(ms), r.Int64N(ms), r.Int64N(ms))
+				m.slow[len(m.slow)-1].PollGapNs = r.Int64N(2*ms) - 1000
+			}
+			if r.IntN(2) == 0 {
+				m.usual = nil
+			}
+			causes := m.attribute()
+			adds(t, causes)
+			for _, p := range causes.Packets {
+				var whole int64
+				for _, phase := range p.Phases {
+					whole += phase.EndNs - phase.BeginNs
+				}
+				if whole != p.LatencyNs {
+					t.Errorf("packet %d: its phases are %d ns of %d", p.ID, whole, p.LatencyNs)
+				}
+			}
+			if again := m.attribute(); !reflect.DeepEqual(causes, again) {
+				t.Error("the same input gives another output")
+			}
+		})
+	}
+}

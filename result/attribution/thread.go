@@ -1,0 +1,139 @@
+package attribution
+
+import (
+	"sort"
+
+	"nines.dev/nines/result"
+)
+
+// held says what kept a thread from going on between two times, without gaps: nobody
+// while it ran undisturbed, or slept as it wanted to.
+func (t *timeline) held(tid int32, begin, end int64) []span {
+	of := t.threads[tid]
+	if of == nil || end <= begin {
+		return []span{{begin, end, result.Cause{}}}
+	}
+	var spans []span
+	at := begin
+	runs := of.runs.list
+	next := sort.Search(len(runs), func(i int) bool { return runs[i].EndNs > at })
+	for at < end {
+		if next < len(runs) && runs[next].BeginNs <= at {
+			until := min(runs[next].EndNs, end)
+			for _, s := range t.interrupted(runs[next].CPU, at, until) {
+				spans = appendSpan(spans, s)
+			}
+			at = max(at, until)
+			next++
+			continue
+		}
+		until := end
+		var after, before *noted
+		if next < len(runs) {
+			after = &runs[next]
+			until = min(until, after.BeginNs)
+		}
+		if next > 0 {
+			before = &runs[next-1]
+		}
+		for _, s := range t.off(tid, before, after, at, until) {
+			spans = appendSpan(spans, s)
+		}
+		at = until
+	}
+	return spans
+}
+
+// interrupted is what interrupted the thread that ran on a CPU.
+func (t *timeline) interrupted(number int32, begin, end int64) []span {
+	return innermost(t.cpu(number).nested.within(begin, end), begin, end, result.Cause{})
+}
+
+// off says what kept a thread off its CPUs between two of its runs, either of which may
+// not be recorded.
+func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span {
+	// Runnable from the first time it was woken, or all along where it was preempted.
+	runnable := end
+	if woken, ok := t.woken(tid, before, after); ok {
+		runnable = min(max(woken, begin), end)
+	}
+	number := int32(-1)
+	if before != nil {
+		number = before.CPU
+	}
+	if after != nil {
+		number = after.CPU
+	}
+	preempted := before != nil && before.Preempted
+	if preempted {
+		runnable = begin
+	}
+	var spans []span
+	asleep := result.Cause{}
+	if before != nil {
+		switch {
+		case before.State == "T" || before.State == "t":
+			asleep = result.Cause{Kind: Stopped, Name: before.Name, CPU: int(before.CPU)}
+		case before.State == "D", before.State != "" && t.traced[tid].Spins:
+			asleep = result.Cause{Kind: Blocked, Name: before.State, CPU: int(before.CPU)}
+		}
+	}
+	spans = appendSpan(spans, span{begin, runnable, asleep})
+	if runnable < end {
+		for _, s := range t.waiting(number, preempted, runnable, end) {
+			spans = appendSpan(spans, s)
+		}
+	}
+	return spans
+}
+
+// woken is when a thread was first made runnable between two of its runs.
+func (t *timeline) woken(tid int32, before, after *noted) (int64, bool) {
+	wakeups := t.threads[tid].wakeups
+	from := int64(0)
+	if before != nil {
+		from = before.EndNs
+	}
+	i := sort.Search(len(wakeups), func(i int) bool { return wakeups[i] >= from })
+	if i == len(wakeups) || after != nil && wakeups[i] > after.BeginNs {
+		return 0, false
+	}
+	if before == nil { // of an unknown past the last one counts
+		for i+1 < len(wakeups) && (after == nil || wakeups[i+1] <= after.BeginNs) {
+			i++
+		}
+	}
+	return wakeups[i], true
+}
+
+// waiting says what a thread that could have run on a CPU waited for.
+func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []span {
+	c := t.cpu(number)
+	var spans []span
+	at := begin
+	unknown := result.Cause{Kind: Scheduler, CPU: int(number)}
+	for _, run := range c.runs.within(begin, end) {
+		if run.BeginNs > at {
+			spans = append(spans, innermost(c.nested.within(at, run.BeginNs), at, run.BeginNs, unknown)...)
+			at = run.BeginNs
+		}
+		until := min(run.EndNs, end)
+		cause := run.cause
+		if run.TID == 0 {
+			// An idle CPU takes a thread at once: one that was woken waits for the CPU to
+			// wake up, one that was preempted is kept from it.
+			cause = result.Cause{Kind: IdleExit, CPU: int(number)}
+			if preempted {
+				cause.Kind = Throttled
+			}
+		}
+		if until > at {
+			spans = append(spans, innermost(c.nested.within(at, until), at, until, cause)...)
+			at = until
+		}
+	}
+	if at < end {
+		spans = append(spans, innermost(c.nested.within(at, end), at, end, unknown)...)
+	}
+	return spans
+}

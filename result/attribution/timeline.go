@@ -1,0 +1,124 @@
+package attribution
+
+import (
+	"slices"
+	"sort"
+
+	"nines.dev/nines/result"
+)
+
+// timeline is what was recorded, by CPU and by thread.
+type timeline struct {
+	cpus    map[int32]*cpu
+	threads map[int32]*thread
+	// overflows are the times at which packets were dropped because a queue was full.
+	overflows []result.Event
+	traced    map[int32]result.TracedThread // by TID
+}
+
+// cpu is what ran on one CPU.
+type cpu struct {
+	// runs are its threads, nested is what interrupted them.
+	runs, nested intervals
+	// idle are its idle states.
+	idle intervals
+	// calls are the interrupts that other CPUs sent to it, flushes its flushes of the TLB,
+	// both in the order of time.
+	calls, flushes []result.Event
+}
+
+// thread is when one thread ran and was made runnable.
+type thread struct {
+	runs    intervals
+	wakeups []int64
+}
+
+func newTimeline(events []result.Event, traced []result.TracedThread) *timeline {
+	t := &timeline{cpus: make(map[int32]*cpu), threads: make(map[int32]*thread), traced: make(map[int32]result.TracedThread)}
+	for _, one := range traced {
+		t.traced[int32(one.TID)] = one
+	}
+	for _, e := range events {
+		c := t.cpu(e.CPU)
+		switch e.Kind {
+		case result.EventThread:
+			c.runs.list = append(c.runs.list, noted{Event: e})
+			if e.TID != 0 {
+				of := t.thread(e.TID)
+				of.runs.list = append(of.runs.list, noted{Event: e})
+			}
+		case result.EventIdle:
+			c.idle.list = append(c.idle.list, noted{Event: e})
+		case result.EventInterrupt, result.EventSoftirq, result.EventWork, result.EventTimer:
+			c.nested.list = append(c.nested.list, noted{Event: e})
+		case result.EventTLBFlush:
+			c.flushes = append(c.flushes, e)
+		case result.EventIPI:
+			to := t.cpu(e.Other)
+			to.calls = append(to.calls, e)
+		case result.EventWakeup:
+			of := t.thread(e.TID)
+			of.wakeups = append(of.wakeups, e.BeginNs)
+		case result.EventDrop:
+			if isOverflow(e.Name) {
+				t.overflows = append(t.overflows, e)
+			}
+		}
+	}
+	byTime := func(a, b result.Event) int { return int(min(max(a.BeginNs-b.BeginNs, -1), 1)) }
+	for _, c := range t.cpus {
+		c.runs.sort()
+		c.nested.sort()
+		c.idle.sort()
+		slices.SortStableFunc(c.calls, byTime)
+		slices.SortStableFunc(c.flushes, byTime)
+	}
+	for _, of := range t.threads {
+		of.runs.sort()
+		slices.Sort(of.wakeups)
+	}
+	slices.SortStableFunc(t.overflows, byTime)
+	for number, c := range t.cpus {
+		t.blame(number, c)
+	}
+	return t
+}
+
+func (t *timeline) cpu(number int32) *cpu {
+	c := t.cpus[number]
+	if c == nil {
+		c = &cpu{}
+		t.cpus[number] = c
+	}
+	return c
+}
+
+func (t *timeline) thread(tid int32) *thread {
+	of := t.threads[tid]
+	if of == nil {
+		of = &thread{}
+		t.threads[tid] = of
+	}
+	return of
+}
+
+// between are the events of a list in the order of time that begin from one time to
+// another, both included.
+func between(list []result.Event, from, to int64) []result.Event {
+	first := sort.Search(len(list), func(i int) bool { return list[i].BeginNs >= from })
+	last := sort.Search(len(list), func(i int) bool { return list[i].BeginNs > to })
+	return list[first:max(first, last)]
+}
+
+// running is the name of the thread that a CPU ran at a time; empty if not recorded.
+func (t *timeline) running(number int32, at int64) string {
+	c := t.cpus[number]
+	if c == nil {
+		return ""
+	}
+	runs := c.runs.within(at, at+1)
+	if len(runs) == 0 {
+		return ""
+	}
+	return runs[len(runs)-1].Name
+}

@@ -1,0 +1,79 @@
+package attribution
+
+import (
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// usual is what a part of the latency takes anyway: of each cause, and of nobody (the
+// zero Cause), what the median ordinary packet has of it. A timer tick that hits one
+// packet in a thousand is none of it; the softirq that receives each packet is.
+type usual [3]map[result.Cause]int64
+
+// usualOf looks at the ordinary packets whose events were kept. Where queues overflowed
+// in the trial the ordinary packets queue, too, which is not to pass for what a packet
+// takes anyway: then it is the fastest tenth that shows how long nobody is to be blamed.
+func usualOf(ordinary []passage, overflowed bool) usual {
+	var u usual
+	for n := range u {
+		u[n] = make(map[result.Cause]int64)
+		lists := make(map[result.Cause][]int64)
+		for i := range ordinary {
+			for cause, ns := range shares(ordinary[i].phases[n].spans) {
+				lists[cause] = append(lists[cause], ns)
+			}
+		}
+		for cause, list := range lists {
+			part := 0.5
+			if overflowed && cause.Kind == "" {
+				part = 0.1
+			}
+			if ns := quantile(list, len(ordinary), part); ns > 0 {
+				u[n][cause] = ns
+			}
+		}
+	}
+	return u
+}
+
+// quantile is that of count values, of which those that are not in the list are 0.
+func quantile(list []int64, count int, part float64) int64 {
+	slices.Sort(list)
+	rank := int(part*float64(count)) - (count - len(list))
+	if count == 0 || rank < 0 || len(list) == 0 {
+		return 0
+	}
+	return list[min(rank, len(list)-1)]
+}
+
+// travelOf is how long packets usually are on their way; the longest time there is where
+// no ordinary packet shows it.
+func travelOf(ordinary []result.Outlier) int64 {
+	if len(ordinary) == 0 {
+		return 1 << 62
+	}
+	var list []int64
+	for _, o := range ordinary {
+		list = append(list, max(o.RxNs-o.TxNs, 0))
+	}
+	return quantile(list, len(list), 0.5)
+}
+
+// divide makes of a part's spans what is written of it: what each cause took beyond what
+// is usual, the usual, and the rest.
+func (u usual) divide(n int, p phase) result.PhaseCauses {
+	d := result.PhaseCauses{Phase: phaseNames[n], BeginNs: p.begin, EndNs: p.end, Causes: []result.CauseShare{}}
+	for cause, ns := range shares(p.spans) {
+		anyway := min(ns, u[n][cause])
+		d.OrdinaryNs += anyway
+		switch {
+		case cause.Kind == "":
+			d.UnexplainedNs = ns - anyway
+		case ns > anyway:
+			d.Causes = append(d.Causes, result.CauseShare{Cause: cause, Ns: ns - anyway})
+		}
+	}
+	sortShares(d.Causes)
+	return d
+}
