@@ -88,7 +88,7 @@ func runningAtFirst(p piece) int64 {
 func (t *timeline) step(r record) {
 	switch r.kind {
 	case kindSwitch:
-		t.switchTo(int64(uint32(r.a)), int64(uint32(r.b)), r.flags&flagRunnable != 0)
+		t.switchTo(int64(uint32(r.a)), int64(uint32(r.b)), leaving{r.flags&flagRunnable != 0, stateOf(r.part), int64(r.part >> 8)})
 	case kindWaking, kindWakeup:
 		if r.kind == kindWakeup {
 			t.instant(result.EventWakeup, t.names.thread(uint32(r.a)), int32(r.a), 0, int32(r.b))
@@ -175,13 +175,29 @@ func (t *timeline) close(o open, tid int64, preempted bool) {
 	t.add(result.Event{BeginNs: o.begin, EndNs: t.now, Kind: o.kind, Name: o.name, TID: int32(tid), Value: o.value, Other: -1, Preempted: preempted})
 }
 
+// leaving is how a thread goes off a CPU.
+type leaving struct {
+	runnable bool
+	state    string
+	priority int64
+}
+
+// stateOf is the letter that ps has for what a thread went for; empty if it was runnable.
+func stateOf(part uint16) string {
+	if letter := byte(part); letter != 0 {
+		return string(rune(letter))
+	}
+	return ""
+}
+
 // switchTo ends a thread's time and begins another's. What a worker is at goes with it.
-func (t *timeline) switchTo(from, to int64, runnable bool) {
+func (t *timeline) switchTo(from, to int64, how leaving) {
 	if t.thread.begin < t.now {
-		t.close(open{kind: result.EventThread, name: t.names.thread(uint32(from)), begin: t.thread.begin}, from, runnable)
+		t.add(result.Event{BeginNs: t.thread.begin, EndNs: t.now, Kind: result.EventThread, Name: t.names.thread(uint32(from)),
+			TID: int32(from), Value: how.priority, Other: -1, Preempted: how.runnable && from != 0, State: how.state})
 	}
 	if w, ok := t.works[from]; ok {
-		t.close(w, from, runnable)
+		t.close(w, from, how.runnable)
 	}
 	t.thread.tid, t.thread.begin = to, t.now
 	if w, ok := t.works[to]; ok {

@@ -15,6 +15,7 @@
 /* include/linux/sched.h */
 struct task_struct {
 	int pid;
+	int prio;
 	char comm[16];
 };
 

@@ -9,7 +9,9 @@
 
 /* What a and b are is beside each kind. */
 enum kind {
-	KIND_SWITCH = 1, /* the thread that goes, the thread that comes */
+	/* The thread that goes, the thread that comes; `part`: of the one that goes, why, as
+	 * ps has it, and above that its real-time priority. */
+	KIND_SWITCH = 1,
 	KIND_WAKING, /* the thread, the CPU where it was last */
 	KIND_WAKEUP, /* the thread, the CPU that it is to run on */
 	KIND_IRQ_ENTRY, /* the interrupt's number */

@@ -6,6 +6,28 @@
  */
 #include "ring.h"
 
+/* The states that a thread goes off its CPU in (include/linux/sched.h), as ps has them
+ * (fs/proc/array.c, task_state_array). */
+static __always_inline __u16 letter(unsigned int state)
+{
+	if (state & 0x4)
+		return 'T'; /* __TASK_STOPPED: by a signal */
+	if (state & 0x8)
+		return 't'; /* __TASK_TRACED: by a debugger */
+	if (state & 0x1)
+		return 'S'; /* TASK_INTERRUPTIBLE */
+	if (state & 0x2)
+		return state & 0x400 ? 'I' : 'D'; /* TASK_UNINTERRUPTIBLE, TASK_NOLOAD */
+	return 'X';
+}
+
+/* The real-time priority that goes with the kernel's, in which 99 is the lowest and a
+ * deadline thread has -1 (include/linux/sched/prio.h, kernel/sched/core.c, normal_prio). */
+static __always_inline __u16 realtime(int prio)
+{
+	return prio < 0 ? 100 : prio < 99 ? 99 - prio : 0;
+}
+
 /* sched.h; prev_state is there since Linux 5.18 */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
@@ -21,6 +43,9 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (!cpu)
 		return 0;
+	record.part = realtime(prev->prio) << 8;
+	if (!record.flags)
+		record.part |= letter(prev_state);
 	cpu->since = ring_put(cpu, &record);
 	cpu->running = next->pid;
 	note_thread(prev);
