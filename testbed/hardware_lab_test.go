@@ -76,8 +76,14 @@ func cards(t testing.TB) string {
 		fmt.Fprintf(&b, "%s driver %s override %s VFs %s\n", filepath.Base(dir), filepath.Base(driver), strings.TrimSpace(string(override)), strings.TrimSpace(string(vfs)))
 	}
 	for _, port := range []string{leftPort, rightPort} {
-		ipv6, _ := os.ReadFile("/proc/sys/net/ipv6/conf/" + port + "/disable_ipv6")
-		fmt.Fprintf(&b, "%s disable_ipv6 %s\n", port, strings.TrimSpace(string(ipv6)))
+		files, err := filepath.Glob("/proc/sys/net/ipv[46]/*/" + port + "/*")
+		if err != nil || len(files) < 50 {
+			t.Fatalf("%s has only the settings %v, %v", port, files, err)
+		}
+		for _, file := range files {
+			text, _ := os.ReadFile(file) // a secret that is not set cannot be read
+			fmt.Fprintf(&b, "%s %s\n", file, strings.TrimSpace(string(text)))
+		}
 	}
 	return b.String()
 }
@@ -208,6 +214,19 @@ func TestLabSRIOVWithDPDK(t *testing.T) {
 
 // TestLabPassthrough: both ports whole, as interfaces, and for DPDK in a container.
 func TestLabPassthrough(t *testing.T) {
+	labtest.VirtualLab(t)
+	// What somebody has set of the ports, which the kernel forgets when they move.
+	for file, value := range map[string]string{"ipv4/conf/" + leftPort + "/arp_ignore": "1", "ipv6/neigh/" + rightPort + "/gc_stale_time": "77"} {
+		path := "/proc/sys/net/" + file
+		old, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(value), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.WriteFile(path, old, 0o644) })
+	}
 	t.Run("kernel", func(t *testing.T) {
 		laboratory(t)
 		lxc(t)

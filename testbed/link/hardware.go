@@ -64,7 +64,7 @@ func (h *Hardware) joinPort(ctx context.Context, port plan.PhysicalFunction, lin
 			wanted.MTU = max(wanted.MTU, l.MTU)
 		}
 	}
-	unlock, err := h.bus.Lock(port.Address)
+	unlock, err := h.bus.Lock(ctx, port.Address)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 	if f.Whole() {
 		lock = f.Address
 	}
-	unlock, err := h.bus.Lock(lock)
+	unlock, err := h.bus.Lock(ctx, lock)
 	if err != nil {
 		return err
 	}

@@ -49,8 +49,9 @@ func (b Bus) Exists(address string) bool {
 
 // Lock serialises changes of a function, and of the VFs of a physical one, among all
 // processes of the host. The lock is on the function's folder in sysfs, so that nothing
-// is left of it, and goes with the process.
-func (b Bus) Lock(address string) (unlock func(), err error) {
+// is left of it, and goes with the process. Another lab may hold it for as long as its
+// drivers take; the wait ends with ctx.
+func (b Bus) Lock(ctx context.Context, address string) (unlock func(), err error) {
 	dir, err := os.Open(b.device(address))
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil // nothing to change
@@ -58,16 +59,21 @@ func (b Bus) Lock(address string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", address, err)
 	}
-	for {
-		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
+	// A wait in the kernel could not be ended.
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = dir.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", address, err), dir.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("wait until another lab is through with %s: %w", address, ctx.Err()), dir.Close())
+		case <-time.After(pause):
 		}
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", address, err), dir.Close())
-	}
-	return func() { _ = dir.Close() }, nil
 }
 
 // Driver is the driver that has a function; empty if none has.

@@ -331,16 +331,16 @@ func TestPortAndWhole(t *testing.T) {
 	}
 }
 
-// TestLock: a second holder waits for the first.
+// TestLock: a second holder waits for the first, or until it is told to end.
 func TestLock(t *testing.T) {
 	b := fakeBus(t)
-	unlock, err := b.Lock(port)
+	unlock, err := b.Lock(t.Context(), port)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan struct{})
 	go func() {
-		again, err := b.Lock(port)
+		again, err := b.Lock(t.Context(), port)
 		if err != nil {
 			t.Error(err)
 		}
@@ -352,11 +352,45 @@ func TestLock(t *testing.T) {
 		t.Error("two have the lock")
 	case <-time.After(30 * time.Millisecond):
 	}
+	canceled, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if _, err := b.Lock(canceled, port); !errors.Is(err, context.Canceled) {
+		t.Errorf("the wait was not ended: %v", err)
+	}
 	unlock()
 	<-got
-	if unlock, err = b.Lock("0000:99:00.0"); err != nil {
+	if unlock, err = b.Lock(t.Context(), "0000:99:00.0"); err != nil {
 		t.Errorf("a function that is gone: %v", err)
 	} else {
 		unlock()
+	}
+}
+
+// TestSysctlsOfAnInterfaceComeBack: those that differ from what it had, and can be set.
+func TestSysctlsOfAnInterfaceComeBack(t *testing.T) {
+	b := fakeBus(t)
+	const conf, neigh = "/proc/sys/net/ipv4/conf/eth9/", "/proc/sys/net/ipv6/neigh/eth9/"
+	put(t, b, conf+"arp_ignore", "1")
+	put(t, b, conf+"rp_filter", "2")
+	put(t, b, neigh+"gc_stale_time", "77")
+	put(t, b, "/proc/sys/net/ipv4/conf/other/arp_ignore", "5")
+	had := b.sysctls("eth9")
+	if len(had) != 3 || had["ipv6/neigh/gc_stale_time"] != "77" {
+		t.Fatalf("it has %v", had)
+	}
+	// It was elsewhere, and the kernel has made them anew; one it has no more.
+	put(t, b, conf+"arp_ignore", "0")
+	put(t, b, neigh+"gc_stale_time", "60")
+	if err := os.Remove(filepath.Join(b.Root, conf+"rp_filter")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.restoreSysctls("eth9", had); err != nil {
+		t.Fatal(err)
+	}
+	if a, n := get(t, b, conf+"arp_ignore"), get(t, b, neigh+"gc_stale_time"); a != "1" || n != "77" {
+		t.Errorf("arp_ignore is %s, gc_stale_time %s", a, n)
+	}
+	if _, err := os.Stat(filepath.Join(b.Root, conf+"rp_filter")); err == nil {
+		t.Error("a setting that the kernel has no more was made")
 	}
 }

@@ -168,7 +168,7 @@ func (b Bus) Release(ctx context.Context, address, port, token string, old State
 	if lock == "" {
 		lock = address
 	}
-	unlock, err := b.Lock(lock)
+	unlock, err := b.Lock(ctx, lock)
 	if err != nil {
 		return err
 	}

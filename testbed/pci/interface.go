@@ -55,6 +55,8 @@ type face struct {
 	MTU  int    `json:"mtu"`
 	// Offloads are those that it has, by name.
 	Offloads map[string]bool `json:"offloads,omitempty"`
+	// Sysctls are its own settings of the kernel's.
+	Sysctls map[string]string `json:"sysctls,omitempty"`
 }
 
 // readFace is nil if the function has no interface in our namespace.
@@ -68,7 +70,7 @@ func (b Bus) readFace(address string) (*face, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	a := device.Attrs()
-	f := face{Name: name, MAC: a.HardwareAddr.String(), MTU: a.MTU, Offloads: map[string]bool{}}
+	f := face{Name: name, MAC: a.HardwareAddr.String(), MTU: a.MTU, Offloads: map[string]bool{}, Sysctls: b.sysctls(name)}
 	socket, err := ethtool.Open()
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func restoreOffloads(name string, old map[string]bool) error {
 	return nil
 }
 
-// restoreFace gives an interface its old name, address, MTU and offloads.
+// restoreFace gives an interface its old name, address, MTU, offloads and settings.
 func (b Bus) restoreFace(ctx context.Context, address string, old face) error {
 	name, err := b.AwaitInterface(ctx, address)
 	if err != nil {
@@ -129,15 +131,14 @@ func (b Bus) restoreFace(ctx context.Context, address string, old face) error {
 	if err := restoreOffloads(old.Name, old.Offloads); err != nil {
 		return err
 	}
-	if device.Attrs().HardwareAddr.String() == old.MAC || old.MAC == "" {
-		return nil
+	if device.Attrs().HardwareAddr.String() != old.MAC && old.MAC != "" {
+		mac, err := net.ParseMAC(old.MAC)
+		if err != nil {
+			return err
+		}
+		if err := netlink.LinkSetHardwareAddr(device, mac); err != nil {
+			return errors.Join(fmt.Errorf("set the address of %s to %s again", old.Name, old.MAC), err)
+		}
 	}
-	mac, err := net.ParseMAC(old.MAC)
-	if err != nil {
-		return err
-	}
-	if err := netlink.LinkSetHardwareAddr(device, mac); err != nil {
-		return errors.Join(fmt.Errorf("set the address of %s to %s again", old.Name, old.MAC), err)
-	}
-	return nil
+	return b.restoreSysctls(old.Name, old.Sysctls) // the MTU of IPv6 among them, after the device's
 }

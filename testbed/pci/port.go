@@ -108,7 +108,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 // LeavePort ends a lab's use of a port. The last one restores what it was. It may be
 // repeated. note is told what was left alone.
 func (b Bus) LeavePort(ctx context.Context, address, token string, note func(string, ...any)) error {
-	unlock, err := b.Lock(address)
+	unlock, err := b.Lock(ctx, address)
 	if err != nil {
 		return err
 	}
