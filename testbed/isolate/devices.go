@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -69,8 +70,7 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 		name = l.Plan.Prefix + ".nodes"
 	}
 	dir := filepath.Join(parent, name)
-	// A group that nodes share was there before this change of the lab, maybe.
-	if l.restricted[dir] || name != n.HostName && journal.Inode(dir) != 0 {
+	if l.restricted[dir] || l.isRestricted(dir) {
 		return dir, nil
 	}
 	if err := mkdir(parent); err != nil {
@@ -80,17 +80,33 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 	if name != n.HostName {
 		owner = "" // it stays when the node goes
 	}
-	if err := l.directory(dir, owner); err != nil {
+	step := journal.Step{Kind: journal.KindCgroup, Path: dir, Node: owner}
+	err := l.Journal.Make(step, func() (journal.Learnt, error) {
+		if err := mkdir(dir); err != nil {
+			return journal.Learnt{}, err
+		}
+		if err := allowDevices(h, dir, rules); err != nil {
+			return journal.Learnt{}, fmt.Errorf("control devices: %w", err)
+		}
+		return journal.Learnt{Inode: journal.Inode(dir)}, nil
+	})
+	if err != nil {
 		return "", err
-	}
-	if err := allowDevices(h, dir, rules); err != nil {
-		return "", fmt.Errorf("control devices: %w", err)
 	}
 	if l.restricted == nil {
 		l.restricted = map[string]bool{}
 	}
 	l.restricted[dir] = true
 	return dir, nil
+}
+
+// isRestricted is true for a group that nodes share and that an earlier change of the lab
+// has made with its rules: one whose rules failed, or that was cut off, is not done in the
+// journal, and gets them again.
+func (l *Lab) isRestricted(dir string) bool {
+	return slices.ContainsFunc(l.Journal.Entries(), func(e journal.Entry) bool {
+		return e.Kind == journal.KindCgroup && e.Path == dir && e.Node == "" && e.Learnt != nil && e.Learnt.Inode == journal.Inode(dir)
+	})
 }
 
 func allowDevices(h cgroup.Hierarchy, dir string, rules []cgroup.DeviceRule) error {

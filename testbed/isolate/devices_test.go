@@ -76,3 +76,42 @@ func TestADeviceGroupIsSharedUnlessANodeHasItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// Where a change of a lab fails between the making of the shared group and its rules, the
+// next one must not take the group for one that has them.
+func TestASharedGroupWithoutItsRulesGetsThem(t *testing.T) {
+	h := tree(t, 1, nil)
+	rules, err := cgroup.DeviceRules(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := testLab(t)
+	deny := filepath.Join(h.Mount, "p", "p.nodes", "devices.deny")
+	if err := os.MkdirAll(deny, 0o755); err != nil { // a folder cannot be written to
+		t.Fatal(err)
+	}
+	if dir, err := l.deviceGroup(h, testNode, false, rules); err == nil {
+		t.Fatalf("%s has no rules, and no error", dir)
+	}
+	if err := os.Remove(deny); err != nil {
+		t.Fatal(err)
+	}
+	again := &Lab{Journal: l.Journal, Plan: l.Plan, Ledger: l.Ledger}
+	if _, err := again.deviceGroup(h, testNode, false, rules); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(deny); err != nil || string(text) != "a" {
+		t.Errorf("everything else is not denied: %q, %v", text, err)
+	}
+	// Done, it is left to itself: the nodes in it are not stopped from opening anything.
+	if err := os.Remove(deny); err != nil {
+		t.Fatal(err)
+	}
+	third := &Lab{Journal: l.Journal, Plan: l.Plan, Ledger: l.Ledger}
+	if _, err := third.deviceGroup(h, testNode, false, rules); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(deny); err == nil {
+		t.Error("its rules were made again")
+	}
+}
