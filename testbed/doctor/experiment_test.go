@@ -209,6 +209,24 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+// TestHugepagesThatRunsLackAreOneFinding: each run of a sweep lacks another number of
+// them, and the one that lacks most is told, for all.
+func TestHugepagesThatRunsLackAreOneFinding(t *testing.T) {
+	report := judgeFile(t, load(t, "microvm"), "../../examples/memif.yaml", "sweep={dpdk.memory: [64MiB, 256MiB, 128MiB]}", "dpdk.hugepages=auto")
+	var found []Finding
+	for _, f := range report.Findings {
+		if f.ID == "needs-hugepages" {
+			found = append(found, f)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d findings: %+v", len(found), found)
+	}
+	if !strings.Contains(found[0].Title, "wants 128 hugepages") {
+		t.Errorf("it says %q, and 256 MiB are the most", found[0].Title)
+	}
+}
+
 // TestConflict: a file that contradicts itself is the file's fault, not the host's.
 func TestConflict(t *testing.T) {
 	runs := runsOf(t, "../../examples/quickstart.yaml", "nodes.dut.addresses={in: [10.0.0.1/24]}", "nodes.loadgen.addresses={tx: [10.1.0.1/24]}")

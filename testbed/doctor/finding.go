@@ -37,6 +37,9 @@ type Finding struct {
 	Runs []int `json:"runs,omitempty"`
 	// Source is where the advice comes from.
 	Source string `json:"source"`
+
+	// missing is host.Finding's.
+	missing int64
 }
 
 // Evidence is one thing that was read.

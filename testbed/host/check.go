@@ -107,8 +107,8 @@ func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 	if len(lacking) == 0 {
 		return nil
 	}
-	return []Finding{{SeverityError, "root", "namespaces and links cannot be made without " + strings.Join(lacking, " and "),
-		"run it with sudo", "validate, plan, host, schema, report and compare work"}}
+	return []Finding{{Severity: SeverityError, Capability: "root", Problem: "namespaces and links cannot be made without " + strings.Join(lacking, " and "),
+		Remedy: "run it with sudo", Works: "validate, plan, host, schema, report and compare work"}}
 }
 
 // remedies tells how to get a feature, and what works without.
@@ -144,9 +144,9 @@ func checkFeatures(inv *Inventory, needs Needs) []Finding {
 		switch f.State {
 		case StateNo:
 			r := remedies[name]
-			list = append(list, Finding{SeverityError, name, wantedBy(needs.Features, name) + ": " + f.Detail, r.remedy, r.works})
+			list = append(list, Finding{Severity: SeverityError, Capability: name, Problem: wantedBy(needs.Features, name) + ": " + f.Detail, Remedy: r.remedy, Works: r.works})
 		case StateModule:
-			list = append(list, Finding{SeverityNote, name, wantedBy(needs.Features, name) + ": " + f.Detail + " is loaded when it is first used", "", ""})
+			list = append(list, Finding{Severity: SeverityNote, Capability: name, Problem: wantedBy(needs.Features, name) + ": " + f.Detail + " is loaded when it is first used"})
 		case StateYes, StateUnknown:
 		}
 	}
@@ -160,8 +160,8 @@ func checkControllers(inv *Inventory, needs Needs) []Finding {
 			continue
 		}
 		remedy := "mount the controller, or boot without cgroup_disable=" + name
-		list = append(list, Finding{SeverityError, "cgroup " + name, wantedBy(needs.Controllers, name) + ": no " + name + " controller is mounted", remedy,
-			"nodes that ask for no " + choose(name == "memory", "memory limit", "CPUs") + " work"})
+		list = append(list, Finding{Severity: SeverityError, Capability: "cgroup " + name, Problem: wantedBy(needs.Controllers, name) + ": no " + name + " controller is mounted",
+			Remedy: remedy, Works: "nodes that ask for no " + choose(name == "memory", "memory limit", "CPUs") + " work"})
 	}
 	return list
 }
