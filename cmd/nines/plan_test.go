@@ -130,3 +130,21 @@ func TestHostOutput(t *testing.T) {
 		t.Errorf("plans differ, or there is none: %s\n%.300s\n%.300s", stderr, fromInventory, fromRecording)
 	}
 }
+
+// TestDryRunOnAHostThatLacks: the steps, what is missing behind them, and exit code 3.
+func TestDryRunOnAHostThatLacks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vm.yaml")
+	text := `name: dryvm
+topology:
+  nodes: {gen: {}, dut: {runtime: vm}}
+  links: [{name: in, endpoints: ["gen:tx", "dut:in"]}]
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir()) // no QEMU there
+	code, stdout, stderr := runNines(t, "up", "--dry-run", file)
+	if code != exitUnsupported || !strings.Contains(stdout, "node dut") || !strings.Contains(stderr, "qemu") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -27,7 +28,10 @@ func newUpCommand() *cobra.Command {
 links, and the engines of nodes that forward or reflect. Nothing is measured.
 
 If anything fails, or at Ctrl-C, what was made is removed again. Should nines be
-killed, 'nines down' removes it, and so does the next 'nines up' of the same file.`,
+killed, 'nines down' removes it, and so does the next 'nines up' of the same file.
+
+--dry-run makes nothing and lists the steps; if the host lacks something that they
+need, that is said behind them, and the exit code is 3.`,
 		Example: `  nines up lab.yaml
   nines up lab.yaml --dry-run                # say what would be made
   nines up lab.yaml --set links.*.kind=bridge
@@ -50,7 +54,8 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	if u.dryRun {
-		return writeLines(out, testbed.Steps(p.Plan))
+		// What cannot be built is an error here too, behind the steps of how it would be.
+		return errors.Join(writeLines(out, testbed.Steps(p.Plan)), host.Missing(p.findings))
 	}
 	if err := host.Missing(p.findings); err != nil {
 		return err
