@@ -345,8 +345,7 @@ json_t *engine_event(struct engine *e)
 		if (!atomic_load(&t->begun))
 			return NULL;
 		e->started_told = true;
-		return json_pack("{s:s,s:I,s:i}", "event", "started", "start_ns",
-				 (json_int_t)t->start_ns, "tid", t->tid);
+		return reply_started(t);
 	}
 	/* The eventfd counts: 1 when the thread begins, 1 more when it is done. */
 	if (atomic_load(&t->ended)) {

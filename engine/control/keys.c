@@ -2,6 +2,7 @@
 #include "control/keys.h"
 
 #include "control/command.h"
+#include "stats/notices.h"
 
 #define AT(member) offsetof(struct command, member)
 
@@ -18,6 +19,7 @@ enum {
 	FLOWS_MAX = 65535,
 	BURST_MAX = 4096,
 	OUTLIERS_MAX = 1000000,
+	ORDINARY_MAX = 100000,
 	MEMORY_NODE_MAX = 1023,
 };
 /* A day; and 10^9 pps, beyond any port. */
@@ -235,6 +237,8 @@ const struct field trial_fields[] = {
 	UINT("drain_ns", trial.drain_ns, 0, DURATION_MAX_NS),
 	UINT("start_ns", trial.start_ns, 0, INT64_MAX / 2),
 	UINT("outliers", trial.outliers, 0, OUTLIERS_MAX),
+	UINT("ordinary", trial.ordinary, 0, ORDINARY_MAX),
+	UINT("notices", trial.notices, 0, NOTICES_MAX),
 	{.key = "record_sent",
 	 .type = FIELD_STRING,
 	 .offset = AT(trial.record_sent),

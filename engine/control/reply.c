@@ -99,13 +99,14 @@ json_t *reply_tsc(void)
 			 (json_int_t)clock_global.scale.base.bracket_ns);
 }
 
-static json_t *outliers(const struct trial *t)
+/* Their times by the scale of the whole trial: that of its start alone is off by
+ * milliseconds after an hour. */
+static json_t *packets(const struct trial *t, const struct outlier *first, uint32_t count)
 {
-	const struct worst *w = &t->receiver.worst;
 	json_t *list = json_array();
-	for (uint32_t i = 0; i < w->size; i++) {
-		const struct outlier *o = &w->heap[i];
-		const struct clock_scale *s = &t->scale;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct outlier *o = &first[i];
+		const struct clock_scale *s = &t->scale_end;
 		uint64_t lag_ticks = clock_ns_to_ticks(s, o->send_lag_ns);
 		/* In a loop this thread sent the packet, too. */
 		int tx_cpu = t->config.tx ? t->cpu_ran : -1;
@@ -190,6 +191,18 @@ static json_t *recordings(const struct trial *t)
 	return list;
 }
 
+json_t *reply_started(const struct trial *t)
+{
+	const struct notices *n = t->receiver.notices;
+	json_t *o = json_pack("{s:s,s:I,s:i}", "event", "started", "start_ns",
+			      (json_int_t)t->start_ns, "tid", t->tid);
+	if (n)
+		json_object_set_new(o, "notices",
+				    json_pack("{s:I,s:I}", "address", (json_int_t)(uintptr_t)n,
+					      "capacity", (json_int_t)n->capacity));
+	return o;
+}
+
 json_t *reply_trial(const struct trial *t)
 {
 	json_t *o = json_pack("{s:s,s:b,s:s,s:b,s:I,s:I,s:o,s:i,s:i,s:I}", "reply", "trial", "ok",
@@ -212,7 +225,10 @@ json_t *reply_trial(const struct trial *t)
 		o, "send_lag",
 		reply_histogram(t->config.tx ? &t->sender.send_lag : &t->receiver.send_lag));
 	json_object_set_new(o, "spacing", reply_histogram(&t->sender.spacing));
-	json_object_set_new(o, "outliers", outliers(t));
+	const struct receiver *r = &t->receiver;
+	json_object_set_new(o, "outliers", packets(t, r->worst.heap, r->worst.size));
+	if (t->config.ordinary)
+		json_object_set_new(o, "ordinary", packets(t, r->sample.kept, r->sample.size));
 	json_object_set_new(o, "rate", rates(t));
 	json_object_set_new(o, "gaps", reply_gaps(&t->gaps, &t->scale, t->measured_ticks));
 	json_object_set_new(o, "tsc", tsc(t));

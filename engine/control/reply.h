@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+/* The event that a trial's thread is about to begin. */
+json_t *reply_started(const struct trial *t);
 json_t *reply_trial(const struct trial *t);
 json_t *reply_service(const struct service *s);
 json_t *reply_histogram(const struct histogram *h);

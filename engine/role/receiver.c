@@ -1,7 +1,7 @@
 /*
  * The receiving half of a trial.
  *
- *   rx_burst -> stamp -> check -> seen? -> histograms, worst, record -> rx_release
+ *   rx_burst -> stamp -> check -> seen? -> histograms, worst, sample, record -> rx_release
  *
  * All of it on the measuring thread. The packets of a burst share a stamp: that
  * is when the application had them.
@@ -33,21 +33,39 @@ static __attribute__((noinline)) void refuse(struct receiver *r, enum frame_verd
 		r->invalid++;
 }
 
-static void keep_outlier(struct receiver *r, const struct payload *payload, uint64_t latency,
-			 uint64_t from_tx, uint64_t poll_gap, uint64_t now, uint32_t cpu)
+/* What receiver_step knows of a packet. */
+struct received {
+	const struct payload *payload;
+	uint64_t latency_ns, from_tx_ns, poll_gap_ns, ticks;
+	uint32_t cpu;
+};
+
+/* Rare, and rarer the longer a trial lasts: one of the slowest, or picked at random. */
+static __attribute__((noinline)) void keep(struct trial *t, const struct received *p, bool slow,
+					   bool picked)
 {
+	struct receiver *r = &t->receiver;
 	struct outlier o = {
-		.latency_ns = latency,
-		.from_tx_ns = from_tx,
-		.send_lag_ns = payload->send_lag_ns,
-		.poll_gap_ns = poll_gap,
-		.tx_ticks = payload->tx_ticks,
-		.rx_ticks = now,
-		.id = payload->id,
-		.rx_cpu = cpu,
-		.stream = payload->stream,
+		.latency_ns = p->latency_ns,
+		.from_tx_ns = p->from_tx_ns,
+		.send_lag_ns = p->payload->send_lag_ns,
+		.poll_gap_ns = p->poll_gap_ns,
+		.tx_ticks = p->payload->tx_ticks,
+		.rx_ticks = p->ticks,
+		.id = p->payload->id,
+		.rx_cpu = p->cpu,
+		.stream = p->payload->stream,
 	};
-	worst_insert(&r->worst, &o);
+	if (slow) {
+		worst_insert(&r->worst, &o);
+		if (r->notices)
+			notices_put(r->notices, &o, NOTICE_SLOWEST, &t->scale);
+	}
+	if (picked) {
+		uint32_t place = sample_keep(&r->sample, &o);
+		if (r->notices)
+			notices_put(r->notices, &o, place, &t->scale);
+	}
 }
 
 unsigned receiver_step(struct trial *t)
@@ -86,9 +104,19 @@ unsigned receiver_step(struct trial *t)
 		/* In a loop the sender has recorded it. */
 		if (!t->config.tx)
 			histogram_record(&r->send_lag, payload.send_lag_ns);
-		if (__builtin_expect(worst_wants(&r->worst, latency), 0))
-			keep_outlier(r, &payload, latency, from_tx,
-				     clock_ticks_to_ns(&t->scale, now - last), now, cpu);
+		bool slow = worst_wants(&r->worst, latency);
+		bool picked = sample_wants(&r->sample, r->seen.unique - 1);
+		if (__builtin_expect(slow || picked, 0)) {
+			struct received p = {
+				.payload = &payload,
+				.latency_ns = latency,
+				.from_tx_ns = from_tx,
+				.poll_gap_ns = clock_ticks_to_ns(&t->scale, now - last),
+				.ticks = now,
+				.cpu = cpu,
+			};
+			keep(t, &p, slow, picked);
+		}
 		unique++;
 	}
 	if (count) {

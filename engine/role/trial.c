@@ -95,6 +95,11 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 			goto fail;
 		if (r->worst.heap)
 			memset(r->worst.heap, 0, config->outliers * sizeof *r->worst.heap);
+		err = sample_init(&r->sample, config->ordinary, config->schedule.seed);
+		if (!err && config->notices)
+			err = notices_new(&r->notices, config->notices);
+		if (err)
+			goto fail;
 	}
 	*out = t;
 	return 0;
@@ -347,6 +352,8 @@ void trial_free(struct trial *t)
 	close_recorders(t);
 	seen_free(&t->receiver.seen);
 	worst_free(&t->receiver.worst);
+	sample_free(&t->receiver.sample);
+	notices_free(t->receiver.notices);
 	free(t->rates);
 	if (t->stop_fd >= 0)
 		close(t->stop_fd);

@@ -19,8 +19,10 @@
 #include "role/schedule.h"
 #include "stats/gaps.h"
 #include "stats/histogram.h"
+#include "stats/notices.h"
 #include "stats/rate.h"
 #include "stats/recorder.h"
+#include "stats/sample.h"
 #include "stats/seen.h"
 #include "stats/worst.h"
 
@@ -36,6 +38,8 @@ struct trial_config {
 	struct schedule_config schedule;
 	uint64_t warmup_ns, duration_ns, drain_ns, start_ns;
 	uint32_t outliers;
+	uint32_t ordinary; /* packets picked at random */
+	uint32_t notices; /* room for so many announcements; 0: none are made */
 	/* Files for a record of each packet, as recorder_config has them; empty: none. */
 	char record_sent[TRIAL_FILE_MAX], record_received[TRIAL_FILE_MAX];
 };
@@ -74,6 +78,8 @@ struct receiver {
 	uint64_t early; /* received before they were sent, by the clocks */
 	struct seen seen;
 	struct worst worst;
+	struct sample sample;
+	struct notices *notices; /* NULL: none */
 	struct histogram latency, from_tx, send_lag;
 	struct rate_counter received;
 	struct recorder *recorder; /* NULL: none */
