@@ -21,6 +21,8 @@ type collector struct {
 	last  int64
 	// missed are packets whose announcement was overwritten.
 	missed uint64
+	// watching is nil unless threads are watched.
+	watching *watching
 }
 
 const (
@@ -73,6 +75,7 @@ func (c *collector) look(now int64) time.Duration {
 			c.announce(p)
 		}
 	}
+	c.watch(now)
 	c.takePending(now)
 	return c.pause(now)
 }

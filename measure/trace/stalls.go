@@ -1,0 +1,221 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// Stall is a stretch in which a thread could have run and did not.
+type Stall struct {
+	ID             uint32 // of the Packet that asks for its events
+	TID            int
+	CPU            int
+	Kind           StallKind
+	BeginNs, EndNs int64
+}
+
+// LengthNs is how long it was.
+func (s Stall) LengthNs() int64 { return s.EndNs - s.BeginNs }
+
+// StallKind is how a thread came to be kept from running.
+type StallKind uint8
+
+// The kinds of stalls.
+const (
+	// Woken is from the time when it was woken until it ran.
+	Woken StallKind = iota
+	// Preempted is from when another took its CPU until it ran again.
+	Preempted
+	// Interrupted is while interrupts and softirqs had its CPU in the middle of its work.
+	Interrupted
+	StallKinds
+)
+
+func (k StallKind) String() string {
+	return [StallKinds]string{"woken late", "preempted", "interrupted"}[k]
+}
+
+// ThreadStalls is what kept one thread from running.
+type ThreadStalls struct {
+	TID  int
+	Name string
+	CPU  int // where it ran last; -1: nowhere
+	// RanNs is how long it had a CPU, and SleptNs how long it wanted none.
+	RanNs, SleptNs int64
+	Switches       uint64
+	// Lengths are all its stalls, by kind.
+	Lengths [StallKinds]*result.Histogram
+}
+
+// stalls finds what kept threads from running, in records of all CPUs in the order of
+// time. It is pure.
+type stalls struct {
+	threads map[uint32]*stalling
+	cpus    map[int]*busyCPU
+	// found are those of at least thresholdNs, at most about 4 times most.
+	thresholdNs int64
+	most        int
+	found       []Stall
+	next        uint32
+	dropped     bool
+}
+
+// stalling is the state of a thread.
+type stalling struct {
+	ThreadStalls
+	state threadState
+	since int64
+}
+
+type threadState uint8
+
+const (
+	unknown threadState = iota
+	running
+	waitingWoken
+	waitingPreempted
+	sleeping
+)
+
+// busyCPU is the state of a CPU.
+type busyCPU struct {
+	thread uint32
+	// depth is how many interrupts and softirqs lie within one another, since when.
+	depth int
+	since int64
+}
+
+func newStalls(thresholdNs int64, most int) *stalls {
+	return &stalls{threads: make(map[uint32]*stalling), cpus: make(map[int]*busyCPU), thresholdNs: thresholdNs, most: most}
+}
+
+// watch begins with a thread.
+func (s *stalls) watch(tid uint32, name string) {
+	if s.threads[tid] != nil {
+		return
+	}
+	t := &stalling{ThreadStalls: ThreadStalls{TID: int(tid), Name: name, CPU: -1}}
+	for k := range t.Lengths {
+		t.Lengths[k] = result.NewHistogram()
+	}
+	s.threads[tid] = t
+}
+
+// placed is a record and its CPU.
+type placed struct {
+	record
+	cpu int
+}
+
+// step takes the next record; announce is told of each stall that is long enough.
+func (s *stalls) step(r placed, announce func(Stall)) {
+	switch r.kind {
+	case kindSwitch:
+		s.switched(r, announce)
+	case kindWaking, kindWakeup:
+		if t := s.threads[uint32(r.a)]; t != nil && (t.state == sleeping || t.state == unknown) {
+			t.leave(r.ns)
+			t.state, t.since = waitingWoken, r.ns
+		}
+	case kindIRQEntry, kindVectorEntry, kindSoftirqEntry:
+		c := s.cpu(r.cpu)
+		if c.depth == 0 {
+			c.since = r.ns
+		}
+		c.depth++
+	case kindIRQExit, kindVectorExit, kindSoftirqExit:
+		c := s.cpu(r.cpu)
+		if c.depth == 0 {
+			return // it was under way before
+		}
+		if c.depth--; c.depth > 0 {
+			return
+		}
+		if t := s.threads[c.thread]; t != nil && t.state == running {
+			s.stalled(t, Interrupted, r.cpu, max(c.since, t.since), r.ns, announce)
+		}
+	}
+}
+
+func (s *stalls) switched(r placed, announce func(Stall)) {
+	c := s.cpu(r.cpu)
+	// Nothing is switched within an interrupt: what has no end there is a lost record.
+	c.depth, c.thread = 0, uint32(r.b)
+	if t := s.threads[uint32(r.a)]; t != nil {
+		t.leave(r.ns)
+		t.state, t.since, t.CPU = sleeping, r.ns, r.cpu
+		if r.flags&flagRunnable != 0 {
+			t.state = waitingPreempted
+		}
+	}
+	t := s.threads[uint32(r.b)]
+	if t == nil {
+		return
+	}
+	switch t.state {
+	case waitingWoken:
+		s.stalled(t, Woken, r.cpu, t.since, r.ns, announce)
+	case waitingPreempted:
+		s.stalled(t, Preempted, r.cpu, t.since, r.ns, announce)
+	}
+	t.leave(r.ns)
+	t.state, t.since, t.CPU = running, r.ns, r.cpu
+	t.Switches++
+}
+
+// leave counts the time that a state took.
+func (t *stalling) leave(now int64) {
+	switch t.state {
+	case running:
+		t.RanNs += now - t.since
+	case sleeping:
+		t.SleptNs += now - t.since
+	}
+}
+
+func (s *stalls) stalled(t *stalling, kind StallKind, cpu int, begin, end int64, announce func(Stall)) {
+	if end < begin {
+		return
+	}
+	t.Lengths[kind].Record(end - begin)
+	if end-begin < s.thresholdNs {
+		return
+	}
+	stall := Stall{ID: s.next, TID: t.TID, CPU: cpu, Kind: kind, BeginNs: begin, EndNs: end}
+	s.next++
+	s.found = append(s.found, stall)
+	if len(s.found) >= 4*max(s.most, 1) {
+		s.found, s.dropped = s.slowest(), true
+	}
+	announce(stall)
+}
+
+// slowest are the longest that were found, the longest first.
+func (s *stalls) slowest() []Stall {
+	sorted := slices.SortedStableFunc(slices.Values(s.found), func(a, b Stall) int { return cmp.Compare(b.LengthNs(), a.LengthNs()) })
+	return sorted[:min(len(sorted), s.most)]
+}
+
+func (s *stalls) cpu(n int) *busyCPU {
+	c := s.cpus[n]
+	if c == nil {
+		c = &busyCPU{thread: math.MaxUint32}
+		s.cpus[n] = c
+	}
+	return c
+}
+
+// each gives the threads in the order of their numbers, with what they do now counted.
+func (s *stalls) each(now int64) []ThreadStalls {
+	var list []ThreadStalls
+	for _, t := range s.threads {
+		c := *t
+		c.leave(now)
+		list = append(list, c.ThreadStalls)
+	}
+	slices.SortFunc(list, func(a, b ThreadStalls) int { return cmp.Compare(a.TID, b.TID) })
+	return list
+}

@@ -1,0 +1,71 @@
+package trace
+
+import (
+	"slices"
+	"testing"
+)
+
+// fed is what a thread 7 goes through on CPU 1.
+func fed(threshold int64, most int, records ...placed) (*stalls, []Stall) {
+	s := newStalls(threshold, most)
+	s.watch(7, "mine")
+	var told []Stall
+	for _, r := range records {
+		s.step(r, func(stall Stall) { told = append(told, stall) })
+	}
+	return s, told
+}
+
+func at(ns int64, kind kind, a, b uint64, flags ...uint8) placed {
+	r := placed{record{ns: ns, kind: kind, a: a, b: b}, 1}
+	if len(flags) > 0 {
+		r.flags = flags[0]
+	}
+	return r
+}
+
+func TestStallsAreWhatKeptAThreadFromRunning(t *testing.T) {
+	elsewhere := at(400, kindWaking, 7, 1)
+	elsewhere.cpu = 0 // woken by another CPU
+	s, told := fed(10, 100,
+		at(0, kindSwitch, 3, 7),
+		at(50, kindVectorEntry, 0, 0), at(60, kindSoftirqEntry, 3, 0), at(75, kindSoftirqExit, 3, 0), at(80, kindVectorExit, 0, 0), // 30 of them
+		at(100, kindSwitch, 7, 9, flagRunnable), at(200, kindSwitch, 9, 7), // preempted for 100
+		at(300, kindSwitch, 7, 0), elsewhere, at(410, kindWakeup, 7, 1), at(450, kindSwitch, 0, 7), // slept 100, woken late by 50
+		at(500, kindVectorEntry, 0, 0), at(505, kindVectorExit, 0, 0), // too short to tell of
+		at(600, kindSwitch, 7, 0))
+	want := []Stall{{ID: 0, TID: 7, CPU: 1, Kind: Interrupted, BeginNs: 50, EndNs: 80}, {ID: 1, TID: 7, CPU: 1, Kind: Preempted, BeginNs: 100, EndNs: 200},
+		{ID: 2, TID: 7, CPU: 1, Kind: Woken, BeginNs: 400, EndNs: 450}}
+	if !slices.Equal(told, want) {
+		t.Errorf("%+v", told)
+	}
+	if longest := s.slowest(); longest[0].Kind != Preempted || longest[2].Kind != Interrupted {
+		t.Errorf("the longest are %+v", longest)
+	}
+	thread := s.each(700)[0]
+	if thread.RanNs != 100+100+150 || thread.SleptNs != 100+100 || thread.Switches != 3 || thread.Lengths[Interrupted].Count() != 2 || thread.Lengths[Woken].Count() != 1 {
+		t.Errorf("%+v", thread)
+	}
+}
+
+func TestWhatWasUnderWayIsNoStall(t *testing.T) {
+	_, told := fed(0, 100,
+		at(10, kindSoftirqExit, 3, 0), // began before
+		at(20, kindSwitch, 7, 9),
+		at(30, kindSwitch, 9, 8), at(40, kindVectorEntry, 0, 0), at(90, kindVectorExit, 0, 0)) // of another thread
+	if len(told) != 0 {
+		t.Errorf("%+v", told)
+	}
+}
+
+func TestOnlySoManyStallsAreHeld(t *testing.T) {
+	var records []placed
+	for i := range int64(1000) {
+		records = append(records, at(i*10_000, kindSwitch, 7, 9, flagRunnable), at(i*10_000+100+i, kindSwitch, 9, 7))
+	}
+	s, told := fed(1, 10, records...)
+	longest := s.slowest()
+	if len(told) != 1000 || len(longest) != 10 || longest[0].LengthNs() != 1099 || longest[9].LengthNs() != 1090 || len(s.found) > 40 {
+		t.Errorf("%d told, %d held, %+v", len(told), len(s.found), longest)
+	}
+}
