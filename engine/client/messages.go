@@ -62,8 +62,10 @@ type Fault struct {
 
 // Opened is the answer to Open.
 type Opened struct {
-	Port  string   `json:"port"`
-	Mode  string   `json:"mode"`
+	Port string `json:"port"`
+	Mode string `json:"mode"`
+	// Wait is how a thread waits for the port: "block", "spin", "busy_poll by epoll".
+	Wait  string   `json:"wait"`
 	Notes []string `json:"notes"`
 }
 

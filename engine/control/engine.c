@@ -118,6 +118,7 @@ static json_t *do_open(struct engine *e, const struct command *c)
 	json_t *o = accepted("open"), *notes = json_array();
 	json_object_set_new(o, "port", json_string(port->config.name));
 	json_object_set_new(o, "mode", json_string(port->mode));
+	json_object_set_new(o, "wait", json_string(port->waits));
 	for (unsigned i = 0; i < port->note_count; i++)
 		json_array_append_new(notes, json_string(port->notes[i]));
 	json_object_set_new(o, "notes", notes);

@@ -9,6 +9,7 @@
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -80,8 +81,10 @@ int packet_socket_rx(struct port *port, int ifindex, int *fd, const char **what)
 		port_note(port, "PACKET_IGNORE_OUTGOING: %s", strerror(errno));
 	socket_buffers(*fd, port);
 	socket_busy_poll(*fd, port);
-	if (port->config.wait == PORT_BUSY_POLL)
+	if (port->config.wait == PORT_BUSY_POLL) {
+		snprintf(port->waits, sizeof port->waits, "busy_poll by spinning");
 		port_note(port, "AF_PACKET sockets have no NAPI id: busy polling only spins");
+	}
 	return 0;
 }
 

@@ -22,6 +22,9 @@ void port_init(struct port *port, const struct port_ops *ops, const struct port_
 {
 	port->ops = ops;
 	port->config = *config;
+	static const char *const waits[] = {
+		[PORT_BLOCK] = "block", [PORT_SPIN] = "spin", [PORT_BUSY_POLL] = "busy_poll"};
+	snprintf(port->waits, sizeof port->waits, "%s", waits[config->wait]);
 	port->burst = config->io == PORT_SINGLE ? 1 : PORT_BURST;
 }
 

@@ -149,6 +149,7 @@ struct port {
 	bool tx_shared; /* several threads send in turns, under a lock of theirs */
 	bool tx_dirty; /* buffers may hold more than zeros behind what is written */
 	char mode[32]; /* what the backend got, such as "copy" */
+	char waits[32]; /* how a thread waits for it: "block", "busy_poll by epoll" */
 	char notes[PORT_NOTES_MAX][160];
 	unsigned note_count;
 	uint64_t rx_packets, tx_packets;

@@ -5,6 +5,7 @@
 #include <linux/sock_diag.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,9 +17,21 @@
 #ifndef SO_BUSY_POLL_BUDGET
 #define SO_BUSY_POLL_BUDGET 70
 #endif
+#ifndef SO_INCOMING_NAPI_ID
+#define SO_INCOMING_NAPI_ID 56
+#endif
 #ifndef SO_MEMINFO
 #define SO_MEMINFO 55
 #endif
+
+/* include/uapi/linux/eventpoll.h of 6.9, newer than distributions' headers. */
+struct epoll_parameters {
+	uint32_t busy_poll_usecs;
+	uint16_t busy_poll_budget;
+	uint8_t prefer_busy_poll;
+	uint8_t pad;
+};
+#define EPOLL_SET_PARAMETERS _IOW(0x8A, 0x01, struct epoll_parameters)
 
 enum {
 	/* About 100 ms of small packets at 100 kpps, with the kernel's overhead of
@@ -50,6 +63,11 @@ void socket_busy_poll(int fd, struct port *port)
 {
 	if (port->config.wait != PORT_BUSY_POLL)
 		return;
+	int probe = socket_busy_epoll();
+	snprintf(port->waits, sizeof port->waits, "busy_poll by %s",
+		 probe < 0 ? "the socket" : "epoll");
+	if (probe >= 0)
+		close(probe);
 	int us = BUSY_POLL_US, one = 1, budget = BUSY_POLL_BUDGET;
 	if (setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL, &us, sizeof us) < 0)
 		port_note(port, "SO_BUSY_POLL: %s", strerror(errno));
@@ -57,6 +75,29 @@ void socket_busy_poll(int fd, struct port *port)
 		port_note(port, "SO_PREFER_BUSY_POLL: %s", strerror(errno));
 	if (setsockopt(fd, SOL_SOCKET, SO_BUSY_POLL_BUDGET, &budget, sizeof budget) < 0)
 		port_note(port, "SO_BUSY_POLL_BUDGET: %s", strerror(errno));
+}
+
+int socket_busy_epoll(void)
+{
+	struct epoll_parameters parameters = {.busy_poll_usecs = BUSY_POLL_US,
+					      .busy_poll_budget = BUSY_POLL_BUDGET,
+					      .prefer_busy_poll = 1};
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, EPOLL_SET_PARAMETERS, &parameters) < 0) {
+		int err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+unsigned socket_napi(int fd)
+{
+	unsigned id = 0;
+	socklen_t length = sizeof id;
+	return getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &id, &length) < 0 ? 0 : id;
 }
 
 uint64_t socket_drops(int fd)

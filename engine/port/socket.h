@@ -8,8 +8,15 @@
  * milliseconds loses nothing; notes what it could not get. */
 void socket_buffers(int fd, struct port *port);
 
-/* Asks for busy polling where the port waits so. */
+/* Asks for busy polling where the port waits so, and says in port->waits by what. */
 void socket_busy_poll(int fd, struct port *port);
+
+/* An epoll set that polls the NAPI instance of its sockets for a while before it sleeps
+ * (EPIOCSPARAMS, Linux 6.9): its descriptor, or -errno, -ENOTTY of an older kernel. */
+int socket_busy_epoll(void);
+
+/* The NAPI instance that the socket's last packet came by; 0: none, or not known. */
+unsigned socket_napi(int fd);
 
 /* Packets the socket dropped because its queue was full, since it was opened. */
 uint64_t socket_drops(int fd);

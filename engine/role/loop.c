@@ -6,9 +6,11 @@
  * next intended send), so that the latency it sees is that of a receiver that
  * is woken. Everything the loop touches was allocated and faulted in before.
  */
+#include "role/sleeper.h"
 #include "role/thread.h"
 #include "role/trial.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 enum {
@@ -24,6 +26,7 @@ struct turn {
 	struct trial *t;
 	enum port_wait wait;
 	struct port *rx_only[1];
+	struct sleeper sleeper;
 	uint64_t linger_ticks;
 	uint64_t active_ticks; /* of the last packet */
 	bool drain_set;
@@ -80,13 +83,16 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	uint64_t until = idle_until(turn, now);
 	if (turn->wait == PORT_SPIN || until <= now)
 		return;
-	if (turn->wait == PORT_BUSY_POLL &&
+	struct port *full = t->sender.held_count ? t->config.tx : NULL;
+	/* It polls as long as ever, so not where something is to be sent before. */
+	bool polls = !full && until - now > clock_ns_to_ticks(&t->scale, 2 * THREAD_BUSY_POLL_NS);
+	if (turn->wait == PORT_BUSY_POLL && !(polls && sleeper_polls(&turn->sleeper)) &&
 	    now - turn->active_ticks < clock_ns_to_ticks(&t->scale, THREAD_BUSY_POLL_NS))
 		return;
-	struct port *full = t->sender.held_count ? t->config.tx : NULL;
+	uint64_t timeout_ns = clock_ticks_to_ns(&t->scale, until - now);
 	struct port *ports[2] = {t->config.rx, full == t->config.rx ? NULL : full};
-	int ready =
-		thread_sleep(ports, 2, full, t->stop_fd, clock_ticks_to_ns(&t->scale, until - now));
+	int ready = polls ? sleeper_sleep(&turn->sleeper, timeout_ns)
+			  : thread_sleep(ports, 2, full, t->stop_fd, timeout_ns);
 	now = clock_ticks();
 	if (ready == 0 && !full)
 		gaps_woken(&t->gaps, until, now);
@@ -113,7 +119,7 @@ void *trial_loop(void *arg)
 {
 	struct trial *t = arg;
 	struct port *ports[2] = {t->config.tx, t->config.rx};
-	struct turn turn = {.t = t, .wait = thread_wait(ports, 2)};
+	struct turn turn = {.t = t, .wait = thread_wait(ports, 2), .rx_only = {t->config.rx}};
 	uint64_t one = 1;
 	int awake = -1;
 	t->tid = thread_begin("nines-measure");
@@ -123,6 +129,7 @@ void *trial_loop(void *arg)
 			trial_note(t, "/dev/cpu_dma_latency is not held: CPUs may sleep deeply");
 	}
 	thread_scheduling(t->scheduling, sizeof t->scheduling);
+	sleeper_open(&turn.sleeper, turn.rx_only, 1, t->stop_fd);
 	t->run_delay_ns = thread_run_delay_ns();
 	atomic_store(&t->begun, true);
 	if (write(t->done_fd, &one, sizeof one) < 0)
@@ -155,6 +162,10 @@ void *trial_loop(void *arg)
 	clock_ticks_on(&cpu);
 	t->cpu_ran = (int)cpu;
 	sender_end(t);
+	if (turn.sleeper.polls > 0)
+		trial_note(t, "waited %" PRIu64 " times by epoll, which polled the device first",
+			   turn.sleeper.polls);
+	sleeper_close(&turn.sleeper);
 	if (awake >= 0)
 		close(awake);
 	t->interrupted = atomic_load(&t->stop);

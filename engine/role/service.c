@@ -3,6 +3,7 @@
 
 #include "clock/clock.h"
 #include "packet/frame.h"
+#include "role/sleeper.h"
 #include "role/thread.h"
 
 #include <arpa/inet.h>
@@ -120,6 +121,8 @@ static void *service_loop(void *arg)
 	if (wait == PORT_SPIN)
 		awake = thread_hold_awake();
 	uint64_t peers_every = clock_ns_to_ticks(scale, PEERS_EVERY_NS);
+	struct sleeper sleeper;
+	sleeper_open(&sleeper, s->ports, 2, s->stop_fd);
 	uint64_t now = clock_ticks(), active = now, looked = now;
 	gaps_begin(&s->gaps, now);
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
@@ -130,9 +133,9 @@ static void *service_loop(void *arg)
 		gaps_turn(&s->gaps, now, packets);
 		if (packets) {
 			active = now;
-		} else if (wait == PORT_BLOCK ||
+		} else if (wait == PORT_BLOCK || sleeper_polls(&sleeper) ||
 			   (wait == PORT_BUSY_POLL && now - active > patience)) {
-			thread_sleep(s->ports, 2, NULL, s->stop_fd, SLEEP_MAX_NS);
+			sleeper_sleep(&sleeper, SLEEP_MAX_NS);
 			gaps_begin(&s->gaps, clock_ticks());
 		}
 		if (now - looked > peers_every) {
@@ -141,6 +144,7 @@ static void *service_loop(void *arg)
 			gaps_begin(&s->gaps, clock_ticks());
 		}
 	}
+	sleeper_close(&sleeper);
 	if (awake >= 0)
 		close(awake);
 	return NULL;
