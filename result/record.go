@@ -19,6 +19,8 @@ type Record struct {
 	Packets *Packets
 	// Metrics, where every packet was recorded or captured, writes metrics.json.
 	Metrics *Metrics
+	// Causes, where the trial was traced, writes causes.json.
+	Causes *Causes
 	// EngineLog is what the engine said, as text; empty writes no engine.log.
 	EngineLog []byte
 }
@@ -110,6 +112,9 @@ func (r *Record) complete(id string) {
 	}
 	if r.Metrics != nil {
 		r.Metrics.complete()
+	}
+	if r.Causes != nil {
+		r.Causes.complete()
 	}
 	if r.Details.Gaps == nil {
 		r.Details.Gaps = []GapMeter{}

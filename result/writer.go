@@ -310,6 +310,9 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	if r.Metrics != nil {
 		files = append(files, content{MetricsFile, func(out io.Writer) error { return encodeJSON(out, r.Metrics) }})
 	}
+	if r.Causes != nil {
+		files = append(files, content{CausesFile, func(out io.Writer) error { return encodeJSON(out, r.Causes) }})
+	}
 	if len(r.EngineLog) > 0 {
 		files = append(files, content{EngineLogFile, func(out io.Writer) error { _, err := out.Write(r.EngineLog); return err }})
 	}

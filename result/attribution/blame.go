@@ -68,7 +68,7 @@ func (t *timeline) interrupt(c *cpu, e result.Event) result.Cause {
 }
 
 // idleThread is the name of the thread of a CPU that has nothing to do.
-const idleThread = "swapper"
+const idleThread = "idle"
 
 // callBefore is how long before an interrupt of another CPU it may have been sent. A
 // receiver that a hypervisor has taken off its CPU gets it later, and then nobody is named.

@@ -97,7 +97,7 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 		{"a process that is stopped", func(m *made) {
 			m.add(result.EventThread, 0, -50*ms, at, "nines-engine", tid(generator), state("T"))
 			m.wake(0, at+length, generator)
-			m.add(result.EventThread, 0, at, at+length, "swapper")
+			m.add(result.EventThread, 0, at, at+length, "idle")
 			m.add(result.EventThread, 0, at+length, 2000*ms, "nines-engine", tid(generator))
 			m.late(due, waits, 20*us, 2*us)
 		}, result.Cause{Kind: Stopped, Name: "nines-engine", CPU: 0}, waits - 10*us},
@@ -117,7 +117,7 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 		{"a CPU that wakes up late", func(m *made) {
 			m.spins(generator, 0, 0, 0)
 			m.add(result.EventThread, 2, at, at+60*us, "nines-engine", tid(receiver), state("S"))
-			m.add(result.EventThread, 2, at+60*us, due+20*us+length, "swapper")
+			m.add(result.EventThread, 2, at+60*us, due+20*us+length, "idle")
 			m.wake(2, due+20*us, receiver)
 			m.add(result.EventThread, 2, due+20*us+length, 2000*ms, "nines-engine", tid(receiver))
 			m.late(due, 0, 20*us, length+2*us)
@@ -133,7 +133,7 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 			m.slow[0].PollGapNs = 2 * us
 		}, result.Cause{Kind: Hog, Name: "hog", CPU: 2}, length},
 		{"a thread that is kept from an idle CPU", func(m *made) {
-			m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "swapper") })
+			m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "idle") })
 			m.late(due, waits, 20*us, 2*us)
 		}, result.Cause{Kind: Throttled, CPU: 0}, waits - 10*us},
 		{"a wait for a CPU whose thread is not known", func(m *made) {

@@ -164,7 +164,7 @@ func TestATrialThatWasNotRecorded(t *testing.T) {
 func TestAnyEventsAddUp(t *testing.T) {
 	kinds := []result.EventKind{result.EventThread, result.EventIdle, result.EventInterrupt, result.EventSoftirq, result.EventWork,
 		result.EventTimer, result.EventPoll, result.EventTLBFlush, result.EventIPI, result.EventWakeup, result.EventDrop, result.EventStage}
-	names := []string{"nines-engine", "swapper", "hog", "kworker/0:1", "ksoftirqd/0", "local_timer", "call_function", "reschedule",
+	names := []string{"nines-engine", "idle", "hog", "kworker/0:1", "ksoftirqd/0", "local_timer", "call_function", "reschedule",
 		"tick_nohz_handler", "NET_RX", "remote shootdown", "SOCKET_RCVBUFF", ""}
 	tids := []int32{0, generator, forwarder, receiver, hogTID, -1}
 	states := []string{"", "S", "D", "T"}
