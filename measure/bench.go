@@ -93,8 +93,9 @@ func labIdentity(p *plan.Plan) string {
 		FrameBytes int
 		Isolation  spec.Isolation
 		Tuning     spec.Tuning
+		Disturb    []plan.Disturbance
 		CPUs       [2][]int
-	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, [2][]int{p.IsolatedCPUs, p.QuietCPUs}})
+	}{p.Name, p.Nodes, p.Links, frameBytes, p.Isolation, p.Tuning, p.Disturbances, [2][]int{p.IsolatedCPUs, p.QuietCPUs}})
 }
 
 // streamIdentity is equal for streams that the same engines with the same open
@@ -170,6 +171,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		if err := b.clear(ctx); err != nil {
 			return result.Record{}, err
 		}
+	}
+	if o.disturbances, err = b.disturbances(o); err != nil {
+		return result.Record{}, err
 	}
 	rec, err := record(o, r.variables, repeat)
 	if err != nil {

@@ -28,6 +28,8 @@ type observation struct {
 	steal      time.Duration
 	throttled  time.Duration
 	settings   []link.Setting
+	// disturbances are those made on purpose.
+	disturbances []result.Disturbance
 	// programs and drops are what the links' programs saw and dropped.
 	programs []result.ProgramDelay
 	drops    []result.Counter
@@ -113,14 +115,15 @@ func details(o observation, measured time.Duration) result.Details {
 		Role: "generate+sink", IntendedPPS: o.stream.PacketsPerSecond(), IntendedPackets: tx.IntendedPackets, FrameBytes: o.stream.FrameBytes,
 		InvalidPackets: rx.InvalidPackets, EarlyPackets: rx.EarlyPackets,
 		DurationNs: int64(measured), StartedNs: tx.MeasuredStartNs, StartedUnixNs: o.started.UnixNano(),
-		TSC:         tsc(tx.TSC, rx.TSC),
-		RunDelayNs:  tx.RunDelayNs,
-		StealNs:     int64(o.steal),
-		ThrottledNs: int64(o.throttled),
-		Programs:    o.programs,
-		Isolation:   o.isolation,
-		Tuning:      o.tuning,
-		Notes:       o.outcome.Notes,
+		TSC:          tsc(tx.TSC, rx.TSC),
+		RunDelayNs:   tx.RunDelayNs,
+		StealNs:      int64(o.steal),
+		ThrottledNs:  int64(o.throttled),
+		Programs:     o.programs,
+		Isolation:    o.isolation,
+		Tuning:       o.tuning,
+		Disturbances: o.disturbances,
+		Notes:        o.outcome.Notes,
 	}
 	for _, setting := range o.settings {
 		d.Devices = append(d.Devices, result.Device(setting))

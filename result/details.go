@@ -45,6 +45,10 @@ type Details struct {
 	Isolation *Isolation `json:"isolation,omitempty"`
 	// Tuning is which settings of the host were changed; nil: none was asked for.
 	Tuning *Tuning `json:"tuning,omitempty"`
+	// Disturbances are those made on purpose, and what they did meanwhile.
+	Disturbances []Disturbance `json:"disturbances,omitempty"`
+	// Receive is how interfaces were received that were not by interrupts alone.
+	Receive []Receive `json:"receive,omitempty"`
 	// Trace says how the trial was recorded; nil: it was not.
 	Trace *Trace `json:"trace,omitempty"`
 	// Notes are what the engines said of their ports and themselves: modes that a
@@ -67,6 +71,22 @@ type Recording struct {
 	ReceivedLost uint64 `json:"received_lost"`
 	// Problems say why it is not complete, or why there are no metrics.
 	Problems []string `json:"problems,omitempty"`
+}
+
+// Disturbance is what was disturbed on purpose while the trial's packets were sent.
+type Disturbance struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	// Of is what was disturbed: "CPU 1", "the engine of dut".
+	Of string `json:"of"`
+	// Injections is how often, LengthNs how long all of them were, LongestNs the longest.
+	Injections int   `json:"injections"`
+	LengthNs   int64 `json:"length_ns"`
+	LongestNs  int64 `json:"longest_ns"`
+	// BusyNs is the CPU time that they took; 0: not known.
+	BusyNs int64 `json:"busy_ns,omitempty"`
+	// Events is how many forks, packets, interrupts, flushes or timers they were.
+	Events uint64 `json:"events"`
 }
 
 // Share is a rate as a fraction of a measured maximum.

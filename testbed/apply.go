@@ -122,6 +122,11 @@ func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
 		}
 	}
 	changes := compare(&living, to, socketsOf(l.plan))
+	ended, err := l.deadDisturbers()
+	if err != nil {
+		return Changes{}, err
+	}
+	changes.Disturbances = changes.Disturbances || len(ended) > 0
 	var added []string
 	for _, name := range changes.AddedNodes {
 		if findNode(l.plan, name) != nil {
@@ -214,6 +219,8 @@ func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
 		switch {
 		case e.Kind == journal.KindHugepages:
 			return c.Hugepages
+		case ofDisturbance(e):
+			return c.Disturbances
 		case ofTuning(e, to.Tuning == ""):
 			return c.Tuning
 		case e.Node != "" && slices.Contains(nodes, e.Node):

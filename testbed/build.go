@@ -26,7 +26,7 @@ const fabricNode = "."
 const netnsDir = "/run/netns"
 
 // programs are the paths of what nines starts.
-type programs struct{ init, engine string }
+type programs struct{ init, engine, disturb string }
 
 // Check finds out, without making anything, whether the host has what a lab
 // needs of this package.
@@ -87,6 +87,11 @@ func check(p *plan.Plan) (programs, error) {
 	for _, l := range p.Links {
 		needsEngine = needsEngine || l.Kind == spec.LinkSwitch
 	}
+	if len(p.Disturbances) > 0 {
+		if found.disturb, err = node.Program("nines-disturb"); err != nil {
+			return found, err
+		}
+	}
 	found.engine, err = node.Program("nines-engine")
 	if err != nil && needsEngine {
 		return found, err
@@ -141,6 +146,8 @@ type builder struct {
 	programs programs
 	progress func(string)
 	site     *link.Site
+	// measured is true for a lab that this process measures.
+	measured bool
 	// before is the plan that the lab followed; nil for a new lab.
 	before *plan.Plan
 }
@@ -210,6 +217,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		{"sending interrupts beside their nodes", b.steer},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
+		{"starting to disturb", b.startDisturbances},
 	}
 	for _, stage := range stages {
 		if err := ctx.Err(); err != nil {

@@ -31,11 +31,13 @@ type Changes struct {
 	Hugepages bool `json:"hugepages,omitempty"`
 	// Tuning is true if the host's settings are to be others.
 	Tuning bool `json:"tuning,omitempty"`
+	// Disturbances is true if what disturbs on purpose is started anew.
+	Disturbances bool `json:"disturbances,omitempty"`
 }
 
 // Empty is true if nothing has to change.
 func (c *Changes) Empty() bool {
-	return !c.Hugepages && !c.Tuning && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
+	return !c.Hugepages && !c.Tuning && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted) == 0
@@ -56,6 +58,8 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.apps()
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
+	// What stops an engine knows its process, which is another one after a restart.
+	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.RestartedApps) > 0
 	return d.Changes
 }
 

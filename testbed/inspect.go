@@ -23,6 +23,8 @@ type Inspection struct {
 	Settings []link.Setting `json:"settings"`
 	// Tuning is the host's, nil where the plan leaves it alone.
 	Tuning *TuningState `json:"tuning,omitempty"`
+	// Disturbances are made on purpose while the lab is up.
+	Disturbances []DisturbanceState `json:"disturbances,omitempty"`
 	// Isolation is what was found in force when the lab came up, with the state of its
 	// control groups as it is now.
 	Isolation isolate.State `json:"isolation"`
@@ -75,6 +77,9 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	now := isolate.Look(l.plan)
 	in.Isolation.Groups, in.Isolation.HostCPUs = now.Groups, now.HostCPUs
 	if in.Tuning, err = l.inspectTuning(); err != nil {
+		return nil, err
+	}
+	if in.Disturbances, err = l.Disturbances(); err != nil {
 		return nil, err
 	}
 	for _, n := range l.plan.Nodes {

@@ -94,7 +94,8 @@ func (l *Lab) Faults() ([]string, error) {
 		faults = append(faults, fault)
 	}
 	engines, unread := l.deadEngines()
-	return append(faults, engines...), errors.Join(err, unread)
+	disturbers, unknown := l.deadDisturbers()
+	return append(append(faults, engines...), disturbers...), errors.Join(err, unread, unknown)
 }
 
 // deadEngines says which of the engines that serve an app have ended, where their node

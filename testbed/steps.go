@@ -60,6 +60,9 @@ func Steps(p *plan.Plan) []string {
 			add("node %s: run %s", n.Name, strings.Join(argv, " "))
 		}
 	}
+	for _, d := range p.Disturbances {
+		add("disturb %s: start nines-disturb, %s on %s for %v in every %v", d.Name, d.Kind, d.Where(), d.Length, d.Period)
+	}
 	return steps
 }
 

@@ -49,6 +49,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 		journal:  held.journal,
 		programs: programs,
 		progress: options.Progress,
+		measured: options.Measurement != nil,
 	}
 	if err := b.buildAll(ctx, options); err != nil {
 		options.Progress("taking back what was made")

@@ -104,6 +104,11 @@ func writeChanges(out io.Writer, c testbed.Changes) error {
 			return err
 		}
 	}
+	if c.Disturbances {
+		if _, err := fmt.Fprintln(out, "what disturbs on purpose is started anew"); err != nil {
+			return err
+		}
+	}
 	if c.Hugepages {
 		_, err := fmt.Fprintln(out, "hugepages are reserved anew")
 		return err

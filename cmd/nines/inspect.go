@@ -86,8 +86,19 @@ func writeInspection(out io.Writer, in *testbed.Inspection) error {
 	}
 	writeIsolation(out, in.Isolation)
 	writeApps(out, in)
+	writeDisturbances(out, in)
 	writeTuning(out, in.Tuning)
 	return writeSettings(out, in.Settings)
+}
+
+func writeDisturbances(out io.Writer, in *testbed.Inspection) {
+	for _, d := range in.Disturbances {
+		if d.Alive {
+			fmt.Fprintf(out, "\ndisturb %s: %s on %s for %v in every %v, by process %d\n", d.Name, d.Kind, d.Where(), d.Length, d.Period, d.PID)
+		} else {
+			fmt.Fprintf(out, "\ndisturb %s: %s has ended (process %d); it said last: %s\n", d.Name, d.Kind, d.PID, d.LastLines)
+		}
+	}
 }
 
 func deviceRow(d link.Device) string {

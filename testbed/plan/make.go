@@ -22,6 +22,7 @@ type work struct {
 	cpus            *assignment
 	isolated, quiet []int
 	cards           []*card
+	disturbances    []Disturbance
 	notes           []string
 }
 
@@ -34,7 +35,7 @@ func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach, w.assignFunctions, w.findWays,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
-		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.noteSystemd, w.assignMemory, w.assignDPDK, w.limitHugepages,
+		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.assignDPDK, w.limitHugepages,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -73,6 +74,7 @@ func (w *work) result() *Plan {
 	if w.stream != nil {
 		p.Traffic = w.trafficResult()
 	}
+	p.Disturbances = w.disturbances
 	p.Notes = append(p.Notes, w.notes...)
 	return p
 }

@@ -31,6 +31,8 @@ type Plan struct {
 	PhysicalFunctions []PhysicalFunction `json:"physical_functions,omitempty"`
 	// Hugepages is what DPDK takes of them; nil where nothing uses DPDK.
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
+	// Disturbances are made on purpose while the lab is up, sorted by name.
+	Disturbances []Disturbance `json:"disturbances,omitempty"`
 	// Notes are what a reader should know, such as CPUs that had to be shared.
 	Notes []string `json:"notes"`
 }

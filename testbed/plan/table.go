@@ -38,6 +38,7 @@ func (p *Plan) Write(out io.Writer) error {
 		}
 	}
 	p.writeReceived(w)
+	p.writeDisturbances(w)
 	p.writePorts(w)
 	p.writePrograms(w)
 	if err := w.Flush(); err != nil {

@@ -1,0 +1,29 @@
+package measure
+
+import "nines.dev/nines/result"
+
+// disturbances says what was disturbed on purpose while the trial's packets were sent. A
+// lab that was taken down because something died has no word on it.
+func (b *bench) disturbances(o observation) ([]result.Disturbance, error) {
+	if b.lab == nil {
+		return nil, nil
+	}
+	var list []result.Disturbance
+	for _, planned := range b.lab.Plan().Disturbances {
+		d := result.Disturbance{Name: planned.Name, Kind: string(planned.Kind), Of: planned.Where()}
+		tx := o.outcome.Tx
+		injections, err := b.lab.TakeInjections(planned.Name, tx.MeasuredStartNs, tx.EndNs)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range injections {
+			d.Injections++
+			d.LengthNs += i.EndNs - i.BeginNs
+			d.LongestNs = max(d.LongestNs, i.EndNs-i.BeginNs)
+			d.BusyNs += i.BusyNs
+			d.Events += i.Events
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// Disturbance is a process that disturbs a CPU, or a node's engine, while the lab is up.
+type Disturbance struct {
+	Name string               `json:"name"`
+	Kind spec.DisturbanceKind `json:"kind"`
+	// CPU is the one that is disturbed; -1 where it is a process, or wherever the kernel
+	// puts it.
+	CPU int `json:"cpu"`
+	// From is the CPU that it comes from, for kinds that come from another one; -1: any
+	// other.
+	From int `json:"from"`
+	// Node is the one whose engine is stopped, of kind stop.
+	Node       string           `json:"node,omitempty"`
+	Period     spec.Duration    `json:"period"`
+	Length     spec.Duration    `json:"length"`
+	Scheduling *spec.Scheduling `json:"scheduling,omitempty"`
+	// Why says whose CPU it is.
+	Why string `json:"why"`
+}
+
+// disturb aims the disturbances at CPUs.
+func (w *work) disturb() error {
+	for _, name := range sortedKeys(w.exp.Disturb) {
+		s := w.exp.Disturb[name]
+		d := Disturbance{Name: name, Kind: s.Kind, CPU: -1, From: -1, Period: s.Period, Length: s.Length, Scheduling: s.Scheduling}
+		place := "disturb." + name
+		switch {
+		case s.Kind == spec.DisturbStop:
+			d.Node, d.Why = s.Node, "the engine of node "+s.Node
+		case s.Node != "":
+			n := w.byName[s.Node]
+			if n == nil {
+				return &Conflict{place, fmt.Sprintf("there is no node %q", s.Node), ""}
+			}
+			d.CPU, d.Why = n.disturbedCPU(), "the CPU of node "+s.Node
+		case s.CPU != nil:
+			if d.CPU, d.Why = *s.CPU, "named by cpu"; !slices.Contains(w.usable(), d.CPU) {
+				return &Impossible{fmt.Sprintf("%s: CPU %d is to be disturbed", place, d.CPU),
+					"this process may use " + host.FormatCPUList(w.usable()), "name one of them, or a node"}
+			}
+		default:
+			d.Why = "wherever the kernel puts it"
+		}
+		if slices.Contains(w.isolated, d.CPU) && !s.Kind.Remote() {
+			return &Conflict{place, fmt.Sprintf("CPU %d is isolated, and %s would have a thread there", d.CPU, s.Kind),
+				"isolation keeps it off: use isolation: affinity, or a kind that comes from elsewhere (softirq, ipi)"}
+		}
+		others := slices.DeleteFunc(slices.Clone(w.cpus.housekeeping), func(id int) bool { return id == d.CPU })
+		comes := s.Kind.Remote() || s.Kind == spec.DisturbTLB
+		switch {
+		case !comes || d.CPU < 0:
+		case len(others) > 0:
+			d.From = others[0]
+		case len(w.usable()) < 2:
+			return &Impossible{fmt.Sprintf("%s disturbs CPU %d from another one", place, d.CPU), "this process may use no other",
+				"use a kind that needs none: spin, fork, timers"}
+		}
+		w.disturbances = append(w.disturbances, d)
+	}
+	return nil
+}
+
+// disturbedCPU is the one where a node's packets are handled.
+func (n *node) disturbedCPU() int {
+	if n.engineCPU >= 0 {
+		return n.engineCPU
+	}
+	return n.cpus[0]
+}
+
+// Where names what is disturbed: "CPU 1", "the engine of dut".
+func (d Disturbance) Where() string {
+	switch {
+	case d.Node != "":
+		return "the engine of " + d.Node
+	case d.CPU < 0:
+		return "any CPU"
+	}
+	return fmt.Sprintf("CPU %d", d.CPU)
+}
+
+// writeDisturbances lists what is disturbed on purpose.
+func (p *Plan) writeDisturbances(w io.Writer) {
+	head := "\nDISTURBANCE\tKIND\tOF\tFOR\tEVERY\tFROM\tSCHEDULING\tWHY\n"
+	for _, d := range p.Disturbances {
+		from, policy := "-", "other"
+		if d.From >= 0 {
+			from = fmt.Sprintf("CPU %d", d.From)
+		}
+		if d.Scheduling != nil {
+			policy = d.Scheduling.String()
+		}
+		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", head, d.Name, d.Kind, d.Where(), d.Length, d.Period, from, policy, d.Why)
+		head = ""
+	}
+}
