@@ -32,7 +32,8 @@ var mayImport = map[string][]string{
 	"testbed/fault":      {},
 	"testbed/hugepages":  {"testbed/fault"},
 	"testbed/tasks":      {"testbed/host", "testbed/fault"},
-	"testbed/ethtool":    {},
+	"testbed/napi":       {"testbed/ethtool", "testbed/netns"}, // netns: in its tests
+	"testbed/ethtool":    {"testbed/netns"},                    // in its tests
 	"testbed/busypoll":   makers,
 	"testbed/pci":        {"testbed/host", "testbed/ethtool", "testbed/fault"},
 
@@ -45,7 +46,7 @@ var mayImport = map[string][]string{
 
 	"testbed/plan":        {"spec", "testbed/host"},
 	"testbed/graph":       {"spec", "testbed/plan"},
-	"testbed/journal":     {"testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
+	"testbed/journal":     {"testbed/napi", "testbed/ethtool", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
 	"testbed/tune":        {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
 	"testbed/tune/jitter": {"engine/client"},
 	"testbed/doctor":      {"spec", "testbed/host", "testbed/plan", "testbed/tune"},
@@ -84,7 +85,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool", "testbed/napi"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

@@ -70,15 +70,8 @@ func (s *Socket) Set(device string, f Feature, on bool) error {
 // call is one SIOCETHTOOL with struct ethtool_value.
 func (s *Socket) call(device string, command, value uint32) (uint32, error) {
 	data := struct{ command, value uint32 }{command, value}
-	request := struct {
-		name [unix.IFNAMSIZ]byte
-		data unsafe.Pointer
-		_    [16]byte // struct ifreq is larger than what is used of it
-	}{data: unsafe.Pointer(&data)}
-	copy(request.name[:unix.IFNAMSIZ-1], device)
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request)))
-	if errno != 0 {
-		return 0, errno
+	if err := s.pass(device, unsafe.Pointer(&data)); err != nil {
+		return 0, err
 	}
 	return data.value, nil
 }

@@ -64,6 +64,8 @@ func (h Host) Remove(ctx context.Context, entry Entry, holder *Entry) error {
 		return pci.Bus{}.LeavePort(ctx, entry.Path, entry.Token, h.note)
 	case KindFunction:
 		return releaseFunction(ctx, entry)
+	case KindDevice:
+		return h.restoreDevice(entry)
 	case KindThreads:
 		return tasks.Restore(entry.Path, func(text string) { h.note("%s", text) })
 	case KindHousekeeping:

@@ -50,6 +50,9 @@ const (
 	// KindFunction is a PCI function, Path, virtual on the port Target or whole without
 	// one, that the lab has under Token; Old is its pci.State.
 	KindFunction Kind = "function"
+	// KindDevice is a setting, Target, of a device, Name, which had Old and got Value, in
+	// the network namespace that is found by Path and Cookie; see package napi.
+	KindDevice Kind = "device"
 )
 
 // isProcess is true for the kinds that are ended, all at once, before the rest is undone.
@@ -74,6 +77,8 @@ type Step struct {
 	// Holder is the number of the step that started the process in whose network
 	// namespace a device is; 0 is the host's.
 	Holder int `json:"holder,omitempty"`
+	// Cookie is the network namespace's, unique in this boot.
+	Cookie uint64 `json:"cookie,omitempty"`
 }
 
 // Learnt is what is known of a thing once it is made.

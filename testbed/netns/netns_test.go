@@ -14,7 +14,7 @@ import (
 
 func TestDoIsInsideAndComesBack(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
-	ns, err := fresh()
+	ns, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestDoIsInsideAndComesBack(t *testing.T) {
 // namespace that has lost its last user is gone.
 func TestSettleWaitsForDevices(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
-	stays, err := fresh()
+	stays, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestSettleWaitsForDevices(t *testing.T) {
 	}
 	defer handle.Close()
 	for range 5 {
-		goes, err := fresh()
+		goes, err := New()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,12 +32,12 @@ func Settle(ctx context.Context) error {
 }
 
 func canary(ctx context.Context) error {
-	watch, err := fresh()
+	watch, err := New()
 	if err != nil {
 		return err
 	}
 	defer watch.Close()
-	doomed, err := fresh()
+	doomed, err := New()
 	if err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func canary(ctx context.Context) error {
 	}
 }
 
-// fresh makes a namespace that only its file descriptor keeps alive.
-func fresh() (*Namespace, error) {
+// New makes a namespace that only its file descriptor keeps alive.
+func New() (*Namespace, error) {
 	type result struct {
 		ns  *Namespace
 		err error

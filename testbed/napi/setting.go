@@ -1,0 +1,171 @@
+package napi
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/ethtool"
+)
+
+// Setting names something of a device that can be read and written as text, so that a
+// journal can keep it:
+//
+//	attribute/threaded          a file below /sys/class/net/DEVICE
+//	feature/rx-gro              an offload by the kernel's name: 0 or 1, as asked for
+//	napi/ID/threaded            who polls an instance: 0, 1, or 2 for a thread that never sleeps
+//	napi/ID/irq_suspend         how long it suspends interrupts, in nanoseconds
+//	thread/TID                  where an instance's kernel thread runs: fifo:50@2,3
+type Setting string
+
+// Settings by their parts.
+func Attribute(name string) Setting   { return Setting("attribute/" + name) }
+func Feature(name string) Setting     { return Setting("feature/" + name) }
+func ThreadedOf(id uint32) Setting    { return Setting(fmt.Sprintf("napi/%d/threaded", id)) }
+func IRQSuspendOf(id uint32) Setting  { return Setting(fmt.Sprintf("napi/%d/irq_suspend", id)) }
+func ThreadPlacement(tid int) Setting { return Setting(fmt.Sprintf("thread/%d", tid)) }
+func (s Setting) parts() (string, string) {
+	kind, rest, _ := strings.Cut(string(s), "/")
+	return kind, rest
+}
+
+// Read reads a setting of a device. IsGone tells from its error whether there is no such
+// thing (any more).
+func (s Setting) Read(device string) (string, error) {
+	switch kind, rest := s.parts(); kind {
+	case "attribute":
+		return ReadAttribute(device, rest)
+	case "feature":
+		return readFeature(device, rest)
+	case "napi":
+		return readInstance(rest)
+	case "thread":
+		tid, err := threadOf(device, rest)
+		if err != nil {
+			return "", err
+		}
+		p, err := PlacementOf(tid)
+		return p.String(), err
+	}
+	return "", fmt.Errorf("there is no setting %q", s)
+}
+
+// Write writes it.
+func (s Setting) Write(device, value string) error {
+	switch kind, rest := s.parts(); kind {
+	case "attribute":
+		return WriteAttribute(device, rest, value)
+	case "feature":
+		socket, err := ethtool.Open()
+		if err != nil {
+			return err
+		}
+		defer socket.Close()
+		return socket.Request(device, rest, value == "1")
+	case "napi":
+		return writeInstance(rest, value)
+	case "thread":
+		tid, err := threadOf(device, rest)
+		if err != nil {
+			return err
+		}
+		p, err := ParsePlacement(value)
+		if err != nil {
+			return err
+		}
+		return p.Place(tid)
+	}
+	return fmt.Errorf("there is no setting %q", s)
+}
+
+// IsGone is true for the error of a device, an instance or a thread that is gone.
+func IsGone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ESRCH)
+}
+
+func readFeature(device, name string) (string, error) {
+	socket, err := ethtool.Open()
+	if err != nil {
+		return "", err
+	}
+	defer socket.Close()
+	features, err := socket.ByName(device)
+	if err != nil {
+		return "", err
+	}
+	f, known := features[name]
+	if !known {
+		return "", fmt.Errorf("%s of %s: %w", name, device, ethtool.ErrNoFeature)
+	}
+	if f.Requested {
+		return "1", nil
+	}
+	return "0", nil
+}
+
+func splitInstance(rest string) (uint32, string, error) {
+	number, field, _ := strings.Cut(rest, "/")
+	id, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
+		return 0, "", fmt.Errorf("there is no NAPI instance %q", number)
+	}
+	return uint32(id), field, nil
+}
+
+func readInstance(rest string) (string, error) {
+	id, field, err := splitInstance(rest)
+	if err != nil {
+		return "", err
+	}
+	instance, err := Get(id)
+	if err != nil {
+		return "", err
+	}
+	switch field {
+	case "threaded":
+		return strconv.Itoa(int(instance.Threaded)), nil
+	case "irq_suspend":
+		return strconv.FormatInt(int64(instance.IRQSuspendTimeout), 10), nil
+	}
+	return "", fmt.Errorf("a NAPI instance has no %q", field)
+}
+
+func writeInstance(rest, value string) error {
+	id, field, err := splitInstance(rest)
+	if err != nil {
+		return err
+	}
+	number, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%q is no number", value)
+	}
+	switch field {
+	case "threaded":
+		return SetThreaded(id, Threaded(number))
+	case "irq_suspend":
+		return SetIRQSuspendTimeout(id, time.Duration(number))
+	}
+	return fmt.Errorf("a NAPI instance has no %q", field)
+}
+
+// threadOf is the thread's id, if it still is a thread of the device's: it is made anew,
+// with another id, each time that instances get threads.
+func threadOf(device, text string) (int, error) {
+	tid, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no thread", text)
+	}
+	threads, err := Threads(device)
+	if err != nil {
+		return 0, err
+	}
+	if _, ours := threads[tid]; !ours {
+		return 0, fmt.Errorf("thread %d of %s: %w", tid, device, unix.ESRCH)
+	}
+	return tid, nil
+}

@@ -1,0 +1,95 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Named is where ip-netns(8) keeps the namespaces that it names.
+const Named = "/run/netns"
+
+// Open opens the namespace of a path: a name's below /run/netns, or /proc/PID/ns/net.
+func Open(path string) (*Namespace, error) { return open(path) }
+
+// Path is the path that it was opened by.
+func (n *Namespace) Path() string { return n.name }
+
+// Cookie identifies the namespace among all of this boot, unlike its inode, which is used
+// again (SO_NETNS_COOKIE, Linux 5.14). It opens a socket inside.
+func (n *Namespace) Cookie() (uint64, error) {
+	var cookie uint64
+	err := n.Do(func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return os.NewSyscallError("socket", err)
+		}
+		defer unix.Close(fd)
+		cookie, err = unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+		return os.NewSyscallError("getsockopt", err)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("identify %s: %w", n.name, err)
+	}
+	return cookie, nil
+}
+
+// Find opens the namespace that has the cookie: the path's, if it still is that one, else
+// the one among those of all processes and names. It is nil if there is none: the
+// namespace is gone, or kept by nothing that can be found.
+func Find(path string, cookie uint64) (*Namespace, error) {
+	seen := map[uint64]bool{}
+	found, err := find(path, cookie, seen)
+	if found != nil || err != nil {
+		return found, err
+	}
+	for _, candidate := range Paths() {
+		if found, err = find(candidate, cookie, seen); found != nil || err != nil {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil || seen[st.Ino] {
+		return nil, nil //nolint:nilerr // gone, or looked at
+	}
+	seen[st.Ino] = true
+	ns, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	its, err := ns.Cookie()
+	if errors.Is(err, unix.EINVAL) {
+		err = nil // a file that is no namespace (any more)
+	} else if err == nil && its == cookie {
+		return ns, nil
+	}
+	return nil, errors.Join(err, ns.Close())
+}
+
+// Paths are where the host's network namespaces can be opened: the names of ip-netns(8),
+// and those of processes. The same one occurs many times.
+func Paths() []string {
+	paths, _ := filepath.Glob(filepath.Join(Named, "*")) // the pattern is right
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return paths
+	}
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err == nil {
+			paths = append(paths, filepath.Join("/proc", entry.Name(), "ns/net"))
+		}
+	}
+	return paths
+}
