@@ -258,13 +258,19 @@ func (b *builder) startMachine(ctx context.Context, n plan.Node, k vmKernel) err
 	if err := errors.Join(writeJSON(node.VMFile(b.state.dir, n.Name), config), writeFile(b.vmVerdict(n.Name), []byte(k.choice.Verdict()))); err != nil {
 		return err
 	}
-	qemu, err := b.startQEMU(ctx, n, config, taps)
+	var qemu proc.Identity
+	var m *machine.Machine
+	err = machine.BootPatience(config.Accelerator, bootPatience).Boot(ctx, b.progress, func(ctx context.Context) (err error) {
+		if qemu, err = b.startQEMU(ctx, n, config, taps); err != nil {
+			return err
+		}
+		if m, err = attachTo(ctx, config, qemu, bootPatience); err != nil {
+			return fmt.Errorf("the guest did not start: %w%s", err, b.vmSaid(n.Name, config))
+		}
+		return nil
+	}, func() error { return b.endQEMU(ctx, n) })
 	if err != nil {
 		return err
-	}
-	m, err := attachTo(ctx, config, qemu, bootPatience)
-	if err != nil {
-		return fmt.Errorf("the guest did not start: %w%s", err, b.vmSaid(n.Name, config))
 	}
 	defer m.Close()
 	threads, err := m.VCPUThreads(ctx)
@@ -302,6 +308,14 @@ func (b *builder) startQEMU(ctx context.Context, n plan.Node, config machine.Con
 		b.machines.Store(n.Name, qemu)
 	}
 	return qemu, err
+}
+
+// endQEMU ends the QEMU of a node whose guest did not come up.
+func (b *builder) endQEMU(ctx context.Context, n plan.Node) error {
+	world := journal.Host{BootID: b.journal.Header.BootID, Note: b.progress}
+	return b.journal.Undo(ctx, world, func(e journal.Entry) bool {
+		return e.Kind == journal.KindProcess && e.Node == n.Name && e.Name == node.QEMUProgram
+	})
 }
 
 // vmLog is the file with QEMU's own errors.

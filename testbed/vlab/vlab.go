@@ -117,35 +117,26 @@ func Start(ctx context.Context, o Options) (*Laboratory, error) {
 	return lab, nil
 }
 
-// A guest is up in some seconds, translated in a minute at most. On a busy host one of
-// some tens that are translated never is: its first CPU gets no timer interrupt any more
-// (rcu_preempt "kthread timer wakeup didn't happen"), before anything of ours has run.
-const (
-	bootPatience = 100 * time.Second
-	bootAttempts = 3
-)
+// bootPatience bounds one boot, which takes some seconds, translated a minute at most.
+const bootPatience = 100 * time.Second
 
 // boot starts the machine, anew where it does not come up.
 func (l *Laboratory) boot(ctx context.Context, config machine.Config, binds [][2]string, progress func(string)) error {
-	for attempt := 1; ; attempt++ {
-		limited, cancel := context.WithTimeoutCause(ctx, bootPatience, fmt.Errorf("the laboratory did not come up within %v", bootPatience))
-		var err error
-		if l.Machine, err = machine.Start(limited, config); err == nil {
-			err = l.bind(limited, binds)
-		}
-		late := limited.Err() != nil && ctx.Err() == nil
-		cancel()
-		if err == nil || !late || attempt == bootAttempts {
+	start := func(ctx context.Context) (err error) {
+		if l.Machine, err = machine.Start(ctx, config); err != nil {
 			return err
 		}
-		if l.Machine != nil {
-			if stopped := l.Machine.Stop(); stopped != nil {
-				return errors.Join(err, stopped)
-			}
-			l.Machine = nil
-		}
-		progress(fmt.Sprintf("it did not come up within %v: booting it again", bootPatience))
+		return l.bind(ctx, binds)
 	}
+	end := func() error {
+		m := l.Machine
+		l.Machine = nil
+		if m == nil {
+			return nil
+		}
+		return m.Stop()
+	}
+	return machine.Patience{bootPatience, bootPatience, bootPatience}.Boot(ctx, progress, start, end)
 }
 
 // Stop ends the laboratory, and all that was in it.
