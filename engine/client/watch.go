@@ -21,6 +21,23 @@ func (c *Client) Watch(cpus []int) error {
 	return c.call("watch", map[string][]int{"cpus": cpus}, nil, nil)
 }
 
+// WatchNotices is Watch that announces, in a ring of so many places for each CPU, the gaps
+// of at least leastNs. It returns where the rings are in the engine's memory, in the order
+// of the CPUs; docs/engine-protocol.md has their form.
+func (c *Client) WatchNotices(cpus []int, places int, leastNs int64) ([]uint64, error) {
+	var answer struct {
+		Notices []struct {
+			Address uint64 `json:"address"`
+		} `json:"notices"`
+	}
+	err := c.call("watch", map[string]any{"cpus": cpus, "notices": places, "notice_ns": leastNs}, &answer, nil)
+	var addresses []uint64
+	for _, n := range answer.Notices {
+		addresses = append(addresses, n.Address)
+	}
+	return addresses, err
+}
+
 // StopWatch ends the watch and returns what it measured, in the order of the CPUs.
 func (c *Client) StopWatch() ([]Watched, error) {
 	var answer struct {

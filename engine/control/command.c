@@ -161,8 +161,9 @@ static int check_switch(const json_t *object, struct command *c, char *error, si
 static int check_watch(const json_t *object, struct command *c, char *error, size_t size)
 {
 	int err = take_cpus(json_object_get(object, "cpus"), c->watch_cpus, WATCH_CPUS_MAX,
-			    &c->watch_cpu_count, error, size);
-	if (err || c->watch_cpu_count > 0)
+			    &c->watch.count, error, size);
+	c->watch.cpus = c->watch_cpus;
+	if (err || c->watch.count > 0)
 		return err;
 	snprintf(error, size, "\"cpus\" must name one CPU at least");
 	return -EINVAL;

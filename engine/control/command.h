@@ -56,7 +56,7 @@ struct command {
 	struct mirror_config mirror;
 	uint32_t mirror_direction; /* as in the command: rx, tx, both */
 	int watch_cpus[WATCH_CPUS_MAX];
-	unsigned watch_cpu_count;
+	struct watch_config watch; /* its CPUs are those */
 };
 
 /* 0, or -EINVAL with a message. */

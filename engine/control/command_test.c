@@ -176,6 +176,7 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"watch\",\"cpus\":[]}", "watch", "one CPU at least"},
 		{"{\"cmd\":\"watch\",\"cpus\":[1,1]}", "watch", "different CPUs"},
 		{"{\"cmd\":\"watch\",\"cpus\":[-1]}", "watch", "different CPUs"},
+		{"{\"cmd\":\"watch\",\"cpus\":[1],\"notices\":2000000}", "watch", "notices"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		struct command c;

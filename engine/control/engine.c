@@ -194,8 +194,13 @@ static json_t *do_watch(struct engine *e, const struct command *c)
 	char error[COMMAND_ERROR_BYTES] = "cannot watch";
 	if (busy(e))
 		return refuse_busy(e, "watch");
-	int err = watch_start(&e->watch, c->watch_cpus, c->watch_cpu_count, error, sizeof error);
-	return err ? engine_refusal("watch", err, error) : accepted("watch");
+	int err = watch_start(&e->watch, &c->watch, error, sizeof error);
+	if (err)
+		return engine_refusal("watch", err, error);
+	json_t *o = accepted("watch");
+	if (c->watch.notices)
+		json_object_set_new(o, "notices", reply_watch_notices(e->watch));
+	return o;
 }
 
 static json_t *stop_watch(struct engine *e)

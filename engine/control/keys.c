@@ -146,6 +146,8 @@ const struct field dpdk_fields[] = {
 const struct field watch_fields[] = {
 	CMD,
 	{.key = "cpus", .type = FIELD_OTHER, .required = true},
+	UINT("notices", watch.notices, 0, NOTICES_MAX),
+	UINT("notice_ns", watch.notice_ns, 0, 60000000000),
 	{0},
 };
 

@@ -74,6 +74,20 @@ json_t *reply_service(const struct service *s)
 			 "tid", s->tid, "scheduling", s->scheduling);
 }
 
+static json_t *reply_notices(const struct notices *n)
+{
+	return json_pack("{s:I,s:I}", "address", (json_int_t)(uintptr_t)n, "capacity",
+			 (json_int_t)n->capacity);
+}
+
+json_t *reply_watch_notices(const struct watch *w)
+{
+	json_t *list = json_array();
+	for (unsigned i = 0; i < w->count; i++)
+		json_array_append_new(list, reply_notices(w->cpus[i].notices));
+	return list;
+}
+
 json_t *reply_watch(const struct watch *w)
 {
 	const struct clock_scale *scale = &clock_global.scale;
@@ -197,9 +211,7 @@ json_t *reply_started(const struct trial *t)
 	json_t *o = json_pack("{s:s,s:I,s:i}", "event", "started", "start_ns",
 			      (json_int_t)t->start_ns, "tid", t->tid);
 	if (n)
-		json_object_set_new(o, "notices",
-				    json_pack("{s:I,s:I}", "address", (json_int_t)(uintptr_t)n,
-					      "capacity", (json_int_t)n->capacity));
+		json_object_set_new(o, "notices", reply_notices(n));
 	return o;
 }
 

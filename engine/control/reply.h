@@ -17,5 +17,7 @@ json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64
 json_t *reply_port(const struct port *p);
 json_t *reply_tsc(void);
 json_t *reply_watch(const struct watch *w);
+/* Where each CPU announces its gaps. */
+json_t *reply_watch_notices(const struct watch *w);
 
 #endif

@@ -13,6 +13,21 @@
  * another thread of the core. */
 enum { GAP_FLOOR_NS = 1000 };
 
+/* Says that a gap of so many ns ended now. */
+static void announce(struct watch_cpu *c, uint64_t now, uint64_t ns)
+{
+	if (!c->notices || ns < c->notice_ns)
+		return;
+	struct outlier gap = {
+		.rx_ticks = now,
+		.latency_ns = ns,
+		.id = (uint32_t)c->gaps.count,
+		.rx_cpu = (uint32_t)c->cpu,
+		.stream = 1,
+	};
+	notices_put(c->notices, &gap, NOTICE_SLOWEST, &clock_global.scale);
+}
+
 static void *watch_loop(void *arg)
 {
 	struct watch_cpu *c = arg;
@@ -27,7 +42,9 @@ static void *watch_loop(void *arg)
 		now = clock_ticks();
 		gaps_turn(&c->gaps, now, 0);
 		if (__builtin_expect(c->gaps.count != gaps, 0)) {
-			histogram_record(&c->lengths, clock_ticks_to_ns(scale, now - before));
+			uint64_t ns = clock_ticks_to_ns(scale, now - before);
+			histogram_record(&c->lengths, ns);
+			announce(c, now, ns);
 			/* The time that the recording took is the meter's own. */
 			now = clock_ticks();
 			gaps_begin(&c->gaps, now);
@@ -38,23 +55,36 @@ static void *watch_loop(void *arg)
 	return NULL;
 }
 
-int watch_start(struct watch **out, const int *cpus, unsigned count, char *error, size_t size)
+static int start_one(struct watch *w, const struct watch_config *config, char *error, size_t size)
+{
+	struct watch_cpu *c = &w->cpus[w->count];
+	c->cpu = config->cpus[w->count];
+	c->stop = &w->stop;
+	c->notice_ns = config->notice_ns;
+	gaps_init(&c->gaps, clock_ns_to_ticks(&clock_global.scale, GAP_FLOOR_NS));
+	histogram_clear(&c->lengths); /* also so that no page of it is missing later */
+	if (config->notices && notices_new(&c->notices, config->notices)) {
+		snprintf(error, size, "out of memory");
+		return -ENOMEM;
+	}
+	int err = thread_start(&c->thread, c->cpu, watch_loop, c, error, size);
+	if (err)
+		notices_free(c->notices);
+	return err;
+}
+
+int watch_start(struct watch **out, const struct watch_config *config, char *error, size_t size)
 {
 	struct watch *w = calloc(1, sizeof *w);
 	if (w)
-		w->cpus = calloc(count, sizeof *w->cpus);
+		w->cpus = calloc(config->count, sizeof *w->cpus);
 	if (!w || !w->cpus) {
 		free(w);
 		snprintf(error, size, "out of memory");
 		return -ENOMEM;
 	}
-	for (; w->count < count; w->count++) {
-		struct watch_cpu *c = &w->cpus[w->count];
-		c->cpu = cpus[w->count];
-		c->stop = &w->stop;
-		gaps_init(&c->gaps, clock_ns_to_ticks(&clock_global.scale, GAP_FLOOR_NS));
-		histogram_clear(&c->lengths); /* also so that no page of it is missing later */
-		int err = thread_start(&c->thread, c->cpu, watch_loop, c, error, size);
+	for (; w->count < config->count; w->count++) {
+		int err = start_one(w, config, error, size);
 		if (err) {
 			watch_stop(w);
 			watch_free(w);
@@ -76,6 +106,8 @@ void watch_stop(struct watch *w)
 
 void watch_free(struct watch *w)
 {
+	for (unsigned i = 0; i < w->count; i++)
+		notices_free(w->cpus[i].notices);
 	free(w->cpus);
 	free(w);
 }

@@ -2,7 +2,8 @@
  * watch: the gap meter on many CPUs at once, with nothing else to do: how long, and how
  * often, the host takes a core away from a thread that never sleeps.
  *
- *   one pinned thread a CPU: read the clock -> gaps_turn -> a gap goes into the histogram
+ *   one pinned thread a CPU: read the clock -> gaps_turn -> a gap goes into the histogram,
+ *                            and a long one into the ring from which another process reads
  *
  * Each thread owns its struct watch_cpu until the watch is stopped.
  */
@@ -11,6 +12,7 @@
 
 #include "stats/gaps.h"
 #include "stats/histogram.h"
+#include "stats/notices.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +20,13 @@
 #include <stdint.h>
 
 enum { WATCH_CPUS_MAX = 1024 };
+
+struct watch_config {
+	const int *cpus;
+	unsigned count;
+	uint32_t notices; /* room for so many announcements on each CPU; 0: none are made */
+	uint64_t notice_ns; /* of gaps that are not shorter than this */
+};
 
 struct watch_cpu {
 	int cpu, tid;
@@ -28,6 +37,8 @@ struct watch_cpu {
 	uint64_t run_delay_ns; /* runnable without a CPU, as the scheduler counts it */
 	struct gaps gaps;
 	struct histogram lengths; /* of the gaps, ns */
+	struct notices *notices; /* NULL: none */
+	uint64_t notice_ns;
 };
 
 struct watch {
@@ -37,7 +48,7 @@ struct watch {
 };
 
 /* Starts a thread on each CPU. -errno with a message; none runs then. */
-int watch_start(struct watch **out, const int *cpus, unsigned count, char *error, size_t size);
+int watch_start(struct watch **out, const struct watch_config *config, char *error, size_t size);
 
 /* Ends the threads; what they measured stays. */
 void watch_stop(struct watch *w);

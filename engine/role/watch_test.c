@@ -18,7 +18,7 @@ static int first_cpu(void)
 	return -1;
 }
 
-enum { HOG_NS = 20000000 };
+enum { HOG_NS = 20000000, ANNOUNCED_NS = 50000 };
 
 static uint64_t cpu_time_ns(void)
 {
@@ -46,6 +46,29 @@ static void await_begin(const struct watch_cpu *c)
 		usleep(100);
 }
 
+/* Those that are long enough were announced, each where it was. */
+static void check_notices(const struct watch_cpu *c)
+{
+	const struct clock_scale *s = &clock_global.scale;
+	const struct notices *n = c->notices;
+	assert_true(n->head > 0);
+	uint64_t longest = 0, end = 0;
+	for (uint64_t at = n->head > n->capacity ? n->head - n->capacity : 0; at < n->head; at++) {
+		const struct notice *one = &n->ring[at % n->capacity];
+		assert_int_equal(one->sequence, at + 1);
+		assert_true(one->latency_ns >= ANNOUNCED_NS);
+		assert_int_equal(one->rx_cpu, c->cpu);
+		assert_int_equal(one->place, NOTICE_SLOWEST);
+		/* By two clocks: they may differ by some microseconds. */
+		assert_true(one->intended_ns + 1000000 > end);
+		end = one->intended_ns + one->latency_ns;
+		if (one->latency_ns > longest)
+			longest = one->latency_ns;
+	}
+	if (n->head <= n->capacity)
+		assert_int_equal(longest, clock_ticks_to_ns(s, c->gaps.max_ticks));
+}
+
 static void test_what_another_thread_takes_is_a_gap(void **state)
 {
 	(void)state;
@@ -53,7 +76,8 @@ static void test_what_another_thread_takes_is_a_gap(void **state)
 	struct watch *w;
 	pthread_t thread;
 	int cpu = first_cpu();
-	assert_int_equal(watch_start(&w, &cpu, 1, error, sizeof error), 0);
+	struct watch_config config = {&cpu, 1, 64, ANNOUNCED_NS};
+	assert_int_equal(watch_start(&w, &config, error, sizeof error), 0);
 	await_begin(&w->cpus[0]);
 	assert_int_equal(pthread_create(&thread, NULL, hog, &cpu), 0);
 	pthread_join(thread, NULL);
@@ -72,6 +96,7 @@ static void test_what_another_thread_takes_is_a_gap(void **state)
 	assert_int_equal(c->lengths.max, clock_ticks_to_ns(s, c->gaps.max_ticks));
 	assert_int_equal(c->gaps.worst[0].length_ticks, c->gaps.max_ticks);
 	assert_true(c->tid > 0);
+	check_notices(c);
 	watch_free(w);
 }
 
@@ -81,7 +106,8 @@ static void test_a_cpu_that_is_not_there_starts_nothing(void **state)
 	char error[128] = "";
 	struct watch *w = NULL;
 	int cpus[] = {first_cpu(), 4095};
-	assert_true(watch_start(&w, cpus, 2, error, sizeof error) < 0);
+	struct watch_config config = {.cpus = cpus, .count = 2, .notices = 8};
+	assert_true(watch_start(&w, &config, error, sizeof error) < 0);
 	assert_null(w);
 	assert_non_null(strstr(error, "CPU 4095"));
 }
