@@ -28,6 +28,8 @@ type bench struct {
 	right  *testbed.Measurement
 	// realTime is what the kernel does to real-time threads that never sleep.
 	realTime host.RealTimeStop
+	// online are the host's CPUs.
+	online []int
 
 	lab       *testbed.Lab
 	labID     string
@@ -136,6 +138,10 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
+	tracer, err := b.startTrace(r)
+	if err != nil {
+		return result.Record{}, err
+	}
 	o := observation{
 		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
 		started: time.Now().Add(time.Duration(t.Stream.Warmup)),
@@ -145,6 +151,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	o.outcome, err = b.generator.Run(ctx, uint64(repeat), func(p client.Progress) {
 		b.watch.Progress(p.Second, p.Sent, p.Received)
 	})
+	err = errors.Join(err, tracer.stop(&o))
 	if err != nil {
 		return result.Record{}, errors.Join(err, b.health())
 	}
@@ -181,6 +188,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	}
 	rec.Details.Maximum = r.share
 	b.keepRecording(&rec, o.outcome.Recorded, *t)
+	keepTrace(&rec, o)
 	return rec, nil
 }
 

@@ -26,6 +26,9 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 		}
 	}
 	var lacking []error // of links, in the order of the runs
+	if err := e.checkTracing(); err != nil {
+		return findings, err
+	}
 	left := 0
 	var planned []doctor.Planned
 	for i := range e.runs {

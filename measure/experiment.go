@@ -245,7 +245,7 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 	if err != nil {
 		return err
 	}
-	b := &bench{source: e.Source, folder: writer.Dir(), watch: watch, right: right, realTime: e.inventory.RealTimeStop()}
+	b := &bench{source: e.Source, folder: writer.Dir(), watch: watch, right: right, realTime: e.inventory.RealTimeStop(), online: onlineCPUs(e.inventory)}
 	defer func() {
 		// Taking down must not be cut short by the Ctrl-C that led to it.
 		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), right.End())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -33,6 +34,10 @@ type observation struct {
 	// programs and drops are what the links' programs saw and dropped.
 	programs []result.ProgramDelay
 	drops    []result.Counter
+	// recording is what the kernel did; nil where it was not recorded. traceNotes are what
+	// of it could not be.
+	recording  *trace.Recording
+	traceNotes []string
 	// realTime is what the kernel does to real-time threads that never sleep.
 	realTime host.RealTimeStop
 }

@@ -19,6 +19,10 @@ type Record struct {
 	Packets *Packets
 	// Metrics, where every packet was recorded or captured, writes metrics.json.
 	Metrics *Metrics
+	// Events and Ordinary, where the trial was traced (Details.Trace), are the rows of
+	// events.parquet and ordinary.csv.
+	Events   []Event
+	Ordinary []Outlier
 	// Causes, where the trial was traced, writes causes.json.
 	Causes *Causes
 	// EngineLog is what the engine said, as text; empty writes no engine.log.

@@ -307,6 +307,11 @@ func (w *Writer) writeRecord(below string, r Record) error {
 	if r.Packets != nil {
 		files = append(files, content{PacketsFile, func(out io.Writer) error { return writePackets(out, r.Packets) }})
 	}
+	if r.Details.Trace != nil {
+		files = append(files,
+			content{EventsFile, func(out io.Writer) error { return writeEvents(out, r.Events) }},
+			content{OrdinaryFile, func(out io.Writer) error { return writeOutliers(out, r.Ordinary) }})
+	}
 	if r.Metrics != nil {
 		files = append(files, content{MetricsFile, func(out io.Writer) error { return encodeJSON(out, r.Metrics) }})
 	}

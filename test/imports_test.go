@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "testbed/host"},
 	"measure/traffic":         measurers,
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "testbed/doctor"}),
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "result/attribution", "testbed/doctor"}),
 
 	"report":        {"result", "result/confidence", "result/extreme"},
 	"report/figure": {"result", "report"},
@@ -79,6 +79,7 @@ var mayImport = map[string][]string{
 	"cmd/nines":     {everything},
 	"test":          {},
 	"test/postgres": {},
+	"test/disturb":  {},
 	"test/labtest":  {"test/postgres", "engine/client"},
 	"test/bench":    {everything},
 	"test/vm":       {everything},

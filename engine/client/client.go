@@ -108,7 +108,7 @@ func (c *Client) Stop() (Stats, error) {
 // Events are called from within Trial as the engine tells of it; nil ones are
 // skipped.
 type Events struct {
-	Started  func(startNs int64, tid int)
+	Started  func(Started)
 	Progress func(Progress)
 }
 
@@ -118,12 +118,9 @@ func (c *Client) Trial(trial Trial, events Events) (TrialResult, error) {
 	err := c.call("trial", trial, &result, func(name string, line []byte) {
 		switch {
 		case name == "started" && events.Started != nil:
-			var started struct {
-				StartNs int64 `json:"start_ns"`
-				TID     int   `json:"tid"`
-			}
+			var started Started
 			if json.Unmarshal(line, &started) == nil {
-				events.Started(started.StartNs, started.TID)
+				events.Started(started)
 			}
 		case name == "progress" && events.Progress != nil:
 			var progress Progress

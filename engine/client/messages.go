@@ -125,10 +125,29 @@ type Trial struct {
 	DrainNs    int64   `json:"drain_ns"`
 	StartNs    int64   `json:"start_ns,omitempty"`
 	Outliers   int     `json:"outliers"`
+	// Ordinary is how many packets are picked at random, and Notices how many
+	// announcements of those and of the slowest have room in the engine's memory.
+	Ordinary int `json:"ordinary,omitempty"`
+	Notices  int `json:"notices,omitempty"`
 	// RecordSent and RecordReceived are files for a record of each packet: a path, or
 	// "fd:3" for one that the engine was started with.
 	RecordSent     string `json:"record_sent,omitempty"`
 	RecordReceived string `json:"record_received,omitempty"`
+}
+
+// Started is sent when the measuring thread is about to begin.
+type Started struct {
+	StartNs int64 `json:"start_ns"`
+	// TID is the thread's, as the engine's PID namespace has it.
+	TID int `json:"tid"`
+	// Notices is where the engine announces packets; nil: it does not.
+	Notices *Notices `json:"notices"`
+}
+
+// Notices is a ring in the engine's memory, for process_vm_readv.
+type Notices struct {
+	Address  uint64 `json:"address"`
+	Capacity int    `json:"capacity"`
 }
 
 // Progress is sent once a second during a trial.
@@ -183,6 +202,8 @@ type TrialResult struct {
 	SendLag  Histogram   `json:"send_lag"`
 	Spacing  Histogram   `json:"spacing"`
 	Outliers [][11]int64 `json:"outliers"`
+	// Ordinary are packets picked at random, if there were to be any.
+	Ordinary [][11]int64 `json:"ordinary"`
 	Rate     [][4]uint64 `json:"rate"`
 	Gaps     Gaps        `json:"gaps"`
 	TSC      TSC         `json:"tsc"`

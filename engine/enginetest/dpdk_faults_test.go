@@ -29,7 +29,7 @@ func TestDPDKPeerIsKilled(t *testing.T) {
 			trial.DurationNs = 60e9
 			started, done := make(chan struct{}), make(chan error, 1)
 			go func() {
-				_, err := sink.Trial(trial, client.Events{Started: func(int64, int) { close(started) }})
+				_, err := sink.Trial(trial, client.Events{Started: func(client.Started) { close(started) }})
 				done <- err
 			}()
 			select {

@@ -73,7 +73,7 @@ func pair(t *testing.T, generator, sink *client.Client) (sent, received client.T
 	started := make(chan int64, 1)
 	done := make(chan outcome, 1)
 	go func() {
-		r, err := sink.Trial(slowTrial("sink", "", "rx"), client.Events{Started: func(at int64, _ int) { started <- at }})
+		r, err := sink.Trial(slowTrial("sink", "", "rx"), client.Events{Started: func(s client.Started) { started <- s.StartNs }})
 		done <- outcome{r, err}
 	}()
 	sending := slowTrial("generate", "tx", "")

@@ -46,7 +46,7 @@ func TestRealTimePolicyIsForPackets(t *testing.T) {
 		t.Fatalf("the engine's first thread is %+v (%v), want SCHED_FIFO 6", got, err)
 	}
 	open(t, engine, client.Port{Name: "a", Backend: "memory", Interface: "loop0", Wait: "spin"})
-	started := client.Events{Started: func(int64, int) {
+	started := client.Events{Started: func(client.Started) {
 		if err := engine.Abort(); err != nil {
 			t.Error(err)
 		}

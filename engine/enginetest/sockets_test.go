@@ -136,7 +136,7 @@ func TestPair(t *testing.T) {
 	sinkTrial := base
 	sinkTrial.Role, sinkTrial.Rx = "sink", "rx"
 	go func() {
-		r, err := sink.Trial(sinkTrial, client.Events{Started: func(at int64, _ int) { started <- at }})
+		r, err := sink.Trial(sinkTrial, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
 		received <- outcome{r, err}
 	}()
 	sendTrial := base

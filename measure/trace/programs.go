@@ -66,6 +66,16 @@ func load(records uint32) (_ *programs, err error) {
 	return p, nil
 }
 
+// Check is a host.MissingError where the kernel or the privileges allow no recording.
+// Nothing is attached.
+func Check() error {
+	p, err := load(guard)
+	if err != nil {
+		return err
+	}
+	return p.close()
+}
+
 // attach begins the recording.
 func (p *programs) attach() error {
 	names := make([]string, 0, len(p.collection.Programs))

@@ -32,7 +32,20 @@ type Generator struct {
 	tx, rx  *process // the same one for a loop
 	notes   []string // what the engines said of their ports
 	files   recordFiles
+	tracing *Tracing
 }
+
+// Tracing is what engines do for who records the kernel meanwhile.
+type Tracing struct {
+	// Ordinary and Notices are as in client.Trial.
+	Ordinary, Notices int
+	// Started is called when an engine's measuring thread is about to begin; pid is what
+	// leads to the engine, as of Processes.
+	Started func(pid int, s client.Started)
+}
+
+// Trace lets engines announce packets in the trials that follow; nil ends that.
+func (g *Generator) Trace(t *Tracing) { g.tracing = t }
 
 // Outcome is one trial as the engines saw it. In a loop Tx and Rx are the same.
 type Outcome struct {
@@ -160,6 +173,9 @@ func (g *Generator) Run(ctx context.Context, seed uint64, progress func(client.P
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),
 		Outliers: stream.Outliers,
 	}
+	if g.tracing != nil {
+		trial.Ordinary, trial.Notices = g.tracing.Ordinary, g.tracing.Notices
+	}
 	run := g.runPair
 	if g.rx == g.tx {
 		run = g.runLoop
@@ -186,7 +202,7 @@ func (g *Generator) runLoop(ctx context.Context, trial client.Trial, progress fu
 		trial.RecordSent, trial.RecordReceived = firstFile, secondFile
 	}
 	defer g.tx.abortOn(ctx)()
-	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress))
+	result, err := g.tx.Trial(trial, g.tx.events(ctx, progress, g.tracing))
 	if err != nil {
 		return Outcome{}, g.failed(g.tx, err)
 	}
@@ -229,14 +245,14 @@ func (g *Generator) runPairIn(ctx context.Context, lead time.Duration, trial cli
 	}
 	received := make(chan half, 1)
 	go func() {
-		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress))
+		result, err := g.rx.Trial(sink, g.rx.events(ctx, progress, g.tracing))
 		if err != nil {
 			// Without a sink the rest of the trial is for nothing.
 			_ = g.tx.Abort()
 		}
 		received <- half{result, err}
 	}()
-	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil))
+	sent, sendErr := g.tx.Trial(generate, g.tx.events(ctx, nil, g.tracing))
 	if sendErr != nil {
 		_ = g.rx.Abort()
 	} else if err := g.rx.End(sent.TxPackets); err != nil && !errors.Is(err, client.ErrGone) {

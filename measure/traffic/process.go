@@ -92,12 +92,16 @@ func (p *process) abortOn(ctx context.Context) (release func() bool) {
 	})
 }
 
-// events are what a trial tells: its progress, and its start. A ctx that ended while the
-// trial was still on its way to the engine has aborted nothing: then it ends here.
-func (p *process) events(ctx context.Context, progress func(client.Progress)) client.Events {
-	return client.Events{Progress: progress, Started: func(int64, int) {
+// events are what a trial tells: its progress, and its start, of which who traces the
+// trial is told too. A ctx that ended while the trial was still on its way to the engine
+// has aborted nothing: then it ends here.
+func (p *process) events(ctx context.Context, progress func(client.Progress), traced *Tracing) client.Events {
+	return client.Events{Progress: progress, Started: func(s client.Started) {
 		if ctx.Err() != nil {
 			_ = p.Abort() // as in abortOn
+		}
+		if traced != nil {
+			traced.Started(p.cmd.Process.Pid, s)
 		}
 	}}
 }

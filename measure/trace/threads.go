@@ -1,0 +1,117 @@
+package trace
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// Thread is a thread as the host knows it.
+type Thread struct {
+	PID, TID int
+	Name     string
+	// CPU is the only one that it may use; -1 if it may use several.
+	CPU int
+	// inner is its number in its own PID namespace.
+	inner int
+}
+
+// FindThread is the thread that calls itself name and has the number tid in its own PID
+// namespace, in the process pid or one of those that it started: an engine within a
+// container does not know what the host calls it.
+func FindThread(pid, tid int, name string) (Thread, error) {
+	for _, process := range descendants(pid) {
+		for _, t := range Threads(process) {
+			if t.inner == tid && t.Name == name {
+				return t, nil
+			}
+		}
+	}
+	return Thread{}, fmt.Errorf("no thread %d (%s) of process %d is to be found", tid, name, pid)
+}
+
+// Threads are those of a process; of one that has ended there are none.
+func Threads(pid int) []Thread {
+	var list []Thread
+	folder := filepath.Join("/proc", strconv.Itoa(pid), "task")
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(folder, entry.Name(), "status"))
+		if err != nil {
+			continue
+		}
+		if t, ok := parseStatus(string(text)); ok {
+			t.PID = pid
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// parseStatus reads /proc/PID/task/TID/status (proc_pid_status(5)).
+func parseStatus(text string) (Thread, bool) {
+	t := Thread{CPU: -1}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch value = strings.TrimSpace(value); key {
+		case "Name":
+			t.Name = value
+		case "Pid":
+			t.TID, _ = strconv.Atoi(value)
+		case "NSpid":
+			// The host's first, its own last.
+			if numbers := strings.Fields(value); len(numbers) > 0 {
+				t.inner, _ = strconv.Atoi(numbers[len(numbers)-1])
+			}
+		case "Cpus_allowed_list":
+			if cpus, err := host.ParseCPUList(value); err == nil && len(cpus) == 1 {
+				t.CPU = cpus[0]
+			}
+		}
+	}
+	return t, t.TID > 0
+}
+
+// descendants are a process and all that it and they have started.
+func descendants(pid int) []int {
+	parents := make(map[int]int)
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return []int{pid}
+	}
+	for _, entry := range entries {
+		child, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+		// "PID (name) state parent": the name may hold anything.
+		end := strings.LastIndexByte(string(text), ')')
+		if fields := strings.Fields(string(text[end+1:])); end > 0 && len(fields) > 1 {
+			parents[child], _ = strconv.Atoi(fields[1])
+		}
+	}
+	list := []int{pid}
+	for i := 0; i < len(list); i++ {
+		var children []int
+		for child, parent := range parents {
+			if parent == list[i] && !slices.Contains(list, child) {
+				children = append(children, child)
+			}
+		}
+		slices.Sort(children)
+		list = append(list, children...)
+	}
+	return list
+}

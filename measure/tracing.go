@@ -1,0 +1,227 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/attribution"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/plan"
+)
+
+// smallHost is up to how many CPUs all of them are recorded.
+const smallHost = 8
+
+// noticesRoom is for how many announcements there is room in an engine: many more than
+// come between two looks of the recorder, but at a trial's very beginning.
+const noticesRoom = 16384
+
+// tracer records a trial.
+type tracer struct {
+	recorder *trace.Recorder
+	bench    *bench
+	run      run
+
+	mu    sync.Mutex // engines tell of their start on goroutines of their own
+	notes []string
+}
+
+// startTrace begins to record, where the run asks for it; else the tracer is nil.
+func (b *bench) startTrace(r run) (*tracer, error) {
+	if !r.spec.Trace {
+		return nil, nil
+	}
+	setup := r.spec.Tracing
+	if setup == nil {
+		setup = &spec.Tracing{Packets: trace.DefaultPackets, Ordinary: trace.DefaultPackets}
+	}
+	cpus, senders := tracedCPUs(r.plan, b.online)
+	recorder, err := trace.Start(trace.Config{
+		CPUs: cpus, Senders: senders, BufferBytes: int64(setup.Buffer),
+		Slowest: min(setup.Packets, r.plan.Traffic.Stream.Outliers), Ordinary: setup.Ordinary,
+		Stages: setup.Stages == nil || *setup.Stages, CollectOn: collectorCPUs(r.plan, b.online),
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &tracer{recorder: recorder, bench: b, run: r}
+	t.addForwarders()
+	t.addPrograms()
+	b.generator.Trace(&traffic.Tracing{Ordinary: setup.Ordinary, Notices: noticesRoom, Started: t.started})
+	return t, nil
+}
+
+// tracedCPUs are those whose events are recorded, and those of which only the interrupts
+// are that they send: on a large host what happens far from the packets' way tells
+// nothing, and costs.
+func tracedCPUs(p *plan.Plan, online []int) (cpus, senders []int) {
+	if len(online) <= smallHost || p.Traffic.FromCPU < 0 {
+		return online, nil
+	}
+	way := pathCPUs(p)
+	for _, cpu := range online {
+		if slices.Contains(way, cpu) {
+			cpus = append(cpus, cpu)
+		} else {
+			senders = append(senders, cpu)
+		}
+	}
+	return cpus, senders
+}
+
+// pathCPUs are the CPUs that handle packets: those of the nodes and of what is between.
+func pathCPUs(p *plan.Plan) []int {
+	cpus := []int{p.Traffic.FromCPU, p.Traffic.ToCPU}
+	for _, node := range p.Nodes {
+		cpus = append(cpus, node.CPUs...)
+		if node.Receive != nil {
+			cpus = append(cpus, node.Receive.CPUs...)
+		}
+	}
+	for _, link := range p.Links {
+		if link.Switch != nil {
+			cpus = append(cpus, link.Switch.CPUs...)
+		}
+	}
+	return cpus
+}
+
+// collectorCPUs are those that handle no packets; nil where all do.
+func collectorCPUs(p *plan.Plan, online []int) []int {
+	way := pathCPUs(p)
+	return slices.DeleteFunc(slices.Clone(online), func(cpu int) bool { return slices.Contains(way, cpu) })
+}
+
+// started follows an engine of the stream, whose measuring thread is about to begin.
+func (t *tracer) started(pid int, s client.Started) {
+	thread, err := trace.FindThread(pid, s.TID, "nines-measure")
+	if err != nil {
+		t.note("the engine is not traced: %v", err)
+		return
+	}
+	stream := t.run.plan.Traffic
+	sends := pid == t.bench.generator.Processes()[0]
+	spins := stream.Stream.Wait == spec.WaitSpin
+	if sends {
+		t.recorder.AddThreads(traced(thread, result.RoleSender, stream.From.Node, spins))
+	}
+	if s.Notices == nil {
+		return // it only sends
+	}
+	t.recorder.AddThreads(traced(thread, result.RoleReceiver, stream.To.Node, spins))
+	if err := t.recorder.Follow(trace.Notices{PID: thread.PID, Address: s.Notices.Address}); err != nil {
+		t.note("slow packets are not announced: %v", err)
+	}
+}
+
+func traced(t trace.Thread, role, node string, spins bool) result.TracedThread {
+	return result.TracedThread{Role: role, Node: node, Name: t.Name, PID: t.PID, TID: t.TID, CPU: t.CPU, Spins: spins}
+}
+
+func (t *tracer) note(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// addForwarders names the threads of the engines between the ends.
+func (t *tracer) addForwarders() {
+	err := t.bench.eachForwarder(t.run.plan, func(node plan.Node, engine *client.Client) error {
+		if node.Runtime == spec.RuntimeVM {
+			t.note("the engine of %s is in a virtual machine: what happens within it cannot be recorded from here", node.Name)
+			return nil
+		}
+		stats, err := engine.Stats()
+		if err != nil {
+			return err
+		}
+		thread, err := trace.FindThread(t.bench.lab.PID(node.Name), stats.TID, "nines-serve")
+		if err != nil {
+			return err
+		}
+		one := traced(thread, result.RoleForwarder, node.Name, node.App.Wait == spec.WaitSpin)
+		t.recorder.AddThreads(one)
+		return nil
+	})
+	if err != nil {
+		t.note("a forwarder's thread is not known to the recorder: %v", err)
+	}
+}
+
+// addPrograms names the threads of the programs between links' ends that have a CPU.
+func (t *tracer) addPrograms() {
+	list, err := t.bench.lab.Programs()
+	if err != nil {
+		t.note("the threads of links' programs are not known to the recorder: %v", err)
+	}
+	for _, program := range list {
+		for _, thread := range trace.Threads(program.PID) {
+			if thread.CPU < 0 {
+				continue // it manages those that poll
+			}
+			t.recorder.AddThreads(result.TracedThread{
+				Role: result.RoleProgram, Link: program.Link, Name: thread.Name, PID: thread.PID, TID: thread.TID, CPU: thread.CPU, Spins: true,
+			})
+		}
+	}
+}
+
+// stop ends the recording; what there is of it goes into the observation. It is to be
+// called however the trial went.
+func (t *tracer) stop(o *observation) error {
+	if t == nil {
+		return nil
+	}
+	t.bench.generator.Trace(nil)
+	recording, err := t.recorder.Stop()
+	if err != nil {
+		return err
+	}
+	o.recording = &recording
+	o.traceNotes = t.notes
+	return nil
+}
+
+// keepTrace adds what was recorded, and why packets were late, to a trial.
+func keepTrace(rec *result.Record, o observation) {
+	if o.recording == nil {
+		return
+	}
+	trace := o.recording.Trace
+	rec.Details.Trace = &trace
+	rec.Details.Notes = append(rec.Details.Notes, o.traceNotes...)
+	rec.Events = o.recording.Events
+	rec.Ordinary = outliers(o.outcome.Rx.Ordinary, o.fromCPU)
+	slices.SortFunc(rec.Ordinary, func(a, b result.Outlier) int { return int(a.IntendedNs - b.IntendedNs) })
+	causes := attribution.Attribute(attribution.Input{
+		Slow: rec.Outliers, Ordinary: rec.Ordinary, Events: rec.Events, Details: rec.Details,
+	})
+	attribution.Annotate(rec.Outliers, causes, trace.Stretches)
+	rec.Causes = &causes
+}
+
+// checkTracing is the error of a host that cannot record a trial, where one is to be.
+func (e *Experiment) checkTracing() error {
+	if !slices.ContainsFunc(e.runs, func(r run) bool { return r.spec.Trace }) {
+		return nil
+	}
+	return trace.Check()
+}
+
+// onlineCPUs are those of the host.
+func onlineCPUs(inv *host.Inventory) []int {
+	var list []int
+	for _, cpu := range inv.CPUs {
+		if cpu.Online {
+			list = append(list, cpu.ID)
+		}
+	}
+	return list
+}
+
