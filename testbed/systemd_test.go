@@ -64,6 +64,14 @@ func TestLabSystemd(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	// The laboratory's services are no container's: LXC's waits half a minute for a network.
+	for _, unit := range []string{"lxc.service", "lxc-net.service", "dpdk.service", "openvswitch-switch.service", "ovsdb-server.service", "ovs-vswitchd.service"} {
+		path := filepath.Join("/etc/systemd/system", unit)
+		if err := os.Symlink("/dev/null", path); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(path)
+	}
 	for _, isolation := range []spec.Isolation{spec.IsolationAffinity, spec.IsolationIsolated} {
 		t.Run(string(isolation), func(t *testing.T) { testSystemd(t, isolation, 2) })
 	}

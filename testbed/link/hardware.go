@@ -9,6 +9,7 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/pci"
 	"nines.dev/nines/testbed/plan"
 )
@@ -31,12 +32,18 @@ func IsHardware(k spec.LinkKind) bool { return k == spec.LinkSRIOV || k == spec.
 // Prepare makes the functions of those links that have some.
 func (h *Hardware) Prepare(ctx context.Context, links []plan.Link) error {
 	links = slices.DeleteFunc(slices.Clone(links), func(l plan.Link) bool { return !IsHardware(l.Kind) })
-	for _, port := range h.Plan.PhysicalFunctions {
-		if slices.ContainsFunc(links, func(l plan.Link) bool { return onPort(l, port.Address) }) {
-			if err := h.joinPort(ctx, port, links); err != nil {
-				return fmt.Errorf("port %s: %w", port.Name, err)
-			}
+	ports := slices.DeleteFunc(slices.Clone(h.Plan.PhysicalFunctions), func(port plan.PhysicalFunction) bool {
+		return !slices.ContainsFunc(links, func(l plan.Link) bool { return onPort(l, port.Address) })
+	})
+	// Drivers take seconds to make virtual functions, and those of two ports can at once.
+	err := node.Each(ctx, len(ports), func(i int) error {
+		if err := h.joinPort(ctx, ports[i], links); err != nil {
+			return fmt.Errorf("port %s: %w", ports[i].Name, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := h.testCables(ctx, links); err != nil {
 		return err
