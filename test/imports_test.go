@@ -73,8 +73,9 @@ var mayImport = map[string][]string{
 	"measure/traffic":         measurers,
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "result/attribution", "testbed/doctor"}),
 
-	"report":        {"result", "result/confidence", "result/extreme"},
-	"report/figure": {"result", "report"},
+	"report":         {"result", "result/confidence", "result/extreme"},
+	"report/explain": {"result", "result/attribution"},
+	"report/figure":  {"result", "report"},
 
 	"cmd/nines":     {everything},
 	"test":          {},

@@ -12,6 +12,7 @@ func verbs() []*cobra.Command {
 		newDoctorCommand(),
 		newDownCommand(),
 		newExecCommand(),
+		newExplainCommand(),
 		newExportCommand(),
 		newFigureCommand(),
 		newGraphCommand(),

@@ -1,0 +1,137 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/attribution"
+)
+
+// Advice is what helps against a cause.
+type Advice struct {
+	// Do says what to do, in sentences.
+	Do string
+	// Settings are of nines tune, set by Profile; Boot are its boot parameters.
+	Settings []string
+	Profile  string
+	Boot     []string
+	// Findings are of nines doctor.
+	Findings []string
+}
+
+// words makes sentences of an advice; empty where nothing helps.
+func (a Advice) words(c result.Cause) string {
+	var sentences []string
+	if a.Do != "" {
+		sentences = append(sentences, a.Do)
+	}
+	cpus := ""
+	if c.CPU >= 0 {
+		cpus = fmt.Sprintf(" --cpus %d", c.CPU)
+	}
+	if len(a.Settings) > 0 {
+		sentences = append(sentences, fmt.Sprintf("`nines tune apply --profile %s%s` sets %s.", a.Profile, cpus, and(a.Settings)))
+	}
+	if len(a.Boot) > 0 {
+		sentences = append(sentences, fmt.Sprintf("On the kernel's command line %s helps: `nines tune plan%s` has the line.", and(a.Boot), cpus))
+	}
+	if len(a.Findings) > 0 {
+		sentences = append(sentences, fmt.Sprintf("`nines doctor` tells more (%s).", strings.Join(a.Findings, ", ")))
+	}
+	return strings.Join(sentences, " ")
+}
+
+func and(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+const (
+	latency  = "latency"
+	realtime = "realtime"
+)
+
+// apart keeps other threads off a CPU.
+const apart = "`isolation: isolated` in the experiment file keeps other threads off the nodes' CPUs."
+
+// adviceFor is what helps against a cause: what is known of its name, or of its kind.
+func adviceFor(c result.Cause) Advice {
+	for _, known := range byName {
+		if known.kind == c.Kind && strings.HasPrefix(c.Name, known.name) {
+			return known.Advice
+		}
+	}
+	return byKind[c.Kind]
+}
+
+// named is an advice for causes whose name begins so.
+type named struct {
+	kind, name string
+	Advice
+}
+
+var byName = []named{
+	{attribution.KernelThread, "kcompactd", Advice{Settings: []string{"vm.compaction_proactiveness"}, Profile: latency}},
+	{attribution.KernelThread, "khugepaged", Advice{Settings: []string{"transparent_hugepage"}, Profile: latency, Findings: []string{"transparent-hugepages"}}},
+	{attribution.KernelThread, "ksmd", Advice{Settings: []string{"ksm"}, Profile: latency, Findings: []string{"ksm"}}},
+	{attribution.KernelThread, "kswapd", Advice{Do: "Memory is short: give the host more, or its programs less.", Settings: []string{"vm.swappiness"}, Profile: latency, Findings: []string{"swap"}}},
+	{attribution.KernelThread, "migration/", Advice{Do: "It stops the CPU for the lockup watchdog, or to move a thread away.", Settings: []string{"kernel.soft_watchdog"}, Profile: realtime, Findings: []string{"watchdogs"}}},
+	{attribution.KernelThread, "rcu", Advice{Boot: []string{"rcu_nocbs"}, Findings: []string{"rcu-callbacks"}}},
+	{attribution.KernelThread, "khungtaskd", Advice{Settings: []string{"kernel.hung_task_timeout_secs"}, Profile: latency}},
+	{attribution.Workqueue, "vmstat", Advice{Settings: []string{"vm.stat_interval"}, Profile: latency, Findings: []string{"vmstat"}}},
+	{attribution.Softirq, "NET_RX", Advice{Do: "Packets of others are received on this CPU. `rx: busy_poll` or `rx: threaded` on the link's end takes these packets out of the softirq.",
+		Settings: []string{"irq-affinity", "rps"}, Profile: latency, Findings: []string{"interrupts"}}},
+	{attribution.Softirq, "NET_TX", Advice{Settings: []string{"xps", "irq-affinity-queue"}, Profile: latency, Findings: []string{"interrupts"}}},
+	{attribution.Softirq, "TIMER", Advice{Settings: []string{"kernel.timer_migration", "vm.stat_interval"}, Profile: realtime, Boot: []string{"nohz_full"}, Findings: []string{"timer-tick"}}},
+	{attribution.Softirq, "HRTIMER", Advice{Settings: []string{"kernel.timer_migration"}, Profile: realtime, Findings: []string{"timer-tick"}}},
+	{attribution.Softirq, "RCU", Advice{Boot: []string{"rcu_nocbs"}, Findings: []string{"rcu-callbacks"}}},
+	{attribution.Softirq, "SCHED", Advice{Do: "The scheduler balances load over CPUs: `isolation: isolated` takes the nodes' CPUs out of that.", Boot: []string{"nohz_full"}, Findings: []string{"not-isolated"}}},
+	{attribution.IPI, "reschedule", Advice{Do: "Another CPU woke a thread on this one. If it is the engine's own, a CPU that does not sleep (`rx: awake`, or `wait: spin`) needs none; else " + strings.ToLower(apart[:1]) + apart[1:], Findings: []string{"not-isolated"}}},
+}
+
+var byKind = map[string]Advice{
+	attribution.Priority: {Do: apart + " A thread that must share the CPU needs a lower priority than the engine's: `scheduling: {policy: fifo, priority: 60}` of the node raises that.",
+		Findings: []string{"not-isolated", "shared-cpus"}},
+	attribution.Hog: {Do: apart + " Where they must be shared, `scheduling: {policy: fifo}` of the node goes before ordinary threads.",
+		Findings: []string{"not-isolated", "shared-cpus"}},
+	attribution.KernelThread: {Do: "`isolation: isolated` moves those of the kernel's threads that can be moved.", Findings: []string{"not-isolated"}},
+	attribution.Workqueue:    {Settings: []string{"workqueue-cpumask"}, Profile: latency, Findings: []string{"workqueues"}},
+	attribution.Softirq:      {Settings: []string{"irq-affinity"}, Profile: latency, Findings: []string{"interrupts"}},
+	attribution.Interrupt:    {Settings: []string{"irq-affinity", "irq-default-affinity"}, Profile: latency, Findings: []string{"interrupts", "irqbalance"}},
+	attribution.IPI: {Do: "Keep the sender from the measurement: membarrier, perf, and changes of BPF programs or of the kernel's text interrupt all CPUs.",
+		Settings: []string{"rcu_normal"}, Profile: realtime},
+	attribution.TLBShootdown: {Do: "A process changed memory that a thread on this CPU shares with it: let the threads of one process stay together, and lock or reserve its memory.",
+		Settings: []string{"transparent_hugepage", "ksm", "vm.compaction_proactiveness"}, Profile: latency, Findings: []string{"numa-balancing", "transparent-hugepages"}},
+	attribution.Tick: {Do: "The tick is there on each CPU that has more than one thing to do, unless the kernel was told to end it.",
+		Boot: []string{"nohz_full"}, Findings: []string{"timer-tick"}},
+	attribution.Timer: {Do: "A program sets timers on this CPU, or had its timers there when it was moved. " + apart,
+		Settings: []string{"kernel.timer_migration"}, Profile: realtime, Findings: []string{"not-isolated"}},
+	attribution.IdleExit: {Do: "`rx: awake` on the link's end or `wait: spin` keeps the CPU from sleeping.",
+		Settings: []string{"cpu_dma_latency", "pm_qos_resume_latency_us"}, Profile: latency, Boot: []string{"idle"}, Findings: []string{"idle-states", "halt-exits"}},
+	attribution.Scheduler: {Do: apart, Findings: []string{"not-isolated"}},
+	attribution.Throttled: {Settings: []string{"kernel.sched_rt_runtime_us", "fair_server"}, Profile: realtime,
+		Do: "A quota of the control group, if there is one (cpu.max), has to go.", Findings: []string{"rt-throttling"}},
+	attribution.Stopped: {Do: "Somebody sends SIGSTOP, freezes the control group (`docker pause`), or traces the process: no setting of the host is to blame."},
+	attribution.Blocked: {Do: "Memory that is not there yet, or is swapped out, and disks make a thread wait: lock the memory, or reserve hugepages.",
+		Settings: []string{"transparent_hugepage", "vm.swappiness"}, Profile: latency, Findings: []string{"swap", "hugepages"}},
+	attribution.RingFull:  {Do: "The receiver is slower than what comes: offer less (`rate_pps`, `burst`), or let it take more at once (`io: batch`) and not sleep (`wait: spin`). A shorter queue loses packets instead of delaying them."},
+	attribution.Queue:     {Do: "More came at once than is handled in that time: offer less (`rate_pps`, `burst`), or let the receiver take more at once (`io: batch`)."},
+	attribution.Forwarder: {Do: "It is the bottleneck: more CPUs for it, `wait: spin`, `io: batch`, or less traffic."},
+	attribution.Unexplained: {Do: "A machine of its own, or virtual CPUs that nobody shares, is what helps against a hypervisor.",
+		Findings: []string{"hypervisor", "halt-exits"}},
+}
+
+// All are the advices for all causes, for a test that holds their names true.
+func All() []Advice {
+	var list []Advice
+	for _, n := range byName {
+		list = append(list, n.Advice)
+	}
+	for _, kind := range attribution.Kinds() {
+		list = append(list, byKind[kind])
+	}
+	return list
+}

@@ -1,0 +1,127 @@
+package explain
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/attribution"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// everyKind is a made-up trial whose ranking has a cause of each kind, so that each
+// sentence and remedy is in the golden file. Nothing of it was measured.
+func everyKind() Shown {
+	lift := 12.5
+	names := map[string]result.Cause{
+		attribution.Priority:     {Name: "nines-disturb", Source: "real-time priority 50"},
+		attribution.Hog:          {Name: "cc1"},
+		attribution.KernelThread: {Name: "kcompactd0"},
+		attribution.Workqueue:    {Name: "vmstat_update", Source: "kworker/1:2"},
+		attribution.Softirq:      {Name: "NET_RX"},
+		attribution.Interrupt:    {Name: "virtio0-input.0"},
+		attribution.IPI:          {Name: "call_function_single", Source: "bpftool"},
+		attribution.TLBShootdown: {Source: "java"},
+		attribution.Tick:         {Name: "tick_nohz_handler"},
+		attribution.Timer:        {Name: "timerfd_tmrproc"},
+		attribution.Stopped:      {Name: "nines-engine"},
+		attribution.Blocked:      {Name: "D"},
+		attribution.Forwarder:    {Name: "dut"},
+	}
+	s := Shown{Schema: Schema, Name: "made-up", Trial: "0001", Slowest: 20, Others: []string{"0002", "0003"}, Causes: result.Causes{Ordinary: 200,
+		Notes: []string{"7 events were lost that were to be kept"}}}
+	for i, kind := range attribution.Kinds() {
+		c := names[kind]
+		c.Kind, c.CPU = kind, 1
+		if kind == attribution.Unexplained {
+			c.CPU = -1
+		}
+		s.Causes.Ranking = append(s.Causes.Ranking, result.RankedCause{Cause: c, Packets: 20 - i, Present: 20, TotalNs: 1_234_567, Lift: &lift})
+	}
+	s.Causes.Ranking[1].Lift = nil
+	almost := 1.1
+	s.Causes.Ranking[2].Lift = &almost
+	details := result.Details{StealNs: 12_000_000, Trace: &result.Trace{Threads: []result.TracedThread{
+		{Role: result.RoleSender, Node: "gen", CPU: 0}, {Role: result.RoleForwarder, Node: "dut", CPU: 1}}}}
+	Fill(&s.Causes, details)
+	hog := result.Cause{Kind: attribution.Hog, Name: strings.Repeat("a thread with a name that never ends ", 5), CPU: 1}
+	s.Causes.Packets = []result.PacketCauses{{ID: 4_294_967_295, LatencyNs: 60_000_000_000, Phases: []result.PhaseCauses{
+		{Phase: result.PhaseSend, BeginNs: 0, EndNs: 59_000_000_000, OrdinaryNs: 300, UnexplainedNs: 999_700, Causes: []result.CauseShare{{Cause: hog, Ns: 58_999_000_000}}},
+		{Phase: result.PhaseTransit, BeginNs: 59_000_000_000, EndNs: 59_000_000_000},
+		{Phase: result.PhaseReceive, BeginNs: 59_000_000_000, EndNs: 60_000_000_000, UnexplainedNs: 1_000_000_000},
+	}}}
+	return s
+}
+
+func TestEverySentenceAndRemedy(t *testing.T) {
+	var out bytes.Buffer
+	s := everyKind()
+	for _, ranked := range s.Causes.Ranking {
+		out.WriteString(ranked.Cause.Kind + ": " + ranked.Sentence + "\n    " + ranked.Remedy + "\n")
+		if ranked.Sentence == "" || ranked.Remedy == "" {
+			t.Errorf("%s has no sentence or no remedy", ranked.Cause.Kind)
+		}
+	}
+	golden(t, "testdata/sentences.txt", out.Bytes())
+}
+
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteTable(&out, everyKind()); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if width := utf8.RuneCountInString(strings.TrimRight(line, "\n")); width > columns {
+			t.Errorf("a line has %d columns: %s", width, line)
+		}
+	}
+	golden(t, "testdata/table.txt", out.Bytes())
+}
+
+// TestWitness: what is said of unexplained time depends on whether steal time was counted.
+func TestWitness(t *testing.T) {
+	for steal, want := range map[int64]string{0: "no steal time was counted", 5_000_000: "for 5 ms of the trial (steal time)"} {
+		causes := result.Causes{Ranking: []result.RankedCause{{Cause: result.Cause{Kind: attribution.Unexplained, CPU: -1}, Packets: 3}}}
+		Fill(&causes, result.Details{StealNs: steal})
+		if got := causes.Ranking[0].Sentence; !strings.Contains(got, want) {
+			t.Errorf("steal %d: %q lacks %q", steal, got, want)
+		}
+	}
+}
+
+// TestNamesDoNotMoveTheCursor: a result may come from elsewhere.
+func TestNamesDoNotMoveTheCursor(t *testing.T) {
+	s := Shown{Causes: result.Causes{Ranking: []result.RankedCause{{Cause: result.Cause{Kind: attribution.Hog, Name: "\x1b[2J\nx"}, Packets: 1}}}}
+	Fill(&s.Causes, result.Details{})
+	var out bytes.Buffer
+	if err := WriteTable(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Errorf("%q", out.String())
+	}
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; -update writes it anew. Now:\n%s", path, got)
+	}
+}

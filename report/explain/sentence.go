@@ -1,0 +1,183 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/attribution"
+)
+
+// Fill words the sentences and remedies of a trial's causes.
+func Fill(causes *result.Causes, details result.Details) {
+	of := 0
+	for _, ranked := range causes.Ranking {
+		of += ranked.Packets
+	}
+	for i := range causes.Ranking {
+		ranked := &causes.Ranking[i]
+		ranked.Sentence = sentence(*ranked, of, details)
+		ranked.Remedy = adviceFor(ranked.Cause).words(ranked.Cause)
+	}
+}
+
+// sentence tells how many packets a cause accounts for, what it is, and how sure that is:
+// "13 of the 20 slowest: TIMER softirqs on CPU 1, the forwarder dut's; 1.2 ms of them in
+// all; 8 times as likely as around ordinary packets".
+func sentence(r result.RankedCause, of int, details result.Details) string {
+	text := fmt.Sprintf("%d of the %d slowest: ", r.Packets, of)
+	if r.Packets == 0 {
+		text = fmt.Sprintf("part of %d of the %d slowest: ", r.Present, of)
+	}
+	text += What(r.Cause)
+	if r.Cause.CPU >= 0 {
+		text += fmt.Sprintf(" on CPU %d", r.Cause.CPU)
+		if whose := whose(details.Trace, r.Cause.CPU); whose != "" {
+			text += ", " + whose
+		}
+	}
+	text += "; " + duration(r.TotalNs) + " in all"
+	switch {
+	case r.Cause.Kind == attribution.Unexplained:
+		text += "; " + witness(details)
+	case r.Lift == nil:
+		text += "; around no ordinary packet"
+	case *r.Lift < 1.5:
+		text += "; about as much of it is around ordinary packets"
+	default:
+		text += fmt.Sprintf("; %s times as likely as around ordinary packets", significant(*r.Lift))
+	}
+	return text
+}
+
+// witness is what else there is to say of time that nothing was recorded for.
+func witness(details result.Details) string {
+	if details.StealNs > 0 {
+		return "the hypervisor ran something else on the measuring CPUs for " + duration(details.StealNs) + " of the trial (steal time)"
+	}
+	return "no steal time was counted, so it is a hypervisor that does not tell, the firmware, or the hardware"
+}
+
+// whose says what of the trial a CPU is for.
+func whose(trace *result.Trace, cpu int) string {
+	if trace == nil {
+		return ""
+	}
+	var roles []string
+	for _, t := range trace.Threads {
+		if t.CPU != cpu {
+			continue
+		}
+		role := "the " + t.Role + "'s"
+		switch {
+		case t.Role != result.RoleSender && t.Role != result.RoleReceiver && t.Node != "":
+			role = "the " + t.Role + " " + t.Node + "'s"
+		case t.Role == result.RoleProgram && t.Link != "":
+			role = "that of the program of " + t.Link
+		}
+		if len(roles) < 2 && !strings.Contains(strings.Join(roles, " "), role) {
+			roles = append(roles, role)
+		}
+	}
+	return strings.Join(roles, " and ")
+}
+
+// What words a cause without its CPU: "TIMER softirqs".
+func What(c result.Cause) string {
+	by := func(text, who string) string {
+		if who == "" {
+			return text
+		}
+		return text + " " + who
+	}
+	switch c.Kind {
+	case attribution.Priority:
+		return fmt.Sprintf("the thread `%s` of a higher priority (%s) ran", c.Name, c.Source)
+	case attribution.Hog:
+		return fmt.Sprintf("the thread `%s` ran in its place", c.Name)
+	case attribution.KernelThread:
+		return fmt.Sprintf("the kernel's thread `%s` ran", c.Name)
+	case attribution.Workqueue:
+		if c.Name == "" {
+			return fmt.Sprintf("work of `%s`", c.Source)
+		}
+		return by(fmt.Sprintf("the work item `%s`", c.Name), backquoted("of", c.Source))
+	case attribution.Softirq:
+		return c.Name + " softirqs"
+	case attribution.Interrupt:
+		return fmt.Sprintf("interrupts of `%s`", c.Name)
+	case attribution.IPI:
+		return by(calls(c.Name), backquoted("from", c.Source))
+	case attribution.TLBShootdown:
+		return by("TLB shootdowns", backquoted("by", c.Source))
+	case attribution.Tick:
+		return "the scheduler's tick"
+	case attribution.Timer:
+		return fmt.Sprintf("timers that call `%s`", c.Name)
+	case attribution.IdleExit:
+		return "waking up from idleness"
+	case attribution.Scheduler:
+		return "waiting for a CPU, of which it is not known who had it,"
+	case attribution.Throttled:
+		return "kept from an idle CPU, by a quota or the limit of real-time threads,"
+	case attribution.Stopped:
+		return fmt.Sprintf("`%s` was stopped by a signal", c.Name)
+	case attribution.Blocked:
+		if c.Name == "D" {
+			return "the thread waited within the kernel, for memory or a disk,"
+		}
+		return "the thread slept, which never waits for packets,"
+	case attribution.RingFull:
+		return "a queue was full, and the packets waited in it,"
+	case attribution.Queue:
+		return "a queue of packets before them"
+	case attribution.Forwarder:
+		return fmt.Sprintf("the forwarder `%s` was busy with other packets", c.Name)
+	case attribution.Unexplained:
+		return "nothing was recorded for it"
+	}
+	return attribution.Brief(c)
+}
+
+// calls words the interrupts that CPUs send to each other.
+func calls(name string) string {
+	switch name {
+	case "reschedule":
+		return "requests to reschedule"
+	case "call_function":
+		return "calls to several CPUs"
+	case "call_function_single":
+		return "calls of another CPU"
+	}
+	return fmt.Sprintf("interrupts `%s` of another CPU", name)
+}
+
+func backquoted(before, name string) string {
+	if name == "" {
+		return ""
+	}
+	return before + " `" + name + "`"
+}
+
+// duration words nanoseconds with three digits: "1.2 ms".
+func duration(ns int64) string {
+	switch {
+	case ns >= 1e9:
+		return significant(float64(ns)/1e9) + " s"
+	case ns >= 1e6:
+		return significant(float64(ns)/1e6) + " ms"
+	case ns >= 1e3:
+		return significant(float64(ns)/1e3) + " µs"
+	}
+	return fmt.Sprintf("%d ns", ns)
+}
+
+func significant(x float64) string {
+	switch {
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0")
+	}
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".")
+}
