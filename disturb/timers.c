@@ -23,16 +23,22 @@ static size_t timer_count;
 
 static int timers_setup(const struct request *request)
 {
-	struct rlimit files = {MOST + 100, MOST + 100};
+	struct rlimit files;
 
+	/* Each is a file. The rest is for what else is open. */
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return failed("ask how many files it may open");
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+		return failed("open %llu files", (unsigned long long)files.rlim_cur);
 	timer_count = (size_t)(request->length_ns / EVERY_NS) + 1;
 	if (timer_count > MOST)
 		timer_count = MOST;
+	if (timer_count > files.rlim_cur - 32)
+		timer_count = files.rlim_cur - 32;
 	timers = calloc(timer_count, sizeof *timers);
 	if (timers == NULL)
 		return failed("have memory for %zu timers", timer_count);
-	if (timer_count > 500 && setrlimit(RLIMIT_NOFILE, &files) < 0)
-		return failed("open %zu files", timer_count);
 	for (size_t i = 0; i < timer_count; i++) {
 		timers[i] = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 		if (timers[i] < 0)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
@@ -83,7 +84,7 @@ func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) erro
 
 // disturbanceArguments are those of nines-disturb, but for a process.
 func disturbanceArguments(d plan.Disturbance) []string {
-	argv := []string{"--kind", string(d.Kind), "--period", d.Period.String(), "--length", d.Length.String()}
+	argv := []string{"--kind", string(d.Kind), "--period", nanoseconds(d.Period), "--length", nanoseconds(d.Length)}
 	if d.CPU >= 0 {
 		argv = append(argv, "--cpu", strconv.Itoa(d.CPU))
 	}
@@ -99,6 +100,8 @@ func disturbanceArguments(d plan.Disturbance) []string {
 	}
 	return argv
 }
+
+func nanoseconds(d spec.Duration) string { return strconv.FormatInt(int64(d), 10) + "ns" }
 
 // runDisturber returns when it is about to disturb for the first time. It is in a session
 // of its own: a terminal's Ctrl-C is not for it. Only a lab that is measured keeps its

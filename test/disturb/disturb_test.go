@@ -1,0 +1,424 @@
+package disturb
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// injection is a line of the log.
+type injection struct {
+	Kind    string `json:"kind"`
+	CPU     int    `json:"cpu"`
+	PID     int    `json:"pid"`
+	TID     int    `json:"tid"`
+	BeginNs int64  `json:"begin_ns"`
+	EndNs   int64  `json:"end_ns"`
+	BusyNs  int64  `json:"busy_ns"`
+	Events  int64  `json:"events"`
+}
+
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join("..", "..", "bin", "nines-disturb")
+	_, err := os.Stat(path)
+	labtest.Require(t, "nines-disturb (make build)", err == nil)
+	return path
+}
+
+// lastCPU is one that the test may use, and that nines-disturb can disturb from another.
+func lastCPU(t *testing.T) int {
+	t.Helper()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Require(t, "two CPUs", set.Count() >= 2)
+	for cpu := 4095; ; cpu-- {
+		if set.IsSet(cpu) {
+			return cpu
+		}
+	}
+}
+
+func monotonic(t *testing.T) int64 {
+	t.Helper()
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		t.Fatal(err)
+	}
+	return now.Nano()
+}
+
+// disturb runs the program to its end, and gives its log, of which it holds what is true
+// of every kind.
+func disturb(t *testing.T, count int, length time.Duration, arguments ...string) ([]injection, *os.ProcessState) {
+	t.Helper()
+	arguments = append(arguments, "--count", strconv.Itoa(count), "--length", fmt.Sprintf("%dns", length), "--period", fmt.Sprintf("%dns", 2*length))
+	cmd := exec.Command(program(t), arguments...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	begun := monotonic(t)
+	out, err := cmd.Output()
+	ended := monotonic(t)
+	if err != nil {
+		t.Fatalf("%v: %v: %s", arguments, err, said.String())
+	}
+	list := parse(t, out)
+	if len(list) != count {
+		t.Fatalf("%d lines, want %d: %s", len(list), count, out)
+	}
+	for i, one := range list {
+		before := begun
+		if i > 0 {
+			before = list[i-1].EndNs
+		}
+		if one.BeginNs < before || one.EndNs-one.BeginNs < int64(length) || one.EndNs > ended || one.Events < 1 || one.TID != cmd.Process.Pid {
+			t.Errorf("injection %d of process %d, after %d and before %d, is %+v", i, cmd.Process.Pid, before, ended, one)
+		}
+	}
+	return list, cmd.ProcessState
+}
+
+func parse(t *testing.T, out []byte) []injection {
+	t.Helper()
+	var list []injection
+	for line := range bytes.Lines(out) {
+		var one injection
+		if err := json.Unmarshal(line, &one); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func total(list []injection, of func(injection) int64) (sum int64) {
+	for _, one := range list {
+		sum += of(one)
+	}
+	return sum
+}
+
+func events(one injection) int64 { return one.Events }
+func busy(one injection) int64   { return one.BusyNs }
+
+// counted is the count of one CPU in a line of /proc/softirqs or /proc/interrupts.
+func counted(t *testing.T, path, label string, cpu int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := strings.Cut(string(text), "\n")
+	column := slices.Index(strings.Fields(head), "CPU"+strconv.Itoa(cpu))
+	for line := range strings.Lines(rest) {
+		if fields := strings.Fields(line); len(fields) > column+1 && fields[0] == label+":" {
+			count, err := strconv.ParseInt(fields[column+1], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return count
+		}
+	}
+	t.Fatalf("%s has no %s of CPU %d", path, label, cpu)
+	return 0
+}
+
+// What others raise meanwhile is no proof. Where a share of the events is enough, as an
+// interrupt may have several in it, and an idle CPU is called without one, there are many
+// more of them than of others', and a busy host gets some more tries.
+func TestKindsRaiseWhatTheySay(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	const tries = 5
+	cpu := lastCPU(t)
+	for _, test := range []struct {
+		kind, path, label string
+		length            time.Duration
+		// share is how much of the events the kernel has to count.
+		share float64
+	}{
+		{"softirq", "/proc/softirqs", "NET_RX", 300 * time.Microsecond, 1},
+		{"ipi", "/proc/interrupts", "CAL", 10 * time.Millisecond, 0.2},
+		{"tlb", "/proc/interrupts", "TLB", 10 * time.Millisecond, 0.2},
+		{"timers", "/proc/interrupts", "LOC", 10 * time.Millisecond, 0.1},
+	} {
+		t.Run(test.kind, func(t *testing.T) {
+			var rose, did int64
+			for range tries {
+				before := counted(t, test.path, test.label, cpu)
+				list, _ := disturb(t, 20, test.length, "--kind", test.kind, "--cpu", strconv.Itoa(cpu))
+				rose, did = counted(t, test.path, test.label, cpu)-before, total(list, events)
+				if float64(rose) >= test.share*float64(did) {
+					return
+				}
+			}
+			t.Errorf("%s of CPU %d rose by %d, for %d events", test.label, cpu, rose, did)
+		})
+	}
+}
+
+// The time in the softirq is measured in it: no less than was asked for, and no more than
+// from its begin to its end.
+func TestSoftirqLastsAsLongAsAsked(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	for _, length := range []time.Duration{20 * time.Microsecond, 500 * time.Microsecond, 3 * time.Millisecond} {
+		list, _ := disturb(t, 10, length, "--kind", "softirq", "--cpu", strconv.Itoa(lastCPU(t)))
+		for _, one := range list {
+			if packets := (int64(length) + 499_999) / 500_000; one.BusyNs < int64(length) || one.BusyNs > one.EndNs-one.BeginNs || one.Events != packets {
+				t.Errorf("%v in %d packets: %+v", length, packets, one)
+			}
+		}
+	}
+}
+
+func TestSoftirqLeavesNothing(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	look := func() [2]string {
+		interfaces, err := net.Interfaces()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mounts, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [2]string{fmt.Sprint(interfaces), string(mounts)}
+	}
+	before := look()
+	cmd, _ := started(t, "--kind", "softirq", "--cpu", strconv.Itoa(lastCPU(t)))
+	if diff := cmp.Diff(before, look()); diff != "" {
+		t.Errorf("while it runs (-want +got):\n%s", diff)
+	}
+	ends(t, cmd)
+	if diff := cmp.Diff(before, look()); diff != "" {
+		t.Errorf("when it has ended (-want +got):\n%s", diff)
+	}
+}
+
+// The CPU time is the process's own, as the kernel counts it when it has ended.
+func TestSpinAndForkTakeTheCPU(t *testing.T) {
+	for _, kind := range []string{"spin", "fork"} {
+		before := forks(t)
+		list, state := disturb(t, 10, 2*time.Millisecond, "--kind", kind, "--cpu", strconv.Itoa(lastCPU(t)))
+		whole := int64(state.UserTime() + state.SystemTime())
+		if took := total(list, busy); took <= 0 || took > whole {
+			t.Errorf("%s: says that it took %v of the CPU, and the kernel %v", kind, time.Duration(took), time.Duration(whole))
+		}
+		if kind == "fork" && forks(t)-before < total(list, events) {
+			t.Errorf("%d forks, and the kernel counted %d", total(list, events), forks(t)-before)
+		}
+	}
+}
+
+// forks is how many processes were started since the host was.
+func forks(t *testing.T) int64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var count int64
+	_, line, _ := strings.Cut(string(text), "\nprocesses ")
+	if _, err := fmt.Sscan(line, &count); err != nil {
+		t.Fatal(err)
+	}
+	return count
+}
+
+func TestRunsWhereAndHowItIsTold(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	cpu := lastCPU(t)
+	cmd, _ := started(t, "--kind", "spin", "--cpu", strconv.Itoa(cpu), "--policy", "fifo", "--priority", "7")
+	defer ends(t, cmd)
+	attr, err := unix.SchedGetAttr(cmd.Process.Pid, 0)
+	if err != nil || attr.Policy != unix.SCHED_FIFO || attr.Priority != 7 {
+		t.Errorf("its scheduling is %+v, %v", attr, err)
+	}
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(cmd.Process.Pid, &set); err != nil || set.Count() != 1 || !set.IsSet(cpu) {
+		t.Errorf("it may use %d CPUs, and CPU %d is %v; %v", set.Count(), cpu, set.IsSet(cpu), err)
+	}
+}
+
+// Of each kind one is ended in the middle of a long injection.
+func TestEndsOnSIGTERM(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	cpu, victim := strconv.Itoa(lastCPU(t)), strconv.Itoa(sleeper(t))
+	for _, kind := range []string{"spin", "fork", "softirq", "ipi", "tlb", "timers", "stop"} {
+		target := []string{"--cpu", cpu}
+		if kind == "stop" {
+			target = []string{"--pid", victim}
+		}
+		cmd, out := started(t, append(target, "--kind", kind, "--length", "1000s", "--period", "1000s")...)
+		ends(t, cmd)
+		if list := parse(t, out.Bytes()); len(list) > 1 {
+			t.Errorf("%s: %d lines", kind, len(list))
+		}
+	}
+}
+
+func TestEndsWhenNobodyReads(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program(t), "--kind", "spin", "--length", "1us", "--period", "1ms")
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	read.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// sleeper is a process that the test may stop.
+func sleeper(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+// stopped is true if a process is.
+func stopped(t *testing.T, pid int) bool {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(rest, "T")
+}
+
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("not in 20 s: %s", what)
+		}
+	}
+}
+
+// However it ends, the process that it has stopped goes on.
+func TestStopLetsGo(t *testing.T) {
+	for _, signal := range []os.Signal{unix.SIGTERM, unix.SIGKILL} {
+		victim := sleeper(t)
+		cmd, _ := started(t, "--kind", "stop", "--pid", strconv.Itoa(victim), "--length", "1000s", "--period", "1000s")
+		await(t, "the process is stopped", func() bool { return stopped(t, victim) })
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		await(t, fmt.Sprintf("it goes on after %v", signal), func() bool { return !stopped(t, victim) })
+	}
+}
+
+// A shootdown aimed at a process interrupts the CPU that it runs on.
+func TestShootsAtAProcess(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	cpu := lastCPU(t)
+	spinner, _ := started(t, "--kind", "spin", "--cpu", strconv.Itoa(cpu), "--length", "1000s", "--period", "1000s")
+	defer ends(t, spinner)
+	const tries = 5
+	var rose, did int64
+	for range tries {
+		before := counted(t, "/proc/interrupts", "TLB", cpu)
+		list, _ := disturb(t, 20, 10*time.Millisecond, "--kind", "tlb", "--pid", strconv.Itoa(spinner.Process.Pid))
+		rose, did = counted(t, "/proc/interrupts", "TLB", cpu)-before, total(list, events)
+		if rose >= did/50 { // it is interrupted only while it runs
+			return
+		}
+	}
+	t.Errorf("TLB of CPU %d rose by %d, for %d flushes", cpu, rose, did)
+}
+
+// started is a disturber that is ready.
+func started(t *testing.T, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	ready, readyWriter, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ready.Close()
+	cmd := exec.Command(program(t), append(arguments, "--ready-fd", "3")...)
+	out := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = out, os.Stderr, []*os.File{readyWriter}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	readyWriter.Close()
+	if line, err := bufio.NewReader(ready).ReadString('\n'); line != "ok\n" {
+		t.Fatalf("%v: it says %q when it is ready: %v, %v", arguments, line, err, cmd.Wait())
+	}
+	return cmd, out
+}
+
+// ends ends it by SIGTERM, which it takes well.
+func ends(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %v", cmd.Args, err)
+	}
+}
+
+func TestWrongCalls(t *testing.T) {
+	for _, test := range []struct {
+		arguments string
+		code      int
+		says      string
+	}{
+		{"", 2, "--kind is missing"},
+		{"--kind flood", 2, `there is no kind "flood"`},
+		{"--kind stop", 2, "stop needs --pid"},
+		{"--kind spin --pid 1", 2, "spin takes no --pid"},
+		{"--kind ipi", 2, "ipi needs --cpu"},
+		{"--kind tlb", 2, "tlb needs --cpu or --pid"},
+		{"--kind spin --from 0", 2, "takes no --from"},
+		{"--kind softirq --cpu 0 --from 0", 2, "--from and --cpu are the same"},
+		{"--kind spin --length 2s --period 1s", 2, "--length is longer than --period"},
+		{"--kind spin --length 0s", 2, `--length cannot be "0s"`},
+		{"--kind spin --count many", 2, `--count cannot be "many"`},
+		{"--kind spin --policy fifo --priority 0", 2, "fifo or rr with 1 to 99"},
+		{"--kind spin more", 2, `"more" is not an option`},
+		{"--kind spin --cpu 4095", 3, "run on CPU 4095"},
+		{"--kind stop --pid 2147483647", 1, "cannot reach process 2147483647"},
+	} {
+		out, err := exec.Command(program(t), strings.Fields(test.arguments)...).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != test.code || !strings.Contains(string(out), test.says) {
+			t.Errorf("%s: %v, says %s; want exit code %d and %q", test.arguments, err, out, test.code, test.says)
+		}
+	}
+	if out, err := exec.Command(program(t), "--help").Output(); err != nil || !strings.Contains(string(out), "examples:") {
+		t.Errorf("--help: %v\n%s", err, out)
+	}
+}
