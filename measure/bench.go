@@ -30,6 +30,8 @@ type bench struct {
 	realTime host.RealTimeStop
 	// online are the host's CPUs.
 	online []int
+	// explain is the experiment's.
+	explain func(*result.Causes, result.Details)
 
 	lab       *testbed.Lab
 	labID     string
@@ -189,6 +191,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	rec.Details.Maximum = r.share
 	b.keepRecording(&rec, o.outcome.Recorded, *t)
 	keepTrace(&rec, o)
+	if b.explain != nil && rec.Causes != nil {
+		b.explain(rec.Causes, rec.Details)
+	}
 	return rec, nil
 }
 

@@ -19,7 +19,9 @@ import (
 // Experiment is a sweep that is ready to be measured: every run is planned.
 type Experiment struct {
 	// Source is the experiment file as it will be kept with the lab.
-	Source    []byte
+	Source []byte
+	// Explain words the causes of a traced trial's slow packets; nil leaves them unworded.
+	Explain   func(*result.Causes, result.Details)
 	runs      []run
 	steps     []method.Step
 	inventory *host.Inventory
@@ -245,7 +247,7 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 	if err != nil {
 		return err
 	}
-	b := &bench{source: e.Source, folder: writer.Dir(), watch: watch, right: right, realTime: e.inventory.RealTimeStop(), online: onlineCPUs(e.inventory)}
+	b := &bench{source: e.Source, folder: writer.Dir(), watch: watch, right: right, realTime: e.inventory.RealTimeStop(), online: onlineCPUs(e.inventory), explain: e.Explain}
 	defer func() {
 		// Taking down must not be cut short by the Ctrl-C that led to it.
 		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), right.End())

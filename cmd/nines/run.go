@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/measure"
 	"nines.dev/nines/report"
+	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
@@ -155,6 +156,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	experiment.Explain = explain.Fill
 	findings, err := experiment.Check()
 	if err != nil {
 		return err
