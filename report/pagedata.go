@@ -117,6 +117,7 @@ func newPageData(r *result.Result) pageData {
 	}
 	p.addFigures(r)
 	p.addPackets(r)
+	p.addTraces(r)
 	var problems []error
 	p.Tails, problems = Tails(context.Background(), r, extreme.Default)
 	for _, problem := range problems {

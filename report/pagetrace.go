@@ -2,6 +2,8 @@ package report
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"math"
 	"slices"
 
@@ -10,9 +12,11 @@ import (
 
 // Limits of what the page has of recorded trials.
 const (
-	maxTracePackets = 50
-	maxTraceCauses  = 20
-	maxPacketEvents = 400
+	maxTracePackets    = 50
+	maxTraceCauses     = 20
+	maxPacketEvents    = 400
+	minPacketEvents    = 60
+	maxPageTraceEvents = 60_000 // of all trials together
 )
 
 // pageTrace is what is known of why a trial's packets were late.
@@ -54,13 +58,47 @@ type pageEvent [9]any
 
 // traceInput is what the files of a recorded trial say.
 type traceInput struct {
-	trial    string
-	causes   result.Causes
-	recorder *result.Trace
-	outliers []result.Outlier
-	events   []result.Event
+	trial string
+	// startedNs is when its first measured packet was due, which outliers count from, but
+	// events and causes do not.
+	startedNs int64
+	causes    result.Causes
+	recorder  *result.Trace
+	outliers  []result.Outlier
+	events    []result.Event
 	// packets and packetEvents are how many of them the page may have.
 	packets, packetEvents int
+}
+
+// addTraces reads the trials that were recorded.
+func (p *pageData) addTraces(r *result.Result) {
+	var recorded []pageTrial
+	for _, t := range p.Trials {
+		if t.Details != nil && t.Details.Trace != nil {
+			recorded = append(recorded, t)
+		}
+	}
+	limit := maxPageTraceEvents / max(len(recorded)*maxTracePackets, 1)
+	for _, t := range recorded {
+		in := traceInput{trial: t.ID, startedNs: t.Details.StartedNs, recorder: t.Details.Trace, packets: maxTracePackets,
+			packetEvents: min(max(limit, minPacketEvents), maxPacketEvents)}
+		folder := r.TrialFolder(t.ID)
+		if causes, err := folder.Causes(); err != nil {
+			p.problem(err)
+		} else if causes != nil {
+			in.causes = *causes
+		}
+		if events, err := folder.Events(); err == nil {
+			in.events = events
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			p.problem(err)
+		}
+		if outliers, err := folder.Outliers(); err == nil {
+			in.outliers = outliers
+		}
+		p.Traces = append(p.Traces, newPageTrace(in))
+		t.Details.Trace = nil // the page has it once
+	}
 }
 
 func newPageTrace(in traceInput) pageTrace {
@@ -77,7 +115,7 @@ func newPageTrace(in traceInput) pageTrace {
 	find := outlierFinder(in.outliers)
 	for i, causes := range in.causes.Packets[:min(len(in.causes.Packets), in.packets)] {
 		if len(causes.Phases) > 0 {
-			t.Packets = append(t.Packets, t.late(causes, find(i, causes), events))
+			t.Packets = append(t.Packets, t.late(causes, find(i, causes), events, in.startedNs))
 		}
 	}
 	return t
@@ -108,10 +146,10 @@ func outlierFinder(outliers []result.Outlier) func(int, result.PacketCauses) *re
 	}
 }
 
-func (t *pageTrace) late(causes result.PacketCauses, outlier *result.Outlier, events []result.Event) pageLate {
+func (t *pageTrace) late(causes result.PacketCauses, outlier *result.Outlier, events []result.Event, startedNs int64) pageLate {
 	due := causes.Phases[0].BeginNs
 	end := due + causes.LatencyNs
-	late := pageLate{ID: causes.ID, LatencyNs: causes.LatencyNs, DueNs: due, TxCPU: -1, RxCPU: -1, Events: []pageEvent{}}
+	late := pageLate{ID: causes.ID, LatencyNs: causes.LatencyNs, DueNs: due - startedNs, TxCPU: -1, RxCPU: -1, Events: []pageEvent{}}
 	if outlier != nil {
 		late.DueNs, late.TxCPU, late.RxCPU = outlier.IntendedNs, outlier.TxCPU, outlier.RxCPU
 	}
