@@ -82,3 +82,19 @@ func (c *collector) watch(now int64) {
 	}
 	w.until = until
 }
+
+// Announcements reads what an engine announces, for who decides by itself what to Keep.
+type Announcements struct{ source *source }
+
+// OpenAnnouncements begins with what is announced first; see Recorder.Follow.
+func OpenAnnouncements(n Notices) (*Announcements, error) {
+	s, err := newSource(n)
+	if err != nil {
+		return nil, err
+	}
+	return &Announcements{s}, nil
+}
+
+// Read is what was announced since the last call, and how many announcements were
+// overwritten before they were read.
+func (a *Announcements) Read() (packets []Packet, missed uint64) { return a.source.read() }

@@ -34,12 +34,12 @@ const userTick = 10 * time.Millisecond
 
 // Run measures all CPUs at the same time. If ctx ends the error is ctx's.
 func Run(ctx context.Context, o Options) (Check, error) {
-	engine, err := startEngine(o.Engine)
+	engine, err := StartEngine(o.Engine)
 	if err != nil {
 		return Check{}, err
 	}
 	check, err := run(ctx, engine.Client, o)
-	if ended := engine.end(); ended != nil && err == nil {
+	if ended := engine.End(); ended != nil && err == nil {
 		err = ended
 	}
 	return check, err
@@ -134,16 +134,18 @@ func parseSteal(text string) map[int]int64 {
 	return ticks
 }
 
-// engine is a child that is driven over its input.
-type engine struct {
+// Engine is an engine of this host that is driven over its input.
+type Engine struct {
 	*client.Client
+	PID   int
 	cmd   *exec.Cmd
 	input io.Closer
 	said  bytes.Buffer
 }
 
-func startEngine(path string) (*engine, error) {
-	e := &engine{cmd: exec.Command(path)}
+// StartEngine starts the program at the path and greets it.
+func StartEngine(path string) (*Engine, error) {
+	e := &Engine{cmd: exec.Command(path)}
 	input, err := e.cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
@@ -158,16 +160,16 @@ func startEngine(path string) (*engine, error) {
 	if err := e.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the engine: %w", err)
 	}
-	e.input = input
+	e.input, e.PID = input, e.cmd.Process.Pid
 	e.Client = client.New(output, input, input)
 	if _, err := e.Hello(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the engine: %w", err), e.end())
+		return nil, errors.Join(fmt.Errorf("start the engine: %w", err), e.End())
 	}
 	return e, nil
 }
 
-// end closes the engine's input, on which it ends.
-func (e *engine) end() error {
+// End closes the engine's input, on which it ends.
+func (e *Engine) End() error {
 	_ = e.input.Close()
 	if err := e.cmd.Wait(); err != nil {
 		return fmt.Errorf("the engine ended with %w: %s", err, strings.TrimSpace(e.said.String()))
