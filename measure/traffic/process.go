@@ -14,8 +14,11 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// exitWait is how long an engine gets to end when its input is closed.
-const exitWait = 2 * time.Second
+// exitWait is how long an engine gets to end when its input is closed. It needs
+// milliseconds for that, but gives gigabytes of recordings back to the kernel, which takes
+// seconds where instructions are translated, or at a low priority on a busy host. One that
+// never ends is a fault of ours, so that nobody waits for long in vain.
+const exitWait = 20 * time.Second
 
 // process is an engine that runs as a child and is driven over its input.
 type process struct {
