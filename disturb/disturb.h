@@ -72,6 +72,8 @@ bool stopping(void);
 int placement_pin(int cpu);
 /* placement_avoid lets the thread run on every CPU that it may but one; 1 if there is none. */
 int placement_avoid(int cpu);
+/* placement_avoid_process keeps off the CPUs of a process, if others are left. */
+void placement_avoid_process(pid_t pid);
 int placement_schedule(const char *policy, int priority);
 
 /* The receive filter that keeps a softirq busy; see softirq_filter.c. */

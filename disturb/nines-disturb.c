@@ -259,6 +259,8 @@ static int place(const struct kind *kind, const struct request *r)
 {
 	int code;
 
+	if (r->pid != 0 && r->from < 0)
+		placement_avoid_process(r->pid);
 	if (!kind->remote)
 		code = r->cpu < 0 ? 0 : placement_pin(r->cpu);
 	else if (r->from >= 0)

@@ -41,6 +41,20 @@ int placement_avoid(int cpu)
 	return 0;
 }
 
+void placement_avoid_process(pid_t pid)
+{
+	cpu_set_t set;
+	cpu_set_t theirs;
+
+	if (sched_getaffinity(0, sizeof set, &set) < 0 ||
+	    sched_getaffinity(pid, sizeof theirs, &theirs) < 0)
+		return;
+	CPU_AND(&theirs, &theirs, &set);
+	CPU_XOR(&set, &set, &theirs);
+	if (CPU_COUNT(&set) > 0)
+		(void)sched_setaffinity(0, sizeof set, &set); /* where it is is second best */
+}
+
 int placement_schedule(const char *policy, int priority)
 {
 	static const struct {
