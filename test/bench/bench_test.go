@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 func TestMedianIsAMeasuredValue(t *testing.T) {
@@ -106,5 +108,23 @@ func TestRecordingIsHeldAgainstTheSameWithout(t *testing.T) {
 	}
 	if _, err := memoryRow([]byte("none")); err == nil {
 		t.Error("nonsense was taken for figures")
+	}
+}
+
+// Each of a whole host's disturbers does its work once, or does not start, and ends well.
+func TestDisturberDisturbs(t *testing.T) {
+	labtest.Root(t)
+	d, err := startDisturber(t.Context(), 1, wholeHost...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.processes) != len(wholeHost) {
+		t.Errorf("%d processes, want %d", len(d.processes), len(wholeHost))
+	}
+	if err := d.stop(); err != nil {
+		t.Error(err)
+	}
+	if d, err := startDisturber(t.Context(), 1, []string{"--kind", "flood"}); err == nil {
+		t.Errorf("a kind that is not known: %v, %v", d.processes, d.stop())
 	}
 }

@@ -96,7 +96,7 @@ traffic: {from: "gen:tx", to: "gen:rx", rate_pps: %d, backend: raw}
 		return d, err
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
-	disturber, err := startDisturber(ctx)
+	disturber, err := startDisturber(ctx, onEachCPU(), wholeHost...)
 	if err != nil {
 		return d, err
 	}

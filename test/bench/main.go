@@ -48,10 +48,6 @@ func main() {
 		fmt.Fprintln(flag.CommandLine.Output())
 		flag.PrintDefaults()
 	}
-	if is, err := disturb(); is { // started by another bench to disturb it
-		fmt.Fprintln(os.Stderr, "bench: disturbing:", err)
-		os.Exit(1)
-	}
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
