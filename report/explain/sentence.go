@@ -16,7 +16,7 @@ func Fill(causes *result.Causes, details result.Details) {
 	}
 	for i := range causes.Ranking {
 		ranked := &causes.Ranking[i]
-		ranked.Sentence = sentence(*ranked, of, details)
+		ranked.Sentence = sentence(*ranked, of, causes.Ordinary, details)
 		ranked.Remedy = adviceFor(ranked.Cause).words(ranked.Cause)
 	}
 }
@@ -24,7 +24,7 @@ func Fill(causes *result.Causes, details result.Details) {
 // sentence tells how many packets a cause accounts for, what it is, and how sure that is:
 // "13 of the 20 slowest: TIMER softirqs on CPU 1, the forwarder dut's; 1.2 ms of them in
 // all; 8 times as likely as around ordinary packets".
-func sentence(r result.RankedCause, of int, details result.Details) string {
+func sentence(r result.RankedCause, of, ordinary int, details result.Details) string {
 	text := fmt.Sprintf("%d of the %d slowest: ", r.Packets, of)
 	if r.Packets == 0 {
 		text = fmt.Sprintf("part of %d of the %d slowest: ", r.Present, of)
@@ -40,6 +40,7 @@ func sentence(r result.RankedCause, of int, details result.Details) string {
 	switch {
 	case r.Cause.Kind == attribution.Unexplained:
 		text += "; " + witness(details)
+	case r.Lift == nil && ordinary == 0: // there is nothing to compare with
 	case r.Lift == nil:
 		text += "; around no ordinary packet"
 	case *r.Lift < 1.5:

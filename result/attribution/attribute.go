@@ -148,7 +148,7 @@ func notes(slow []passage, ordinary int, trace *result.Trace) []string {
 	if trace.Lost > 0 {
 		list = append(list, fmt.Sprintf("%d events were lost that were to be kept, so that some of the unexplained time may have a cause (a larger trace.buffer loses fewer)", trace.Lost))
 	}
-	if ordinary == 0 {
+	if alone := len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram; ordinary == 0 && !alone {
 		list = append(list, "no ordinary packets were recorded, so that nothing tells how usual a cause is")
 	}
 	for _, kind := range trace.Missing {

@@ -34,6 +34,10 @@ func pathOf(threads []result.TracedThread) path {
 			}
 		}
 	}
+	// A thread that is alone is a program of which it is asked what kept it from running.
+	if p.sender == 0 && p.receiver == 0 && len(p.between) == 1 {
+		p.sender, p.between = p.between[0], nil
+	}
 	if p.receiver == 0 {
 		p.receiver = p.sender
 		for _, t := range threads {
