@@ -224,4 +224,3 @@ func onlineCPUs(inv *host.Inventory) []int {
 	}
 	return list
 }
-

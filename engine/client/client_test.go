@@ -51,19 +51,23 @@ func TestRefusalIsAnError(t *testing.T) {
 
 func TestTrialDeliversEventsAndSkipsOtherAnswers(t *testing.T) {
 	c := fakeEngine(t, map[string][]string{`{"cmd":"trial","role":"loop"`: {
-		`{"event":"started","start_ns":5,"tid":7}`,
+		`{"event":"started","start_ns":5,"tid":7,"notices":{"address":140737488351232,"capacity":64}}`,
 		`{"reply":"end","ok":true}`,
 		`{"event":"progress","second":1,"offered":10,"sent":9,"received":8}`,
 		`{"reply":"trial","ok":true,"tx_packets":10,"rx_packets":9,"latency":{"count":9,"min":1,"max":3,"sum":18,"counts":[[1,4],[3,5]]},"outliers":[[1,1,3,3,0,0,0,3,1,0,-1]]}`,
 	}})
 	var startedTID int
+	var notices *Notices
 	var seconds []Progress
 	result, err := c.Trial(Trial{Role: "loop"}, Events{
-		Started:  func(_ int64, tid int) { startedTID = tid },
+		Started:  func(s Started) { startedTID, notices = s.TID, s.Notices },
 		Progress: func(p Progress) { seconds = append(seconds, p) },
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if notices == nil || notices.Address != 140737488351232 || notices.Capacity != 64 {
+		t.Errorf("notices: %+v", notices)
 	}
 	if startedTID != 7 || len(seconds) != 1 || seconds[0].Received != 8 {
 		t.Errorf("events: tid %d, progress %v", startedTID, seconds)

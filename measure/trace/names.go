@@ -45,8 +45,8 @@ func (n *names) function(address uint64) string {
 	return fmt.Sprintf("%#x", address)
 }
 
-func (n *names) device(address uint64) string {
-	if name, ok := n.devices[address]; ok {
+func (n *names) device(id uint64) string {
+	if name, ok := n.devices[id]; ok {
 		return name
 	}
 	return "no device"

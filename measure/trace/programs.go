@@ -116,10 +116,10 @@ func refused(what string, err error) error {
 		missing.Reason = "the recorder's programs need CAP_BPF and CAP_PERFMON"
 		missing.Remedy = "run nines as root, or with these capabilities, or set trace: false"
 	}
-	// The verifier's log is long; its last line says what is wrong.
+	// The verifier's log is long; the last line before its statistics says what is wrong.
 	var verifier *ebpf.VerifierError
-	if errors.As(err, &verifier) && len(verifier.Log) > 0 {
-		missing.Err = fmt.Errorf("%w: %s", verifier.Cause, strings.TrimSpace(verifier.Log[len(verifier.Log)-1]))
+	if errors.As(err, &verifier) && len(verifier.Log) > 1 {
+		missing.Err = fmt.Errorf("%w: %s", verifier.Cause, strings.TrimSpace(verifier.Log[len(verifier.Log)-2]))
 	}
 	return missing
 }

@@ -19,7 +19,6 @@ const (
 	kindIRQExit
 	kindSoftirqEntry
 	kindSoftirqExit
-	kindSoftirqRaise
 	kindVectorEntry
 	kindVectorExit
 	kindIPI

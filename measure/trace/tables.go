@@ -25,7 +25,7 @@ func (t tables) note(n *names, records []record) {
 		case kindSwitch:
 			t.noteThread(n, uint32(r.a))
 			t.noteThread(n, uint32(r.b))
-		case kindWakeup:
+		case kindWaking, kindWakeup:
 			t.noteThread(n, uint32(r.a))
 		case kindPoll:
 			t.noteDevice(n, r.a)
@@ -50,14 +50,14 @@ func (t tables) noteThread(n *names, tid uint32) {
 	}
 }
 
-func (t tables) noteDevice(n *names, address uint64) {
-	if _, known := n.devices[address]; known || address == 0 {
+func (t tables) noteDevice(n *names, id uint64) {
+	if _, known := n.devices[id]; known || id == 0 {
 		return
 	}
 	// As in note_device.
-	entry := t.devices[(uint32(address>>6)^uint32(address>>14))%devicesCount*entryBytes:][:entryBytes]
-	if binary.LittleEndian.Uint64(entry) == address {
-		n.devices[address] = text(entry[8:24])
+	entry := t.devices[(uint32(id>>32)*31+uint32(id))%devicesCount*entryBytes:][:entryBytes]
+	if binary.LittleEndian.Uint64(entry) == id {
+		n.devices[id] = text(entry[8:24])
 	}
 }
 

@@ -90,9 +90,7 @@ func (t *timeline) step(r record) {
 	case kindSwitch:
 		t.switchTo(int64(uint32(r.a)), int64(uint32(r.b)), leaving{r.flags&flagRunnable != 0, stateOf(r.part), int64(r.part >> 8)})
 	case kindWaking, kindWakeup:
-		if r.kind == kindWakeup {
-			t.instant(result.EventWakeup, t.names.thread(uint32(r.a)), int32(r.a), 0, int32(r.b))
-		}
+		t.instant(result.EventWakeup, t.names.thread(uint32(r.a)), int32(r.a), 0, int32(r.b))
 	case kindIRQEntry:
 		t.enter(result.EventInterrupt, r.a, t.names.interrupt(r.a), int64(r.a))
 	case kindIRQExit:

@@ -13,7 +13,11 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 /* include/linux/sched.h */
+struct thread_info {
+	__u32 cpu;
+};
 struct task_struct {
+	struct thread_info thread_info;
 	int pid;
 	int prio;
 	char comm[16];
@@ -31,8 +35,19 @@ struct hrtimer {
 };
 
 /* include/linux/netdevice.h, skbuff.h */
+struct ns_common {
+	unsigned int inum;
+};
+struct net {
+	struct ns_common ns;
+};
+typedef struct {
+	struct net *net;
+} possible_net_t;
 struct net_device {
 	char name[16];
+	int ifindex;
+	possible_net_t nd_net;
 };
 struct napi_struct {
 	struct net_device *dev;

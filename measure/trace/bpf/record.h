@@ -13,12 +13,11 @@ enum kind {
 	 * ps has it, and above that its real-time priority. */
 	KIND_SWITCH = 1,
 	KIND_WAKING, /* the thread, the CPU where it was last */
-	KIND_WAKEUP, /* the thread, the CPU that it is to run on */
+	KIND_WAKEUP, /* a new thread, the CPU that it is to run on */
 	KIND_IRQ_ENTRY, /* the interrupt's number */
 	KIND_IRQ_EXIT,
 	KIND_SOFTIRQ_ENTRY, /* the vector */
 	KIND_SOFTIRQ_EXIT,
-	KIND_SOFTIRQ_RAISE,
 	KIND_VECTOR_ENTRY, /* enum vector */
 	KIND_VECTOR_EXIT,
 	KIND_IPI_CPU, /* the CPU, the callback */
@@ -82,7 +81,7 @@ struct thread {
 	__u32 reserved;
 };
 struct device {
-	__u64 address;
+	__u64 id;
 	char name[16];
 };
 

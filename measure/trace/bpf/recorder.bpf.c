@@ -1,85 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The recorder's programs: one for each tracepoint, each of which writes one record.
- * A program whose tracepoint the kernel lacks is not loaded. The sources of the
- * tracepoints are in include/trace/events/ of the kernel.
+ * The recorder's programs: one for each tracepoint, each of which writes a record. A
+ * program whose tracepoint the kernel lacks is not loaded.
  */
-#include "ring.h"
-
-/* The states that a thread goes off its CPU in (include/linux/sched.h), as ps has them
- * (fs/proc/array.c, task_state_array). */
-static __always_inline __u16 letter(unsigned int state)
-{
-	if (state & 0x4)
-		return 'T'; /* __TASK_STOPPED: by a signal */
-	if (state & 0x8)
-		return 't'; /* __TASK_TRACED: by a debugger */
-	if (state & 0x1)
-		return 'S'; /* TASK_INTERRUPTIBLE */
-	if (state & 0x2)
-		return state & 0x400 ? 'I' : 'D'; /* TASK_UNINTERRUPTIBLE, TASK_NOLOAD */
-	return 'X';
-}
-
-/* The real-time priority that goes with the kernel's, in which 99 is the lowest and a
- * deadline thread has -1 (include/linux/sched/prio.h, kernel/sched/core.c, normal_prio). */
-static __always_inline __u16 realtime(int prio)
-{
-	return prio < 0 ? 100 : prio < 99 ? 99 - prio : 0;
-}
-
-/* sched.h; prev_state is there since Linux 5.18 */
-SEC("tp_btf/sched_switch")
-int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
-{
-	struct record record = {
-		.kind = KIND_SWITCH,
-		.flags = preempt || prev_state == 0 ? FLAG_RUNNABLE : 0,
-		.a = prev->pid,
-		.b = next->pid,
-	};
-	struct cpu *cpu = ring_of(KIND_SWITCH);
-
-	if (!cpu)
-		return 0;
-	record.part = realtime(prev->prio) << 8;
-	if (!record.flags)
-		record.part |= letter(prev_state);
-	cpu->since = ring_put(cpu, &record);
-	cpu->running = next->pid;
-	note_thread(prev);
-	note_thread(next);
-	return 0;
-}
-
-SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(irq_handler_entry, int irq)
-{
-	ring_event(KIND_IRQ_ENTRY, irq, 0);
-	return 0;
-}
-
-SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(irq_handler_exit, int irq)
-{
-	ring_event(KIND_IRQ_EXIT, irq, 0);
-	return 0;
-}
-
-SEC("tp_btf/softirq_entry")
-int BPF_PROG(softirq_entry, unsigned int vector)
-{
-	ring_event(KIND_SOFTIRQ_ENTRY, vector, 0);
-	return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int BPF_PROG(softirq_exit, unsigned int vector)
-{
-	ring_event(KIND_SOFTIRQ_EXIT, vector, 0);
-	return 0;
-}
+#include "ipi.h"
+#include "irq.h"
+#include "net.h"
+#include "sched.h"
+#include "timer.h"
 
 /* The kernel shows its structures to programs only whose licence goes with its own. */
 char _license[] SEC("license") = "Dual BSD/GPL";

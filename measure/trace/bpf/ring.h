@@ -18,6 +18,7 @@
 
 #include <linux/bpf.h>
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -93,6 +94,15 @@ static __always_inline void ring_event(enum kind kind, __u64 a, __u64 b)
 		ring_put(cpu, &record);
 }
 
+/* An argument that is a pointer to a function, which the verifier hands to nobody. */
+static __always_inline __u64 function_argument(const __u64 *ctx, int number)
+{
+	__u64 function = 0;
+
+	bpf_probe_read_kernel(&function, sizeof function, ctx + number);
+	return function;
+}
+
 /* Notes a thread's name where the reader will look for it. Threads whose numbers share a
  * place take it from one another: the reader then asks /proc. */
 static __always_inline void note_thread(const struct task_struct *task)
@@ -112,23 +122,29 @@ static __always_inline void note_thread(const struct task_struct *task)
 	thread->tid = tid;
 }
 
-/* The same for a device; what is returned stands for it in a record. */
+/* The same for a device. What stands for it in a record is its number and that of its
+ * network namespace; 0 for no device. */
 static __always_inline __u64 note_device(const struct net_device *dev)
 {
-	__u64 address = (__u64)dev;
-	__u32 key = (__u32)(address >> 6 ^ address >> 14) % DEVICES;
-	struct device *device = bpf_map_lookup_elem(&devices, &key);
+	struct device *device;
+	__u32 space, number, key;
+	__u64 id;
 
-	if (!dev || !device)
+	if (!dev)
 		return 0;
-	if (device->address != address) {
+	number = dev->ifindex;
+	space = dev->nd_net.net->ns.inum;
+	id = (__u64)space << 32 | number;
+	key = (space * 31 + number) % DEVICES;
+	device = bpf_map_lookup_elem(&devices, &key);
+	if (device && device->id != id) {
 		const __u64 *name = (const __u64 *)dev->name;
 
 		((__u64 *)device->name)[0] = name[0];
 		((__u64 *)device->name)[1] = name[1];
-		device->address = address;
+		device->id = id;
 	}
-	return address;
+	return id;
 }
 
 #endif

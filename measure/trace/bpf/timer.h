@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Functions of timers and workqueues (include/trace/events/timer.h, workqueue.h). */
+#ifndef NINES_TRACE_TIMER_H
+#define NINES_TRACE_TIMER_H
+
+#include "ring.h"
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(timer_expire_entry, struct timer_list *timer)
+{
+	ring_event(KIND_TIMER_ENTRY, (__u64)timer, (__u64)timer->function);
+	return 0;
+}
+
+/* The timer may be gone: its address is all that is looked at. */
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(timer_expire_exit, struct timer_list *timer)
+{
+	ring_event(KIND_TIMER_EXIT, (__u64)timer, 0);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
+{
+	ring_event(KIND_HRTIMER_ENTRY, (__u64)timer, (__u64)timer->function);
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(hrtimer_expire_exit, struct hrtimer *timer)
+{
+	ring_event(KIND_HRTIMER_EXIT, (__u64)timer, 0);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(workqueue_execute_start, struct work_struct *work)
+{
+	ring_event(KIND_WORK_ENTRY, (__u64)work, (__u64)work->func);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int BPF_PROG(workqueue_execute_end, struct work_struct *work)
+{
+	ring_event(KIND_WORK_EXIT, (__u64)work, function_argument(ctx, 1));
+	return 0;
+}
+
+#endif
