@@ -32,8 +32,10 @@ var mayImport = map[string][]string{
 	"testbed/fault":      {},
 	"testbed/hugepages":  {"testbed/fault"},
 	"testbed/tasks":      {"testbed/host", "testbed/fault"},
-	"testbed/napi":       {"testbed/ethtool", "testbed/netns"}, // netns: in its tests
-	"testbed/ethtool":    {"testbed/netns"},                    // in its tests
+	"kmod":               {},
+	"testbed/kbp":        {"kmod", "testbed/host"},
+	"testbed/napi":       {"testbed/ethtool", "testbed/kbp", "testbed/netns"}, // netns: in its tests
+	"testbed/ethtool":    {"testbed/netns"},                                   // in its tests
 	"testbed/busypoll":   makers,
 	"testbed/pci":        {"testbed/host", "testbed/ethtool", "testbed/fault"},
 
@@ -42,7 +44,7 @@ var mayImport = map[string][]string{
 	"testbed/machine/image": {},
 	"testbed/machine/guest": {"testbed/machine/agent", "testbed/machine/boot"},
 	"testbed/machine":       {"testbed/machine/agent", "testbed/machine/boot"},
-	"testbed/vlab":          {"testbed/machine", "testbed/machine/boot", "testbed/machine/image"},
+	"testbed/vlab":          {"testbed/kbp", "testbed/machine", "testbed/machine/boot", "testbed/machine/image"},
 
 	"testbed/plan":        {"spec", "testbed/host"},
 	"testbed/graph":       {"spec", "testbed/plan"},
@@ -87,7 +89,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool", "testbed/napi"}
+var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool", "testbed/kbp", "testbed/napi"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

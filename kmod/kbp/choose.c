@@ -16,8 +16,8 @@ LIST_HEAD(kbp_entries);
 LIST_HEAD(kbp_threads);
 
 static DEFINE_HASHTABLE(kbp_table, 6); /* by device; under kbp_mutex, read under RCU */
-static unsigned int kbp_count;	       /* of entries; 0 spares others the look */
-static bool kbp_opened;		       /* under kbp_mutex */
+static unsigned int kbp_count; /* of entries; 0 spares others the look */
+static bool kbp_opened; /* under kbp_mutex */
 
 /* kbp_instance is a device's instance by its place, under RTNL or RCU. Drivers' newest is
  * the first of the list.
@@ -27,11 +27,9 @@ struct napi_struct *kbp_instance(struct net_device *dev, unsigned int index)
 	struct napi_struct *napi;
 	unsigned int count = 0;
 
-	list_for_each_entry_rcu(napi, &dev->napi_list, dev_list, lockdep_rtnl_is_held())
-		count++;
-	list_for_each_entry_rcu(napi, &dev->napi_list, dev_list, lockdep_rtnl_is_held())
-		if (--count == index)
-			return napi;
+	list_for_each_entry_rcu(napi, &dev->napi_list, dev_list, lockdep_rtnl_is_held()) count++;
+	list_for_each_entry_rcu(napi, &dev->napi_list, dev_list,
+				lockdep_rtnl_is_held()) if (--count == index) return napi;
 	return NULL;
 }
 
@@ -44,7 +42,8 @@ bool kbp_hand_over(struct napi_struct *napi)
 	if (likely(!READ_ONCE(kbp_count)))
 		return false;
 	rcu_read_lock();
-	hash_for_each_possible_rcu(kbp_table, e, hashed, (unsigned long)napi->dev) {
+	hash_for_each_possible_rcu(kbp_table, e, hashed, (unsigned long)napi->dev)
+	{
 		if (e->dev != napi->dev || READ_ONCE(e->napi) != napi)
 			continue;
 		/* Full only if e->napi has been freed and made again elsewhere. */
@@ -58,18 +57,19 @@ bool kbp_hand_over(struct napi_struct *napi)
 	return handed;
 }
 
-static struct kbp_thread *kbp_thread_new(void)
+static struct kbp_thread *kbp_thread_new(u32 group, u64 longest_ns)
 {
-	static unsigned int number;
 	struct kbp_thread *t;
 
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
 	if (!t)
 		return ERR_PTR(-ENOMEM);
+	t->group = group;
+	t->longest_ns = longest_ns;
 	spin_lock_init(&t->lock);
 	INIT_LIST_HEAD(&t->arriving);
 	INIT_LIST_HEAD(&t->polled);
-	t->task = kthread_create(kbp_main, t, "nines_kbp/%u", number++);
+	t->task = kthread_create(kbp_main, t, "nines_kbp/%u", group);
 	if (IS_ERR(t->task)) {
 		long err = PTR_ERR(t->task);
 
@@ -89,17 +89,20 @@ static void kbp_thread_end(struct kbp_thread *t)
 	kfree(t);
 }
 
-static struct kbp_thread *kbp_thread_find(pid_t pid)
+/* kbp_thread_of is a group's thread, made if it has none. */
+static struct kbp_thread *kbp_thread_of(u32 group, u64 longest_ns)
 {
 	struct kbp_thread *t;
 
-	list_for_each_entry(t, &kbp_threads, all)
-		if (task_pid_vnr(t->task) == pid)
-			return t;
-	return ERR_PTR(-ESRCH);
+	list_for_each_entry(t, &kbp_threads, all) if (t->group == group) return t->longest_ns ==
+			longest_ns
+		? t
+		: ERR_PTR(-EINVAL);
+	return kbp_thread_new(group, longest_ns);
 }
 
-static int kbp_choose_locked(struct net *net, int ifindex, unsigned int index, pid_t pid, u64 longest_ns)
+static int kbp_choose_locked(struct net *net, int ifindex, unsigned int index, u32 group,
+			     u64 longest_ns)
 {
 	struct net_device *dev;
 	struct kbp_entry *e;
@@ -112,13 +115,12 @@ static int kbp_choose_locked(struct net *net, int ifindex, unsigned int index, p
 		return -ENODEV;
 	if (!kbp_instance(dev, index))
 		return -ENOENT;
-	list_for_each_entry(e, &kbp_entries, all)
-		if (e->dev == dev && e->index == index)
-			return -EBUSY;
+	list_for_each_entry(e, &kbp_entries,
+			    all) if (e->dev == dev && e->index == index) return -EBUSY;
 	e = kzalloc(sizeof(*e), GFP_KERNEL);
 	if (!e)
 		return -ENOMEM;
-	t = pid ? kbp_thread_find(pid) : kbp_thread_new();
+	t = kbp_thread_of(group, longest_ns);
 	if (IS_ERR(t)) {
 		kfree(e);
 		return PTR_ERR(t);
@@ -129,7 +131,6 @@ static int kbp_choose_locked(struct net *net, int ifindex, unsigned int index, p
 	e->thread = t;
 	init_completion(&e->left);
 	t->entries++;
-	WRITE_ONCE(t->longest_ns, longest_ns);
 	list_add_tail(&e->all, &kbp_entries);
 	hash_add_rcu(kbp_table, &e->hashed, (unsigned long)dev);
 	WRITE_ONCE(kbp_count, kbp_count + 1);
@@ -141,16 +142,16 @@ static int kbp_choose_locked(struct net *net, int ifindex, unsigned int index, p
 	return 0;
 }
 
-/* kbp_choose has an instance polled by the thread with that id, or, for 0, by a new one,
- * which sleeps up to longest_ns when no packets come.
+/* kbp_choose has an instance polled by the group's thread, which sleeps up to longest_ns
+ * when no packets come.
  */
-int kbp_choose(struct net *net, int ifindex, unsigned int index, pid_t thread, u64 longest_ns)
+int kbp_choose(struct net *net, int ifindex, unsigned int index, u32 group, u64 longest_ns)
 {
 	int err;
 
 	rtnl_lock();
 	mutex_lock(&kbp_mutex);
-	err = kbp_choose_locked(net, ifindex, index, thread, longest_ns);
+	err = kbp_choose_locked(net, ifindex, index, group, longest_ns);
 	mutex_unlock(&kbp_mutex);
 	rtnl_unlock();
 	return err;
@@ -165,7 +166,8 @@ static int kbp_leave_locked(struct net_device *dev, int index)
 	LIST_HEAD(leaving);
 	int count = 0;
 
-	list_for_each_entry_safe(e, next, &kbp_entries, all) {
+	list_for_each_entry_safe(e, next, &kbp_entries, all)
+	{
 		if ((dev && e->dev != dev) || (index >= 0 && e->index != index))
 			continue;
 		hash_del_rcu(&e->hashed);
@@ -176,12 +178,14 @@ static int kbp_leave_locked(struct net_device *dev, int index)
 		return 0;
 	WRITE_ONCE(kbp_count, kbp_count - count);
 	synchronize_net(); /* after it nobody hands over to them */
-	list_for_each_entry(e, &leaving, all) {
+	list_for_each_entry(e, &leaving, all)
+	{
 		WRITE_ONCE(e->leaving, true);
 		smp_mb();
 		kbp_wake(e->thread);
 	}
-	list_for_each_entry_safe(e, next, &leaving, all) {
+	list_for_each_entry_safe(e, next, &leaving, all)
+	{
 		wait_for_completion(&e->left);
 		if (!--e->thread->entries)
 			kbp_thread_end(e->thread);
@@ -241,7 +245,7 @@ static int kbp_event(struct notifier_block *block, unsigned long event, void *da
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block kbp_notifier = { .notifier_call = kbp_event };
+static struct notifier_block kbp_notifier = {.notifier_call = kbp_event};
 
 int kbp_choose_init(void)
 {

@@ -3,9 +3,10 @@
  * /proc/net/nines_kbp, one in each network namespace. Reading it lists the NAPI instances
  * of the namespace's devices, and how those are that are polled. Written are
  *
- *   poll IFINDEX INDEX THREAD LONGEST   poll an instance by the thread with that id (0: a
- *                                       new one), which sleeps up to LONGEST ns if idle
- *   leave IFINDEX INDEX                 give it back (-1: all of the device)
+ *   poll IFINDEX INDEX GROUP LONGEST   poll an instance, by one thread for all instances
+ *                                      with that number, which is not 0 and the writer's
+ *                                      to choose; it sleeps up to LONGEST ns if idle
+ *   leave IFINDEX INDEX                give it back (-1: all of the device)
  */
 #include <linux/capability.h>
 #include <linux/proc_fs.h>
@@ -17,15 +18,13 @@
 
 /* Raised when the lines below change. */
 #define KBP_FORMAT 1
-#define KBP_FILE "nines_kbp"
+#define KBP_FILE   "nines_kbp"
 
 static struct kbp_entry *kbp_entry_of(struct net_device *dev, unsigned int index)
 {
 	struct kbp_entry *e;
 
-	list_for_each_entry(e, &kbp_entries, all)
-		if (e->dev == dev && e->index == index)
-			return e;
+	list_for_each_entry(e, &kbp_entries, all) if (e->dev == dev && e->index == index) return e;
 	return NULL;
 }
 
@@ -34,13 +33,17 @@ static void kbp_show_instance(struct seq_file *file, struct net_device *dev, uns
 			      struct napi_struct *napi, struct kbp_entry *e)
 {
 	seq_printf(file, "%d %s %u %u %s", dev->ifindex, dev->name, index, napi ? napi->napi_id : 0,
-		   !napi ? "gone" : kbp_sends(napi) ? "tx" : "rx");
+		   !napi	     ? "gone"
+		   : kbp_sends(napi) ? "tx"
+				     : "rx");
 	if (e)
-		seq_printf(file, " %d %d %llu %llu %llu %llu %llu\n", task_pid_vnr(e->thread->task),
-			   READ_ONCE(e->owned), READ_ONCE(e->polls), READ_ONCE(e->packets), READ_ONCE(e->empty),
-			   READ_ONCE(e->handovers), READ_ONCE(e->thread->sleeps));
+		seq_printf(file, " %u %llu %d %d %llu %llu %llu %llu %llu\n", e->thread->group,
+			   e->thread->longest_ns, task_pid_vnr(e->thread->task),
+			   READ_ONCE(e->owned), READ_ONCE(e->polls), READ_ONCE(e->packets),
+			   READ_ONCE(e->empty), READ_ONCE(e->handovers),
+			   READ_ONCE(e->thread->sleeps));
 	else
-		seq_puts(file, " 0 0 0 0 0 0 0\n");
+		seq_puts(file, " 0 0 0 0 0 0 0 0 0\n");
 }
 
 static void kbp_show_device(struct seq_file *file, struct net_device *dev)
@@ -51,9 +54,8 @@ static void kbp_show_device(struct seq_file *file, struct net_device *dev)
 
 	for (index = 0; (napi = kbp_instance(dev, index)); index++)
 		kbp_show_instance(file, dev, index, napi, kbp_entry_of(dev, index));
-	list_for_each_entry(e, &kbp_entries, all)
-		if (e->dev == dev && e->index >= index)
-			kbp_show_instance(file, dev, e->index, NULL, e);
+	list_for_each_entry(e, &kbp_entries, all) if (e->dev == dev && e->index >= index)
+		kbp_show_instance(file, dev, e->index, NULL, e);
 }
 
 static int kbp_show(struct seq_file *file, void *unused)
@@ -63,9 +65,10 @@ static int kbp_show(struct seq_file *file, void *unused)
 	rtnl_lock();
 	mutex_lock(&kbp_mutex);
 	seq_printf(file, "%s %d %s\n", KBP_FILE, KBP_FORMAT, kbp_is_open() ? "open" : "closed");
-	seq_puts(file, "ifindex name index napi kind thread owned polls packets empty handovers sleeps\n");
-	for_each_netdev(seq_file_single_net(file), dev)
-		kbp_show_device(file, dev);
+	seq_puts(
+		file,
+		"ifindex name index napi kind group longest thread owned polls packets empty handovers sleeps\n");
+	for_each_netdev(seq_file_single_net(file), dev) kbp_show_device(file, dev);
 	mutex_unlock(&kbp_mutex);
 	rtnl_unlock();
 	return 0;
@@ -78,13 +81,14 @@ static int kbp_write(struct file *file, char *text, size_t size)
 {
 	struct net *net = seq_file_single_net(file->private_data);
 	unsigned long long longest;
-	unsigned int index;
-	int ifindex, thread, which, end = 0;
+	unsigned int index, group;
+	int ifindex, which, end = 0;
 
 	if (!capable(CAP_NET_ADMIN))
 		return -EPERM;
-	if (sscanf(text, "poll %d %u %d %llu %n", &ifindex, &index, &thread, &longest, &end) == 4 && !text[end])
-		return kbp_choose(net, ifindex, index, thread, longest);
+	if (sscanf(text, "poll %d %u %u %llu %n", &ifindex, &index, &group, &longest, &end) == 4 &&
+	    !text[end] && group)
+		return kbp_choose(net, ifindex, index, group, longest);
 	if (sscanf(text, "leave %d %d %n", &ifindex, &which, &end) == 2 && !text[end])
 		return kbp_leave(net, ifindex, which);
 	return -EINVAL;
@@ -102,7 +106,7 @@ static void __net_exit kbp_net_exit(struct net *net)
 	remove_proc_entry(KBP_FILE, net->proc_net);
 }
 
-static struct pernet_operations kbp_net_ops = { .init = kbp_net_init, .exit = kbp_net_exit };
+static struct pernet_operations kbp_net_ops = {.init = kbp_net_init, .exit = kbp_net_exit};
 
 int kbp_control_init(void)
 {

@@ -27,7 +27,8 @@
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define KBP_6_1
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && \
+	LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define KBP_6_12
 #else
 #error "kbp replaces __napi_schedule() of Linux 6.1 and 6.12, as Debian 12 and 13 have them"
@@ -39,22 +40,23 @@
 
 /* A thread that polls one or more instances. */
 struct kbp_thread {
-	struct list_head all;	  /* in kbp_threads; under kbp_mutex */
+	struct list_head all; /* in kbp_threads; under kbp_mutex */
 	struct task_struct *task;
-	unsigned int entries;	  /* under kbp_mutex */
-	spinlock_t lock;	  /* of arriving */
+	u32 group; /* whoever polls with that number shares the thread */
+	unsigned int entries; /* under kbp_mutex */
+	spinlock_t lock; /* of arriving */
 	struct list_head arriving; /* entries that the thread has not seen yet */
-	struct list_head polled;  /* the thread's own */
-	bool asleep;		  /* kbp_wake() has something to do */
-	u64 longest_ns;		  /* of a sleep when no packets come; 0: none */
+	struct list_head polled; /* the thread's own */
+	bool asleep; /* kbp_wake() has something to do */
+	u64 longest_ns; /* of a sleep when no packets come; 0: none */
 	u64 sleeps;
 };
 
 /* An instance that a thread polls. */
 struct kbp_entry {
 	struct hlist_node hashed; /* by dev, for __napi_schedule() */
-	struct list_head all;	  /* in kbp_entries; under kbp_mutex */
-	struct list_head mine;	  /* in the thread's lists */
+	struct list_head all; /* in kbp_entries; under kbp_mutex */
+	struct list_head mine; /* in the thread's lists */
 	struct kbp_thread *thread;
 	struct net_device *dev;
 	/* The place among the instances of dev, in the order in which its driver has
@@ -62,9 +64,9 @@ struct kbp_entry {
 	 * ip link set up; their napi_id does not.
 	 */
 	unsigned int index;
-	struct napi_struct *napi;   /* the thread's last; valid only if owned */
+	struct napi_struct *napi; /* the thread's last; valid only if owned */
 	struct napi_struct *handed; /* by __napi_schedule(): SCHED is set, the thread owns it */
-	bool owned;		    /* the thread's own */
+	bool owned; /* the thread's own */
 	bool leaving;
 	struct completion left;
 	/* Counted by the thread. */
@@ -75,7 +77,7 @@ struct kbp_entry {
 extern struct mutex kbp_mutex; /* taken with RTNL held */
 extern struct list_head kbp_entries, kbp_threads;
 
-int kbp_choose(struct net *net, int ifindex, unsigned int index, pid_t thread, u64 longest_ns);
+int kbp_choose(struct net *net, int ifindex, unsigned int index, u32 group, u64 longest_ns);
 int kbp_leave(struct net *net, int ifindex, int index);
 void kbp_open(void);
 void kbp_close(void);

@@ -91,20 +91,18 @@ static void kbp_unpatching(struct klp_object *object)
 }
 
 static struct klp_func kbp_functions[] = {
-	{ .old_name = "__napi_schedule", .new_func = kbp_napi_schedule },
-	{ .old_name = "__napi_schedule_irqoff", .new_func = kbp_napi_schedule_irqoff },
-	{}
-};
+	{.old_name = "__napi_schedule", .new_func = kbp_napi_schedule},
+	{.old_name = "__napi_schedule_irqoff", .new_func = kbp_napi_schedule_irqoff},
+	{}};
 
 static struct klp_object kbp_objects[] = {
 	{
 		.name = NULL, /* vmlinux */
 		.funcs = kbp_functions,
 		/* Instances are chosen only while every task uses the new functions. */
-		.callbacks = { .post_patch = kbp_patched, .pre_unpatch = kbp_unpatching },
+		.callbacks = {.post_patch = kbp_patched, .pre_unpatch = kbp_unpatching},
 	},
-	{}
-};
+	{}};
 
 static struct klp_patch kbp_patch = {
 	.mod = THIS_MODULE,
@@ -140,8 +138,7 @@ static void __exit kbp_exit(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		irq_work_sync(per_cpu_ptr(&kbp_soon, cpu));
+	for_each_possible_cpu(cpu) irq_work_sync(per_cpu_ptr(&kbp_soon, cpu));
 	kbp_control_exit();
 	kbp_choose_exit();
 }
@@ -149,5 +146,6 @@ static void __exit kbp_exit(void)
 module_init(kbp_init);
 module_exit(kbp_exit);
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Kernel busy poll: threads that poll chosen NAPI instances in place of softirqs");
+MODULE_DESCRIPTION(
+	"Kernel busy poll: threads that poll chosen NAPI instances in place of softirqs");
 MODULE_INFO(livepatch, "Y");

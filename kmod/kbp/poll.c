@@ -43,8 +43,10 @@ static bool kbp_take(struct kbp_entry *e)
 		WRITE_ONCE(e->napi, napi);
 	if (napi && !kbp_sends(napi)) {
 		state = READ_ONCE(napi->state);
-		e->owned = !(state & (NAPIF_STATE_DISABLE | NAPIF_STATE_SCHED | NAPIF_STATE_IN_BUSY_POLL)) &&
-			   cmpxchg(&napi->state, state, state | NAPIF_STATE_SCHED | NAPIF_STATE_IN_BUSY_POLL) == state;
+		e->owned = !(state & (NAPIF_STATE_DISABLE | NAPIF_STATE_SCHED |
+				      NAPIF_STATE_IN_BUSY_POLL)) &&
+			   cmpxchg(&napi->state, state,
+				   state | NAPIF_STATE_SCHED | NAPIF_STATE_IN_BUSY_POLL) == state;
 	}
 	rcu_read_unlock();
 	return e->owned;
@@ -150,9 +152,8 @@ static bool kbp_wanted(struct kbp_thread *t)
 
 	if (kthread_should_stop() || !list_empty_careful(&t->arriving))
 		return true;
-	list_for_each_entry(e, &t->polled, mine)
-		if (READ_ONCE(e->handed) || READ_ONCE(e->leaving))
-			return true;
+	list_for_each_entry(e, &t->polled,
+			    mine) if (READ_ONCE(e->handed) || READ_ONCE(e->leaving)) return true;
 	return false;
 }
 
@@ -182,7 +183,7 @@ int kbp_main(void *thread)
 {
 	struct kbp_thread *t = thread;
 	struct kbp_entry *e, *next;
-	u64 now, idle_since = 0, longest;
+	u64 now, idle_since = 0;
 	unsigned long switched = jiffies;
 	bool owned;
 	int work;
@@ -192,7 +193,8 @@ int kbp_main(void *thread)
 			kbp_adopt(t);
 		owned = false;
 		work = 0;
-		list_for_each_entry_safe(e, next, &t->polled, mine) {
+		list_for_each_entry_safe(e, next, &t->polled, mine)
+		{
 			if (unlikely(READ_ONCE(e->leaving))) {
 				kbp_quit(e);
 				continue;
@@ -200,10 +202,9 @@ int kbp_main(void *thread)
 			work += kbp_poll(e);
 			owned |= e->owned;
 		}
-		longest = READ_ONCE(t->longest_ns);
 		if (!owned) {
 			kbp_sleep(t, KBP_LOOK_AGAIN_NS);
-		} else if (work || !longest) {
+		} else if (work || !t->longest_ns) {
 			idle_since = 0;
 			cpu_relax();
 		} else {
@@ -214,7 +215,7 @@ int kbp_main(void *thread)
 			if (!idle_since)
 				idle_since = now;
 			else if (now - idle_since > KBP_AWAKE_NS)
-				kbp_sleep(t, min((now - idle_since) / 2, longest));
+				kbp_sleep(t, min((now - idle_since) / 2, t->longest_ns));
 		}
 		/* RCU and RCU tasks see a thread that gives its CPU away now and then, even
 		 * if nobody wants it; cond_resched() alone is not enough for the latter.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/testbed/ethtool"
+	"nines.dev/nines/testbed/kbp"
 )
 
 // Setting names something of a device that can be read and written as text, so that a
@@ -21,6 +22,7 @@ import (
 //	napi/ID/threaded            who polls an instance: 0, 1, or 2 for a thread that never sleeps
 //	napi/ID/irq_suspend         how long it suspends interrupts, in nanoseconds
 //	thread/TID                  where an instance's kernel thread runs: fifo:50@2,3
+//	livepatch/INDEX             how the module kbp polls an instance: 0, or as kbp.Choice says
 type Setting string
 
 // Settings by their parts.
@@ -29,6 +31,7 @@ func Feature(name string) Setting     { return Setting("feature/" + name) }
 func ThreadedOf(id uint32) Setting    { return Setting(fmt.Sprintf("napi/%d/threaded", id)) }
 func IRQSuspendOf(id uint32) Setting  { return Setting(fmt.Sprintf("napi/%d/irq_suspend", id)) }
 func ThreadPlacement(tid int) Setting { return Setting(fmt.Sprintf("thread/%d", tid)) }
+func Livepatch(index int) Setting     { return Setting(fmt.Sprintf("livepatch/%d", index)) }
 func (s Setting) parts() (string, string) {
 	kind, rest, _ := strings.Cut(string(s), "/")
 	return kind, rest
@@ -51,6 +54,12 @@ func (s Setting) Read(device string) (string, error) {
 		}
 		p, err := PlacementOf(tid)
 		return p.String(), err
+	case "livepatch":
+		index, err := strconv.Atoi(rest)
+		if err != nil {
+			return "", fmt.Errorf("there is no NAPI instance %q", rest)
+		}
+		return kbp.Polling(device, index)
 	}
 	return "", fmt.Errorf("there is no setting %q", s)
 }
@@ -79,6 +88,12 @@ func (s Setting) Write(device, value string) error {
 			return err
 		}
 		return p.Place(tid)
+	case "livepatch":
+		index, err := strconv.Atoi(rest)
+		if err != nil {
+			return fmt.Errorf("there is no NAPI instance %q", rest)
+		}
+		return kbp.SetPolling(device, index, value)
 	}
 	return fmt.Errorf("there is no setting %q", s)
 }

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/testbed/kbp"
 	"nines.dev/nines/testbed/machine"
 	"nines.dev/nines/testbed/machine/boot"
 	"nines.dev/nines/testbed/machine/image"
@@ -106,7 +107,7 @@ func Start(ctx context.Context, o Options) (*Laboratory, error) {
 		return nil, err
 	}
 	lab := &Laboratory{Kernel: kernel, Choice: choice, dir: dir}
-	disk, binds, err := makeFiles(ctx, dir, o)
+	disk, binds, err := makeFiles(ctx, dir, kernel.Version, o)
 	if err == nil {
 		progress(fmt.Sprintf("booting the laboratory: %s (Linux %s), by %s", kernel.Name, kernel.Version, strings.ToUpper(string(choice.Accelerator))))
 		err = lab.boot(ctx, Config(o, dir, kernel, root, choice.Accelerator, disk), binds, progress)
@@ -186,18 +187,36 @@ func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accel
 	}
 }
 
+// guestModules is where nines in the guest looks for a module kbp that was built: its
+// kbp.CacheDir. The guest has no compiler.
+const guestModules = "/var/cache/nines/kbp"
+
+// Headers gives a kernel's release, and a root file system in which modules can be built
+// for it, made if the store has not got it.
+func Headers(ctx context.Context, store image.Store, kernel string) (release, root string, err error) {
+	k, err := store.Kernel(ctx, kernel)
+	if err != nil {
+		return "", "", err
+	}
+	root, err = store.Headers(ctx, k)
+	return k.Version, root, err
+}
+
 // filesFolder is where the guest mounts the disk with the host's files.
 const filesFolder = "/mnt/files"
 
 // makeFiles makes that disk. What it returns says which of its folders and files belong
 // where in the guest.
-func makeFiles(ctx context.Context, dir string, o Options) (disk string, binds [][2]string, err error) {
+func makeFiles(ctx context.Context, dir, release string, o Options) (disk string, binds [][2]string, err error) {
 	tree := filepath.Join(dir, "files")
 	if err := os.Mkdir(tree, 0o755); err != nil {
 		return "", nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tree)) }()
 	sources := map[string]string{}
+	if module, err := kbp.Find(release); err == nil {
+		sources[filepath.Join(guestModules, filepath.Base(filepath.Dir(module)), filepath.Base(module))] = module
+	}
 	for _, name := range programs {
 		sources[filepath.Join(ProgramFolder, name)] = filepath.Join(o.Programs, name)
 	}

@@ -40,24 +40,13 @@ func (s Store) Root(ctx context.Context, packages []string) (*Root, error) {
 }
 
 func (s Store) bootstrap(ctx context.Context, dir, release string, packages []string) error {
-	if err := need(map[string]string{"mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs"}); err != nil {
+	if err := need(map[string]string{"mke2fs": "e2fsprogs"}); err != nil {
 		return err
 	}
-	list, err := sources(ctx, release)
-	if err != nil {
+	if err := debootstrap(ctx, dir, release, packages); err != nil {
 		return err
 	}
-	sourcesFile, tree := filepath.Join(dir, "sources.list"), filepath.Join(dir, "tree")
-	if err := os.WriteFile(sourcesFile, []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
-		return err
-	}
-	arguments := []string{"--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--include=" + strings.Join(packages, ",")}
-	for _, path := range notInRoots {
-		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
-	}
-	if _, err := run(ctx, dir, "mmdebstrap", append(arguments, release, tree, sourcesFile)...); err != nil {
-		return err
-	}
+	tree := filepath.Join(dir, treeFolder)
 	installed, err := run(ctx, dir, "dpkg-query", "--admindir="+filepath.Join(tree, "var/lib/dpkg"), "--show")
 	if err != nil {
 		return err
@@ -67,5 +56,31 @@ func (s Store) bootstrap(ctx context.Context, dir, release string, packages []st
 	}
 	s.progress("writing the root file system")
 	err = MakeDisk(ctx, filepath.Join(dir, "root.ext4"), tree)
-	return errors.Join(err, os.RemoveAll(tree), os.Remove(sourcesFile))
+	return errors.Join(err, os.RemoveAll(tree))
+}
+
+// treeFolder is where debootstrap leaves what it makes.
+const treeFolder = "tree"
+
+// debootstrap makes a root file system of packages in a folder, as its tree.
+func debootstrap(ctx context.Context, dir, release string, packages []string) error {
+	if err := need(map[string]string{"mmdebstrap": "mmdebstrap"}); err != nil {
+		return err
+	}
+	list, err := sources(ctx, release)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "sources.list")
+	if err := os.WriteFile(file, []byte(strings.Join(list, "\n")+"\n"), 0o644); err != nil {
+		return err
+	}
+	arguments := []string{"--quiet", "--mode=root", "--variant=minbase", "--format=directory", "--include=" + strings.Join(packages, ",")}
+	for _, path := range notInRoots {
+		arguments = append(arguments, "--dpkgopt=path-exclude="+path)
+	}
+	if _, err := run(ctx, dir, "mmdebstrap", append(arguments, release, filepath.Join(dir, treeFolder), file)...); err != nil {
+		return err
+	}
+	return os.Remove(file)
 }

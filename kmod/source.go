@@ -1,0 +1,10 @@
+// Package kmod has the sources of the kernel modules that nines builds on the host that
+// is to load them. They are licensed apart from it: see the LICENSE in each folder.
+package kmod
+
+import "embed"
+
+// Sources are the modules' folders: kbp, the live patch that polls devices.
+//
+//go:embed kbp/Kbuild kbp/LICENSE kbp/*.c kbp/*.h
+var Sources embed.FS

@@ -1,0 +1,164 @@
+package kbp
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// listed is what /proc/net/nines_kbp said in the virtual laboratory.
+const listed = `nines_kbp 1 open
+ifindex name index napi kind group longest thread owned polls packets empty handovers sleeps
+2 v1 0 8210 rx 7 50000 189 1 2033645 51 2033594 3 11
+2 v1 1 0 tx 0 0 0 0 0 0 0 0 0
+3 v2 0 0 gone 7 50000 189 0 9 8 1 0 11
+`
+
+func TestListOfInstances(t *testing.T) {
+	got, err := parse(listed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Instance{
+		{IfIndex: 2, Device: "v1", NAPI: 8210, Kind: "rx", Group: 7, Longest: 50 * time.Microsecond, Thread: 189, Owned: true,
+			Polls: 2033645, Packets: 51, Empty: 2033594, Handovers: 3, Sleeps: 11},
+		{IfIndex: 2, Device: "v1", Index: 1, Kind: "tx"},
+		{IfIndex: 3, Device: "v2", Kind: "gone", Group: 7, Longest: 50 * time.Microsecond, Thread: 189, Polls: 9, Packets: 8, Empty: 1, Sleeps: 11},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d instances, not %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("instance %d: %+v, not %+v", i, got[i], want[i])
+		}
+	}
+}
+
+func TestListOfAnotherForm(t *testing.T) {
+	for name, text := range map[string]string{
+		"another module": "other 1 open\n", "a later form": strings.Replace(listed, "nines_kbp 1", "nines_kbp 2", 1),
+		"empty": "", "a field less": strings.Replace(listed, " 3 11\n", " 11\n", 1), "no number": strings.Replace(listed, "8210", "many", 1),
+	} {
+		if list, err := parse(text); err == nil {
+			t.Errorf("%s: %v, and no error", name, list)
+		}
+	}
+}
+
+func TestPollingIsWritten(t *testing.T) {
+	c := Choice{Group: 7, Longest: 50 * time.Microsecond}
+	if c.String() != "7/50000" {
+		t.Errorf("%v", c)
+	}
+	for _, wrong := range []string{"", "7", "0/0", "x/1", "7/x", "7/-1", "99999999999/0"} {
+		if err := SetPolling("lo", 0, wrong); err == nil || !strings.Contains(err.Error(), "no way of polling") {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+func TestGroupsAreNotNought(t *testing.T) {
+	seen := map[uint32]bool{}
+	for range 1000 {
+		g := NewGroup()
+		if g == 0 || seen[g] {
+			t.Fatalf("group %d, after %d others", g, len(seen))
+		}
+		seen[g] = true
+	}
+}
+
+// What is polled by a module that is gone is gone with it, for whoever undoes; for people
+// the error says what the host lacks, and nines ends with 3.
+func TestNotLoaded(t *testing.T) {
+	state, err := Now()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state != Absent {
+		t.Skip("the module is loaded here")
+	}
+	_, err = List()
+	var missing *host.MissingError
+	if !errors.Is(err, fs.ErrNotExist) || !errors.As(err, &missing) || missing.Reason == "" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestErrorsOfTheModule(t *testing.T) {
+	err := explain(&fs.PathError{Op: "write", Path: controlFile, Err: unix.EBUSY})
+	if err.Error() != "it is polled already" || !errors.Is(err, unix.EBUSY) {
+		t.Errorf("%v", err)
+	}
+	if err := explain(unix.ENOMEM); !errors.Is(err, unix.ENOMEM) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestBuildWantsHeaders(t *testing.T) {
+	t.Setenv("NINES_CACHE_DIR", t.TempDir())
+	_, err := Build(t.Context(), Target{Release: "6.1.0-999-amd64"}, nil)
+	var missing *host.MissingError
+	if !errors.As(err, &missing) || missing.Remedy != "apt-get install linux-headers-6.1.0-999-amd64" {
+		t.Errorf("%v", err)
+	}
+	_, err = Build(t.Context(), Target{Release: "6.6.1"}, nil)
+	if !errors.As(err, &missing) || !strings.Contains(missing.Reason, "6.1 and 6.12") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A build goes by what stands in for the kernel's makefile: what is handed to it, where
+// the module goes, and what is said of one that fails.
+func TestBuildByAMakefile(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/make"); err != nil {
+		t.Skip("no make")
+	}
+	t.Setenv("NINES_CACHE_DIR", t.TempDir())
+	headers := t.TempDir()
+	kbuild := func(recipe string) {
+		text := "modules:\n\t" + recipe + "\n"
+		if err := os.WriteFile(filepath.Join(headers, "Makefile"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := Target{Release: "6.1.0-999-amd64", Headers: headers}
+	kbuild("@echo 'patch.c:1:2: error: no such thing' >&2; false")
+	_, err := Build(t.Context(), target, nil)
+	if failed := new(BuildError); !errors.As(err, &failed) || !strings.Contains(err.Error(), "no such thing") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Find(target.Release); err == nil {
+		t.Error("a build that has failed left a module")
+	}
+	kbuild("cat $(M)/Kbuild $(M)/patch.c > $(M)/nines_kbp.ko")
+	path, err := Build(t.Context(), target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), "klp_enable_patch") {
+		t.Errorf("the module is of other sources: %v", err)
+	}
+	if found, err := Find(target.Release); err != nil || found != path {
+		t.Errorf("%s, %v", found, err)
+	}
+	left, err := os.ReadDir(CacheDir())
+	if err != nil || len(left) != 1 {
+		t.Errorf("the cache has %v: %v", left, err)
+	}
+	// It is there: nothing is built.
+	kbuild("false")
+	if _, err := Build(t.Context(), target, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,268 @@
+package kbp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/host"
+)
+
+// Name is the module's, and the live patch's.
+const Name = "nines_kbp"
+
+// Where the kernel shows modules and live patches (Documentation/ABI/testing/
+// sysfs-kernel-livepatch).
+const (
+	moduleFolder = "/sys/module/" + Name
+	livepatches  = "/sys/kernel/livepatch"
+	patchFolder  = livepatches + "/" + Name
+)
+
+// State is how far the module is in the running kernel.
+type State string
+
+// The states, in the order in which they come.
+const (
+	Absent   State = "not loaded"
+	Patching State = "being put on" // tasks are still to be seen outside of the patched functions
+	Loaded   State = "loaded"
+	Leaving  State = "being taken off"
+	Disabled State = "taken off, still loaded"
+)
+
+// Now is the state of this moment.
+func Now() (State, error) {
+	if _, err := os.Stat(moduleFolder); errors.Is(err, fs.ErrNotExist) {
+		return Absent, nil
+	} else if err != nil {
+		return "", err
+	}
+	enabled, err := flag("enabled")
+	if errors.Is(err, fs.ErrNotExist) {
+		return Disabled, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	transition, err := flag("transition")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Disabled, nil
+	case err != nil:
+		return "", err
+	case enabled && transition:
+		return Patching, nil
+	case enabled:
+		return Loaded, nil
+	}
+	return Leaving, nil
+}
+
+func flag(name string) (bool, error) {
+	text, err := os.ReadFile(filepath.Join(patchFolder, name))
+	return strings.TrimSpace(string(text)) == "1", err
+}
+
+// Lack is why the running kernel cannot poll by the module now, and what to do; empty if
+// it can: the module is loaded.
+func Lack() (reason, remedy string) {
+	state, err := Now()
+	if err == nil && state == Loaded {
+		return "", ""
+	}
+	release := Release()
+	if !supported(release) {
+		return "the module is for Linux 6.1 and 6.12, not " + release, ""
+	}
+	if _, err := os.Stat(livepatches); err != nil {
+		return "the kernel takes no live patches (CONFIG_LIVEPATCH)", ""
+	}
+	if state != Absent {
+		return fmt.Sprintf("the module %s is %s", Name, state), "nines kbp module unload"
+	}
+	if _, err := Find(release); err != nil {
+		return "the module " + Name + " is not built", "nines kbp module build, and load"
+	}
+	return "the module " + Name + " is not loaded", "nines kbp module load"
+}
+
+func supported(release string) bool {
+	return strings.HasPrefix(release, "6.1.") || strings.HasPrefix(release, "6.12.")
+}
+
+// Release is the running kernel's, as uname -r.
+func Release() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(name.Release[:])
+}
+
+// Patience is how long the kernel may take to see every task outside of the patched
+// functions. It looks each second, and signals those that are left after 15
+// (kernel/livepatch/transition.c).
+const Patience = 90 * time.Second
+
+// Load puts a built module into the kernel, and returns once it is in effect. Whatever
+// fails, or if the context ends, it is taken out again. progress may be nil.
+func Load(ctx context.Context, path string, progress func(string)) error {
+	state, err := Now()
+	if err != nil || state == Loaded {
+		return err
+	}
+	if state != Absent {
+		return fmt.Errorf("the module %s is %s: nines kbp module unload", Name, state)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = unix.FinitModule(int(file.Fd()), "", 0)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return loadError(path, err)
+	}
+	err = await(ctx, progress, "putting the patch on", func() (bool, error) {
+		state, err := Now()
+		return state == Loaded, err
+	})
+	if err != nil {
+		return errors.Join(err, Unload(context.WithoutCancel(ctx), nil))
+	}
+	return nil
+}
+
+// loadError adds to the kernel's word what mostly is behind it.
+func loadError(path string, err error) error {
+	switch {
+	case errors.Is(err, unix.ENOEXEC), errors.Is(err, unix.EINVAL):
+		return fmt.Errorf("load %s: %w: it was built for another kernel; nines kbp module build makes one for %s", path, err, Release())
+	case errors.Is(err, unix.EPERM):
+		return &host.MissingError{Capability: "loading of modules", Reason: "the kernel refuses " + path, Err: err,
+			Remedy: "be root outside of containers, and see that neither kernel.modules_disabled nor lockdown forbids it"}
+	case errors.Is(err, unix.EKEYREJECTED):
+		return &host.MissingError{Capability: "loading of modules", Reason: "the kernel takes signed modules only", Err: err,
+			Remedy: "sign it with a key of your own, or turn Secure Boot off"}
+	}
+	return fmt.Errorf("load %s: %w", path, err)
+}
+
+// Unload gives back what is polled, takes the patch off and the module out. It does
+// nothing if that is so already. progress may be nil.
+func Unload(ctx context.Context, progress func(string)) error {
+	state, err := Now()
+	if err != nil || state == Absent {
+		return err
+	}
+	if state == Patching || state == Loaded {
+		if err := os.WriteFile(filepath.Join(patchFolder, "enabled"), []byte("0"), 0); err != nil {
+			return fmt.Errorf("take the patch off: %w", err)
+		}
+	}
+	err = await(ctx, progress, "taking the patch off", func() (bool, error) {
+		state, err := Now()
+		return state == Disabled || state == Absent, err
+	})
+	if err != nil {
+		return err
+	}
+	return await(ctx, progress, "unloading the module", func() (bool, error) {
+		err := unix.DeleteModule(Name, unix.O_NONBLOCK)
+		switch {
+		case err == nil, errors.Is(err, unix.ENOENT):
+			return true, nil
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EBUSY): // a moment after the patch has gone
+			return false, nil
+		}
+		return false, fmt.Errorf("unload the module %s: %w", Name, err)
+	})
+}
+
+// await looks until something is so, for as long as Patience.
+func await(ctx context.Context, progress func(string), what string, so func() (bool, error)) error {
+	for begin := time.Now(); ; {
+		done, err := so()
+		if done || err != nil {
+			return err
+		}
+		waited := time.Since(begin)
+		if waited > Patience {
+			return fmt.Errorf("%s: not done after %v%s", what, Patience, stuck())
+		}
+		if progress != nil {
+			progress(fmt.Sprintf("%s (%.0f s)", what, waited.Seconds()))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// stuck names the tasks that the kernel has not seen outside of the patched functions:
+// those whose state is not the patch's (Documentation/livepatch/livepatch.rst).
+func stuck() string {
+	enabled, err := flag("enabled")
+	if err != nil {
+		return ""
+	}
+	target := "0"
+	if enabled {
+		target = "1"
+	}
+	var names []string
+	files, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/patch_state") // the pattern is right
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if state := strings.TrimSpace(string(text)); err != nil || state == target || state == "-1" {
+			continue
+		}
+		dir := filepath.Dir(file)
+		comm, err := os.ReadFile(filepath.Join(dir, "comm"))
+		if err == nil {
+			names = append(names, fmt.Sprintf("%s (%s)", strings.TrimSpace(string(comm)), filepath.Base(dir)))
+		}
+	}
+	const most = 5
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", len(names)-most))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", for these threads stay in the kernel: " + strings.Join(names, ", ")
+}
+
+// Threads are the ids of the polling threads, of all network namespaces.
+func Threads() ([]int, error) {
+	threads := []int{}
+	files, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is right
+	for _, file := range files {
+		comm, err := os.ReadFile(file)
+		if err != nil || !strings.HasPrefix(string(comm), Name+"/") {
+			continue
+		}
+		dir := filepath.Dir(file)
+		// Another's process could have that name, but only the kernel's threads have no
+		// program.
+		if _, err := os.Readlink(filepath.Join(dir, "exe")); err == nil {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			return nil, err
+		}
+		threads = append(threads, pid)
+	}
+	return threads, nil
+}

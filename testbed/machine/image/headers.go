@@ -1,0 +1,22 @@
+package image
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// headersFormat is raised when folders of headers are made differently.
+const headersFormat = 1
+
+// Headers is a root file system, as a folder, of the kernel's release of Debian with what
+// its modules are built with: its headers, its compiler and make. It is made if the store
+// has not got it.
+func (s Store) Headers(ctx context.Context, kernel *Kernel) (root string, err error) {
+	release, _ := kernelRecipe(kernel.Name)
+	r := recipe{Format: headersFormat, Release: release.Name, Packages: []string{"linux-headers-" + kernel.Version, "make"}}
+	dir, err := s.folder(ctx, "headers-"+kernel.Name, r, func(ctx context.Context, dir string) error {
+		s.progress("fetching the headers and the compiler of kernel %s, once; this takes a minute or two", kernel.Version)
+		return debootstrap(ctx, dir, release.Name, r.Packages)
+	})
+	return filepath.Join(dir, treeFolder), err
+}
