@@ -32,7 +32,13 @@ const (
 // in the end that the cards are what they were.
 func laboratory(t *testing.T) {
 	t.Helper()
-	labtest.VirtualLab(t)
+	laboratoryOn(t)
+}
+
+// laboratoryOn is that for other boots than the main one.
+func laboratoryOn(t *testing.T, boots ...string) {
+	t.Helper()
+	labtest.VirtualLab(t, boots...)
 	labtest.Root(t)
 	before := cards(t)
 	t.Cleanup(func() {
@@ -190,6 +196,26 @@ func TestLabSRIOVWithDPDK(t *testing.T) {
 			lab := up(t, text)
 			f := lab.Plan().Links[0].Endpoints[1].Function
 			if driver, err := os.Readlink("/sys/bus/pci/devices/" + f.Address + "/driver"); err != nil || filepath.Base(driver) != "vfio-pci" {
+				t.Errorf("the driver of %s is %s, %v", f.Address, driver, err)
+			}
+			echo(t, lab)
+			down(t, lab)
+		})
+	}
+}
+
+// TestLabSRIOVWithUIO: functions that uio_pci_generic has, driven by engines in a namespace
+// and in a container. They have to be told physical addresses, so the IOMMU of this boot
+// translates none (iommu=pt), and the memory is of hugepages.
+func TestLabSRIOVWithUIO(t *testing.T) {
+	for _, runtime := range []string{"netns", "lxc"} {
+		t.Run(runtime, func(t *testing.T) {
+			laboratoryOn(t, labtest.BootV1)
+			lxc(t)
+			text := strings.Replace(echoLab("sriov", runtime, "dpdk", "dpdk"), `"b:y"]`, `"b:y"], sriov: {ports: [eth0, eth1], driver: uio_pci_generic}`, 1)
+			lab := up(t, strings.Replace(text, "hugepages: none", "hugepages: reserve, memory: 32MiB", 1))
+			f := lab.Plan().Links[0].Endpoints[1].Function
+			if driver, err := os.Readlink("/sys/bus/pci/devices/" + f.Address + "/driver"); err != nil || filepath.Base(driver) != "uio_pci_generic" {
 				t.Errorf("the driver of %s is %s, %v", f.Address, driver, err)
 			}
 			echo(t, lab)

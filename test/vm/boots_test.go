@@ -19,7 +19,8 @@ var isolatedCPUs = []string{"isolcpus=managed_irq,domain,2-3", "nohz_full=2-3", 
 // parameters: a boot takes some seconds.
 var boots = []oneBoot{
 	{labtest.BootMain, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV2}},
-	{labtest.BootV1, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV1}},
+	// Its IOMMU leaves addresses as they are, as drivers of UIO want it.
+	{labtest.BootV1, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV1, CommandLine: []string{"iommu=pt"}}},
 	{labtest.BootIsolated, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupHybrid, CommandLine: isolatedCPUs}},
 	{labtest.BootCloud, vlab.Options{Kernel: "cloud12", Cgroup: boot.CgroupV2}},
 	{labtest.BootRT, vlab.Options{Kernel: "rt12", Cgroup: boot.CgroupV2}},

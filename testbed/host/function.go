@@ -106,4 +106,8 @@ type IOMMU struct {
 	// Unsafe is true where vfio gives devices out without an IOMMU
 	// (enable_unsafe_noiommu_mode).
 	Unsafe bool `json:"unsafe,omitempty"`
+	// Translates is true where it translates the addresses of every device: one that a
+	// program drives by UIO, which tells nobody of the program's memory, then reaches none.
+	// False also before Linux 5.11, which does not say.
+	Translates bool `json:"translates,omitempty"`
 }

@@ -166,7 +166,12 @@ func companions(t Tree, f Function) []string {
 
 func readIOMMU(t Tree) IOMMU {
 	groups, _ := t.ReadDir("/sys/kernel/iommu_groups")
-	return IOMMU{Groups: len(groups), Unsafe: text(t, "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") == "Y"}
+	i := IOMMU{Groups: len(groups), Unsafe: text(t, "/sys/module/vfio/parameters/enable_unsafe_noiommu_mode") == "Y"}
+	// "DMA" or "DMA-FQ"; "identity" with iommu=pt (Documentation/ABI/testing/sysfs-kernel-iommu_groups).
+	i.Translates = i.Groups > 0 && !slices.ContainsFunc(groups, func(group string) bool {
+		return !strings.HasPrefix(text(t, "/sys/kernel/iommu_groups/"+group+"/type"), "DMA")
+	})
+	return i
 }
 
 // FunctionsBelow reads the network cards of a machine whose file system is at root;

@@ -156,3 +156,32 @@ func TestFunctionsReplay(t *testing.T) {
 		t.Errorf("the recording names the host's network:\n%s", text)
 	}
 }
+
+// TestIOMMUTranslates: where the kernel says of every group that its devices' addresses are
+// translated; in the identity domain of iommu=pt they are not.
+func TestIOMMUTranslates(t *testing.T) {
+	for name, test := range map[string]struct {
+		groups map[string]string
+		want   IOMMU
+	}{
+		"none":          {nil, IOMMU{}},
+		"all":           {map[string]string{"0": "DMA", "1": "DMA-FQ"}, IOMMU{Groups: 2, Translates: true}},
+		"passed":        {map[string]string{"0": "identity", "1": "identity"}, IOMMU{Groups: 2}},
+		"one is passed": {map[string]string{"0": "DMA", "1": "identity"}, IOMMU{Groups: 2}},
+		"not said":      {map[string]string{"0": ""}, IOMMU{Groups: 1}},
+	} {
+		root := t.TempDir()
+		for group, kind := range test.groups {
+			dir := filepath.Join(root, "sys/kernel/iommu_groups", group)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "type"), []byte(kind+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := readIOMMU(dirTree{root}); got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+}

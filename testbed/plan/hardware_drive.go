@@ -133,6 +133,10 @@ func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 			choose(driver == spec.DriverVFIO, "use a kernel with CONFIG_VFIO_PCI", "use driver: vfio-pci")}
 	}
 	if driver != spec.DriverVFIO {
+		if w.inv.IOMMU.Translates {
+			return &Impossible{demand, "the IOMMU translates what devices address, and UIO tells it nothing of the program's memory: the device would reach none",
+				"use driver: vfio-pci, or boot with iommu=pt"}
+		}
 		return nil
 	}
 	if w.inv.IOMMU.Groups == 0 && !w.inv.IOMMU.Unsafe {

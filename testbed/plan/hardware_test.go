@@ -220,6 +220,10 @@ func TestFunctionsRefused(t *testing.T) {
 		{"no driver", func(exp *spec.Experiment, _ *host.Inventory) {
 			exp.Topology.Links[0].SRIOV = &spec.SRIOV{Driver: spec.DriverUIO}
 		}, spec.BackendDPDK, []string{"by uio_pci_generic", "the kernel has no such driver (CONFIG_UIO_PCI_GENERIC is not set)", "use driver: vfio-pci"}},
+		{"UIO behind an IOMMU that translates", func(exp *spec.Experiment, inv *host.Inventory) {
+			exp.Topology.Links[0].SRIOV = &spec.SRIOV{Driver: spec.DriverIGBUIO}
+			inv.IOMMU.Translates = true
+		}, spec.BackendDPDK, []string{"by igb_uio", "the IOMMU translates", "driver: vfio-pci, or boot with iommu=pt"}},
 		{"a VLAN that is taken", func(exp *spec.Experiment, inv *host.Inventory) {
 			exp.Topology.Links[0].SRIOV = &spec.SRIOV{VLAN: 401}
 			inv.Functions[1].VLANs = []int{401}
