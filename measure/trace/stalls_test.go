@@ -1,8 +1,12 @@
 package trace
 
 import (
+	"runtime"
 	"slices"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // fed is what a thread 7 goes through on CPU 1.
@@ -67,5 +71,44 @@ func TestOnlySoManyStallsAreHeld(t *testing.T) {
 	longest := s.slowest()
 	if len(told) != 1000 || len(longest) != 10 || longest[0].LengthNs() != 1099 || longest[9].LengthNs() != 1090 || len(s.found) > 40 {
 		t.Errorf("%d told, %d held, %+v", len(told), len(s.found), longest)
+	}
+}
+
+// TestAThreadsStallsAreFoundInTheKernelsRecords: a thread that sleeps again and again is
+// woken as often, and the events around its longest stalls are kept.
+func TestAThreadsStallsAreFoundInTheKernelsRecords(t *testing.T) {
+	r := started(t, Config{Slowest: 5})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	tid := unix.Gettid()
+	r.WatchThreads(0, map[int]string{tid: "the test's"})
+	begin := monotonic()
+	for range 20 {
+		pause := unix.NsecToTimespec(int64(2 * time.Millisecond))
+		if err := unix.Nanosleep(&pause, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	elapsed := monotonic() - begin
+	recording, err := r.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads, longest, lost := r.Stalls()
+	if len(threads) != 1 || lost != 0 {
+		t.Fatalf("%+v, %d lost", threads, lost)
+	}
+	thread := threads[0]
+	// The first sleep may have begun before it was watched.
+	if woken := thread.Lengths[Woken].Count(); woken < 19 || thread.SleptNs < 19*2_000_000 || thread.RanNs+thread.SleptNs > 2*elapsed {
+		t.Errorf("woken %d times, slept %d ns, ran %d ns of %d", woken, thread.SleptNs, thread.RanNs, elapsed)
+	}
+	if len(longest) != 5 || !slices.IsSortedFunc(longest, func(a, b Stall) int { return int(b.LengthNs() - a.LengthNs()) }) {
+		t.Errorf("%+v", longest)
+	}
+	for _, s := range longest {
+		if !slices.ContainsFunc(recording.Trace.Stretches, func(held [2]int64) bool { return held[0] <= s.BeginNs && s.EndNs <= held[1] }) {
+			t.Errorf("the events of %+v were not kept", s)
+		}
 	}
 }
