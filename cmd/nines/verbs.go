@@ -18,6 +18,7 @@ func verbs() []*cobra.Command {
 		newGraphCommand(),
 		newHostCommand(),
 		newInspectCommand(),
+		newKbpCommand(),
 		newListCommand(),
 		newPlanCommand(),
 		newReportCommand(),

@@ -124,7 +124,8 @@ func (t Target) check() error {
 		return &host.MissingError{Capability: "the module kbp", Reason: "it is for Linux 6.1 and 6.12, not " + t.Release,
 			Remedy: "nines kbp start takes what the kernel has instead"}
 	}
-	if _, err := os.Stat(filepath.Join(t.Root, t.headers())); err != nil {
+	// A link, whose target is in the root.
+	if _, err := os.Lstat(filepath.Join(t.Root, t.headers())); err != nil {
 		return lacks("no headers of kernel "+t.Release+" in "+t.headers(), "linux-headers-"+t.Release)
 	}
 	if t.Root == "" {

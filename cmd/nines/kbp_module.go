@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed/kbp"
+	"nines.dev/nines/testbed/vlab"
+)
+
+func newKbpModuleCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "module",
+		Short: "Build, load and unload the module that polls on Linux 6.1 and 6.12",
+		Long: `Kernels before 6.13 cannot poll devices for an application that knows nothing of
+it. For those of Debian 12 and 13 there is a module, a live patch: with it, kernel
+threads poll the devices that are chosen in place of receive softirqs. It is built on
+this host, against the headers of its kernel, and kept in /var/cache/nines
+(NINES_CACHE_DIR moves it). While it is loaded, nines kbp start and rx: busy_poll take it.
+
+A loaded live patch taints the kernel (/proc/sys/kernel/tainted, 32768), and so does a
+module that is not the distribution's (4096).`,
+		Example: `  nines kbp module build         # needs linux-headers-$(uname -r)
+  nines kbp module load
+  nines kbp module status
+  nines kbp module unload`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newKbpModuleBuildCommand(), newKbpModuleLoadCommand(), newKbpModuleStatusCommand(), newKbpModuleUnloadCommand())
+	return c
+}
+
+func newKbpModuleBuildCommand() *cobra.Command {
+	var laboratory string
+	c := &cobra.Command{
+		Use:   "build",
+		Short: "Build the module for this host's kernel, or for the virtual laboratory's",
+		Long: `Build the module for the running kernel, with its headers and its compiler (package
+linux-headers-$(uname -r)), unless it is there already; print where it is.
+
+With --laboratory it is for a kernel of nines vlab, whose headers and compiler are
+fetched into a folder of their own; the laboratory has the module from then on.`,
+		Example: `  nines kbp module build
+  nines kbp module build --laboratory debian13
+  nines vlab exec --kernel debian13 -- nines kbp module load`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			target := kbp.Target{}
+			if laboratory != "" {
+				store, err := laboratoryStore(c.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				if target.Release, target.Root, err = vlab.Headers(c.Context(), store, laboratory); err != nil {
+					return err
+				}
+			}
+			progress := newProgressLine(c.ErrOrStderr())
+			defer progress.clear()
+			path, err := kbp.Build(c.Context(), target, func(what string) { progress.at(what, "") })
+			if err != nil {
+				return err
+			}
+			progress.clear()
+			fmt.Fprintln(c.OutOrStdout(), path)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&laboratory, "laboratory", "", "a kernel of the virtual laboratory to build for: debian, debian12, debian13")
+	return c
+}
+
+func newKbpModuleLoadCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "load",
+		Short: "Load the module, and wait until it is in effect",
+		Long: `Load the module that was built for the running kernel, and wait until the kernel has
+seen every thread outside of the functions that are replaced: some seconds. Ctrl-C
+takes it out again. It does nothing if it is loaded.`,
+		Example: `  nines kbp module load
+  nines kbp module load --file ./nines_kbp.ko`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if file == "" {
+				var err error
+				if file, err = kbp.Loadable(); err != nil {
+					return err
+				}
+			}
+			progress := newProgressLine(c.ErrOrStderr())
+			defer progress.clear()
+			return kbp.Load(c.Context(), file, func(what string) { progress.at(what, "") })
+		},
+	}
+	c.Flags().StringVar(&file, "file", "", "a module that was built elsewhere")
+	return c
+}
+
+func newKbpModuleStatusCommand() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Say whether the module is built and loaded, and how many threads poll",
+		Example: `  nines kbp module status
+  nines kbp module status --format json | jq -r .state`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkFormat(format); err != nil {
+				return err
+			}
+			status, err := kbp.ReadStatus()
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return writeJSON(c.OutOrStdout(), status)
+			}
+			return status.Write(c.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	return c
+}
+
+func newKbpModuleUnloadCommand() *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use:   "unload",
+		Short: "Give back all that the module polls, and take it out of the kernel",
+		Long: `Take the live patch off and the module out of the kernel, which takes some seconds.
+It is refused while threads poll, as labs and nines kbp start have them; with --force
+their devices are given back to the kernel's softirqs. It does nothing if the module is
+not loaded.`,
+		Example: `  nines kbp module unload
+  nines kbp module unload --force`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			threads, err := kbp.Threads()
+			if err != nil {
+				return err
+			}
+			if len(threads) > 0 && !force {
+				return fmt.Errorf("%d threads poll by the module: end them first (nines kbp stop, nines down), or take them along with --force", len(threads))
+			}
+			progress := newProgressLine(c.ErrOrStderr())
+			defer progress.clear()
+			return kbp.Unload(c.Context(), func(what string) { progress.at(what, "") })
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "also if threads poll by it")
+	return c
+}
