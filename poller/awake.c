@@ -42,9 +42,10 @@ static void *awake__spin(void *argument)
 		failed = errno;
 	awake->statistics->state = STATISTICS_POLLING;
 	atomic_store(&awake->failed, failed);
-	while (failed == 0)
+	if (failed != 0)
+		return NULL;
+	for (;;) /* the process's end ends it */
 		awake__relax();
-	return NULL;
 }
 
 int awake__main(const struct options *options)
@@ -85,6 +86,6 @@ int awake__main(const struct options *options)
 		return POLLER_EXIT_FAILED;
 	do
 		statistics__update(statistics);
-	while (sigtimedwait(&end, NULL, &period) < 0);
+	while (!watch__gone(options->netns) && sigtimedwait(&end, NULL, &period) < 0);
 	return 0;
 }

@@ -18,9 +18,12 @@
 #include <unistd.h>
 
 static const char usage[] =
-	"usage: nines-poller poll --napi ID [--napi ID]... --cpus LIST [--scheduling POLICY:N]\n"
-	"                         [--statistics FILE] [--token TOKEN]\n"
-	"       nines-poller awake --cpus LIST [--statistics FILE] [--token TOKEN]\n";
+	"usage: nines-poller poll --napi ID [--napi ID]... --cpus LIST [--scheduling POLICY:N] OPTIONS\n"
+	"       nines-poller awake --cpus LIST OPTIONS\n"
+	"options: --statistics FILE   a file that it keeps its counters in\n"
+	"         --netns PATH        end when this is another network namespace, or gone\n"
+	"         --cgroup FILE       join the group of this cgroup.procs first; may be repeated\n"
+	"         --token TOKEN       nothing: others find the process by it\n";
 
 int poller__fail(const char *what, const char *which)
 {
@@ -95,7 +98,7 @@ static int poll__main(const struct options *options)
 		for (int i = 0; i < used; i++)
 			ring__wake(rings[i]);
 		statistics__update(statistics);
-	} while (sigtimedwait(&end, NULL, &period) < 0);
+	} while (!watch__gone(options->netns) && sigtimedwait(&end, NULL, &period) < 0);
 	return 0;
 }
 
@@ -113,5 +116,11 @@ int main(int argc, char **argv)
 	}
 	if (options__parse(&options, argc - 2, argv + 2) < 0)
 		return POLLER_EXIT_USAGE;
+	/* First, as a group decides which CPUs may be used. */
+	for (int i = 0; i < options.cgroups; i++)
+		if (thread__join(options.cgroup[i]) < 0)
+			return poller__fail("join", options.cgroup[i]);
+	if (watch__start(options.netns) < 0)
+		return poller__fail("find the network namespace", options.netns);
 	return strcmp(argv[1], "poll") == 0 ? poll__main(&options) : awake__main(&options);
 }

@@ -61,6 +61,10 @@ static int options__set(struct options *options, const char *key, const char *va
 		options->statistics = value;
 	} else if (strcmp(key, "--token") == 0) {
 		options->token = value;
+	} else if (strcmp(key, "--cgroup") == 0) {
+		if (options->cgroups == POLLER_MAX_CGROUPS)
+			return options__wrong(key, value, "at most 16");
+		options->cgroup[options->cgroups++] = value;
 	} else if (strcmp(key, "--cpus") == 0) {
 		return options__cpus(options, value);
 	} else if (strcmp(key, "--napi") == 0) {

@@ -10,7 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define POLLER_MAX_NAPIS 256
+#define POLLER_MAX_NAPIS   256
+#define POLLER_MAX_CGROUPS 16
 
 enum {
 	POLLER_EXIT_FAILED = 1,
@@ -28,6 +29,8 @@ struct options {
 	int napis;
 	int cpu[STATISTICS_THREADS];
 	int cpus;
+	const char *cgroup[POLLER_MAX_CGROUPS];
+	int cgroups;
 	int longest_us; /* 0: not adaptive */
 	int latency_us; /* of PM QoS; -1: none */
 };
@@ -50,6 +53,14 @@ void ring__wake(int fd);
 
 /* awake__main keeps CPUs from going idle until it is told to end. */
 int awake__main(const struct options *options);
+
+/* thread__join puts the process into the control group of a file cgroup.procs or tasks. */
+int thread__join(const char *file);
+
+/* watch__start remembers which namespace a path is; watch__gone is true once it is not
+ * that one any more. Neither keeps the namespace: nothing of it is held open. */
+int watch__start(const char *netns);
+bool watch__gone(const char *netns);
 
 /* poller__fail prints "nines-poller: WHAT WHICH: errno's text", returns EXIT_FAILED. */
 int poller__fail(const char *what, const char *which);

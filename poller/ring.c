@@ -54,8 +54,8 @@ static int ring__napi(int fd, uint8_t opcode, uint32_t parameter)
 	return syscall(SYS_io_uring_register, fd, RING_REGISTER_NAPI, &napi, 1) < 0 ? -errno : 0;
 }
 
-/* The thread's id is the line "SqThread:" of the ring's file. */
-static pid_t ring__thread(int fd)
+/* The line "SqThread:" of the ring's file. */
+static pid_t ring__read_thread(int fd)
 {
 	char path[64];
 	char line[128];
@@ -71,6 +71,22 @@ static pid_t ring__thread(int fd)
 			tid = (pid_t)strtol(line + 9, NULL, 10);
 	fclose(info);
 	return tid;
+}
+
+/* The thread's id. Until it has first run, the kernel gives its creator's (task_pid in
+ * io_uring/sqpoll.c), and on a busy CPU that is a while. */
+static pid_t ring__thread(int fd)
+{
+	for (int tries = 0; tries < 10000; tries++) {
+		pid_t tid = ring__read_thread(fd);
+
+		if (tid <= 0)
+			return -1;
+		if (tid != gettid())
+			return tid;
+		usleep(1000);
+	}
+	return -1;
 }
 
 void ring__wake(int fd)

@@ -4,9 +4,11 @@
 #include "poller.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static const struct {
 	const char *name;
@@ -48,4 +50,16 @@ int thread__schedule(pid_t tid, const char *scheduling)
 	}
 	errno = EINVAL;
 	return -1;
+}
+
+int thread__join(const char *file)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	int failed;
+
+	if (fd < 0)
+		return -1;
+	failed = write(fd, "0", 1) != 1;
+	close(fd);
+	return failed ? -1 : 0;
 }

@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 
 	"cmd/nines":     {everything},
 	"test":          {},
+	"test/golden":   {},
 	"test/postgres": {},
 	"test/disturb":  {},
 	"test/labtest":  {"test/postgres", "engine/client"},

@@ -46,7 +46,7 @@ func call(command uint8, flags int, attributes ...*nl.RtAttr) ([][]byte, error) 
 
 func callFamily(id uint16, version, command uint8, flags int, attributes ...*nl.RtAttr) ([][]byte, error) {
 	request := nl.NewNetlinkRequest(int(id), flags)
-	request.AddData(&nl.Genlmsg{Command: command, Version: version})
+	request.AddData(header{command, version})
 	for _, a := range attributes {
 		request.AddData(a)
 	}
@@ -62,6 +62,13 @@ func callFamily(id uint16, version, command uint8, flags int, attributes ...*nl.
 	}
 	return answers, nil
 }
+
+// header is struct genlmsghdr. nl.Genlmsg is shorter than it says it is, and what it sends
+// in the reserved half is whatever was in memory behind it; newer commands refuse that.
+type header [4]byte
+
+func (h header) Len() int          { return len(h) }
+func (h header) Serialize() []byte { return h[:] }
 
 // numbers reads the attributes that are whole numbers of 32 or 64 bits; others it leaves out.
 func numbers(attributes []byte) (map[uint16]uint64, error) {

@@ -7,14 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Named is where ip-netns(8) keeps the namespaces that it names.
-const Named = "/run/netns"
-
-// Open opens the namespace of a path: a name's below /run/netns, or /proc/PID/ns/net.
+// Open opens the namespace of a path: a name's of ip-netns(8) below /run/netns, or
+// /proc/PID/ns/net.
 func Open(path string) (*Namespace, error) { return open(path) }
 
 // Path is the path that it was opened by.
@@ -78,10 +77,21 @@ func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) 
 	return nil, errors.Join(err, ns.Close())
 }
 
-// Paths are where the host's network namespaces can be opened: the names of ip-netns(8),
-// and those of processes. The same one occurs many times.
+// Paths are where the host's network namespaces can be opened: where they are mounted, as
+// ip-netns(8) and container runtimes do, and those of processes. The same one occurs many
+// times.
 func Paths() []string {
-	paths, _ := filepath.Glob(filepath.Join(Named, "*")) // the pattern is right
+	var paths []string
+	// proc(5): the fifth field is the mount point, with spaces and such as \040, and the
+	// file system's type comes behind a dash.
+	mounts, _ := os.ReadFile("/proc/thread-self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		before, after, _ := strings.Cut(line, " - ")
+		fields := strings.Fields(before)
+		if len(fields) >= 5 && strings.HasPrefix(after, "nsfs ") && strings.HasPrefix(fields[3], "net:") {
+			paths = append(paths, unescape(fields[4]))
+		}
+	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return paths
@@ -92,4 +102,8 @@ func Paths() []string {
 		}
 	}
 	return paths
+}
+
+func unescape(field string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(field)
 }

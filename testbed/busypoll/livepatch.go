@@ -1,0 +1,107 @@
+package busypoll
+
+import (
+	"fmt"
+	"time"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/kbp"
+	"nines.dev/nines/testbed/napi"
+)
+
+// probeLivepatch tells whether the kernel has the module of kmod/kbp in force.
+func probeLivepatch() Lack {
+	reason, remedy := kbp.Lack()
+	if remedy != "" {
+		reason += " (" + remedy + ")"
+	}
+	return Lack(reason)
+}
+
+// pollByLivepatch has the module's threads poll the devices, one on each CPU; the
+// instances are dealt out among them. The threads end with what they poll, so that only
+// that is journalled.
+func (s Site) pollByLivepatch(r Request, run *Running, devices []device) error {
+	if r.Scheduling == nil {
+		r.Scheduling = &spec.Scheduling{Policy: spec.SchedulingIdle}
+	}
+	run.Scheduling = schedulingText(r.Scheduling)
+	var longest time.Duration
+	if r.Adaptive {
+		longest = r.Longest
+		if longest == 0 {
+			longest = defaultLongest
+		}
+	}
+	groups := make([]uint32, len(r.CPUs))
+	for i := range groups {
+		groups[i] = kbp.NewGroup()
+	}
+	dealt := 0
+	for i, d := range devices {
+		instances, err := s.livepatchInstances(d)
+		if err != nil {
+			return err
+		}
+		for _, instance := range instances {
+			choice := kbp.Choice{Group: groups[dealt%len(groups)], Longest: longest}
+			if instance.Kind != "tx" { // those have next to nothing to do
+				dealt++
+			}
+			if err := s.set(&run.Interfaces[i], d, napi.Livepatch(instance.Index), choice.String()); err != nil {
+				return err
+			}
+		}
+	}
+	return s.placeLivepatch(r, run, devices, groups)
+}
+
+// defaultLongest is that of nines-poller and of spec.Polling.
+const defaultLongest = 50 * time.Microsecond
+
+func (s Site) livepatchInstances(d device) (list []kbp.Instance, err error) {
+	err = inside(s.Namespace, func() error {
+		all, err := kbp.List()
+		for _, instance := range all {
+			if instance.IfIndex == d.index {
+				list = append(list, instance)
+			}
+		}
+		return err
+	})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("interface %q has no NAPI instance: its driver does not use NAPI, or it is down", d.name)
+	}
+	return list, err
+}
+
+// placeLivepatch puts each thread on its CPU, and notes who polls what.
+func (s Site) placeLivepatch(r Request, run *Running, devices []device, groups []uint32) error {
+	cpus := map[uint32]int{}
+	for i, group := range groups {
+		cpus[group] = r.CPUs[i]
+	}
+	for i, d := range devices {
+		instances, err := s.livepatchInstances(d)
+		if err != nil {
+			return err
+		}
+		for _, instance := range instances {
+			cpu, ours := cpus[instance.Group]
+			if !ours {
+				continue
+			}
+			placement, err := napi.ParsePlacement(fmt.Sprintf("%s@%d", run.Scheduling, cpu))
+			if err == nil {
+				err = placement.Place(instance.Thread)
+			}
+			if err != nil {
+				return err
+			}
+			run.Interfaces[i].NAPIs = append(run.Interfaces[i].NAPIs, napi.Instance{
+				ID: instance.NAPI, Index: instance.IfIndex, PID: instance.Thread, Threaded: napi.BusyThread,
+			})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package busypoll
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/testbed/netns"
+)
+
+// device is one of a namespace's, with the other end of a veth.
+type device struct {
+	name  string
+	kind  string // the driver's link kind: "veth"; empty for a network card
+	index int
+	peer  *peer // nil but for a veth
+}
+
+// peer is the other end of a veth pair, in whatever namespace.
+type peer struct {
+	ns   *netns.Namespace
+	name string
+}
+
+func (d device) close() error {
+	if d.peer == nil {
+		return nil
+	}
+	return d.peer.ns.Close()
+}
+
+// devicesOf finds the devices with these names, or with none all that are up and are
+// polled: no loopback, and nothing that is only a view of others.
+func devicesOf(ns *netns.Namespace, names []string) (list []device, err error) {
+	handle, err := ns.Netlink()
+	if err != nil {
+		return nil, err
+	}
+	defer handle.Close()
+	var links []netlink.Link
+	for _, name := range names {
+		link, err := handle.LinkByName(name)
+		if err != nil {
+			return nil, fmt.Errorf("interface %q: %w", name, err)
+		}
+		links = append(links, link)
+	}
+	if len(names) == 0 {
+		all, err := handle.LinkList()
+		if err != nil {
+			return nil, fmt.Errorf("list interfaces: %w", err)
+		}
+		for _, link := range all {
+			if pollable(link) {
+				links = append(links, link)
+			}
+		}
+	}
+	for _, link := range links {
+		d := device{name: link.Attrs().Name, kind: link.Type(), index: link.Attrs().Index}
+		if d.kind == "device" {
+			d.kind = ""
+		}
+		if d.kind == "veth" {
+			if d.peer, err = peerOf(ns, handle, link); err != nil {
+				err = fmt.Errorf("interface %q: %w", d.name, err)
+				for _, made := range list {
+					err = errors.Join(err, made.close())
+				}
+				return nil, err
+			}
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// pollable leaves out the loopback, devices that are down, and kinds that hand packets on
+// without a NAPI of their own.
+func pollable(link netlink.Link) bool {
+	const up = 1 // IFF_UP
+	if link.Attrs().RawFlags&up == 0 {
+		return false
+	}
+	switch link.Type() {
+	case "veth", "tuntap", "tun":
+		return true
+	case "device":
+		return link.Attrs().EncapType != "loopback"
+	}
+	return false
+}
+
+// errNoPeer is a veth whose other end is in a namespace that nothing names any more.
+var errNoPeer = errors.New("the other end of the veth pair is in a network namespace that no process and no name of ip-netns(8) has")
+
+// peerOf finds the other end of a veth pair: its index is the link's, and its namespace
+// the one that this namespace knows by the link's number for it (IFLA_LINK_NETNSID).
+func peerOf(ns *netns.Namespace, handle *netlink.Handle, link netlink.Link) (*peer, error) {
+	attrs := link.Attrs()
+	if attrs.NetNsID < 0 {
+		far, err := handle.LinkByIndex(attrs.ParentIndex)
+		if err != nil {
+			return nil, fmt.Errorf("find the other end: %w", err)
+		}
+		same, err := netns.Open(ns.Path())
+		if err != nil {
+			return nil, err
+		}
+		return &peer{same, far.Attrs().Name}, nil
+	}
+	for _, path := range netns.Paths() {
+		candidate, err := netns.Open(path)
+		if err != nil {
+			continue // it ended since
+		}
+		if id, err := handle.GetNetNsIdByFd(candidate.FD()); err != nil || id != attrs.NetNsID {
+			_ = candidate.Close() // not it
+			continue
+		}
+		far, err := candidate.Netlink()
+		if err != nil {
+			return nil, errors.Join(err, candidate.Close())
+		}
+		defer far.Close()
+		end, err := far.LinkByIndex(attrs.ParentIndex)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("find the other end: %w", err), candidate.Close())
+		}
+		return &peer{candidate, end.Attrs().Name}, nil
+	}
+	return nil, errNoPeer
+}

@@ -1,0 +1,177 @@
+package busypoll
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/testbed/proc"
+)
+
+// PollerStep is the Name of a poller's step in a journal.
+const PollerStep = "nines-poller"
+
+// lacksExit is nines-poller's exit code for what the kernel does not have.
+const lacksExit = 3
+
+// busyPoll has a thread poll the devices all the time.
+func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []device) error {
+	mechanism, why, err := Choose(s.Features, r.Mechanism)
+	if err != nil {
+		return err
+	}
+	run.Mechanism, run.Why = string(mechanism), why
+	if len(r.CPUs) == 0 {
+		return errors.New("busy polling needs a CPU to poll on")
+	}
+	if err := s.useNAPI(run, devices); err != nil {
+		return err
+	}
+	switch mechanism {
+	case spec.PollNetlink:
+		return s.pollByNetlink(r, run, devices)
+	case spec.PollLivepatch:
+		return s.pollByLivepatch(r, run, devices)
+	case spec.PollIOUring:
+		return s.pollByIOUring(ctx, r, run, devices)
+	}
+	return fmt.Errorf("mechanism %q is not to be had here", mechanism)
+}
+
+// pollByNetlink has the kernel's own threads never sleep.
+func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
+	if err := s.list(run); err != nil {
+		return err
+	}
+	if r.Scheduling == nil {
+		r.Scheduling = &spec.Scheduling{Policy: spec.SchedulingIdle}
+	}
+	for i, d := range devices {
+		for _, instance := range run.Interfaces[i].NAPIs {
+			if err := s.set(&run.Interfaces[i], d, napi.ThreadedOf(instance.ID), "2"); err != nil {
+				return err
+			}
+		}
+		threads, err := s.threadsOf(&run.Interfaces[i], nil)
+		if err != nil {
+			return err
+		}
+		for _, tid := range threads {
+			if err := s.place(r, &run.Interfaces[i], d, tid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pollByIOUring starts a poller with a ring on each CPU.
+func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, devices []device) error {
+	if err := s.keepInterruptsOff(run, devices); err != nil {
+		return err
+	}
+	if err := s.list(run); err != nil {
+		return err
+	}
+	return s.startPoller(ctx, run, s.pollArguments(r, run, spec.PollIOUring))
+}
+
+func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanism) []string {
+	if run.Scheduling == "" {
+		run.Scheduling = "idle:0"
+	}
+	argv := []string{"poll", "--mechanism", string(mechanism), "--cpus", cpuList(r.CPUs), "--scheduling", run.Scheduling}
+	for _, i := range run.Interfaces {
+		for _, instance := range i.NAPIs {
+			argv = append(argv, "--napi", strconv.FormatUint(uint64(instance.ID), 10))
+		}
+	}
+	return argv
+}
+
+func cpuList(cpus []int) string {
+	words := make([]string, len(cpus))
+	for i, cpu := range cpus {
+		words[i] = strconv.Itoa(cpu)
+	}
+	return strings.Join(words, ",")
+}
+
+// startPoller starts nines-poller and returns when it polls. It is in the journal before
+// it exists, with a token among its arguments, in a session of its own.
+func (s Site) startPoller(ctx context.Context, run *Running, argv []string) error {
+	token := s.Journal.Token("poller/" + s.Name)
+	poller := &Poller{
+		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),
+		Log:        filepath.Join(s.Dir, s.Name+".poller.log"),
+	}
+	argv = append(argv, "--statistics", poller.Statistics, "--token", token)
+	for _, group := range s.Groups {
+		argv = append(argv, "--cgroup", group)
+	}
+	if s.Watch {
+		argv = append(argv, "--netns", s.Namespace.Path())
+	}
+	step := journal.Step{Kind: journal.KindProcess, Node: s.Node, Name: PollerStep, Token: token}
+	err := s.Journal.Make(step, func() (learnt journal.Learnt, err error) {
+		poller.Identity, err = s.runPoller(ctx, poller.Log, argv)
+		return journal.Learnt{PID: poller.PID, StartTicks: poller.StartTicks}, err
+	})
+	if err != nil {
+		return err
+	}
+	run.Poller = poller
+	return nil
+}
+
+func (s Site) runPoller(ctx context.Context, logPath string, argv []string) (proc.Identity, error) {
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	defer log.Close()
+	out, outWriter, err := os.Pipe()
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	defer out.Close()
+	cmd := exec.Command(s.Program, argv...)
+	cmd.Dir, cmd.Env = "/", []string{}
+	cmd.Stdout, cmd.Stderr = outWriter, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	outWriter.Close()
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+	defer stop()
+	id, err := proc.Of(cmd.Process.Pid)
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	if line == "ok\n" && err == nil {
+		// Waited for by nobody: it outlives nines, or ends with undo, which reaps it.
+		return id, cmd.Process.Release()
+	}
+	ended := cmd.Wait()
+	if ctx.Err() != nil {
+		return proc.Identity{}, ctx.Err()
+	}
+	text, _ := os.ReadFile(logPath)
+	said := strings.TrimPrefix(string(bytes.TrimSpace(text)), "nines-poller: ")
+	if exit := (*exec.ExitError)(nil); errors.As(ended, &exit) && exit.ExitCode() == lacksExit {
+		return proc.Identity{}, &host.MissingError{Capability: "busy polling", Reason: said, Remedy: "choose another mechanism, or rx: threaded or awake"}
+	}
+	return proc.Identity{}, fmt.Errorf("nines-poller: %s", said)
+}

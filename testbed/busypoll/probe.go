@@ -1,0 +1,96 @@
+package busypoll
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/testbed/napi"
+)
+
+// Probe asks the running kernel what it has, by trying, not by its version: distributions
+// take single features into old kernels, and leave others out of new ones. It changes
+// nothing, and needs no privileges but for what says so.
+func Probe() Features {
+	var f Features
+	if _, err := napi.List(); err != nil {
+		f.NAPIGet = Lack(err.Error())
+	}
+	policy, err := napi.SetPolicy()
+	switch {
+	case err != nil:
+		f.Netlink, f.Suspend = Lack(err.Error()), Lack(err.Error())
+	default:
+		if !policy.BusyThreads() {
+			f.Netlink = "the kernel's napi-set takes no threaded: busy-poll (Linux 6.19)"
+		}
+		if !policy.Suspends() {
+			f.Suspend = "the kernel's napi-set takes no irq-suspend-timeout (Linux 6.13)"
+		}
+	}
+	f.IOUring = probeIOUring()
+	f.Epoll = probeEpoll()
+	if _, err := napi.Attribute("threaded").Read("lo"); errors.Is(err, fs.ErrNotExist) {
+		f.Threaded = "devices have no attribute threaded (Linux 5.12)"
+	} else if err != nil {
+		f.Threaded = Lack(err.Error())
+	}
+	f.Livepatch = probeLivepatch()
+	return f
+}
+
+// ioUringNAPI is struct io_uring_napi of include/uapi/linux/io_uring.h. Before 6.13 what
+// follows PreferBusyPoll was reserved and had to be 0, so that asking for static tracking
+// tells the two apart.
+type ioUringNAPI struct {
+	BusyPollMicroseconds uint32
+	PreferBusyPoll       uint8
+	Operation            uint8
+	_                    [2]uint8
+	Parameter            uint32
+	_                    uint32
+}
+
+const (
+	ioUringRegisterNAPI   = 27
+	ioUringTrackingStatic = 1
+)
+
+func probeIOUring() Lack {
+	// struct io_uring_params: 120 bytes, of which a plain ring sets none.
+	var parameters [120]byte
+	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&parameters)), 0)
+	switch errno {
+	case 0:
+	case unix.EPERM:
+		return "io_uring is not allowed here (sysctl kernel.io_uring_disabled)"
+	default:
+		return Lack("the kernel has no io_uring: " + errno.Error())
+	}
+	defer unix.Close(int(fd))
+	static := ioUringNAPI{BusyPollMicroseconds: 1, Parameter: ioUringTrackingStatic}
+	if _, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, fd, ioUringRegisterNAPI, uintptr(unsafe.Pointer(&static)), 1, 0, 0); errno != 0 {
+		return Lack(fmt.Sprintf("io_uring takes no static NAPI ids (Linux 6.13): %v", errno))
+	}
+	return ""
+}
+
+// epollGetParameters is EPIOCGPARAMS of include/uapi/linux/eventpoll.h.
+const epollGetParameters = 0x80088a02
+
+func probeEpoll() Lack {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return Lack(os.NewSyscallError("epoll_create1", err).Error())
+	}
+	defer unix.Close(fd)
+	var parameters [8]byte // struct epoll_params
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), epollGetParameters, uintptr(unsafe.Pointer(&parameters))); errno != 0 {
+		return Lack(fmt.Sprintf("epoll takes no busy poll parameters (Linux 6.9): %v", errno))
+	}
+	return ""
+}
