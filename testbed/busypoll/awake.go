@@ -30,6 +30,10 @@ func (s Site) keepAwake(ctx context.Context, r Request, run *Running) error {
 	if pollsIdle(r.CPUs) {
 		run.Mechanism, run.Why = "pm_qos", "the CPUs can idle without a halt (cpuidle's state POLL)"
 		for _, cpu := range r.CPUs {
+			run.step("%s = n/a", fmt.Sprintf(resumeLatency, cpu))
+			if s.DryRun {
+				continue
+			}
 			step := journal.Step{Path: fmt.Sprintf(resumeLatency, cpu), Value: "n/a", Node: s.Node}
 			if _, _, err := s.Journal.MakeSetting(step); err != nil {
 				return fmt.Errorf("keep CPU %d awake: %w", cpu, err)

@@ -48,7 +48,7 @@ func (s Site) pollByLivepatch(r Request, run *Running, devices []device) error {
 			if instance.Kind != "tx" { // those have next to nothing to do
 				dealt++
 			}
-			if err := s.set(&run.Interfaces[i], d, napi.Livepatch(instance.Index), choice.String()); err != nil {
+			if err := s.set(run, i, d, napi.Livepatch(instance.Index), choice.String()); err != nil {
 				return err
 			}
 		}
@@ -60,7 +60,7 @@ func (s Site) pollByLivepatch(r Request, run *Running, devices []device) error {
 const defaultLongest = 50 * time.Microsecond
 
 func (s Site) livepatchInstances(d device) (list []kbp.Instance, err error) {
-	err = inside(s.Namespace, func() error {
+	err = s.Namespace.Do(func() error {
 		all, err := kbp.List()
 		for _, instance := range all {
 			if instance.IfIndex == d.index {
@@ -77,6 +77,9 @@ func (s Site) livepatchInstances(d device) (list []kbp.Instance, err error) {
 
 // placeLivepatch puts each thread on its CPU, and notes who polls what.
 func (s Site) placeLivepatch(r Request, run *Running, devices []device, groups []uint32) error {
+	if s.DryRun {
+		return nil
+	}
 	cpus := map[uint32]int{}
 	for i, group := range groups {
 		cpus[group] = r.CPUs[i]

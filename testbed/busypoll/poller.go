@@ -60,18 +60,12 @@ func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 	}
 	for i, d := range devices {
 		for _, instance := range run.Interfaces[i].NAPIs {
-			if err := s.set(&run.Interfaces[i], d, napi.ThreadedOf(instance.ID), "2"); err != nil {
+			if err := s.set(run, i, d, napi.ThreadedOf(instance.ID), "2"); err != nil {
 				return err
 			}
 		}
-		threads, err := s.threadsOf(&run.Interfaces[i], nil)
-		if err != nil {
+		if err := s.placeThreads(r, run, i, d, nil); err != nil {
 			return err
-		}
-		for _, tid := range threads {
-			if err := s.place(r, &run.Interfaces[i], d, tid); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -112,7 +106,10 @@ func cpuList(cpus []int) string {
 // startPoller starts nines-poller and returns when it polls. It is in the journal before
 // it exists, with a token among its arguments, in a session of its own.
 func (s Site) startPoller(ctx context.Context, run *Running, argv []string) error {
-	token := s.Journal.Token("poller/" + s.Name)
+	token := ""
+	if !s.DryRun {
+		token = s.Journal.Token("poller/" + s.Name)
+	}
 	poller := &Poller{
 		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),
 		Log:        filepath.Join(s.Dir, s.Name+".poller.log"),
@@ -123,6 +120,10 @@ func (s Site) startPoller(ctx context.Context, run *Running, argv []string) erro
 	}
 	if s.Watch {
 		argv = append(argv, "--netns", s.Namespace.Path())
+	}
+	run.step("start nines-poller %s", strings.Join(argv, " "))
+	if s.DryRun {
+		return nil
 	}
 	step := journal.Step{Kind: journal.KindProcess, Node: s.Node, Name: PollerStep, Token: token}
 	err := s.Journal.Make(step, func() (learnt journal.Learnt, err error) {

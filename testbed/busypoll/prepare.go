@@ -39,17 +39,34 @@ const (
 )
 
 // set sets one thing of a device and notes it; what the kernel has not got is an error.
-func (s Site) set(run *Interface, d device, setting napi.Setting, value string) error {
-	changed, err := s.Journal.MakeDeviceSetting(journal.DeviceSetting{
-		Namespace: s.Namespace, Device: d.name, Setting: setting, Value: value, Node: s.Node,
-	})
+func (s Site) set(run *Running, i int, d device, setting napi.Setting, value string) error {
+	changed, err := s.change(run, s.Namespace, d.name, setting, value)
 	if err != nil {
 		return fmt.Errorf("interface %q: %w", d.name, err)
 	}
 	if changed {
-		run.Changed[string(setting)] = value
+		run.Interfaces[i].Changed[string(setting)] = value
 	}
 	return nil
+}
+
+// change makes a setting through the journal, and says so.
+func (s Site) change(run *Running, ns *netns.Namespace, device string, setting napi.Setting, value string) (changed bool, err error) {
+	if s.DryRun {
+		err = ns.Do(func() error {
+			now, err := setting.Read(device)
+			changed = err == nil && now != value
+			return err
+		})
+	} else {
+		changed, err = s.Journal.MakeDeviceSetting(journal.DeviceSetting{
+			Namespace: ns, Device: device, Setting: setting, Value: value, Node: s.Node,
+		})
+	}
+	if changed {
+		run.step("%s: %s = %s", device, setting, value)
+	}
+	return changed, err
 }
 
 // useNAPI makes a veth use NAPI: its receiving end with GRO, and no TSO at the other, so
@@ -59,13 +76,11 @@ func (s Site) useNAPI(run *Running, devices []device) error {
 		if d.kind != "veth" {
 			continue
 		}
-		if err := s.set(&run.Interfaces[i], d, napi.Feature("rx-gro"), "1"); err != nil {
+		if err := s.set(run, i, d, napi.Feature("rx-gro"), "1"); err != nil {
 			return err
 		}
 		for _, name := range tsoFeatures {
-			changed, err := s.Journal.MakeDeviceSetting(journal.DeviceSetting{
-				Namespace: d.peer.ns, Device: d.peer.name, Setting: napi.Feature(name), Value: "0", Node: s.Node,
-			})
+			changed, err := s.change(run, d.peer.ns, d.peer.name, napi.Feature(name), "0")
 			if errors.Is(err, ethtool.ErrNoFeature) {
 				continue
 			}
@@ -89,7 +104,7 @@ func (s Site) keepInterruptsOff(run *Running, devices []device) error {
 			name  string
 			value int64
 		}{{"gro_flush_timeout", int64(deferredTime)}, {"napi_defer_hard_irqs", deferredPolls}} {
-			if err := s.set(&run.Interfaces[i], d, napi.Attribute(a.name), strconv.FormatInt(a.value, 10)); err != nil {
+			if err := s.set(run, i, d, napi.Attribute(a.name), strconv.FormatInt(a.value, 10)); err != nil {
 				return err
 			}
 		}
@@ -99,13 +114,13 @@ func (s Site) keepInterruptsOff(run *Running, devices []device) error {
 
 // list reads the instances of the devices, which have to have some.
 func (s Site) list(run *Running) error {
-	return inside(s.Namespace, func() error {
+	return s.Namespace.Do(func() error {
 		for i := range run.Interfaces {
 			instances, err := napi.List(run.Interfaces[i].Index)
 			if err != nil {
 				return err
 			}
-			if len(instances) == 0 {
+			if len(instances) == 0 && !s.DryRun {
 				return fmt.Errorf("interface %q has no NAPI instance: its driver does not use NAPI, or it is down", run.Interfaces[i].Name)
 			}
 			run.Interfaces[i].NAPIs = instances
@@ -113,8 +128,6 @@ func (s Site) list(run *Running) error {
 		return nil
 	})
 }
-
-func inside(ns *netns.Namespace, f func() error) error { return ns.Do(f) }
 
 // threaded gives the devices threads in place of softirqs, and says where they run.
 func (s Site) threaded(r Request, run *Running, devices []device) error {
@@ -132,21 +145,33 @@ func (s Site) threaded(r Request, run *Running, devices []device) error {
 func (s Site) makeThreads(r Request, run *Running, devices []device) error {
 	for i, d := range devices {
 		var before map[int]string
-		err := inside(s.Namespace, func() (err error) { before, err = napi.Threads(d.name); return err })
+		err := s.Namespace.Do(func() (err error) { before, err = napi.Threads(d.name); return err })
 		if err != nil {
 			return err
 		}
-		if err := s.set(&run.Interfaces[i], d, napi.Attribute("threaded"), "1"); err != nil {
+		if err := s.set(run, i, d, napi.Attribute("threaded"), "1"); err != nil {
 			return err
 		}
-		threads, err := s.threadsOf(&run.Interfaces[i], before)
-		if err != nil {
+		if err := s.placeThreads(r, run, i, d, before); err != nil {
 			return err
 		}
-		for _, tid := range threads {
-			if err := s.place(r, &run.Interfaces[i], d, tid); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// placeThreads says where a device's threads run.
+func (s Site) placeThreads(r Request, run *Running, i int, d device, before map[int]string) error {
+	if s.DryRun {
+		run.step("place the threads of %s on CPUs %s", d.name, cpuList(r.CPUs))
+		return nil
+	}
+	threads, err := s.threadsOf(&run.Interfaces[i], before)
+	if err != nil {
+		return err
+	}
+	for _, tid := range threads {
+		if err := s.place(r, run, i, d, tid); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -155,7 +180,7 @@ func (s Site) makeThreads(r Request, run *Running, devices []device) error {
 // threadsOf finds the threads of a device: as the kernel tells them, or on kernels that
 // do not those of its name that were not there before.
 func (s Site) threadsOf(run *Interface, before map[int]string) (tids []int, err error) {
-	err = inside(s.Namespace, func() error {
+	err = s.Namespace.Do(func() error {
 		instances, err := napi.List(run.Index)
 		if err == nil {
 			run.NAPIs = instances
@@ -184,7 +209,7 @@ func (s Site) threadsOf(run *Interface, before map[int]string) (tids []int, err 
 	return tids, err
 }
 
-func (s Site) place(r Request, run *Interface, d device, tid int) error {
+func (s Site) place(r Request, run *Running, i int, d device, tid int) error {
 	if r.Scheduling == nil && len(r.CPUs) == 0 {
 		return nil
 	}
@@ -202,7 +227,7 @@ func (s Site) place(r Request, run *Interface, d device, tid int) error {
 	if len(r.CPUs) > 0 {
 		now.CPUs = slices.Sorted(slices.Values(r.CPUs))
 	}
-	return s.set(run, d, napi.ThreadPlacement(tid), now.String())
+	return s.set(run, i, d, napi.ThreadPlacement(tid), now.String())
 }
 
 // suspend lets applications that poll by epoll suspend the devices' interrupts.
@@ -216,7 +241,7 @@ func (s Site) suspend(run *Running, devices []device) error {
 	}
 	for i, d := range devices {
 		for _, a := range []struct{ name, value string }{{"gro_flush_timeout", suspendFlush}, {"napi_defer_hard_irqs", suspendDefer}} {
-			if err := s.set(&run.Interfaces[i], d, napi.Attribute(a.name), a.value); err != nil {
+			if err := s.set(run, i, d, napi.Attribute(a.name), a.value); err != nil {
 				return err
 			}
 		}
@@ -226,7 +251,7 @@ func (s Site) suspend(run *Running, devices []device) error {
 	}
 	for i, d := range devices {
 		for _, instance := range run.Interfaces[i].NAPIs {
-			if err := s.set(&run.Interfaces[i], d, napi.IRQSuspendOf(instance.ID), suspendTime); err != nil {
+			if err := s.set(run, i, d, napi.IRQSuspendOf(instance.ID), suspendTime); err != nil {
 				return err
 			}
 		}
@@ -243,6 +268,10 @@ const (
 	suspendFlush = "20000"
 	suspendTime  = "20000000"
 )
+
+func (run *Running) step(format string, args ...any) {
+	run.Steps = append(run.Steps, fmt.Sprintf(format, args...))
+}
 
 func (run *Running) note(format string, args ...any) {
 	run.Notes = append(run.Notes, fmt.Sprintf(format, args...))

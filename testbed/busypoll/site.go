@@ -33,6 +33,8 @@ type Site struct {
 	Node string
 	// Features are what Probe found.
 	Features Features
+	// DryRun changes and starts nothing: what would be done is in Running.Steps.
+	DryRun bool
 }
 
 // Request is what is wanted of a site.
@@ -67,6 +69,8 @@ type Running struct {
 	Poller *Poller `json:"poller,omitempty"`
 	// Notes are what a reader should know: what it costs, what could not be had.
 	Notes []string `json:"notes,omitempty"`
+	// Steps are what was done, or would be, in words.
+	Steps []string `json:"steps,omitempty"`
 }
 
 // Interface is a device as it is received now.
