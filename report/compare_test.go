@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/confidence"
+	"nines.dev/nines/test/golden"
 )
 
 func ratioBounds(a, b []float64) *Interval {
@@ -106,7 +108,7 @@ func TestCompareMarksWhatDiffersClearly(t *testing.T) {
 	if err := WriteComparison(&table, c); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "compare.txt", table.String())
+	golden.Equal(t, filepath.Join("testdata", "compare.txt"), table.String())
 	if err := WriteComparisonJSON(&document, c); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/test/golden"
 )
 
 // capacity is a simulated link: what it carries at most with the shortest frames,
@@ -259,7 +260,7 @@ func TestPublishedInTheTerminal(t *testing.T) {
 			if err := WritePublished(&out, r); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, "published_"+name+".txt", out.String())
+			golden.Equal(t, filepath.Join("testdata", "published_"+name+".txt"), out.String())
 		})
 	}
 	r, err := result.Open(comparison{name: "none", kinds: []string{"bridge"}, sizes: []float64{64}, rates: []float64{0}}.write(t, t.TempDir()))

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/test/golden"
 )
 
 func float(v float64) *float64 { return &v }
@@ -72,7 +74,7 @@ func TestTableShowsFindings(t *testing.T) {
 	if err := WriteTable(&out, summary, TableOptions{Searches: searches}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "searches.txt", out.String())
+	golden.Equal(t, filepath.Join("testdata", "searches.txt"), out.String())
 }
 
 // windowsSummary is a soak of so many windows that was cut off.
@@ -91,7 +93,7 @@ func TestTableShowsWindowsOfAnUnfinishedSoak(t *testing.T) {
 	if err := WriteTable(&out, windowsSummary(24), TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "windows.txt", out.String())
+	golden.Equal(t, filepath.Join("testdata", "windows.txt"), out.String())
 }
 
 // TestRepeatsOfASearchAreFolded holds that a figure has the median of its repeats, with

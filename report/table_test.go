@@ -2,8 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,27 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
 	"nines.dev/nines/result"
+	"nines.dev/nines/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (go test ./report -update writes it anew):\n%s", path, diff)
-	}
-}
 
 func of(v int64) *int64 { return &v }
 
@@ -65,7 +46,7 @@ func TestTableIsAsDrawn(t *testing.T) {
 		if err := WriteTable(&out, tableSummary(), options); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, out.String())
+		golden.Equal(t, filepath.Join("testdata", name), out.String())
 		for _, line := range strings.Split(out.String(), "\n") {
 			if width := utf8.RuneCountInString(line); width > 100 {
 				t.Errorf("%s: a line has %d columns: %s", name, width, line)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/csv"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,27 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/test/labtest"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (go test ./result -update writes it anew):\n%s", path, diff)
-	}
-}
 
 func mustCreate(t *testing.T, dir string) *Writer {
 	t.Helper()
@@ -89,14 +70,14 @@ func TestSummaryIsAsDesigned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, raw)
+		golden.Equal(t, filepath.Join("testdata", name), raw)
 	}
 	for _, name := range []string{OutliersFile, RateFile, DetailsFile} {
 		raw, err := os.ReadFile(filepath.Join(w.Dir(), "trials", "0001", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, raw)
+		golden.Equal(t, filepath.Join("testdata", name), raw)
 	}
 }
 

@@ -1,16 +1,15 @@
 package spec
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the golden files anew")
+	"nines.dev/nines/test/golden"
+)
 
 // readRuns loads a file under its base name, so that the errors are the same
 // wherever the tests run.
@@ -57,20 +56,7 @@ func TestInvalidFiles(t *testing.T) {
 					t.Errorf("without a place: %v", e)
 				}
 			}
-			golden := strings.TrimSuffix(path, ".yaml") + ".err"
-			got := err.Error() + "\n"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("the errors differ (-want +got):\n%s", diff)
-			}
+			golden.Equal(t, strings.TrimSuffix(path, ".yaml")+".err", err.Error()+"\n")
 		})
 	}
 }

@@ -95,8 +95,8 @@ var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}
 
-// forTests is what any package's tests may see, but the package itself may not.
-const forTests = "test/labtest"
+// forTests are what any package's tests may see, but the package itself may not.
+var forTests = []string{"test/labtest", "test/golden"}
 
 // everything is for those who wire the parts together.
 const everything = "*"
@@ -145,7 +145,7 @@ func TestImportsFollowTheData(t *testing.T) {
 			}
 		}
 		hold(p.Imports, allowed...)
-		hold(slices.Concat(p.TestImports, p.XTestImports), append(slices.Clone(allowed), forTests)...)
+		hold(slices.Concat(p.TestImports, p.XTestImports), slices.Concat(allowed, forTests)...)
 	}
 }
 

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
-)
 
-var update = flag.Bool("update", false, "write docs/commands.md anew")
+	"nines.dev/nines/test/golden"
+)
 
 // TestCommandsDocument: docs/commands.md is what the help texts say, verb by verb.
 func TestCommandsDocument(t *testing.T) {
@@ -22,19 +19,7 @@ func TestCommandsDocument(t *testing.T) {
 		describe(&b, c, "")
 	}
 	got := b.String()
-	path := filepath.Join("..", "..", "docs", "commands.md")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("docs/commands.md is not what the help says; make generate writes it anew:\n%s", diff)
-	}
+	golden.Equal(t, filepath.Join("..", "..", "docs", "commands.md"), got) // make generate writes it
 }
 
 const commandsIntroduction = `# Commands

@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"flag"
 	"io"
 	"os"
 	"strconv"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 )
-
-var update = flag.Bool("update", false, "write generated tables anew")
 
 func decompress(t *testing.T, path string) []byte {
 	t.Helper()

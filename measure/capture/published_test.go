@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -95,7 +96,7 @@ func column0(csv []byte) []string {
 func TestPublishedPercentileList(t *testing.T) {
 	for file, csv := range readPublished(t, "percentiles") {
 		if list := column0(csv); !slices.Equal(list, percentileList) {
-			if *update {
+			if *golden.Update {
 				writePercentileList(t, list)
 				return
 			}

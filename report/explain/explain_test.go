@@ -2,17 +2,14 @@ package explain
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/attribution"
+	"nines.dev/nines/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // everyKind is a made-up trial whose ranking has a cause of each kind, so that each
 // sentence and remedy is in the golden file. Nothing of it was measured.
@@ -67,7 +64,7 @@ func TestEverySentenceAndRemedy(t *testing.T) {
 			t.Errorf("%s has no sentence or no remedy", ranked.Cause.Kind)
 		}
 	}
-	golden(t, "testdata/sentences.txt", out.Bytes())
+	golden.Equal(t, "testdata/sentences.txt", out.Bytes())
 }
 
 func TestTable(t *testing.T) {
@@ -80,7 +77,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("a line has %d columns: %s", width, line)
 		}
 	}
-	golden(t, "testdata/table.txt", out.Bytes())
+	golden.Equal(t, "testdata/table.txt", out.Bytes())
 }
 
 // TestWitness: what is said of unexplained time depends on whether steal time was counted.
@@ -104,24 +101,5 @@ func TestNamesDoNotMoveTheCursor(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%q", out.String())
-	}
-}
-
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; -update writes it anew. Now:\n%s", path, got)
 	}
 }

@@ -3,23 +3,19 @@ package figure
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"image/png"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot/vg"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // drawings are a figure of each form.
 func drawings(t testing.TB) map[string]*Figure {
@@ -60,19 +56,7 @@ func rendered(t testing.TB, f *Figure, format string, size Size) []byte {
 func TestGoldenFigures(t *testing.T) {
 	for name, f := range drawings(t) {
 		got := string(rendered(t, f, "svg", Size{}))
-		path := filepath.Join("testdata", name+".svg")
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s is not as it was; if the new one is better, go test ./report/figure -update:\n%.2000s", path, cmp.Diff(string(want), got))
-		}
+		golden.Equal(t, filepath.Join("testdata", name+".svg"), got)
 	}
 }
 

@@ -3,7 +3,6 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"maps"
 	"os"
 	"slices"
@@ -12,10 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/testbed/host"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // hosts are the recorded machines: four of them constructed from what is published, and
 // one that was read.
@@ -34,23 +32,6 @@ func load(t *testing.T, name string) *host.Inventory {
 	return inv
 }
 
-// golden holds got against a file, or writes it.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); go test -update writes it anew:\n%s", path, diff)
-	}
-}
-
 // TestHosts: each recorded host has the findings that an expert would give it, in the
 // order of how much they matter.
 func TestHosts(t *testing.T) {
@@ -59,7 +40,7 @@ func TestHosts(t *testing.T) {
 		if err := Judge(load(t, name)).Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/"+name+".txt", b.Bytes())
+		golden.Equal(t, "testdata/"+name+".txt", b.Bytes())
 	}
 }
 
@@ -70,7 +51,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/microvm.json", append(data, '\n'))
+	golden.Equal(t, "testdata/microvm.json", append(data, '\n'))
 	var back Report
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatal(err)

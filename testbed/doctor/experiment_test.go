@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
@@ -55,7 +56,7 @@ func TestJudgeFile(t *testing.T) {
 	if err := judgeFile(t, load(t, "microvm"), "../../examples/quickstart.yaml").Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/microvm.quickstart.txt", b.Bytes())
+	golden.Equal(t, "testdata/microvm.quickstart.txt", b.Bytes())
 }
 
 // TestSpinningExperiment: what only sleepers feel is no warning for an experiment that

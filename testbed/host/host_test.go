@@ -4,32 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden holds got against a file, or writes it.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); go test -update writes it anew:\n%s", path, diff)
-	}
-}
 
 func asJSON(t *testing.T, value any) []byte {
 	t.Helper()
@@ -51,7 +33,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, hostFile("microvm"), asJSON(t, inv))
+	golden.Equal(t, hostFile("microvm"), asJSON(t, inv))
 	if mode := inv.Cgroup.Mode; mode != CgroupHybrid {
 		t.Errorf("cgroup mode %s, want %s: version 1 controllers beside a version 2 mount", mode, CgroupHybrid)
 	}
@@ -65,7 +47,7 @@ func TestReplay(t *testing.T) {
 func TestConstructed(t *testing.T) {
 	for name, construct := range constructed {
 		inv := construct()
-		golden(t, hostFile(name), asJSON(t, inv))
+		golden.Equal(t, hostFile(name), asJSON(t, inv))
 		data, err := os.ReadFile(hostFile(name))
 		if err != nil {
 			t.Fatal(err)
@@ -203,6 +185,6 @@ func TestTable(t *testing.T) {
 		if err := inv.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/"+name+".table.txt", b.Bytes())
+		golden.Equal(t, "testdata/"+name+".table.txt", b.Bytes())
 	}
 }

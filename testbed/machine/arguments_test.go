@@ -1,18 +1,13 @@
 package machine
 
 import (
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/testbed/machine/boot"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var machines = map[string]Config{
 	"least": {
@@ -67,22 +62,7 @@ func TestArguments(t *testing.T) {
 				text.WriteString(word)
 			}
 			text.WriteString("\n")
-			golden := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.MkdirAll("testdata", 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(golden, []byte(text.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text.String()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			golden.Equal(t, filepath.Join("testdata", name+".golden"), text.String())
 		})
 	}
 }

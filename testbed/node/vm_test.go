@@ -1,21 +1,17 @@
 package node
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/testbed/machine"
 	"nines.dev/nines/testbed/plan"
 	"nines.dev/nines/testbed/proc"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // machines are nodes with what their interfaces are connected to.
 var machines = map[string]struct {
@@ -73,19 +69,7 @@ func TestMachinesOfNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.ReplaceAll(strings.Join(machine.Arguments(config), " "), " -", "\n-") + "\n"
-			golden := filepath.Join("testdata", "vm", name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			golden.Equal(t, filepath.Join("testdata", "vm", name+".golden"), text)
 		})
 	}
 }

@@ -3,18 +3,14 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/testbed/host"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // goldenHosts are the machines of package host's testdata with the interfaces that
 // nic.yaml is set to: the thesis's NICs are on NUMA nodes 1 and 3.
@@ -83,19 +79,7 @@ func TestGolden(t *testing.T) {
 					sets = []string{"links.ingress.parent=" + nics[0], "links.egress.parent=" + nics[1]}
 				}
 				got := render(t, loadExperiment(t, path, sets...), inv)
-				golden := filepath.Join("testdata", "golden", hostName+"."+name+".txt")
-				if *update {
-					if err := os.WriteFile(golden, got, 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(golden)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), string(got)); diff != "" {
-					t.Errorf("%s differs (-want +got); go test -update writes it anew:\n%s", golden, diff)
-				}
+				golden.Equal(t, filepath.Join("testdata", "golden", hostName+"."+name+".txt"), got)
 			})
 		}
 	}

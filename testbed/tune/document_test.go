@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/golden"
 )
 
 // The tables of docs/tuning.md are what the catalogue says.
@@ -22,7 +24,7 @@ func TestTheManualHasTheCatalogue(t *testing.T) {
 		fmt.Fprintf(&parameters, "| `%s` | %s | %s |\n", k.Name, threeWords(k.values), adviceCells(k.Advice))
 	}
 	next := between(t, between(t, text, "settings", settings.String()), "parameters", parameters.String())
-	if *update {
+	if *golden.Update {
 		if err := os.WriteFile(path, []byte(next), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package tune
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/test/golden"
 	"nines.dev/nines/testbed/host"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func inventory(t *testing.T, name string) *host.Inventory {
 	t.Helper()
@@ -63,19 +61,7 @@ func TestPlansOfRecordedHosts(t *testing.T) {
 			if err := plan.Write(&out); err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", c.host+"."+c.profile+".txt")
-			if *update {
-				if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), out.String()); diff != "" {
-				t.Errorf("the plan (-golden +now; -update writes it anew):\n%s", diff)
-			}
+			golden.Equal(t, filepath.Join("testdata", c.host+"."+c.profile+".txt"), out.Bytes())
 			again := MakePlan(inv, request, Recorded(inv))
 			if diff := cmp.Diff(plan, again); diff != "" {
 				t.Errorf("a second plan differs:\n%s", diff)
