@@ -108,11 +108,12 @@ func TestTwoContainersOnAServer(t *testing.T) {
 // they are not 20 s after 20 s of warm-up.
 var publishedTimes = map[string]struct{ warmup, duration time.Duration }{
 	"low-latency-containers": {30 * time.Second, 45 * time.Second},
+	"kernel-busy-poll":       {5 * time.Second, 60 * time.Second},
 }
 
 // TestQuickExamplesAreTheWholeOnesMadeShort holds that a quick variant measures the
 // same: its combinations are among those of the whole one, and differ in nothing but
-// times and outliers.
+// times, repeats and outliers, and how far a search goes.
 func TestQuickExamplesAreTheWholeOnesMadeShort(t *testing.T) {
 	const most = 3 * time.Minute
 	for _, quick := range comparisons(t) {
@@ -123,14 +124,23 @@ func TestQuickExamplesAreTheWholeOnesMadeShort(t *testing.T) {
 			times.warmup, times.duration = 20*time.Second, 20*time.Second
 		}
 		for _, run := range runsOf(t, long) {
+			whole[withoutTimes(t, run.Experiment)] = run.String()
+			if !run.Experiment.Method.Plain() {
+				continue // the procedure has times of its own
+			}
 			if d, w := time.Duration(run.Experiment.Traffic.Duration), time.Duration(run.Experiment.Traffic.Warmup); d != times.duration || w != times.warmup {
 				t.Errorf("%s measures %v after %v, not %v after %v", long.Name(), d, w, times.duration, times.warmup)
 			}
-			whole[withoutTimes(t, run.Experiment)] = run.String()
 		}
 		var total time.Duration
 		for _, run := range runsOf(t, short) {
 			traffic := run.Experiment.Traffic
+			if m := run.Experiment.Method; !m.Plain() {
+				if !m.Quick && (m.Soak == 0 || m.Soak > spec.Duration(most/4)) {
+					t.Errorf("%s: its procedure is not short", quick)
+				}
+				continue
+			}
 			total += time.Duration(run.Experiment.Repeat) * time.Duration(traffic.Warmup+traffic.Duration+traffic.Drain)
 			if _, ok := whole[withoutTimes(t, run.Experiment)]; !ok && !strings.Contains(run.String(), "rate_pps") {
 				t.Errorf("%s: %s is not in the whole experiment", quick, run)
@@ -156,7 +166,12 @@ func withoutTimes(t *testing.T, e *spec.Experiment) string {
 	same, traffic := *e, *e.Traffic
 	same.Name = strings.TrimSuffix(same.Name, "-quick")
 	traffic.Warmup, traffic.Duration, traffic.Drain, traffic.Outliers = 0, 0, 0, 0
-	same.Traffic = &traffic
+	same.Traffic, same.Repeat = &traffic, 0
+	if e.Method != nil {
+		method := *e.Method
+		method.Quick, method.Width, method.Trial, method.Settle, method.Soak, method.Window = false, 0, 0, 0, 0, 0
+		same.Method = &method
+	}
 	text, err := json.Marshal(same)
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +187,7 @@ func TestExamplesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const some = -1
 	tests := map[string]struct {
 		sets []string
 		// lacking are the cases that may be left out, since no distribution has them.
@@ -195,6 +211,13 @@ func TestExamplesRun(t *testing.T) {
 		"low-latency-containers/quick/isolation.yaml":  {[]string{"isolation=none"}, nil, 2, 0},
 		"low-latency-containers/quick/cgroups.yaml":    {[]string{"isolation=affinity", "repeat=1"}, nil, 3, 0},
 		"low-latency-containers/quick/runtimes.yaml":   {[]string{"path=sockets", "sweep.nodes.dut.runtime=[host, lxc]"}, nil, 2, 0},
+
+		// A search has as many trials as it takes, and a soak one for each window.
+		"kernel-busy-poll/quick/latency.yaml":     {[]string{"traffic.frame_bytes=512"}, nil, 8, 0},
+		"kernel-busy-poll/quick/competition.yaml": {nil, nil, 12, 0},
+		"kernel-busy-poll/quick/intervals.yaml":   {nil, nil, 4, 0},
+		"kernel-busy-poll/quick/throughput.yaml":  {[]string{"rx=busy_poll", "method.trial=50ms", "method.max_rate_pps=20k"}, nil, some, 0},
+		"kernel-busy-poll/quick/soak.yaml":        {[]string{"method.soak=1s", "method.window=500ms"}, nil, some, 0},
 	}
 	for _, quick := range comparisons(t) {
 		name, err := filepath.Rel(examples, quick)
@@ -208,7 +231,11 @@ func TestExamplesRun(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			file := loadExample(t, quick)
-			for _, set := range append(test.sets, "traffic.duration=100ms", "traffic.warmup=20ms", "traffic.drain=50ms") {
+			times := []string{"traffic.warmup=20ms", "traffic.drain=50ms"}
+			if runsOf(t, file)[0].Experiment.Method.Plain() {
+				times = append(times, "traffic.duration=100ms")
+			}
+			for _, set := range append(test.sets, times...) {
 				if err := file.Set(set); err != nil {
 					t.Fatal(err)
 				}
@@ -219,7 +246,7 @@ func TestExamplesRun(t *testing.T) {
 					labtest.Require(t, skipped.Reason, false)
 				}
 			}
-			if trials, left := len(done.Summary.Trials), len(done.Summary.Skipped); trials+left != test.trials {
+			if trials, left := len(done.Summary.Trials), len(done.Summary.Skipped); trials+left != test.trials && (test.trials != some || trials == 0) {
 				t.Errorf("%d trials and %d left out, want %d together", trials, left, test.trials)
 			}
 			if diff := cmp.Diff(test.maxima, len(done.Maxima)); diff != "" {
