@@ -73,6 +73,7 @@ var mayImport = map[string][]string{
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "testbed/host"},
 	"measure/traffic":         measurers,
+	"measure/stall":           {"result", "result/attribution", "engine/client", "measure/trace", "testbed/tune/jitter"},
 	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "result/attribution", "testbed/doctor"}),
 
 	"report":         {"result", "result/confidence", "result/extreme"},

@@ -92,9 +92,10 @@ func newStalls(thresholdNs int64, most int) *stalls {
 	return &stalls{threads: make(map[uint32]*stalling), cpus: make(map[int]*busyCPU), thresholdNs: thresholdNs, most: most}
 }
 
-// watch begins with a thread.
+// watch begins with a thread, or takes the name that it has now.
 func (s *stalls) watch(tid uint32, name string) {
-	if s.threads[tid] != nil {
+	if known := s.threads[tid]; known != nil {
+		known.Name = name
 		return
 	}
 	t := &stalling{ThreadStalls: ThreadStalls{TID: int(tid), Name: name, CPU: -1}}

@@ -18,7 +18,8 @@ type watching struct {
 
 // WatchThreads has the recorder look, from now on, for what keeps these threads from
 // running: the events around the longest of their stalls are kept as those around the
-// slowest packets are. It can be called again, with further threads.
+// slowest packets are. It can be called again, with further threads, or with
+// the new name of one that has executed another program.
 func (r *Recorder) WatchThreads(thresholdNs int64, threads map[int]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,0 +1,198 @@
+package stall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/result"
+	"nines.dev/nines/testbed/tune/jitter"
+)
+
+// JitterOptions say which CPUs are watched, and for how long.
+type JitterOptions struct {
+	CPUs []int
+	// Online are all CPUs: those that are not watched may send interrupts, and nines works
+	// there.
+	Online      []int
+	Duration    time.Duration
+	ThresholdNs int64
+	// Worst is of how many gaps of each CPU the events are kept.
+	Worst       int
+	BufferBytes int64
+	// Priority is the real-time priority (SCHED_FIFO) of the threads that spin; 0: they are
+	// ordinary threads.
+	Priority int
+	// Engine is the path of nines-engine.
+	Engine string
+	// Progress is told how much of the duration is over; nil drops it.
+	Progress func(done, of time.Duration)
+}
+
+// noticePlaces is how many gaps of a CPU wait to be read: at the shortest gap of 1 µs more
+// cannot come in a look's time.
+const noticePlaces = 1 << 15
+
+// lookEvery is how often they are read.
+const lookEvery = 20 * time.Millisecond
+
+// Jitter lets a thread spin on each CPU and explains its gaps. When ctx ends it reports
+// what there is until then.
+func Jitter(ctx context.Context, o JitterOptions) (_ Report, err error) {
+	others := slices.DeleteFunc(slices.Clone(o.Online), func(cpu int) bool { return slices.Contains(o.CPUs, cpu) })
+	giveBack, err := keepTo(others)
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, giveBack()) }()
+	recorder, err := trace.Start(trace.Config{CPUs: o.CPUs, Senders: others, BufferBytes: o.BufferBytes,
+		Slowest: 1, Ordinary: o.Worst * len(o.CPUs), CollectOn: others})
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Schema: Schema, Started: time.Now().UTC(), ThresholdNs: o.ThresholdNs, startedNs: monotonic()}
+	steal := readSteal()
+	watched, gaps, err := watch(ctx, o, recorder)
+	for i, w := range watched {
+		report.Subjects = append(report.Subjects, subjectOf(w, gaps[i], report.startedNs))
+		recorder.AddThreads(report.Subjects[i].thread)
+	}
+	report.Elapsed = time.Duration(monotonic() - report.startedNs)
+	recording, stopped := recorder.Stop()
+	if err := errors.Join(err, stopped); err != nil {
+		return Report{}, err
+	}
+	report.recording = recording
+	after := readSteal()
+	for i := range report.Subjects {
+		s := &report.Subjects[i]
+		s.StealNs = after[s.CPU] - steal[s.CPU]
+		report.explain(s)
+		if gaps[i].missed > 0 {
+			report.Notes = append(report.Notes, fmt.Sprintf("%d announced gaps of CPU %d were overwritten before they were read", gaps[i].missed, s.CPU))
+		}
+	}
+	report.rank()
+	return report, nil
+}
+
+// watch runs the engine's watch until the time is over or ctx ends.
+func watch(ctx context.Context, o JitterOptions, recorder *trace.Recorder) (_ []client.Watched, _ []*longest, err error) {
+	engine, err := jitter.StartEngine(o.Engine)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, engine.End()) }()
+	if o.Priority > 0 {
+		// What the engine starts later inherits it.
+		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: uint32(o.Priority)}
+		if err := unix.SchedSetAttr(engine.PID, &attr, 0); err != nil {
+			return nil, nil, fmt.Errorf("give the spinning threads real-time priority %d: %w", o.Priority, err)
+		}
+	}
+	addresses, err := engine.WatchNotices(o.CPUs, noticePlaces, o.ThresholdNs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(addresses) != len(o.CPUs) {
+		return nil, nil, fmt.Errorf("the engine announces the gaps of %d CPUs, not of %d", len(addresses), len(o.CPUs))
+	}
+	var all []*longest
+	for i, address := range addresses {
+		from, err := trace.OpenAnnouncements(trace.Notices{PID: engine.PID, Address: address})
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, &longest{from: from, first: i * o.Worst, most: o.Worst})
+	}
+	look := func() {
+		for _, l := range all {
+			l.look(recorder.Keep)
+		}
+	}
+	started, end := time.Now(), time.NewTimer(o.Duration)
+	defer end.Stop()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for over := false; !over; {
+		select {
+		case <-ctx.Done():
+			over = true
+		case <-end.C:
+			over = true
+		case now := <-tick.C:
+			if o.Progress != nil {
+				o.Progress(now.Sub(started), o.Duration)
+			}
+		}
+		look()
+	}
+	// The last gaps are announced before the threads end, and their rings go with them.
+	look()
+	watched, err := engine.StopWatch()
+	return watched, all, err
+}
+
+func subjectOf(w client.Watched, gaps *longest, startedNs int64) Subject {
+	s := Subject{Name: fmt.Sprintf("CPU %d", w.CPU), TID: w.TID, CPU: w.CPU, Scheduling: w.Scheduling, ElapsedNs: w.ElapsedNs,
+		thread: result.TracedThread{Role: result.RoleProgram, Name: "nines-watch", TID: w.TID, CPU: w.CPU, Spins: true}}
+	lengths, err := result.ImportHistogram(result.Sparse(w.Lengths))
+	if err != nil { // the engine's own: it cannot be
+		lengths = result.NewHistogram()
+	}
+	s.lengths = lengths
+	s.RanNs = w.ElapsedNs - w.Gaps.TotalNs
+	s.Stalls = []Kind{kindOf("gap", lengths)}
+	s.Stalls[0].TotalNs = w.Gaps.TotalNs
+	for _, gap := range gaps.kept {
+		s.outliers = append(s.outliers, stalled(gap.ID, w.CPU, gap.BeginNs, gap.EndNs, startedNs))
+	}
+	return s
+}
+
+// longest are the longest gaps of a CPU, each with a place of its own among what the
+// recorder keeps, so that a noisy CPU takes none from a quiet one.
+type longest struct {
+	from        *trace.Announcements
+	first, most int
+	kept        []trace.Packet
+	missed      uint64
+}
+
+func (l *longest) look(keep func(trace.Packet)) {
+	packets, missed := l.from.Read()
+	l.missed += missed
+	for _, p := range packets {
+		l.offer(p, keep)
+	}
+}
+
+// offer takes a gap in if there is room, or a shorter one.
+func (l *longest) offer(p trace.Packet, keep func(trace.Packet)) {
+	at := len(l.kept)
+	if at == l.most {
+		shortest := slices.MinFunc(l.kept, func(a, b trace.Packet) int { return cmp.Compare(a.LatencyNs, b.LatencyNs) })
+		if p.LatencyNs <= shortest.LatencyNs {
+			return
+		}
+		at = shortest.Place - l.first
+	} else {
+		l.kept = append(l.kept, trace.Packet{})
+	}
+	p.Ordinary, p.Place = true, l.first+at
+	l.kept[at] = p
+	keep(p)
+}
+
+func monotonic() int64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // there always is one
+	return now.Nano()
+}

@@ -1,0 +1,57 @@
+package stall
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"nines.dev/nines/measure/trace"
+)
+
+func TestEachCPUKeepsItsOwnLongestGaps(t *testing.T) {
+	held := map[int]trace.Packet{} // as the recorder does, by place
+	quiet, noisy := longest{first: 0, most: 2}, longest{first: 2, most: 3}
+	keep := func(p trace.Packet) { held[p.Place] = p }
+	gap := func(ns int64) trace.Packet { return trace.Packet{LatencyNs: ns, EndNs: ns} }
+	quiet.offer(gap(5), keep)
+	for _, ns := range []int64{10, 30, 20, 15, 40, 5, 50} {
+		noisy.offer(gap(ns), keep)
+	}
+	var lengths []int64
+	for _, p := range noisy.kept {
+		lengths = append(lengths, p.LatencyNs)
+		if held[p.Place] != p {
+			t.Errorf("the recorder holds %+v in the place of %+v", held[p.Place], p)
+		}
+	}
+	slices.Sort(lengths)
+	if !slices.Equal(lengths, []int64{30, 40, 50}) || len(quiet.kept) != 1 || held[0].LatencyNs != 5 || len(held) != 4 {
+		t.Errorf("%v, %+v", lengths, held)
+	}
+}
+
+func TestThreadsOfAProcessAndItsDescendants(t *testing.T) {
+	root := t.TempDir()
+	task := func(pid, tid int, name, children string) {
+		dir := filepath.Join(root, "proc", strconv.Itoa(pid), "task", strconv.Itoa(tid))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{"comm": name + "\n", "children": children} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	task(10, 10, "make", "20 21 ")
+	task(10, 11, "helper", "")
+	task(20, 20, "cc", "30 ")
+	task(30, 30, "as", "")
+	task(40, 40, "other", "")
+	threads := threadsOf(root, 10) // 21 is gone already
+	if len(threads) != 4 || threads[10] != "make" || threads[11] != "helper" || threads[20] != "cc" || threads[30] != "as" {
+		t.Errorf("%v", threads)
+	}
+}

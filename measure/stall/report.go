@@ -1,0 +1,165 @@
+package stall
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/attribution"
+)
+
+// Schema names the form of a Report as JSON.
+const Schema = "nines/stalls/v1"
+
+// Report is what was found.
+type Report struct {
+	Schema      string        `json:"schema"`
+	Started     time.Time     `json:"started"`
+	Elapsed     time.Duration `json:"elapsed_ns"`
+	ThresholdNs int64         `json:"threshold_ns"`
+	// Kernel is its release, CommandLine what it was started with.
+	Kernel      string `json:"kernel,omitempty"`
+	CommandLine string `json:"command_line,omitempty"`
+	// Subjects are the CPUs, or the threads that were kept from running most.
+	Subjects []Subject `json:"subjects"`
+	// Others is how many threads there were besides.
+	Others int `json:"others,omitempty"`
+	// Causes are those of all subjects together.
+	Causes []result.RankedCause `json:"causes"`
+	Notes  []string             `json:"notes,omitempty"`
+	// Folder is the result folder; empty: none was written.
+	Folder string `json:"folder,omitempty"`
+
+	recording trace.Recording
+	startedNs int64 // CLOCK_MONOTONIC
+}
+
+// Subject is a CPU, or a thread.
+type Subject struct {
+	Name       string `json:"name"`
+	TID        int    `json:"tid"`
+	CPU        int    `json:"cpu"` // of a thread: where it was last
+	Scheduling string `json:"scheduling,omitempty"`
+	// ElapsedNs is how long it was watched, RanNs how long a thread had a CPU, SleptNs how
+	// long it wanted none.
+	ElapsedNs int64 `json:"elapsed_ns,omitempty"`
+	RanNs     int64 `json:"ran_ns,omitempty"`
+	SleptNs   int64 `json:"slept_ns,omitempty"`
+	StealNs   int64 `json:"steal_ns,omitempty"`
+	// Stalls are all, by how they came about.
+	Stalls []Kind `json:"stalls"`
+	// Explained are the longest of at least the threshold, whose events were kept; Causes
+	// says what had the CPU, and Shares how much each cause took of them.
+	Explained   int            `json:"explained"`
+	ExplainedNs int64          `json:"explained_ns"`
+	Shares      []Share        `json:"shares"`
+	Causes      *result.Causes `json:"causes"`
+
+	outliers []result.Outlier
+	lengths  *result.Histogram
+	thread   result.TracedThread
+}
+
+// Kind are the stalls of a kind.
+type Kind struct {
+	Kind    string             `json:"kind"`
+	TotalNs int64              `json:"total_ns"`
+	Lengths result.Percentiles `json:"lengths_ns"`
+}
+
+// Share is what a cause took of a subject's explained stalls.
+type Share struct {
+	Cause  result.Cause `json:"cause"`
+	Stalls int          `json:"stalls"`
+	Ns     int64        `json:"total_ns"`
+	MaxNs  int64        `json:"max_ns"`
+}
+
+func kindOf(name string, h *result.Histogram) Kind {
+	k := Kind{Kind: name, Lengths: h.Percentiles()}
+	if k.Lengths.Mean != nil {
+		k.TotalNs = int64(*k.Lengths.Mean * float64(k.Lengths.Count))
+	}
+	return k
+}
+
+// stalled is a stall as the attribution wants it: a packet that waited to be sent.
+func stalled(id uint32, cpu int, beginNs, endNs, startedNs int64) result.Outlier {
+	return result.Outlier{ID: id, Stream: 1, LatencyNs: endNs - beginNs, SendLagNs: endNs - beginNs,
+		IntendedNs: beginNs - startedNs, TxNs: endNs - startedNs, RxNs: endNs - startedNs, TxCPU: cpu, RxCPU: cpu}
+}
+
+// explain says what had the CPU in each of a subject's stalls. The longest come first.
+func (r *Report) explain(s *Subject) {
+	slices.SortStableFunc(s.outliers, func(a, b result.Outlier) int { return cmp.Compare(b.LatencyNs, a.LatencyNs) })
+	causes := attribution.Attribute(attribution.Input{Slow: s.outliers, Events: r.recording.Events, Details: r.detailsOf(s)})
+	s.Causes, s.Explained = &causes, len(causes.Packets)
+	s.Shares = []Share{}
+	for i := range causes.Packets {
+		p := &causes.Packets[i]
+		s.ExplainedNs += p.LatencyNs
+		s.outliers[i].Cause = firstOf(*p)
+		for _, of := range attribution.Totals(*p) {
+			s.share(of)
+		}
+	}
+	slices.SortStableFunc(s.Shares, func(a, b Share) int { return cmp.Compare(b.Ns, a.Ns) })
+}
+
+// firstOf is the longest cause of a stall, in short.
+func firstOf(p result.PacketCauses) string {
+	if totals := attribution.Totals(p); len(totals) > 0 {
+		return attribution.Brief(totals[0].Cause)
+	}
+	return ""
+}
+
+func (s *Subject) share(of result.CauseShare) {
+	i := slices.IndexFunc(s.Shares, func(share Share) bool { return share.Cause == of.Cause })
+	if i < 0 {
+		i = len(s.Shares)
+		s.Shares = append(s.Shares, Share{Cause: of.Cause})
+	}
+	share := &s.Shares[i]
+	share.Stalls++
+	share.Ns += of.Ns
+	share.MaxNs = max(share.MaxNs, of.Ns)
+}
+
+// traceOf is the recording as that of one subject.
+func (r *Report) traceOf(s *Subject) result.Trace {
+	own := r.recording.Trace
+	own.Threads = []result.TracedThread{s.thread}
+	own.ThresholdNs = r.ThresholdNs
+	return own
+}
+
+// rank adds up the causes of all subjects.
+func (r *Report) rank() {
+	r.Causes = []result.RankedCause{}
+	for _, s := range r.Subjects {
+		for _, ranked := range s.Causes.Ranking {
+			i := slices.IndexFunc(r.Causes, func(c result.RankedCause) bool { return c.Cause == ranked.Cause })
+			if i < 0 {
+				r.Causes = append(r.Causes, ranked)
+				continue
+			}
+			r.Causes[i].Packets += ranked.Packets
+			r.Causes[i].Present += ranked.Present
+			r.Causes[i].TotalNs += ranked.TotalNs
+		}
+	}
+	slices.SortStableFunc(r.Causes, func(a, b result.RankedCause) int {
+		return cmp.Or(cmp.Compare(b.Packets, a.Packets), cmp.Compare(b.TotalNs, a.TotalNs))
+	})
+}
+
+// Details are a subject's as those of a trial, for who words its causes.
+func (r *Report) Details(subject int) result.Details { return r.detailsOf(&r.Subjects[subject]) }
+
+func (r *Report) detailsOf(s *Subject) result.Details {
+	own := r.traceOf(s)
+	return result.Details{StartedNs: r.startedNs, StealNs: s.StealNs, Trace: &own}
+}
