@@ -30,31 +30,46 @@ enum {
 	{                                         \
 		.key = "cmd", .type = FIELD_OTHER \
 	}
-#define NAME(k, member)                                                         \
-	{                                                                       \
-		.key = k, .type = FIELD_STRING, .offset = AT(member), .min = 1, \
-		.max = PORT_NAME_MAX - 1                                        \
+/* size is that of the text's array; what follows it sets more of the field, as REQUIRED. */
+#define TEXT(k, member, low, size, ...)                                                            \
+	{                                                                                          \
+		.key = k, .type = FIELD_STRING, .offset = AT(member), .min = low, .max = (size)-1, \
+		__VA_ARGS__                                                                        \
 	}
-#define UINT(k, member, low, high)                                                           \
+#define REQUIRED	     .required = true
+#define NAME(k, member, ...) TEXT(k, member, 1, PORT_NAME_MAX, __VA_ARGS__)
+#define OTHER(k, ...)                                      \
+	{                                                  \
+		.key = k, .type = FIELD_OTHER, __VA_ARGS__ \
+	}
+#define FLAG(k, member)                                            \
+	{                                                          \
+		.key = k, .type = FIELD_BOOL, .offset = AT(member) \
+	}
+#define INT(k, member, low, high)                                                          \
+	{                                                                                  \
+		.key = k, .type = FIELD_INT, .offset = AT(member), .min = low, .max = high \
+	}
+#define RATE(k, member)                                                                 \
+	{                                                                               \
+		.key = k, .type = FIELD_RATE, .offset = AT(member), .max = RATE_MAX_PPS \
+	}
+#define UINT(k, member, low, high, ...)                                                      \
 	{                                                                                    \
 		.key = k, .type = FIELD_UINT, .offset = AT(member), .min = low, .max = high, \
-		.width = sizeof(((struct command *)0)->member)                               \
+		.width = sizeof(((struct command *)0)->member), __VA_ARGS__                  \
 	}
-#define CHOICE(k, member, names)                                                       \
-	{                                                                              \
-		.key = k, .type = FIELD_CHOICE, .offset = AT(member), .choices = names \
+#define CHOICE(k, member, names, ...)                                                   \
+	{                                                                               \
+		.key = k, .type = FIELD_CHOICE, .offset = AT(member), .choices = names, \
+		__VA_ARGS__                                                             \
 	}
 
 const struct field no_fields[] = {CMD, {0}};
 
 const struct field close_fields[] = {
 	CMD,
-	{.key = "port",
-	 .type = FIELD_STRING,
-	 .offset = AT(port),
-	 .min = 1,
-	 .max = PORT_NAME_MAX - 1,
-	 .required = true},
+	NAME("port", port, REQUIRED),
 	{0},
 };
 
@@ -84,24 +99,11 @@ static const struct field fault_fields[] = {
 
 const struct field open_fields[] = {
 	CMD,
-	{.key = "port",
-	 .type = FIELD_STRING,
-	 .offset = AT(config.name),
-	 .min = 1,
-	 .max = PORT_NAME_MAX - 1,
-	 .required = true},
-	{.key = "backend", .type = FIELD_OTHER, .required = true},
-	{.key = "interface",
-	 .type = FIELD_STRING,
-	 .offset = AT(config.interface),
-	 .min = 1,
-	 .max = IFNAMSIZ - 1},
-	{.key = "device",
-	 .type = FIELD_STRING,
-	 .offset = AT(config.device),
-	 .min = 1,
-	 .max = PORT_DEVICE_MAX - 1},
-	{.key = "server", .type = FIELD_BOOL, .offset = AT(config.server)},
+	NAME("port", config.name, REQUIRED),
+	OTHER("backend", REQUIRED),
+	TEXT("interface", config.interface, 1, IFNAMSIZ),
+	TEXT("device", config.device, 1, PORT_DEVICE_MAX),
+	FLAG("server", config.server),
 	CHOICE("frames", config.frames, frames_names),
 	CHOICE("io", config.io, io_names),
 	CHOICE("wait", config.wait, wait_names),
@@ -125,27 +127,18 @@ const struct field open_fields[] = {
 
 const struct field dpdk_fields[] = {
 	CMD,
-	{.key = "prefix",
-	 .type = FIELD_STRING,
-	 .offset = AT(dpdk.prefix),
-	 .min = 1,
-	 .max = EAL_PREFIX_MAX - 1,
-	 .required = true},
+	TEXT("prefix", dpdk.prefix, 1, EAL_PREFIX_MAX, REQUIRED),
 	UINT("memory_bytes", dpdk.memory_bytes, EAL_MEMORY_MIN_BYTES, EAL_MEMORY_MAX_BYTES),
-	{.key = "memory_node",
-	 .type = FIELD_INT,
-	 .offset = AT(dpdk.memory_node),
-	 .min = 0,
-	 .max = MEMORY_NODE_MAX},
-	{.key = "huge", .type = FIELD_BOOL, .offset = AT(dpdk.huge)},
-	{.key = "pci", .type = FIELD_OTHER},
-	{.key = "cpu", .type = FIELD_INT, .offset = AT(dpdk.cpu), .min = -1, .max = CPU_MAX},
+	INT("memory_node", dpdk.memory_node, 0, MEMORY_NODE_MAX),
+	FLAG("huge", dpdk.huge),
+	OTHER("pci"),
+	INT("cpu", dpdk.cpu, -1, CPU_MAX),
 	{0},
 };
 
 const struct field watch_fields[] = {
 	CMD,
-	{.key = "cpus", .type = FIELD_OTHER, .required = true},
+	OTHER("cpus", REQUIRED),
 	UINT("notices", watch.notices, 0, NOTICES_MAX),
 	UINT("notice_ns", watch.notice_ns, 0, 60000000000),
 	{0},
@@ -153,7 +146,7 @@ const struct field watch_fields[] = {
 
 const struct field switch_fields[] = {
 	CMD,
-	{.key = "cpus", .type = FIELD_OTHER},
+	OTHER("cpus"),
 	UINT("ageing_ns", switch_.ageing_ns, 0, INT64_MAX),
 	UINT("macs", switch_.macs, MAC_TABLE_MIN, MAC_TABLE_MAX),
 	{0},
@@ -161,104 +154,56 @@ const struct field switch_fields[] = {
 
 const struct field attach_fields[] = {
 	CMD,
-	{.key = "port",
-	 .type = FIELD_STRING,
-	 .offset = AT(port),
-	 .min = 1,
-	 .max = PORT_NAME_MAX - 1,
-	 .required = true},
+	NAME("port", port, REQUIRED),
 	UINT("vlan", attach.vlan, 0, VLAN_MAX),
-	{.key = "trunk", .type = FIELD_OTHER},
-	{.key = "macs", .type = FIELD_OTHER},
-	{.key = "flood_pps",
-	 .type = FIELD_RATE,
-	 .offset = AT(attach.flood_upps),
-	 .max = RATE_MAX_PPS},
-	{.key = "broadcast_pps",
-	 .type = FIELD_RATE,
-	 .offset = AT(attach.broadcast_upps),
-	 .max = RATE_MAX_PPS},
+	OTHER("trunk"),
+	OTHER("macs"),
+	RATE("flood_pps", attach.flood_upps),
+	RATE("broadcast_pps", attach.broadcast_upps),
 	{0},
 };
 
 const struct field mirror_fields[] = {
 	CMD,
-	{.key = "port",
-	 .type = FIELD_STRING,
-	 .offset = AT(port),
-	 .min = 1,
-	 .max = PORT_NAME_MAX - 1,
-	 .required = true},
+	NAME("port", port, REQUIRED),
 	CHOICE("direction", mirror_direction, direction_names),
-	{.key = "file",
-	 .type = FIELD_STRING,
-	 .offset = AT(mirror.file),
-	 .max = MIRROR_PATH_MAX - 1,
-	 .required = true},
+	TEXT("file", mirror.file, 0, MIRROR_PATH_MAX, REQUIRED),
 	UINT("snap_bytes", mirror.snap_bytes, 0, MIRROR_SNAP_MAX),
 	{0},
 };
 
 const struct field serve_fields[] = {
 	CMD,
-	{.key = "role",
-	 .type = FIELD_CHOICE,
-	 .offset = AT(serve_role),
-	 .choices = serve_roles,
-	 .required = true},
-	{.key = "ports", .type = FIELD_OTHER, .required = true},
-	{.key = "cpu", .type = FIELD_INT, .offset = AT(trial.cpu), .min = -1, .max = CPU_MAX},
+	CHOICE("role", serve_role, serve_roles, REQUIRED),
+	OTHER("ports", REQUIRED),
+	INT("cpu", trial.cpu, -1, CPU_MAX),
 	{0},
 };
 
 const struct field trial_fields[] = {
 	CMD,
-	{.key = "role",
-	 .type = FIELD_CHOICE,
-	 .offset = AT(trial_role),
-	 .choices = trial_roles,
-	 .required = true},
+	CHOICE("role", trial_role, trial_roles, REQUIRED),
 	NAME("tx", tx),
 	NAME("rx", rx),
-	{.key = "cpu", .type = FIELD_INT, .offset = AT(trial.cpu), .min = -1, .max = CPU_MAX},
-	{.key = "rate_pps",
-	 .type = FIELD_RATE,
-	 .offset = AT(trial.schedule.rate_upps),
-	 .max = RATE_MAX_PPS},
+	INT("cpu", trial.cpu, -1, CPU_MAX),
+	RATE("rate_pps", trial.schedule.rate_upps),
 	CHOICE("pattern", trial.schedule.pattern, pattern_names),
 	UINT("burst", trial.schedule.burst, 1, BURST_MAX),
 	UINT("seed", trial.schedule.seed, 0, INT64_MAX),
 	UINT("warmup_ns", trial.warmup_ns, 0, DURATION_MAX_NS),
-	{.key = "duration_ns",
-	 .type = FIELD_UINT,
-	 .offset = AT(trial.duration_ns),
-	 .min = 1,
-	 .max = DURATION_MAX_NS,
-	 .width = 8,
-	 .required = true},
+	UINT("duration_ns", trial.duration_ns, 1, DURATION_MAX_NS, REQUIRED),
 	UINT("drain_ns", trial.drain_ns, 0, DURATION_MAX_NS),
 	UINT("start_ns", trial.start_ns, 0, INT64_MAX / 2),
 	UINT("outliers", trial.outliers, 0, OUTLIERS_MAX),
 	UINT("ordinary", trial.ordinary, 0, ORDINARY_MAX),
 	UINT("notices", trial.notices, 0, NOTICES_MAX),
-	{.key = "record_sent",
-	 .type = FIELD_STRING,
-	 .offset = AT(trial.record_sent),
-	 .max = TRIAL_FILE_MAX - 1},
-	{.key = "record_received",
-	 .type = FIELD_STRING,
-	 .offset = AT(trial.record_received),
-	 .max = TRIAL_FILE_MAX - 1},
+	TEXT("record_sent", trial.record_sent, 0, TRIAL_FILE_MAX),
+	TEXT("record_received", trial.record_received, 0, TRIAL_FILE_MAX),
 	{0},
 };
 
 const struct field end_fields[] = {
 	CMD,
-	{.key = "tx_packets",
-	 .type = FIELD_UINT,
-	 .offset = AT(tx_packets),
-	 .max = INT64_MAX,
-	 .width = 8,
-	 .required = true},
+	UINT("tx_packets", tx_packets, 0, INT64_MAX, REQUIRED),
 	{0},
 };
