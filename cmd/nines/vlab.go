@@ -50,7 +50,7 @@ type laboratoryFlags struct {
 	kernel, append, cgroup string
 	memoryMiB              int
 	copy                   []string
-	keep                   bool
+	keep, virtio           bool
 }
 
 func (f *laboratoryFlags) add(c *cobra.Command) {
@@ -58,6 +58,7 @@ func (f *laboratoryFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.append, "append", "", `more of the kernel's command line, as "isolcpus=2-3 nohz_full=2-3"`)
 	c.Flags().StringVar(&f.cgroup, "cgroup", string(boot.CgroupV2), "the control groups: v2, v1 or hybrid")
 	c.Flags().IntVar(&f.memoryMiB, "memory", vlab.DefaultMemoryMiB, "the laboratory's memory, in MiB")
+	c.Flags().BoolVar(&f.virtio, "virtio", false, "two more cards, of virtio-net, cabled to each other")
 	c.Flags().StringArrayVar(&f.copy, "copy", nil, "a file or folder that the laboratory has at the same path (repeatable)")
 }
 
@@ -103,7 +104,7 @@ func (f *laboratoryFlags) inLaboratory(ctx context.Context, stderr io.Writer, do
 		return err
 	}
 	lab, err := vlab.Start(ctx, vlab.Options{
-		Kernel: f.kernel, CommandLine: strings.Fields(f.append), Cgroup: boot.Cgroup(f.cgroup), MemoryMiB: f.memoryMiB,
+		Kernel: f.kernel, CommandLine: strings.Fields(f.append), Cgroup: boot.Cgroup(f.cgroup), MemoryMiB: f.memoryMiB, Virtio: f.virtio,
 		Programs: filepath.Dir(store.Guest), Copy: f.copy, Store: store, Progress: tell(stderr),
 	})
 	if err != nil {

@@ -20,6 +20,8 @@ const (
 	BootRT       = "rt"       // Debian 12's real-time kernel
 	BootNew      = "new"      // Debian 13's kernel
 	BootNewRT    = "newrt"    // Debian 13's real-time kernel, with isolcpus, nohz_full and rcu_nocbs
+	BootVirtio   = "virtio"   // Debian 12's kernel, with two cards of virtio-net more
+	BootNewVirt  = "newvirt"  // Debian 13's kernel, with those
 )
 
 // forTheLab begins what VirtualLab says elsewhere; test/vm reads the boots from it.

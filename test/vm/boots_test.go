@@ -25,5 +25,7 @@ var boots = []oneBoot{
 	{labtest.BootCloud, vlab.Options{Kernel: "cloud12", Cgroup: boot.CgroupV2}},
 	{labtest.BootRT, vlab.Options{Kernel: "rt12", Cgroup: boot.CgroupV2}},
 	{labtest.BootNew, vlab.Options{Kernel: "debian13", Cgroup: boot.CgroupV2}},
+	{labtest.BootVirtio, vlab.Options{Kernel: "debian12", Cgroup: boot.CgroupV2, Virtio: true}},
+	{labtest.BootNewVirt, vlab.Options{Kernel: "debian13", Cgroup: boot.CgroupV2, Virtio: true}},
 	{labtest.BootNewRT, vlab.Options{Kernel: "rt13", Cgroup: boot.CgroupV2, CommandLine: isolatedCPUs}},
 }

@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/kbp"
 	"nines.dev/nines/testbed/machine"
 	"nines.dev/nines/testbed/machine/agent"
 	"nines.dev/nines/testbed/machine/image"
@@ -129,6 +130,7 @@ func startLaboratory(t *testing.T, repository string, store image.Store, boot on
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
+	buildModule(ctx, t, store, options.Kernel)
 	lab, err := vlab.Start(ctx, options)
 	if err != nil {
 		t.Fatal(err)
@@ -139,6 +141,22 @@ func startLaboratory(t *testing.T, repository string, store image.Store, boot on
 		}
 	})
 	return lab
+}
+
+// buildModule builds the live patch of kmod/kbp for a boot's kernel, which the laboratory
+// then has: it has no compiler of its own. Only Debian's plain kernels get one.
+func buildModule(ctx context.Context, t *testing.T, store image.Store, kernel string) {
+	t.Helper()
+	if !strings.HasPrefix(kernel, "debian") {
+		return
+	}
+	release, root, err := vlab.Headers(ctx, store, kernel)
+	if err == nil {
+		_, err = kbp.Build(ctx, kbp.Target{Release: release, Root: root}, say)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // runTests runs tests of a package in the laboratory. Each becomes a subtest here, as

@@ -457,3 +457,48 @@ func TestLabLivepatchPollsCards(t *testing.T) {
 	loadModule(t)
 	proveLivepatch(newCardFixture(t, cards[0], cards[1]), fewPackets)
 }
+
+func TestLabLivepatchPollsVFs(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
+	cards := cardsOf(t, "igb")
+	if len(cards) != 2 {
+		t.Fatalf("cards %v", cards)
+	}
+	for i, card := range cards {
+		link, err := netlink.LinkByName(card)
+		if err == nil {
+			err = netlink.LinkSetUp(link) // a VF asks for its port's link when it comes up itself
+		}
+		vfs := fmt.Sprintf("/sys/class/net/%s/device/sriov_numvfs", card)
+		// One beside the other would be switched by the card, not the cable: one of each.
+		if err := errors.Join(err, os.WriteFile(vfs, []byte("1"), 0)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.WriteFile(vfs, []byte("0"), 0); err != nil {
+				t.Error(err)
+			}
+		})
+		mac := []byte{0x52, 0x54, 0, 0, 9, byte(i)}
+		if err := netlink.LinkSetVfHardwareAddr(link, 0, mac); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vfs := cardsOf(t, "igbvf")
+	if len(vfs) != 2 {
+		t.Fatalf("VFs %v", vfs)
+	}
+	loadModule(t)
+	proveLivepatch(newCardFixture(t, vfs[0], vfs[1]), fewPackets)
+}
+
+// virtio-net has instances that only clean up after sending, which the patch hands over.
+func TestLabLivepatchPollsVirtio(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootVirtio, labtest.BootNewVirt)
+	cards := cardsOf(t, "virtio_net")
+	if len(cards) != 2 {
+		t.Fatalf("cards %v", cards)
+	}
+	loadModule(t)
+	proveLivepatch(newCardFixture(t, cards[0], cards[1]), fewPackets)
+}

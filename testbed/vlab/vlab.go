@@ -35,6 +35,8 @@ type Options struct {
 	CommandLine []string
 	// Cgroup is the layout of the control groups; empty means version 2.
 	Cgroup boot.Cgroup
+	// Virtio adds two cards of virtio-net, cabled to each other.
+	Virtio bool
 	// MemoryMiB of the machine; 0 means DefaultMemoryMiB.
 	MemoryMiB int
 	// Programs is the folder of nines' programs, which the guest has in its PATH.
@@ -158,6 +160,18 @@ func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accel
 	if memory == 0 {
 		memory = DefaultMemoryMiB
 	}
+	// On an ordinary host udev loads the driver of VFs when they appear.
+	modules := []string{"igbvf", "vfio-pci", "8021q"}
+	nics := []machine.NIC{
+		{Model: machine.IGB, Backend: machine.Hub, MAC: "52:54:00:00:01:00", NUMANode: 1},
+		{Model: machine.IGB, Backend: machine.Hub, MAC: "52:54:00:00:02:00", NUMANode: 1},
+	}
+	if o.Virtio {
+		modules = append(modules, "virtio_net")
+		nics = append(nics,
+			machine.NIC{Model: machine.Virtio, Backend: machine.Hub, Hub: 1, MAC: "52:54:00:00:03:00"},
+			machine.NIC{Model: machine.Virtio, Backend: machine.Hub, Hub: 1, MAC: "52:54:00:00:04:00"})
+	}
 	return machine.Config{
 		Dir: dir, Kernel: kernel.Image, Initrd: kernel.Initrd, Accelerator: accelerator,
 		Boot: boot.Parameters{
@@ -166,8 +180,7 @@ func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accel
 				{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true},
 				{Name: "files", Folder: filesFolder, Disk: true},
 			},
-			// On an ordinary host udev loads the driver of VFs when they appear.
-			Modules: []string{"igbvf", "vfio-pci", "8021q"},
+			Modules: modules,
 		},
 		Append: o.CommandLine,
 		CPU:    machine.CPU{Sockets: 2, Cores: 2},
@@ -179,10 +192,7 @@ func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accel
 			{Name: "modules", Path: kernel.Modules, ReadOnly: true},
 			{Name: "files", Path: files},
 		},
-		NICs: []machine.NIC{
-			{Model: machine.IGB, Backend: machine.Hub, MAC: "52:54:00:00:01:00", NUMANode: 1},
-			{Model: machine.IGB, Backend: machine.Hub, MAC: "52:54:00:00:02:00", NUMANode: 1},
-		},
+		NICs:   nics,
 		Agents: 2,
 	}
 }
