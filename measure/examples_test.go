@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -276,13 +275,5 @@ func measured(t *testing.T, file *spec.File, inventory *host.Inventory) (*Experi
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
-		t.Fatal(err)
-	}
-	noLabLeft(t)
-	done, err := result.Open(writer.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return experiment, writer, done
+	return experiment, writer, finish(t, experiment, writer)
 }

@@ -102,6 +102,20 @@ func prepare(t *testing.T, name, network string, sets ...string) (*Experiment, *
 	return experiment, writer
 }
 
+// finish measures an experiment, looks that no lab is left of it, and opens its result.
+func finish(t *testing.T, experiment *Experiment, writer *result.Writer) *result.Result {
+	t.Helper()
+	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+		t.Fatal(err)
+	}
+	noLabLeft(t)
+	done, err := result.Open(writer.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
 // noLabLeft fails the test if the experiment left its lab up.
 func noLabLeft(t *testing.T) {
 	t.Helper()
@@ -123,14 +137,7 @@ func TestEveryPacketIsAccountedFor(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			experiment, writer := prepare(t, name, test.network, "repeat=2", "sweep.links.*.kind=[veth, bridge]")
-			if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
-				t.Fatal(err)
-			}
-			noLabLeft(t)
-			done, err := result.Open(writer.Dir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			done := finish(t, experiment, writer)
 			if len(done.Summary.Trials) != 4 {
 				t.Fatalf("%d trials, want 2 kinds × 2 repeats", len(done.Summary.Trials))
 			}

@@ -28,14 +28,7 @@ repeat: 2
 func TestRatesAreFractionsOfAMeasuredMaximum(t *testing.T) {
 	labtest.Root(t)
 	experiment, writer := prepare(t, "fractions", fractions)
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
-		t.Fatal(err)
-	}
-	noLabLeft(t)
-	done, err := result.Open(writer.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := finish(t, experiment, writer)
 	if len(done.Problems) > 0 {
 		t.Errorf("problems: %q", done.Problems)
 	}

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -72,14 +71,7 @@ topology:
 traffic: {from: "a:tx", to: "a:rx", backend: dpdk, rate_pps: 20k, duration: 300ms, warmup: 50ms, drain: 200ms, outliers: 10}
 dpdk: {hugepages: reserve}
 `)
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
-		t.Fatal(err)
-	}
-	noLabLeft(t)
-	done, err := result.Open(writer.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := finish(t, experiment, writer)
 	details, err := done.TrialFolder("0001").Details()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"context"
 	"os/exec"
 	"strings"
 	"testing"
@@ -34,14 +33,7 @@ func TestOneFileComparesTheRuntimes(t *testing.T) {
 	experiment, writer := prepare(t, "runtimes", runtimesNetwork, `sweep.where={
 		host: {nodes.dut.runtime: host}, netns: {nodes.dut.runtime: netns}, lxc: {nodes.dut.runtime: lxc},
 		vm: {nodes.dut.runtime: vm, nodes.dut.vm: {acceleration: tcg}}}`)
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
-		t.Fatal(err)
-	}
-	noLabLeft(t)
-	done, err := result.Open(writer.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := finish(t, experiment, writer)
 	if len(done.Summary.Trials) != 4 {
 		t.Fatalf("%d trials, want one for each runtime", len(done.Summary.Trials))
 	}

@@ -70,25 +70,9 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = input.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the engine ended with %v", err)
-		}
-	}()
-	c := client.New(output, input, input)
+	running := labtest.RunEngine(t, cmd)
+	defer running.End(t) // before the lab does
+	c := running.Client
 	if _, err := lab.StartDPDK(c, traffic.From.Node, traffic.FromCPU); err != nil {
 		t.Fatal(err)
 	}

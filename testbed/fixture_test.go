@@ -13,6 +13,12 @@ import (
 // planOf plans an experiment for this host.
 func planOf(t testing.TB, text string) *plan.Plan {
 	t.Helper()
+	return planOn(t, text, func(*host.Inventory) {})
+}
+
+// planOn plans for this host as something has changed it.
+func planOn(t testing.TB, text string, change func(*host.Inventory)) *plan.Plan {
+	t.Helper()
 	file, err := spec.Load("test.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -25,6 +31,7 @@ func planOf(t testing.TB, text string) *plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	change(inventory)
 	p, err := plan.Make(experiment, inventory)
 	if err != nil {
 		t.Fatal(err)

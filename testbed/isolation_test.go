@@ -146,29 +146,14 @@ func TestStepsSayHowCPUsAreIsolated(t *testing.T) {
 // planWith plans for this host as if it had some CPUs, each a core.
 func planWith(t *testing.T, text string, cpus int) *plan.Plan {
 	t.Helper()
-	file, err := spec.Load("test.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	experiment, err := file.Experiment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	inventory, err := host.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	inventory.CPUs, inventory.AllowedCPUs = nil, nil
-	inventory.Hugepages = []host.Hugepages{{SizeBytes: 2 << 20}}
-	for id := range cpus {
-		inventory.CPUs = append(inventory.CPUs, host.CPU{ID: id, Online: true, Core: id, NUMANode: inventory.NUMANodes[0].ID, Siblings: []int{id}})
-		inventory.AllowedCPUs = append(inventory.AllowedCPUs, id)
-	}
-	p, err := plan.Make(experiment, inventory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return planOn(t, text, func(inventory *host.Inventory) {
+		inventory.CPUs, inventory.AllowedCPUs = nil, nil
+		inventory.Hugepages = []host.Hugepages{{SizeBytes: 2 << 20}}
+		for id := range cpus {
+			inventory.CPUs = append(inventory.CPUs, host.CPU{ID: id, Online: true, Core: id, NUMANode: inventory.NUMANodes[0].ID, Siblings: []int{id}})
+			inventory.AllowedCPUs = append(inventory.AllowedCPUs, id)
+		}
+	})
 }
 
 // TestALabIsolatesFromItsNameOn: who starts beside a lab that has its name, and has made

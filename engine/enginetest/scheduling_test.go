@@ -1,8 +1,6 @@
 package enginetest
 
 import (
-	"errors"
-	"os"
 	"os/exec"
 	"testing"
 
@@ -20,24 +18,7 @@ func TestRealTimePolicyIsForPackets(t *testing.T) {
 		labtest.Require(t, "real-time policies: "+string(out), false)
 	}
 	cmd := exec.Command("taskset", "--cpu-list", "0", "chrt", "--fifo", "5", labtest.EnginePath(t))
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := errors.Join(input.Close(), cmd.Wait()); err != nil {
-			t.Error(err)
-		}
-	}()
-	engine := client.New(output, input, input)
+	engine := labtest.RunEngine(t, cmd).Client
 	if _, err := engine.Hello(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 type Engine struct {
 	*client.Client
 	process *exec.Cmd
-	killed  bool
+	ended   bool
 }
 
 // EnginePath is where the built engine is.
@@ -33,8 +33,14 @@ func StartEngine(t testing.TB, namespace string, files ...*os.File) *Engine {
 	if namespace != "" {
 		command = exec.Command("ip", "netns", "exec", namespace, EnginePath(t))
 	}
-	command.Stderr = os.Stderr
 	command.ExtraFiles = files
+	return RunEngine(t, command)
+}
+
+// RunEngine runs a command that becomes an engine, until the test ends. It has to end well.
+func RunEngine(t testing.TB, command *exec.Cmd) *Engine {
+	t.Helper()
+	command.Stderr = os.Stderr
 	in, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -47,19 +53,27 @@ func StartEngine(t testing.TB, namespace string, files ...*os.File) *Engine {
 		t.Fatal(err)
 	}
 	engine := &Engine{Client: client.New(out, in, in), process: command}
-	t.Cleanup(func() {
-		_ = engine.Close()
-		if err := command.Wait(); err != nil && !engine.killed {
-			t.Errorf("engine: %v", err)
-		}
-	})
+	t.Cleanup(func() { engine.End(t) })
 	return engine
+}
+
+// End ends it before the test does.
+func (e *Engine) End(t testing.TB) {
+	t.Helper()
+	if e.ended {
+		return
+	}
+	e.ended = true
+	_ = e.Close()
+	if err := e.process.Wait(); err != nil {
+		t.Errorf("engine: %v", err)
+	}
 }
 
 // Kill ends it as a crash would.
 func (e *Engine) Kill(t testing.TB) {
 	t.Helper()
-	e.killed = true
+	e.ended = true
 	if err := e.process.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

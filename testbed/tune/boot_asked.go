@@ -34,12 +34,7 @@ var bootAskedKinds = []bootKind{
 			Source: "Documentation/admin-guide/kernel-parameters.txt; Documentation/driver-api/vfio.rst",
 		},
 		conflicts: iommuConflicts,
-		absent: func(s bootSite) string {
-			if !intel(s.inv) {
-				return "this processor is not Intel's"
-			}
-			return ""
-		},
+		absent:    notIntels,
 	},
 	{
 		Advice: Advice{
@@ -49,13 +44,8 @@ var bootAskedKinds = []bootKind{
 			Source: "thesis 5.6.3 and listing 5.13",
 		},
 		conflicts: iommuConflicts,
-		absent: func(s bootSite) string {
-			if !amd(s.inv) {
-				return "this processor is not AMD's"
-			}
-			return ""
-		},
-		omit: "vfio-pci and virtual machines with devices need the IOMMU. The thesis turned it off since its igb_uio could not do with it; iommu=pt gives the host's own devices the same speed.",
+		absent:    notAMDs,
+		omit:      "vfio-pci and virtual machines with devices need the IOMMU. The thesis turned it off since its igb_uio could not do with it; iommu=pt gives the host's own devices the same speed.",
 	},
 	{
 		Advice: Advice{
@@ -99,13 +89,8 @@ var bootAskedKinds = []bootKind{
 			Cost:   "energy_performance_preference and intel_pstate.min_perf_pct are gone, and turbo may be.",
 			Source: "Documentation/admin-guide/pm/intel_pstate.rst; thesis listing 5.13; tuned cpu-partitioning",
 		},
-		absent: func(s bootSite) string {
-			if !intel(s.inv) {
-				return "this processor is not Intel's"
-			}
-			return ""
-		},
-		omit: "The governor performance keeps the clock high with that driver too; on AMD's processors, as the thesis had, it does nothing.",
+		absent: notIntels,
+		omit:   "The governor performance keeps the clock high with that driver too; on AMD's processors, as the thesis had, it does nothing.",
 	},
 	{
 		Advice: Advice{
@@ -161,4 +146,20 @@ func iommuConflicts(s bootSite, word string) []string {
 		return []string{"igb_uio and uio_pci_generic do not drive a device behind an IOMMU that translates; vfio-pci does"}
 	}
 	return nil
+}
+
+// notIntels says why a host lacks what only Intel's processors have; empty for one of them.
+func notIntels(s bootSite) string {
+	if intel(s.inv) {
+		return ""
+	}
+	return "this processor is not Intel's"
+}
+
+// notAMDs is the same for AMD's.
+func notAMDs(s bootSite) string {
+	if amd(s.inv) {
+		return ""
+	}
+	return "this processor is not AMD's"
 }
