@@ -32,6 +32,8 @@ func newFigureCommand() *cobra.Command {
 
   hdr         latency by percentile, both axes logarithmic
   histogram   packets by latency
+  intervals   packets by the time since the one before, where they were sent and where
+              they were received (traffic.packets: record)
   worst       the slowest packets by the time they were sent
   rate        packets a second over time: offered, sent, received
   loss        loss over the offered rate

@@ -7,6 +7,7 @@ type Kind string
 const (
 	HDR        Kind = "hdr"        // latency by percentile
 	Histogram  Kind = "histogram"  // packets by latency
+	Intervals  Kind = "intervals"  // packets by the time since the one before
 	Worst      Kind = "worst"      // the slowest packets by the time they were sent
 	Rate       Kind = "rate"       // packets a second over time
 	Loss       Kind = "loss"       // loss over the offered rate
@@ -15,7 +16,7 @@ const (
 )
 
 // Kinds lists all of them.
-func Kinds() []Kind { return []Kind{HDR, Histogram, Worst, Rate, Loss, Throughput, Latency} }
+func Kinds() []Kind { return []Kind{HDR, Histogram, Intervals, Worst, Rate, Loss, Throughput, Latency} }
 
 // Figure is what is drawn, in the axes' units. It knows nothing of sizes, colours or
 // file formats.

@@ -47,10 +47,19 @@ func (s *selection) histogram() (*Figure, error) {
 	if len(all) == 0 {
 		return &Figure{}, nil
 	}
-	f := &Figure{}
-	top, widest := int64(1), int64(1)
+	top := int64(1)
 	for _, c := range all {
-		top, widest = max(top, slices.Max(c.values)), max(widest, c.binNs)
+		top = max(top, slices.Max(c.values))
+	}
+	return s.staircases(all, "latency", top), nil
+}
+
+// staircases draws packets by a time of theirs, up to top, or to where the call says.
+func (s *selection) staircases(all []counted, what string, top int64) *Figure {
+	f := &Figure{}
+	widest := int64(1)
+	for _, c := range all {
+		widest = max(widest, c.binNs)
 	}
 	if s.MaxLatencyNs > 0 {
 		top = s.MaxLatencyNs
@@ -90,7 +99,7 @@ func (s *selection) histogram() (*Figure, error) {
 		f.Series = append(f.Series, one)
 	}
 	end := math.Ceil(float64(top)/float64(bin)) * float64(bin) / divide
-	f.X = linearAxis("latency ("+unit+")", 0, end)
+	f.X = linearAxis(what+" ("+unit+")", 0, end)
 	f.X.Max = end
 	f.X.Ticks = slices.DeleteFunc(f.X.Ticks, func(t Tick) bool { return t.At > f.X.Max*(1+1e-9) })
 	f.Y = logAxis(fmt.Sprintf("packets in each %s %s", numeral(float64(bin)/divide), unit), 1, max(most, 10))
@@ -100,7 +109,7 @@ func (s *selection) histogram() (*Figure, error) {
 			f.Y.Ticks[i].Label = numeral(t.At/1e6) + " M"
 		}
 	}
-	return f, nil
+	return f
 }
 
 func of(label string) string {

@@ -45,6 +45,7 @@ func Of(inputs []Input, o Options) (*Figure, error) {
 var needs = map[Kind]string{
 	HDR:        "it needs trials in which packets arrived, or a percentiles file (--published)",
 	Histogram:  "it needs trials in which packets arrived, or a histogram file (--published)",
+	Intervals:  "it needs trials whose packets were recorded (traffic.packets: record)",
 	Worst:      "it needs the trials' outliers.csv (traffic.outliers above 0), or a worst-of file (--published)",
 	Rate:       "it needs the trials' rate.csv, or a packet rate file (--published)",
 	Loss:       "it needs trials at two rates or more, or a search for the frame loss rate",
@@ -58,7 +59,7 @@ func build(inputs []Input, o Options) (*Figure, error) {
 		return nil, err
 	}
 	makers := map[Kind]func() (*Figure, error){
-		HDR: s.hdr, Histogram: s.histogram, Worst: s.worst, Rate: s.rate,
+		HDR: s.hdr, Histogram: s.histogram, Intervals: s.intervals, Worst: s.worst, Rate: s.rate,
 		Loss: s.loss, Throughput: s.throughput, Latency: s.latency,
 	}
 	maker, ok := makers[o.Kind]

@@ -1,0 +1,97 @@
+package figure
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// intervalsShown is how many times the median interval at the sender the axis shows, where
+// nothing is said: a stall is thousands of times as long, and would leave nothing to see.
+const intervalsShown = 4
+
+// intervals is packets by the time since the one before, where they were sent and where
+// they were received (002, figure 2: the packet interval time).
+func (s *selection) intervals() (*Figure, error) {
+	var list []spaced
+	var variables []map[string]any
+	for _, g := range s.groups() {
+		one := spaced{sent: map[int64]float64{}, received: map[int64]float64{}}
+		for _, t := range g.Counted() {
+			if err := one.add(s.folders[t.ID]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+		if len(one.sent) > 0 {
+			list, variables = append(list, one), append(variables, g.Variables)
+		}
+	}
+	var all []counted
+	top := int64(1)
+	for i, label := range labelsOf(variables) {
+		if label != "" {
+			label += ", "
+		}
+		all = append(all, counting(label+"sent", list[i].sent))
+		if len(list[i].received) > 0 {
+			all = append(all, counting(label+"received", list[i].received))
+		}
+		top = max(top, intervalsShown*list[i].median())
+	}
+	if len(all) == 0 {
+		return &Figure{}, nil
+	}
+	return s.staircases(all, "time since the packet before", top), nil
+}
+
+// spaced is how many packets came how many nanoseconds after the one before.
+type spaced struct{ sent, received map[int64]float64 }
+
+// add counts a trial's. Packets are in the order in which they were sent; received ones
+// come after one another in the order in which they were.
+func (c spaced) add(f result.Folder) error {
+	var received []int64
+	before, first := int64(0), true
+	_, err := f.Packets(func(rows []result.Packet) error {
+		for _, p := range rows {
+			if !first {
+				c.sent[p.TxNs-before]++
+			}
+			before, first = p.TxNs, false
+			if p.RxNs != nil {
+				received = append(received, *p.RxNs)
+			}
+		}
+		return nil
+	})
+	slices.Sort(received)
+	for i := 1; i < len(received); i++ {
+		c.received[received[i]-received[i-1]]++
+	}
+	return err
+}
+
+// median is that of the intervals at the sender.
+func (c spaced) median() int64 {
+	half := 0.0
+	for _, count := range c.sent {
+		half += count / 2
+	}
+	for _, ns := range slices.Sorted(maps.Keys(c.sent)) {
+		if half -= c.sent[ns]; half <= 0 {
+			return ns
+		}
+	}
+	return 0
+}
+
+func counting(label string, by map[int64]float64) counted {
+	c := counted{label: label}
+	for _, ns := range slices.Sorted(maps.Keys(by)) {
+		c.values, c.counts = append(c.values, ns), append(c.counts, by[ns])
+	}
+	return c
+}
