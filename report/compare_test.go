@@ -81,6 +81,27 @@ func pairFigure(t *testing.T, p Pair, name string) Compared {
 	return Compared{}
 }
 
+// Where nothing else was measured, the values are of invalid trials, and the table says so.
+func TestInvalidRepeatsAreCompared(t *testing.T) {
+	said := func(verdict result.Verdict) string {
+		trials := side("veth", 7000, 7100)
+		trials[0].Verdict, trials[1].Verdict = result.Invalid, verdict
+		a, b := &result.Result{Dir: "a", Summary: result.Summary{Trials: trials}}, &result.Result{Dir: "b", Summary: result.Summary{Trials: side("veth", 8000, 8100)}}
+		var table strings.Builder
+		if err := WriteComparison(&table, CompareResults(a, b)); err != nil {
+			t.Fatal(err)
+		}
+		return table.String()
+	}
+	const words = "Where all repeats of a side are invalid"
+	if text := said(result.Invalid); !strings.Contains(text, words) {
+		t.Errorf("it says nothing of that:\n%s", text)
+	}
+	if text := said(result.Clean); strings.Contains(text, words) {
+		t.Errorf("one of the repeats is clean:\n%s", text)
+	}
+}
+
 func TestCompareMarksWhatDiffersClearly(t *testing.T) {
 	a := &result.Result{Dir: "a", Summary: result.Summary{Trials: append(append(side("veth", 7000, 7100, 7200), side("bridge", 9000, 9500, 8000)...), side("xdp", 4000)...)}}
 	b := &result.Result{Dir: "b", Summary: result.Summary{Trials: append(append(side("bridge", 9100, 8200, 9300), side("veth", 14000, 14400, 14200)...), side("macvlan", 5000)...)}}

@@ -23,10 +23,11 @@ func WriteComparison(w io.Writer, c Comparison) error {
 		out.WriteString("\n" + s.paint(bold, "What the searches found") + "\n")
 		findingsTable(c.Findings).write(&out, s)
 	}
-	single, few := false, confidence.Interval{}
+	single, invalid, few := false, false, confidence.Interval{}
 	for _, pair := range c.Pairs {
 		repeats := min(len(pair.A.Counted()), len(pair.B.Counted()))
 		single = single || repeats < 2
+		invalid = invalid || pair.A.invalid() || pair.B.invalid()
 		if i := repeatConfidence(repeats); i.Bounded() && !i.Holds() && (few.N == 0 || i.N < few.N) {
 			few = i
 		}
@@ -47,6 +48,9 @@ func WriteComparison(w io.Writer, c Comparison) error {
 	default:
 		out.WriteString(wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
 			"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, grouped(confidence.Draws)), 0, s.columns) + "\n")
+		if invalid {
+			out.WriteString(wrap("Where all repeats of a side are invalid, its values are of these, and a difference tells nothing.", 0, s.columns) + "\n")
+		}
 		if few.N > 0 {
 			out.WriteString(wrap("Intervals are narrower than their level promises: "+few.Caution()+".", 0, s.columns) + "\n")
 		}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -60,6 +61,11 @@ func (g Group) Counted() []result.Trial {
 		return g.Trials
 	}
 	return valid
+}
+
+// invalid is true for a group none of whose trials offered what it promised.
+func (g Group) invalid() bool {
+	return !slices.ContainsFunc(g.Trials, func(t result.Trial) bool { return t.Verdict != result.Invalid })
 }
 
 // Verdicts counts the verdicts of all the group's trials.
