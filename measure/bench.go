@@ -140,6 +140,10 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
+	receivedBefore, err := sampleReception(ctx, b.lab)
+	if err != nil {
+		return result.Record{}, err
+	}
 	tracer, err := b.startTrace(r)
 	if err != nil {
 		return result.Record{}, err
@@ -163,6 +167,11 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.steal, o.throttled = after.since(before)
+	received, err := readReception(b.lab)
+	if err != nil {
+		return result.Record{}, err
+	}
+	o.receive = received.since(receivedBefore)
 	switchesAfter, err := switches.read(ctx)
 	if err != nil {
 		return result.Record{}, err

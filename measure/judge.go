@@ -68,6 +68,7 @@ func judge(e evidence) (result.Verdict, []string) {
 func invalidity(e evidence) []string {
 	reasons := append([]string{}, e.faults...)
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	reasons = append(reasons, unreceived(e.details.Receive)...)
 	if e.interrupted {
 		say("interrupted after %v of %v", time.Duration(e.details.DurationNs).Round(time.Millisecond), e.duration)
 	}
@@ -136,6 +137,9 @@ func disturbances(e evidence) []string {
 		if share(program.RunDelayNs) > maxRunDelayShare {
 			say("%s of link %s waited %v for a CPU that ran something else", program.Kind, program.Link, round(program.RunDelayNs))
 		}
+	}
+	for _, t := range starved(e.details.Receive) {
+		say("the polling thread %s had its CPU for %.1f %% of the time, so that its packets waited for timers; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
 	}
 	if e.details.ThrottledNs > 0 {
 		say("a cgroup's CPU quota held the engines back for %v", round(e.details.ThrottledNs))

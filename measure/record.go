@@ -31,6 +31,8 @@ type observation struct {
 	settings   []link.Setting
 	// disturbances are those made on purpose.
 	disturbances []result.Disturbance
+	// receive is how interfaces were received that were not by interrupts alone.
+	receive []result.Receive
 	// programs and drops are what the links' programs saw and dropped.
 	programs []result.ProgramDelay
 	drops    []result.Counter
@@ -125,6 +127,7 @@ func details(o observation, measured time.Duration) result.Details {
 		StealNs:      int64(o.steal),
 		ThrottledNs:  int64(o.throttled),
 		Programs:     o.programs,
+		Receive:      o.receive,
 		Isolation:    o.isolation,
 		Tuning:       o.tuning,
 		Disturbances: o.disturbances,

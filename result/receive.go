@@ -19,6 +19,8 @@ type Receive struct {
 	// Threads are those that receive, or keep CPUs awake; several interfaces of a node may
 	// share them.
 	Threads []ReceiveThread `json:"threads,omitempty"`
+	// Notes are what it costs, and what could not be had.
+	Notes []string `json:"notes,omitempty"`
 	// Settings are those of the interface that were changed for it, "gro": "on".
 	Settings map[string]string `json:"settings,omitempty"`
 }
@@ -28,10 +30,12 @@ type Receive struct {
 type ReceiveThread struct {
 	Name string `json:"name,omitempty"` // "napi/eth0-8193"
 	TID  int    `json:"tid"`
-	CPU  int    `json:"cpu"` // -1: not pinned
+	// CPUs are those that it may use.
+	CPUs []int `json:"cpus"`
 	// Scheduling is its policy, "idle" or "fifo 5"; empty: not known.
 	Scheduling string `json:"scheduling,omitempty"`
-	// Polls are how often it looked for packets, and PollsPerSecond as a rate.
+	// Polls are how often it looked for packets, and PollsPerSecond as a rate; of threads of
+	// the kernel that do not count only the rate, from a sample just before the trial.
 	Polls          *uint64  `json:"polls,omitempty"`
 	PollsPerSecond *float64 `json:"polls_per_second,omitempty"`
 	// Packets are those that it brought.

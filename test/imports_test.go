@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"testbed/link": slices.Concat(makers, []string{"testbed/node", "engine/client"}),
 	"testbed": slices.Concat(makers,
 		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client",
-			"testbed/machine", "testbed/machine/agent", "testbed/machine/image", "testbed/tasks"}),
+			"testbed/machine", "testbed/machine/agent", "testbed/machine/image", "testbed/tasks", "testbed/busypoll"}),
 
 	"measure/capture/clock":      {},
 	"measure/capture/packetfile": {},

@@ -227,6 +227,8 @@ func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
 			return true
 		case e.Link != "" && slices.Contains(links, e.Link):
 			return true
+		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
+			return true
 		case e.Kind == journal.KindProcess && e.Name == engineStep:
 			return slices.Contains(c.RestartedApps, e.Node)
 		case e.Kind == journal.KindLink && e.Node != "":
@@ -253,7 +255,10 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 
 // comes is the work that the changes ask for.
 func (l *Lab) comes(c Changes) work {
-	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}}
+	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}}
+	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.Received) {
+		w.received[name] = true
+	}
 	for _, n := range l.plan.Nodes {
 		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) {
 			w.nodes = append(w.nodes, n)

@@ -26,7 +26,7 @@ const fabricNode = "."
 const netnsDir = "/run/netns"
 
 // programs are the paths of what nines starts.
-type programs struct{ init, engine, disturb string }
+type programs struct{ init, engine, disturb, poller string }
 
 // Check finds out, without making anything, whether the host has what a lab
 // needs of this package.
@@ -58,6 +58,9 @@ func check(p *plan.Plan) (programs, error) {
 		return found, err
 	}
 	if err := checkSockets(p); err != nil {
+		return found, err
+	}
+	if found.poller, err = checkReceive(p); err != nil {
 		return found, err
 	}
 	needsEngine := p.Traffic != nil
@@ -177,7 +180,10 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 	if err := b.startFabric(); err != nil {
 		return err
 	}
-	whole := work{nodes: b.plan.Nodes}
+	whole := work{nodes: b.plan.Nodes, received: map[string]bool{}}
+	for _, n := range b.plan.Nodes {
+		whole.received[n.Name] = true
+	}
 	for _, l := range b.plan.Links {
 		whole.links = append(whole.links, linkWork{l, l.Endpoints})
 	}
@@ -194,6 +200,8 @@ type work struct {
 	apps []plan.Node
 	// adjusted are nodes that stay and get other routes or sysctls.
 	adjusted map[string]bool
+	// received are nodes whose interfaces are to be received as the plan says.
+	received map[string]bool
 }
 
 type linkWork struct {
@@ -215,6 +223,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
 		{"sending interrupts beside their nodes", b.steer},
+		{"letting interfaces be received", b.receive},
 		{"starting engines", b.startApps},
 		{"running the nodes' commands", b.runExecs},
 		{"starting to disturb", b.startDisturbances},

@@ -27,6 +27,8 @@ type Changes struct {
 	RestartedApps []string `json:"restarted_apps"`
 	// Adjusted are nodes that stay, with other routes, sysctls or environment.
 	Adjusted []string `json:"adjusted"`
+	// Received are nodes that stay, whose interfaces are received in another way.
+	Received []string `json:"received,omitempty"`
 	// Hugepages is true if other hugepages have to be reserved.
 	Hugepages bool `json:"hugepages,omitempty"`
 	// Tuning is true if the host's settings are to be others.
@@ -40,7 +42,7 @@ func (c *Changes) Empty() bool {
 	return !c.Hugepages && !c.Tuning && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
 		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
 		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
-		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted) == 0
+		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received) == 0
 }
 
 // Compare finds the changes from one plan to another. A node is replaced only if
@@ -56,6 +58,7 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.links()
 	d.interfaces()
 	d.apps()
+	d.received()
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
 	// What stops an engine knows its process, which is another one after a restart.
@@ -118,6 +121,7 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 // substance is what of a node cannot change while it runs.
 func substance(n plan.Node) plan.Node {
 	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.Receive = nil
 	return n
 }
 

@@ -25,6 +25,8 @@ type Inspection struct {
 	Tuning *TuningState `json:"tuning,omitempty"`
 	// Disturbances are made on purpose while the lab is up.
 	Disturbances []DisturbanceState `json:"disturbances,omitempty"`
+	// Received is how interfaces are received that are not by interrupts alone.
+	Received []ReceiveState `json:"received,omitempty"`
 	// Isolation is what was found in force when the lab came up, with the state of its
 	// control groups as it is now.
 	Isolation isolate.State `json:"isolation"`
@@ -80,6 +82,9 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 		return nil, err
 	}
 	if in.Disturbances, err = l.Disturbances(); err != nil {
+		return nil, err
+	}
+	if in.Received, err = l.Received(); err != nil {
 		return nil, err
 	}
 	for _, n := range l.plan.Nodes {

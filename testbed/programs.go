@@ -95,7 +95,8 @@ func (l *Lab) Faults() ([]string, error) {
 	}
 	engines, unread := l.deadEngines()
 	disturbers, unknown := l.deadDisturbers()
-	return append(append(faults, engines...), disturbers...), errors.Join(err, unread, unknown)
+	pollers, unwritten := l.deadPollers()
+	return slices.Concat(faults, engines, disturbers, pollers), errors.Join(err, unread, unknown, unwritten)
 }
 
 // deadEngines says which of the engines that serve an app have ended, where their node

@@ -53,6 +53,11 @@ func Steps(p *plan.Plan) []string {
 		}
 	}
 	for _, n := range p.Nodes {
+		if n.Receive != nil {
+			receiveSteps(add, n)
+		}
+	}
+	for _, n := range p.Nodes {
 		if n.App != nil && n.App.Kind != spec.AppRoute {
 			add("node %s: start nines-engine on %s to %s", n.Name, engineCPU(n.App.CPU), n.App.Kind)
 		}

@@ -1,0 +1,132 @@
+package measure
+
+import (
+	"context"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+)
+
+// pollSample is how long polls are counted for before a trial, where nobody else counts.
+const pollSample = 50 * time.Millisecond
+
+// reception is one reading of how a lab's interfaces are received, and when.
+type reception struct {
+	at     time.Time
+	states []testbed.ReceiveState
+	// rates are polls a second by thread, of a sample; nil where none was taken.
+	rates map[int]float64
+}
+
+// sampleReception reads what readReception does, and counts polls for a moment before.
+// Where they cannot be counted, which takes BTF, the result just lacks them.
+func sampleReception(ctx context.Context, lab *testbed.Lab) (reception, error) {
+	rates, err := lab.PollRates(ctx, pollSample)
+	if ctx.Err() != nil {
+		return reception{}, context.Cause(ctx)
+	}
+	if err != nil {
+		rates = nil
+	}
+	r, err := readReception(lab)
+	r.rates = rates
+	return r, err
+}
+
+func readReception(lab *testbed.Lab) (reception, error) {
+	states, err := lab.Received()
+	return reception{at: time.Now(), states: states}, err
+}
+
+// since is what the threads that receive have done from an earlier reading to this one.
+func (now reception) since(before reception) []result.Receive {
+	type key struct {
+		node, iface string
+		tid         int
+	}
+	then := map[key]testbed.ReceiveThread{}
+	for _, s := range before.states {
+		for _, t := range s.Threads {
+			then[key{s.Node, s.Interface, t.TID}] = t
+		}
+	}
+	span := now.at.Sub(before.at)
+	var list []result.Receive
+	for _, s := range now.states {
+		r := result.Receive{
+			Node: s.Node, Interface: s.Interface, RX: string(s.RX), Mechanism: s.Mechanism, Why: s.Why,
+			Problem: s.Problem, Settings: s.Settings, Notes: s.Notes,
+		}
+		for _, id := range s.NAPIs {
+			r.NAPIs = append(r.NAPIs, int(id))
+		}
+		for _, t := range s.Threads {
+			thread := threadSince(then[key{s.Node, s.Interface, t.TID}], t, span)
+			if rate := before.rates[t.TID]; before.rates != nil && r.RX == string(spec.ReceiveBusyPoll) && thread.PollsPerSecond == nil {
+				thread.PollsPerSecond = &rate
+			}
+			r.Threads = append(r.Threads, thread)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func threadSince(before, now testbed.ReceiveThread, span time.Duration) result.ReceiveThread {
+	t := result.ReceiveThread{
+		Name: now.Name, TID: now.TID, CPUs: now.CPUs, Scheduling: now.Scheduling,
+		Polls: grown(before.Polls, now.Polls), Packets: grown(before.Packets, now.Packets),
+		WaitedNs: int64(now.Waited - before.Waited), SleptNs: int64(now.Slept - before.Slept),
+		BackOffs: now.BackOffs - before.BackOffs,
+	}
+	if span > 0 {
+		t.CPUUse = min(1, float64(now.Ran-before.Ran)/float64(span))
+		if t.Polls != nil {
+			rate := float64(*t.Polls) / span.Seconds()
+			t.PollsPerSecond = &rate
+		}
+	}
+	return t
+}
+
+// grown is how much a counter has grown; nil where nobody counts.
+func grown(before, now *uint64) *uint64 {
+	if now == nil {
+		return nil
+	}
+	grown := *now
+	if before != nil {
+		grown -= min(*before, *now)
+	}
+	return &grown
+}
+
+// unreceived says which interfaces were not received as the experiment asks.
+func unreceived(list []result.Receive) []string {
+	var reasons []string
+	for _, r := range list {
+		if r.Problem != "" {
+			reasons = append(reasons, r.Node+":"+r.Interface+" was not received by rx: "+r.RX+": "+r.Problem)
+		}
+	}
+	return reasons
+}
+
+// minPolling is the share of its CPU that a thread which polls all the time must have had,
+// for its trial to be one of polling.
+const minPolling = 0.05
+
+// starved names the threads that were to poll all the time and hardly could.
+func starved(list []result.Receive) []result.ReceiveThread {
+	var threads []result.ReceiveThread
+	for _, r := range list {
+		for _, t := range r.Threads {
+			if r.RX == string(spec.ReceiveBusyPoll) && t.CPUUse < minPolling && t.SleptNs == 0 {
+				threads = append(threads, t)
+			}
+		}
+	}
+	return threads
+}
