@@ -26,14 +26,17 @@ import (
 type fixture struct {
 	*testing.T
 	near, far *netns.Namespace
-	site      Site
-	notes     []string
+	// endFar ends the process that far's path is of, and with it far.
+	endFar func()
+	site   Site
+	notes  []string
 }
 
 func newFixture(t *testing.T) *fixture {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	f := &fixture{T: t}
-	f.near, f.far = newNamespace(t), newNamespace(t)
+	f.near = newNamespace(t)
+	f.far, f.endFar = newEndingNamespace(t)
 	if err := f.near.Do(func() error {
 		return netlink.LinkAdd(&netlink.Veth{
 			LinkAttrs: netlink.LinkAttrs{Name: "a"}, PeerName: "b", PeerNamespace: netlink.NsFd(f.far.FD()),
@@ -81,6 +84,12 @@ func newFixture(t *testing.T) *fixture {
 
 // newNamespace is one with a process in it, as a container has.
 func newNamespace(t *testing.T) *netns.Namespace {
+	ns, _ := newEndingNamespace(t)
+	return ns
+}
+
+// newEndingNamespace also gives what ends the process, and with it the namespace.
+func newEndingNamespace(t *testing.T) (ns *netns.Namespace, end func()) {
 	made, err := netns.New()
 	if err != nil {
 		t.Fatal(err)
@@ -90,13 +99,14 @@ func newNamespace(t *testing.T) *netns.Namespace {
 	if err := made.Do(lives.Start); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = lives.Process.Kill(); _ = lives.Wait() })
-	ns, err := netns.OfProcess(lives.Process.Pid)
+	kill := func() { _ = lives.Process.Kill(); _ = lives.Wait() }
+	t.Cleanup(kill)
+	ns, err = netns.OfProcess(lives.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ns.Close() })
-	return ns
+	return ns, func() { kill(); _ = ns.Close() }
 }
 
 func libexec(name string) string {

@@ -336,6 +336,10 @@ func TestLabLivepatchComesAndGoes(t *testing.T) {
 			lost.Add(int64(10 - n))
 		}
 	}()
+	t.Cleanup(func() { // before the namespaces go
+		stop.Store(true)
+		<-done
+	})
 	for cycle := range cycles {
 		if err := kbp.Load(t.Context(), path, nil); err != nil {
 			t.Fatalf("cycle %d: %v", cycle, err)

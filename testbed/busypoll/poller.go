@@ -106,15 +106,11 @@ func cpuList(cpus []int) string {
 // startPoller starts nines-poller and returns when it polls. It is in the journal before
 // it exists, with a token among its arguments, in a session of its own.
 func (s Site) startPoller(ctx context.Context, run *Running, argv []string) error {
-	token := ""
-	if !s.DryRun {
-		token = s.Journal.Token("poller/" + s.Name)
-	}
 	poller := &Poller{
 		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),
 		Log:        filepath.Join(s.Dir, s.Name+".poller.log"),
 	}
-	argv = append(argv, "--statistics", poller.Statistics, "--token", token)
+	argv = append(argv, "--statistics", poller.Statistics)
 	for _, group := range s.Groups {
 		argv = append(argv, "--cgroup", group)
 	}
@@ -125,6 +121,8 @@ func (s Site) startPoller(ctx context.Context, run *Running, argv []string) erro
 	if s.DryRun {
 		return nil
 	}
+	token := s.Journal.Token("poller/" + s.Name)
+	argv = append(argv, "--token", token)
 	step := journal.Step{Kind: journal.KindProcess, Node: s.Node, Name: PollerStep, Token: token}
 	err := s.Journal.Make(step, func() (learnt journal.Learnt, err error) {
 		poller.Identity, err = s.runPoller(ctx, poller.Log, argv)

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/busypoll"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/testbed/node"
+)
+
+// kbpStartCall is one call of nines kbp start.
+type kbpStartCall struct {
+	name       string
+	pid        int
+	netns      string
+	container  string
+	interfaces []string
+	rx         string
+	mechanism  string
+	cpus       string
+	policy     string
+	adaptive   bool
+	longest    time.Duration
+	dryRun     bool
+	format     string
+}
+
+func newKbpStartCommand() *cobra.Command {
+	call := kbpStartCall{}
+	c := &cobra.Command{
+		Use:   "start",
+		Short: "Have the devices of a container polled, until it is stopped",
+		Long: `Change how a running container receives packets, without a change to what runs in it.
+The container is named by its name (docker, podman, lxc and crictl are asked), by a
+process in it, or by its network namespace; a Kubernetes pod is the namespace of any
+process in it.
+
+--rx says how: busy_poll has a thread poll the interfaces all the time, so that no
+receive softirq is raised; threaded has kernel threads receive; awake only keeps the
+application's CPUs from going idle; suspend is for applications that poll by epoll.
+What polls is chosen from what the kernel has (--mechanism chooses otherwise). A CPU
+that polls is busy all the time: its price is a core and its power; awake's is power.
+docs/busy-polling.md has the mechanisms, figures and traps.
+
+A veth pair is made to use NAPI: GRO on in the container, no TSO at the other end. All
+that is changed is written down before, and nines kbp stop puts back exactly that, also
+after a crash. When the container ends, so does what polls.`,
+		Example: `  nines kbp start --container web --cpu 3
+  nines kbp start --pid 4711 --interface eth0 --cpu 2,3 --policy fifo:10
+  nines kbp start --netns blue --rx awake --cpu 1
+  nines kbp start --container docker:web --cpu 3 --adaptive --longest 100us
+  nines kbp start --container web --cpu 3 --dry-run
+  nines kbp status
+  nines kbp stop web`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return call.start(c.Context(), c.OutOrStdout()) },
+	}
+	f := c.Flags()
+	f.StringVar(&call.container, "container", "", "the container's name or id, of the first runtime that knows it, or RUNTIME:NAME")
+	f.IntVar(&call.pid, "pid", 0, "a process in the container")
+	f.StringVar(&call.netns, "netns", "", "its network namespace: a name of 'ip netns', or a path")
+	f.StringVar(&call.name, "name", "", "a name for status and stop (default: the container's)")
+	f.StringArrayVar(&call.interfaces, "interface", nil, "only this interface (repeatable; default: all that are up)")
+	f.StringVar(&call.rx, "rx", string(spec.ReceiveBusyPoll), "busy_poll, threaded, awake or suspend")
+	f.StringVar(&call.mechanism, "mechanism", string(spec.PollAuto), "what polls: auto, netlink, livepatch, io_uring or epoll")
+	f.StringVar(&call.cpus, "cpu", "", "the CPUs of the polling threads, or those to keep awake, such as 3 or 2-3")
+	f.StringVar(&call.policy, "policy", "", "the threads' policy: idle, other[:NICE], batch[:NICE], fifo:N or rr:N (default idle; threaded: the kernel's)")
+	f.BoolVar(&call.adaptive, "adaptive", false, "sleep when no packets come, longer and longer")
+	f.DurationVar(&call.longest, "longest", 50*time.Microsecond, "with --adaptive: the longest sleep, which the first packet after a pause may wait")
+	f.BoolVar(&call.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	f.StringVar(&call.format, "format", "table", "table or json")
+	return c
+}
+
+// target is what the user named: a description, a default name, and a namespace's path.
+func (k *kbpStartCall) target(ctx context.Context) (target, name, path string, err error) {
+	given := 0
+	for _, is := range []bool{k.pid != 0, k.netns != "", k.container != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return "", "", "", usageError{errors.New("name the container by one of --container, --pid and --netns")}
+	case k.pid < 0:
+		return "", "", "", usageError{fmt.Errorf("--pid %d is no process", k.pid)}
+	case k.pid != 0:
+		return fmt.Sprintf("process %d", k.pid), fmt.Sprintf("pid-%d", k.pid), busypoll.PathOfPID(k.pid), nil
+	case k.netns != "":
+		if path, err = busypoll.NamespacePath(k.netns); err != nil {
+			return "", "", "", usageError{fmt.Errorf("--netns: %w", err)}
+		}
+		return "netns " + k.netns, filepath.Base(k.netns), path, nil
+	}
+	if k.pid, err = busypoll.ContainerPID(ctx, k.container); err != nil {
+		return "", "", "", err
+	}
+	_, bare, found := strings.Cut(k.container, ":")
+	if !found {
+		bare = k.container
+	}
+	return "container " + k.container, bare, busypoll.PathOfPID(k.pid), nil
+}
+
+// notInNames are what a session's name cannot have.
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+func (k *kbpStartCall) request() (r busypoll.Request, err error) {
+	ways := []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveAwake, spec.ReceiveSuspend}
+	if r.Receive = spec.Receive(k.rx); !slices.Contains(ways, r.Receive) {
+		return r, usageError{fmt.Errorf("--rx %q is not known: busy_poll, threaded, awake or suspend", k.rx)}
+	}
+	mechanisms := []spec.PollMechanism{spec.PollAuto, spec.PollNetlink, spec.PollLivepatch, spec.PollIOUring, spec.PollEpoll}
+	if r.Mechanism = spec.PollMechanism(k.mechanism); !slices.Contains(mechanisms, r.Mechanism) {
+		return r, usageError{fmt.Errorf("--mechanism %q is not known: auto, netlink, livepatch, io_uring or epoll", k.mechanism)}
+	}
+	if k.longest <= 0 || k.longest > time.Second {
+		return r, usageError{fmt.Errorf("--longest %v: write a time of up to a second, such as 50us", k.longest)}
+	}
+	if r.Scheduling, err = parsePolicy(k.policy); err != nil {
+		return r, usageError{fmt.Errorf("--policy: %w", err)}
+	}
+	if r.Receive == spec.ReceiveAwake && r.Scheduling != nil && r.Scheduling.Policy != spec.SchedulingIdle {
+		return r, usageError{errors.New("--policy: what keeps CPUs awake is idle, so that all else comes first")}
+	}
+	r.Interfaces, r.Adaptive, r.Longest = k.interfaces, k.adaptive, k.longest
+	return r, nil
+}
+
+// parsePolicy reads "idle", "other:-5" or "fifo:50"; empty is nil.
+func parsePolicy(text string) (*spec.Scheduling, error) {
+	if text == "" {
+		return nil, nil
+	}
+	name, value, found := strings.Cut(text, ":")
+	if !found {
+		value = "0"
+	}
+	if _, err := napi.ParsePlacement(name + ":" + value); err != nil {
+		return nil, fmt.Errorf("%q is no policy as idle, other:-5, or fifo:50", text)
+	}
+	number, err := strconv.Atoi(value)
+	s := &spec.Scheduling{Policy: spec.SchedulingPolicy(name)}
+	if s.Policy.RealTime() {
+		s.Priority = number
+	} else {
+		s.Nice = number
+	}
+	return s, err
+}
+
+// chooseCPUs are those that were asked for, or those that follow from the process.
+func (k *kbpStartCall) chooseCPUs(receive spec.Receive) ([]int, error) {
+	if k.cpus != "" {
+		inv, err := host.Read()
+		if err != nil {
+			return nil, err
+		}
+		return chosenCPUs("--cpu", k.cpus, inv)
+	}
+	if receive == spec.ReceiveSuspend || receive == spec.ReceiveThreaded {
+		return nil, nil // the application's own, and the scheduler's choice
+	}
+	var allowed unix.CPUSet
+	if k.pid > 0 && unix.SchedGetaffinity(k.pid, &allowed) == nil && allowed.Count() == 1 {
+		for cpu := 0; ; cpu++ {
+			if allowed.IsSet(cpu) {
+				return []int{cpu}, nil
+			}
+		}
+	}
+	return nil, usageError{errors.New("--cpu is missing: on which CPU to poll, one that has little else to do; with --rx awake the application's")}
+}
+
+func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
+	if err := checkFormat(k.format); err != nil {
+		return err
+	}
+	request, err := k.request()
+	if err != nil {
+		return err
+	}
+	target, name, path, err := k.target(ctx)
+	if err != nil {
+		return err
+	}
+	if request.CPUs, err = k.chooseCPUs(request.Receive); err != nil {
+		return err
+	}
+	if k.name != "" {
+		name = k.name
+	} else {
+		name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), "-._")
+	}
+	if err := busypoll.CheckName(name); err != nil {
+		return usageError{err}
+	}
+	if err := needRoot("changing how a container receives"); err != nil {
+		return err
+	}
+	program, err := node.Program("nines-poller")
+	if err != nil {
+		return err
+	}
+	ns, err := netns.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", target, err)
+	}
+	defer ns.Close()
+	if k.dryRun {
+		return k.dry(ctx, out, ns, program, request)
+	}
+	record, err := busypoll.Session{Root: testbed.Root(), Name: name}.Start(ctx, ns, busypoll.Begin{
+		Target: target, User: whoAmI(), Program: program, Request: request,
+	})
+	if err != nil {
+		return err
+	}
+	if k.format == "json" {
+		return writeJSON(out, record)
+	}
+	return writeKbpStarted(out, record)
+}
+
+func (k *kbpStartCall) dry(ctx context.Context, out io.Writer, ns *netns.Namespace, program string, request busypoll.Request) error {
+	site := busypoll.Site{
+		Journal: &journal.Journal{}, Namespace: ns, Watch: true, Program: program, Dir: "STATE", Name: "poller",
+		Features: busypoll.Probe(), DryRun: true,
+	}
+	run, err := site.Start(ctx, request)
+	if err != nil {
+		return err
+	}
+	if k.format == "json" {
+		return writeJSON(out, run)
+	}
+	return writeLines(out, append([]string{fmt.Sprintf("by %s: %s", run.Mechanism, run.Why)}, run.Steps...))
+}
+
+func writeKbpStarted(out io.Writer, r *busypoll.Record) error {
+	var b strings.Builder
+	run := r.Running
+	fmt.Fprintf(&b, "%s: %s by %s, %s\n", r.Target, run.Receive, run.Mechanism, run.Why)
+	for _, i := range run.Interfaces {
+		if len(i.NAPIs) == 0 {
+			continue
+		}
+		ids := make([]string, len(i.NAPIs))
+		for n, instance := range i.NAPIs {
+			ids[n] = fmt.Sprint(instance.ID)
+		}
+		fmt.Fprintf(&b, "  %s: NAPI %s\n", i.Name, strings.Join(ids, ", "))
+	}
+	for _, step := range run.Steps {
+		fmt.Fprintf(&b, "  %s\n", step)
+	}
+	for _, note := range run.Notes {
+		fmt.Fprintf(&b, "Note: %s.\n", note)
+	}
+	fmt.Fprintf(&b, "nines kbp status shows it; nines kbp stop %s puts everything back.\n", r.Name)
+	_, err := io.WriteString(out, b.String())
+	return err
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/busypoll"
+)
+
+func newKbpStatusCommand() *cobra.Command {
+	var format string
+	var over time.Duration
+	c := &cobra.Command{
+		Use:   "status [NAME]...",
+		Short: "Show how containers are received now: polls, packets, CPU use, watchdog",
+		Long: `Show how the containers of nines kbp start are received now: what polls them, how
+often, how many packets come by it and how many still by softirqs, the CPU time that it
+takes, and how often the watchdog stopped it. It watches them for a moment (--over).
+
+Polls are counted by a BPF program at the kernel's tracepoint napi_poll, for that time;
+without the right to load one they are left out. --features shows what the kernel has.`,
+		Example: `  nines kbp status
+  nines kbp status web --over 5s
+  nines kbp status --format json | jq '.sessions[].polls_per_second'
+  nines kbp status --features`,
+	}
+	var features bool
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := checkFormat(format); err != nil {
+			return err
+		}
+		if over <= 0 || over > time.Hour {
+			return usageError{fmt.Errorf("--over %v: write a time of up to an hour, such as 500ms", over)}
+		}
+		if features {
+			return writeKbpFeatures(c.OutOrStdout(), format, busypoll.Probe())
+		}
+		list, err := kbpStatus(c.Context(), args, over)
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return writeJSON(c.OutOrStdout(), map[string]any{"sessions": list})
+		}
+		return writeKbpStatus(c.OutOrStdout(), list)
+	}
+	c.Flags().StringVar(&format, "format", "table", "table or json")
+	c.Flags().DurationVar(&over, "over", 500*time.Millisecond, "how long to watch each")
+	c.Flags().BoolVar(&features, "features", false, "show what the running kernel has for it instead")
+	return c
+}
+
+func kbpStatus(ctx context.Context, names []string, over time.Duration) ([]*busypoll.Status, error) {
+	sessions := make([]busypoll.Session, len(names))
+	for i, name := range names {
+		if err := busypoll.CheckName(name); err != nil {
+			return nil, usageError{err}
+		}
+		sessions[i] = busypoll.Session{Root: testbed.Root(), Name: name}
+	}
+	if len(names) == 0 {
+		var err error
+		if sessions, err = busypoll.Sessions(testbed.Root()); err != nil {
+			return nil, err
+		}
+	}
+	list := []*busypoll.Status{}
+	for _, s := range sessions {
+		status, err := s.Status(ctx, over)
+		if errors.Is(err, busypoll.ErrNoSession) {
+			return nil, usageError{err}
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, status)
+	}
+	return list, nil
+}
+
+func writeKbpFeatures(out io.Writer, format string, f busypoll.Features) error {
+	if format == "json" {
+		return writeJSON(out, f)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range []struct {
+		name string
+		lack busypoll.Lack
+	}{
+		{"netlink", f.Netlink}, {"livepatch", f.Livepatch}, {"io_uring", f.IOUring}, {"epoll", f.Epoll},
+		{"threaded", f.Threaded}, {"suspend", f.Suspend}, {"napi_get", f.NAPIGet},
+	} {
+		has := "yes"
+		if !row.lack.None() {
+			has = "no: " + string(row.lack)
+		}
+		fmt.Fprintf(t, "%s\t%s\n", row.name, has)
+	}
+	if mechanism, why, err := busypoll.Choose(f, ""); err == nil {
+		fmt.Fprintf(t, "busy_poll\tby %s: %s\n", mechanism, why)
+	} else {
+		fmt.Fprintf(t, "busy_poll\t%v\n", err)
+	}
+	return t.Flush()
+}
+
+func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "no container is received in another way than by interrupts; nines kbp start changes that")
+		return err
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SESSION\tTARGET\tRX\tMECHANISM\tSTATE\tTHREAD\tPOLICY@CPU\tCPU USE\tPOLLS/S\tPACKETS/S\tWAITED\tBACK-OFFS")
+	for _, s := range list {
+		head := []string{s.Name, s.Target, "", "", string(s.State)}
+		if s.Running != nil {
+			head[2], head[3] = string(s.Running.Receive), s.Running.Mechanism
+		}
+		if len(s.Threads) == 0 {
+			fmt.Fprintln(t, strings.Join(head, "\t"))
+		}
+		for _, thread := range s.Threads {
+			fmt.Fprintf(t, "%s\t%s %d\t%s\t%.0f %%\t%s\t%s\t%.1f %%\t%d\n", strings.Join(head, "\t"), thread.Name, thread.TID,
+				thread.Placement, 100*thread.CPUUse, rateText(thread.PollsPerSecond), rateText(thread.PacketsPerSecond), 100*thread.WaitedShare, thread.BackOffs)
+			head = []string{"", "", "", "", ""}
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if err := writeKbpRemarks(out, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeKbpRemarks says what the table does not.
+func writeKbpRemarks(out io.Writer, s *busypoll.Status) error {
+	var lines []string
+	switch s.State {
+	case busypoll.StateDead:
+		lines = append(lines, "what polled it has died, so that packets wait for a timer: nines kbp stop "+s.Name+" puts it back to interrupts")
+	case busypoll.StateGone:
+		lines = append(lines, "its network namespace is gone: nines kbp stop "+s.Name+" removes what is left")
+	case busypoll.StateInterrupted:
+		lines = append(lines, "its start was cut off: nines kbp stop "+s.Name+" undoes what there is of it")
+	case busypoll.StateRebooted:
+		lines = append(lines, "the host has rebooted since: nines kbp stop "+s.Name+" removes what is left")
+	case busypoll.StateRunning:
+	}
+	if s.SoftirqShare != nil {
+		lines = append(lines, fmt.Sprintf("%.1f %% of its packets came by softirqs in %v", 100**s.SoftirqShare, s.Over.Round(time.Millisecond)))
+	}
+	if s.Uncounted != "" {
+		lines = append(lines, s.Uncounted)
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintf(out, "%s: %s\n", s.Name, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rateText(rate *float64) string {
+	if rate == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f", *rate)
+}

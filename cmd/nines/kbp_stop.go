@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/busypoll"
+)
+
+func newKbpStopCommand() *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "stop [NAME]...",
+		Short: "Put everything back that nines kbp start changed",
+		Long: `Put everything back that nines kbp start changed, and end what polls: also after a
+crash of nines or of what polls, and where the container is gone by now. What others
+have changed since is left as it is, and said.`,
+		Example: `  nines kbp stop web
+  nines kbp stop --all`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usageError{errors.New("name the sessions to stop, or use --all; nines kbp status lists them")}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := needRoot("changing how a container receives"); err != nil {
+				return err
+			}
+			sessions := make([]busypoll.Session, len(args))
+			for i, name := range args {
+				sessions[i] = busypoll.Session{Root: testbed.Root(), Name: name}
+			}
+			if all {
+				var err error
+				if sessions, err = busypoll.Sessions(testbed.Root()); err != nil {
+					return err
+				}
+			}
+			var failures []error
+			for _, s := range sessions {
+				err := s.Stop(c.Context(), func(text string) { fmt.Fprintln(c.ErrOrStderr(), "nines:", text) })
+				if errors.Is(err, busypoll.ErrNoSession) {
+					err = usageError{err}
+				}
+				failures = append(failures, err)
+			}
+			return errors.Join(failures...)
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "stop all")
+	return c
+}

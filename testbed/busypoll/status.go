@@ -1,0 +1,166 @@
+package busypoll
+
+import (
+	"context"
+	"time"
+
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/netns"
+)
+
+// State is how a session is.
+type State string
+
+// The states of a session.
+const (
+	StateRunning State = "running"
+	// StateInterrupted was not set up to the end; stop undoes what there is of it.
+	StateInterrupted State = "interrupted"
+	// StateGone has lost its namespace, and with it all that it changed there.
+	StateGone State = "gone"
+	// StateDead has lost its poller, so that its packets wait for a timer; stop it.
+	StateDead State = "dead"
+	// StateRebooted is of an earlier boot.
+	StateRebooted State = "rebooted"
+)
+
+// Status is a session as it is now.
+type Status struct {
+	Record
+	State State `json:"state"`
+	// Over is the time that the rates were taken over.
+	Over time.Duration `json:"over_ns"`
+	// Threads are those that poll, receive or spin.
+	Threads []ThreadUse `json:"threads,omitempty"`
+	// PollsPerSecond is nil where polls could not be counted, for the reason in Uncounted.
+	PollsPerSecond *float64 `json:"polls_per_second,omitempty"`
+	// PacketsPerSecond are those that polls of any thread brought, and SoftirqShare the
+	// part of them that no thread of the session's did: 0 where polling is in force.
+	PacketsPerSecond *float64 `json:"packets_per_second,omitempty"`
+	SoftirqShare     *float64 `json:"softirq_share,omitempty"`
+	Uncounted        string   `json:"uncounted,omitempty"`
+}
+
+// ThreadUse is what a thread did in the time of a Status.
+type ThreadUse struct {
+	Thread
+	// CPUUse is the share of one CPU that it had, 0 to 1, WaitedShare the share of the
+	// time that it wanted one in vain.
+	CPUUse      float64 `json:"cpu_use"`
+	WaitedShare float64 `json:"waited_share"`
+	// PollsPerSecond and PacketsPerSecond are nil where polls could not be counted.
+	PollsPerSecond   *float64 `json:"polls_per_second,omitempty"`
+	PacketsPerSecond *float64 `json:"packets_per_second,omitempty"`
+}
+
+// Status says how the session is, by watching it for a while.
+func (s Session) Status(ctx context.Context, watch time.Duration) (*Status, error) {
+	record, err := s.Record()
+	if err != nil {
+		return nil, err
+	}
+	status := &Status{Record: *record}
+	if status.State, err = s.state(record); err != nil || status.State != StateRunning {
+		return status, err
+	}
+	return status, status.watch(ctx, watch)
+}
+
+func (s Session) state(r *Record) (State, error) {
+	j, err := journal.Read(s.journal())
+	if err != nil {
+		return StateInterrupted, nil //nolint:nilerr // without a journal it is being made, or unmade
+	}
+	if j.Header.BootID != journal.BootID() {
+		return StateRebooted, nil
+	}
+	if !r.Done {
+		return StateInterrupted, nil
+	}
+	ns, err := netns.Find(r.Namespace, r.Cookie)
+	if err != nil {
+		return "", err
+	}
+	if ns == nil {
+		return StateGone, nil
+	}
+	if r.Running.Poller != nil && !r.Running.Poller.Alive() {
+		return StateDead, ns.Close()
+	}
+	return StateRunning, ns.Close()
+}
+
+// watch takes the rates.
+func (s *Status) watch(ctx context.Context, over time.Duration) error {
+	polls, err := CountPolls()
+	if err != nil {
+		s.Uncounted = err.Error()
+	} else {
+		defer polls.Close()
+	}
+	before, err := s.Running.Threads()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(over):
+	}
+	after, err := s.Running.Threads()
+	if err != nil {
+		return err
+	}
+	s.Over = time.Since(begun)
+	for _, now := range after {
+		use := ThreadUse{Thread: now}
+		for _, then := range before {
+			if then.TID == now.TID {
+				use.CPUUse = float64(now.CPUTime-then.CPUTime) / float64(s.Over)
+				use.WaitedShare = float64(now.Waited-then.Waited) / float64(s.Over)
+			}
+		}
+		s.Threads = append(s.Threads, use)
+	}
+	if polls == nil {
+		return nil
+	}
+	counts, err := polls.Counts()
+	if err != nil {
+		return err
+	}
+	s.count(counts)
+	return nil
+}
+
+// count sorts what was counted by who polled.
+func (s *Status) count(counts map[Poll]PollCount) {
+	ours := map[uint32]bool{}
+	for _, i := range s.Running.Interfaces {
+		for _, instance := range i.NAPIs {
+			ours[instance.ID] = true
+		}
+	}
+	by := map[int]PollCount{}
+	var all PollCount
+	for poll, count := range counts {
+		if ours[poll.NAPI] {
+			sum := by[poll.TID]
+			by[poll.TID] = PollCount{sum.Polls + count.Polls, sum.Packets + count.Packets}
+			all = PollCount{all.Polls + count.Polls, all.Packets + count.Packets}
+		}
+	}
+	rate := func(n uint64) *float64 { r := float64(n) / s.Over.Seconds(); return &r }
+	others := all.Packets
+	for i := range s.Threads {
+		count := by[s.Threads[i].TID]
+		s.Threads[i].PollsPerSecond, s.Threads[i].PacketsPerSecond = rate(count.Polls), rate(count.Packets)
+		others -= count.Packets
+	}
+	s.PollsPerSecond, s.PacketsPerSecond = rate(all.Polls), rate(all.Packets)
+	if all.Packets > 0 {
+		share := float64(others) / float64(all.Packets)
+		s.SoftirqShare = &share
+	}
+}

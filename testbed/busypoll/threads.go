@@ -1,0 +1,121 @@
+package busypoll
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nines.dev/nines/testbed/napi"
+)
+
+// Thread is what a thread that polls, receives or spins has done so far; the difference
+// of two says what it did in between.
+type Thread struct {
+	TID  int    `json:"tid"`
+	Name string `json:"name"`
+	// Placement is its policy and CPUs: "idle:0@1".
+	Placement string `json:"placement"`
+	// State is a poller's own word for what it does; empty for the kernel's threads.
+	State string `json:"state,omitempty"`
+	// CPUTime it had, and Waited for while others had its CPU; the kernel's schedstat.
+	CPUTime time.Duration `json:"cpu_time_ns"`
+	Waited  time.Duration `json:"waited_ns"`
+	// Slept, Naps, BackOffs and BackedOff are ThreadStatistics'.
+	Slept     time.Duration `json:"slept_ns,omitempty"`
+	Naps      uint64        `json:"naps,omitempty"`
+	BackOffs  uint64        `json:"back_offs,omitempty"`
+	BackedOff time.Duration `json:"backed_off_ns,omitempty"`
+	// Preemptions are its involuntary context switches.
+	Preemptions uint64 `json:"preemptions"`
+}
+
+// Threads reads those of what runs: the poller's, or the kernel's of its interfaces. One
+// that has ended is left out.
+func (run *Running) Threads() ([]Thread, error) {
+	if run.Poller != nil {
+		statistics, err := ReadStatistics(run.Poller.Statistics)
+		if err != nil {
+			return nil, err
+		}
+		var list []Thread
+		for _, t := range statistics.Threads {
+			thread, err := readThread(filepath.Join("/proc", strconv.Itoa(run.Poller.PID), "task", strconv.Itoa(t.TID)), t.TID)
+			if err != nil {
+				continue // it ended
+			}
+			thread.State, thread.Slept, thread.Naps = t.State, t.Slept, t.Naps
+			thread.BackOffs, thread.BackedOff = t.BackOffs, t.BackedOff
+			list = append(list, thread)
+		}
+		return list, nil
+	}
+	var list []Thread
+	for _, tid := range run.kernelThreads() {
+		if thread, err := readThread(filepath.Join("/proc", strconv.Itoa(tid)), tid); err == nil {
+			list = append(list, thread)
+		}
+	}
+	return list, nil
+}
+
+// kernelThreads are those that the kernel told of the instances, or, where it does not
+// tell, those that were placed.
+func (run *Running) kernelThreads() (tids []int) {
+	for _, i := range run.Interfaces {
+		known := false
+		for _, instance := range i.NAPIs {
+			known = known || instance.PID > 0
+			if instance.PID > 0 {
+				tids = append(tids, instance.PID)
+			}
+		}
+		for setting := range i.Changed {
+			if tid, found := strings.CutPrefix(setting, "thread/"); found && !known {
+				if id, err := strconv.Atoi(tid); err == nil {
+					tids = append(tids, id)
+				}
+			}
+		}
+	}
+	slices.Sort(tids)
+	return slices.Compact(tids)
+}
+
+// readThread reads a thread's folder of /proc: schedstat has the time on a CPU and the
+// time waiting for one, in nanoseconds (Documentation/scheduler/sched-stats.rst).
+func readThread(dir string, tid int) (Thread, error) {
+	t := Thread{TID: tid}
+	placement, err := napi.PlacementOf(tid)
+	if err != nil {
+		return t, err
+	}
+	t.Placement = placement.String()
+	for file, use := range map[string]func(string) error{
+		"comm": func(text string) error { t.Name = strings.TrimSpace(text); return nil },
+		"schedstat": func(text string) error {
+			_, err := fmt.Sscan(text, &t.CPUTime, &t.Waited)
+			return err
+		},
+		"status": func(text string) error {
+			_, after, found := strings.Cut(text, "\nnonvoluntary_ctxt_switches:")
+			if !found {
+				return nil
+			}
+			_, err := fmt.Sscan(after, &t.Preemptions)
+			return err
+		},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err == nil {
+			err = use(string(text))
+		}
+		if err != nil {
+			return t, fmt.Errorf("thread %d: %w", tid, err)
+		}
+	}
+	return t, nil
+}
