@@ -1,7 +1,8 @@
 #!/bin/bash
 # Writes anew what tests compare with: the golden files of every package whose tests have
-# the flag -update, and docs/commands.md. Read the difference before committing it.
+# the flag -update, of test/golden, and docs/commands.md. Read the difference before
+# committing it.
 set -euo pipefail
-git grep -lE 'flag\.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | while read -r dir; do
+git grep -lE '"nines\.dev/nines/test/golden"|flag\.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u | while read -r dir; do
 	hack/go test "./$dir" -update </dev/null
 done
