@@ -353,7 +353,7 @@ void trial_free(struct trial *t)
 	seen_free(&t->receiver.seen);
 	worst_free(&t->receiver.worst);
 	sample_free(&t->receiver.sample);
-	notices_free(t->receiver.notices);
+	notices_retire(t->receiver.notices);
 	free(t->rates);
 	if (t->stop_fd >= 0)
 		close(t->stop_fd);

@@ -24,6 +24,16 @@ void notices_free(struct notices *n)
 	free(n);
 }
 
+void notices_retire(struct notices *n)
+{
+	static struct notices *last;
+
+	if (!n)
+		return;
+	free(last);
+	last = n;
+}
+
 /* The scale of a trial's start would be off by milliseconds after an hour; so both clocks
  * are read here, which the kernel's vDSO does without a system call. */
 static uint64_t monotonic_of(uint64_t ticks, const struct clock_scale *scale)

@@ -47,6 +47,10 @@ _Static_assert(sizeof(struct notices) == 64, "read by measure/trace");
 int notices_new(struct notices **out, uint32_t capacity);
 void notices_free(struct notices *n);
 
+/* Of a trial that is over: frees it when the next one is, and keeps it until then, so that
+ * a reader that looks now and then misses nothing of the trial's end. By one thread. */
+void notices_retire(struct notices *n);
+
 /* By the measuring thread, of a packet that it has received. */
 void notices_put(struct notices *n, const struct outlier *o, uint32_t place,
 		 const struct clock_scale *scale);

@@ -33,7 +33,11 @@ static void test_a_notice_has_its_packets_times(void **state)
 	/* Of the first two nothing is left. */
 	assert_int_equal(n->ring[0].id, 4);
 	assert_int_equal(n->ring[1].id, 5);
-	notices_free(n);
+	/* What was said last can be read when the trial is over. */
+	notices_retire(n);
+	assert_int_equal(atomic_load(&n->head), 6);
+	notices_retire(NULL);
+	assert_int_equal(n->capacity, 4);
 }
 
 /* Runs a stream of packets through a sample; how often each was kept at the end. */
