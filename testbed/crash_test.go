@@ -19,8 +19,8 @@ import (
 //	a:v ──veth── b:v      a:br, b:br, c:br, h:br ──bridge──      a:mac, b:mac ──macvlan──
 //	c:x1 ──xdp── a:x1     a:x3, b:x3, c:x3 ──xdp, a switch──
 //
-// a has a limit on its memory and CPUs, b reflects, c is a container, and h is the bare
-// host, with a process in the background.
+// a has a limit on its memory and CPUs, b reflects and is disturbed, c is a container, and
+// h is the bare host, with a process in the background.
 const wholeLab = `
 name: tbcrash
 topology:
@@ -36,15 +36,18 @@ topology:
     - {name: x1, kind: xdp, endpoints: ["c:x1", "a:x1"]}
     - {name: x3, kind: xdp, endpoints: ["a:x3", "b:x3", "c:x3"]}
 traffic: {from: "a:v", to: "a:v", rate_pps: 1000, backend: raw}
+disturb:
+  it: {kind: timers, node: b, period: 1s, length: 1ms}
 `
 
 // changedLab is what wholeLab is changed into: another app, one link less, one
-// endpoint less, one node more.
+// endpoint less, one node more, another disturbance.
 var changedLab = strings.NewReplacer(
 	`kind: bridge, endpoints: ["a:br", "b:br", "c:br", "h:br"]`, `kind: bridge, endpoints: ["a:br", "d:br", "c:br", "h:br"]`,
 	`    - {name: mac, kind: macvlan, endpoints: ["a:mac", "b:mac"]}`+"\n", "",
 	`  links:`, "    d: {runtime: lxc}\n  links:",
 	`name: x1, kind: xdp`, `name: x1, kind: veth`,
+	`length: 1ms`, `length: 2ms`,
 ).Replace(wholeLab)
 
 // crasher runs a nines that kills itself at the n-th fault point.

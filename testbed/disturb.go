@@ -128,7 +128,7 @@ func (b *builder) runDisturber(ctx context.Context, name, token string, argv []s
 	defer ready.Close()
 	cmd := exec.Command(b.programs.disturb, append(argv, "--ready-fd", "3")...)
 	cmd.Dir = "/"
-	cmd.Env = []string{"NINES_TOKEN=" + token}
+	cmd.Env = []string{"NINES_TOKEN=" + token, "NINES_DISTURBANCE=" + b.plan.Prefix + "-" + name}
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, said, []*os.File{readyWriter}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
