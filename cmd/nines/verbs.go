@@ -27,6 +27,7 @@ func verbs() []*cobra.Command {
 		newSchemaCommand(),
 		newShellCommand(),
 		newSwitchCommand(),
+		newTraceCommand(),
 		newTuneCommand(),
 		newUpCommand(),
 		newValidateCommand(),

@@ -7,11 +7,27 @@ import (
 	"strings"
 )
 
+// Processes are a process and all its descendants, those that live.
+func Processes(pid int) []int {
+	var pids []int
+	walk("/", pid, func(pid, tid int, _ string) {
+		if pid == tid {
+			pids = append(pids, pid)
+		}
+	})
+	return pids
+}
+
 // threadsOf are the threads of processes and of all their descendants, by number, with
 // their names. A process that is gone has none.
-func threadsOf(root string, pids ...int) map[int]string {
+func threadsOf(root string, pid int) map[int]string {
 	threads := map[int]string{}
-	for next := pids; len(next) > 0; {
+	walk(root, pid, func(_, tid int, name string) { threads[tid] = name })
+	return threads
+}
+
+func walk(root string, pid int, visit func(pid, tid int, name string)) {
+	for next := []int{pid}; len(next) > 0; {
 		pid := next[0]
 		next = next[1:]
 		tasks := filepath.Join(root, "proc", strconv.Itoa(pid), "task")
@@ -28,7 +44,7 @@ func threadsOf(root string, pids ...int) map[int]string {
 			if err != nil {
 				continue
 			}
-			threads[tid] = strings.TrimSpace(string(name))
+			visit(pid, tid, strings.TrimSpace(string(name)))
 			// CONFIG_PROC_CHILDREN; without it only the processes themselves are seen.
 			children, _ := os.ReadFile(filepath.Join(tasks, entry.Name(), "children"))
 			for field := range strings.FieldsSeq(string(children)) {
@@ -38,5 +54,4 @@ func threadsOf(root string, pids ...int) map[int]string {
 			}
 		}
 	}
-	return threads
 }

@@ -81,6 +81,10 @@ func (r *Report) WriteProgram(out io.Writer) error {
 		return err
 	}
 	shares, explained, ns := r.together()
+	if explained == 0 {
+		_, err := fmt.Fprintf(out, "\nNothing kept them from running for %s or more.\n", brief(r.ThresholdNs))
+		return err
+	}
 	fmt.Fprintf(out, "\nWhat had the CPU instead, in %s of %s and more\n\n", stretches(explained), brief(r.ThresholdNs))
 	table = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "cause\tstretches\tlongest\ttotal\tshare\tmost of")

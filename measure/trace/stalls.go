@@ -148,8 +148,11 @@ func (s *stalls) switched(r placed, announce func(Stall)) {
 	if t := s.threads[uint32(r.a)]; t != nil {
 		t.leave(r.ns)
 		t.state, t.since, t.CPU = sleeping, r.ns, r.cpu
-		if r.flags&flagRunnable != 0 {
+		switch state := stateOf(r.part); {
+		case r.flags&flagRunnable != 0:
 			t.state = waitingPreempted
+		case state == "X" || state == "Z":
+			t.state = unknown // it has ended
 		}
 	}
 	t := s.threads[uint32(r.b)]

@@ -43,6 +43,9 @@ func (r *Recorder) Stalls() (threads []ThreadStalls, longest []Stall, lost uint6
 	if r.watching == nil {
 		return nil, nil, 0
 	}
+	if !r.stopping.Load() {
+		r.watch(monotonic())
+	}
 	return r.watching.each(max(r.watching.until, 0)), r.watching.slowest(), r.watching.lost
 }
 

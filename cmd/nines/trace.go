@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nines.dev/nines/measure/stall"
+	"nines.dev/nines/report"
+	"nines.dev/nines/report/explain"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+func newTraceCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "trace",
+		Short: "Say what keeps a program, or a CPU, from running",
+		Long: `Record what the kernel does on the CPUs of a program of yours, or of a thread that only
+spins, and say what kept it from running, as 'trace: true' does for the packets of an
+experiment: threads, interrupts, softirqs, timers, work of the kernel and interrupts of
+other CPUs, each with its name, in microseconds, and the rest that nothing was recorded
+for.
+
+It needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a kernel with BTF.`,
+		Example: `  nines trace record -- redis-benchmark -t get -n 100000
+  nines trace record --pid 4711 --duration 30s
+  nines trace jitter --cpus 2-3 --duration 1m`,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newTraceRecordCommand(), newTraceJitterCommand())
+	return c
+}
+
+// traceCall is what the verbs of nines trace share.
+type traceCall struct {
+	cpus, out, format, buffer string
+	duration, threshold       time.Duration
+	worst                     int
+}
+
+func (t *traceCall) flags(c *cobra.Command, cpus, threshold string, least time.Duration) {
+	c.Flags().StringVar(&t.cpus, "cpus", "", cpus)
+	c.Flags().DurationVar(&t.threshold, "threshold", least, threshold)
+	c.Flags().IntVar(&t.worst, "worst", 200, "of how many of the longest what happened is kept")
+	c.Flags().StringVar(&t.buffer, "buffer", "4MiB", "the memory for each CPU's latest events")
+	c.Flags().StringVar(&t.out, "out", "results", "the folder of all results; '' writes none")
+	c.Flags().StringVar(&t.format, "format", "table", "table or json")
+}
+
+// checked reads what was asked for.
+func (t *traceCall) checked() (inv *host.Inventory, cpus []int, buffer int64, err error) {
+	if err := checkFormat(t.format); err != nil {
+		return nil, nil, 0, err
+	}
+	size, err := spec.ParseSize(t.buffer)
+	switch {
+	case err != nil:
+		return nil, nil, 0, usageError{fmt.Errorf("--buffer: %w", err)}
+	case size < 64<<10 || size > 1<<30:
+		return nil, nil, 0, usageError{fmt.Errorf("--buffer %s: from 64KiB to 1GiB", t.buffer)}
+	case t.worst < 1 || t.worst > 10_000:
+		return nil, nil, 0, usageError{fmt.Errorf("--worst %d: from 1 to 10000", t.worst)}
+	case t.threshold < time.Microsecond:
+		return nil, nil, 0, usageError{fmt.Errorf("--threshold %v: 1us at least", t.threshold)}
+	case t.duration < 0:
+		return nil, nil, 0, usageError{fmt.Errorf("--duration %v: a time that has passed", t.duration)}
+	}
+	if inv, err = host.Read(); err != nil {
+		return nil, nil, 0, err
+	}
+	cpus, err = chosenCPUs("--cpus", t.cpus, inv)
+	return inv, cpus, int64(size), err
+}
+
+// finish words the causes, writes the folder and prints the report.
+func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, out, errOut io.Writer, table func(io.Writer) error) error {
+	r.Kernel, r.CommandLine = inv.Kernel.Release, inv.Kernel.CommandLine
+	for i := range r.Subjects {
+		explain.Fill(r.Subjects[i].Causes, r.Details(i))
+	}
+	all := result.Causes{Ranking: r.Causes}
+	explain.Fill(&all, result.Details{})
+	if t.out != "" && len(r.Subjects) > 0 {
+		line := newProgressLine(errOut)
+		line.at("writing the result", "")
+		err := r.Write(t.out, name, inv, report.WritePage)
+		line.clear()
+		if err != nil {
+			return err
+		}
+	}
+	if t.format == "json" {
+		return writeJSON(out, r)
+	}
+	if err := errors.Join(table(out), r.WriteCauses(out, all.Ranking)); err != nil {
+		return err
+	}
+	if r.Folder != "" {
+		_, err := fmt.Fprintf(out, "\nThe result: %s; 'nines explain %s' tells of single stretches, and report.html there shows them.\n", r.Folder, r.Folder)
+		return err
+	}
+	return nil
+}
