@@ -45,7 +45,7 @@ func (b *bench) startTrace(r run) (*tracer, error) {
 	recorder, err := trace.Start(trace.Config{
 		CPUs: cpus, Senders: senders, BufferBytes: int64(setup.Buffer),
 		Slowest: min(setup.Packets, r.plan.Traffic.Stream.Outliers), Ordinary: setup.Ordinary,
-		Stages: setup.Stages == nil || *setup.Stages, CollectOn: collectorCPUs(r.plan, b.online),
+		Stages: b.stages(r, setup), CollectOn: collectorCPUs(r.plan, b.online),
 	})
 	if err != nil {
 		return nil, err
@@ -55,6 +55,25 @@ func (b *bench) startTrace(r run) (*tracer, error) {
 	t.addPrograms()
 	b.generator.Trace(&traffic.Tracing{Ordinary: setup.Ordinary, Notices: noticesRoom, Started: t.started})
 	return t, nil
+}
+
+// stages says how packets are followed through the kernel; nil: they are not.
+func (b *bench) stages(r run, setup *spec.Tracing) *trace.Stages {
+	if setup.Stages != nil && !*setup.Stages {
+		return nil
+	}
+	s := &trace.Stages{
+		UDPPort: r.plan.Traffic.To.UDPPort, Every: trace.EveryAt(r.plan.Traffic.Stream.PacketsPerSecond()), Nodes: make(map[uint32]string),
+	}
+	for _, node := range r.plan.Nodes {
+		if pid := b.lab.PID(node.Name); pid > 0 {
+			s.Nodes[trace.NetNamespace(pid)] = node.Name
+		}
+	}
+	if pid := b.lab.FabricPID(); pid > 0 {
+		s.Nodes[trace.NetNamespace(pid)] = "fabric"
+	}
+	return s
 }
 
 // tracedCPUs are those whose events are recorded, and those of which only the interrupts
@@ -202,7 +221,7 @@ func keepTrace(rec *result.Record, o observation) {
 	causes := attribution.Attribute(attribution.Input{
 		Slow: rec.Outliers, Ordinary: rec.Ordinary, Events: rec.Events, Details: rec.Details,
 	})
-	attribution.Annotate(rec.Outliers, causes, trace.Stretches)
+	attribution.Annotate(rec.Outliers, causes)
 	rec.Causes = &causes
 }
 

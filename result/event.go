@@ -82,6 +82,8 @@ type Trace struct {
 	BufferBytes int64 `json:"buffer_bytes"`
 	// Missing are kinds of events that this kernel has no tracepoint for, and why.
 	Missing []string `json:"missing,omitempty"`
+	// StagesEvery is of how many packets one was followed through its stages; 0: none was.
+	StagesEvery int `json:"stages_every,omitempty"`
 	// Stages are the delays between the stages of a packet's way, of all traced packets.
 	Stages []StageDelay `json:"stages,omitempty"`
 }
@@ -168,9 +170,12 @@ const (
 
 // PacketCauses are the causes of one packet's latency.
 type PacketCauses struct {
-	ID        uint32        `json:"id"`
-	LatencyNs int64         `json:"latency_ns"`
-	Phases    []PhaseCauses `json:"phases"`
+	ID        uint32 `json:"id"`
+	LatencyNs int64  `json:"latency_ns"`
+	// Recorded is false where events around the packet were not kept, or were lost: then
+	// its parts are not explained, and it does not count in the ranking.
+	Recorded bool          `json:"recorded"`
+	Phases   []PhaseCauses `json:"phases"`
 }
 
 // PhaseCauses are those of a part of the latency. What the causes do not account for is

@@ -90,6 +90,14 @@ func (l *Lab) PID(nodeName string) int {
 	return l.running[nodeName].PID
 }
 
+// FabricPID is the process that holds the namespace between the nodes; 0 without one.
+func (l *Lab) FabricPID() int {
+	if l.fabric == nil {
+		return 0
+	}
+	return l.fabric.PID
+}
+
 func (l *Lab) node(name string) (plan.Node, *node.Running, error) {
 	for _, n := range l.plan.Nodes {
 		if n.Name != name {

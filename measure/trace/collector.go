@@ -59,7 +59,11 @@ func (c *collector) run(r *Recorder) {
 	}
 	for !r.stopping.Load() {
 		r.mu.Lock()
-		pause := c.look(monotonic())
+		now := monotonic()
+		pause := c.look(now)
+		r.clock.refresh()
+		// What it cannot tell stays unknown.
+		_ = r.cost.look(now, r.programs)
 		r.mu.Unlock()
 		wait := unix.NsecToTimespec(int64(pause))
 		_ = unix.Nanosleep(&wait, nil)

@@ -26,8 +26,8 @@ type Config struct {
 	// Slowest is of how many of the slowest packets the events are kept (0: 200), Ordinary
 	// of how many picked at random.
 	Slowest, Ordinary int
-	// Stages also follows packets through the kernel.
-	Stages bool
+	// Stages also follows packets through the kernel; nil does not.
+	Stages *Stages
 	// CollectOn are the CPUs that the collector may use; nil: any.
 	CollectOn []int
 }

@@ -45,11 +45,12 @@ func (n *names) function(address uint64) string {
 	return fmt.Sprintf("%#x", address)
 }
 
+// device is a device's name; packets that none polls wait in the CPU's backlog.
 func (n *names) device(id uint64) string {
 	if name, ok := n.devices[id]; ok {
 		return name
 	}
-	return "no device"
+	return "backlog"
 }
 
 func (n *names) drop(reason uint64) string {

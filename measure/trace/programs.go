@@ -30,8 +30,14 @@ type programs struct {
 	missing []string
 }
 
-// load reads the programs into the kernel, with room for so many records.
-func load(records uint32) (_ *programs, err error) {
+// room is for how much the programs' memory is.
+type room struct{ records, cpus uint32 }
+
+// onlyStages are tracepoints that only tell of packets' ways.
+var onlyStages = []string{"net_dev_queue", "net_dev_start_xmit", "netif_receive_skb", "skb_consume_udp", "skb_copy_datagram_iovec"}
+
+// load reads the programs into the kernel.
+func load(room room, stages *Stages) (_ *programs, err error) {
 	text, err := object.ReadFile("bpf/recorder.bpf.o")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("this nines was built without its recorder; build it with make build")
@@ -52,24 +58,44 @@ func load(records uint32) (_ *programs, err error) {
 	}
 	p := &programs{}
 	for name, program := range spec.Programs {
-		var found *btf.Typedef
-		if kernel.TypeByName("btf_trace_"+program.AttachTo, &found) != nil {
-			p.missing = append(p.missing, program.AttachTo)
+		if stages == nil && slices.Contains(onlyStages, program.AttachTo) {
+			delete(spec.Programs, name)
+			continue
+		}
+		if !has(kernel, program) {
+			p.missing = append(p.missing, program.AttachTo+": this kernel was built without it")
 			delete(spec.Programs, name)
 		}
 	}
 	slices.Sort(p.missing)
-	spec.Maps["records"].MaxEntries = records
+	spec.Maps["records"].MaxEntries = room.records
+	if stages != nil {
+		spec.Maps["delays"].MaxEntries = room.cpus * delaysEach
+		port := uint16(stages.UDPPort)
+		if err := errors.Join(spec.Variables["udp_port"].Set(port>>8|port<<8), spec.Variables["id_mask"].Set(uint32(max(stages.Every, 1)-1))); err != nil {
+			return nil, err
+		}
+	}
 	if p.collection, err = ebpf.NewCollection(spec); err != nil {
 		return nil, refused("does not load the recorder's programs", err)
 	}
 	return p, nil
 }
 
+// has tells whether the kernel has what a program hangs on.
+func has(kernel *btf.Spec, program *ebpf.ProgramSpec) bool {
+	if program.AttachType == ebpf.AttachTraceFEntry {
+		var function *btf.Func
+		return kernel.TypeByName(program.AttachTo, &function) == nil
+	}
+	var tracepoint *btf.Typedef
+	return kernel.TypeByName("btf_trace_"+program.AttachTo, &tracepoint) == nil
+}
+
 // Check is a host.MissingError where the kernel or the privileges allow no recording.
 // Nothing is attached.
 func Check() error {
-	p, err := load(guard)
+	p, err := load(room{records: guard, cpus: 1}, &Stages{})
 	if err != nil {
 		return err
 	}

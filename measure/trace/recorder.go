@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -25,6 +26,9 @@ type Recorder struct {
 	done     chan struct{}
 	mu       sync.Mutex // of the collector
 	collector
+	cost   cost
+	clock  clock
+	delays []byte // the histograms of stages
 }
 
 // Start begins to record. The error is a host.MissingError where the kernel or the
@@ -43,7 +47,7 @@ func Start(config Config) (_ *Recorder, err error) {
 	if total >= 1<<32 {
 		return nil, fmt.Errorf("the recorder's buffers for %d CPUs are too large; use a smaller tracing.buffer", len(config.CPUs))
 	}
-	if r.programs, err = load(uint32(total)); err != nil {
+	if r.programs, err = load(room{records: uint32(total), cpus: uint32(len(config.CPUs))}, config.Stages); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -57,10 +61,17 @@ func Start(config Config) (_ *Recorder, err error) {
 	if r.names, err = readNames("/"); err != nil {
 		return nil, err
 	}
+	if config.Stages != nil {
+		r.tables.nodes = config.Stages.Nodes
+	}
 	r.keeper = *newKeeper(config.Slowest, config.Ordinary)
 	r.heads = make([]uint64, len(r.rings))
 	if err := r.programs.attach(); err != nil {
 		return nil, err
+	}
+	r.cost.begin(monotonic())
+	for _, t := range config.Threads {
+		r.tables.markReader(uint32(t.TID))
 	}
 	go r.run(r)
 	return r, nil
@@ -92,12 +103,30 @@ func (r *Recorder) mapRings(each, senders uint32) error {
 	if r.tables.devices, err = r.mapped1("devices", devicesCount*entryBytes); err != nil {
 		return err
 	}
+	if r.config.Stages != nil {
+		if r.delays, err = r.mapped1("delays", len(r.config.CPUs)*delaysEach*delayBytes); err != nil {
+			return err
+		}
+		spaces, err := r.mapped1("spaces", spacesCount*4)
+		if err != nil {
+			return err
+		}
+		for number := range r.config.Stages.Nodes {
+			binary.LittleEndian.PutUint32(spaces[number%spacesCount*4:], number)
+		}
+		shared, err := r.mapped1("clock", 32)
+		if err != nil {
+			return err
+		}
+		r.clock.shared = unsafe.Slice((*uint64)(unsafe.Pointer(&shared[0])), 4)
+	}
 	first := uint32(0)
 	add := func(cpu int, count, kinds uint32) {
 		state := states[cpu*stateBytes:][:stateBytes]
 		binary.LittleEndian.PutUint32(state[8:], first)
 		binary.LittleEndian.PutUint32(state[12:], count-1)
 		binary.LittleEndian.PutUint32(state[stateKinds:], kinds)
+		binary.LittleEndian.PutUint32(state[statePlace:], uint32(len(r.rings)))
 		r.rings = append(r.rings, ring{cpu: cpu, state: state, records: records[int(first)*recordBytes:][:int(count)*recordBytes]})
 		first += count
 	}
@@ -126,6 +155,9 @@ func (r *Recorder) AddThreads(threads ...result.TracedThread) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.config.Threads = append(r.config.Threads, threads...)
+	for _, t := range threads {
+		r.tables.markReader(uint32(t.TID))
+	}
 }
 
 // Keep announces a packet: its events are kept if it is among the slowest.
@@ -153,7 +185,7 @@ func (r *Recorder) Stop() (Recording, error) {
 	<-r.done
 	// What is pending is over by now: those who announced it are done.
 	r.look(monotonic() + MarginNs)
-	if err := r.programs.detach(); err != nil {
+	if err := errors.Join(r.cost.end(r.programs), r.programs.detach()); err != nil {
 		return Recording{}, errors.Join(err, r.release())
 	}
 	recording := r.recording()
@@ -181,7 +213,12 @@ func (r *Recorder) recording() Recording {
 		out.Trace.Lost += p.lost
 	}
 	sortEvents(out.Events)
+	if r.config.Stages != nil {
+		out.Trace.Stages = stageDelays(r.delays, r.names)
+		out.Trace.StagesEvery = max(r.config.Stages.Every, 1)
+	}
 	out.Trace.Kept = uint64(len(out.Events))
+	out.Trace.CostNs = r.cost.of(out.Trace.Events)
 	return out
 }
 

@@ -18,6 +18,7 @@ const (
 	stateKinds  = 16
 	stateThread = 20
 	stateSince  = 24
+	statePlace  = 40
 )
 
 // guard is how many of the oldest records are not trusted: they are the next to be

@@ -1,7 +1,40 @@
 package trace
 
+import (
+	"cmp"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"nines.dev/nines/result"
+)
+
+// Stages is how packets are followed through the kernel.
+type Stages struct {
+	// UDPPort is that of the engines; 0 follows none.
+	UDPPort int
+	// Every follows one of so many packets, a power of two (0: each). Rates at which each
+	// would cost too much are followed so.
+	Every int
+	// Nodes are the network namespaces in which packets are followed, by the inode's
+	// number, with a name for each.
+	Nodes map[uint32]string
+}
+
+// followedPPS is up to which rate each packet is followed: at twice as many places a
+// packet, what each costs comes to a tenth of a CPU.
+const followedPPS = 200_000
+
+// EveryAt is Stages.Every for a rate in packets a second; 0 is as fast as it goes.
+func EveryAt(pps float64) int {
+	if pps <= 0 {
+		return 16
+	}
+	return int(ceilPowerOfTwo(uint64(pps / followedPPS)))
+}
+
 // stages are enum stage of bpf/record.h: the places of a packet's way through the kernel.
-var stages = []string{"qdisc", "driver", "stack", "wake", "read"}
+var stages = []string{"send", "qdisc", "driver", "stack", "wake", "run", "read"}
 
 // stageName is the stage with its device, where it has one.
 func stageName(stage uint16, device string, has bool) string {
@@ -10,4 +43,120 @@ func stageName(stage uint16, device string, has bool) string {
 		name += " " + device
 	}
 	return name
+}
+
+// The form of a delay, as in bpf/record.h.
+const (
+	bucketBits  = 5
+	bucketCount = 32 * 32
+	delayHead   = 48
+	delayBytes  = delayHead + 4*bucketCount
+	delaysEach  = 64
+)
+
+// delay is how long packets took from one place to the next.
+type delay struct {
+	device      uint64
+	from, to    uint32
+	count, sum  uint64
+	least, most uint64
+	buckets     [bucketCount]uint64
+}
+
+func decodeDelay(raw []byte) delay {
+	word := binary.LittleEndian.Uint64
+	d := delay{
+		device: word(raw), from: binary.LittleEndian.Uint32(raw[8:]), to: binary.LittleEndian.Uint32(raw[12:]),
+		count: word(raw[16:]), sum: word(raw[24:]), least: word(raw[32:]), most: word(raw[40:]),
+	}
+	for i := range d.buckets {
+		d.buckets[i] = uint64(binary.LittleEndian.Uint32(raw[delayHead+4*i:]))
+	}
+	return d
+}
+
+// bucketTop is the largest value of a bucket.
+func bucketTop(i int) uint64 {
+	if i < 1<<bucketBits {
+		return uint64(i)
+	}
+	exponent := i>>bucketBits - 1
+	return (uint64(i&(1<<bucketBits-1))+1<<bucketBits+1)<<exponent - 1
+}
+
+// bucketOf is the bucket of a value: bucket_of of bpf/stage.h.
+func bucketOf(ns uint64) int {
+	if ns < 1<<bucketBits {
+		return int(ns)
+	}
+	exponent := bits.Len64(ns) - 1 - bucketBits
+	return (exponent+1)<<bucketBits + int(ns>>exponent&(1<<bucketBits-1))
+}
+
+// add joins what another CPU has of the same delay.
+func (d *delay) add(other delay) {
+	if d.count == 0 {
+		*d = other
+		return
+	}
+	d.count += other.count
+	d.sum += other.sum
+	d.least, d.most = min(d.least, other.least), max(d.most, other.most)
+	for i, n := range other.buckets {
+		d.buckets[i] += n
+	}
+}
+
+// percentiles of a delay, to 3 % of their value.
+func (d *delay) percentiles() result.Percentiles {
+	// Packets that were counted while the buckets were read are in one of them only.
+	var counted uint64
+	for _, n := range d.buckets {
+		counted += n
+	}
+	mean := float64(d.sum) / float64(max(d.count, 1))
+	return result.MakePercentiles(counted, int64(d.least), int64(d.most), mean, func(p result.Percentile) int64 {
+		var below uint64
+		for i, n := range d.buckets {
+			if below += n; n > 0 && float64(below) >= p.P*float64(counted) {
+				return int64(min(max(bucketTop(i), d.least), d.most))
+			}
+		}
+		return int64(d.most)
+	})
+}
+
+// stageDelays joins the delays of all CPUs, in the order of a packet's way at each device.
+func stageDelays(raw []byte, names *names) []result.StageDelay {
+	type key struct {
+		device   uint64
+		from, to uint32
+	}
+	joined := make(map[key]*delay)
+	var order []key
+	for one := range slices.Chunk(raw, delayBytes) {
+		if len(one) < delayBytes {
+			break
+		}
+		d := decodeDelay(one)
+		if d.count == 0 {
+			continue
+		}
+		k := key{d.device, d.from, d.to}
+		if joined[k] == nil {
+			joined[k] = &delay{}
+			order = append(order, k)
+		}
+		joined[k].add(d)
+	}
+	slices.SortFunc(order, func(a, b key) int {
+		return cmp.Or(cmp.Compare(names.device(a.device), names.device(b.device)), cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from))
+	})
+	var list []result.StageDelay
+	for _, k := range order {
+		list = append(list, result.StageDelay{
+			From: nameOf(stages, uint64(k.from)), To: nameOf(stages, uint64(k.to)), Device: names.device(k.device), Delay: joined[k].percentiles(),
+		})
+	}
+	return list
 }

@@ -8,14 +8,22 @@ import (
 	"strings"
 )
 
+// readersMost is READERS of bpf/record.h.
+const readersMost = 64
+
 // tables are the names of threads and devices, in the memory that the programs write.
-type tables struct{ threads, devices []byte }
+type tables struct {
+	threads, devices []byte
+	readers          uint32
+	nodes            map[uint32]string
+}
 
 // The form of the tables, as in bpf/record.h.
 const (
 	entryBytes   = 24
 	threadsCount = 16384
 	devicesCount = 256
+	spacesCount  = 1024
 )
 
 // note looks up the threads and devices of records while their names are still there.
@@ -33,6 +41,18 @@ func (t tables) note(n *names, records []record) {
 			t.noteDevice(n, r.b)
 		}
 	}
+}
+
+// markReader lets the programs tell what a thread is woken for. A thread may have several
+// parts in the way of packets: it is marked once.
+func (t *tables) markReader(tid uint32) {
+	entry := t.threads[tid%threadsCount*entryBytes:][:entryBytes]
+	if binary.LittleEndian.Uint32(entry[20:]) != 0 || t.readers == readersMost {
+		return
+	}
+	t.readers++
+	binary.LittleEndian.PutUint32(entry, tid)
+	binary.LittleEndian.PutUint32(entry[20:], t.readers)
 }
 
 func (t tables) noteThread(n *names, tid uint32) {
@@ -58,6 +78,9 @@ func (t tables) noteDevice(n *names, id uint64) {
 	entry := t.devices[(uint32(id>>32)*31+uint32(id))%devicesCount*entryBytes:][:entryBytes]
 	if binary.LittleEndian.Uint64(entry) == id {
 		n.devices[id] = text(entry[8:24])
+		if node := t.nodes[uint32(id>>32)]; node != "" {
+			n.devices[id] = node + ":" + n.devices[id]
+		}
 	}
 }
 

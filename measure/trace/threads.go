@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/testbed/host"
 )
 
@@ -114,4 +116,14 @@ func descendants(pid int) []int {
 		list = append(list, children...)
 	}
 	return list
+}
+
+// NetNamespace is the number of a process's network namespace, as records of devices have
+// it; 0 if it has ended.
+func NetNamespace(pid int) uint32 {
+	var status unix.Stat_t
+	if unix.Stat(filepath.Join("/proc", strconv.Itoa(pid), "ns/net"), &status) != nil {
+		return 0
+	}
+	return uint32(status.Ino)
 }

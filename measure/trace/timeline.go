@@ -16,7 +16,7 @@ var vectors = []string{"local_timer", "reschedule", "call_function", "call_funct
 	"spurious", "error", "platform", "thermal", "threshold", "deferred_error"}
 
 // tlbReasons are enum tlb_flush_reason of include/linux/mm_types.h.
-var tlbReasons = []string{"task switch", "remote shootdown", "local shootdown", "local mm shootdown", "remote send IPI"}
+var tlbReasons = []string{"task switch", "remote shootdown", "local shootdown", "local mm shootdown", "remote send IPI", "remote wrong CPU"}
 
 func nameOf(list []string, i uint64) string {
 	if i < uint64(len(list)) {

@@ -47,7 +47,9 @@ int BPF_PROG(csd_queue_cpu, unsigned int cpu)
 SEC("tp_btf/tlb_flush")
 int BPF_PROG(tlb_flush, int reason, unsigned long pages)
 {
-	ring_event(KIND_TLB_FLUSH, reason, pages);
+	/* 0 is TLB_FLUSH_ON_TASK_SWITCH, which goes with most switches and tells no more. */
+	if (reason)
+		ring_event(KIND_TLB_FLUSH, reason, pages);
 	return 0;
 }
 

@@ -32,7 +32,13 @@ int BPF_PROG(softirq_entry, unsigned int vector)
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_exit, unsigned int vector)
 {
-	ring_event(KIND_SOFTIRQ_EXIT, vector, 0);
+	struct record record = {.kind = KIND_SOFTIRQ_EXIT, .a = vector};
+	struct cpu *cpu = ring_of(KIND_SOFTIRQ_EXIT);
+
+	if (!cpu)
+		return 0;
+	ring_put(cpu, &record);
+	cpu->packet = 0;
 	return 0;
 }
 

@@ -52,6 +52,12 @@ struct net_device {
 struct napi_struct {
 	struct net_device *dev;
 };
+struct sock_common {
+	possible_net_t skc_net;
+};
+struct sock {
+	struct sock_common __sk_common;
+};
 struct sk_buff {
 	struct net_device *dev;
 	unsigned int len;

@@ -71,25 +71,70 @@ struct cpu {
 	__u32 kinds; /* a bit for each that it records; 0: none */
 	__u32 running; /* the thread, since when */
 	__u64 since;
-	__u64 reserved[4];
+	__u64 packet; /* 1 + the id of what this CPU's softirq is handing to a socket; 0: none */
+	__u32 place; /* among the CPUs that follow packets */
+	__u32 reserved[5];
 };
 
 /* Names that do not fit into a record, found by what does. */
 struct thread {
 	__u32 tid;
 	char name[16];
-	__u32 reserved;
+	__u32 reader; /* 1 + its place among the readers of packets; 0: it is none */
 };
 struct device {
 	__u64 id;
 	char name[16];
 };
 
-enum { THREADS = 16384, DEVICES = 256, CPUS_MAX = 4096 };
+/* The places of a packet's way, in their order. */
+enum stage {
+	STAGE_SEND, /* the engine's stamp, just before its system call */
+	STAGE_QDISC, /* it comes to a device's queue */
+	STAGE_DRIVER, /* the driver gets it */
+	STAGE_STACK, /* NAPI hands it to the protocols */
+	STAGE_WAKE, /* the reader is woken */
+	STAGE_RUN, /* the reader runs */
+	STAGE_READ, /* the reader has it */
+	STAGES,
+};
+
+/* The last place where a packet was seen. Packets that share a place here have ids that
+ * are far apart. */
+struct flight {
+	__u32 id;
+	__u32 stage; /* enum stage */
+	__u64 ns;
+	__u64 device;
+};
+
+/* Of a thread that reads packets: what it was woken for. */
+struct reader {
+	__u64 packet; /* 1 + the id; 0: nothing */
+};
+
+/* How long packets took from one place to the next: a histogram whose buckets double
+ * every 32 of them, from 1 ns to 2^36. */
+enum { BUCKET_BITS = 5, BUCKETS = 32 * 32, DELAYS = 64, FLIGHTS = 8192, READERS = 64 };
+struct delay {
+	__u64 device; /* of the place that it came to */
+	__u32 from, to;
+	__u64 count, sum, least, most;
+	__u32 buckets[BUCKETS];
+};
+
+/* ns = base_ns + (ticks - base_ticks) * scale / 2^32, refreshed by the reader; packets
+ * carry the ticks of their send. */
+struct clock {
+	__u64 version, base_ticks, base_ns, scale;
+};
+
+enum { THREADS = 16384, DEVICES = 256, SPACES = 1024, CPUS_MAX = 4096 };
 
 _Static_assert(sizeof(struct record) == 32, "read by Go");
 _Static_assert(sizeof(struct cpu) == 64, "read by Go");
 _Static_assert(sizeof(struct thread) == 24, "read by Go");
+_Static_assert(sizeof(struct delay) == 48 + 4 * BUCKETS, "read by Go");
 _Static_assert(sizeof(struct device) == 24, "read by Go");
 
 #endif

@@ -7,6 +7,7 @@
 #include "irq.h"
 #include "net.h"
 #include "sched.h"
+#include "stage.h"
 #include "timer.h"
 
 /* The kernel shows its structures to programs only whose licence goes with its own. */

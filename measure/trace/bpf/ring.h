@@ -104,22 +104,23 @@ static __always_inline __u64 function_argument(const __u64 *ctx, int number)
 }
 
 /* Notes a thread's name where the reader will look for it. Threads whose numbers share a
- * place take it from one another: the reader then asks /proc. */
-static __always_inline void note_thread(const struct task_struct *task)
+ * place take it from one another, but from readers: who looks then asks /proc. */
+static __always_inline const struct thread *note_thread(const struct task_struct *task)
 {
 	__u32 tid = task->pid, key = tid % THREADS;
 	struct thread *thread = bpf_map_lookup_elem(&threads, &key);
 	const __u64 *name = (const __u64 *)task->comm;
 	__u64 *noted;
 
-	if (!thread)
-		return;
+	if (!thread || (thread->reader && thread->tid != tid))
+		return NULL;
 	noted = (__u64 *)thread->name;
 	if (thread->tid == tid && noted[0] == name[0])
-		return;
+		return thread;
 	noted[0] = name[0];
 	noted[1] = name[1];
 	thread->tid = tid;
+	return thread;
 }
 
 /* The same for a device. What stands for it in a record is its number and that of its

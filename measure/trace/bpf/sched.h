@@ -3,7 +3,7 @@
 #ifndef NINES_TRACE_SCHED_H
 #define NINES_TRACE_SCHED_H
 
-#include "ring.h"
+#include "stage.h"
 
 /* The states that a thread goes off its CPU in (include/linux/sched.h), as ps has them
  * (fs/proc/array.c, task_state_array). */
@@ -39,6 +39,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		.b = next->pid,
 	};
 	struct cpu *cpu = ring_of(KIND_SWITCH);
+	const struct thread *thread;
 
 	if (!cpu)
 		return 0;
@@ -48,7 +49,9 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	cpu->since = ring_put(cpu, &record);
 	cpu->running = next->pid;
 	note_thread(prev);
-	note_thread(next);
+	thread = note_thread(next);
+	if (thread && thread->reader)
+		stage_running(cpu, thread);
 	return 0;
 }
 
@@ -56,7 +59,14 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
-	ring_event(KIND_WAKING, task->pid, task->thread_info.cpu);
+	struct record record = {.kind = KIND_WAKING, .a = task->pid, .b = task->thread_info.cpu};
+	struct cpu *cpu = ring_of(KIND_WAKING);
+
+	if (!cpu)
+		return 0;
+	ring_put(cpu, &record);
+	if (cpu->packet)
+		stage_waking(cpu, task->pid);
 	return 0;
 }
 

@@ -1,0 +1,66 @@
+package trace
+
+import "sync/atomic"
+
+// clock tells the programs what time the CPUs' counters stand for: packets carry the
+// counter at their send, and programs cannot read it.
+type clock struct {
+	// shared is struct clock of bpf/record.h: version, base ticks, base ns, scale.
+	shared []uint64
+	// first is the first pair of readings, from which the rate follows.
+	first, base pair
+}
+
+// pair is a moment on both clocks.
+type pair struct {
+	ticks uint64
+	ns    int64
+}
+
+// readPair reads both clocks, the counter on both sides of the other; of some readings
+// that in which they are closest.
+func readPair() pair {
+	var best pair
+	width := ^uint64(0)
+	for range 5 {
+		before := counter()
+		ns := monotonic()
+		if after := counter(); after-before < width {
+			width = after - before
+			best = pair{before + width/2, ns}
+		}
+	}
+	return best
+}
+
+// rateNs is how far apart two readings must be that tell the counter's rate: a reading's
+// 30 ns are then less than a millionth.
+const rateNs = 50_000_000
+
+// refresh brings the base up to now.
+func (c *clock) refresh() {
+	now := readPair()
+	if now.ticks == 0 || len(c.shared) == 0 {
+		return // no counter that is known here
+	}
+	if c.first.ticks == 0 {
+		c.first = now
+		return
+	}
+	if now.ns-c.first.ns < rateNs {
+		return
+	}
+	// A clock that is corrected changes its rate: what the last readings tell is right now.
+	from := c.first
+	if c.base.ticks != 0 && now.ns-c.base.ns >= rateNs {
+		from = c.base
+	}
+	scale := uint64(float64(now.ns-from.ns) / float64(now.ticks-from.ticks) * (1 << 32))
+	version := c.shared[0] + 1
+	atomic.StoreUint64(&c.shared[0], version)
+	atomic.StoreUint64(&c.shared[1], now.ticks)
+	atomic.StoreUint64(&c.shared[2], uint64(now.ns))
+	atomic.StoreUint64(&c.shared[3], scale)
+	atomic.StoreUint64(&c.shared[0], version+1)
+	c.base = now
+}
