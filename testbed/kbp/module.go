@@ -67,8 +67,12 @@ func Now() (State, error) {
 	return Leaving, nil
 }
 
+// flag reads a file of the patch; fs.ErrNotExist if it is gone, or on its way.
 func flag(name string) (bool, error) {
 	text, err := os.ReadFile(filepath.Join(patchFolder, name))
+	if errors.Is(err, unix.ENODEV) { // opened before, read after
+		err = fs.ErrNotExist
+	}
 	return strings.TrimSpace(string(text)) == "1", err
 }
 
