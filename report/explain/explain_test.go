@@ -47,7 +47,7 @@ func everyKind() Shown {
 		{Role: result.RoleSender, Node: "gen", CPU: 0}, {Role: result.RoleForwarder, Node: "dut", CPU: 1}}}}
 	Fill(&s.Causes, details)
 	hog := result.Cause{Kind: attribution.Hog, Name: strings.Repeat("a thread with a name that never ends ", 5), CPU: 1}
-	s.Causes.Packets = []result.PacketCauses{{ID: 4_294_967_295, LatencyNs: 60_000_000_000, Phases: []result.PhaseCauses{
+	s.Causes.Packets = []result.PacketCauses{{ID: 7, LatencyNs: 70_000_000_000}, {ID: 4_294_967_295, LatencyNs: 60_000_000_000, Recorded: true, Phases: []result.PhaseCauses{
 		{Phase: result.PhaseSend, BeginNs: 0, EndNs: 59_000_000_000, OrdinaryNs: 300, UnexplainedNs: 999_700, Causes: []result.CauseShare{{Cause: hog, Ns: 58_999_000_000}}},
 		{Phase: result.PhaseTransit, BeginNs: 59_000_000_000, EndNs: 59_000_000_000},
 		{Phase: result.PhaseReceive, BeginNs: 59_000_000_000, EndNs: 60_000_000_000, UnexplainedNs: 1_000_000_000},

@@ -88,6 +88,10 @@ func writePackets(out *strings.Builder, packets []result.PacketCauses) {
 	fmt.Fprintf(out, form, "PACKET", "PART", "µs", "WHAT TOOK IT")
 	for _, p := range packets {
 		fmt.Fprintf(out, form, fmt.Sprint(p.ID), "latency", micros(p.LatencyNs), "")
+		if !p.Recorded {
+			fmt.Fprintf(out, form, "", "", "", "events around it were not kept, or were lost")
+			continue
+		}
 		for _, phase := range p.Phases {
 			if phase.EndNs == phase.BeginNs {
 				continue

@@ -61,7 +61,7 @@ func Attribute(in Input) result.Causes {
 
 // packet is what is written of a packet.
 func (u usual) packet(p passage) result.PacketCauses {
-	c := result.PacketCauses{ID: p.outlier.ID, LatencyNs: p.outlier.LatencyNs, Phases: []result.PhaseCauses{}}
+	c := result.PacketCauses{ID: p.outlier.ID, LatencyNs: p.outlier.LatencyNs, Recorded: p.recorded, Phases: []result.PhaseCauses{}}
 	for n := range p.phases {
 		c.Phases = append(c.Phases, u.divide(n, p.phases[n]))
 	}
@@ -72,7 +72,8 @@ func (a *analysis) passages(rows []result.Outlier, in Input) []passage {
 	list := make([]passage, 0, len(rows))
 	for _, o := range rows {
 		p := a.timeline.passageOf(o, in.Details.StartedNs, a.path, a.travel)
-		p.recorded = covers(in.Details.Trace.Stretches, p.intended, p.rx)
+		p.recorded = covers(in.Details.Trace.Stretches, p.intended, p.rx) &&
+			a.timeline.seen(a.path.sender, p.intended, p.rx) && a.timeline.seen(a.path.receiver, p.intended, p.rx)
 		list = append(list, p)
 	}
 	return list
@@ -90,6 +91,21 @@ func covers(stretches [][2]int64, begin, end int64) bool {
 		has += max(0, min(s[1], end)-max(s[0], begin))
 	}
 	return has > 0 && has*20 >= (end-begin)*19
+}
+
+// seen tells whether the events of the CPU that a thread is on are there for nearly all of
+// a time: a CPU always runs some thread, so where none is known events were lost. It is
+// true of CPUs on which nobody but the trial's threads was ever seen.
+func (t *timeline) seen(tid int32, begin, end int64) bool {
+	c := t.cpus[int32(t.traced[tid].CPU)]
+	if c == nil || !c.others {
+		return true
+	}
+	var has int64
+	for _, run := range c.runs.within(begin, end) {
+		has += min(run.EndNs, end) - max(run.BeginNs, begin)
+	}
+	return has*20 >= (end-begin)*19
 }
 
 // overflowed tells whether the trial's counters have a queue that was full.

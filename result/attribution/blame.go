@@ -19,13 +19,40 @@ func (t *timeline) blame(number int32, c *cpu) {
 		case result.EventWork:
 			e.cause = result.Cause{Kind: Workqueue, Name: e.Name, Source: t.running(number, e.BeginNs), CPU: int(number)}
 		default:
-			e.cause = result.Cause{Kind: Softirq, Name: e.Name, CPU: int(number)}
+			if !t.ownWork(c, e.Event) {
+				e.cause = result.Cause{Kind: Softirq, Name: e.Name, CPU: int(number)}
+			}
 		}
 	}
 	for i := range c.runs.list {
 		e := &c.runs.list[i]
 		e.cause = c.run(e.Event)
 	}
+}
+
+// afterInterrupt is how long after an interrupt's end the softirqs begin that it raised.
+const afterInterrupt = 3000
+
+// ownWork tells the softirq in which the kernel does what a thread of the packets' way
+// asked for when it sent: it runs where the thread's system call lets softirqs in again
+// (local_bh_enable), and not after an interrupt. Nobody is to blame for it.
+func (t *timeline) ownWork(c *cpu, e result.Event) bool {
+	if e.Name != "NET_RX" && e.Name != "NET_TX" {
+		return false
+	}
+	runs := c.runs.within(e.BeginNs, e.BeginNs+1)
+	if len(runs) == 0 {
+		return false
+	}
+	if _, ours := t.traced[runs[len(runs)-1].TID]; !ours {
+		return false
+	}
+	for _, before := range c.nested.within(e.BeginNs-afterInterrupt, e.BeginNs) {
+		if before.Kind == result.EventInterrupt {
+			return false
+		}
+	}
+	return true
 }
 
 // interrupt names an interrupt after what it did: a timer's after its function, that of

@@ -24,13 +24,9 @@ func Brief(c result.Cause) string {
 
 // Annotate writes into each outlier the cause that took most of its time. Those of which
 // nothing was recorded get none. The causes are those of the same outliers.
-func Annotate(outliers []result.Outlier, causes result.Causes, stretches [][2]int64) {
+func Annotate(outliers []result.Outlier, causes result.Causes) {
 	for i := range min(len(outliers), len(causes.Packets)) {
-		p := causes.Packets[i]
-		if len(p.Phases) == 0 || !covers(stretches, p.Phases[0].BeginNs, p.Phases[len(p.Phases)-1].EndNs) {
-			continue
-		}
-		if totals := Totals(p); len(totals) > 0 {
+		if totals := Totals(causes.Packets[i]); causes.Packets[i].Recorded && len(totals) > 0 {
 			outliers[i].Cause = Brief(totals[0].Cause)
 		}
 	}

@@ -46,6 +46,7 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 		}, result.Cause{Kind: Workqueue, Name: "vmstat_update", Source: "kworker/0:2", CPU: 0}, waits - 10*us},
 		{"a softirq within the thread", func(m *made) {
 			m.spins(generator, 0, 0, 0)
+			m.add(result.EventInterrupt, 0, at-us, at, "call_function_single")
 			m.add(result.EventSoftirq, 0, at, at+length, "NET_RX")
 			m.late(due, waits, 20*us, 2*us)
 		}, result.Cause{Kind: Softirq, Name: "NET_RX", CPU: 0}, waits - 10*us},

@@ -19,6 +19,8 @@ func TestWhatOrdinaryPacketsHaveAsWellIsNoCause(t *testing.T) {
 		m.add(result.EventInterrupt, 0, i*ms+us, i*ms+6*us, "local_timer")
 		m.add(result.EventSoftirq, 0, i*ms+7*us, i*ms+12*us, "NET_RX")
 	}
+	// After an interrupt it is anybody's; without one it is what the thread asked for.
+	m.add(result.EventSoftirq, 0, 200*ms+20*us, 200*ms+25*us, "NET_RX")
 	m.add(result.EventInterrupt, 0, 200*ms+us, 200*ms+6*us, "local_timer")
 	m.add(result.EventSoftirq, 0, 200*ms+7*us, 200*ms+12*us, "NET_RX")
 	m.late(200*ms, 0, 60*us, 2*us)
@@ -144,9 +146,23 @@ func TestPacketsWithoutEvents(t *testing.T) {
 	if !strings.Contains(notes, "of 1 of the 2 slowest packets no events were kept") || !strings.Contains(notes, "7 events were lost") {
 		t.Errorf("the notes are %q", notes)
 	}
-	Annotate(in.Slow, causes, in.Details.Trace.Stretches)
+	Annotate(in.Slow, causes)
 	if in.Slow[0].Cause != "unexplained" || in.Slow[1].Cause != "" {
 		t.Errorf("the outliers' causes are %q and %q", in.Slow[0].Cause, in.Slow[1].Cause)
+	}
+}
+
+// TestLostEventsAreNoCause: a CPU that is seen to run nobody has lost its events.
+func TestLostEventsAreNoCause(t *testing.T) {
+	m := newMade()
+	m.add(result.EventThread, 0, -50*ms, 100*ms, "nines-engine", tid(generator), preempted)
+	m.add(result.EventThread, 0, 100*ms, 101*ms, "hog", tid(hogTID))
+	m.add(result.EventThread, 0, 101*ms, 200*ms, "nines-engine", tid(generator))
+	m.add(result.EventThread, 0, 202*ms, 2000*ms, "nines-engine", tid(generator))
+	m.late(200*ms, 2*ms, 20*us, 2*us)
+	causes := m.attribute()
+	if len(causes.Ranking) != 0 || len(causes.Notes) != 1 {
+		t.Errorf("%+v, %q", causes.Ranking, causes.Notes)
 	}
 }
 

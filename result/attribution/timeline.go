@@ -20,6 +20,8 @@ type timeline struct {
 type cpu struct {
 	// runs are its threads, nested is what interrupted them.
 	runs, nested intervals
+	// others is true if it was seen to run a thread that handles none of the packets.
+	others bool
 	// idle are its idle states.
 	idle intervals
 	// calls are the interrupts that other CPUs sent to it, flushes its flushes of the TLB,
@@ -43,6 +45,9 @@ func newTimeline(events []result.Event, traced []result.TracedThread) *timeline 
 		switch e.Kind {
 		case result.EventThread:
 			c.runs.list = append(c.runs.list, noted{Event: e})
+			if _, ours := t.traced[e.TID]; !ours {
+				c.others = true
+			}
 			if e.TID != 0 {
 				of := t.thread(e.TID)
 				of.runs.list = append(of.runs.list, noted{Event: e})
