@@ -28,6 +28,8 @@ var benchmarks = []benchmark{
 	{"switch", benchSwitch},
 	{"scale", benchScale},
 	{"isolation", benchIsolation},
+	{"busy_poll", benchBusyPoll},
+	{"tracing", benchTracing},
 	{"analyze", benchAnalyze},
 }
 

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"nines.dev/nines/measure"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+)
+
+// runExperiment measures an experiment file, as nines run does, and gives its result,
+// whose folder is gone by then.
+func runExperiment(ctx context.Context, inventory *host.Inventory, text string) (done *result.Result, err error) {
+	file, err := spec.Load("bench.yaml", []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	experiment, err := measure.Prepare(file, inventory)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := experiment.Check(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "nines-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	writer, err := result.Create(dir, experiment.Name(), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if err := experiment.Measure(ctx, writer, onlooker{}); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return result.Open(writer.Dir())
+}
+
+// onlooker tells on standard error what was measured.
+type onlooker struct{}
+
+func (onlooker) Doing(string)                             {}
+func (onlooker) Baseline(map[string]any)                  {}
+func (onlooker) Trial(map[string]any, int, time.Duration) {}
+func (onlooker) Maximum(map[string]any, time.Duration)    {}
+func (onlooker) Window(result.Trial)                      {}
+func (onlooker) Searching(measure.SearchState)            {}
+func (onlooker) Progress(int, uint64, uint64)             {}
+func (onlooker) Skipped(s result.Skipped) {
+	fmt.Fprintf(os.Stderr, "  %v left out: %s\n", s.Variables, s.Reason)
+}
+func (onlooker) Found(s result.Search) {
+	for _, f := range s.Findings {
+		if f.Value != nil {
+			fmt.Fprintf(os.Stderr, "  round %d, %v: %s %.0f %s\n", s.Repeat, s.Variables, f.Name, *f.Value, f.Unit)
+		}
+	}
+}
+func (onlooker) Measured(t result.Trial) {
+	if p := t.Latency; p.P99 != nil && p.P999 != nil && p.Max != nil {
+		fmt.Fprintf(os.Stderr, "  round %d, %v: p99 %.1f, p99.9 %.1f, max %.1f µs, %s\n", t.Repeat, t.Variables,
+			micros(*p.P99), micros(*p.P999), micros(*p.Max), t.Verdict)
+	}
+}
+
+func micros(ns int64) float64 { return float64(ns) / 1000 }
+
+// each gives a figure of every trial, by the value of a variable; it is nil where a trial
+// has none, which is an error.
+func each(done *result.Result, variable string, figure func(result.Trial) *float64) (map[string][]float64, error) {
+	values := map[string][]float64{}
+	for _, t := range done.Summary.Trials {
+		v := figure(t)
+		if v == nil {
+			return nil, fmt.Errorf("trial %s (%v): too few packets arrived", t.ID, t.Variables)
+		}
+		of := result.FormatVariable(t.Variables[variable])
+		values[of] = append(values[of], *v)
+	}
+	return values, nil
+}
+
+// microsOf is a percentile in microseconds.
+func microsOf(of func(result.Percentiles) *int64) func(result.Trial) *float64 {
+	return func(t result.Trial) *float64 {
+		ns := of(t.Latency)
+		if ns == nil {
+			return nil
+		}
+		v := micros(*ns)
+		return &v
+	}
+}

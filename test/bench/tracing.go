@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/testbed/host"
+)
+
+// The cost of tracing: trials without and with it take turns.
+const (
+	tracingRounds  = 9
+	tracingSeconds = 2
+	tracingPPS     = 100_000
+	// What it may change: p99 by 5 %, the rate by 3 %.
+	maxTracedP99  = 1.05
+	minTracedRate = 0.97
+)
+
+// benchTracing is what the recorder of trace: true changes of what it records: p99 and the
+// rate received at 100,000 packets a second over a veth pair, with ends that poll and with
+// ends that sleep, where each packet is a wake-up that is recorded.
+func benchTracing(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
+	var rows []Row
+	for _, wait := range []string{"spin", "block"} {
+		done, err := runExperiment(ctx, inventory, fmt.Sprintf(`name: bench-tracing
+topology:
+  nodes: {gen: {}, dut: {cpus: 1}}
+  links: [{name: wire, endpoints: ["gen:eth0", "dut:eth0"]}]
+traffic: {from: "gen:eth0", to: "dut:eth0", rate_pps: %d, wait: %s, warmup: 500ms, duration: %ds, drain: 200ms}
+sweep: {trace: [false, true]}
+repeat: %d
+`, tracingPPS, wait, tracingSeconds, tracingRounds))
+		if err != nil {
+			return rows, err
+		}
+		p99, err := each(done, "trace", microsOf(func(p result.Percentiles) *int64 { return p.P99 }))
+		if err != nil {
+			return rows, err
+		}
+		rate, err := each(done, "trace", func(t result.Trial) *float64 {
+			kpps := float64(t.RxPackets) / tracingSeconds / 1000
+			return &kpps
+		})
+		if err != nil {
+			return rows, err
+		}
+		goal, met := atMost(maxTracedP99)
+		rows = append(rows, compare("traced, wait: "+wait+": p99", "µs", median(p99["true"]), "not traced", median(p99["false"]), goal, met))
+		goal, met = atLeast(minTracedRate)
+		rows = append(rows, compare("traced, wait: "+wait+": received", "kpps", median(rate["true"]), "not traced", median(rate["false"]), goal, met))
+	}
+	return rows, nil
+}
