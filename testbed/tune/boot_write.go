@@ -129,10 +129,25 @@ func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string)
 	}
 	fault.Point("before regenerating")
 	if err := t.regenerate(ctx, r); err != nil {
-		return nil, errors.Join(err, t.revertQuietly(ctx))
+		back := t.revertQuietly(ctx)
+		if first, again := new(regenerateError), new(regenerateError); errors.As(err, &first) && errors.As(back, &again) && first.said == again.said {
+			back = nil // the same a second time, which need not be said
+			err = fmt.Errorf("%w\nthe files are as they were before; when that is mended, nines tune revert runs %s once more", err, first.command)
+		}
+		return nil, errors.Join(err, back)
 	}
 	return r, nil
 }
+
+// regenerateError is a boot loader's command that failed, which is no fault of ours.
+type regenerateError struct {
+	command string
+	err     error
+	said    string
+}
+
+func (e *regenerateError) Error() string { return fmt.Sprintf("%s: %v\n%s", e.command, e.err, e.said) }
+func (e *regenerateError) Unwrap() error { return e.err }
 
 func (t BootTree) revertQuietly(ctx context.Context) error {
 	return t.Revert(context.WithoutCancel(ctx), func(string) {})
@@ -190,7 +205,7 @@ func (t BootTree) regenerate(ctx context.Context, r *BootRecord) error {
 	cmd := exec.CommandContext(ctx, r.Regenerate[0], r.Regenerate[1:]...)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(r.Regenerate, " "), err, strings.TrimSpace(said.String()))
+		return &regenerateError{strings.Join(r.Regenerate, " "), err, strings.TrimSpace(said.String())}
 	}
 	return nil
 }
@@ -298,10 +313,12 @@ func (t BootTree) restore(f WrittenFile) (bool, error) {
 type BootStatus struct {
 	*BootRecord
 	// Booted are the parameters that the running kernel was started with, Pending those
-	// that wait for a reboot, Changed the files that others have changed since.
-	Booted  []string `json:"booted"`
-	Pending []string `json:"pending"`
-	Changed []string `json:"changed,omitempty"`
+	// that wait for a reboot, Changed the files that others have changed since, and Restored
+	// those that are as they were before, where the loader's command failed.
+	Booted   []string `json:"booted"`
+	Pending  []string `json:"pending"`
+	Changed  []string `json:"changed,omitempty"`
+	Restored []string `json:"restored,omitempty"`
 }
 
 // Status compares the record with a kernel's command line; nil if nothing was written.
@@ -320,7 +337,10 @@ func (t BootTree) Status(commandLine string) (*BootStatus, error) {
 	}
 	for _, f := range r.Files {
 		now, err := os.ReadFile(t.path(f.Path))
-		if err != nil || sum(now) != f.After {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && f.Before == "", err == nil && sum(now) == f.Before:
+			status.Restored = append(status.Restored, f.Path)
+		case err != nil || sum(now) != f.After:
 			status.Changed = append(status.Changed, f.Path)
 		}
 	}
@@ -330,11 +350,18 @@ func (t BootTree) Status(commandLine string) (*BootStatus, error) {
 func (s *BootStatus) write(b *strings.Builder) {
 	fmt.Fprintf(b, "Boot parameters written to %s by %s at %s (%s):\n", s.Loader, s.User,
 		s.Written.Format("2006-01-02 15:04:05 UTC"), strconv.Itoa(len(s.Files))+" files")
+	if len(s.Restored) == len(s.Files) {
+		fmt.Fprintf(b, "  and taken back; %s has still to succeed, which nines tune revert runs\n", strings.Join(s.Regenerate, " "))
+		return
+	}
 	if len(s.Booted) > 0 {
 		fmt.Fprintf(b, "  in force: %s\n", strings.Join(s.Booted, " "))
 	}
 	if len(s.Pending) > 0 {
 		fmt.Fprintf(b, "  after the next boot: %s\n", strings.Join(s.Pending, " "))
+	}
+	for _, path := range s.Restored {
+		fmt.Fprintf(b, "  %s: is as it was before\n", path)
 	}
 	for _, path := range s.Changed {
 		fmt.Fprintf(b, "  %s: others have changed it since, and revert leaves it so\n", path)

@@ -263,3 +263,30 @@ func TestGRUBFilesThatCannotBeChangedSafelyAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// What is as it was before, where the boot loader's command failed and revert has to run it
+// once more, is not told as changed by others.
+func TestFilesThatWereTakenBackAreNotOthers(t *testing.T) {
+	tree := bootTree(t, trees()["grub with drop-ins"])
+	r, err := tree.Write(context.Background(), wanted, "tester")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Files {
+		if _, err := tree.restore(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, err := tree.Status("quiet")
+	if err != nil || len(status.Restored) != len(r.Files) || len(status.Changed) > 0 {
+		t.Fatalf("%+v, %v", status, err)
+	}
+	var b strings.Builder
+	status.write(&b)
+	if text := b.String(); !strings.Contains(text, "taken back") || strings.Contains(text, "others have changed") {
+		t.Errorf("status says\n%s", text)
+	}
+	if err := tree.Revert(context.Background(), func(note string) { t.Errorf("note: %s", note) }); err != nil {
+		t.Error(err)
+	}
+}
