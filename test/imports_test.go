@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 
 	"testbed/plan":        {"spec", "testbed/host"},
 	"testbed/graph":       {"spec", "testbed/plan"},
-	"testbed/journal":     {"testbed/napi", "testbed/ethtool", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
+	"testbed/journal":     {"testbed/kbp", "testbed/napi", "testbed/ethtool", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
 	"testbed/tune":        {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
 	"testbed/tune/jitter": {"engine/client"},
 	"testbed/doctor":      {"spec", "testbed/host", "testbed/plan", "testbed/tune"},

@@ -68,7 +68,7 @@ func ofReceiving(e journal.Entry, node string) bool {
 		return false
 	}
 	switch e.Kind {
-	case journal.KindDevice:
+	case journal.KindDevice, journal.KindModule:
 		return true
 	case journal.KindSetting:
 		return strings.Contains(e.Path, "/power/pm_qos_")

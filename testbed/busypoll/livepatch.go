@@ -1,10 +1,14 @@
 package busypoll
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/kbp"
 	"nines.dev/nines/testbed/napi"
 )
@@ -19,9 +23,12 @@ func probeLivepatch() Lack {
 }
 
 // pollByLivepatch has the module's threads poll the devices, one on each CPU; the
-// instances are dealt out among them. The threads end with what they poll, so that only
-// that is journalled.
-func (s Site) pollByLivepatch(r Request, run *Running, devices []device) error {
+// instances are dealt out among them. The module is loaded for it, if it is not. The
+// threads end with what they poll, so that only that is journalled.
+func (s Site) pollByLivepatch(ctx context.Context, r Request, run *Running, devices []device) error {
+	if err := s.loadLivepatch(ctx, run); err != nil {
+		return err
+	}
 	if r.Scheduling == nil {
 		r.Scheduling = &spec.Scheduling{Policy: spec.SchedulingIdle}
 	}
@@ -56,12 +63,30 @@ func (s Site) pollByLivepatch(r Request, run *Running, devices []device) error {
 	return s.placeLivepatch(r, run, devices, groups)
 }
 
+// loadLivepatch has the module in the kernel for as long as the journal says.
+func (s Site) loadLivepatch(ctx context.Context, run *Running) error {
+	if s.DryRun {
+		if state, err := kbp.Now(); err != nil || state != kbp.Loaded {
+			run.step("load the module %s", kbp.Name)
+			return err
+		}
+		return nil
+	}
+	step := journal.Step{Kind: journal.KindModule, Node: s.Node, Name: kbp.Name, Path: kbp.UsersFile, Token: s.Journal.Token("module/" + s.Name)}
+	return s.Journal.Make(step, func() (journal.Learnt, error) {
+		return journal.Learnt{}, kbp.Acquire(ctx, step.Path, step.Token)
+	})
+}
+
 // defaultLongest is that of nines-poller and of spec.Polling.
 const defaultLongest = 50 * time.Microsecond
 
 func (s Site) livepatchInstances(d device) (list []kbp.Instance, err error) {
 	err = s.Namespace.Do(func() error {
 		all, err := kbp.List()
+		if s.DryRun && errors.Is(err, fs.ErrNotExist) {
+			return nil // not loaded yet
+		}
 		for _, instance := range all {
 			if instance.IfIndex == d.index {
 				list = append(list, instance)
@@ -69,7 +94,7 @@ func (s Site) livepatchInstances(d device) (list []kbp.Instance, err error) {
 		}
 		return err
 	})
-	if err == nil && len(list) == 0 {
+	if err == nil && len(list) == 0 && !s.DryRun {
 		err = fmt.Errorf("interface %q has no NAPI instance: its driver does not use NAPI, or it is down", d.name)
 	}
 	return list, err
@@ -100,6 +125,9 @@ func (s Site) placeLivepatch(r Request, run *Running, devices []device, groups [
 			}
 			if err != nil {
 				return err
+			}
+			if instance.NAPI == 0 { // it sends; all such have no id
+				continue
 			}
 			run.Interfaces[i].NAPIs = append(run.Interfaces[i].NAPIs, napi.Instance{
 				ID: instance.NAPI, Index: instance.IfIndex, PID: instance.Thread, Threaded: napi.BusyThread,

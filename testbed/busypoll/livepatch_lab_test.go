@@ -245,6 +245,39 @@ func TestLabLivepatchPollsAVeth(t *testing.T) {
 	}
 }
 
+// The module is loaded for the first who polls by it, and goes with the last.
+func TestLabLivepatchIsLoadedForWhoPolls(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
+	is := func(want kbp.State) {
+		t.Helper()
+		if state, err := kbp.Now(); err != nil || state != want {
+			t.Fatalf("the module is %s, not %s: %v", state, want, err)
+		}
+	}
+	watchKernel(t)
+	is(kbp.Absent)
+	f := newFixture(t)
+	pollBothEnds(f, false)
+	is(kbp.Loaded)
+	if err := kbp.Acquire(t.Context(), kbp.UsersFile, "another"); err != nil {
+		t.Fatal(err)
+	}
+	f.stop()
+	is(kbp.Loaded)
+	if err := kbp.Release(t.Context(), kbp.UsersFile, "another", func(note string) { t.Error(note) }); err != nil {
+		t.Fatal(err)
+	}
+	is(kbp.Absent)
+	if _, err := os.Stat(kbp.UsersFile); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file of its users: %v", err)
+	}
+	// One that was loaded by hand stays.
+	loadModule(t)
+	pollBothEnds(f, false)
+	f.stop()
+	is(kbp.Loaded)
+}
+
 // An adaptive thread sleeps, and what it polls comes all the same.
 func TestLabLivepatchSleepsIfAdaptive(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)

@@ -43,7 +43,7 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 	case spec.PollNetlink:
 		return s.pollByNetlink(r, run, devices)
 	case spec.PollLivepatch:
-		return s.pollByLivepatch(r, run, devices)
+		return s.pollByLivepatch(ctx, r, run, devices)
 	case spec.PollIOUring:
 		return s.pollByIOUring(ctx, r, run, devices)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/testbed/hugepages"
+	"nines.dev/nines/testbed/kbp"
 	"nines.dev/nines/testbed/pci"
 	"nines.dev/nines/testbed/tasks"
 )
@@ -64,6 +65,8 @@ func (h Host) Remove(ctx context.Context, entry Entry, holder *Entry) error {
 		return pci.Bus{}.LeavePort(ctx, entry.Path, entry.Token, h.note)
 	case KindFunction:
 		return releaseFunction(ctx, entry)
+	case KindModule:
+		return kbp.Release(ctx, entry.Path, entry.Token, func(text string) { h.note("%s", text) })
 	case KindDevice:
 		return h.restoreDevice(entry)
 	case KindThreads:

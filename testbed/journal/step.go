@@ -53,6 +53,9 @@ const (
 	// KindDevice is a setting, Target, of a device, Name, which had Old and got Value, in
 	// the network namespace that is found by Path and Cookie; see package napi.
 	KindDevice Kind = "device"
+	// KindModule is the kernel module kbp, loaded for the user Token, by the file of its
+	// users, Path: the last of them has it unloaded.
+	KindModule Kind = "module"
 )
 
 // isProcess is true for the kinds that are ended, all at once, before the rest is undone.

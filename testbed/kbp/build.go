@@ -84,7 +84,7 @@ func (t Target) headers() string {
 // may be nil.
 func Build(ctx context.Context, t Target, progress func(string)) (string, error) {
 	if t.Release == "" {
-		t.Release = Release()
+		t.Release = KernelRelease()
 	}
 	if module, err := Find(t.Release); err == nil {
 		return module, nil

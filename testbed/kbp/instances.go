@@ -166,6 +166,9 @@ func (e *refusedError) Unwrap() error { return e.number }
 // notLoaded is also fs.ErrNotExist, as what is polled goes with the module.
 func notLoaded() error {
 	reason, remedy := Lack()
+	if reason == "" {
+		reason, remedy = "the module "+Name+" is not loaded", "nines kbp module load"
+	}
 	return &notLoadedError{&host.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}}
 }
 

@@ -162,3 +162,54 @@ func TestBuildByAMakefile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestUsersAreNotedInOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "nines", "users.json")
+	change := func(f func([]string) ([]string, error)) {
+		t.Helper()
+		if err := withUsers(path, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		change(func(users []string) ([]string, error) { return append(users, name), nil })
+	}
+	// Whoever has not had it loaded has nothing to release.
+	if err := Release(t.Context(), path, "c", func(note string) { t.Error(note) }); err != nil {
+		t.Error(err)
+	}
+	if err := Release(t.Context(), path, "a", func(note string) { t.Error(note) }); err != nil {
+		t.Error(err)
+	}
+	change(func(users []string) ([]string, error) {
+		if len(users) != 1 || users[0] != "b" {
+			t.Errorf("users %v", users)
+		}
+		return users, nil
+	})
+	change(func([]string) ([]string, error) { return nil, nil })
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nobody uses it, and the file is there: %v", err)
+	}
+	// Many at once lose none.
+	const many = 20
+	done := make(chan error)
+	for i := range many {
+		go func() {
+			done <- withUsers(path, func(users []string) ([]string, error) {
+				return append(users, strings.Repeat("x", i+1)), nil
+			})
+		}()
+	}
+	for range many {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	change(func(users []string) ([]string, error) {
+		if len(users) != many {
+			t.Errorf("%d users of %d", len(users), many)
+		}
+		return nil, nil
+	})
+}

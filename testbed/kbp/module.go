@@ -76,16 +76,16 @@ func flag(name string) (bool, error) {
 	return strings.TrimSpace(string(text)) == "1", err
 }
 
-// Lack is why the running kernel cannot poll by the module now, and what to do; empty if
-// it can: the module is loaded.
+// Lack is why the running kernel cannot poll by the module, and what to do; empty if it
+// can: the module is loaded, or built and can be.
 func Lack() (reason, remedy string) {
 	state, err := Now()
 	if err == nil && state == Loaded {
 		return "", ""
 	}
-	release := Release()
+	release := KernelRelease()
 	if !supported(release) {
-		return "the module is for Linux 6.1 and 6.12, not " + release, ""
+		return "the module " + Name + " is for Linux 6.1 and 6.12, not " + release, ""
 	}
 	if _, err := os.Stat(livepatches); err != nil {
 		return "the kernel takes no live patches (CONFIG_LIVEPATCH)", ""
@@ -94,17 +94,20 @@ func Lack() (reason, remedy string) {
 		return fmt.Sprintf("the module %s is %s", Name, state), "nines kbp module unload"
 	}
 	if _, err := Find(release); err != nil {
-		return "the module " + Name + " is not built", "nines kbp module build, and load"
+		return "the module " + Name + " is not built", "nines kbp module build"
 	}
-	return "the module " + Name + " is not loaded", "nines kbp module load"
+	if text, err := os.ReadFile("/proc/sys/kernel/modules_disabled"); err == nil && strings.TrimSpace(string(text)) == "1" {
+		return "the kernel loads no modules any more (kernel.modules_disabled)", "reboot"
+	}
+	return "", ""
 }
 
 func supported(release string) bool {
 	return strings.HasPrefix(release, "6.1.") || strings.HasPrefix(release, "6.12.")
 }
 
-// Release is the running kernel's, as uname -r.
-func Release() string {
+// KernelRelease is the running kernel's, as uname -r.
+func KernelRelease() string {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
 		return "unknown"
@@ -149,7 +152,7 @@ func Load(ctx context.Context, path string, progress func(string)) error {
 func loadError(path string, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOEXEC), errors.Is(err, unix.EINVAL):
-		return fmt.Errorf("load %s: %w: it was built for another kernel; nines kbp module build makes one for %s", path, err, Release())
+		return fmt.Errorf("load %s: %w: it was built for another kernel; nines kbp module build makes one for %s", path, err, KernelRelease())
 	case errors.Is(err, unix.EPERM):
 		return &host.MissingError{Capability: "loading of modules", Reason: "the kernel refuses " + path, Err: err,
 			Remedy: "be root outside of containers, and see that neither kernel.modules_disabled nor lockdown forbids it"}

@@ -14,7 +14,7 @@ type Status struct {
 	State  State  `json:"state"`
 	// Built is the path of the module that was built for the kernel; empty if none was.
 	Built string `json:"built,omitempty"`
-	// Lack is why the kernel cannot poll by it now, Remedy what to do.
+	// Lack is why the kernel cannot poll by it, Remedy what to do.
 	Lack   string `json:"lack,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
 	// Threads are the ids of those that poll, of all network namespaces.
@@ -23,7 +23,7 @@ type Status struct {
 
 // ReadStatus looks.
 func ReadStatus() (Status, error) {
-	s := Status{Kernel: Release()}
+	s := Status{Kernel: KernelRelease()}
 	var err error
 	if s.State, err = Now(); err != nil {
 		return s, err
@@ -57,14 +57,14 @@ func (s Status) Write(w io.Writer) error {
 // Loadable is the path of the module that was built for the running kernel; the error is
 // a host.MissingError where there is none, or the kernel takes none.
 func Loadable() (string, error) {
-	if _, err := os.Stat(livepatches); err != nil || !supported(Release()) {
+	if _, err := os.Stat(livepatches); err != nil || !supported(KernelRelease()) {
 		reason, remedy := Lack()
 		return "", &host.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}
 	}
-	path, err := Find(Release())
+	path, err := Find(KernelRelease())
 	if err != nil {
-		return "", &host.MissingError{Capability: "the module " + Name, Reason: "it is not built for " + Release(),
-			Remedy: "nines kbp module build, which needs linux-headers-" + Release()}
+		return "", &host.MissingError{Capability: "the module " + Name, Reason: "it is not built for " + KernelRelease(),
+			Remedy: "nines kbp module build, which needs linux-headers-" + KernelRelease()}
 	}
 	return path, nil
 }
