@@ -35,8 +35,9 @@ func (p piece) with(next piece) piece {
 	return p
 }
 
+// sortEvents puts events in the order of begin, on one CPU what lies in another after it.
 func sortEvents(events []result.Event) {
 	slices.SortStableFunc(events, func(a, b result.Event) int {
-		return cmp.Or(cmp.Compare(a.BeginNs, b.BeginNs), cmp.Compare(a.CPU, b.CPU))
+		return cmp.Or(cmp.Compare(a.BeginNs, b.BeginNs), cmp.Compare(a.CPU, b.CPU), cmp.Compare(b.EndNs, a.EndNs))
 	})
 }

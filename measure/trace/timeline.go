@@ -71,7 +71,7 @@ func eventsOf(p piece, names *names) []result.Event {
 		t.now = max(t.now, records[len(records)-1].ns)
 	}
 	t.finish()
-	slices.SortStableFunc(t.events, func(a, b result.Event) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
+	sortEvents(t.events)
 	return t.events
 }
 
