@@ -187,3 +187,29 @@ func TestPlacementsAreReadAsWritten(t *testing.T) {
 		t.Errorf("placed as %s, is %s, %v (%s)", p, now, err, strconv.Itoa(cmd.Process.Pid))
 	}
 }
+
+// Each device's instances are found, whatever their ids: those of the device made first
+// have the lower ones here, and the higher ones there.
+func TestInstancesOfSeveralDevices(t *testing.T) {
+	for _, order := range [][]string{{"one", "two"}, {"two", "one"}} {
+		inPair(t, func(t *testing.T) {
+			if _, err := napi.List(); errors.Is(err, napi.ErrNoNAPIGet) || errors.Is(err, napi.ErrNoFamily) {
+				labtest.Require(t, "napi-get (Linux 6.8)", false)
+			}
+			for _, name := range order {
+				if err := napi.Feature("rx-gro").Write(name, "1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			list, err := napi.List()
+			if err != nil || len(list) != 2 || list[0].Index == list[1].Index {
+				t.Errorf("with GRO on %v: %+v, %v", order, list, err)
+			}
+			for _, i := range list {
+				if own, err := napi.List(i.Index); err != nil || len(own) != 1 || own[0].ID != i.ID {
+					t.Errorf("of device %d alone: %+v, %v", i.Index, own, err)
+				}
+			}
+		})
+	}
+}
