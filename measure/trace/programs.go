@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
@@ -62,8 +63,8 @@ func load(room room, stages *Stages) (_ *programs, err error) {
 			delete(spec.Programs, name)
 			continue
 		}
-		if !has(kernel, program) {
-			p.missing = append(p.missing, program.AttachTo+": this kernel was built without it")
+		if lack := lacks(kernel, program); lack != "" {
+			p.missing = append(p.missing, program.AttachTo+": "+lack)
 			delete(spec.Programs, name)
 		}
 	}
@@ -76,20 +77,60 @@ func load(room room, stages *Stages) (_ *programs, err error) {
 			return nil, err
 		}
 	}
-	if p.collection, err = ebpf.NewCollection(spec); err != nil {
+	p.collection, err = ebpf.NewCollection(spec)
+	if err != nil && p.withoutFunctions(spec, err) {
+		p.collection, err = ebpf.NewCollection(spec)
+	}
+	if err != nil {
 		return nil, refused("does not load the recorder's programs", err)
 	}
 	return p, nil
 }
 
-// has tells whether the kernel has what a program hangs on.
-func has(kernel *btf.Spec, program *ebpf.ProgramSpec) bool {
-	if program.AttachType == ebpf.AttachTraceFEntry {
-		var function *btf.Func
-		return kernel.TypeByName(program.AttachTo, &function) == nil
+// withoutFunctions takes the programs that hang on functions out, and tells whether there
+// were any: a kernel without CONFIG_FUNCTION_TRACER has tracepoints only, and says that it
+// is not permitted.
+func (p *programs) withoutFunctions(spec *ebpf.CollectionSpec, reason error) bool {
+	if !errors.Is(reason, unix.EPERM) && !errors.Is(reason, unix.ENOTSUP) {
+		return false
 	}
-	var tracepoint *btf.Typedef
-	return kernel.TypeByName("btf_trace_"+program.AttachTo, &tracepoint) == nil
+	found := false
+	for name, program := range spec.Programs {
+		if program.AttachType == ebpf.AttachTraceFEntry {
+			p.missing = append(p.missing, program.AttachTo+": this kernel lets no program hang on its functions")
+			delete(spec.Programs, name)
+			found = true
+		}
+	}
+	slices.Sort(p.missing)
+	return found
+}
+
+// lacks says why a program cannot hang on what it is for; empty if it can.
+func lacks(kernel *btf.Spec, program *ebpf.ProgramSpec) string {
+	const absent = "this kernel was built without it"
+	if program.AttachType != ebpf.AttachTraceFEntry {
+		var tracepoint *btf.Typedef
+		if kernel.TypeByName("btf_trace_"+program.AttachTo, &tracepoint) != nil {
+			return absent
+		}
+		return ""
+	}
+	var function *btf.Func
+	if kernel.TypeByName(program.AttachTo, &function) != nil {
+		return absent
+	}
+	// Whether functions may be hung on depends on the kernel's configuration, and on what
+	// watches over it: it is tried, with a program that does nothing.
+	empty, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Tracing, AttachType: ebpf.AttachTraceFEntry, AttachTo: program.AttachTo, License: program.License,
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	if err != nil {
+		return "it is no tracepoint, and this kernel lets programs hang on nothing else"
+	}
+	empty.Close()
+	return ""
 }
 
 // Check is a host.MissingError where the kernel or the privileges allow no recording.
