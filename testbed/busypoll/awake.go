@@ -34,7 +34,7 @@ func (s Site) keepAwake(ctx context.Context, r Request, run *Running) error {
 			if s.DryRun {
 				continue
 			}
-			step := journal.Step{Path: fmt.Sprintf(resumeLatency, cpu), Value: "n/a", Node: s.Node}
+			step := journal.Step{Path: fmt.Sprintf(resumeLatency, cpu), Value: "n/a", Target: journal.HostLedger, Node: s.Node}
 			if _, _, err := s.Journal.MakeSetting(step); err != nil {
 				return fmt.Errorf("keep CPU %d awake: %w", cpu, err)
 			}

@@ -50,7 +50,7 @@ func callFamily(id uint16, version, command uint8, flags int, attributes ...*nl.
 	for _, a := range attributes {
 		request.AddData(a)
 	}
-	answers, err := request.Execute(unix.NETLINK_GENERIC, 0)
+	answers, err := exchange(request)
 	if err != nil {
 		return nil, err
 	}

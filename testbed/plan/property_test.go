@@ -195,6 +195,15 @@ func fitsByCount(exp *spec.Experiment, inv *host.Inventory) bool {
 			wanted += l.Switch.CPUs
 		}
 	}
+	for _, l := range exp.Topology.Links {
+		for _, e := range l.Endpoints {
+			// Polled beside an engine that never sleeps, it is refused however many there are.
+			at, iface, _ := strings.Cut(e, ":")
+			if exp.ReceiveOf(at, iface) == spec.ReceiveBusyPoll && exp.Topology.Nodes[at].Polling.OwnCPUs() == 0 {
+				return false
+			}
+		}
+	}
 	for _, n := range exp.Topology.Nodes {
 		if n.CPUList != "" || n.MemoryNode != nil || n.Polling != nil && n.Polling.CPUList != "" {
 			return false

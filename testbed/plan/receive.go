@@ -174,8 +174,9 @@ func (w *work) judgePolling(n *node, busy []string) error {
 		w.noteStop(&node{name: n.pollers.name, pollsFor: n, engineCPU: r.CPUs[0]}, r.Polling)
 	case r.CPUsExclusive:
 	case n.demand.spin && slices.Contains(r.CPUs, n.engineCPU) && len(r.CPUs) == 1:
-		w.note("%s: its pollers share %s with an engine that never sleeps, and get next to nothing of it as %s: its packets are received by interrupts all the same; "+remedy+".",
-			n.title(), cpuText(r.CPUs), r.Polling, n.name)
+		return &Impossible{fmt.Sprintf("%s is polled on %s, where its engine never sleeps", n.title(), cpuText(r.CPUs)),
+			fmt.Sprintf("its pollers would get next to nothing of it as %s, and packets would wait for timers", r.Polling),
+			fmt.Sprintf(remedy, n.name) + " on a host with more CPUs; or let the engine sleep (wait: block)"}
 	default:
 		w.note("%s: its pollers share %s with the node, so they poll only while it does nothing, and hold up what wakes there; "+remedy+".",
 			n.title(), cpuText(r.CPUs), n.name)
