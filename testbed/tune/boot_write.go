@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -348,8 +347,12 @@ func (t BootTree) Status(commandLine string) (*BootStatus, error) {
 }
 
 func (s *BootStatus) write(b *strings.Builder) {
+	var paths []string
+	for _, f := range s.Files {
+		paths = append(paths, f.Path)
+	}
 	fmt.Fprintf(b, "Boot parameters written to %s by %s at %s (%s):\n", s.Loader, s.User,
-		s.Written.Format("2006-01-02 15:04:05 UTC"), strconv.Itoa(len(s.Files))+" files")
+		s.Written.Format("2006-01-02 15:04:05 UTC"), strings.Join(paths, ", "))
 	if len(s.Restored) == len(s.Files) {
 		fmt.Fprintf(b, "  and taken back; %s has still to succeed, which nines tune revert runs\n", strings.Join(s.Regenerate, " "))
 		return
