@@ -206,7 +206,11 @@ func await(ctx context.Context, progress func(string), what string, so func() (b
 			return fmt.Errorf("%s: not done after %v%s", what, Patience, stuck())
 		}
 		if progress != nil {
-			progress(fmt.Sprintf("%s (%.0f s)", what, waited.Seconds()))
+			late := ""
+			if waited > 10*time.Second {
+				late = stuck()
+			}
+			progress(fmt.Sprintf("%s (%.0f s)%s", what, waited.Seconds(), late))
 		}
 		select {
 		case <-ctx.Done():
