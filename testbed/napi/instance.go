@@ -3,7 +3,6 @@ package napi
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -76,36 +75,21 @@ var ErrNoNAPIGet = errors.New("the kernel does not list NAPI instances; it is ol
 // List gives the instances of the devices with these indexes, or with none of all the
 // namespace's devices that are up, in the order of device and id. A veth has instances
 // only while it uses NAPI. ErrNoFamily or ErrNoNAPIGet on old kernels.
-//
-// Each device is asked for by itself: of several in one answer Linux 6.18 leaves out those
-// whose ids are higher than the ones of a device before them.
 func List(indexes ...int) ([]Instance, error) {
-	if len(indexes) == 0 {
-		devices, err := net.Interfaces()
-		if err != nil {
-			return nil, fmt.Errorf("list devices: %w", err)
-		}
-		for _, d := range devices {
-			indexes = append(indexes, d.Index)
-		}
+	answers, err := call(commandNAPIGet, unix.NLM_F_DUMP)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return nil, ErrNoNAPIGet
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list NAPI instances: %w", err)
 	}
 	var list []Instance
-	for _, index := range indexes {
-		answers, err := call(commandNAPIGet, unix.NLM_F_DUMP, nl.NewRtAttr(attributeIfIndex, nl.Uint32Attr(uint32(index))))
-		if errors.Is(err, unix.EOPNOTSUPP) {
-			return nil, ErrNoNAPIGet
-		}
-		if errors.Is(err, unix.ENODEV) {
-			continue // it is gone
-		}
+	for _, a := range answers {
+		instance, err := parse(a)
 		if err != nil {
 			return nil, fmt.Errorf("list NAPI instances: %w", err)
 		}
-		for _, a := range answers {
-			instance, err := parse(a)
-			if err != nil {
-				return nil, fmt.Errorf("list NAPI instances: %w", err)
-			}
+		if len(indexes) == 0 || slices.Contains(indexes, instance.Index) {
 			list = append(list, instance)
 		}
 	}
