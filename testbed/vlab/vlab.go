@@ -66,7 +66,7 @@ var Packages = []string{
 const ProgramFolder = "/opt/nines/bin"
 
 // programs are those.
-var programs = []string{"nines", "nines-engine", "nines-init", "nines-guest", "nines-node"}
+var programs = []string{"nines", "nines-disturb", "nines-engine", "nines-guest", "nines-init", "nines-node", "nines-poller"}
 
 // Laboratory is a running one.
 type Laboratory struct {
