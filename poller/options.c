@@ -65,6 +65,10 @@ static int options__set(struct options *options, const char *key, const char *va
 		if (options->cgroups == POLLER_MAX_CGROUPS)
 			return options__wrong(key, value, "at most 16");
 		options->cgroup[options->cgroups++] = value;
+	} else if (strcmp(key, "--device") == 0) {
+		if (options->devices == POLLER_MAX_DEVICES)
+			return options__wrong(key, value, "at most 64");
+		options->device[options->devices++] = value;
 	} else if (strcmp(key, "--cpus") == 0) {
 		return options__cpus(options, value);
 	} else if (strcmp(key, "--napi") == 0) {
@@ -77,11 +81,6 @@ static int options__set(struct options *options, const char *key, const char *va
 		if (number < 0)
 			return options__wrong(key, value, "1 to 1000000 microseconds");
 		options->longest_us = (int)number;
-	} else if (strcmp(key, "--latency") == 0) {
-		number = options__number(value, 0, 1000000);
-		if (number < 0)
-			return options__wrong(key, value, "0 to 1000000 microseconds");
-		options->latency_us = (int)number;
 	} else {
 		fprintf(stderr, "nines-poller: there is no option %s\n", key);
 		return -1;
@@ -91,7 +90,7 @@ static int options__set(struct options *options, const char *key, const char *va
 
 int options__parse(struct options *options, int argc, char **argv)
 {
-	*options = (struct options){.mechanism = "io_uring", .latency_us = -1};
+	*options = (struct options){.mechanism = "io_uring", .scheduling = "idle:0"};
 	for (int i = 0; i < argc; i += 2) {
 		if (i + 1 == argc) {
 			fprintf(stderr, "nines-poller: %s needs a value\n", argv[i]);

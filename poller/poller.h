@@ -12,6 +12,7 @@
 
 #define POLLER_MAX_NAPIS   256
 #define POLLER_MAX_CGROUPS 16
+#define POLLER_MAX_DEVICES 64
 
 enum {
 	POLLER_EXIT_FAILED = 1,
@@ -29,10 +30,11 @@ struct options {
 	int napis;
 	int cpu[STATISTICS_THREADS];
 	int cpus;
+	const char *device[POLLER_MAX_DEVICES];
+	int devices;
 	const char *cgroup[POLLER_MAX_CGROUPS];
 	int cgroups;
 	int longest_us; /* 0: not adaptive */
-	int latency_us; /* of PM QoS; -1: none */
 };
 
 /* options__parse returns 0, or -1 after it has said what is wrong. */
@@ -44,12 +46,17 @@ int thread__pin(pid_t tid, int cpu);
 /* thread__schedule sets "fifo:50", "other:-5", "idle:0", … of a thread. -1 with errno. */
 int thread__schedule(pid_t tid, const char *scheduling);
 
-/* ring__start has a kernel thread poll NAPI instances on a CPU. Returns its thread id, or
- * -errno; *fd is the ring, whose closing ends it. */
-int ring__start(const unsigned *napi, int napis, int cpu, int *fd);
+/* poll__main polls until it is told to end, or its namespace is gone. */
+int poll__main(const struct options *options);
 
-/* ring__wake sees to it that the thread goes on polling. */
-void ring__wake(int fd);
+/* device__open opens the polled devices in their namespace; 0 or an exit code. */
+int device__open(const struct options *options);
+
+/* device__packets is how many they have received, in all. */
+uint64_t device__packets(void);
+
+/* device__give has what they receive raise interrupts, as before they were polled, or not. */
+void device__give(bool to_interrupts);
 
 /* awake__main keeps CPUs from going idle until it is told to end. */
 int awake__main(const struct options *options);

@@ -4,23 +4,26 @@
  *
  * A ring with IORING_SETUP_SQPOLL has a kernel thread, iou-sqp-PID, that looks for
  * submissions all the time; it also polls the NAPI instances that the ring was told,
- * once each in every round (io_sq_thread and io_napi_sqpoll_busy_poll). We never submit
- * anything: the thread is all that is wanted. It stays within what the scheduler lets it
- * have, and goes on polling after others had its CPU. io_uring_enter(2), which polls too,
- * does not: once it was preempted it sleeps until its timeout (NAPI_F_END_ON_RESCHED in
- * napi_busy_loop_rcu, net/core/dev.c).
+ * once each in every round (io_sq_thread and io_napi_sqpoll_busy_poll). The thread is all
+ * that is wanted of the ring; what is submitted are NOPs, which keep it from going to
+ * sleep. It stays within what the scheduler lets it have, and goes on polling after
+ * others had its CPU. io_uring_enter(2), which polls too, does not: once it was preempted
+ * it sleeps until its timeout (NAPI_F_END_ON_RESCHED in napi_busy_loop_rcu,
+ * net/core/dev.c), and it never returns without having set a timer.
  *
  * The constants are from include/uapi/linux/io_uring.h of 6.13; distributions' headers
  * are older.
  */
 #define _GNU_SOURCE
-#include "poller.h"
+#include "ring.h"
 
 #include <errno.h>
 #include <linux/io_uring.h>
+#include <linux/time_types.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,19 +42,23 @@ struct ring_napi {
 	uint32_t resv;
 };
 
-/* The thread goes to sleep after so long without a submission, and is woken by ring__wake
- * well before. Not the largest number: the kernel turns it into ticks of 32 bits. */
-#define RING_IDLE_MS 1000000000u
-
 static int ring__napi(int fd, uint8_t opcode, uint32_t parameter)
 {
-	/* With a time of 0 the thread would not poll; how long it is does not matter to it. */
-	struct ring_napi napi = {.busy_poll_to = 1000,
-				 .prefer_busy_poll = 1,
-				 .opcode = opcode,
-				 .op_param = parameter};
+	/* The kernel's thread polls once a round if the time is not 0; ring__poll polls
+	 * for a microsecond. */
+	struct ring_napi napi = {
+		.busy_poll_to = 1, .prefer_busy_poll = 1, .opcode = opcode, .op_param = parameter};
 
 	return syscall(SYS_io_uring_register, fd, RING_REGISTER_NAPI, &napi, 1) < 0 ? -errno : 0;
+}
+
+static int ring__register(int fd, const struct share *share)
+{
+	int failed = ring__napi(fd, RING_NAPI_REGISTER_OP, RING_NAPI_TRACKING_STATIC);
+
+	for (int i = 0; i < share->napis && failed == 0; i++)
+		failed = ring__napi(fd, RING_NAPI_STATIC_ADD_ID, share->napi[i]);
+	return failed;
 }
 
 /* The line "SqThread:" of the ring's file. */
@@ -89,34 +96,102 @@ static pid_t ring__thread(int fd)
 	return -1;
 }
 
-void ring__wake(int fd)
+/* Maps the submission queue and its one entry, a NOP that leaves no completion. */
+static int ring__map(struct ring *ring, const struct io_uring_params *parameters)
 {
-	syscall(SYS_io_uring_enter, fd, 0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);
+	const struct io_sqring_offsets *at = &parameters->sq_off;
+	struct io_uring_sqe *entry;
+
+	ring->size = at->array + parameters->sq_entries * sizeof(uint32_t);
+	ring->queue = mmap(NULL, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			   ring->fd, IORING_OFF_SQ_RING);
+	if (ring->queue == MAP_FAILED)
+		return -errno;
+	entry = mmap(NULL, sizeof *entry, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		     ring->fd, IORING_OFF_SQES);
+	if (entry == MAP_FAILED)
+		return -errno;
+	memset(entry, 0, sizeof *entry);
+	entry->opcode = IORING_OP_NOP;
+	entry->flags = IOSQE_CQE_SKIP_SUCCESS;
+	munmap(entry, sizeof *entry);
+	ring->head = (uint32_t *)(ring->queue + at->head);
+	ring->tail = (uint32_t *)(ring->queue + at->tail);
+	ring->flags = (uint32_t *)(ring->queue + at->flags);
+	*(uint32_t *)(ring->queue + at->array) = 0;
+	return 0;
 }
 
-int ring__start(const unsigned *napi, int napis, int cpu, int *fd)
+int ring__start(struct ring *ring, const struct share *share, unsigned idle_ms)
 {
 	struct io_uring_params parameters = {
 		.flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF,
-		.sq_thread_cpu = (uint32_t)cpu,
-		.sq_thread_idle = RING_IDLE_MS,
+		.sq_thread_cpu = (uint32_t)share->cpu,
+		.sq_thread_idle = idle_ms,
 	};
-	int ring = (int)syscall(SYS_io_uring_setup, 1, &parameters);
 	int failed;
-	pid_t tid;
 
-	if (ring < 0)
+	*ring = (struct ring){.queue = MAP_FAILED};
+	ring->fd = (int)syscall(SYS_io_uring_setup, 1, &parameters);
+	if (ring->fd < 0)
 		return -errno;
-	failed = ring__napi(ring, RING_NAPI_REGISTER_OP, RING_NAPI_TRACKING_STATIC);
-	for (int i = 0; i < napis && failed == 0; i++)
-		failed = ring__napi(ring, RING_NAPI_STATIC_ADD_ID, napi[i]);
-	tid = ring__thread(ring);
-	if (failed == 0 && tid <= 0)
+	failed = ring__map(ring, &parameters);
+	if (failed == 0)
+		failed = ring__register(ring->fd, share);
+	ring->tid = ring__thread(ring->fd);
+	if (failed == 0 && ring->tid < 0)
 		failed = -ESRCH;
+	if (failed == 0 && thread__schedule(ring->tid, share->scheduling) < 0)
+		failed = -errno;
+	if (failed < 0)
+		ring__stop(ring);
+	else
+		ring__keep(ring);
+	return failed;
+}
+
+void ring__stop(struct ring *ring)
+{
+	if (ring->queue != MAP_FAILED)
+		munmap(ring->queue, ring->size);
+	close(ring->fd);
+	ring->fd = -1;
+}
+
+void ring__keep(struct ring *ring)
+{
+	uint32_t tail = *ring->tail;
+
+	/* If the last one is not taken yet the thread has something to do anyhow. */
+	if (__atomic_load_n(ring->head, __ATOMIC_ACQUIRE) == tail)
+		__atomic_store_n(ring->tail, tail + 1, __ATOMIC_RELEASE);
+	/* The thread sets the flag, then looks at the tail, and then sleeps. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__atomic_load_n(ring->flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP)
+		syscall(SYS_io_uring_enter, ring->fd, 0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);
+}
+
+int ring__plain(const struct share *share)
+{
+	struct io_uring_params parameters = {0};
+	int fd = (int)syscall(SYS_io_uring_setup, 1, &parameters);
+	int failed;
+
+	if (fd < 0)
+		return -errno;
+	failed = ring__register(fd, share);
 	if (failed < 0) {
-		close(ring);
+		close(fd);
 		return failed;
 	}
-	*fd = ring;
-	return tid;
+	return fd;
+}
+
+void ring__poll(int fd)
+{
+	struct __kernel_timespec timeout = {.tv_nsec = 1000};
+	struct io_uring_getevents_arg argument = {.ts = (uint64_t)(uintptr_t)&timeout};
+
+	syscall(SYS_io_uring_enter, fd, 0, 1, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG,
+		&argument, sizeof argument);
 }

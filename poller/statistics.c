@@ -74,29 +74,44 @@ static bool statistics__read(uint64_t tid, const char *file, char *text, size_t 
 	return length > 0;
 }
 
-static void statistics__update_thread(struct statistics_thread *thread)
+/* What a slot's earlier threads had: one that backs off ends, and another comes. */
+static struct {
+	uint64_t tid;
+	struct statistics_thread before;
+} earlier[STATISTICS_THREADS];
+
+static void statistics__update_thread(struct statistics_thread *thread, int slot)
 {
 	static const char switches[] = "\nnonvoluntary_ctxt_switches:";
+	struct statistics_thread *before = &earlier[slot].before;
 	char text[4096];
 	const char *found;
 	char *rest;
 
+	if (earlier[slot].tid != thread->tid) {
+		earlier[slot].tid = thread->tid;
+		before->cpu_ns = thread->cpu_ns;
+		before->waited_ns = thread->waited_ns;
+		before->preemptions = thread->preemptions;
+	}
 	if (!statistics__read(thread->tid, "schedstat", text, sizeof text)) {
-		thread->state = STATISTICS_ENDED;
+		if (thread->state != STATISTICS_BACKED_OFF)
+			thread->state = STATISTICS_ENDED;
 		return;
 	}
-	thread->cpu_ns = strtoull(text, &rest, 10);
-	thread->waited_ns = strtoull(rest, NULL, 10);
+	thread->cpu_ns = before->cpu_ns + strtoull(text, &rest, 10);
+	thread->waited_ns = before->waited_ns + strtoull(rest, NULL, 10);
 	if (!statistics__read(thread->tid, "status", text, sizeof text))
 		return;
 	found = strstr(text, switches);
 	if (found != NULL)
-		thread->preemptions = strtoull(found + sizeof switches - 1, NULL, 10);
+		thread->preemptions =
+			before->preemptions + strtoull(found + sizeof switches - 1, NULL, 10);
 }
 
 void statistics__update(struct statistics *statistics)
 {
 	for (uint64_t i = 0; i < statistics->threads; i++)
-		statistics__update_thread(&statistics->thread[i]);
+		statistics__update_thread(&statistics->thread[i], (int)i);
 	__atomic_store_n(&statistics->updated_ns, statistics__now(), __ATOMIC_RELEASE);
 }

@@ -118,7 +118,7 @@ func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SESSION\tTARGET\tRX\tMECHANISM\tSTATE\tTHREAD\tPOLICY@CPU\tCPU USE\tPOLLS/S\tPACKETS/S\tWAITED\tBACK-OFFS")
+	fmt.Fprintln(t, "SESSION\tTARGET\tRX\tMECHANISM\tSTATE\tTHREAD\tPOLICY@CPU\tDOES\tCPU USE\tPOLLS/S\tPACKETS/S\tWAITED\tBACK-OFFS")
 	for _, s := range list {
 		head := []string{s.Name, s.Target, "", "", string(s.State)}
 		if s.Running != nil {
@@ -128,8 +128,8 @@ func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
 			fmt.Fprintln(t, strings.Join(head, "\t"))
 		}
 		for _, thread := range s.Threads {
-			fmt.Fprintf(t, "%s\t%s %d\t%s\t%.0f %%\t%s\t%s\t%.1f %%\t%d\n", strings.Join(head, "\t"), thread.Name, thread.TID,
-				thread.Placement, 100*thread.CPUUse, rateText(thread.PollsPerSecond), rateText(thread.PacketsPerSecond), 100*thread.WaitedShare, thread.BackOffs)
+			fmt.Fprintf(t, "%s\t%s %d\t%s\t%s\t%.0f %%\t%s\t%s\t%.1f %%\t%d\n", strings.Join(head, "\t"), thread.Name, thread.TID,
+				thread.Placement, thread.State, 100*thread.CPUUse, rateText(thread.PollsPerSecond), rateText(thread.PacketsPerSecond), 100*thread.WaitedShare, thread.BackOffs)
 			head = []string{"", "", "", "", ""}
 		}
 	}

@@ -238,7 +238,7 @@ func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 	f.requireIOUring()
 	before := f.settings()
 	run := f.start(Request{Receive: spec.ReceiveBusyPoll, Interfaces: []string{"b"}, CPUs: []int{runtime.NumCPU() - 1}, Mechanism: spec.PollIOUring,
-		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther}})
+		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20}})
 	if run.Mechanism != "io_uring" || run.Poller == nil || len(run.Interfaces) != 1 || len(run.Interfaces[0].NAPIs) != 1 {
 		t.Fatalf("started as %+v", run)
 	}
@@ -370,5 +370,76 @@ func TestAwakeSpinsAtIdlePriority(t *testing.T) {
 		if statistics, err = ReadStatistics(run.Poller.Statistics); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestAnAdaptivePollerNapsAndWakes: when nothing comes the kernel's thread has next to no
+// CPU time, and packets still come by polling, not by softirqs.
+func TestAnAdaptivePollerNapsAndWakes(t *testing.T) {
+	f := newFixture(t)
+	f.requireIOUring()
+	run := f.start(Request{
+		Receive: spec.ReceiveBusyPoll, CPUs: []int{0}, Mechanism: spec.PollIOUring, Adaptive: true, Longest: time.Millisecond,
+		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20},
+	})
+	read := func() (kernels, napper Thread) {
+		threads, err := run.Threads()
+		if err != nil || len(threads) != 2 {
+			t.Fatalf("%+v, %v", threads, err)
+		}
+		return threads[0], threads[1]
+	}
+	await := func(what string, is func(kernels, napper Thread) bool) {
+		for begun := time.Now(); !is(read()); time.Sleep(time.Millisecond) {
+			if time.Since(begun) > 60*time.Second {
+				kernels, napper := read()
+				t.Fatalf("%s never came: %+v, %+v", what, kernels, napper)
+			}
+		}
+	}
+	await("sleep", func(_, napper Thread) bool { return napper.State == "sleeping" && napper.Naps > 10 && napper.Slept > 0 })
+	before, _ := read()
+	if n := f.exchange(300); n != 300 {
+		t.Errorf("%d of 300 answered", n)
+	}
+	await("the kernel's thread", func(kernels, _ Thread) bool { return kernels.CPUTime > before.CPUTime })
+	await("sleep again", func(_, napper Thread) bool { return napper.State == "sleeping" })
+}
+
+// TestAStarvedPollerBacksOff: where others have all of its CPU, interrupts are better.
+func TestAStarvedPollerBacksOff(t *testing.T) {
+	f := newFixture(t)
+	f.requireIOUring()
+	run := f.start(Request{Receive: spec.ReceiveBusyPoll, CPUs: []int{0}, Mechanism: spec.PollIOUring}) // SCHED_IDLE
+	flush := func() string { return f.settings()["b attribute/gro_flush_timeout"] }
+	if flush() != "10000000" {
+		t.Fatalf("interrupts are deferred for %s ns", flush())
+	}
+	for range 4 {
+		hog := exec.Command("taskset", "-c", "0", "sh", "-c", "while :; do :; done")
+		if err := hog.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = hog.Process.Kill(); _ = hog.Wait() }()
+	}
+	backOffs := func() uint64 {
+		threads, err := run.Threads()
+		if err != nil || len(threads) == 0 {
+			t.Fatalf("%+v, %v", threads, err)
+		}
+		return threads[0].BackOffs
+	}
+	for begun := time.Now(); backOffs() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > 60*time.Second {
+			t.Fatal("it never backs off")
+		}
+	}
+	for begun := time.Now(); flush() != "0"; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > 60*time.Second {
+			t.Fatalf("interrupts are deferred for %s ns while it backs off", flush())
+		}
+	}
+	if n := f.exchange(50); n != 50 {
+		t.Errorf("%d of 50 answered by interrupts", n)
 	}
 }

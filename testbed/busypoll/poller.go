@@ -73,13 +73,22 @@ func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 
 // pollByIOUring starts a poller with a ring on each CPU.
 func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, devices []device) error {
-	if err := s.keepInterruptsOff(run, devices); err != nil {
+	given, err := s.keepInterruptsOff(run, devices)
+	if err != nil {
 		return err
 	}
 	if err := s.list(run); err != nil {
 		return err
 	}
-	return s.startPoller(ctx, run, s.pollArguments(r, run, spec.PollIOUring))
+	argv := append(s.pollArguments(r, run, spec.PollIOUring), given...)
+	if r.Adaptive {
+		longest := r.Longest
+		if longest == 0 {
+			longest = defaultLongest
+		}
+		argv = append(argv, "--longest", strconv.FormatInt(max(longest.Microseconds(), 1), 10))
+	}
+	return s.startPoller(ctx, run, argv)
 }
 
 func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanism) []string {

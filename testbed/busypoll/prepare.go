@@ -96,20 +96,25 @@ func (s Site) useNAPI(run *Running, devices []device) error {
 	return nil
 }
 
-// keepInterruptsOff defers the interrupts of polled devices.
-func (s Site) keepInterruptsOff(run *Running, devices []device) error {
+// keepInterruptsOff defers the interrupts of polled devices. It gives the poller's options
+// that name them, with the time that its watchdog puts back.
+func (s Site) keepInterruptsOff(run *Running, devices []device) (options []string, err error) {
+	timeout, number := napi.Attribute("gro_flush_timeout"), napi.Attribute("napi_defer_hard_irqs")
 	for i, d := range devices {
+		var old string
+		if err := s.Namespace.Do(func() (err error) { old, err = timeout.Read(d.name); return err }); err != nil {
+			return nil, err
+		}
+		options = append(options, "--device", d.name+":"+old)
 		// The time first: without it the number is not looked at.
-		for _, a := range []struct {
-			name  string
-			value int64
-		}{{"gro_flush_timeout", int64(deferredTime)}, {"napi_defer_hard_irqs", deferredPolls}} {
-			if err := s.set(run, i, d, napi.Attribute(a.name), strconv.FormatInt(a.value, 10)); err != nil {
-				return err
-			}
+		if err := s.set(run, i, d, timeout, strconv.FormatInt(int64(deferredTime), 10)); err != nil {
+			return nil, err
+		}
+		if err := s.set(run, i, d, number, strconv.Itoa(deferredPolls)); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return options, nil
 }
 
 // list reads the instances of the devices, which have to have some.

@@ -40,7 +40,11 @@ func (f *fixture) sameAs(before map[string]string) {
 	}
 }
 
-var polled = Request{Receive: spec.ReceiveBusyPoll, CPUs: []int{0}, Mechanism: spec.PollIOUring}
+// polled has a thread that gets the CPU on a busy machine too.
+var polled = Request{
+	Receive: spec.ReceiveBusyPoll, CPUs: []int{0}, Mechanism: spec.PollIOUring,
+	Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20},
+}
 
 func TestASessionIsShownAndStopped(t *testing.T) {
 	f := newFixture(t)
@@ -60,7 +64,7 @@ func TestASessionIsShownAndStopped(t *testing.T) {
 		t.Fatalf("%+v, %v", status, err)
 	}
 	thread := status.Threads[0]
-	if thread.Placement != "idle:0@0" || thread.CPUUse <= 0 || thread.CPUTime <= 0 {
+	if thread.Placement != "other:-20@0" || thread.CPUUse <= 0 || thread.CPUTime <= 0 {
 		t.Errorf("%+v", thread)
 	}
 	if status.Uncounted == "" && (*status.PollsPerSecond <= 0 || *thread.PollsPerSecond <= 0) {

@@ -33,8 +33,8 @@ type Thread struct {
 	Preemptions uint64 `json:"preemptions"`
 }
 
-// Threads reads those of what runs: the poller's, or the kernel's of its interfaces. One
-// that has ended is left out.
+// Threads reads those of what runs: the poller's, or the kernel's of its interfaces; one
+// of these that has ended is left out.
 func (run *Running) Threads() ([]Thread, error) {
 	if run.Poller != nil {
 		statistics, err := ReadStatistics(run.Poller.Statistics)
@@ -44,8 +44,8 @@ func (run *Running) Threads() ([]Thread, error) {
 		var list []Thread
 		for _, t := range statistics.Threads {
 			thread, err := readThread(filepath.Join("/proc", strconv.Itoa(run.Poller.PID), "task", strconv.Itoa(t.TID)), t.TID)
-			if err != nil {
-				continue // it ended
+			if err != nil { // it has ended, as it does to back off
+				thread = Thread{TID: t.TID, CPUTime: t.CPUTime, Waited: t.Waited, Preemptions: t.Preemptions}
 			}
 			thread.State, thread.Slept, thread.Naps = t.State, t.Slept, t.Naps
 			thread.BackOffs, thread.BackedOff = t.BackOffs, t.BackedOff

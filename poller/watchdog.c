@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Looks every tick whether a polling thread does harm:
+ *
+ *  - it starves the softirqs of its CPU: ksoftirqd is runnable there and has not run
+ *    since the last tick. A thread of a real-time policy can do that, and with it stop
+ *    timers, RCU and all other devices of the CPU;
+ *  - it is starved itself: runnable, and next to never on its CPU, for some ticks. Then
+ *    packets wait for the timer that defers interrupts, which is worse than interrupts.
+ *
+ * In both cases it backs off: the devices are given back to their interrupts, and the
+ * thread ends, for a while that doubles each time that it happens again soon.
+ *
+ * That real-time threads are stopped for a part of each second (sched_rt_runtime_us, the
+ * fair server of 6.12) is no harm: the timer bridges it.
+ */
+#define _GNU_SOURCE
+#include "watchdog.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STARVED_TICKS 3
+#define FIRST_NS      1000000000ull
+#define LONGEST_NS    16000000000ull
+/* A back-off this long after the last one is a new beginning. */
+#define FORGIVEN_NS 60000000000ull
+
+static bool watchdog__line(const char *path, char *text, int size)
+{
+	FILE *file = fopen(path, "re");
+	bool read;
+
+	if (file == NULL)
+		return false;
+	read = fgets(text, size, file) != NULL;
+	fclose(file);
+	return read;
+}
+
+/* The process id of ksoftirqd/CPU; 0 where it cannot be seen. */
+static int watchdog__ksoftirqd(int cpu)
+{
+	char wanted[32];
+	DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	int found = 0;
+
+	if (proc == NULL)
+		return 0;
+	snprintf(wanted, sizeof wanted, "ksoftirqd/%d\n", cpu);
+	while (found == 0 && (entry = readdir(proc)) != NULL) {
+		char path[300];
+		char name[32];
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof path, "/proc/%s/comm", entry->d_name);
+		if (watchdog__line(path, name, sizeof name) && strcmp(name, wanted) == 0)
+			found = atoi(entry->d_name);
+	}
+	closedir(proc);
+	return found;
+}
+
+void watchdog__start(struct watchdog *watchdog, int cpu)
+{
+	*watchdog = (struct watchdog){.ksoftirqd = watchdog__ksoftirqd(cpu)};
+}
+
+/* Runnable all the time since the last tick, and not run. */
+static bool watchdog__softirqs_starve(struct watchdog *watchdog)
+{
+	char path[64];
+	char text[512];
+	const char *state;
+	uint64_t ran;
+	bool runnable;
+	bool starved;
+
+	if (watchdog->ksoftirqd == 0)
+		return false;
+	snprintf(path, sizeof path, "/proc/%d/stat", watchdog->ksoftirqd);
+	if (!watchdog__line(path, text, sizeof text))
+		return false;
+	state = strrchr(text, ')'); /* proc(5): the name, in brackets, then the state */
+	runnable = state != NULL && strncmp(state, ") R", 3) == 0;
+	snprintf(path, sizeof path, "/proc/%d/schedstat", watchdog->ksoftirqd);
+	if (!watchdog__line(path, text, sizeof text))
+		return false;
+	ran = strtoull(text, NULL, 10);
+	starved = runnable && watchdog->was_runnable && ran == watchdog->ran;
+	watchdog->was_runnable = runnable;
+	watchdog->ran = ran;
+	return starved;
+}
+
+bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
+			      uint64_t tick_ns)
+{
+	uint64_t had = cpu_ns - watchdog->cpu_ns;
+	uint64_t waited = waited_ns - watchdog->waited_ns;
+
+	watchdog->cpu_ns = cpu_ns;
+	watchdog->waited_ns = waited_ns;
+	/* The wait is booked when it ends: a thread that never ran has no time of either. */
+	if (had * 10 > tick_ns || (waited < tick_ns / 2 && had > 0))
+		watchdog->starved = 0;
+	else
+		watchdog->starved++;
+	return watchdog->starved >= STARVED_TICKS;
+}
+
+uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thread *thread,
+			 uint64_t now, uint64_t tick_ns)
+{
+	bool softirqs = watchdog__softirqs_starve(watchdog);
+	bool itself =
+		watchdog__thread_starves(watchdog, thread->cpu_ns, thread->waited_ns, tick_ns);
+
+	if (!softirqs && !itself)
+		return 0;
+	if (watchdog->last_ns == 0 || now - watchdog->last_ns > FORGIVEN_NS)
+		watchdog->pause_ns = FIRST_NS;
+	else if (watchdog->pause_ns < LONGEST_NS)
+		watchdog->pause_ns *= 2;
+	watchdog->last_ns = now;
+	watchdog->starved = 0;
+	watchdog->was_runnable = false;
+	return watchdog->pause_ns;
+}

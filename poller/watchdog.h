@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NINES_POLLER_WATCHDOG_H
+#define NINES_POLLER_WATCHDOG_H
+
+#include "statistics.h"
+
+/* What is watched of one polling thread. */
+struct watchdog {
+	int ksoftirqd;
+	bool was_runnable;
+	uint64_t ran;
+	uint64_t cpu_ns;
+	uint64_t waited_ns;
+	int starved; /* ticks in a row */
+	uint64_t last_ns;
+	uint64_t pause_ns;
+};
+
+void watchdog__start(struct watchdog *watchdog, int cpu);
+
+/* watchdog__bites is called each tick. It is how long the thread has to back off; 0: it
+ * may go on. */
+uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thread *thread,
+			 uint64_t now, uint64_t tick_ns);
+
+/* watchdog__thread_starves tells whether the thread had next to none of the CPU that it
+ * wanted, for some ticks; the times are its totals. */
+bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
+			      uint64_t tick_ns);
+
+#endif
