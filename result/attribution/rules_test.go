@@ -33,6 +33,23 @@ func TestWhatOrdinaryPacketsHaveAsWellIsNoCause(t *testing.T) {
 	}
 }
 
+// TestAnInterruptTakesMoreThanItsHandler: up to 10 µs of unexplained time beside it.
+func TestAnInterruptTakesMoreThanItsHandler(t *testing.T) {
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	m.add(result.EventInterrupt, 0, 200*ms+us, 200*ms+2*us, "call_function_single")
+	m.late(200*ms, 0, 28*us, 2*us)
+	m.add(result.EventInterrupt, 0, 210*ms+us, 210*ms+2*us, "call_function_single")
+	m.late(210*ms, 0, 60*us, 2*us)
+	causes := m.attribute()
+	for i, want := range [][2]int64{{8 * us, 0}, {11 * us, 29 * us}} {
+		transit := causes.Packets[i].Phases[1]
+		if len(transit.Causes) != 1 || transit.Causes[0].Ns != want[0] || transit.UnexplainedNs != want[1] {
+			t.Errorf("transit is %+v; want %d ns of the interrupt and %d unexplained", transit, want[0], want[1])
+		}
+	}
+}
+
 // TestLift: of two causes of which each is the largest part of as many packets, the one
 // that is around ordinary packets, too, as large as that, comes after the other.
 func TestLift(t *testing.T) {
