@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/result"
 )
@@ -14,7 +15,7 @@ import (
 const (
 	maxTracePackets    = 50
 	maxTraceCauses     = 20
-	maxPacketEvents    = 400
+	maxPacketEvents    = 1200
 	minPacketEvents    = 60
 	maxPageTraceEvents = 60_000 // of all trials together
 )
@@ -39,14 +40,16 @@ type pageTrace struct {
 
 // pageLate is a late packet. Its times are nanoseconds since it was due.
 type pageLate struct {
-	ID        uint32               `json:"id"`
-	LatencyNs int64                `json:"latency_ns"`
-	DueNs     int64                `json:"due_ns"` // since the trial's start
-	TxCPU     int                  `json:"tx_cpu"`
-	RxCPU     int                  `json:"rx_cpu"`
-	Phases    []result.PhaseCauses `json:"phases"`
-	FromNs    int64                `json:"from_ns"`
-	ToNs      int64                `json:"to_ns"`
+	ID        uint32 `json:"id"`
+	LatencyNs int64  `json:"latency_ns"`
+	DueNs     int64  `json:"due_ns"` // since the trial's start
+	TxCPU     int    `json:"tx_cpu"`
+	RxCPU     int    `json:"rx_cpu"`
+	// Together is how many of the slowest were late at the same time, this one among them.
+	Together int                  `json:"together"`
+	Phases   []result.PhaseCauses `json:"phases"`
+	FromNs   int64                `json:"from_ns"`
+	ToNs     int64                `json:"to_ns"`
 	// Events are [begin, length, CPU, kind, name, TID, value, other CPU, state], kind and
 	// name as indexes of the trace's.
 	Events    []pageEvent `json:"events"`
@@ -104,8 +107,13 @@ func (p *pageData) addTraces(r *result.Result) {
 func newPageTrace(in traceInput) pageTrace {
 	t := pageTrace{Trial: in.trial, RankingAll: len(in.causes.Ranking), Ordinary: in.causes.Ordinary,
 		Ranking: append([]result.RankedCause{}, in.causes.Ranking[:min(len(in.causes.Ranking), maxTraceCauses)]...),
-		Notes:   append([]string{}, in.causes.Notes...), Packets: []pageLate{}, PacketsAll: len(in.causes.Packets),
+		Notes:   []string{}, Packets: []pageLate{}, PacketsAll: len(in.causes.Packets),
 		Kinds: []result.EventKind{}, Names: []string{}, kinds: map[result.EventKind]int{}, names: map[string]int{}, eventsLimit: in.packetEvents}
+	for _, note := range in.causes.Notes {
+		if !strings.HasPrefix(note, "not recorded: ") { // which the recorder's own line has
+			t.Notes = append(t.Notes, note)
+		}
+	}
 	if in.recorder != nil {
 		recorder := *in.recorder
 		recorder.Stretches = nil
@@ -113,12 +121,57 @@ func newPageTrace(in traceInput) pageTrace {
 	}
 	events := slices.SortedStableFunc(slices.Values(in.events), func(a, b result.Event) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
 	find := outlierFinder(in.outliers)
-	for i, causes := range in.causes.Packets[:min(len(in.causes.Packets), in.packets)] {
-		if len(causes.Phases) > 0 {
-			t.Packets = append(t.Packets, t.late(causes, find(i, causes), events, in.startedNs))
-		}
+	for _, chosen := range choosePackets(in.causes.Packets, in.packets) {
+		causes := in.causes.Packets[chosen.at]
+		late := t.late(causes, find(chosen.at, causes), events, in.startedNs)
+		late.Together = chosen.together
+		t.Packets = append(t.Packets, late)
 	}
 	return t
+}
+
+// lateOf is a packet of causes.json, and how many were late at the same time.
+type lateOf struct{ at, together int }
+
+// choosePackets takes the slowest of each time first, and others that were late with them
+// only where there is room: one stall of a fast stream delays more packets than a page has.
+func choosePackets(packets []result.PacketCauses, most int) []lateOf {
+	type stretch struct{ begin, end int64 }
+	at := func(i int) stretch {
+		begin := packets[i].Phases[0].BeginNs
+		return stretch{begin, begin + packets[i].LatencyNs}
+	}
+	var order []int
+	for i := range packets {
+		if len(packets[i].Phases) > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(packets[j].LatencyNs, packets[i].LatencyNs) })
+	var slowest, others []lateOf
+	for _, i := range order {
+		s := at(i)
+		with := slices.IndexFunc(slowest, func(l lateOf) bool { o := at(l.at); return s.begin <= o.end && o.begin <= s.end })
+		if with < 0 {
+			slowest = append(slowest, lateOf{i, 1})
+			continue
+		}
+		slowest[with].together++
+		others = append(others, lateOf{at: i})
+	}
+	for i := range others {
+		s := at(others[i].at)
+		for _, l := range slowest {
+			if o := at(l.at); s.begin <= o.end && o.begin <= s.end {
+				others[i].together = l.together
+				break
+			}
+		}
+	}
+	chosen := append(slowest, others...)
+	chosen = chosen[:min(len(chosen), most)]
+	slices.SortStableFunc(chosen, func(a, b lateOf) int { return cmp.Compare(packets[b.at].LatencyNs, packets[a.at].LatencyNs) })
+	return chosen
 }
 
 // outlierFinder gives the outlier that a packet of causes.json is: both files have the

@@ -120,6 +120,20 @@ func TestAPageHasSoManyPacketsAndEventsAtMost(t *testing.T) {
 	}
 }
 
+func TestThePageHasTheSlowestOfEachStall(t *testing.T) {
+	packet := func(due, latency int64) result.PacketCauses {
+		return result.PacketCauses{LatencyNs: latency, Phases: []result.PhaseCauses{{BeginNs: due}}}
+	}
+	// Three that a stall until 1000 delayed, one of another, and one of which nothing is known.
+	packets := []result.PacketCauses{packet(0, 1000), packet(100, 900), packet(200, 800), packet(5000, 300), {LatencyNs: 700}}
+	if got := choosePackets(packets, 2); !slices.Equal(got, []lateOf{{0, 3}, {3, 1}}) {
+		t.Errorf("of two: %v", got)
+	}
+	if got := choosePackets(packets, 10); !slices.Equal(got, []lateOf{{0, 3}, {1, 3}, {2, 3}, {3, 1}}) {
+		t.Errorf("of all: %v", got)
+	}
+}
+
 func TestAPacketThatOutliersDoNotHaveIsStillShown(t *testing.T) {
 	in := tracedInput()
 	in.outliers, in.startedNs = nil, 100_000

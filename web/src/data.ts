@@ -275,6 +275,8 @@ export interface LatePacket {
   due_ns: number;
   tx_cpu: number;
   rx_cpu: number;
+  /** How many of the slowest were late at the same time, this one among them. */
+  together: number;
   phases: Phase[];
   /** The stretch of time that events are of. */
   from_ns: number;

@@ -11,7 +11,7 @@ const recorder: Recorder = {
 };
 const trace = { kinds, names, recorder };
 const packet = (events: EventRow[], rest: Partial<LatePacket> = {}): LatePacket =>
-  ({ id: 1, latency_ns: 100, due_ns: 0, tx_cpu: 1, rx_cpu: 0, phases: [], from_ns: -10, to_ns: 110, events, events_all: events.length, ...rest });
+  ({ id: 1, latency_ns: 100, due_ns: 0, tx_cpu: 1, rx_cpu: 0, together: 1, phases: [], from_ns: -10, to_ns: 110, events, events_all: events.length, ...rest });
 const thread = (begin: number, length: number, name: number, tid: number, cpu = 1): EventRow => [begin, length, cpu, 0, name, tid, 0, -1, ""];
 
 test("an interrupt within a softirq within a thread lies three rows deep", () => {

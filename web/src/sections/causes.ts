@@ -21,6 +21,16 @@ export function causeText({ kind, name, source, cpu }: Cause): string {
   return what + (source ? `, from ${source}` : "") + (cpu >= 0 ? `, CPU ${cpu}` : "");
 }
 
+/** A sentence in which what stands between backquotes is code. */
+export function codeParts(text: string): { text: string; code: boolean }[] {
+  const parts = text.split("`");
+  // One that is left over is only a character.
+  if (parts.length % 2 === 0) return [{ text, code: false }];
+  return parts.map((part, i) => ({ text: part, code: i % 2 === 1 })).filter((part) => part.text !== "");
+}
+
+const coded = (text: string): (Node | string)[] => codeParts(text).map((part) => (part.code ? h("code", null, part.text) : part.text));
+
 /** What took most of a packet, and what no cause accounts for. */
 export function firstCause(packet: LatePacket): { text: string; ns: number | null; unexplained: number } {
   const sums = new Map<string, number>();
@@ -57,7 +67,7 @@ export function causeSections(page: Page, selection: Selection): HTMLElement | "
   const notes = [...new Set(page.traces.flatMap(({ trial, notes }) => notes.map((note) => (page.traces.length > 1 ? `trial ${trial}: ${note}` : note))))];
   return section("causes", "Why packets were late", "What ran on the CPUs of the slowest packets, by how many of them it made late. The lift is how many times likelier it is there than around packets picked at random.",
     take(rankingTable(shown((t) => t.ranking))),
-    ...notes.map((note) => h("p", { class: "hint" }, note)),
+    notes.length > 0 ? h("ul", { class: "notes" }, ...notes.map((note) => h("li", null, note))) : null,
     page.traces.some((t) => t.packets.length > 0) ? take(packets) : null, place,
     stages ? take(stageTable(shown((t) => t.recorder?.stages ?? []))) : null,
     take(recorderTable(shown((t) => (t.recorder ? [t] : [])))));
@@ -79,7 +89,7 @@ function rankingTable(rows: () => Row<RankedCause>[]): Table {
       { title: "lift", hint: "How many times likelier around slow packets than around ordinary ones; a dash where it is around none of those", cell: ({ row }) => number(row.lift, (v) => `× ${significant(v)}`) },
       { title: "what happened, and what helps", words: true, cell: ({ row }) => ({
         text: `${row.sentence} ${row.remedy ?? ""}`.trim(), value: `${row.sentence} ${row.remedy ?? ""}`.trim(), class: "wrap",
-        node: h("span", null, row.sentence, row.remedy ? h("span", { class: "remedy" }, row.remedy) : null),
+        node: h("span", null, ...coded(row.sentence), row.remedy ? h("span", { class: "remedy" }, ...coded(row.remedy)) : null),
       }) }],
   });
 }
@@ -97,6 +107,7 @@ function packetTable(rows: () => Row<LatePacket>[], open: (row: Row<LatePacket>)
     columns: [...trialColumns<LatePacket>(),
       { title: "packet", cell: ({ row }) => number(row.id, String) },
       { title: "latency", unit: "µs", cell: ({ row }) => number(row.latency_ns, micros) },
+      { title: "late together", unit: "packets", hint: "Of the slowest, at the same time: what stops a CPU delays all packets that come meanwhile", cell: ({ row }) => number(row.together, grouped) },
       { title: "due at", unit: "s", hint: "Since the trial began", cell: ({ row }) => number(row.due_ns, (ns) => (ns / 1e9).toFixed(6)) },
       ...["send wait", "transit", "receive wait"].map((phase): Column<Row<LatePacket>> => ({ title: phase, unit: "µs", cell: ({ row }) => number(phaseNs(row, phase), micros) })),
       { title: "first cause", words: true, cell: ({ row }) => words(firstCause(row).text) },
@@ -107,7 +118,7 @@ function packetTable(rows: () => Row<LatePacket>[], open: (row: Row<LatePacket>)
 
 /** One packet: its timeline, and its causes in microseconds. */
 function latePacket(trace: Trace, of: string, packet: LatePacket): HTMLElement {
-  const cut = packet.events_all > packet.events.length ? ` The ${grouped(packet.events.length)} longest of ${grouped(packet.events_all)} events are drawn.` : "";
+  const cut = packet.events_all > packet.events.length ? ` The ${grouped(packet.events.length)} longest of ${grouped(packet.events_all)} events are drawn; the others are blank.` : "";
   const none = packet.events.length === 0 ? " No event of its time was kept." : "";
   return h("div", { class: "late" },
     h("h3", null, `Packet ${packet.id} of trial ${trace.trial} (${of}): ${micros(packet.latency_ns)} µs, due at ${(packet.due_ns / 1e9).toFixed(6)} s.${cut}${none}`),

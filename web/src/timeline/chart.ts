@@ -3,7 +3,7 @@
 
 import type { LatePacket, Trace } from "../data.ts";
 import { h } from "../dom.ts";
-import { micros, time } from "../format.ts";
+import { grouped, micros, time } from "../format.ts";
 import { linearTicks } from "../scale.ts";
 import { factsOf, isIdle, lanesOf, panned, titleOf, zoomed, type Bar, type Lane, type TraceEvent } from "./layout.ts";
 
@@ -134,7 +134,7 @@ export class Timeline {
     for (const us of linearTicks(this.view[0] / 1000, this.view[1] / 1000, most)) {
       const x = this.x(us * 1000);
       inner.append(s("line", { class: "grid", x1: x, x2: x, y1: headHeight - 4, y2: bottom }));
-      if (x > this.gutter + 8 && x < this.width - 12) svg.append(s("text", { class: "tick", x, y: bottom + 14, "text-anchor": "middle" }, String(us)));
+      if (x > this.gutter + 8 && x < this.width - 12) svg.append(s("text", { class: "tick", x, y: bottom + 14, "text-anchor": "middle" }, Number.isInteger(us) ? grouped(us) : String(us)));
     }
     svg.append(s("text", { class: "tick", x: (this.width + this.gutter) / 2, y: bottom + 30, "text-anchor": "middle" }, "µs since the packet was due"));
   }
