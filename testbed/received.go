@@ -204,6 +204,10 @@ func (l *Lab) readKernelThreads(r *receiveRecord) {
 	}
 	defer ns.Close()
 	err = ns.Do(func() error {
+		if r.Mechanism == string(spec.PollLivepatch) {
+			r.Threads, r.Problem, err = livepatchThreads(r.Index)
+			return err
+		}
 		tids := map[int]string{}
 		instances, err := napi.List(r.Index)
 		switch {
@@ -227,7 +231,7 @@ func (l *Lab) readKernelThreads(r *receiveRecord) {
 	switch {
 	case err != nil:
 		r.Problem = err.Error()
-	case len(r.Threads) == 0:
+	case len(r.Threads) == 0 && r.Problem == "":
 		r.Problem = "its kernel threads are gone: somebody has turned threaded NAPI off"
 	}
 }
