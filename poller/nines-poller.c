@@ -23,6 +23,8 @@ static const char usage[] =
 	"options: --device NAME[:NS]  what is polled: given back to its interrupts by this\n"
 	"                             gro_flush_timeout where polling does harm; repeatable\n"
 	"         --longest USEC      sleep when nothing comes, up to so long; needs --device\n"
+	"         --mechanism NAME    io_uring or epoll\n"
+	"         --feed NETNS:NAME   the other end of a veth that is polled, for epoll; repeatable\n"
 	"         --statistics FILE   a file that it keeps its counters in\n"
 	"         --netns PATH        end when this is another network namespace, or gone\n"
 	"         --cgroup FILE       join the group of this cgroup.procs first; repeatable\n"

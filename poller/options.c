@@ -52,6 +52,8 @@ static int options__set(struct options *options, const char *key, const char *va
 	long number;
 
 	if (strcmp(key, "--mechanism") == 0) {
+		if (strcmp(value, "io_uring") != 0 && strcmp(value, "epoll") != 0)
+			return options__wrong(key, value, "io_uring or epoll");
 		options->mechanism = value;
 	} else if (strcmp(key, "--netns") == 0) {
 		options->netns = value;
@@ -65,6 +67,10 @@ static int options__set(struct options *options, const char *key, const char *va
 		if (options->cgroups == POLLER_MAX_CGROUPS)
 			return options__wrong(key, value, "at most 16");
 		options->cgroup[options->cgroups++] = value;
+	} else if (strcmp(key, "--feed") == 0) {
+		if (options->feeds == POLLER_MAX_DEVICES)
+			return options__wrong(key, value, "at most 64");
+		options->feed[options->feeds++] = value;
 	} else if (strcmp(key, "--device") == 0) {
 		if (options->devices == POLLER_MAX_DEVICES)
 			return options__wrong(key, value, "at most 64");

@@ -200,34 +200,6 @@ static void poll__watch(struct poller *poller, uint64_t now)
 	}
 }
 
-/* Leaves the polling CPUs to those that poll, where there are others. */
-static void poll__step_aside(const struct options *options)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof set, &set) < 0)
-		return;
-	for (int i = 0; i < options->cpus; i++)
-		CPU_CLR(options->cpu[i], &set);
-	if (CPU_COUNT(&set) > 0)
-		sched_setaffinity(0, sizeof set, &set);
-}
-
-/* The main thread has to run where real-time threads poll on all its CPUs. */
-static int poll__stand_above(const char *scheduling)
-{
-	char above[32];
-	int priority;
-
-	if (sscanf(scheduling, "fifo:%d", &priority) != 1 &&
-	    sscanf(scheduling, "rr:%d", &priority) != 1)
-		return 0;
-	if (priority > 98)
-		return 0;
-	snprintf(above, sizeof above, "fifo:%d", priority + 1);
-	return thread__schedule(0, above);
-}
-
 int poll__main(const struct options *options)
 {
 	struct statistics *statistics = statistics__open(options->statistics, options->mechanism);
@@ -248,6 +220,8 @@ int poll__main(const struct options *options)
 	failed = device__open(options);
 	if (failed != 0)
 		return failed;
+	if (strcmp(options->mechanism, "epoll") == 0)
+		return epoll__main(options, statistics);
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);
@@ -263,8 +237,7 @@ int poll__main(const struct options *options)
 		if (failed != 0)
 			return failed;
 	}
-	poll__step_aside(options);
-	if (poll__stand_above(options->scheduling) < 0)
+	if (thread__step_aside(options) < 0)
 		return poller__fail("schedule above", options->scheduling);
 	if (poller__ready() < 0)
 		return POLLER_EXIT_FAILED;

@@ -30,6 +30,8 @@ struct options {
 	int napis;
 	int cpu[STATISTICS_THREADS];
 	int cpus;
+	const char *feed[POLLER_MAX_DEVICES];
+	int feeds;
 	const char *device[POLLER_MAX_DEVICES];
 	int devices;
 	const char *cgroup[POLLER_MAX_CGROUPS];
@@ -49,6 +51,13 @@ int thread__schedule(pid_t tid, const char *scheduling);
 /* poll__main polls until it is told to end, or its namespace is gone. */
 int poll__main(const struct options *options);
 
+/* epoll__main does so by epoll. */
+int epoll__main(const struct options *options, struct statistics *statistics);
+
+/* feed__sockets makes a socket for each instance, which has received by it; 0 or an exit
+ * code. */
+int feed__sockets(const struct options *options, int *sockets);
+
 /* device__open opens the polled devices in their namespace; 0 or an exit code. */
 int device__open(const struct options *options);
 
@@ -60,6 +69,10 @@ void device__give(bool to_interrupts);
 
 /* awake__main keeps CPUs from going idle until it is told to end. */
 int awake__main(const struct options *options);
+
+/* thread__step_aside keeps the caller off the polling CPUs, where there are others, and
+ * lets it run above a real-time policy that polls. -1 with errno. */
+int thread__step_aside(const struct options *options);
 
 /* thread__join puts the process into the control group of a file cgroup.procs or tasks. */
 int thread__join(const char *file);

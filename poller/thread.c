@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -62,4 +63,25 @@ int thread__join(const char *file)
 	failed = write(fd, "0", 1) != 1;
 	close(fd);
 	return failed ? -1 : 0;
+}
+
+int thread__step_aside(const struct options *options)
+{
+	cpu_set_t set;
+	char above[32];
+	int priority;
+
+	if (sched_getaffinity(0, sizeof set, &set) < 0)
+		return -1;
+	for (int i = 0; i < options->cpus; i++)
+		CPU_CLR(options->cpu[i], &set);
+	if (CPU_COUNT(&set) > 0 && sched_setaffinity(0, sizeof set, &set) < 0)
+		return -1;
+	if (sscanf(options->scheduling, "fifo:%d", &priority) != 1 &&
+	    sscanf(options->scheduling, "rr:%d", &priority) != 1)
+		return 0;
+	if (priority > 98)
+		return 0;
+	snprintf(above, sizeof above, "fifo:%d", priority + 1);
+	return thread__schedule(0, above);
 }

@@ -443,3 +443,36 @@ func TestAStarvedPollerBacksOff(t *testing.T) {
 		t.Errorf("%d of 50 answered by interrupts", n)
 	}
 }
+
+// TestPacketsComeByEpoll: by its thread, or by the kernel's where it does not get the CPU,
+// and none by a softirq.
+func TestPacketsComeByEpoll(t *testing.T) {
+	f := newFixture(t)
+	lack := first(f.site.Features.NAPIGet, f.site.Features.Epoll, f.site.Features.Threaded)
+	labtest.Require(t, "epoll with busy poll parameters: "+string(lack), lack.None())
+	before := f.settings()
+	run := f.start(Request{
+		Receive: spec.ReceiveBusyPoll, Interfaces: []string{"b"}, CPUs: []int{0}, Mechanism: spec.PollEpoll,
+		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20},
+	})
+	threads, err := run.Threads()
+	if err != nil || len(threads) != 1 {
+		t.Fatalf("%+v, %v", threads, err)
+	}
+	const packets = 2000
+	instance := run.Interfaces[0].NAPIs[0]
+	var kernels PollCount
+	own, others := f.counted(instance.ID, threads[0].TID, func() {
+		kernels, _ = f.counted(instance.ID, instance.PID, func() {
+			if n := f.exchange(packets); n != packets {
+				t.Errorf("%d of %d answered", n, packets)
+			}
+		})
+	})
+	if own.Packets < packets/2 || others.Packets-kernels.Packets > packets/20 {
+		t.Errorf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
+	}
+	t.Logf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
+	f.stop()
+	f.sameAs(before)
+}

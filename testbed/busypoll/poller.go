@@ -46,6 +46,8 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 		return s.pollByLivepatch(ctx, r, run, devices)
 	case spec.PollIOUring:
 		return s.pollByIOUring(ctx, r, run, devices)
+	case spec.PollEpoll:
+		return s.pollByEpoll(ctx, r, run, devices)
 	}
 	return fmt.Errorf("mechanism %q is not to be had here", mechanism)
 }
@@ -80,15 +82,7 @@ func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, device
 	if err := s.list(run); err != nil {
 		return err
 	}
-	argv := append(s.pollArguments(r, run, spec.PollIOUring), given...)
-	if r.Adaptive {
-		longest := r.Longest
-		if longest == 0 {
-			longest = defaultLongest
-		}
-		argv = append(argv, "--longest", strconv.FormatInt(max(longest.Microseconds(), 1), 10))
-	}
-	return s.startPoller(ctx, run, argv)
+	return s.startPoller(ctx, run, append(s.pollArguments(r, run, spec.PollIOUring), given...))
 }
 
 func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanism) []string {
@@ -100,6 +94,13 @@ func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanis
 		for _, instance := range i.NAPIs {
 			argv = append(argv, "--napi", strconv.FormatUint(uint64(instance.ID), 10))
 		}
+	}
+	if r.Adaptive {
+		longest := r.Longest
+		if longest == 0 {
+			longest = defaultLongest
+		}
+		argv = append(argv, "--longest", strconv.FormatInt(max(longest.Microseconds(), 1), 10))
 	}
 	return argv
 }

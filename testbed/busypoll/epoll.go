@@ -1,0 +1,48 @@
+package busypoll
+
+import (
+	"context"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/napi"
+)
+
+// behindEpoll is the policy of the kernel's threads that receive while the epoll poller
+// does not: above all ordinary ones, below whoever asks for a real-time policy.
+var behindEpoll = spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
+
+// pollByEpoll starts a poller that polls by epoll, on devices that are threaded: while it
+// is not on its CPU their kernel threads receive, not softirqs. epoll polls what one of
+// its sockets last received by, so the poller sends itself a packet from the other end,
+// which a network card has not got here.
+func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices []device) error {
+	for _, d := range devices {
+		if d.peer == nil {
+			return &host.MissingError{
+				Capability: "busy polling", Reason: "epoll polls only veth: the poller needs a packet from the other end first, and that of interface " + d.name + " is not on this host",
+				Remedy: "use a kernel with a better mechanism (Linux 6.13, or the module of nines kbp module), or rx: threaded or awake",
+			}
+		}
+	}
+	behind := r
+	behind.Scheduling = &behindEpoll
+	if err := s.makeThreads(behind, run, devices); err != nil {
+		return err
+	}
+	argv := s.pollArguments(r, run, spec.PollEpoll)
+	for _, d := range devices {
+		argv = append(argv, "--feed", d.peer.ns.Path()+":"+d.peer.name)
+		if r.Adaptive {
+			old := ""
+			if err := s.Namespace.Do(func() (err error) { old, err = napi.Attribute("gro_flush_timeout").Read(d.name); return err }); err != nil {
+				return err
+			}
+			argv = append(argv, "--device", d.name+":"+old)
+		}
+	}
+	if !s.Watch {
+		argv = append(argv, "--netns", s.Namespace.Path())
+	}
+	return s.startPoller(ctx, run, argv)
+}
