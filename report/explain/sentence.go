@@ -129,6 +129,9 @@ func What(c result.Cause) string {
 		}
 		return "the thread slept, which never waits for packets,"
 	case attribution.RingFull:
+		if c.Name != "" {
+			return fmt.Sprintf("the queue of `%s` was full, and the packets waited in it,", c.Name)
+		}
 		return "a queue was full, and the packets waited in it,"
 	case attribution.Queue:
 		return "a queue of packets before them"

@@ -29,6 +29,8 @@ type analysis struct {
 	travel int64
 	// overflowed is true if packets were dropped in the trial because a queue was full.
 	overflowed bool
+	// full is the cause of waiting in the queue that was.
+	full result.Cause
 }
 
 // Attribute says why the slowest packets of a trial were late. The sentences of the
@@ -42,8 +44,8 @@ func Attribute(in Input) result.Causes {
 	}
 	a := &analysis{
 		timeline: newTimeline(in.Events, trace.Threads), path: pathOf(trace.Threads), travel: travelOf(in.Ordinary),
-		overflowed: overflowed(in.Details),
 	}
+	a.full, a.overflowed = fullQueue(in.Details, a.path.receiver)
 	slow, ordinary := a.passages(in.Slow, in), a.passages(in.Ordinary, in)
 	ordinary = slices.DeleteFunc(ordinary, func(p passage) bool { return !p.recorded })
 	a.nameSenders(slow, ordinary)
@@ -106,13 +108,6 @@ func (t *timeline) seen(tid int32, begin, end int64) bool {
 		has += min(run.EndNs, end) - max(run.BeginNs, begin)
 	}
 	return has*20 >= (end-begin)*19
-}
-
-// overflowed tells whether the trial's counters have a queue that was full.
-func overflowed(details result.Details) bool {
-	return slices.ContainsFunc(details.Drops, func(c result.Counter) bool {
-		return c.Count > 0 && (strings.HasSuffix(c.Name, "full") || strings.HasSuffix(c.Name, "overflow") || strings.HasSuffix(c.Name, "missed"))
-	})
 }
 
 // nameSenders gives interrupts of other CPUs whose sender was not seen, because it was not

@@ -147,6 +147,13 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 			m.add(result.EventDrop, 0, due+ms, due+ms, "SOCKET_RCVBUFF")
 			m.late(due, 0, waits, 2*us)
 		}, result.Cause{Kind: RingFull, CPU: 2}, waits - 20*us},
+		{"a full queue that only counters tell of", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.details.Drops = []result.Counter{{Name: "sink bad_checksum", Count: 900}, {Name: "dut:in rx_queue_full", Count: 700}}
+			for i := range int64(100) {
+				m.late(at+i*us, 0, 30*us+20*i*us, 2*us)
+			}
+		}, result.Cause{Kind: RingFull, Name: "dut:in", CPU: 1}, 10*us + 20*99*us},
 		{"a queue", func(m *made) {
 			m.spins(generator, 0, 0, 0)
 			for i := range int64(100) {

@@ -3,6 +3,7 @@ package attribution
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/result"
 )
@@ -85,12 +86,8 @@ func (a *analysis) queueCause(window []span, waited, begin, end int64, moments [
 	if length+length/5 >= waited {
 		return stall, true
 	}
-	number := -1
-	if t, ok := a.timeline.traced[a.path.receiver]; ok {
-		number = t.CPU
-	}
 	if full {
-		return result.Cause{Kind: RingFull, CPU: number}, true
+		return a.full, true
 	}
 	// Where packets before this one left the queue all the time, it was a queue; where
 	// none did for most of it, something held all of them that was not recorded.
@@ -104,12 +101,43 @@ func (a *analysis) queueCause(window []span, waited, begin, end int64, moments [
 		return result.Cause{}, false
 	}
 	if a.overflowed {
-		return result.Cause{Kind: RingFull, CPU: number}, true
+		return a.full, true
 	}
 	if busy, ok := a.busyForwarder(begin, end); ok {
 		return result.Cause{Kind: Forwarder, Name: busy.Node, CPU: busy.CPU}, true
 	}
-	return result.Cause{Kind: Queue, CPU: number}, true
+	return result.Cause{Kind: Queue, CPU: a.full.CPU}, true
+}
+
+// fullQueue is the cause of those that wait in a queue that is full: the one that dropped
+// most, as far as the counters tell.
+func fullQueue(details result.Details, receiver int32) (full result.Cause, overflowed bool) {
+	full = result.Cause{Kind: RingFull, CPU: -1}
+	for _, t := range details.Trace.Threads {
+		if int32(t.TID) == receiver {
+			full.CPU = t.CPU
+		}
+	}
+	var most uint64
+	for _, c := range details.Drops {
+		where, reason, found := strings.Cut(c.Name, " ")
+		if !found || c.Count <= most || !isFull(reason) {
+			continue
+		}
+		most, full.Name = c.Count, where
+		node, _, _ := strings.Cut(where, ":")
+		for _, t := range details.Trace.Threads {
+			if t.Role == result.RoleForwarder && t.Node == node {
+				full.CPU = t.CPU
+			}
+		}
+	}
+	return full, most > 0
+}
+
+// isFull tells the counters of a queue that was full.
+func isFull(reason string) bool {
+	return strings.HasSuffix(reason, "full") || strings.HasSuffix(reason, "overflow") || strings.HasSuffix(reason, "missed")
 }
 
 // busyForwarder finds one between the ends that sleeps when it has nothing to do, and did
