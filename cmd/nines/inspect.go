@@ -85,6 +85,7 @@ func writeInspection(out io.Writer, in *testbed.Inspection) error {
 		return err
 	}
 	writeIsolation(out, in.Isolation)
+	writeReceived(out, in.Received)
 	writeApps(out, in)
 	writeDisturbances(out, in)
 	writeTuning(out, in.Tuning)

@@ -83,6 +83,9 @@ The folder is all that is needed, so a result from another machine shows the sam
 			if err := report.WritePublished(c.OutOrStdout(), r); err != nil {
 				return err
 			}
+			if err := report.WriteReceived(c.OutOrStdout(), r); err != nil {
+				return err
+			}
 			if err := report.WritePackets(c.OutOrStdout(), r); err != nil {
 				return err
 			}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/host"
+)
+
+// writeReceived shows by what interfaces are received that are not by interrupts alone.
+func writeReceived(out io.Writer, list []testbed.ReceiveState) {
+	for _, r := range list {
+		fmt.Fprintf(out, "\n%s:%s: rx: %s by %s", r.Node, r.Interface, r.RX, r.Mechanism)
+		if r.Why != "" {
+			fmt.Fprintf(out, " (%s)", r.Why)
+		}
+		if r.Problem != "" {
+			fmt.Fprintf(out, "; %s", r.Problem)
+		}
+		fmt.Fprintln(out)
+		for _, t := range r.Threads {
+			words := []string{
+				fmt.Sprintf("thread %d %s on CPU %s as %s", t.TID, t.Name, host.FormatCPUList(t.CPUs), t.Scheduling),
+				fmt.Sprintf("%v of CPU time", t.Ran.Round(time.Millisecond)),
+				fmt.Sprintf("waited %v for it", t.Waited.Round(time.Millisecond)),
+			}
+			if t.Polls != nil {
+				words = append(words, fmt.Sprintf("%d polls", *t.Polls))
+			}
+			if t.Slept > 0 {
+				words = append(words, fmt.Sprintf("slept %v", t.Slept.Round(time.Millisecond)))
+			}
+			if t.BackOffs > 0 {
+				words = append(words, fmt.Sprintf("stopped %d times by the watchdog", t.BackOffs))
+			}
+			fmt.Fprintf(out, "  %s\n", strings.Join(words, ", "))
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// receivedLine is one way in which an interface was received, in some trials.
+type receivedLine struct {
+	interfaceName, rx, mechanism, problem string
+	where                                 []string // threads' CPUs and policies, each once
+	uses, rates                           []float64
+	trials                                int
+}
+
+// WriteReceived says by what interfaces were received that were not by interrupts alone:
+// what an experiment asks for is not always what a kernel has.
+func WriteReceived(w io.Writer, r *result.Result) error {
+	lines, err := receivedLines(r)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	s := styleOf(w)
+	var out strings.Builder
+	out.WriteString("\n" + s.paint(bold, "received by") + "\n\n")
+	for _, l := range lines {
+		out.WriteString(wrap(plain(l.text()), 2, s.columns) + "\n")
+	}
+	_, err = io.WriteString(w, out.String())
+	return err
+}
+
+func receivedLines(r *result.Result) ([]*receivedLine, error) {
+	var lines []*receivedLine
+	for _, trial := range r.Shown() {
+		details, err := r.TrialFolder(trial.ID).Details()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the table says what is missing
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, received := range details.Receive {
+			line := receivedLine{interfaceName: received.Node + ":" + received.Interface, rx: received.RX, mechanism: received.Mechanism, problem: received.Problem}
+			at := slices.IndexFunc(lines, func(l *receivedLine) bool {
+				return l.interfaceName == line.interfaceName && l.rx == line.rx && l.mechanism == line.mechanism && l.problem == line.problem
+			})
+			if at < 0 {
+				at = len(lines)
+				lines = append(lines, &line)
+			}
+			lines[at].add(received.Threads)
+		}
+	}
+	return lines, nil
+}
+
+func (l *receivedLine) add(threads []result.ReceiveThread) {
+	l.trials++
+	for _, t := range threads {
+		where := fmt.Sprintf("CPU %s as %s", strings.Trim(fmt.Sprint(t.CPUs), "[]"), t.Scheduling)
+		if !slices.Contains(l.where, where) {
+			l.where = append(l.where, where)
+		}
+		l.uses = append(l.uses, t.CPUUse)
+		if t.PollsPerSecond != nil {
+			l.rates = append(l.rates, *t.PollsPerSecond)
+		}
+	}
+}
+
+func (l *receivedLine) text() string {
+	text := fmt.Sprintf("%s  rx: %s", l.interfaceName, l.rx)
+	if l.mechanism != "" {
+		text += " by " + l.mechanism
+	}
+	if len(l.where) > 0 {
+		text += ", on " + strings.Join(l.where, " and ")
+	}
+	if len(l.uses) > 0 {
+		text += fmt.Sprintf(", busy %s %% of the time", between(l.uses, func(use float64) string { return fmt.Sprintf("%.0f", 100*use) }))
+	}
+	if len(l.rates) > 0 {
+		text += fmt.Sprintf(", %s polls a second", between(l.rates, grouped))
+	}
+	if l.problem != "" {
+		text += ": " + l.problem
+	}
+	return text + fmt.Sprintf(" (%s)", plural(l.trials, "trial"))
+}
+
+// between writes the least and the largest of some values, or the one that all are.
+func between(values []float64, write func(float64) string) string {
+	least, most := write(slices.Min(values)), write(slices.Max(values))
+	if least == most {
+		return least
+	}
+	return least + " to " + most
+}

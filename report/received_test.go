@@ -1,0 +1,59 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/result"
+)
+
+// Trials of one way are one line, with the least and the largest of what their threads
+// did; what could not be had says why.
+func TestReceivedIsToldByWay(t *testing.T) {
+	dir := t.TempDir()
+	w, err := result.Create(dir, "rx", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rate := func(polls float64) *float64 { return &polls }
+	thread := func(use, polls float64) []result.ReceiveThread {
+		return []result.ReceiveThread{{CPUs: []int{1}, Scheduling: "idle:0", CPUUse: use, PollsPerSecond: rate(polls)}}
+	}
+	h := result.NewHistogram()
+	h.Record(5000)
+	for i, received := range [][]result.Receive{
+		nil,
+		{{Node: "dut", Interface: "in", RX: "busy_poll", Mechanism: "io_uring", Threads: thread(0.4, 100000)}},
+		{{Node: "dut", Interface: "in", RX: "busy_poll", Mechanism: "io_uring", Threads: thread(0.9, 250000)}},
+		{{Node: "dut", Interface: "in", RX: "busy_poll", Mechanism: "io_uring", Problem: "nines-poller has ended"}},
+	} {
+		if _, err := w.AddTrial(result.Record{
+			Trial:      result.Trial{Repeat: i + 1, TxPackets: 1, RxPackets: 1, Verdict: result.Clean},
+			Histograms: result.Histograms{Latency: h, FromTx: h, SendLag: h}, Details: result.Details{Receive: received},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := result.Open(w.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := WriteReceived(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"dut:in rx: busy_poll by io_uring, on CPU 1 as idle:0, busy 40 to 90 % of the time, 100,000 to 250,000 polls a second (2 trials)",
+		"dut:in rx: busy_poll by io_uring: nines-poller has ended (1 trial)",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+}
