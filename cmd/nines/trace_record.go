@@ -32,6 +32,7 @@ those of its children, from running while they could have:
   woken late    from when something woke the thread until it ran
   preempted     from when another thread took its CPU until it ran again
   interrupted   while interrupts and softirqs had the CPU in the middle of its work
+  stopped       from when a signal or a debugger stopped it until it ran again
 
 All of them are counted. Of the longest the recorder says what had the CPU meanwhile.
 Threads that live for less than some 50 ms may be missed.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -239,6 +240,52 @@ func TestAProgramIsToldWhatHadItsCPU(t *testing.T) {
 	checkFolder(t, &report)
 	var table strings.Builder
 	if err := report.WriteProgram(&table); err != nil || !strings.Contains(table.String(), "nines-disturb") || !strings.Contains(table.String(), "sleep") {
+		t.Errorf("%v\n%s", err, table.String())
+	}
+}
+
+// TestAProgramThatIsStoppedIsToldSo: SIGSTOP for 20 ms, ten times a second.
+func TestAProgramThatIsStoppedIsToldSo(t *testing.T) {
+	labtest.Root(t)
+	c := exec.Command("sh", "-c", "while :; do :; done")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Process.Kill(); _ = c.Wait() }()
+	var report Report
+	injected := disturbed(t, []string{"--kind", "stop", "--pid", strconv.Itoa(c.Process.Pid), "--period", "100ms", "--length", "20ms"}, func() {
+		var err error
+		if report, err = Program(context.Background(), ProgramOptions{PID: c.Process.Pid, Duration: testDuration, ThresholdNs: 10_000_000, Worst: 200}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if len(report.Subjects) != 1 || report.Subjects[0].Name != "sh" {
+		t.Fatalf("its threads are %+v", report.Subjects)
+	}
+	s := report.Subjects[0]
+	begin, end := report.startedNs, report.startedNs+int64(report.Elapsed)
+	var within int64
+	for _, in := range injected {
+		if in.BeginNs >= begin && in.EndNs <= end {
+			within += in.EndNs - in.BeginNs
+		}
+	}
+	had := int64(0)
+	for _, share := range s.Shares {
+		if share.Cause.Kind == attribution.Stopped {
+			had += share.Ns
+		}
+	}
+	// One may lie at either end. On a busy host it is off the CPU already, or has to wait
+	// for it afterwards: that is no longer the signal's.
+	if had == 0 || had > within+within/5+2*20_000_000 {
+		t.Errorf("it was stopped for %d ns, which %d are blamed for: %+v", within, had, s.Shares)
+	}
+	if stopped := s.Stalls[3]; stopped.Kind != "stopped" || stopped.Lengths.Count == 0 {
+		t.Errorf("%+v", s.Stalls)
+	}
+	var table strings.Builder
+	if err := report.WriteProgram(&table); err != nil || !strings.Contains(table.String(), "was stopped by a signal") {
 		t.Errorf("%v\n%s", err, table.String())
 	}
 }

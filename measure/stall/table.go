@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/attribution"
 )
@@ -66,7 +67,7 @@ func (r *Report) WriteProgram(out io.Writer) error {
 	fmt.Fprintln(table, "THREAD\tTID\tran\tslept\twoken\tlate p99\tlongest\tpreempted\ttotal\tlongest\tinterrupted\ttotal\tlongest")
 	for _, s := range r.Subjects {
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s", plain(s.Name), s.TID, brief(s.RanNs), brief(s.SleptNs))
-		for i, k := range s.Stalls {
+		for i, k := range s.Stalls[:trace.Stopped] {
 			fmt.Fprintf(table, "\t%d", k.Lengths.Count)
 			if i == 0 {
 				fmt.Fprintf(table, "\t%s", optional(k.Lengths.P99))
@@ -79,6 +80,11 @@ func (r *Report) WriteProgram(out io.Writer) error {
 	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	for _, s := range r.Subjects {
+		if stopped := s.Stalls[trace.Stopped]; stopped.Lengths.Count > 0 {
+			fmt.Fprintf(out, "%s (%d) was stopped by a signal or a debugger %d times, for %s in all.\n", plain(s.Name), s.TID, stopped.Lengths.Count, brief(stopped.TotalNs))
+		}
 	}
 	shares, explained, ns := r.together()
 	if explained == 0 {

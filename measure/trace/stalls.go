@@ -31,11 +31,13 @@ const (
 	Preempted
 	// Interrupted is while interrupts and softirqs had its CPU in the middle of its work.
 	Interrupted
+	// Stopped is from when a signal or a debugger stopped it until it ran again.
+	Stopped
 	StallKinds
 )
 
 func (k StallKind) String() string {
-	return [StallKinds]string{"woken late", "preempted", "interrupted"}[k]
+	return [StallKinds]string{"woken late", "preempted", "interrupted", "stopped"}[k]
 }
 
 // ThreadStalls is what kept one thread from running.
@@ -77,6 +79,7 @@ const (
 	running
 	waitingWoken
 	waitingPreempted
+	waitingStopped
 	sleeping
 )
 
@@ -151,6 +154,8 @@ func (s *stalls) switched(r placed, announce func(Stall)) {
 		switch state := stateOf(r.part); {
 		case r.flags&flagRunnable != 0:
 			t.state = waitingPreempted
+		case state == "T" || state == "t":
+			t.state = waitingStopped
 		case state == "X" || state == "Z":
 			t.state = unknown // it has ended
 		}
@@ -164,6 +169,8 @@ func (s *stalls) switched(r placed, announce func(Stall)) {
 		s.stalled(t, Woken, r.cpu, t.since, r.ns, announce)
 	case waitingPreempted:
 		s.stalled(t, Preempted, r.cpu, t.since, r.ns, announce)
+	case waitingStopped:
+		s.stalled(t, Stopped, r.cpu, t.since, r.ns, announce)
 	}
 	t.leave(r.ns)
 	t.state, t.since, t.CPU = running, r.ns, r.cpu

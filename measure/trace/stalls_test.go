@@ -52,6 +52,15 @@ func TestStallsAreWhatKeptAThreadFromRunning(t *testing.T) {
 	}
 }
 
+func TestAStoppedThreadIsStalledUntilItRunsAgain(t *testing.T) {
+	stop := at(100, kindSwitch, 7, 9)
+	stop.part = 'T'
+	_, told := fed(10, 100, at(0, kindSwitch, 3, 7), stop, at(500, kindWaking, 7, 1), at(520, kindSwitch, 9, 7))
+	if want := []Stall{{TID: 7, CPU: 1, Kind: Stopped, BeginNs: 100, EndNs: 520}}; !slices.Equal(told, want) {
+		t.Errorf("%+v", told)
+	}
+}
+
 func TestWhatWasUnderWayIsNoStall(t *testing.T) {
 	_, told := fed(0, 100,
 		at(10, kindSoftirqExit, 3, 0), // began before
