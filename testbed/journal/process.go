@@ -144,14 +144,13 @@ func killAll(ids []proc.Identity) error {
 }
 
 func awaitEnd(ctx context.Context, id proc.Identity) error {
-	for pause := 200 * time.Microsecond; id.Alive(); pause = min(2*pause, 10*time.Millisecond) {
+	for pause := 200 * time.Microsecond; id.Alive() || !id.Reap(); pause = min(2*pause, 10*time.Millisecond) {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("process %d was killed but does not end: %w", id.PID, ctx.Err())
 		case <-time.After(pause):
 		}
 	}
-	id.Reap()
 	return nil
 }
 

@@ -74,8 +74,13 @@ func (id Identity) Signal(signal unix.Signal) error {
 	return nil
 }
 
-// Reap takes the exit status of an ended child of ours; it does nothing for others.
-func (id Identity) Reap() { _, _ = unix.Wait4(id.PID, nil, unix.WNOHANG, nil) }
+// Reap takes the exit status of an ended child of ours; it does nothing for others. It is
+// false where there is one to take that is not there yet: of a process whose first thread
+// has ended, and others, such as the kernel's for its io_uring, have not.
+func (id Identity) Reap() bool {
+	pid, err := unix.Wait4(id.PID, nil, unix.WNOHANG, nil)
+	return pid != 0 || err != nil
+}
 
 // Holds is true if an argument or a value in the environment is the token.
 func (id Identity) Holds(token string) bool {
