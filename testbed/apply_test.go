@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/plan"
 )
 
 // three nodes on a bridge, a and b with a veth pair too
@@ -144,5 +146,18 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 	}
 	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// The interrupts of a link's devices that were sent beside a node are given back with the
+// link, and with no other.
+func TestSettingsOfALinkGoWithIt(t *testing.T) {
+	l := &Lab{plan: &plan.Plan{}}
+	goes := l.goes(Changes{RemovedLinks: []string{"wire"}}, l.plan)
+	for link, want := range map[string]bool{"wire": true, "other": false, "": false} {
+		e := journal.Entry{Step: journal.Step{Kind: journal.KindSetting, Link: link, Path: "/proc/irq/40/smp_affinity_list"}}
+		if goes(e) != want {
+			t.Errorf("link %q: goes is not %t", link, want)
+		}
 	}
 }
