@@ -226,3 +226,39 @@ func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
 		}
 	}
 }
+
+// A lab that sets the same file on top is named by status and by revert, which leaves it in
+// force; when the lab goes, the file is what it was before both.
+func TestALabOnTopIsToldAndKeepsItsValue(t *testing.T) {
+	s, plan, before := newSession(t)
+	s.Ledger = filepath.Join(t.TempDir(), "settings.json")
+	plan.Settings = plan.Settings[:1]
+	path := plan.Settings[0].Path
+	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	lab, err := journal.Create(filepath.Join(t.TempDir(), JournalName), journal.Header{Lab: "above", Prefix: "above", BootID: journal.BootID(), Token: "nines-above"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := lab.MakeSetting(journal.Step{Path: path, Value: "9", Target: s.Ledger}); err != nil {
+		t.Fatal(err)
+	}
+	status, err := s.Status()
+	if err != nil || len(status.Settings) != 1 || status.Settings[0].Standing != Covered || status.Settings[0].By != `lab "above"` {
+		t.Errorf("status: %+v, %v", status, err)
+	}
+	var notes []string
+	if _, err := s.Revert(context.Background(), func(note string) { notes = append(notes, note) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], `lab "above"`) || read(t, path) != "9\n" {
+		t.Errorf("after revert it is %q, notes %q", read(t, path), notes)
+	}
+	if err := lab.Undo(context.Background(), journal.Host{BootID: journal.BootID()}, nil); err != nil || read(t, path) != before[path] {
+		t.Errorf("when the lab has gone it is %q, %v", read(t, path), err)
+	}
+	if err := lab.Close(); err != nil {
+		t.Error(err)
+	}
+}
