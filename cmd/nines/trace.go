@@ -85,7 +85,9 @@ func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, ou
 		explain.Fill(r.Subjects[i].Causes, r.Details(i))
 	}
 	all := result.Causes{Ranking: r.Causes}
-	explain.Fill(&all, result.Details{})
+	if len(r.Subjects) > 0 {
+		explain.Fill(&all, r.Details(0)) // of a thread like the others
+	}
 	if t.out != "" && len(r.Subjects) > 0 {
 		line := newProgressLine(errOut)
 		line.at("writing the result", "")

@@ -69,7 +69,7 @@ func Jitter(ctx context.Context, o JitterOptions) (_ Report, err error) {
 	if err := errors.Join(err, stopped); err != nil {
 		return Report{}, err
 	}
-	report.recording = recording
+	report.recorded(recording)
 	after := readSteal()
 	for i := range report.Subjects {
 		s := &report.Subjects[i]

@@ -52,9 +52,11 @@ func Program(ctx context.Context, o ProgramOptions) (Report, error) {
 	follow(ctx, o, recorder)
 	threads, stalls, lost := recorder.Stalls()
 	report.Elapsed = time.Duration(monotonic() - report.startedNs)
-	if report.recording, err = recorder.Stop(); err != nil {
+	recording, err := recorder.Stop()
+	if err != nil {
 		return Report{}, err
 	}
+	report.recorded(recording)
 	if lost > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d events were overwritten before they were looked at: give the recorder more memory with --buffer", lost))
 	}

@@ -26,6 +26,11 @@ type Report struct {
 	Subjects []Subject `json:"subjects"`
 	// Others is how many threads there were besides.
 	Others int `json:"others,omitempty"`
+	// Events is how many the recorder saw, Lost how many it should have kept and could
+	// not, and CostNs the CPU time that its programs took; nil: not known.
+	Events uint64 `json:"events"`
+	Lost   uint64 `json:"lost"`
+	CostNs *int64 `json:"cost_ns"`
 	// Causes are those of all subjects together.
 	Causes []result.RankedCause `json:"causes"`
 	Notes  []string             `json:"notes,omitempty"`
@@ -134,6 +139,15 @@ func (r *Report) traceOf(s *Subject) result.Trace {
 	own.Threads = []result.TracedThread{s.thread}
 	own.ThresholdNs = r.ThresholdNs
 	return own
+}
+
+// recorded takes what the recorder says of itself.
+func (r *Report) recorded(recording trace.Recording) {
+	r.recording = recording
+	r.Events, r.Lost, r.CostNs = recording.Trace.Events, recording.Trace.Lost, recording.Trace.CostNs
+	for _, missing := range recording.Trace.Missing {
+		r.Notes = append(r.Notes, "not recorded: "+missing)
+	}
 }
 
 // rank adds up the causes of all subjects.

@@ -156,8 +156,13 @@ func (r *Report) WriteCauses(out io.Writer, ranking []result.RankedCause) error 
 			fmt.Fprintf(out, "   %s\n", c.Remedy)
 		}
 	}
+	cost := ""
+	if r.CostNs != nil {
+		cost = fmt.Sprintf(", which cost %s of CPU time", brief(*r.CostNs))
+	}
+	fmt.Fprintf(out, "\nThe recorder saw %d events%s, and lost %d that were to be kept.\n", r.Events, cost, r.Lost)
 	for _, note := range r.Notes {
-		fmt.Fprintf(out, "\nNote: %s.\n", note)
+		fmt.Fprintf(out, "Note: %s.\n", note)
 	}
 	return nil
 }

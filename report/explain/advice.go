@@ -10,8 +10,9 @@ import (
 
 // Advice is what helps against a cause.
 type Advice struct {
-	// Do says what to do, in sentences.
-	Do string
+	// Do says what to do, in sentences; Own says it to who has no experiment file, because a
+	// program of his own was recorded, where that is something else.
+	Do, Own string
 	// Settings are of nines tune, set by Profile; Boot are its boot parameters.
 	Settings []string
 	Profile  string
@@ -21,9 +22,12 @@ type Advice struct {
 }
 
 // words makes sentences of an advice; empty where nothing helps.
-func (a Advice) words(c result.Cause) string {
+func (a Advice) words(c result.Cause, alone bool) string {
 	var sentences []string
-	if a.Do != "" {
+	switch {
+	case alone && a.Own != "":
+		sentences = append(sentences, a.Own)
+	case a.Do != "":
 		sentences = append(sentences, a.Do)
 	}
 	cpus := ""
@@ -55,7 +59,16 @@ const (
 )
 
 // apart keeps other threads off a CPU.
-const apart = "`isolation: isolated` in the experiment file keeps other threads off the nodes' CPUs."
+const (
+	apart    = "`isolation: isolated` in the experiment file keeps other threads off the nodes' CPUs."
+	ownApart = "A cpuset of its own, isolated (`cpuset.cpus.partition`), or `isolcpus` at boot keeps other threads off its CPU."
+)
+
+// alone tells whether it is not an experiment that was recorded, but a program of the
+// user's, or a bare CPU.
+func alone(trace *result.Trace) bool {
+	return trace != nil && len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram
+}
 
 // adviceFor is what helps against a cause: what is known of its name, or of its kind.
 func adviceFor(c result.Cause) Advice {
@@ -83,24 +96,30 @@ var byName = []named{
 	{attribution.KernelThread, "khungtaskd", Advice{Settings: []string{"kernel.hung_task_timeout_secs"}, Profile: latency}},
 	{attribution.Workqueue, "vmstat", Advice{Settings: []string{"vm.stat_interval"}, Profile: latency, Findings: []string{"vmstat"}}},
 	{attribution.Softirq, "NET_RX", Advice{Do: "Packets of others are received on this CPU. `rx: busy_poll` or `rx: threaded` on the link's end takes these packets out of the softirq.",
+		Own:      "Packets are received on this CPU. Where they are its own, `nines kbp start` takes them out of the softirq.",
 		Settings: []string{"irq-affinity", "rps"}, Profile: latency, Findings: []string{"interrupts"}}},
 	{attribution.Softirq, "NET_TX", Advice{Settings: []string{"xps", "irq-affinity-queue"}, Profile: latency, Findings: []string{"interrupts"}}},
 	{attribution.Softirq, "TIMER", Advice{Settings: []string{"kernel.timer_migration", "vm.stat_interval"}, Profile: realtime, Boot: []string{"nohz_full"}, Findings: []string{"timer-tick"}}},
 	{attribution.Softirq, "HRTIMER", Advice{Settings: []string{"kernel.timer_migration"}, Profile: realtime, Findings: []string{"timer-tick"}}},
 	{attribution.Softirq, "RCU", Advice{Boot: []string{"rcu_nocbs"}, Findings: []string{"rcu-callbacks"}}},
-	{attribution.Softirq, "SCHED", Advice{Do: "The scheduler balances load over CPUs: `isolation: isolated` takes the nodes' CPUs out of that.", Boot: []string{"nohz_full"}, Findings: []string{"not-isolated"}}},
-	{attribution.IPI, "reschedule", Advice{Do: "Another CPU woke a thread on this one. If it is the engine's own, a CPU that does not sleep (`rx: awake`, or `wait: spin`) needs none; else " + strings.ToLower(apart[:1]) + apart[1:], Findings: []string{"not-isolated"}}},
+	{attribution.Softirq, "SCHED", Advice{Do: "The scheduler balances load over CPUs: `isolation: isolated` takes the nodes' CPUs out of that.",
+		Own: "The scheduler balances load over CPUs: an isolated cpuset takes its CPUs out of that.", Boot: []string{"nohz_full"}, Findings: []string{"not-isolated"}}},
+	{attribution.IPI, "reschedule", Advice{Do: "Another CPU woke a thread on this one. If it is the engine's own, a CPU that does not sleep (`rx: awake`, or `wait: spin`) needs none; else " + strings.ToLower(apart[:1]) + apart[1:],
+		Own: "Another CPU woke a thread on this one. " + ownApart, Findings: []string{"not-isolated"}}},
 }
 
 var byKind = map[string]Advice{
 	attribution.Priority: {Do: apart + " A thread that must share the CPU needs a lower priority than the engine's: `scheduling: {policy: fifo, priority: 60}` of the node raises that.",
+		Own:      ownApart + " A thread that must share the CPU needs a lower priority than it; `chrt` sets it.",
 		Findings: []string{"not-isolated", "shared-cpus"}},
 	attribution.Hog: {Do: apart + " Where they must be shared, `scheduling: {policy: fifo}` of the node goes before ordinary threads.",
+		Own:      ownApart + " Where it must be shared, a real-time priority (`chrt -f`) goes before ordinary threads.",
 		Findings: []string{"not-isolated", "shared-cpus"}},
-	attribution.KernelThread: {Do: "`isolation: isolated` moves those of the kernel's threads that can be moved.", Findings: []string{"not-isolated"}},
-	attribution.Workqueue:    {Settings: []string{"workqueue-cpumask"}, Profile: latency, Findings: []string{"workqueues"}},
-	attribution.Softirq:      {Settings: []string{"irq-affinity"}, Profile: latency, Findings: []string{"interrupts"}},
-	attribution.Interrupt:    {Settings: []string{"irq-affinity", "irq-default-affinity"}, Profile: latency, Findings: []string{"interrupts", "irqbalance"}},
+	attribution.KernelThread: {Do: "`isolation: isolated` moves those of the kernel's threads that can be moved.",
+		Own: ownApart, Findings: []string{"not-isolated"}},
+	attribution.Workqueue: {Settings: []string{"workqueue-cpumask"}, Profile: latency, Findings: []string{"workqueues"}},
+	attribution.Softirq:   {Settings: []string{"irq-affinity"}, Profile: latency, Findings: []string{"interrupts"}},
+	attribution.Interrupt: {Settings: []string{"irq-affinity", "irq-default-affinity"}, Profile: latency, Findings: []string{"interrupts", "irqbalance"}},
 	attribution.IPI: {Do: "Keep the sender from the measurement: membarrier, perf, and changes of BPF programs or of the kernel's text interrupt all CPUs.",
 		Settings: []string{"rcu_normal"}, Profile: realtime},
 	attribution.TLBShootdown: {Do: "A process changed memory that a thread on this CPU shares with it: let the threads of one process stay together, and lock or reserve its memory.",
@@ -108,10 +127,12 @@ var byKind = map[string]Advice{
 	attribution.Tick: {Do: "The tick is there on each CPU that has more than one thing to do, unless the kernel was told to end it.",
 		Boot: []string{"nohz_full"}, Findings: []string{"timer-tick"}},
 	attribution.Timer: {Do: "A program sets timers on this CPU, or had its timers there when it was moved. " + apart,
+		Own:      "A program sets timers on this CPU, or had its timers there when it was moved. " + ownApart,
 		Settings: []string{"kernel.timer_migration"}, Profile: realtime, Findings: []string{"not-isolated"}},
 	attribution.IdleExit: {Do: "`rx: awake` on the link's end or `wait: spin` keeps the CPU from sleeping.",
+		Own:      "`nines kbp start` with the way `awake` keeps a container's CPU from sleeping.",
 		Settings: []string{"cpu_dma_latency", "pm_qos_resume_latency_us"}, Profile: latency, Boot: []string{"idle"}, Findings: []string{"idle-states", "halt-exits"}},
-	attribution.Scheduler: {Do: apart, Findings: []string{"not-isolated"}},
+	attribution.Scheduler: {Do: apart, Own: ownApart, Findings: []string{"not-isolated"}},
 	attribution.Throttled: {Settings: []string{"kernel.sched_rt_runtime_us", "fair_server"}, Profile: realtime,
 		Do: "A quota of the control group, if there is one (cpu.max), has to go.", Findings: []string{"rt-throttling"}},
 	attribution.Stopped: {Do: "Somebody sends SIGSTOP, freezes the control group (`docker pause`), or traces the process: no setting of the host is to blame."},

@@ -17,7 +17,7 @@ func Fill(causes *result.Causes, details result.Details) {
 	for i := range causes.Ranking {
 		ranked := &causes.Ranking[i]
 		ranked.Sentence = sentence(*ranked, of, causes.Ordinary, details)
-		ranked.Remedy = adviceFor(ranked.Cause).words(ranked.Cause)
+		ranked.Remedy = adviceFor(ranked.Cause).words(ranked.Cause, alone(details.Trace))
 	}
 }
 

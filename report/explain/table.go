@@ -44,8 +44,11 @@ const (
 // order with a sentence and a remedy each, and the microseconds of the worst packets.
 func WriteTable(w io.Writer, s Shown) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s, trial %s: the causes of its %s, beside %s\n", plain(s.Name), s.Trial,
-		counted(s.Slowest, "slowest packet"), counted(s.Causes.Ordinary, "ordinary one"))
+	fmt.Fprintf(&out, "%s, trial %s: the causes of its %s", plain(s.Name), s.Trial, counted(s.Slowest, "slowest packet"))
+	if s.Causes.Ordinary > 0 {
+		fmt.Fprintf(&out, ", beside %s", counted(s.Causes.Ordinary, "ordinary one"))
+	}
+	out.WriteString("\n")
 	for i, ranked := range s.Causes.Ranking {
 		if i == mostRanking {
 			fmt.Fprintf(&out, "\n%s with less part in them; --format json has all.\n", counted(len(s.Causes.Ranking)-i, "cause"))
