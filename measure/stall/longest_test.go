@@ -32,6 +32,13 @@ func TestEachCPUKeepsItsOwnLongestGaps(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotRecordedIsToldOnceForEachReason(t *testing.T) {
+	got := notRecorded([]string{"a_entry: not built", "b: no functions", "a_exit: not built", "c"})
+	if want := []string{"not recorded: a_entry, a_exit: not built", "not recorded: b: no functions", "not recorded: c"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestThreadsOfAProcessAndItsDescendants(t *testing.T) {
 	root := t.TempDir()
 	task := func(pid, tid int, name, children string) {

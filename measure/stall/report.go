@@ -3,6 +3,7 @@ package stall
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"nines.dev/nines/measure/trace"
@@ -145,9 +146,25 @@ func (r *Report) traceOf(s *Subject) result.Trace {
 func (r *Report) recorded(recording trace.Recording) {
 	r.recording = recording
 	r.Events, r.Lost, r.CostNs = recording.Trace.Events, recording.Trace.Lost, recording.Trace.CostNs
-	for _, missing := range recording.Trace.Missing {
-		r.Notes = append(r.Notes, "not recorded: "+missing)
+	r.Notes = append(r.Notes, notRecorded(recording.Trace.Missing)...)
+}
+
+// notRecorded is a note for each reason why tracepoints are missing.
+func notRecorded(missing []string) []string {
+	var reasons []string
+	names := map[string][]string{}
+	for _, one := range missing {
+		name, reason, _ := strings.Cut(one, ": ")
+		if names[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		names[reason] = append(names[reason], name)
 	}
+	notes := make([]string, 0, len(reasons))
+	for _, reason := range reasons {
+		notes = append(notes, strings.TrimSuffix("not recorded: "+strings.Join(names[reason], ", ")+": "+reason, ": "))
+	}
+	return notes
 }
 
 // rank adds up the causes of all subjects.
