@@ -203,7 +203,7 @@ func (t *tracer) stop(o *observation) error {
 		return err
 	}
 	o.recording = &recording
-	o.traceNotes = t.notes
+	o.traceNotes = append(t.notes, recording.Notes...)
 	return nil
 }
 

@@ -50,6 +50,8 @@ type Recording struct {
 	// Events are in the order of their begin.
 	Events []result.Event
 	Trace  result.Trace
+	// Notes are what a reader should know, such as packets whose events could not be kept.
+	Notes []string
 }
 
 // The defaults of Config.

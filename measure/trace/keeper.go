@@ -17,12 +17,14 @@ type keeper struct {
 	// limit is how many records are held; pruned how many there were when what nobody
 	// wants was last let go.
 	limit, pruned int
-	// crowded is how many of the slowest were let go for want of room.
+	// crowded is how many of the slowest were let go for want of room, and floor the latency
+	// of the slowest of those: as slow ones have no chance any more.
 	crowded int
+	floor   int64
 }
 
-// recordsLimit is 40 MB of records in memory.
-const recordsLimit = 1 << 20
+// recordsLimit is 20 MB of records in memory, and more events than anybody reads.
+const recordsLimit = 1 << 19
 
 func newKeeper(most, places int) *keeper {
 	return &keeper{most: most, places: places, ordinary: make(map[int]Packet), limit: recordsLimit}
@@ -56,7 +58,7 @@ func (k *keeper) offer(p Packet) bool {
 		return true
 	}
 	switch {
-	case k.most == 0 || len(k.slowest) == k.most && p.LatencyNs <= k.slowest[0].LatencyNs:
+	case k.most == 0 || p.LatencyNs <= k.threshold():
 		return false
 	case len(k.slowest) == k.most:
 		k.slowest[0] = p
@@ -72,15 +74,15 @@ func (k *keeper) keeps(p Packet) bool {
 	if p.Ordinary {
 		return k.ordinary[p.Place] == p
 	}
-	return len(k.slowest) < k.most || p.LatencyNs >= k.slowest[0].LatencyNs
+	return p.LatencyNs > k.floor && (len(k.slowest) < k.most || p.LatencyNs >= k.slowest[0].LatencyNs)
 }
 
 // threshold is the latency above which packets are wanted.
 func (k *keeper) threshold() int64 {
-	if len(k.slowest) == 0 || len(k.slowest) < k.most {
-		return 0
+	if len(k.slowest) < k.most || k.most == 0 {
+		return k.floor
 	}
-	return k.slowest[0].LatencyNs
+	return max(k.slowest[0].LatencyNs, k.floor)
 }
 
 func around(p Packet) span { return span{p.BeginNs - MarginNs, p.EndNs + MarginNs} }
@@ -116,9 +118,10 @@ func (k *keeper) add(pieces ...piece) {
 		k.prune()
 	}
 	for k.records > k.limit && len(k.slowest) > 0 {
-		heap.Pop(&k.slowest)
-		k.most = max(len(k.slowest), 1)
-		k.crowded++
+		for range 1 + len(k.slowest)/16 {
+			k.floor = max(k.floor, heap.Pop(&k.slowest).(Packet).LatencyNs)
+			k.crowded++
+		}
 		k.prune()
 	}
 }

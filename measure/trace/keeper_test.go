@@ -11,11 +11,12 @@ func slow(id uint32, begin, latency int64) Packet {
 	return Packet{ID: id, BeginNs: begin, EndNs: begin + latency, LatencyNs: latency}
 }
 
-// busy is what a CPU does in a stretch: an event each 400 ns.
+// busy is what a CPU does in a stretch: an event each 800 ns, three times what was seen at
+// 100,000 packets a second.
 func busy(cpu int, s span) piece {
 	p := piece{cpu: cpu, stretch: s, running: 7}
-	for ns := s.begin - slackNs; ns < s.end+slackNs; ns += 400 {
-		p.records = append(p.records, record{place: uint64(ns / 400), ns: ns, kind: kindSoftirqEntry})
+	for ns := s.begin - slackNs; ns < s.end+slackNs; ns += 800 {
+		p.records = append(p.records, record{place: uint64(ns / 800), ns: ns, kind: kindSoftirqEntry})
 	}
 	return p
 }
@@ -103,7 +104,7 @@ func TestAnHourAtAMillionPacketsASecond(t *testing.T) {
 	if expected := most*(1+math.Log(packets/most)) + places*(1+math.Log(packets/places)); float64(offered) > 1.3*expected {
 		t.Errorf("%d packets were announced, of about %.0f", offered, expected)
 	}
-	if peak > recordsLimit || peak > 40*(most+places)*2*2000 {
+	if peak > recordsLimit {
 		t.Errorf("at one time %d records were held", peak)
 	}
 	if len(c.slowest) != most || len(c.ordinary) != places || c.crowded != 0 {
@@ -113,8 +114,8 @@ func TestAnHourAtAMillionPacketsASecond(t *testing.T) {
 	if missing := without(c.wanted(), c.held()); len(missing) > 0 {
 		t.Errorf("of %d stretches nothing is held, such as %+v", len(missing), missing[0])
 	}
-	// 200 slow and 200 ordinary packets, 120 to 500 us, 2 CPUs, 2.5 events a us.
-	if c.records > 400*2*2500 {
+	// 200 slow and 200 ordinary packets, 120 to 600 us, 2 CPUs, 1.25 events a us.
+	if c.records > 400*2*750 {
 		t.Errorf("%d records are held", c.records)
 	}
 	t.Logf("%d announced, at most %d records held, %d in the end", offered, peak, c.records)
@@ -125,7 +126,7 @@ func TestAStreamThatIsTooMuch(t *testing.T) {
 	k := newKeeper(200, 0)
 	k.limit = 100_000
 	for i := range int64(100) {
-		p := slow(uint32(i), i*1e9, 2_000_000+i) // 5000 records each
+		p := slow(uint32(i), i*1e9, 2_000_000+i) // 2700 records each
 		if k.offer(p) {
 			k.add(busy(0, around(p)))
 		}
@@ -156,7 +157,7 @@ func TestAStretchIsCutDown(t *testing.T) {
 		t.Fatalf("%+v", k.pieces)
 	}
 	kept := k.pieces[0]
-	if len(kept.records) > 1500 || kept.running != 8 {
+	if len(kept.records) > 1000 || kept.running != 8 {
 		t.Errorf("%d records, thread %d", len(kept.records), kept.running)
 	}
 	if kept.records[0].ns > kept.stretch.begin || kept.records[len(kept.records)-1].ns < kept.stretch.end {

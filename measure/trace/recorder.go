@@ -218,6 +218,12 @@ func (r *Recorder) recording() Recording {
 		out.Trace.StagesEvery = max(r.config.Stages.Every, 1)
 	}
 	out.Trace.Kept = uint64(len(out.Events))
+	if r.missed > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("the recorder missed %d announcements of packets: an engine makes them faster than it could look", r.missed))
+	}
+	if r.crowded > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("the events of %d of the slowest packets were let go for want of room: more than %d happened around all of them", r.crowded, recordsLimit))
+	}
 	out.Trace.CostNs = r.cost.of(out.Trace.Events)
 	return out
 }
