@@ -82,7 +82,11 @@ func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, device
 	if err := s.list(run); err != nil {
 		return err
 	}
-	return s.startPoller(ctx, run, append(s.pollArguments(r, run, spec.PollIOUring), given...))
+	argv := append(s.pollArguments(r, run, spec.PollIOUring), given...)
+	if !s.Watch { // else it is told all the same; the devices are found there
+		argv = append(argv, "--netns", s.Namespace.Path())
+	}
+	return s.startPoller(ctx, run, argv)
 }
 
 func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanism) []string {
