@@ -6,6 +6,7 @@
  * usage: nines-engine-bench [CPU [SECONDS]]
  *        nines-engine-bench switch
  *        nines-engine-bench recording FOLDER [CPU [SECONDS [ROUNDS]]]
+ *        nines-engine-bench notices [CPU [SECONDS [ROUNDS]]]
  */
 #include "bench/bench.h"
 #include "packet/frame.h"
@@ -95,14 +96,19 @@ int main(int argc, char **argv)
 		clock_init();
 		return bench_recording(argc - 2, argv + 2, &figures) ? 1 : print(figures);
 	}
+	if (argc > 1 && strcmp(argv[1], "notices") == 0) {
+		clock_init();
+		return bench_notices(argc - 2, argv + 2, &figures) ? 1 : print(figures);
+	}
 	int cpu = argc > 1 ? atoi(argv[1]) : -1;
 	double seconds = argc > 2 ? atof(argv[2]) : 2;
 	struct port_config config = bench_loop_config();
+	struct bench_loop_options options = {.cpu = cpu, .duration_ns = (uint64_t)(seconds * 1e9)};
 	struct trial *t;
 	clock_init();
 	frame_template_init(&template, &config);
 	histogram_clear(&histogram);
-	if (seen_init(&seen, 0) || bench_loop(cpu, (uint64_t)(seconds * 1e9), "", "", &t))
+	if (seen_init(&seen, 0) || bench_loop(&options, &t))
 		return 1;
 	json_t *ns = json_object();
 	for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)

@@ -18,11 +18,17 @@ int bench_switch(json_t **out);
 /* The port of the loop in memory: both of its ends. */
 struct port_config bench_loop_config(void);
 
-/* Stamps, sends, receives, checks and records as fast as one core can, and has a record
- * of every packet written into the files, if they are named. The trial has ended when it
- * returns; bench_loop_free frees it. -errno, with a message on stderr. */
-int bench_loop(int cpu, uint64_t duration_ns, const char *sent, const char *received,
-	       struct trial **out);
+/* What the loop does; what is 0 or NULL it does not. */
+struct bench_loop_options {
+	int cpu; /* -1: any */
+	uint64_t duration_ns;
+	const char *sent, *received; /* files for a record of every packet */
+	uint32_t ordinary, notices; /* as in trial_config */
+};
+
+/* Stamps, sends, receives, checks and records as fast as one core can. The trial has ended
+ * when it returns; bench_loop_free frees it. -errno, with a message on stderr. */
+int bench_loop(const struct bench_loop_options *options, struct trial **out);
 void bench_loop_free(struct trial *t);
 double bench_loop_pps(const struct trial *t);
 
@@ -30,5 +36,10 @@ double bench_loop_pps(const struct trial *t);
  * the disk to record to, and optionally the CPU, seconds a turn, and rounds. -errno, with
  * a message on stderr. */
 int bench_recording(int argc, char **argv, json_t **out);
+
+/* The loop without and with announcements of slow and of ordinary packets, in turns.
+ * `argv` has optionally the CPU, seconds a turn, and rounds. -errno, with a message on
+ * stderr. */
+int bench_notices(int argc, char **argv, json_t **out);
 
 #endif

@@ -19,8 +19,7 @@ struct port_config bench_loop_config(void)
 	return c;
 }
 
-int bench_loop(int cpu, uint64_t duration_ns, const char *sent, const char *received,
-	       struct trial **out)
+int bench_loop(const struct bench_loop_options *options, struct trial **out)
 {
 	char error[256] = "";
 	struct port_config port_config = bench_loop_config();
@@ -32,15 +31,20 @@ int bench_loop(int cpu, uint64_t duration_ns, const char *sent, const char *rece
 		.role = "loop",
 		.tx = port,
 		.rx = port,
-		.cpu = cpu,
+		.cpu = options->cpu,
 		.schedule = {.burst = 1, .seed = 1},
 		.warmup_ns = 100000000,
-		.duration_ns = duration_ns,
+		.duration_ns = options->duration_ns,
 		.drain_ns = 100000000,
 		.outliers = 1000,
+		.ordinary = options->ordinary,
+		.notices = options->notices,
 	};
-	snprintf(config.record_sent, sizeof config.record_sent, "%s", sent);
-	snprintf(config.record_received, sizeof config.record_received, "%s", received);
+	if (options->sent)
+		snprintf(config.record_sent, sizeof config.record_sent, "%s", options->sent);
+	if (options->received)
+		snprintf(config.record_received, sizeof config.record_received, "%s",
+			 options->received);
 	err = trial_new(&config, out, error, sizeof error);
 	if (!err)
 		err = trial_start(*out, error, sizeof error);

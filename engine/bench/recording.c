@@ -32,7 +32,9 @@ static int turn(struct figures *f, int cpu, uint64_t ns, int sent, int received,
 		snprintf(files[0], sizeof files[0], "fd:%d", sent);
 		snprintf(files[1], sizeof files[1], "fd:%d", received);
 	}
-	int err = bench_loop(cpu, ns, files[0], files[1], &t);
+	struct bench_loop_options options = {
+		.cpu = cpu, .duration_ns = ns, .sent = files[0], .received = files[1]};
+	int err = bench_loop(&options, &t);
 	if (err)
 		return err;
 	json_array_append_new(recording ? f->with : f->without, json_real(bench_loop_pps(t) / 1e6));
