@@ -5,8 +5,9 @@
  *  - it starves the softirqs of its CPU: ksoftirqd is runnable there and has not run
  *    since the last tick. A thread of a real-time policy can do that, and with it stop
  *    timers, RCU and all other devices of the CPU;
- *  - it is starved itself: runnable, and next to never on its CPU, for some ticks. Then
- *    packets wait for the timer that defers interrupts, which is worse than interrupts.
+ *  - it is starved itself: others have its CPU for more than half of the time, for some
+ *    ticks. Then most packets wait for its turn, or for the timer that defers interrupts,
+ *    which is worse than interrupts.
  *
  * In both cases it backs off: the devices are given back to their interrupts, and the
  * thread ends, for a while that doubles each time that it happens again soon.
@@ -105,8 +106,9 @@ bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64
 
 	watchdog->cpu_ns = cpu_ns;
 	watchdog->waited_ns = waited_ns;
-	/* The wait is booked when it ends: a thread that never ran has no time of either. */
-	if (had * 10 > tick_ns || (waited < tick_ns / 2 && had > 0))
+	/* It may also sleep, as adaptive ones do. A wait is booked when it ends: a thread that
+	 * has not run since has no time of either. */
+	if (had * 2 > tick_ns || (waited * 4 < tick_ns && had > 0))
 		watchdog->starved = 0;
 	else
 		watchdog->starved++;

@@ -23,7 +23,7 @@ void watchdog__start(struct watchdog *watchdog, int cpu);
 uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thread *thread,
 			 uint64_t now, uint64_t tick_ns);
 
-/* watchdog__thread_starves tells whether the thread had next to none of the CPU that it
+/* watchdog__thread_starves tells whether the thread had less than half of the CPU that it
  * wanted, for some ticks; the times are its totals. */
 bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
 			      uint64_t tick_ns);

@@ -202,6 +202,9 @@ func (f *fixture) exchange(packets int) (answered int) {
 	return answered
 }
 
+// patience is for a moment in which a busy machine leaves a poller its CPU.
+const patience = 60 * time.Second
+
 func (f *fixture) requireIOUring() {
 	f.Helper()
 	lack := first(f.site.Features.NAPIGet, f.site.Features.IOUring)
@@ -246,19 +249,27 @@ func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 	if err != nil || len(statistics.Threads) != 1 {
 		t.Fatalf("statistics %+v, %v", statistics, err)
 	}
-	const packets = 2000
 	id, tid := run.Interfaces[0].NAPIs[0].ID, statistics.Threads[0].TID
-	own, others := f.counted(id, tid, func() {
-		if n := f.exchange(packets); n != packets {
-			t.Errorf("%d of %d answered", n, packets)
+	// Where others have the CPU a softirq polls after the 10 ms of the timer, and the
+	// watchdog may stop polling: on a busy machine a better moment is waited for.
+	const packets = 500
+	for begun := time.Now(); ; {
+		own, others := f.counted(id, tid, func() {
+			if n := f.exchange(packets); n != packets {
+				t.Errorf("%d of %d answered", n, packets)
+			}
+		})
+		if own.Packets >= packets*9/10 && others.Packets <= packets/10 {
+			t.Logf("the poller %+v, others %+v, settings %v", own, others, run.Interfaces[0].Changed)
+			break
 		}
-	})
-	// A softirq polls where the poller did not get the CPU for the 10 ms of the timer, as
-	// may be on a busy machine. Without a poller it would be all of them.
-	if own.Packets < packets/2 || others.Packets > packets/2 {
-		t.Errorf("the poller %+v, others %+v", own, others)
+		if time.Since(begun) > patience {
+			t.Fatalf("the poller %+v, others %+v", own, others)
+		}
+		if threads, err := run.Threads(); err == nil && len(threads) == 1 {
+			tid = threads[0].TID // another one after it backed off
+		}
 	}
-	t.Logf("the poller %+v, others %+v, settings %v", own, others, run.Interfaces[0].Changed)
 	f.stop()
 	if after := f.settings(); fmt.Sprint(after) != fmt.Sprint(before) || len(f.notes) > 0 {
 		t.Errorf("settings before %v\nafter %v\nnotes %q", before, after, f.notes)
@@ -267,7 +278,7 @@ func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 		t.Error("the poller is still there")
 	}
 	// And as before.
-	_, others = f.counted(id, tid, func() { f.exchange(100) })
+	_, others := f.counted(id, tid, func() { f.exchange(100) })
 	if others.Packets != 0 {
 		t.Errorf("an instance that is gone was polled: %+v", others)
 	}
@@ -391,7 +402,7 @@ func TestAnAdaptivePollerNapsAndWakes(t *testing.T) {
 	}
 	await := func(what string, is func(kernels, napper Thread) bool) {
 		for begun := time.Now(); !is(read()); time.Sleep(time.Millisecond) {
-			if time.Since(begun) > 60*time.Second {
+			if time.Since(begun) > patience {
 				kernels, napper := read()
 				t.Fatalf("%s never came: %+v, %+v", what, kernels, napper)
 			}
@@ -430,12 +441,12 @@ func TestAStarvedPollerBacksOff(t *testing.T) {
 		return threads[0].BackOffs
 	}
 	for begun := time.Now(); backOffs() == 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > 60*time.Second {
+		if time.Since(begun) > patience {
 			t.Fatal("it never backs off")
 		}
 	}
 	for begun := time.Now(); flush() != "0"; time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > 60*time.Second {
+		if time.Since(begun) > patience {
 			t.Fatalf("interrupts are deferred for %s ns while it backs off", flush())
 		}
 	}
@@ -459,20 +470,28 @@ func TestPacketsComeByEpoll(t *testing.T) {
 	if err != nil || len(threads) != 1 {
 		t.Fatalf("%+v, %v", threads, err)
 	}
-	const packets = 2000
+	const packets = 500
 	instance := run.Interfaces[0].NAPIs[0]
-	var kernels PollCount
-	own, others := f.counted(instance.ID, threads[0].TID, func() {
-		kernels, _ = f.counted(instance.ID, instance.PID, func() {
-			if n := f.exchange(packets); n != packets {
-				t.Errorf("%d of %d answered", n, packets)
-			}
+	for begun := time.Now(); ; {
+		var kernels PollCount
+		own, others := f.counted(instance.ID, threads[0].TID, func() {
+			kernels, _ = f.counted(instance.ID, instance.PID, func() {
+				if n := f.exchange(packets); n != packets {
+					t.Errorf("%d of %d answered", n, packets)
+				}
+			})
 		})
-	})
-	if own.Packets < packets/2 || others.Packets-kernels.Packets > packets/20 {
-		t.Errorf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
+		if others.Packets-kernels.Packets > packets/20 {
+			t.Fatalf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
+		}
+		if own.Packets > 0 && own.Polls > packets {
+			t.Logf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
+			break
+		}
+		if time.Since(begun) > patience {
+			t.Fatalf("the poller %+v, the kernel's thread %+v", own, kernels)
+		}
 	}
-	t.Logf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
 	f.stop()
 	f.sameAs(before)
 }

@@ -54,21 +54,25 @@ func TestASessionIsShownAndStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan int)
-	go func() { done <- f.exchange(1000) }()
-	status, err := s.Status(context.Background(), 200*time.Millisecond)
-	if n := <-done; n != 1000 {
-		t.Errorf("%d of 1000 answered", n)
-	}
-	if err != nil || status.State != StateRunning || len(status.Threads) != 1 || status.Target != "the server" || status.User != "me" {
-		t.Fatalf("%+v, %v", status, err)
-	}
-	thread := status.Threads[0]
-	if thread.Placement != "other:-20@0" || thread.CPUUse <= 0 || thread.CPUTime <= 0 {
-		t.Errorf("%+v", thread)
-	}
-	if status.Uncounted == "" && (*status.PollsPerSecond <= 0 || *thread.PollsPerSecond <= 0) {
-		t.Errorf("polls %v, the thread's %v", *status.PollsPerSecond, *thread.PollsPerSecond)
+	for begun := time.Now(); ; {
+		done := make(chan int)
+		go func() { done <- f.exchange(300) }()
+		status, err := s.Status(context.Background(), 200*time.Millisecond)
+		if n := <-done; n != 300 {
+			t.Errorf("%d of 300 answered", n)
+		}
+		if err != nil || status.State != StateRunning || len(status.Threads) != 1 || status.Target != "the server" || status.User != "me" {
+			t.Fatalf("%+v, %v", status, err)
+		}
+		thread := status.Threads[0]
+		counted := status.Uncounted != "" || *status.PollsPerSecond > 0 && *thread.PollsPerSecond > 0
+		if counted && thread.Placement == "other:-20@0" && thread.CPUUse > 0 && thread.CPUTime > 0 {
+			break
+		}
+		// It may back off while others have the CPU.
+		if time.Since(begun) > patience {
+			t.Fatalf("%+v, counted %v", thread, counted)
+		}
 	}
 	if _, err := f.begin(s, polled); err == nil {
 		t.Error("a second of that name started")

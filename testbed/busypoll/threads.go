@@ -45,7 +45,7 @@ func (run *Running) Threads() ([]Thread, error) {
 		for _, t := range statistics.Threads {
 			thread, err := readThread(filepath.Join("/proc", strconv.Itoa(run.Poller.PID), "task", strconv.Itoa(t.TID)), t.TID)
 			if err != nil { // it has ended, as it does to back off
-				thread = Thread{TID: t.TID, CPUTime: t.CPUTime, Waited: t.Waited, Preemptions: t.Preemptions}
+				thread = Thread{TID: t.TID, Name: "ended", CPUTime: t.CPUTime, Waited: t.Waited, Preemptions: t.Preemptions}
 			}
 			thread.State, thread.Slept, thread.Naps = t.State, t.Slept, t.Naps
 			thread.BackOffs, thread.BackedOff = t.BackOffs, t.BackedOff
