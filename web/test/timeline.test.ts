@@ -48,6 +48,11 @@ test("a packet whose CPUs are not known has the lanes of its events alone", () =
   assert.deepEqual(lanesOf({ ...trace, recorder: null }, packet([thread(0, 5, 1, 99, 4)], { tx_cpu: -1, rx_cpu: -1 })).map(({ cpu }) => cpu), [4]);
 });
 
+test("a thread that is alone neither sends nor receives", () => {
+  const program: Recorder = { ...recorder, threads: [{ role: "program", name: "mine", tid: 9, cpu: -1, spins: false }] };
+  assert.deepEqual(lanesOf({ ...trace, recorder: program }, packet([thread(0, 5, 1, 9)], { rx_cpu: 1 })).map(({ cpu, roles }) => [cpu, roles]), [[1, ["watched"]]]);
+});
+
 test("an interrupt that was sent tells whom it went to", () => {
   const [lane] = lanesOf(trace, packet([[3, 0, 1, 6, 2, 11, 0, 2, ""]]));
   assert.deepEqual(factsOf(lane!.marks[0]!), [["CPU", "1"], ["by thread", "11"], ["to CPU", "2"]]);

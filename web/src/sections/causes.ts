@@ -8,6 +8,7 @@ import { labelOf } from "../lines.ts";
 import type { Selection } from "../selection.ts";
 import { number, table, words, type Column, type Table } from "../table.ts";
 import { Timeline } from "../timeline/chart.ts";
+import { isAlone } from "../timeline/layout.ts";
 
 // The kinds of package attribution; docs/explain.md tells what each means.
 const kinds: Record<string, string> = {
@@ -59,13 +60,17 @@ export function causeSections(page: Page, selection: Selection): HTMLElement | "
   };
   selection.onChange(() => tables.forEach((t) => t.update()));
   const place = h("div", { id: "late", "aria-live": "off" });
-  const packets = packetTable(shown((t) => t.packets), ({ trace, of, row }) => {
+  const packets = packetTable(page.traces.every(isAlone) ? "The longest stretches: choose one to see what its CPU did" : "The slowest packets: choose one to see what its CPUs did", shown((t) => t.packets), ({ trace, of, row }) => {
     place.replaceChildren(latePacket(trace, of, row));
     place.scrollIntoView({ block: "nearest" });
   });
   const stages = page.traces.some((t) => (t.recorder?.stages ?? []).length > 0);
   const notes = [...new Set(page.traces.flatMap(({ trial, notes }) => notes.map((note) => (page.traces.length > 1 ? `trial ${trial}: ${note}` : note))))];
-  return section("causes", "Why packets were late", "What ran on the CPUs of the slowest packets, by how many of them it made late. The lift is how many times likelier it is there than around packets picked at random.",
+  const alone = page.traces.every(isAlone);
+  const [title, lead] = alone
+    ? ["What kept it from running", "What ran on the CPU in the longest stretches in which it could have run and did not, by of how many it took most. They are the packets of this page, and all of their latency is send wait."]
+    : ["Why packets were late", "What ran on the CPUs of the slowest packets, by how many of them it made late. The lift is how many times likelier it is there than around packets picked at random."];
+  return section("causes", title!, lead!,
     take(rankingTable(shown((t) => t.ranking))),
     notes.length > 0 ? h("ul", { class: "notes" }, ...notes.map((note) => h("li", null, note))) : null,
     page.traces.some((t) => t.packets.length > 0) ? take(packets) : null, place,
@@ -99,10 +104,10 @@ const phaseNs = (packet: LatePacket, phase: string): number | null => {
   return found ? found.end_ns - found.begin_ns : null;
 };
 
-function packetTable(rows: () => Row<LatePacket>[], open: (row: Row<LatePacket>) => void): Table {
+function packetTable(caption: string, rows: () => Row<LatePacket>[], open: (row: Row<LatePacket>) => void): Table {
   let chosen: LatePacket | null = null;
   return table<Row<LatePacket>>({
-    id: "late-table", caption: "The slowest packets: choose one to see what its CPUs did", rows,
+    id: "late-table", caption, rows,
     pick: { label: "Enter shows the timeline", chosen: ({ row }) => row === chosen, choose: (row) => { chosen = row.row; open(row); } },
     columns: [...trialColumns<LatePacket>(),
       { title: "packet", cell: ({ row }) => number(row.id, String) },
@@ -121,7 +126,7 @@ function latePacket(trace: Trace, of: string, packet: LatePacket): HTMLElement {
   const cut = packet.events_all > packet.events.length ? ` The ${grouped(packet.events.length)} longest of ${grouped(packet.events_all)} events are drawn; the others are blank.` : "";
   const none = packet.events.length === 0 ? " No event of its time was kept." : "";
   return h("div", { class: "late" },
-    h("h3", null, `Packet ${packet.id} of trial ${trace.trial} (${of}): ${micros(packet.latency_ns)} µs, due at ${(packet.due_ns / 1e9).toFixed(6)} s.${cut}${none}`),
+    h("h3", null, `${isAlone(trace) ? "Stretch" : "Packet"} ${packet.id} of trial ${trace.trial} (${of}): ${micros(packet.latency_ns)} µs, ${isAlone(trace) ? "from" : "due at"} ${(packet.due_ns / 1e9).toFixed(6)} s.${cut}${none}`),
     h("div", { class: "late-pair" }, new Timeline(trace, packet).element, shares(packet)));
 }
 
@@ -134,7 +139,7 @@ function shares(packet: LatePacket): HTMLElement {
     ordinary_ns > 0 ? line("an ordinary packet takes", ordinary_ns, "off") : null,
   ];
   return h("div", { class: "scroll shares", id: "late-causes", tabindex: 0, role: "region", "aria-label": "Its causes" },
-    h("table", null, h("thead", null, h("tr", null, h("th", { class: "words head" }, "cause"), h("th", { class: "head" }, "µs"))), h("tbody", null, ...packet.phases.flatMap(part))));
+    h("table", null, h("thead", null, h("tr", null, h("th", { class: "words head" }, "cause"), h("th", { class: "head" }, "µs"))), h("tbody", null, ...packet.phases.filter((p) => p.end_ns > p.begin_ns).flatMap(part))));
 }
 
 function stageTable(rows: () => Row<StageDelay>[]): Table {

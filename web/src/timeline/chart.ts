@@ -5,7 +5,7 @@ import type { LatePacket, Trace } from "../data.ts";
 import { h } from "../dom.ts";
 import { grouped, micros, time } from "../format.ts";
 import { linearTicks } from "../scale.ts";
-import { factsOf, isIdle, lanesOf, panned, titleOf, zoomed, type Bar, type Lane, type TraceEvent } from "./layout.ts";
+import { factsOf, isAlone, isIdle, lanesOf, panned, titleOf, zoomed, type Bar, type Lane, type TraceEvent } from "./layout.ts";
 
 const svgSpace = "http://www.w3.org/2000/svg";
 const rowHeight = 20;
@@ -48,9 +48,12 @@ export class Timeline {
   private width = 0;
   private gutter = 0;
   private dragFrom: number | null = null;
+  /** What its times count from. */
+  private readonly origin: string;
 
   constructor(trace: Trace, private readonly packet: LatePacket) {
     this.lanes = lanesOf(trace, packet);
+    this.origin = isAlone(trace) ? "the stretch began" : "the packet was due";
     for (const { bars, marks } of this.lanes) {
       this.items.push(...bars.map(({ event, own }) => ({ event, own, node: null })), ...marks.map((event) => ({ event, own: false, node: null })));
     }
@@ -60,7 +63,7 @@ export class Timeline {
     const tool = (label: string, text: string, act: () => void) => h("button", { type: "button", class: "quiet", title: label, "aria-label": label, click: () => { act(); this.draw(); } }, text);
     const middle = () => (this.view[0] + this.view[1]) / 2;
     this.element = h("div", { class: "chart timeline", id: "timeline", tabindex: 0, role: "group", "aria-roledescription": "figure",
-      "aria-label": `Timeline of packet ${packet.id}. Arrow keys read its events, plus and minus zoom, 0 shows all.` },
+      "aria-label": `Timeline of ${isAlone(trace) ? "stretch" : "packet"} ${packet.id}. Arrow keys read its events, plus and minus zoom, 0 shows all.` },
       h("div", { class: "tools left" },
         tool("Zoom in", "+", () => (this.view = zoomed(this.view, middle(), 0.5, this.limits))),
         tool("Zoom out", "−", () => (this.view = zoomed(this.view, middle(), 2, this.limits))),
@@ -136,7 +139,7 @@ export class Timeline {
       inner.append(s("line", { class: "grid", x1: x, x2: x, y1: headHeight - 4, y2: bottom }));
       if (x > this.gutter + 8 && x < this.width - 12) svg.append(s("text", { class: "tick", x, y: bottom + 14, "text-anchor": "middle" }, Number.isInteger(us) ? grouped(us) : String(us)));
     }
-    svg.append(s("text", { class: "tick", x: (this.width + this.gutter) / 2, y: bottom + 30, "text-anchor": "middle" }, "µs since the packet was due"));
+    svg.append(s("text", { class: "tick", x: (this.width + this.gutter) / 2, y: bottom + 30, "text-anchor": "middle" }, `µs since ${this.origin}`));
   }
 
   private drawLane(svg: SVGElement, inner: SVGElement, lane: Lane, top: number): void {
@@ -195,7 +198,7 @@ export class Timeline {
     }
     item.node.classList.add("on");
     const { event } = item;
-    const begins = event.begin < 0 ? `${micros(-event.begin)} µs before the packet was due` : `${micros(event.begin)} µs after the packet was due`;
+    const begins = event.begin < 0 ? `${micros(-event.begin)} µs before ${this.origin}` : `${micros(event.begin)} µs after ${this.origin}`;
     const facts: [string, string][] = [["begins", begins], ...(event.length > 0 ? [["length", `${micros(event.length)} µs`] as [string, string]] : []), ...factsOf(event)];
     this.tip.replaceChildren(h("div", { class: "tip-title" }, titleOf(event)),
       ...facts.map(([name, value]) => h("div", { class: "tip-row" }, h("span"), h("span", null, name), h("b", null, value))));

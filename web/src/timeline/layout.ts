@@ -41,6 +41,12 @@ export function eventsOf(trace: Pick<Trace, "kinds" | "names">, packet: Pick<Lat
   }));
 }
 
+/** Whether it is no experiment but a program of the user's, or a bare CPU, whose packets are stretches in which it was kept from running. */
+export function isAlone(trace: Pick<Trace, "recorder">): boolean {
+  const threads = trace.recorder?.threads ?? [];
+  return threads.length === 1 && threads[0]!.role === "program";
+}
+
 /** Idle threads and states, which are drawn as what they are: nothing. */
 export const isIdle = (event: TraceEvent): boolean => event.kind === "idle" || (event.kind === "thread" && event.tid === 0);
 
@@ -61,7 +67,7 @@ export function lanesOf(trace: Pick<Trace, "kinds" | "names" | "recorder">, pack
   return [...cpus].sort((a, b) => order(a) - order(b) || a - b).map((cpu) => {
     const here = events.filter((e) => e.cpu === cpu).sort((a, b) => a.begin - b.begin || b.length - a.length || rank(a) - rank(b));
     const bars = nest(here.filter((e) => e.length > 0), own);
-    return { cpu, roles: rolesOf(cpu, packet, threads), rows: Math.max(1, ...bars.map((b) => b.row + 1)), bars, marks: here.filter((e) => e.length <= 0) };
+    return { cpu, roles: isAlone(trace) ? (cpu === packet.tx_cpu ? ["watched"] : []) : rolesOf(cpu, packet, threads), rows: Math.max(1, ...bars.map((b) => b.row + 1)), bars, marks: here.filter((e) => e.length <= 0) };
   });
 }
 
