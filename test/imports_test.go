@@ -84,6 +84,7 @@ var mayImport = map[string][]string{
 	"test":          {},
 	"test/golden":   {},
 	"test/postgres": {},
+	"test/causes":   {everything},
 	"test/disturb":  {},
 	"test/labtest":  {"test/postgres", "engine/client"},
 	"test/bench":    {everything},

@@ -77,7 +77,14 @@ func (a *analysis) queueCause(window []span, waited, begin, end int64, moments [
 	}
 	var stall result.Cause
 	var length int64
-	for cause, ns := range shares(window) {
+	took := shares(window)
+	for _, s := range window {
+		// A storm of interrupts takes more than its handlers show.
+		if isInterrupt(s.cause.Kind) {
+			took[s.cause] += interruptOverhead
+		}
+	}
+	for cause, ns := range took {
 		if cause.Kind != "" && (ns > length || ns == length && less(cause, stall)) {
 			stall, length = cause, ns
 		}

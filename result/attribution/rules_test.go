@@ -50,6 +50,25 @@ func TestAnInterruptTakesMoreThanItsHandler(t *testing.T) {
 	}
 }
 
+// TestAStormThatMakesAQueue: interrupts that take more of a CPU than their handlers show
+// leave the sender too little, so that a queue grows behind it.
+func TestAStormThatMakesAQueue(t *testing.T) {
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	for at := 200 * ms; at < 220*ms; at += 16 * us {
+		m.add(result.EventInterrupt, 0, at, at+us, "call_function_single")
+	}
+	// One is due each 10 µs, and one is sent each 14.
+	for i := range int64(200) {
+		m.late(200*ms+10*us*i, 4*us*i, 20*us, 2*us)
+	}
+	causes := m.attribute()
+	adds(t, causes)
+	if first := causes.Ranking[0]; first.Cause.Kind != IPI || first.Packets < 190 {
+		t.Errorf("the ranking is %+v", causes.Ranking)
+	}
+}
+
 // TestLift: of two causes of which each is the largest part of as many packets, the one
 // that is around ordinary packets, too, as large as that, comes after the other.
 func TestLift(t *testing.T) {

@@ -1,0 +1,205 @@
+package causes
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/report/explain"
+	"nines.dev/nines/test/labtest"
+)
+
+// setup is what differs between the labs of the kinds.
+type setup struct {
+	scheduling string
+	// flooded sends more than a forwarder takes.
+	flooded bool
+}
+
+// prefix begins the lab's names on the host, by which its engine is found.
+const prefix = "ncause"
+
+// file is the experiment of a setup.
+func (s setup) file() string {
+	if s.flooded {
+		return fmt.Sprintf(`name: causes
+prefix: %s
+topology:
+  nodes:
+    gen: {cpus: 1, scheduling: %s}
+    dut: {app: {kind: forward, backend: udp, io: single}, scheduling: %s}
+  links:
+    - {name: in, endpoints: ["gen:tx", "dut:in"], kind: veth}
+    - {name: out, endpoints: ["dut:out", "gen:rx"], kind: veth}
+traffic: {from: "gen:tx", to: "gen:rx", frame_bytes: 64, rate_pps: 1M, burst: 64, backend: udp, io: batch, wait: block,
+          warmup: 100ms, duration: 500ms, drain: 100ms, outliers: 100}
+trace: true
+tracing: {packets: 100, ordinary: 100}
+`, prefix, s.scheduling, s.scheduling)
+	}
+	return fmt.Sprintf(`name: causes
+prefix: %s
+topology:
+  nodes:
+    gen: {cpu_list: "1", scheduling: %s}
+  links:
+    - {name: wire, endpoints: ["gen:tx", "gen:rx"], kind: veth}
+traffic: {from: "gen:tx", to: "gen:rx", frame_bytes: 64, rate_pps: 10000, backend: raw, wait: spin,
+          warmup: 100ms, duration: 500ms, drain: 50ms, outliers: 200}
+trace: true
+`, prefix, s.scheduling)
+}
+
+// bench runs trials.
+type bench struct {
+	programs, folder string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	labtest.Root(t)
+	b := &bench{programs: os.Getenv("NINES_LIBEXEC"), folder: t.TempDir()}
+	for _, program := range []string{"nines", disturber} {
+		_, err := os.Stat(filepath.Join(b.programs, program))
+		labtest.Require(t, program+" (make build)", err == nil)
+	}
+	return b
+}
+
+// trial measures while something is disturbed, and has it explained.
+func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) {
+	t.Helper()
+	file := filepath.Join(b.folder, "causes.yaml")
+	if err := os.WriteFile(file, []byte(kind.setup.file()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(filepath.Join(b.programs, "nines"), "run", file, "--out", b.folder)
+	var said bytes.Buffer
+	run.Stdout, run.Stderr = &said, &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	stop := func() []injection { return nil }
+	if len(kind.disturb) > 0 {
+		stop = b.disturb(t, kind, ended)
+	}
+	err := <-ended
+	log := stop()
+	// A trial that the injections made invalid is none the less explained.
+	if code := run.ProcessState.ExitCode(); err != nil && code != 1 || strings.Contains(said.String(), "missing:") {
+		t.Fatalf("nines run: %v\n%s", err, said.String())
+	}
+	explained := exec.Command(filepath.Join(b.programs, "nines"), "explain", filepath.Join(b.folder, "latest"), "--worst", "1000", "--format", "json")
+	explained.Stderr = &said
+	out, err := explained.Output()
+	if err != nil {
+		t.Fatalf("nines explain: %v\n%s", err, said.String())
+	}
+	var shown explain.Shown
+	if err := json.Unmarshal(out, &shown); err != nil {
+		t.Fatal(err)
+	}
+	return shown, log
+}
+
+// disturb begins to disturb when the engine of the lab is there, and gives what ends it.
+func (b *bench) disturb(t *testing.T, kind injected, ended chan error) func() []injection {
+	t.Helper()
+	pid := 0
+	for pid == 0 {
+		select {
+		case err := <-ended:
+			ended <- err
+			return func() []injection { return nil }
+		case <-time.After(2 * time.Millisecond):
+			pid = engine()
+		}
+	}
+	arguments := append([]string{}, kind.disturb...)
+	if kind.process {
+		arguments = append(arguments, "--pid", strconv.Itoa(pid))
+	} else {
+		arguments = append(arguments, "--cpu", "1")
+	}
+	command := exec.Command(filepath.Join(b.programs, disturber), arguments...)
+	var out, said bytes.Buffer
+	command.Stdout, command.Stderr = &out, &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() []injection {
+		_ = command.Process.Signal(os.Interrupt)
+		// With --pid it ends by itself when the process does.
+		if err := command.Wait(); err != nil && !kind.process {
+			t.Errorf("%s: %v\n%s", command, err, said.String())
+		}
+		log, err := readLog(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log
+	}
+}
+
+// engine is the process that sends and receives the lab's packets; 0 if it is not there.
+func engine() int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		name, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "comm"))
+		if err != nil || strings.TrimSpace(string(name)) != "nines-engine" {
+			continue
+		}
+		groups, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cgroup"))
+		if err == nil && strings.Contains(string(groups), "/"+prefix) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// injection is a line of nines-disturb's log.
+type injection struct {
+	BeginNs int64 `json:"begin_ns"`
+	EndNs   int64 `json:"end_ns"`
+	BusyNs  int64 `json:"busy_ns"`
+	Events  int64 `json:"events"`
+}
+
+func readLog(r io.Reader) ([]injection, error) {
+	var log []injection
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		var one injection
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			return nil, fmt.Errorf("%s: %w", lines.Text(), err)
+		}
+		log = append(log, one)
+	}
+	return log, lines.Err()
+}
+
+// overlap is how much of a time lies in injections.
+func overlap(log []injection, begin, end int64) (ns int64) {
+	for _, i := range log {
+		ns += max(0, min(end, i.EndNs)-max(begin, i.BeginNs))
+	}
+	return ns
+}
