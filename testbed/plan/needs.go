@@ -51,6 +51,9 @@ func Needs(exp *spec.Experiment) host.Needs {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "hugetlb", For: who})
 		}
 	}
+	if exp.Trace {
+		feature("trace: true", host.FeatureBTF)
+	}
 	if Partitions(exp.Isolation) {
 		needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: "isolation: " + string(exp.Isolation)})
 	}

@@ -1,0 +1,106 @@
+package trace
+
+import (
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/labtest"
+)
+
+// The kernels of Debian take every program, from the oldest that nines supports to the
+// newest and the real-time ones: what is missing is what they were built without.
+func TestLabKernelsTakeTheRecorder(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew, labtest.BootRT, labtest.BootNewRT, labtest.BootCloud)
+	seen := recordLoopback(t)
+	for _, m := range seen.Trace.Missing {
+		t.Log("missing: " + m)
+	}
+	// Linux 6.4 and 6.5 have these; all others are older than what nines runs on.
+	late := []string{"ipi_send_cpu", "ipi_send_cpumask", "csd_queue_cpu"}
+	for _, m := range seen.Trace.Missing {
+		name, _, _ := strings.Cut(m, ":")
+		for _, l := range late {
+			if name == l {
+				name = ""
+			}
+		}
+		if name != "" {
+			t.Errorf("the kernel does not take %s", m)
+		}
+	}
+}
+
+func TestPacketsAreSeenToBeReceived(t *testing.T) {
+	labtest.Root(t)
+	recordLoopback(t)
+}
+
+// recordLoopback records a thread that sends itself datagrams, and holds what was seen
+// against what happened.
+func recordLoopback(t *testing.T) Recording {
+	t.Helper()
+	r, err := Start(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const datagrams = 20
+	begin := monotonic()
+	for range datagrams {
+		if _, err := conn.WriteToUDP([]byte("x"), conn.LocalAddr().(*net.UDPAddr)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := conn.ReadFromUDP(make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		pause := unix.NsecToTimespec(int64(time.Millisecond))
+		_ = unix.Nanosleep(&pause, nil) // woken early is as good
+	}
+	end := monotonic()
+	r.Keep(Packet{BeginNs: begin, EndNs: end, LatencyNs: end - begin})
+	recording, err := r.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := make(map[result.EventKind]int)
+	receives := 0
+	for _, e := range recording.Events {
+		count[e.Kind]++
+		if e.Kind == result.EventSoftirq && e.Name == "NET_RX" {
+			receives++
+		}
+	}
+	if receives < datagrams {
+		t.Errorf("%d receive softirqs of %d datagrams", receives, datagrams)
+	}
+	if count[result.EventPoll] < datagrams {
+		t.Errorf("%d polls of %d datagrams", count[result.EventPoll], datagrams)
+	}
+	for _, kind := range []result.EventKind{result.EventThread, result.EventInterrupt, result.EventTimer, result.EventWakeup} {
+		if count[kind] < datagrams {
+			t.Errorf("%d events %s while a thread slept %d times", count[kind], kind, datagrams)
+		}
+	}
+	for _, e := range recording.Events {
+		if e.Kind == result.EventTimer && strings.HasPrefix(e.Name, "0x") {
+			t.Errorf("the function %s has no name", e.Name)
+			break
+		}
+	}
+	if recording.Trace.Lost != 0 || recording.Trace.Events == 0 {
+		t.Errorf("%+v", recording.Trace)
+	}
+	return recording
+}
