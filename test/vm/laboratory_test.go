@@ -200,7 +200,7 @@ func runTests(t *testing.T, lab *vlab.Laboratory, repository string, p labPackag
 // cyclesAsked hands on how often the tests that kill nines are to do so, and gives them the
 // time for it.
 func cyclesAsked() (env []string, patience string) {
-	patience = "10m"
+	patience = "20m" // on a busy host that has no KVM
 	for _, name := range []string{"NINES_CYCLES", "NINES_KILL_CYCLES"} {
 		if count := os.Getenv(name); count != "" {
 			env = append(env, name+"="+count)
