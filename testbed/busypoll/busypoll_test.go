@@ -240,20 +240,26 @@ func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
 	before := f.settings()
-	run := f.start(Request{Receive: spec.ReceiveBusyPoll, Interfaces: []string{"b"}, CPUs: []int{runtime.NumCPU() - 1}, Mechanism: spec.PollIOUring,
-		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20}})
-	if run.Mechanism != "io_uring" || run.Poller == nil || len(run.Interfaces) != 1 || len(run.Interfaces[0].NAPIs) != 1 {
-		t.Fatalf("started as %+v", run)
+	request := Request{
+		Receive: spec.ReceiveBusyPoll, Interfaces: []string{"b"}, CPUs: []int{runtime.NumCPU() - 1}, Mechanism: spec.PollIOUring,
+		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20},
 	}
-	statistics, err := ReadStatistics(run.Poller.Statistics)
-	if err != nil || len(statistics.Threads) != 1 {
-		t.Fatalf("statistics %+v, %v", statistics, err)
-	}
-	id, tid := run.Interfaces[0].NAPIs[0].ID, statistics.Threads[0].TID
+	var run *Running
+	var id uint32
+	var tid int
 	// Where others have the CPU a softirq polls after the 10 ms of the timer, and the
-	// watchdog may stop polling: on a busy machine a better moment is waited for.
-	const packets = 500
-	for begun := time.Now(); ; {
+	// watchdog stops polling: on a busy machine a better moment is waited for.
+	const packets = 200
+	for begun := time.Now(); ; f.stop() {
+		run = f.start(request)
+		if run.Mechanism != "io_uring" || run.Poller == nil || len(run.Interfaces) != 1 || len(run.Interfaces[0].NAPIs) != 1 {
+			t.Fatalf("started as %+v", run)
+		}
+		statistics, err := ReadStatistics(run.Poller.Statistics)
+		if err != nil || len(statistics.Threads) != 1 {
+			t.Fatalf("statistics %+v, %v", statistics, err)
+		}
+		id, tid = run.Interfaces[0].NAPIs[0].ID, statistics.Threads[0].TID
 		own, others := f.counted(id, tid, func() {
 			if n := f.exchange(packets); n != packets {
 				t.Errorf("%d of %d answered", n, packets)
@@ -265,9 +271,6 @@ func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 		}
 		if time.Since(begun) > patience {
 			t.Fatalf("the poller %+v, others %+v", own, others)
-		}
-		if threads, err := run.Threads(); err == nil && len(threads) == 1 {
-			tid = threads[0].TID // another one after it backed off
 		}
 	}
 	f.stop()
@@ -462,17 +465,18 @@ func TestPacketsComeByEpoll(t *testing.T) {
 	lack := first(f.site.Features.NAPIGet, f.site.Features.Epoll, f.site.Features.Threaded)
 	labtest.Require(t, "epoll with busy poll parameters: "+string(lack), lack.None())
 	before := f.settings()
-	run := f.start(Request{
+	request := Request{
 		Receive: spec.ReceiveBusyPoll, Interfaces: []string{"b"}, CPUs: []int{0}, Mechanism: spec.PollEpoll,
 		Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20},
-	})
-	threads, err := run.Threads()
-	if err != nil || len(threads) != 1 {
-		t.Fatalf("%+v, %v", threads, err)
 	}
-	const packets = 500
-	instance := run.Interfaces[0].NAPIs[0]
-	for begun := time.Now(); ; {
+	const packets = 200
+	for begun := time.Now(); ; f.stop() {
+		run := f.start(request)
+		threads, err := run.Threads()
+		if err != nil || len(threads) != 1 {
+			t.Fatalf("%+v, %v", threads, err)
+		}
+		instance := run.Interfaces[0].NAPIs[0]
 		var kernels PollCount
 		own, others := f.counted(instance.ID, threads[0].TID, func() {
 			kernels, _ = f.counted(instance.ID, instance.PID, func() {
@@ -484,7 +488,7 @@ func TestPacketsComeByEpoll(t *testing.T) {
 		if others.Packets-kernels.Packets > packets/20 {
 			t.Fatalf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
 		}
-		if own.Packets > 0 && own.Polls > packets {
+		if own.Packets > packets/10 {
 			t.Logf("the poller %+v, the kernel's thread %+v, with softirqs %+v", own, kernels, others)
 			break
 		}

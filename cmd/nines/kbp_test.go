@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/busypoll"
+)
+
+func TestKbpRefusesWrongCalls(t *testing.T) {
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	for line, words := range map[string]string{
+		"start --cpu 0":                                  "one of --container, --pid and --netns",
+		"start --pid 1 --netns blue --cpu 0":             "one of --container, --pid and --netns",
+		"start --pid -4 --cpu 0":                         "is no process",
+		"start --netns .. --cpu 0":                       "no name of a network namespace",
+		"start --pid 1 --cpu 0 --rx fast":                "busy_poll, threaded, awake or suspend",
+		"start --pid 1 --cpu 0 --mechanism pigeon":       "netlink, livepatch, io_uring or epoll",
+		"start --pid 1 --cpu 0 --policy fifo":            "as idle, other:-5, or fifo:50",
+		"start --pid 1 --cpu 0 --policy fifo:100":        "as idle, other:-5, or fifo:50",
+		"start --pid 1 --cpu 0 --rx awake --policy rr:1": "keeps CPUs awake is idle",
+		"start --pid 1 --cpu 0 --longest 2s":             "up to a second",
+		"start --netns blue":                             "--cpu is missing",
+		"start --pid 1 --cpu 4000":                       "CPU 4000 is not online",
+		"start --pid 1 --cpu 0 --name ../x":              "cannot be the name of a session",
+		"start --pid 1 --cpu 0 --format xml":             "table or json",
+		"start here":                                     "takes no argument",
+		"status ../x":                                    "cannot be the name of a session",
+		"status nosuch":                                  "no such session",
+		"status --over 0s":                               "up to an hour",
+		"stop":                                           "use --all",
+		"stop x --all":                                   "use --all",
+	} {
+		var out, errOut bytes.Buffer
+		code := execute(append([]string{"kbp"}, strings.Fields(line)...), &out, &errOut)
+		if code != exitUsage || !strings.Contains(errOut.String(), words) {
+			t.Errorf("kbp %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
+		}
+	}
+}
+
+func TestKbpStatusOfAHostWithoutSessions(t *testing.T) {
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	var out, errOut bytes.Buffer
+	if code := execute([]string{"kbp", "status", "--format", "json"}, &out, &errOut); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	var got struct{ Sessions []busypoll.Status }
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Sessions == nil || len(got.Sessions) != 0 {
+		t.Errorf("%s: %v", out.String(), err)
+	}
+}
+
+func TestPolicies(t *testing.T) {
+	for text, want := range map[string]spec.Scheduling{
+		"idle": {Policy: spec.SchedulingIdle}, "other:-5": {Policy: spec.SchedulingOther, Nice: -5},
+		"fifo:50": {Policy: spec.SchedulingFIFO, Priority: 50}, "rr:1": {Policy: spec.SchedulingRR, Priority: 1},
+	} {
+		if s, err := parsePolicy(text); err != nil || *s != want {
+			t.Errorf("%s: %v, %v", text, s, err)
+		}
+	}
+	if s, err := parsePolicy(""); s != nil || err != nil {
+		t.Errorf("nothing: %v, %v", s, err)
+	}
+}
