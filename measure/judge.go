@@ -139,7 +139,7 @@ func disturbances(e evidence) []string {
 		}
 	}
 	for _, t := range starved(e.details.Receive) {
-		say("the polling thread %s had its CPU for %.1f %% of the time, so that its packets waited for timers; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
+		say("the polling thread %s had its CPU for %.1f %% of the time, so that softirqs and timers received in its place; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
 	}
 	if e.details.ThrottledNs > 0 {
 		say("a cgroup's CPU quota held the engines back for %v", round(e.details.ThrottledNs))

@@ -42,14 +42,15 @@ func readReception(lab *testbed.Lab) (reception, error) {
 
 // since is what the threads that receive have done from an earlier reading to this one.
 func (now reception) since(before reception) []result.Receive {
+	// By place and not by id: the watchdog of a poller stops a thread and starts another.
 	type key struct {
 		node, iface string
-		tid         int
+		place       int
 	}
 	then := map[key]testbed.ReceiveThread{}
 	for _, s := range before.states {
-		for _, t := range s.Threads {
-			then[key{s.Node, s.Interface, t.TID}] = t
+		for i, t := range s.Threads {
+			then[key{s.Node, s.Interface, i}] = t
 		}
 	}
 	span := now.at.Sub(before.at)
@@ -62,8 +63,8 @@ func (now reception) since(before reception) []result.Receive {
 		for _, id := range s.NAPIs {
 			r.NAPIs = append(r.NAPIs, int(id))
 		}
-		for _, t := range s.Threads {
-			thread := threadSince(then[key{s.Node, s.Interface, t.TID}], t, span)
+		for i, t := range s.Threads {
+			thread := threadSince(then[key{s.Node, s.Interface, i}], t, span)
 			if rate := before.rates[t.TID]; before.rates != nil && r.RX == string(spec.ReceiveBusyPoll) && thread.PollsPerSecond == nil {
 				thread.PollsPerSecond = &rate
 			}
@@ -82,7 +83,7 @@ func threadSince(before, now testbed.ReceiveThread, span time.Duration) result.R
 		BackOffs: now.BackOffs - before.BackOffs,
 	}
 	if span > 0 {
-		t.CPUUse = min(1, float64(now.Ran-before.Ran)/float64(span))
+		t.CPUUse = max(0, min(1, float64(now.Ran-before.Ran)/float64(span)))
 		if t.Polls != nil {
 			rate := float64(*t.Polls) / span.Seconds()
 			t.PollsPerSecond = &rate

@@ -139,6 +139,7 @@ func receiveRequest(n plan.Node, way spec.Receive, interfaces []string) busypoll
 		request.CPUs, request.Scheduling = r.CPUs, r.Threaded
 	case spec.ReceiveBusyPoll:
 		request.CPUs, request.Scheduling, request.Mechanism = r.CPUs, r.Polling, r.Mechanism
+		request.Shared = !r.CPUsExclusive
 		request.Adaptive, request.Longest = r.Adaptive, time.Duration(r.Longest)
 	case spec.ReceiveInterrupt, spec.ReceiveSuspend:
 	}
@@ -178,7 +179,7 @@ func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []re
 			}
 		}
 		if run.Poller != nil {
-			record.Poller = *run.Poller
+			record.Poller, record.Scheduling = *run.Poller, run.Scheduling
 		}
 		list = append(list, record)
 	}
@@ -198,8 +199,8 @@ func receiveSteps(add func(string, ...any), n plan.Node) {
 			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; threaded NAPI, its threads on CPUs %s",
 				n.Name, interfaces, host.FormatCPUList(r.CPUs))
 		case spec.ReceiveBusyPoll:
-			add("node %s: %s: GRO on and TSO of the other end off where it is a veth, interrupts deferred; polled by %s on CPUs %s, scheduled as %s",
-				n.Name, interfaces, mechanismText(r.Mechanism), host.FormatCPUList(r.CPUs), r.Polling)
+			add("node %s: %s: GRO on and TSO of the other end off where it is a veth%s; polled by %s on CPUs %s, scheduled as %s",
+				n.Name, interfaces, deferralText(r), mechanismText(r.Mechanism), host.FormatCPUList(r.CPUs), r.Polling)
 		case spec.ReceiveSuspend:
 			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; interrupts deferred, and suspended while polled", n.Name, interfaces)
 		case spec.ReceiveAwake:
@@ -207,6 +208,14 @@ func receiveSteps(add func(string, ...any), n plan.Node) {
 		case spec.ReceiveInterrupt:
 		}
 	}
+}
+
+// deferralText says what is done to interrupts: none where the pollers may not get the CPU.
+func deferralText(r *plan.Receive) string {
+	if r.CPUsExclusive {
+		return ", interrupts deferred"
+	}
+	return ""
 }
 
 func mechanismText(m spec.PollMechanism) string {

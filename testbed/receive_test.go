@@ -31,8 +31,31 @@ topology:
 `
 
 // polled pings a lab's dut and tells how often its interface was polled by its threads,
-// and how often by whoever was interrupted.
+// and how often by whoever was interrupted. While a poller is starved, or starves others, its
+// watchdog stops it and leaves the work to softirqs: that is tried again.
 func polled(t *testing.T, lab *Lab, pings int) (own, others uint64) {
+	t.Helper()
+	threads := func() string {
+		text := ""
+		for _, thread := range receivedOf(t, lab).Threads {
+			text += fmt.Sprintf("%d stopped %d times, ", thread.TID, thread.BackOffs)
+		}
+		return text
+	}
+	for begun := time.Now(); ; {
+		before := threads()
+		own, others = pollsOnce(t, lab, pings)
+		after := threads()
+		if before == after {
+			return own, others
+		}
+		if time.Since(begun) > 3*time.Minute {
+			t.Fatalf("a thread was never left alone for %d packets: %s, then %s", pings, before, after)
+		}
+	}
+}
+
+func pollsOnce(t *testing.T, lab *Lab, pings int) (own, others uint64) {
 	t.Helper()
 	polls, err := busypoll.CountPolls()
 	labtest.Require(t, fmt.Sprintf("BPF programs at tracepoints (%v)", err), err == nil)

@@ -61,6 +61,8 @@ type receiveRecord struct {
 	ReceiveState
 	// Index is the device's in its namespace.
 	Index int `json:"index"`
+	// Scheduling is the policy of its threads, "idle:0".
+	Scheduling string `json:"scheduling,omitempty"`
 	// Poller is the process that polls or spins; none where the kernel does it alone.
 	Poller busypoll.Poller `json:"poller,omitzero"`
 }
@@ -175,6 +177,11 @@ func (r *receiveRecord) readPoller() {
 	}
 	for _, t := range s.Threads {
 		thread := threadOf(t.TID)
+		if thread.Name == "" { // stopped by the watchdog, for a while
+			thread.Name, thread.Scheduling = t.State, r.Scheduling
+		}
+		// Those of a thread that was stopped and started again go on.
+		thread.CPUs, thread.Ran, thread.Waited = []int{t.CPU}, t.CPUTime, t.Waited
 		thread.Polls, thread.Packets = t.Slices, t.Packets
 		thread.Slept, thread.BackOffs = t.Slept, t.BackOffs
 		r.Threads = append(r.Threads, thread)

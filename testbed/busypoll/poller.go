@@ -75,9 +75,14 @@ func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 
 // pollByIOUring starts a poller with a ring on each CPU.
 func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, devices []device) error {
-	given, err := s.keepInterruptsOff(run, devices)
-	if err != nil {
-		return err
+	var given []string
+	if r.Shared {
+		run.note("the polling threads share their CPUs, so interrupts stay on: softirqs receive what comes while others have them")
+	} else {
+		var err error
+		if given, err = s.keepInterruptsOff(run, devices); err != nil {
+			return err
+		}
 	}
 	if err := s.list(run); err != nil {
 		return err

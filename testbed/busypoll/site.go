@@ -47,6 +47,9 @@ type Request struct {
 	Mechanism spec.PollMechanism
 	// CPUs are where threads poll, or those that are kept awake.
 	CPUs []int
+	// Shared is true where others are to run on these CPUs as well, and come first: then
+	// interrupts are not deferred, as packets would wait for a thread that cannot run.
+	Shared bool
 	// Scheduling is the threads' policy; nil is idle for what polls, and the kernel's
 	// default for threaded NAPI.
 	Scheduling *spec.Scheduling

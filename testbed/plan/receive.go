@@ -175,7 +175,7 @@ func (w *work) judgePolling(n *node, busy []string) error {
 	case r.CPUsExclusive:
 	case n.demand.spin && slices.Contains(r.CPUs, n.engineCPU) && len(r.CPUs) == 1:
 		return &Impossible{fmt.Sprintf("%s is polled on %s, where its engine never sleeps", n.title(), cpuText(r.CPUs)),
-			fmt.Sprintf("its pollers would get next to nothing of it as %s, and packets would wait for timers", r.Polling),
+			fmt.Sprintf("its pollers would get next to nothing of it as %s", r.Polling),
 			fmt.Sprintf(remedy, n.name) + " on a host with more CPUs; or let the engine sleep (wait: block)"}
 	default:
 		w.note("%s: its pollers share %s with the node, so they poll only while it does nothing, and hold up what wakes there; "+remedy+".",
