@@ -33,6 +33,11 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 		return err
 	}
 	run.Mechanism, run.Why = string(mechanism), why
+	if r.Scheduling != nil && r.Scheduling.Policy.RealTime() {
+		if share, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us"); err == nil && string(bytes.TrimSpace(share)) != "-1" {
+			run.note("threads of a real-time policy may be stopped for a part of each second (sysctl kernel.sched_rt_runtime_us is %s); packets wait for a timer meanwhile", bytes.TrimSpace(share))
+		}
+	}
 	if len(r.CPUs) == 0 {
 		return errors.New("busy polling needs a CPU to poll on")
 	}

@@ -96,7 +96,7 @@ func (s *Status) watch(ctx context.Context, over time.Duration) error {
 	if err != nil {
 		s.Uncounted = err.Error()
 	} else {
-		defer polls.Close()
+		defer func() { _ = polls.Close() }() // the kernel forgets it with us
 	}
 	before, err := s.Running.Threads()
 	if err != nil {

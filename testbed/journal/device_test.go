@@ -130,16 +130,16 @@ func TestADeviceOfTheSameNameIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatIsGoneTakesItsSettingsAlong(t *testing.T) {
+func TestADeviceThatIsGoneTakesItsSettingsAlong(t *testing.T) {
 	f := newDeviceFixture(t)
 	f.make(deferral, "4")
-	if err := errors.Join(f.ns.Do(func() error {
+	if err := f.ns.Do(func() error {
 		two, err := netlink.LinkByName("two")
 		if err != nil {
 			return err
 		}
 		return netlink.LinkDel(two)
-	})); err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	f.undo()
