@@ -107,12 +107,12 @@ func (r *Recorder) mapRings(each, senders uint32) error {
 		if r.delays, err = r.mapped1("delays", len(r.config.CPUs)*delaysEach*delayBytes); err != nil {
 			return err
 		}
-		spaces, err := r.mapped1("spaces", spacesCount*4)
+		spaces, err := r.mapped1("spaces", spacesCount*8)
 		if err != nil {
 			return err
 		}
 		for number := range r.config.Stages.Nodes {
-			binary.LittleEndian.PutUint32(spaces[number%spacesCount*4:], number)
+			binary.LittleEndian.PutUint64(spaces[number%spacesCount*8:], uint64(number))
 		}
 		shared, err := r.mapped1("clock", 32)
 		if err != nil {

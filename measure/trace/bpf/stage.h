@@ -20,13 +20,13 @@ const volatile __u16 udp_port = 0;
 const volatile __u32 id_mask = 0;
 
 /* The network namespaces in which packets are followed, each at its number % SPACES: other
- * engines on this host may use the same port. */
+ * engines on this host may use the same port. Arrays have their values 8 bytes apart. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, SPACES);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, __u64);
 } spaces SEC(".maps");
 
 struct {
@@ -93,7 +93,7 @@ static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
 static __always_inline bool is_followed(const struct net *net)
 {
 	__u32 number = net->ns.inum, key = number % SPACES;
-	const __u32 *space = bpf_map_lookup_elem(&spaces, &key);
+	const __u64 *space = bpf_map_lookup_elem(&spaces, &key);
 
 	return space && *space == number;
 }
