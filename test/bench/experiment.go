@@ -75,16 +75,22 @@ func (onlooker) Measured(t result.Trial) {
 func micros(ns int64) float64 { return float64(ns) / 1000 }
 
 // each gives a figure of every trial, by the value of a variable; it is nil where a trial
-// has none, which is an error.
+// has none. That is told, and an error only where a value has no trial with one.
 func each(done *result.Result, variable string, figure func(result.Trial) *float64) (map[string][]float64, error) {
 	values := map[string][]float64{}
 	for _, t := range done.Summary.Trials {
-		v := figure(t)
-		if v == nil {
-			return nil, fmt.Errorf("trial %s (%v): too few packets arrived", t.ID, t.Variables)
-		}
 		of := result.FormatVariable(t.Variables[variable])
-		values[of] = append(values[of], *v)
+		if v := figure(t); v != nil {
+			values[of] = append(values[of], *v)
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "  round %d, %v left out: too few packets arrived\n", t.Repeat, t.Variables)
+		values[of] = append([]float64{}, values[of]...)
+	}
+	for of, list := range values {
+		if len(list) == 0 {
+			return nil, fmt.Errorf("%s=%s: too few packets arrived in every round", variable, of)
+		}
 	}
 	return values, nil
 }
