@@ -158,6 +158,12 @@ func (s *Status) count(counts map[Poll]PollCount) {
 		s.Threads[i].PollsPerSecond, s.Threads[i].PacketsPerSecond = rate(count.Polls), rate(count.Packets)
 		others -= count.Packets
 	}
+	// Threaded NAPI receives behind an epoll poller.
+	for _, tid := range s.Running.kernelThreads() {
+		if s.Running.Poller != nil {
+			others -= by[tid].Packets
+		}
+	}
 	s.PollsPerSecond, s.PacketsPerSecond = rate(all.Polls), rate(all.Packets)
 	if all.Packets > 0 {
 		share := float64(others) / float64(all.Packets)
