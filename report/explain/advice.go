@@ -131,7 +131,7 @@ var byKind = map[string]Advice{
 		Settings: []string{"kernel.timer_migration"}, Profile: realtime, Findings: []string{"not-isolated"}},
 	attribution.IdleExit: {Do: "`rx: awake` on the link's end or `wait: spin` keeps the CPU from sleeping.",
 		Own:      "`nines kbp start --rx awake` keeps a container's CPU from sleeping.",
-		Settings: []string{"cpu_dma_latency", "pm_qos_resume_latency_us"}, Profile: latency, Boot: []string{"idle"}, Findings: []string{"idle-states", "halt-exits"}},
+		Settings: []string{"cpu_dma_latency"}, Profile: latency, Boot: []string{"idle"}, Findings: []string{"idle-states", "halt-exits"}},
 	attribution.Scheduler: {Do: apart, Own: ownApart, Findings: []string{"not-isolated"}},
 	attribution.Throttled: {Settings: []string{"kernel.sched_rt_runtime_us", "fair_server"}, Profile: realtime,
 		Do: "A quota of the control group, if there is one (cpu.max), has to go.", Findings: []string{"rt-throttling"}},

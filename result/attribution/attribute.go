@@ -48,7 +48,6 @@ func Attribute(in Input) result.Causes {
 	a.full, a.overflowed = fullQueue(in.Details, a.path.receiver)
 	slow, ordinary := a.passages(in.Slow, in), a.passages(in.Ordinary, in)
 	ordinary = slices.DeleteFunc(ordinary, func(p passage) bool { return !p.recorded })
-	a.nameSenders(slow, ordinary)
 	u := usualOf(ordinary, a.overflowed)
 	a.queues(slow, u)
 
@@ -108,40 +107,6 @@ func (t *timeline) seen(tid int32, begin, end int64) bool {
 		has += min(run.EndNs, end) - max(run.BeginNs, begin)
 	}
 	return has*20 >= (end-begin)*19
-}
-
-// nameSenders gives interrupts of other CPUs whose sender was not seen, because it was not
-// recorded at that moment, the sender of most of the others of their kind on the CPU.
-func (a *analysis) nameSenders(lists ...[]passage) {
-	times := make(map[result.Cause]int64)
-	each := func(do func(*span)) {
-		for _, list := range lists {
-			for i := range list {
-				for n := range list[i].phases {
-					for k := range list[i].phases[n].spans {
-						if s := &list[i].phases[n].spans[k]; s.cause.Kind == IPI || s.cause.Kind == TLBShootdown {
-							do(s)
-						}
-					}
-				}
-			}
-		}
-	}
-	each(func(s *span) { times[s.cause] += s.length() })
-	best := make(map[result.Cause]result.Cause)
-	for cause, ns := range times {
-		nameless := cause
-		nameless.Source = ""
-		if before, ok := best[nameless]; cause.Source != "" &&
-			(!ok || ns > times[before] || ns == times[before] && less(cause, before)) {
-			best[nameless] = cause
-		}
-	}
-	each(func(s *span) {
-		if named, ok := best[s.cause]; ok && s.cause.Source == "" {
-			s.cause = named
-		}
-	})
 }
 
 // notes are what a reader of the causes should know.
