@@ -141,15 +141,6 @@ func overlay(first, second []span) []span {
 	return spans
 }
 
-// clip is the part of spans between two times.
-func clip(spans []span, begin, end int64) []span {
-	var part []span
-	for _, s := range spans {
-		part = appendSpan(part, span{max(s.begin, begin), min(s.end, end), s.cause})
-	}
-	return part
-}
-
 // shares are the times of each cause in spans; those of nobody are under the zero Cause.
 func shares(spans []span) map[result.Cause]int64 {
 	sums := make(map[result.Cause]int64)
