@@ -59,7 +59,7 @@ func TestFigureRefuses(t *testing.T) {
 	}{
 		{[]string{}, exitUsage, "takes result folders"},
 		{[]string{t.TempDir()}, exitUsage, "has no summary.json"},
-		{[]string{dir, "--kind", "pie"}, exitUsage, "hdr, histogram, worst"},
+		{[]string{dir, "--kind", "pie"}, exitUsage, "hdr, histogram, intervals, worst"},
 		{[]string{dir, "--out", "x.gif"}, exitUsage, `"gif"; there are svg, pdf, png, tex`},
 		{[]string{dir, "--out", "x"}, exitUsage, "--format"},
 		{[]string{dir, "--trials", "7"}, exitUsage, "no trial 0007; the trials are 0001, 0002"},

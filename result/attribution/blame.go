@@ -33,6 +33,9 @@ func (t *timeline) blame(number int32, c *cpu) {
 // afterInterrupt is how long after an interrupt's end the softirqs begin that it raised.
 const afterInterrupt = 3000
 
+// longestInterrupt is how long an interrupt's handler may take that a softirq follows.
+const longestInterrupt = 1_000_000
+
 // ownWork tells the softirq in which the kernel does what a thread of the packets' way
 // asked for when it sent: it runs where the thread's system call lets softirqs in again
 // (local_bh_enable), and not after an interrupt. Nobody is to blame for it.
@@ -47,8 +50,8 @@ func (t *timeline) ownWork(c *cpu, e result.Event) bool {
 	if _, ours := t.traced[runs[len(runs)-1].TID]; !ours {
 		return false
 	}
-	for _, before := range c.nested.within(e.BeginNs-afterInterrupt, e.BeginNs) {
-		if before.Kind == result.EventInterrupt {
+	for _, before := range c.nested.begun(e.BeginNs-longestInterrupt, e.BeginNs) {
+		if before.Kind == result.EventInterrupt && before.EndNs > e.BeginNs-afterInterrupt {
 			return false
 		}
 	}
@@ -65,8 +68,8 @@ func (t *timeline) interrupt(c *cpu, e result.Event) result.Cause {
 		// and another the other.
 		cause = result.Cause{Kind: Tick, Name: e.Name, CPU: int(e.CPU)}
 		var longest int64 = -1
-		for _, inner := range c.nested.within(e.BeginNs, e.EndNs) {
-			if inner.Kind != result.EventTimer || inner.BeginNs < e.BeginNs {
+		for _, inner := range c.nested.begun(e.BeginNs, e.EndNs) {
+			if inner.Kind != result.EventTimer {
 				continue
 			}
 			found := timerCause(inner.Event)

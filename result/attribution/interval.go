@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
@@ -43,6 +44,14 @@ func (l *intervals) within(begin, end int64) []noted {
 	return l.list[min(first, last):last]
 }
 
+// begun are those that begin from one time to another, in order: fewer than within has,
+// where one that began long ago is around many.
+func (l *intervals) begun(from, to int64) []noted {
+	first := sort.Search(len(l.list), func(i int) bool { return l.list[i].BeginNs >= from })
+	last := sort.Search(len(l.list), func(i int) bool { return l.list[i].BeginNs >= to })
+	return l.list[first:max(first, last)]
+}
+
 // span is a stretch of time that something is blamed for; nobody where the kind is empty.
 type span struct {
 	begin, end int64
@@ -53,50 +62,50 @@ func (s span) length() int64 { return s.end - s.begin }
 
 func (s span) named() bool { return s.cause.Kind != "" }
 
-// innermost cuts the time from begin to end into spans, each of what was innermost then:
-// of nested events the one that began last. Where there was none the span has the cause
-// otherwise.
-func innermost(events []noted, begin, end int64, otherwise result.Cause) []span {
+// innermost cuts nested events into spans that do not overlap, each of what was innermost
+// then: the one that began last. Where nothing was there is no span.
+func innermost(events []noted) []span {
 	var spans []span
 	var open []noted
-	at := begin
-	emit := func(until int64) {
-		until = min(until, end)
-		if until <= at {
-			return
-		}
-		cause := otherwise
-		if n := len(open); n > 0 {
-			cause = open[n-1].cause
-		}
-		spans = appendSpan(spans, span{at, until, cause})
-		at = until
-	}
-	closeUntil := func(t int64) {
-		for len(open) > 0 {
+	var at int64
+	// until ends what is open up to a time.
+	until := func(t int64) {
+		for len(open) > 0 && at < t {
 			top := open[len(open)-1]
+			end := min(top.EndNs, t)
+			if end > at {
+				spans = appendSpan(spans, span{at, end, top.cause})
+				at = end
+			}
 			if top.EndNs > t {
 				return
 			}
-			emit(top.EndNs)
 			open = open[:len(open)-1]
 		}
 	}
 	for _, e := range events {
-		if e.EndNs <= begin {
-			continue
-		}
-		if e.BeginNs >= end {
-			break
-		}
-		closeUntil(e.BeginNs)
-		emit(e.BeginNs)
+		until(e.BeginNs)
+		at = max(at, e.BeginNs)
 		open = append(open, e)
 	}
-	closeUntil(end)
-	open = slices.DeleteFunc(open, func(e noted) bool { return e.EndNs <= at })
-	emit(end)
+	until(math.MaxInt64)
 	return spans
+}
+
+// interrupted is what interrupted a CPU from begin to end; otherwise where nothing did.
+func (c *cpu) interrupted(begin, end int64, otherwise result.Cause) []span {
+	var spans []span
+	at := begin
+	first := sort.Search(len(c.interruptions), func(i int) bool { return c.interruptions[i].end > begin })
+	for _, s := range c.interruptions[first:] {
+		if s.begin >= end {
+			break
+		}
+		spans = appendSpan(spans, span{at, s.begin, otherwise})
+		spans = appendSpan(spans, span{max(s.begin, at), min(s.end, end), s.cause})
+		at = min(s.end, end)
+	}
+	return appendSpan(spans, span{at, end, otherwise})
 }
 
 // appendSpan joins a span to the last one if both are one.
@@ -139,13 +148,4 @@ func overlay(first, second []span) []span {
 		}
 	}
 	return spans
-}
-
-// shares are the times of each cause in spans; those of nobody are under the zero Cause.
-func shares(spans []span) map[result.Cause]int64 {
-	sums := make(map[result.Cause]int64)
-	for _, s := range spans {
-		sums[s.cause] += s.length()
-	}
-	return sums
 }

@@ -60,10 +60,10 @@ type passage struct {
 	recorded bool
 }
 
-// phase is a part of a packet's latency, as spans that cover all of it.
+// phase is a part of a packet's latency, with what took it.
 type phase struct {
 	begin, end int64
-	spans      []span
+	took       tally
 }
 
 const (
@@ -80,9 +80,9 @@ func (t *timeline) passageOf(o result.Outlier, startedNs int64, p path, travel i
 	g.rx = max(g.rx, g.intended)
 	g.tx = min(max(startedNs+o.TxNs, g.intended), g.rx)
 	g.arrival = t.arrival(o, p, g.tx, g.rx)
-	g.phases[send] = phase{g.intended, g.tx, t.held(p.sender, g.intended, g.tx)}
-	g.phases[transit] = phase{g.tx, g.arrival, t.onTheWay(p, g.tx, g.arrival, travel)}
-	g.phases[receive] = phase{g.arrival, g.rx, t.held(p.receiver, g.arrival, g.rx)}
+	g.phases[send] = phase{g.intended, g.tx, tallyOf(t.held(p.sender, g.intended, g.tx))}
+	g.phases[transit] = phase{g.tx, g.arrival, tallyOf(t.onTheWay(p, g.tx, g.arrival, travel))}
+	g.phases[receive] = phase{g.arrival, g.rx, tallyOf(t.held(p.receiver, g.arrival, g.rx))}
 	return g
 }
 

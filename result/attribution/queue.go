@@ -20,6 +20,7 @@ func (a *analysis) queues(slow []passage, u usual) {
 			order = append(order, &slow[i])
 		}
 	}
+	sending := window{held: func(begin, end int64) []span { return a.timeline.held(a.path.sender, begin, end) }}
 	slices.SortStableFunc(order, func(p, q *passage) int { return cmp.Compare(p.intended, q.intended) })
 	for i, p := range order {
 		first := i
@@ -29,16 +30,20 @@ func (a *analysis) queues(slow []passage, u usual) {
 		if first == i {
 			continue
 		}
-		window := a.timeline.held(a.path.sender, order[first].intended, p.tx)
+		waited := p.phases[send].took.nobody() - u[send][result.Cause{}]
+		if waited <= 0 {
+			continue
+		}
 		moments := make([]int64, 0, i-first)
 		for _, q := range order[first:i] {
 			moments = append(moments, q.tx)
 		}
-		waited := nobody(p.phases[send].spans) - u[send][result.Cause{}]
-		if cause, ok := a.queueCause(window, waited, p.intended, p.tx, moments, false); ok {
-			p.phases[send].spans = assign(p.phases[send].spans, cause, waited)
+		took := sending.from(order[first].intended, p.tx)
+		if cause, ok := a.queueCause(took, waited, p.intended, p.tx, moments, false); ok {
+			p.phases[send].took.assign(cause, waited)
 		}
 	}
+	travelling := window{held: func(begin, end int64) []span { return a.timeline.onTheWay(a.path, begin, end, a.travel) }}
 	slices.SortStableFunc(order, func(p, q *passage) int { return cmp.Compare(p.rx, q.rx) })
 	for i, p := range order {
 		first := i
@@ -49,42 +54,57 @@ func (a *analysis) queues(slow []passage, u usual) {
 		if first == i && !full {
 			continue
 		}
+		var waited [3]int64
+		for _, n := range []int{transit, receive} {
+			waited[n] = max(0, p.phases[n].took.nobody()-u[n][result.Cause{}])
+		}
+		if waited[transit]+waited[receive] == 0 {
+			continue
+		}
 		start := p.tx
 		moments := make([]int64, 0, i-first)
 		for _, q := range order[first:i] {
 			start = min(start, q.tx)
 			moments = append(moments, q.rx)
 		}
-		window := a.timeline.onTheWay(a.path, start, p.rx, a.travel)
-		var waited [3]int64
-		for _, n := range []int{transit, receive} {
-			waited[n] = max(0, nobody(p.phases[n].spans)-u[n][result.Cause{}])
-		}
-		if cause, ok := a.queueCause(window, waited[transit]+waited[receive], p.tx, p.rx, moments, full); ok {
+		took := travelling.from(start, p.rx)
+		if cause, ok := a.queueCause(took, waited[transit]+waited[receive], p.tx, p.rx, moments, full); ok {
 			for _, n := range []int{transit, receive} {
-				p.phases[n].spans = assign(p.phases[n].spans, cause, waited[n])
+				p.phases[n].took.assign(cause, waited[n])
 			}
 		}
 	}
 }
 
-// queueCause says what a packet waited for, in a queue from begin to end, that nobody is
-// blamed for. The window is from the first of the packets in the queue on, and moments
-// are when those before it left the queue.
-func (a *analysis) queueCause(window []span, waited, begin, end int64, moments []int64, full bool) (result.Cause, bool) {
-	if waited <= 0 {
-		return result.Cause{}, false
+// window is what held packets up since the first of a queue, as it was seen last. In a
+// long queue each packet's is a little longer than that of the one before it: one that
+// has grown by less than a sixteenth is taken for the same, or a queue of a thousand
+// packets would be gone through a thousand times.
+type window struct {
+	held       func(begin, end int64) []span
+	begin, end int64
+	took       tally
+}
+
+func (w *window) from(begin, end int64) tally {
+	if w.took == nil || begin != w.begin || end < w.end || (end-w.end)*16 > w.end-w.begin {
+		w.begin, w.end, w.took = begin, end, tallyOf(w.held(begin, end))
 	}
+	return w.took
+}
+
+// queueCause says what a packet waited for, in a queue from begin to end, that nobody is
+// blamed for. Took is by whom packets were held up since the first of the queue, and
+// moments are when those before it left the queue.
+func (a *analysis) queueCause(took tally, waited, begin, end int64, moments []int64, full bool) (result.Cause, bool) {
 	var stall result.Cause
 	var length int64
-	took := shares(window)
-	for _, s := range window {
+	for cause, held := range took {
+		ns := held.ns
 		// A storm of interrupts takes more than its handlers show.
-		if isInterrupt(s.cause.Kind) {
-			took[s.cause] += interruptOverhead
+		if isInterrupt(cause.Kind) {
+			ns += held.times * interruptOverhead
 		}
-	}
-	for cause, ns := range took {
 		if cause.Kind != "" && (ns > length || ns == length && less(cause, stall)) {
 			stall, length = cause, ns
 		}
@@ -164,23 +184,4 @@ func (a *analysis) busyForwarder(begin, end int64) (result.TracedThread, bool) {
 		}
 	}
 	return result.TracedThread{}, false
-}
-
-// nobody is how much of spans nobody is blamed for.
-func nobody(spans []span) int64 { return shares(spans)[result.Cause{}] }
-
-// assign blames a cause for so much of what nobody is blamed for, from the beginning.
-func assign(spans []span, cause result.Cause, ns int64) []span {
-	var changed []span
-	for _, s := range spans {
-		if s.named() || ns <= 0 {
-			changed = appendSpan(changed, s)
-			continue
-		}
-		part := min(ns, s.length())
-		ns -= part
-		changed = appendSpan(changed, span{s.begin, s.begin + part, cause})
-		changed = appendSpan(changed, span{s.begin + part, s.end, result.Cause{}})
-	}
-	return changed
 }

@@ -46,7 +46,7 @@ func (t *timeline) held(tid int32, begin, end int64) []span {
 
 // interrupted is what interrupted the thread that ran on a CPU.
 func (t *timeline) interrupted(number int32, begin, end int64) []span {
-	return innermost(t.cpu(number).nested.within(begin, end), begin, end, result.Cause{})
+	return t.cpu(number).interrupted(begin, end, result.Cause{})
 }
 
 // off says what kept a thread off its CPUs between two of its runs, either of which may
@@ -114,7 +114,7 @@ func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []spa
 	unknown := result.Cause{Kind: Scheduler, CPU: int(number)}
 	for _, run := range c.runs.within(begin, end) {
 		if run.BeginNs > at {
-			spans = append(spans, innermost(c.nested.within(at, run.BeginNs), at, run.BeginNs, unknown)...)
+			spans = append(spans, c.interrupted(at, run.BeginNs, unknown)...)
 			at = run.BeginNs
 		}
 		until := min(run.EndNs, end)
@@ -128,12 +128,12 @@ func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []spa
 			}
 		}
 		if until > at {
-			spans = append(spans, innermost(c.nested.within(at, until), at, until, cause)...)
+			spans = append(spans, c.interrupted(at, until, cause)...)
 			at = until
 		}
 	}
 	if at < end {
-		spans = append(spans, innermost(c.nested.within(at, end), at, end, unknown)...)
+		spans = append(spans, c.interrupted(at, end, unknown)...)
 	}
 	return spans
 }

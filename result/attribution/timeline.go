@@ -20,6 +20,8 @@ type timeline struct {
 type cpu struct {
 	// runs are its threads, nested is what interrupted them.
 	runs, nested intervals
+	// interruptions are nested without what is around others: they do not overlap.
+	interruptions []span
 	// others is true if it was seen to run a thread that handles none of the packets.
 	others bool
 	// idle are its idle states.
@@ -85,6 +87,7 @@ func newTimeline(events []result.Event, traced []result.TracedThread) *timeline 
 	slices.SortStableFunc(t.overflows, byTime)
 	for number, c := range t.cpus {
 		t.blame(number, c)
+		c.interruptions = innermost(c.nested.list)
 	}
 	return t
 }

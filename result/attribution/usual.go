@@ -20,8 +20,8 @@ func usualOf(ordinary []passage, overflowed bool) usual {
 		u[n] = make(map[result.Cause]int64)
 		lists := make(map[result.Cause][]int64)
 		for i := range ordinary {
-			for cause, ns := range shares(ordinary[i].phases[n].spans) {
-				lists[cause] = append(lists[cause], ns)
+			for cause, took := range ordinary[i].phases[n].took {
+				lists[cause] = append(lists[cause], took.ns)
 			}
 		}
 		for cause, list := range lists {
@@ -60,11 +60,12 @@ func travelOf(ordinary []result.Outlier) int64 {
 	return quantile(list, len(list), 0.5)
 }
 
-// divide makes of a part's spans what is written of it: what each cause took beyond what
+// divide makes of a part what is written of it: what each cause took beyond what
 // is usual, the usual, and the rest.
 func (u usual) divide(n int, p phase) result.PhaseCauses {
 	d := result.PhaseCauses{Phase: phaseNames[n], BeginNs: p.begin, EndNs: p.end, Causes: []result.CauseShare{}}
-	for cause, ns := range shares(p.spans) {
+	for cause, took := range p.took {
+		ns := took.ns
 		anyway := min(ns, u[n][cause])
 		d.OrdinaryNs += anyway
 		switch {
@@ -74,7 +75,7 @@ func (u usual) divide(n int, p phase) result.PhaseCauses {
 			d.Causes = append(d.Causes, result.CauseShare{Cause: cause, Ns: ns - anyway})
 		}
 	}
-	d.Causes, d.UnexplainedNs = withOverhead(d.Causes, d.UnexplainedNs, p.spans)
+	d.Causes, d.UnexplainedNs = withOverhead(d.Causes, d.UnexplainedNs, p.took)
 	sortShares(d.Causes)
 	return d
 }
@@ -87,13 +88,13 @@ const interruptOverhead = 10_000
 
 // withOverhead counts unexplained time of a part as that of the interrupts among its
 // causes, as much as they may have taken.
-func withOverhead(causes []result.CauseShare, unexplained int64, spans []span) ([]result.CauseShare, int64) {
+func withOverhead(causes []result.CauseShare, unexplained int64, took tally) ([]result.CauseShare, int64) {
 	times := make(map[result.Cause]int64)
 	var all int64
-	for _, s := range spans {
-		if isInterrupt(s.cause.Kind) && slices.ContainsFunc(causes, func(share result.CauseShare) bool { return share.Cause == s.cause }) {
-			times[s.cause]++
-			all++
+	for _, share := range causes {
+		if isInterrupt(share.Cause.Kind) {
+			times[share.Cause] = took[share.Cause].times
+			all += times[share.Cause]
 		}
 	}
 	if all == 0 || unexplained <= 0 {
