@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/attribution"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
@@ -53,6 +54,7 @@ func (b *bench) startTrace(r run) (*tracer, error) {
 	t := &tracer{recorder: recorder, bench: b, run: r}
 	t.addForwarders()
 	t.addPrograms()
+	t.addPollers()
 	b.generator.Trace(&traffic.Tracing{Ordinary: setup.Ordinary, Notices: noticesRoom, Started: t.started})
 	return t, nil
 }
@@ -189,6 +191,37 @@ func (t *tracer) addPrograms() {
 			})
 		}
 	}
+}
+
+// addPollers names the threads that receive in place of softirqs. One that the watchdog of
+// its poller stops comes back as another thread, which is not known then.
+func (t *tracer) addPollers() {
+	states, err := t.bench.lab.Received()
+	if err != nil {
+		t.note("the threads that receive are not known to the recorder: %v", err)
+	}
+	t.recorder.AddThreads(pollers(states, trace.ThreadOf)...)
+}
+
+// pollers are the threads that receive packets for interfaces. Those that only keep CPUs
+// awake are in nobody's way, and handle none. That one sleeps is not held against it: an
+// adaptive one may, and those of the kernel do.
+func pollers(states []testbed.ReceiveState, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
+	var list []result.TracedThread
+	for _, s := range states {
+		if s.RX == spec.ReceiveAwake {
+			continue
+		}
+		for _, receives := range s.Threads {
+			known := slices.ContainsFunc(list, func(t result.TracedThread) bool { return t.TID == receives.TID })
+			thread, alive := threadOf(receives.TID)
+			if known || !alive {
+				continue // it may poll several interfaces, or be stopped
+			}
+			list = append(list, traced(thread, result.RolePoller, s.Node, false))
+		}
+	}
+	return list
 }
 
 // stop ends the recording; what there is of it goes into the observation. It is to be

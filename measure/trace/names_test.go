@@ -40,7 +40,7 @@ LOC:     123456     123456   Local timer interrupts
 
 func TestStatusOfAThread(t *testing.T) {
 	got, ok := parseStatus("Name:\tnines-measure\nTgid:\t400\nPid:\t405\nNSpid:\t405\t12\nCpus_allowed:\t2\nCpus_allowed_list:\t1\n")
-	if want := (Thread{TID: 405, Name: "nines-measure", CPU: 1, inner: 12}); !ok || got != want {
+	if want := (Thread{PID: 400, TID: 405, Name: "nines-measure", CPU: 1, inner: 12}); !ok || got != want {
 		t.Errorf("%+v, %v", got, ok)
 	}
 	if got, _ := parseStatus("Pid:\t7\nCpus_allowed_list:\t0-3\n"); got.CPU != -1 {

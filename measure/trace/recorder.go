@@ -70,9 +70,7 @@ func Start(config Config) (_ *Recorder, err error) {
 		return nil, err
 	}
 	r.cost.begin(monotonic())
-	for _, t := range config.Threads {
-		r.tables.markReader(uint32(t.TID))
-	}
+	r.markReaders(config.Threads)
 	go r.run(r)
 	return r, nil
 }
@@ -155,8 +153,16 @@ func (r *Recorder) AddThreads(threads ...result.TracedThread) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.config.Threads = append(r.config.Threads, threads...)
+	r.markReaders(threads)
+}
+
+// markReaders marks those that packets wake, once they are in a socket. What wakes a
+// thread that polls devices is a packet on its way.
+func (r *Recorder) markReaders(threads []result.TracedThread) {
 	for _, t := range threads {
-		r.tables.markReader(uint32(t.TID))
+		if t.Role != result.RolePoller {
+			r.tables.markReader(uint32(t.TID))
+		}
 	}
 }
 

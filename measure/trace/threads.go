@@ -58,6 +58,15 @@ func Threads(pid int) []Thread {
 	return list
 }
 
+// ThreadOf is the thread of a number; false if it has ended.
+func ThreadOf(tid int) (Thread, bool) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), "status"))
+	if err != nil {
+		return Thread{}, false
+	}
+	return parseStatus(string(text))
+}
+
 // parseStatus reads /proc/PID/task/TID/status (proc_pid_status(5)).
 func parseStatus(text string) (Thread, bool) {
 	t := Thread{CPU: -1}
@@ -66,6 +75,8 @@ func parseStatus(text string) (Thread, bool) {
 		switch value = strings.TrimSpace(value); key {
 		case "Name":
 			t.Name = value
+		case "Tgid":
+			t.PID, _ = strconv.Atoi(value)
 		case "Pid":
 			t.TID, _ = strconv.Atoi(value)
 		case "NSpid":

@@ -1,0 +1,35 @@
+package measure
+
+import (
+	"slices"
+	"testing"
+
+	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+)
+
+// Packets pass the threads that receive, each of which is named once; not those that keep
+// CPUs awake, nor one that has ended.
+func TestPollersAreTraced(t *testing.T) {
+	states := []testbed.ReceiveState{
+		{Node: "gen", Interface: "tx", RX: spec.ReceiveBusyPoll, Threads: []testbed.ReceiveThread{{TID: 11}, {TID: 12}}},
+		{Node: "gen", Interface: "rx", RX: spec.ReceiveBusyPoll, Threads: []testbed.ReceiveThread{{TID: 11}}},
+		{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Threads: []testbed.ReceiveThread{{TID: 13}, {TID: 14}}},
+		{Node: "dut", Interface: "out", RX: spec.ReceiveAwake, Threads: []testbed.ReceiveThread{{TID: 15}}},
+	}
+	threads := map[int]trace.Thread{
+		11: {PID: 10, TID: 11, Name: "iou-sqp-10", CPU: 1}, 12: {PID: 10, TID: 12, Name: "iou-sqp-10", CPU: 2},
+		13: {PID: 13, TID: 13, Name: "napi/in-0", CPU: -1}, 15: {PID: 15, TID: 15, Name: "nines-poller", CPU: 3},
+	}
+	got := pollers(states, func(tid int) (trace.Thread, bool) { thread, ok := threads[tid]; return thread, ok })
+	want := []result.TracedThread{
+		{Role: result.RolePoller, Node: "gen", Name: "iou-sqp-10", PID: 10, TID: 11, CPU: 1},
+		{Role: result.RolePoller, Node: "gen", Name: "iou-sqp-10", PID: 10, TID: 12, CPU: 2},
+		{Role: result.RolePoller, Node: "dut", Name: "napi/in-0", PID: 13, TID: 13, CPU: -1},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
