@@ -96,10 +96,12 @@ func covers(stretches [][2]int64, begin, end int64) bool {
 
 // seen tells whether the events of the CPU that a thread is on are there for nearly all of
 // a time: a CPU always runs some thread, so where none is known events were lost. It is
-// true of CPUs on which nobody but the trial's threads was ever seen.
+// true of CPUs on which nobody but the trial's threads was ever seen, and of a thread that is
+// not known.
 func (t *timeline) seen(tid int32, begin, end int64) bool {
-	c := t.cpus[int32(t.traced[tid].CPU)]
-	if c == nil || !c.others {
+	thread, known := t.traced[tid]
+	c := t.cpus[int32(thread.CPU)]
+	if !known || c == nil || !c.others {
 		return true
 	}
 	var has int64

@@ -168,6 +168,25 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 				m.late(at+i*us, 0, 30*us+20*i*us, 2*us)
 			}
 		}, result.Cause{Kind: Forwarder, Name: "dut", CPU: 1}, 10*us + 20*99*us},
+		{"a competitor on the CPU of a thread that receives", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.threads[1].Role, m.threads[1].Spins = result.RolePoller, false
+			m.spins(forwarder, 1, at, at+length, func(b, e int64) { m.add(result.EventThread, 1, b, e, "hog", tid(hogTID)) })
+			m.late(due, 0, waits, 2*us)
+		}, result.Cause{Kind: Hog, Name: "hog", CPU: 1}, waits - 10*us},
+		{"a queue beside a thread that polls, which is busy without packets", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.threads[1].Role, m.threads[1].Spins = result.RolePoller, false
+			m.add(result.EventThread, 1, -50*ms, 2000*ms, "nines-poller", tid(forwarder))
+			for i := range int64(100) {
+				m.late(at+i*us, 0, 30*us+20*i*us, 2*us)
+			}
+		}, result.Cause{Kind: Queue, CPU: 2}, 10*us + 20*99*us},
+		{"an interrupt of a CPU that never ran another thread", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventInterrupt, 1, at, at+length, "nvme0q1")
+			m.late(due, 0, waits, 2*us)
+		}, result.Cause{Kind: Interrupt, Name: "nvme0q1", CPU: 1}, waits - 10*us},
 		{"nothing that was recorded", func(m *made) {
 			m.spins(generator, 0, 0, 0)
 			m.late(due, waits, 20*us, 2*us)

@@ -9,11 +9,8 @@ import (
 
 // path is who handles the packets of a trial, in the order in which they come by.
 type path struct {
-	sender, receiver int32 // TIDs; 0: not known
+	sender, receiver int32 // TIDs; 0: not known, and nothing is blamed for its part
 	between          []int32
-	receiverSpins    bool
-	// oneThread is true where a thread sends and receives.
-	oneThread bool
 }
 
 func pathOf(threads []result.TracedThread) path {
@@ -26,7 +23,7 @@ func pathOf(threads []result.TracedThread) path {
 			}
 		case result.RoleReceiver:
 			if p.receiver == 0 {
-				p.receiver, p.receiverSpins = tid, t.Spins
+				p.receiver = tid
 			}
 		default:
 			if !slices.Contains(p.between, tid) {
@@ -36,18 +33,8 @@ func pathOf(threads []result.TracedThread) path {
 	}
 	// A thread that is alone is a program of which it is asked what kept it from running.
 	if p.sender == 0 && p.receiver == 0 && len(p.between) == 1 {
-		p.sender, p.between = p.between[0], nil
+		p.sender, p.receiver, p.between = p.between[0], p.between[0], nil
 	}
-	if p.receiver == 0 {
-		p.receiver = p.sender
-		for _, t := range threads {
-			p.receiverSpins = p.receiverSpins || int32(t.TID) == p.sender && t.Spins
-		}
-	}
-	if p.sender == 0 {
-		p.sender = p.receiver
-	}
-	p.oneThread = p.sender == p.receiver
 	return p
 }
 

@@ -172,8 +172,8 @@ func isFull(reason string) bool {
 func (a *analysis) busyForwarder(begin, end int64) (result.TracedThread, bool) {
 	for _, tid := range a.path.between {
 		traced, of := a.timeline.traced[tid], a.timeline.threads[tid]
-		if traced.Spins || of == nil {
-			continue
+		if traced.Spins || traced.Role == result.RolePoller || of == nil {
+			continue // one that polls is always busy
 		}
 		var ran int64
 		for _, run := range of.runs.within(begin, end) {

@@ -262,3 +262,15 @@ func TestAnyEventsAddUp(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoIsNotKnownIsNotBlamed: the sender's thread is elsewhere, in a virtual machine for
+// example; what keeps the receiver from its CPU meanwhile has not kept the packet.
+func TestWhoIsNotKnownIsNotBlamed(t *testing.T) {
+	m := newMade()
+	m.details.Trace.Threads = m.threads[2:]
+	m.spins(receiver, 2, 200*ms, 202*ms, func(b, e int64) { m.add(result.EventThread, 2, b, e, "hog", tid(hogTID)) })
+	m.late(200*ms, 2*ms, 20*us, 2*us)
+	if ranking := m.attribute().Ranking; len(ranking) != 1 || ranking[0].Cause.Kind != Unexplained {
+		t.Errorf("the ranking is %+v; the send wait has no explanation", ranking)
+	}
+}

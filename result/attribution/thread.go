@@ -10,7 +10,12 @@ import (
 // while it ran undisturbed, or slept as it wanted to.
 func (t *timeline) held(tid int32, begin, end int64) []span {
 	of := t.threads[tid]
-	if of == nil || end <= begin {
+	switch {
+	case end <= begin:
+		return []span{{begin, end, result.Cause{}}}
+	case of == nil && t.alone(tid):
+		return t.interrupted(int32(t.traced[tid].CPU), begin, end)
+	case of == nil:
 		return []span{{begin, end, result.Cause{}}}
 	}
 	var spans []span
@@ -42,6 +47,17 @@ func (t *timeline) held(tid int32, begin, end int64) []span {
 		at = until
 	}
 	return spans
+}
+
+// alone tells whether a thread that spins has had its CPU all the time: no switch of
+// threads was recorded there, as on a CPU that is isolated.
+func (t *timeline) alone(tid int32) bool {
+	one, known := t.traced[tid]
+	if !known || !one.Spins {
+		return false
+	}
+	c := t.cpus[int32(one.CPU)]
+	return c != nil && len(c.runs.list) == 0
 }
 
 // interrupted is what interrupted the thread that ran on a CPU.
