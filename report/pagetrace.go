@@ -245,8 +245,8 @@ func (t *pageTrace) late(causes result.PacketCauses, outlier *result.Outlier, ev
 	return late
 }
 
-// mostTelling keeps the longest, of those without a length the rare ones first, in the
-// order of time.
+// mostTelling keeps the longest, of those without a length the rare ones first. They are
+// in the order of time, and stay so.
 func mostTelling(events []result.Event, from, to int64, most int) []result.Event {
 	if len(events) <= most {
 		return events
@@ -260,10 +260,30 @@ func mostTelling(events []result.Event, from, to int64, most int) []result.Event
 		}
 		return min(e.EndNs, to) - max(e.BeginNs, from)
 	}
-	kept := slices.Clone(events)
-	slices.SortStableFunc(kept, func(a, b result.Event) int { return cmp.Compare(weight(b), weight(a)) })
-	kept = kept[:most]
-	slices.SortStableFunc(kept, func(a, b result.Event) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
+	// Numbers are sorted, and not events: a long stall has some 100,000 around each of its
+	// packets.
+	weights := make([]int64, len(events))
+	for i, e := range events {
+		weights[i] = weight(e)
+	}
+	sorted := slices.Clone(weights)
+	slices.Sort(sorted)
+	least := sorted[len(sorted)-most]
+	asLight := most // how many of those that weigh least are kept
+	for _, w := range sorted[len(sorted)-most:] {
+		if w > least {
+			asLight--
+		}
+	}
+	kept := make([]result.Event, 0, most)
+	for i, e := range events {
+		if weights[i] == least {
+			asLight--
+		}
+		if weights[i] > least || weights[i] == least && asLight >= 0 {
+			kept = append(kept, e)
+		}
+	}
 	return kept
 }
 

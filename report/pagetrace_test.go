@@ -142,3 +142,24 @@ func TestAPacketThatOutliersDoNotHaveIsStillShown(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// Of events that tell as much as each other the first are kept, all in the order of time.
+func TestTheMostTellingEventsAreKept(t *testing.T) {
+	var events []result.Event
+	for i, length := range []int64{5, 1, 9, 5, 0, 5, 7, 5} {
+		events = append(events, result.Event{Kind: result.EventSoftirq, BeginNs: int64(100 * i), EndNs: int64(100*i) + length})
+	}
+	var begins []int64
+	for _, e := range mostTelling(events, 0, 1000, 4) {
+		begins = append(begins, e.BeginNs)
+	}
+	if want := []int64{0, 200, 300, 600}; !slices.Equal(begins, want) {
+		t.Errorf("kept those of %v, want %v", begins, want)
+	}
+	for i := range events {
+		events[i].Kind = result.EventDrop
+	}
+	if kept := mostTelling(events, 0, 1000, 4); len(kept) != 4 || kept[3].BeginNs != 300 {
+		t.Errorf("of drops alone %+v are kept", kept)
+	}
+}
