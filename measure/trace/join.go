@@ -15,24 +15,34 @@ func (k *keeper) joined() []piece {
 		return cmp.Or(cmp.Compare(a.cpu, b.cpu), cmp.Compare(a.stretch.begin, b.stretch.begin))
 	})
 	var joined []piece
-	for _, p := range pieces {
-		if n := len(joined); n > 0 && joined[n-1].cpu == p.cpu && p.stretch.begin <= joined[n-1].stretch.end {
-			joined[n-1] = joined[n-1].with(p)
-			continue
+	for first := 0; first < len(pieces); {
+		end, next := pieces[first].stretch.end, first+1
+		for next < len(pieces) && pieces[next].cpu == pieces[first].cpu && pieces[next].stretch.begin <= end {
+			end = max(end, pieces[next].stretch.end)
+			next++
 		}
-		joined = append(joined, p)
+		joined = append(joined, join(pieces[first:next]))
+		first = next
 	}
 	return joined
 }
 
-// with is the piece with a later one of the same CPU. Both may have a record.
-func (p piece) with(next piece) piece {
-	p.stretch.end = max(p.stretch.end, next.stretch.end)
-	p.lost += next.lost
-	p.records = slices.Concat(p.records, next.records)
-	slices.SortFunc(p.records, func(a, b record) int { return cmp.Compare(a.place, b.place) })
-	p.records = slices.CompactFunc(p.records, func(a, b record) bool { return a.place == b.place })
-	return p
+// join makes one of pieces of a CPU that touch, in their order. Several may have a record.
+// All are sorted at once: an overload leaves as many of them as there were looks.
+func join(pieces []piece) piece {
+	whole := pieces[0]
+	if len(pieces) == 1 {
+		return whole
+	}
+	whole.records = slices.Clone(whole.records)
+	for _, p := range pieces[1:] {
+		whole.stretch.end = max(whole.stretch.end, p.stretch.end)
+		whole.lost += p.lost
+		whole.records = append(whole.records, p.records...)
+	}
+	slices.SortFunc(whole.records, func(a, b record) int { return cmp.Compare(a.place, b.place) })
+	whole.records = slices.CompactFunc(whole.records, func(a, b record) bool { return a.place == b.place })
+	return whole
 }
 
 // sortEvents puts events in the order of begin, on one CPU what lies in another after it.
