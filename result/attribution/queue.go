@@ -22,12 +22,10 @@ func (a *analysis) queues(slow []passage, u usual) {
 	}
 	sending := window{held: func(begin, end int64) []span { return a.timeline.held(a.path.sender, begin, end) }}
 	slices.SortStableFunc(order, func(p, q *passage) int { return cmp.Compare(p.intended, q.intended) })
+	first := 0 // of the queue that a packet is in
 	for i, p := range order {
-		first := i
-		for first > 0 && order[first-1].tx > order[first].intended {
-			first--
-		}
-		if first == i {
+		if i == 0 || order[i-1].tx <= p.intended {
+			first = i
 			continue
 		}
 		waited := p.phases[send].took.nobody() - u[send][result.Cause{}]
@@ -46,9 +44,8 @@ func (a *analysis) queues(slow []passage, u usual) {
 	travelling := window{held: func(begin, end int64) []span { return a.timeline.onTheWay(a.path, begin, end, a.travel) }}
 	slices.SortStableFunc(order, func(p, q *passage) int { return cmp.Compare(p.rx, q.rx) })
 	for i, p := range order {
-		first := i
-		for first > 0 && order[first-1].rx > order[first].tx {
-			first--
+		if i == 0 || order[i-1].rx <= p.tx {
+			first = i
 		}
 		full := len(between(a.timeline.overflows, p.tx, p.rx)) > 0
 		if first == i && !full {
