@@ -517,6 +517,11 @@ func TestLabLivepatchPollsVFs(t *testing.T) {
 		if err := errors.Join(err, netlink.LinkSetUp(link)); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { // as they were: a port that is up is somebody's
+			if err := netlink.LinkSetDown(link); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	for _, card := range cards {
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
