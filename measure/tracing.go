@@ -121,6 +121,9 @@ func collectorCPUs(p *plan.Plan, online []int) []int {
 
 // started follows an engine of the stream, whose measuring thread is about to begin.
 func (t *tracer) started(pid int, s client.Started) {
+	if machines := virtualMachines(t.run.plan); slices.Contains(machines, t.run.plan.Traffic.From.Node) {
+		return // both ends are in it, or neither
+	}
 	thread, err := trace.FindThread(pid, s.TID, "nines-measure")
 	if err != nil {
 		t.note("the engine is not traced: %v", err)
@@ -153,9 +156,11 @@ func (t *tracer) note(format string, args ...any) {
 
 // addForwarders names the threads of the engines between the ends.
 func (t *tracer) addForwarders() {
+	for _, name := range virtualMachines(t.run.plan) {
+		t.note("%s", unseen(t.run.plan, name))
+	}
 	err := t.bench.eachForwarder(t.run.plan, func(node plan.Node, engine *client.Client) error {
 		if node.Runtime == spec.RuntimeVM {
-			t.note("the engine of %s is in a virtual machine: what happens within it cannot be recorded from here", node.Name)
 			return nil
 		}
 		stats, err := engine.Stats()
@@ -173,6 +178,25 @@ func (t *tracer) addForwarders() {
 	if err != nil {
 		t.note("a forwarder's thread is not known to the recorder: %v", err)
 	}
+}
+
+// unseen says what is not known of packets because a node is a virtual machine.
+func unseen(p *plan.Plan, machine string) string {
+	if machine == p.Traffic.From.Node {
+		return machine + ", which sends and receives, is a virtual machine: its slow packets are not announced to this host, and none is explained"
+	}
+	return machine + " is a virtual machine: what kept a packet within it is not recorded from here, and stays unexplained"
+}
+
+// virtualMachines are the names of the nodes whose kernel is not this one.
+func virtualMachines(p *plan.Plan) []string {
+	var names []string
+	for _, node := range p.Nodes {
+		if node.Runtime == spec.RuntimeVM {
+			names = append(names, node.Name)
+		}
+	}
+	return names
 }
 
 // addPrograms names the threads of the programs between links' ends that have a CPU.

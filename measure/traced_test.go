@@ -2,12 +2,14 @@ package measure
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
+	"nines.dev/nines/testbed/plan"
 )
 
 // Packets pass the threads that receive, each of which is named once; not those that keep
@@ -31,5 +33,22 @@ func TestPollersAreTraced(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// What is not recorded of a virtual machine is said, also of one that only routes.
+func TestVirtualMachinesAreSaidNotToBeRecorded(t *testing.T) {
+	p := &plan.Plan{Nodes: []plan.Node{{Name: "gen", Runtime: spec.RuntimeNetns}, {Name: "dut", Runtime: spec.RuntimeVM}}, Traffic: &plan.Traffic{}}
+	p.Traffic.From.Node = "gen"
+	names := virtualMachines(p)
+	if !slices.Equal(names, []string{"dut"}) {
+		t.Fatalf("the virtual machines are %q", names)
+	}
+	if said := unseen(p, "dut"); !strings.Contains(said, "stays unexplained") {
+		t.Errorf("of a forwarder: %s", said)
+	}
+	p.Traffic.From.Node = "dut"
+	if said := unseen(p, "dut"); !strings.Contains(said, "none is explained") {
+		t.Errorf("of both ends: %s", said)
 	}
 }
