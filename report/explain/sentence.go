@@ -56,7 +56,8 @@ func witness(details result.Details) string {
 	if details.StealNs > 0 {
 		return "the hypervisor ran something else on the measuring CPUs for " + duration(details.StealNs) + " of the trial (steal time)"
 	}
-	return "no steal time was counted, so it is a hypervisor that does not tell, the firmware, or the hardware"
+	// The thread had its CPU, as far as is known: what it did itself is not recorded either.
+	return "no steal time was counted: what is left is a hypervisor that does not tell, the firmware, the hardware, and the thread's own work"
 }
 
 // whose says what of the trial a CPU is for.
