@@ -146,7 +146,7 @@ func (r *Report) traceOf(s *Subject) result.Trace {
 func (r *Report) recorded(recording trace.Recording) {
 	r.recording = recording
 	r.Events, r.Lost, r.CostNs = recording.Trace.Events, recording.Trace.Lost, recording.Trace.CostNs
-	r.Notes = append(r.Notes, notRecorded(recording.Trace.Missing)...)
+	r.Notes = append(append(r.Notes, recording.Notes...), notRecorded(recording.Trace.Missing)...)
 }
 
 // notRecorded is a note for each reason why tracepoints are missing.

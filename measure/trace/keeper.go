@@ -1,6 +1,10 @@
 package trace
 
-import "container/heap"
+import (
+	"container/heap"
+	"maps"
+	"slices"
+)
 
 // keeper decides of which packets the events are kept, and holds them. It is pure: what
 // it is told alone decides.
@@ -21,6 +25,8 @@ type keeper struct {
 	// of the slowest of those: as slow ones have no chance any more.
 	crowded int
 	floor   int64
+	// crowdedOrdinary is how many of the ordinary packets were.
+	crowdedOrdinary int
 }
 
 // recordsLimit is 20 MB of records in memory, and more events than anybody reads.
@@ -117,12 +123,30 @@ func (k *keeper) add(pieces ...piece) {
 	if k.records > k.limit || k.records > 2*k.pruned+k.limit/16 {
 		k.prune()
 	}
-	for k.records > k.limit && len(k.slowest) > 0 {
+	for k.records > k.limit && len(k.slowest)+len(k.ordinary) > 0 {
+		k.crowd()
+		k.prune()
+	}
+}
+
+// crowd lets go of some packets: of the least slow of the slowest, and of the last places
+// of the ordinary ones, by turns, so that there are some to compare with.
+func (k *keeper) crowd() {
+	if len(k.slowest) >= len(k.ordinary) {
 		for range 1 + len(k.slowest)/16 {
 			k.floor = max(k.floor, heap.Pop(&k.slowest).(Packet).LatencyNs)
 			k.crowded++
 		}
-		k.prune()
+		return
+	}
+	for last, n := 1+slices.Max(slices.Collect(maps.Keys(k.ordinary))), 1+len(k.ordinary)/16; n > 0; {
+		last--
+		if _, taken := k.ordinary[last]; taken {
+			delete(k.ordinary, last)
+			k.crowdedOrdinary++
+			n--
+		}
+		k.places = last
 	}
 }
 
@@ -159,7 +183,7 @@ func (p piece) cut(s span) piece {
 			last = i + 1
 		}
 	}
-	first = max(0, min(first, last)-context)
+	first = lead(p.records, min(first, last))
 	last = min(len(p.records), last+context)
 	// A copy, so that the rest can be let go.
 	cut.records = append([]record(nil), p.records[first:last]...)

@@ -141,6 +141,28 @@ func TestAStreamThatIsTooMuch(t *testing.T) {
 	}
 }
 
+// Ordinary packets that are late themselves, as in an overload, leave room for the slowest.
+func TestOrdinaryPacketsThatAreTooMuch(t *testing.T) {
+	k := newKeeper(200, 200)
+	k.limit = 100_000
+	for i := range int64(200) {
+		p := slow(uint32(i), i*1e9, 2_000_000)
+		p.Ordinary, p.Place = true, int(i)
+		late := slow(uint32(1000+i), i*1e9+5e8, 2_100_000+i)
+		for _, p := range []Packet{p, late} {
+			if k.offer(p) {
+				k.add(busy(0, around(p)))
+			}
+		}
+	}
+	if k.records > k.limit || len(k.slowest) < 5 || len(k.ordinary) < 5 {
+		t.Errorf("%d records of %d slow packets and %d ordinary ones", k.records, len(k.slowest), len(k.ordinary))
+	}
+	if k.crowded == 0 || k.crowdedOrdinary == 0 {
+		t.Errorf("%d and %d are said to be let go", k.crowded, k.crowdedOrdinary)
+	}
+}
+
 // What is held of a long stretch goes when only a part of it is still wanted, and who ran
 // is known of the rest.
 func TestAStretchIsCutDown(t *testing.T) {

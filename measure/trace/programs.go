@@ -160,6 +160,19 @@ func (p *programs) attach() error {
 	return nil
 }
 
+// skipped is how often the kernel left a program out because an event came in the middle of
+// it on the same CPU (Linux 5.12; kernel/bpf/syscall.c, bpf_prog_inc_misses_counter). What
+// is not counted is not known.
+func (p *programs) skipped() uint64 {
+	var misses uint64
+	for _, program := range p.collection.Programs {
+		if stats, err := program.Stats(); err == nil {
+			misses += stats.RecursionMisses
+		}
+	}
+	return misses
+}
+
 // detach ends it; the rings stay as they are.
 func (p *programs) detach() error {
 	var errs []error

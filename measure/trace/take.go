@@ -34,15 +34,33 @@ func (r ring) take(s span) piece {
 		p.lost = r.overwritten(oldest, head, s)
 	}
 	from := first - min(first-oldest, context)
+	before := 0 // how many records of before the stretch there are
 	for place := from; place < last; place++ {
 		p.add(r, place, place >= first)
+		if place < first {
+			before = len(p.records)
+		}
 	}
 	p.running = r.runningAt(s.begin, p.records, last, head)
 	for place := last; place < head && place < last+context && !p.settled(); place++ {
 		p.add(r, place, false)
 	}
 	// What was overtaken while it was copied holds newer records, which decode refused.
+	p.records = p.records[lead(p.records, before):]
 	return p
+}
+
+// lead is the record with which a stretch's begin is known, whose own first record is
+// given: the last switch of threads before, as no interrupt is under way in one. The same
+// for each CPU and packet, more would soon be most of what is held.
+func lead(records []record, first int) int {
+	least := max(0, first-context)
+	for i := first - 1; i > least; i-- {
+		if records[i].kind == kindSwitch {
+			return i
+		}
+	}
+	return least
 }
 
 func (p *piece) add(r ring, place uint64, within bool) {
