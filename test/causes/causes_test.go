@@ -72,6 +72,9 @@ var kinds = []injected{
 		is:      func(c result.Cause) bool { return c.Kind == attribution.Stopped }},
 }
 
+// enough packets that were hit tell more than one that something else had a part in.
+const enough = 10
+
 // trials is how often each kind is tried: once in the ordinary suite, ten times where
 // NINES_CAUSES_TRIALS says so.
 func trials(t *testing.T) int {
@@ -116,6 +119,8 @@ type row struct {
 	kind                 injected
 	tried, judged, first int
 	hit, named           int
+	// injections are how often it was disturbed, by the disturber's log.
+	injections int
 	// found is in how many trials it was found at all, elsewhere in how many packets that
 	// no injection hit.
 	found, elsewhere int
@@ -162,6 +167,7 @@ func (r *row) addShort(shown explain.Shown, log []injection) {
 func (r *row) add(t *testing.T, shown explain.Shown, log []injection) {
 	t.Helper()
 	r.tried++
+	r.injections += len(log)
 	kind := r.kind
 	if kind.short {
 		r.addShort(shown, log)
@@ -213,12 +219,19 @@ func (r *row) add(t *testing.T, shown explain.Shown, log []injection) {
 // microseconds that are right within a fifth.
 //
 // One trial on a host that does other things proves nothing of the kind: there it is held
-// that an injection that most of the slowest packets were hit by is found.
+// that the disturbance was made, that one which most of the slowest packets were hit by is
+// found, and that it is the first cause of most packets of which it had nearly all the time.
 func (r row) hold(t *testing.T) {
 	t.Helper()
+	if r.injections == 0 {
+		t.Fatalf("%s disturbed nothing in %d trials", disturber, r.tried)
+	}
 	if os.Getenv("NINES_CAUSES_TRIALS") == "" {
 		if r.judged > 0 && r.named == 0 {
 			t.Errorf("not found")
+		}
+		if r.kind.whole && r.hit >= enough && r.named*2 < r.hit {
+			t.Errorf("it is the first cause of %d of the %d packets that were hit", r.named, r.hit)
 		}
 		return
 	}
