@@ -43,7 +43,7 @@ func Attribute(in Input) result.Causes {
 		return causes
 	}
 	a := &analysis{
-		timeline: newTimeline(in.Events, trace.Threads), path: pathOf(trace.Threads), travel: travelOf(in.Ordinary),
+		timeline: newTimeline(in.Events, trace), path: pathOf(trace.Threads), travel: travelOf(in.Ordinary),
 	}
 	a.full, a.overflowed = fullQueue(in.Details, a.path.receiver)
 	slow, ordinary := a.passages(in.Slow, in), a.passages(in.Ordinary, in)

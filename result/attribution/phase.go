@@ -81,6 +81,7 @@ func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 	if of == nil {
 		return looked
 	}
+	since := t.since(tx)
 	// The last time that it slept before it had the packet.
 	runs := of.runs.within(tx, rx+1)
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -88,7 +89,7 @@ func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 		if i > 0 {
 			before = &runs[i-1]
 		} else if earlier := of.runs.before(runs[0]); earlier != nil {
-			before = earlier
+			before = recent(earlier, since)
 		}
 		if before != nil && before.Preempted {
 			continue
@@ -97,7 +98,7 @@ func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 			// What comes while it is stopped wakes nobody.
 			return max(tx, min(looked, before.EndNs))
 		}
-		if woken, ok := t.woken(p.receiver, before, &runs[i]); ok && woken > tx {
+		if woken, ok := t.woken(p.receiver, before, &runs[i], since); ok && woken > tx {
 			return min(woken, looked)
 		}
 		break

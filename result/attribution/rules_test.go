@@ -274,3 +274,23 @@ func TestWhoIsNotKnownIsNotBlamed(t *testing.T) {
 		t.Errorf("the ranking is %+v; the send wait has no explanation", ranking)
 	}
 }
+
+// TestWhatIsKnownOfAnotherStretchSaysNothing: the receiver was preempted when the events of
+// an earlier packet ended. Much later it sleeps, and whoever has its CPU keeps it from
+// nothing.
+func TestWhatIsKnownOfAnotherStretchSaysNothing(t *testing.T) {
+	m := newMade()
+	m.details.Trace.Stretches = [][2]int64{{started - 100*ms, started + 120*ms}, {started + 199*ms, started + 300*ms}}
+	m.spins(generator, 0, 0, 0)
+	m.add(result.EventThread, 2, 110*ms, 119*ms, "nines-engine", tid(receiver), preempted)
+	m.add(result.EventThread, 2, 119*ms, 120*ms, "hog", tid(hogTID))
+	m.add(result.EventThread, 2, 199*ms, 202*ms, "hog", tid(hogTID))
+	m.wake(2, 202*ms, receiver)
+	m.add(result.EventThread, 2, 202*ms, 300*ms, "nines-engine", tid(receiver))
+	m.late(200*ms, 0, 2*ms, 2*us)
+	causes := m.attribute()
+	if ranking := causes.Ranking; len(ranking) != 1 || ranking[0].Cause.Kind != Unexplained {
+		t.Errorf("the ranking is %+v", ranking)
+	}
+	adds(t, causes)
+}

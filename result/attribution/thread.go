@@ -68,17 +68,19 @@ func (t *timeline) interrupted(number int32, begin, end int64) []span {
 // off says what kept a thread off its CPUs between two of its runs, either of which may
 // not be recorded.
 func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span {
-	// Runnable from the first time it was woken, or all along where it was preempted.
-	runnable := end
-	if woken, ok := t.woken(tid, before, after); ok {
-		runnable = min(max(woken, begin), end)
-	}
 	number := int32(-1)
 	if before != nil {
 		number = before.CPU
 	}
 	if after != nil {
 		number = after.CPU
+	}
+	since := t.since(begin)
+	before = recent(before, since)
+	// Runnable from the first time it was woken, or all along where it was preempted.
+	runnable := end
+	if woken, ok := t.woken(tid, before, after, since); ok {
+		runnable = min(max(woken, begin), end)
 	}
 	preempted := before != nil && before.Preempted
 	if preempted {
@@ -103,10 +105,10 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	return spans
 }
 
-// woken is when a thread was first made runnable between two of its runs.
-func (t *timeline) woken(tid int32, before, after *noted) (int64, bool) {
+// woken is when a thread was first made runnable between two of its runs, since a time.
+func (t *timeline) woken(tid int32, before, after *noted, since int64) (int64, bool) {
 	wakeups := t.threads[tid].wakeups
-	from := int64(0)
+	from := since
 	if before != nil {
 		from = before.EndNs
 	}

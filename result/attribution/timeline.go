@@ -14,6 +14,8 @@ type timeline struct {
 	// overflows are the times at which packets were dropped because a queue was full.
 	overflows []result.Event
 	traced    map[int32]result.TracedThread // by TID
+	// stretches are the times of which events were kept, in order.
+	stretches [][2]int64
 }
 
 // cpu is what ran on one CPU.
@@ -37,9 +39,9 @@ type thread struct {
 	wakeups []int64
 }
 
-func newTimeline(events []result.Event, traced []result.TracedThread) *timeline {
-	t := &timeline{cpus: make(map[int32]*cpu), threads: make(map[int32]*thread), traced: make(map[int32]result.TracedThread)}
-	for _, one := range traced {
+func newTimeline(events []result.Event, trace *result.Trace) *timeline {
+	t := &timeline{cpus: make(map[int32]*cpu), threads: make(map[int32]*thread), traced: make(map[int32]result.TracedThread), stretches: trace.Stretches}
+	for _, one := range trace.Threads {
 		t.traced[int32(one.TID)] = one
 	}
 	for _, e := range events {
@@ -108,6 +110,24 @@ func (t *timeline) thread(tid int32) *thread {
 		t.threads[tid] = of
 	}
 	return of
+}
+
+// since is from when on events were kept without a gap until a time: what is known of before
+// says nothing of then.
+func (t *timeline) since(at int64) int64 {
+	i := sort.Search(len(t.stretches), func(i int) bool { return t.stretches[i][1] >= at })
+	if i == len(t.stretches) {
+		return at
+	}
+	return min(t.stretches[i][0], at)
+}
+
+// recent is an event if it ended since then; else nil.
+func recent(e *noted, since int64) *noted {
+	if e == nil || e.EndNs < since {
+		return nil
+	}
+	return e
 }
 
 // between are the events of a list in the order of time that begin from one time to
