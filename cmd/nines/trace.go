@@ -81,12 +81,17 @@ func (t *traceCall) checked() (inv *host.Inventory, cpus []int, buffer int64, er
 // finish words the causes, writes the folder and prints the report.
 func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, out, errOut io.Writer, table func(io.Writer) error) error {
 	r.Kernel, r.CommandLine = inv.Kernel.Release, inv.Kernel.CommandLine
+	all := result.Causes{Ranking: r.Causes}
+	var steal int64
 	for i := range r.Subjects {
 		explain.Fill(r.Subjects[i].Causes, r.Details(i))
+		all.Packets = append(all.Packets, r.Subjects[i].Causes.Packets...)
+		steal += r.Subjects[i].StealNs
 	}
-	all := result.Causes{Ranking: r.Causes}
 	if len(r.Subjects) > 0 {
-		explain.Fill(&all, r.Details(0)) // of a thread like the others
+		details := r.Details(0) // of a thread like the others
+		details.StealNs = steal
+		explain.Fill(&all, details)
 	}
 	if t.out != "" && len(r.Subjects) > 0 {
 		line := newProgressLine(errOut)

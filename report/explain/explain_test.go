@@ -103,3 +103,24 @@ func TestNamesDoNotMoveTheCursor(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 }
+
+// TestInterruptsBesideWhatIsUnexplained: of most packets that nothing explains interrupts of
+// one kind took a part, and the sentence says so; not of one of many.
+func TestInterruptsBesideWhatIsUnexplained(t *testing.T) {
+	call := result.Cause{Kind: attribution.IPI, Name: "call_function_single", Source: "bpftool", CPU: 1}
+	for with, want := range map[int]bool{1: false, 3: true} {
+		causes := result.Causes{Ranking: []result.RankedCause{{Cause: result.Cause{Kind: attribution.Unexplained, CPU: -1}, Packets: 4}}}
+		for i := range 4 {
+			phase := result.PhaseCauses{UnexplainedNs: 20_000}
+			if i < with {
+				phase.Causes = []result.CauseShare{{Cause: call, Ns: 11_000}}
+			}
+			causes.Packets = append(causes.Packets, result.PacketCauses{Recorded: true, Phases: []result.PhaseCauses{phase}})
+		}
+		Fill(&causes, result.Details{})
+		got := causes.Ranking[0].Sentence
+		if said := strings.Contains(got, "; 3 of these 4 packets have calls of another CPU from `bpftool` on CPU 1 as well"); said != want {
+			t.Errorf("%d of 4: %q", with, got)
+		}
+	}
+}

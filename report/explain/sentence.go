@@ -17,6 +17,9 @@ func Fill(causes *result.Causes, details result.Details) {
 	for i := range causes.Ranking {
 		ranked := &causes.Ranking[i]
 		ranked.Sentence = sentence(*ranked, of, causes.Ordinary, details)
+		if ranked.Cause.Kind == attribution.Unexplained {
+			ranked.Sentence += beside(causes.Packets)
+		}
 		ranked.Remedy = adviceFor(ranked.Cause).words(ranked.Cause, alone(details.Trace))
 	}
 }
@@ -49,6 +52,34 @@ func sentence(r result.RankedCause, of, ordinary int, details result.Details) st
 		text += fmt.Sprintf("; %s times as likely as around ordinary packets", significant(*r.Lift))
 	}
 	return text
+}
+
+// beside names the interrupts that were in most of the packets whose time is mostly
+// unexplained: a storm of short ones takes more than is recorded of it.
+func beside(packets []result.PacketCauses) string {
+	count, of := make(map[result.Cause]int), 0
+	for _, p := range packets {
+		totals := attribution.Totals(p)
+		if !p.Recorded || len(totals) == 0 || totals[0].Cause.Kind != attribution.Unexplained {
+			continue
+		}
+		of++
+		for _, share := range totals[1:] {
+			if attribution.IsInterrupt(share.Cause.Kind) {
+				count[share.Cause]++
+			}
+		}
+	}
+	var most result.Cause
+	for c, n := range count {
+		if n > count[most] || n == count[most] && attribution.Brief(c) < attribution.Brief(most) {
+			most = c
+		}
+	}
+	if of == 0 || count[most]*2 < of {
+		return ""
+	}
+	return fmt.Sprintf("; %d of these %d packets have %s on CPU %d as well, of which more may come than is recorded", count[most], of, What(most), most.CPU)
 }
 
 // witness is what else there is to say of time that nothing was recorded for.

@@ -99,7 +99,7 @@ func (a *analysis) queueCause(took tally, waited, begin, end int64, moments []in
 	for cause, held := range took {
 		ns := held.ns
 		// A storm of interrupts takes more than its handlers show.
-		if isInterrupt(cause.Kind) {
+		if IsInterrupt(cause.Kind) {
 			ns += held.times * interruptOverhead
 		}
 		if cause.Kind != "" && (ns > length || ns == length && less(cause, stall)) {

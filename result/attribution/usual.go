@@ -92,7 +92,7 @@ func withOverhead(causes []result.CauseShare, unexplained int64, took tally) ([]
 	times := make(map[result.Cause]int64)
 	var all int64
 	for _, share := range causes {
-		if isInterrupt(share.Cause.Kind) {
+		if IsInterrupt(share.Cause.Kind) {
 			times[share.Cause] = took[share.Cause].times
 			all += times[share.Cause]
 		}
@@ -109,6 +109,7 @@ func withOverhead(causes []result.CauseShare, unexplained int64, took tally) ([]
 	return causes, unexplained
 }
 
-func isInterrupt(kind string) bool {
+// IsInterrupt tells the kinds of causes that take more than is recorded of them.
+func IsInterrupt(kind string) bool {
 	return kind == Interrupt || kind == IPI || kind == TLBShootdown || kind == Tick || kind == Timer
 }
