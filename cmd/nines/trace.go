@@ -90,7 +90,7 @@ func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, ou
 	}
 	if len(r.Subjects) > 0 {
 		details := r.Details(0) // of a thread like the others
-		details.StealNs = steal
+		details.StealNs = max(details.StealNs, steal)
 		explain.Fill(&all, details)
 	}
 	if t.out != "" && len(r.Subjects) > 0 {

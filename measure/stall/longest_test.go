@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/result"
+	"nines.dev/nines/result/attribution"
 )
 
 func TestEachCPUKeepsItsOwnLongestGaps(t *testing.T) {
@@ -60,5 +62,22 @@ func TestThreadsOfAProcessAndItsDescendants(t *testing.T) {
 	threads := threadsOf(root, 10) // 21 is gone already
 	if len(threads) != 4 || threads[10] != "make" || threads[11] != "helper" || threads[20] != "cc" || threads[30] != "as" {
 		t.Errorf("%v", threads)
+	}
+}
+
+// A gap around which no events were kept is not explained, and not said to be unexplained
+// either.
+func TestOnlyGapsWhoseEventsWereKeptAreExplained(t *testing.T) {
+	r := Report{startedNs: 1000, recording: trace.Recording{Trace: result.Trace{Stretches: [][2]int64{{0, 60_000}}}}}
+	s := Subject{CPU: 1, thread: result.TracedThread{Role: result.RoleProgram, TID: 7, CPU: 1, Spins: true},
+		outliers: []result.Outlier{stalled(1, 1, 2000, 42_000, 1000), stalled(2, 1, 100_000, 180_000, 1000)}}
+	r.recording.Events = []result.Event{{Kind: result.EventThread, CPU: 1, TID: 9, Name: "hog", BeginNs: 2000, EndNs: 42_000, Other: -1},
+		{Kind: result.EventThread, CPU: 1, TID: 7, Name: "spin", BeginNs: 0, EndNs: 2000, Other: -1, Preempted: true}}
+	r.explain(&s)
+	if s.Explained != 1 || s.ExplainedNs != 40_000 || s.longestNs != 40_000 || len(s.Shares) != 1 || s.Shares[0].Cause.Kind != attribution.Hog {
+		t.Errorf("%d gaps of %d ns, the longest of %d, are explained by %+v", s.Explained, s.ExplainedNs, s.longestNs, s.Shares)
+	}
+	if s.outliers[0].Cause != "" || s.outliers[1].Cause != "hog hog (CPU 1)" {
+		t.Errorf("the causes are %q and %q", s.outliers[0].Cause, s.outliers[1].Cause)
 	}
 }

@@ -43,6 +43,7 @@ func Program(ctx context.Context, o ProgramOptions) (Report, error) {
 		return Report{}, err
 	}
 	report := Report{Schema: Schema, Started: time.Now().UTC(), ThresholdNs: o.ThresholdNs, startedNs: monotonic()}
+	steal := readSteal()
 	if o.Start != nil {
 		if o.PID, err = o.Start(); err != nil {
 			_, stopped := recorder.Stop()
@@ -57,6 +58,11 @@ func Program(ctx context.Context, o ProgramOptions) (Report, error) {
 		return Report{}, err
 	}
 	report.recorded(recording)
+	for cpu, ns := range readSteal() {
+		if len(o.CPUs) == 0 || slices.Contains(o.CPUs, cpu) {
+			report.stealNs += ns - steal[cpu]
+		}
+	}
 	if lost > 0 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d events were overwritten before they were looked at: give the recorder more memory with --buffer", lost))
 	}

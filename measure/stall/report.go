@@ -39,6 +39,7 @@ type Report struct {
 	Folder string `json:"folder,omitempty"`
 
 	recording trace.Recording
+	stealNs   int64 // of all recorded CPUs, where the subjects are threads
 	startedNs int64 // CLOCK_MONOTONIC
 }
 
@@ -63,9 +64,10 @@ type Subject struct {
 	Shares      []Share        `json:"shares"`
 	Causes      *result.Causes `json:"causes"`
 
-	outliers []result.Outlier
-	lengths  *result.Histogram
-	thread   result.TracedThread
+	longestNs int64 // of those that are explained
+	outliers  []result.Outlier
+	lengths   *result.Histogram
+	thread    result.TracedThread
 }
 
 // Kind are the stalls of a kind.
@@ -101,10 +103,15 @@ func stalled(id uint32, cpu int, beginNs, endNs, startedNs int64) result.Outlier
 func (r *Report) explain(s *Subject) {
 	slices.SortStableFunc(s.outliers, func(a, b result.Outlier) int { return cmp.Compare(b.LatencyNs, a.LatencyNs) })
 	causes := attribution.Attribute(attribution.Input{Slow: s.outliers, Events: r.recording.Events, Details: r.detailsOf(s)})
-	s.Causes, s.Explained = &causes, len(causes.Packets)
+	s.Causes = &causes
 	s.Shares = []Share{}
 	for i := range causes.Packets {
 		p := &causes.Packets[i]
+		if !p.Recorded {
+			continue // that nothing is known of it does not mean that nothing happened
+		}
+		s.Explained++
+		s.longestNs = max(s.longestNs, p.LatencyNs)
 		s.ExplainedNs += p.LatencyNs
 		s.outliers[i].Cause = firstOf(*p)
 		for _, of := range attribution.Totals(*p) {
@@ -192,5 +199,5 @@ func (r *Report) Details(subject int) result.Details { return r.detailsOf(&r.Sub
 
 func (r *Report) detailsOf(s *Subject) result.Details {
 	own := r.traceOf(s)
-	return result.Details{StartedNs: r.startedNs, StealNs: s.StealNs, Trace: &own}
+	return result.Details{StartedNs: r.startedNs, StealNs: r.stealNs + s.StealNs, Trace: &own}
 }

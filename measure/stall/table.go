@@ -23,7 +23,7 @@ func (r *Report) WriteJitter(out io.Writer) error {
 	fmt.Fprintln(table, "CPU\tcause\tgaps\tlongest\ttotal\tshare")
 	for _, s := range r.Subjects {
 		fmt.Fprintf(table, "%d\tall gaps above 1 µs\t%d\t%s\t%s\t%s\n", s.CPU, s.lengths.Count(), brief(s.longest()), brief(s.Stalls[0].TotalNs), percent(s.Stalls[0].TotalNs, s.ElapsedNs))
-		fmt.Fprintf(table, "\texplained: %s\t%d\t%s\t%s\t%s\n", longestOf(s.Explained), s.Explained, brief(s.longestExplained()), brief(s.ExplainedNs), percent(s.ExplainedNs, s.Stalls[0].TotalNs))
+		fmt.Fprintf(table, "\texplained: %s\t%d\t%s\t%s\t%s\n", longestOf(s.Explained), s.Explained, brief(s.longestNs), brief(s.ExplainedNs), percent(s.ExplainedNs, s.Stalls[0].TotalNs))
 		writeShares(table, s)
 		if s.StealNs > 0 {
 			fmt.Fprintf(table, "\tsteal, as the hypervisor tells\t\t\t%s\t\n", brief(s.StealNs))
@@ -47,13 +47,6 @@ func writeShares(table io.Writer, s Subject) {
 		}
 		fmt.Fprintf(table, "\t  %s\t%d\t%s\t%s\t%s\n", plain(attribution.Brief(share.Cause)), share.Stalls, brief(share.MaxNs), brief(share.Ns), percent(share.Ns, s.ExplainedNs))
 	}
-}
-
-func (s Subject) longestExplained() int64 {
-	if len(s.outliers) == 0 {
-		return 0
-	}
-	return s.outliers[0].LatencyNs
 }
 
 // WriteProgram prints a line for each thread, and what had the CPU instead.
