@@ -132,8 +132,9 @@ func threadSubject(t trace.ThreadStalls, stalls []trace.Stall, pid int, startedN
 	s := Subject{Name: t.Name, TID: t.TID, CPU: t.CPU, RanNs: t.RanNs, SleptNs: t.SleptNs, lengths: result.NewHistogram(),
 		thread: result.TracedThread{Role: result.RoleProgram, Name: t.Name, PID: pid, TID: t.TID, CPU: -1}}
 	for kind, lengths := range t.Lengths {
-		s.Stalls = append(s.Stalls, kindOf(trace.StallKind(kind).String(), lengths))
-		s.lengths.Merge(lengths)
+		histogram := lengths.Histogram()
+		s.Stalls = append(s.Stalls, kindOf(trace.StallKind(kind).String(), histogram))
+		s.lengths.Merge(histogram)
 	}
 	for _, stall := range stalls {
 		if stall.TID == t.TID {

@@ -49,7 +49,41 @@ type ThreadStalls struct {
 	RanNs, SleptNs int64
 	Switches       uint64
 	// Lengths are all its stalls, by kind.
-	Lengths [StallKinds]*result.Histogram
+	Lengths [StallKinds]Lengths
+}
+
+// Lengths are how long stalls were. A histogram takes 220 kB, and a build has thousands of
+// threads with some stalls each: they are listed until there are many.
+type Lengths struct {
+	few  []int64
+	many *result.Histogram
+}
+
+// fewLengths is up to how many are listed.
+const fewLengths = 256
+
+func (l *Lengths) record(ns int64) {
+	switch {
+	case l.many != nil:
+		l.many.Record(ns)
+	case len(l.few) < fewLengths:
+		l.few = append(l.few, ns)
+	default:
+		l.many, l.few = l.Histogram(), nil
+		l.many.Record(ns)
+	}
+}
+
+// Histogram is that of all of them.
+func (l *Lengths) Histogram() *result.Histogram {
+	if l.many != nil {
+		return l.many
+	}
+	h := result.NewHistogram()
+	for _, ns := range l.few {
+		h.Record(ns)
+	}
+	return h
 }
 
 // stalls finds what kept threads from running, in records of all CPUs in the order of
@@ -101,11 +135,7 @@ func (s *stalls) watch(tid uint32, name string) {
 		known.Name = name
 		return
 	}
-	t := &stalling{ThreadStalls: ThreadStalls{TID: int(tid), Name: name, CPU: -1}}
-	for k := range t.Lengths {
-		t.Lengths[k] = result.NewHistogram()
-	}
-	s.threads[tid] = t
+	s.threads[tid] = &stalling{ThreadStalls: ThreadStalls{TID: int(tid), Name: name, CPU: -1}}
 }
 
 // placed is a record and its CPU.
@@ -191,7 +221,7 @@ func (s *stalls) stalled(t *stalling, kind StallKind, cpu int, begin, end int64,
 	if end < begin {
 		return
 	}
-	t.Lengths[kind].Record(end - begin)
+	t.Lengths[kind].record(end - begin)
 	if end-begin < s.thresholdNs {
 		return
 	}

@@ -47,7 +47,7 @@ func TestStallsAreWhatKeptAThreadFromRunning(t *testing.T) {
 		t.Errorf("the longest are %+v", longest)
 	}
 	thread := s.each(700)[0]
-	if thread.RanNs != 100+100+150 || thread.SleptNs != 100+100 || thread.Switches != 3 || thread.Lengths[Interrupted].Count() != 2 || thread.Lengths[Woken].Count() != 1 {
+	if thread.RanNs != 100+100+150 || thread.SleptNs != 100+100 || thread.Switches != 3 || thread.Lengths[Interrupted].Histogram().Count() != 2 || thread.Lengths[Woken].Histogram().Count() != 1 {
 		t.Errorf("%+v", thread)
 	}
 }
@@ -109,7 +109,7 @@ func TestAThreadsStallsAreFoundInTheKernelsRecords(t *testing.T) {
 	}
 	thread := threads[0]
 	// The first sleep may have begun before it was watched.
-	if woken := thread.Lengths[Woken].Count(); woken < 19 || thread.SleptNs < 19*2_000_000 || thread.RanNs+thread.SleptNs > elapsed {
+	if woken := thread.Lengths[Woken].Histogram().Count(); woken < 19 || thread.SleptNs < 19*2_000_000 || thread.RanNs+thread.SleptNs > elapsed {
 		t.Errorf("woken %d times, slept %d ns, ran %d ns of %d", woken, thread.SleptNs, thread.RanNs, elapsed)
 	}
 	if len(longest) != 5 || !slices.IsSortedFunc(longest, func(a, b Stall) int { return int(b.LengthNs() - a.LengthNs()) }) {
@@ -118,6 +118,19 @@ func TestAThreadsStallsAreFoundInTheKernelsRecords(t *testing.T) {
 	for _, s := range longest {
 		if !slices.ContainsFunc(recording.Trace.Stretches, func(held [2]int64) bool { return held[0] <= s.BeginNs && s.EndNs <= held[1] }) {
 			t.Errorf("the events of %+v were not kept", s)
+		}
+	}
+}
+
+// Lengths are the same whether they are few or many.
+func TestLengthsOfStalls(t *testing.T) {
+	for _, count := range []int64{0, 1, fewLengths, fewLengths + 1, 3 * fewLengths} {
+		var l Lengths
+		for i := range count {
+			l.record(1000 + i)
+		}
+		if got := l.Histogram(); got.Count() != uint64(count) || (l.many != nil) != (count > fewLengths) {
+			t.Errorf("%d of %d", got.Count(), count)
 		}
 	}
 }
