@@ -15,6 +15,8 @@ int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 		return 0;
 	record.a = note_device(napi->dev);
 	ring_put(cpu, &record);
+	/* A thread that polls is in no softirq whose end would say that the packet is over. */
+	cpu->packet = 0;
 	return 0;
 }
 
