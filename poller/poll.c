@@ -43,10 +43,22 @@ struct poller {
 	uint64_t stopped_ns;
 	int plain;
 	atomic_bool paused;
+	/* Held while the ring is used or stopped, as the napper and the main thread may want
+	 * both at once. */
+	pthread_mutex_t using;
 };
 
 static struct poller pollers[STATISTICS_THREADS / 2];
 static int pollers_used;
+
+/* Has the ring's thread stay awake, if there is one. */
+static void poll__keep(struct poller *poller)
+{
+	pthread_mutex_lock(&poller->using);
+	if (!atomic_load(&poller->paused))
+		ring__keep(&poller->ring);
+	pthread_mutex_unlock(&poller->using);
+}
 
 static int poll__fail(int error)
 {
@@ -69,7 +81,8 @@ static int poll__start_ring(struct poller *poller)
 
 static void poll__nap(uint64_t ns)
 {
-	const struct timespec nap = {.tv_nsec = (long)ns};
+	const struct timespec nap = {.tv_sec = (time_t)(ns / 1000000000u),
+				     .tv_nsec = (long)(ns % 1000000000u)};
 
 	nanosleep(&nap, NULL);
 }
@@ -83,8 +96,8 @@ static uint64_t poll__while_busy(struct poller *poller, uint64_t last)
 		poll__nap(LOOK_NS);
 		packets = device__packets();
 		quiet = packets == last ? quiet + 1 : 0;
-		if (packets != last && !atomic_load(&poller->paused))
-			ring__keep(&poller->ring);
+		if (packets != last)
+			poll__keep(poller);
 		poller->napper->packets += packets - last;
 		last = packets;
 	}
@@ -130,8 +143,7 @@ static void *poll__napper(void *argument)
 	for (;;) { /* the process's end ends it */
 		last = poll__while_busy(poller, last);
 		poll__while_idle(poller, last);
-		if (!atomic_load(&poller->paused))
-			ring__keep(&poller->ring);
+		poll__keep(poller);
 	}
 	return NULL;
 }
@@ -155,6 +167,9 @@ static int poll__start(struct poller *poller, const struct options *options,
 							     .state = STATISTICS_POLLING};
 	}
 	watchdog__start(&poller->watchdog, poller->share.cpu);
+	errno = pthread_mutex_init(&poller->using, NULL);
+	if (errno != 0)
+		return poller__fail("make", "a lock");
 	failed = poll__start_ring(poller);
 	if (failed < 0)
 		return poll__fail(failed);
@@ -171,6 +186,24 @@ static int poll__start(struct poller *poller, const struct options *options,
 	return 0;
 }
 
+/* Stops a ring unless its napper is just using it. That one may not get the CPU for long, so
+ * it is not waited for. */
+static void poll__stop_ring(struct poller *poller)
+{
+	if (poller->ring.fd < 0 || pthread_mutex_trylock(&poller->using) != 0)
+		return;
+	ring__stop(&poller->ring);
+	pthread_mutex_unlock(&poller->using);
+}
+
+static bool poll__one_is_away(void)
+{
+	for (int i = 0; i < pollers_used; i++)
+		if (pollers[i].back_at_ns != 0)
+			return true;
+	return false;
+}
+
 /* Backs off, and comes back when it is time. */
 static void poll__watch(struct poller *poller, uint64_t now)
 {
@@ -185,19 +218,22 @@ static void poll__watch(struct poller *poller, uint64_t now)
 			return;
 		atomic_store(&poller->paused, true);
 		device__give(true);
-		ring__stop(&poller->ring);
+		poll__stop_ring(poller);
 		poller->statistics->state = STATISTICS_BACKED_OFF;
 		poller->statistics->back_offs++;
 		poller->back_at_ns = now + pause;
 		poller->stopped_ns = now;
-	} else if (now >= poller->back_at_ns) {
-		if (poll__start_ring(poller) < 0)
-			return; /* once more with the next tick */
-		device__give(false);
-		poller->statistics->backed_off_ns += now - poller->stopped_ns;
-		poller->back_at_ns = 0;
-		atomic_store(&poller->paused, false);
+		return;
 	}
+	poll__stop_ring(poller);
+	if (now < poller->back_at_ns || poller->ring.fd >= 0 || poll__start_ring(poller) < 0)
+		return; /* once more with the next tick */
+	poller->statistics->backed_off_ns += now - poller->stopped_ns;
+	poller->back_at_ns = 0;
+	atomic_store(&poller->paused, false);
+	/* They are all pollers' devices. */
+	if (!poll__one_is_away())
+		device__give(false);
 }
 
 int poll__main(const struct options *options)
