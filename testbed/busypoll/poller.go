@@ -183,13 +183,19 @@ func (s Site) runPoller(ctx context.Context, logPath string, argv []string) (pro
 	defer stop()
 	id, err := proc.Of(cmd.Process.Pid)
 	line, _ := bufio.NewReader(out).ReadString('\n')
-	if line == "ok\n" && err == nil {
+	if line == "ok\n" && err == nil && stop() { // not if it is just being killed
 		// Waited for by nobody: it outlives nines, or ends with undo, which reaps it.
 		return id, cmd.Process.Release()
+	}
+	if line == "ok\n" { // it would not end by itself
+		_ = cmd.Process.Kill()
 	}
 	ended := cmd.Wait()
 	if ctx.Err() != nil {
 		return proc.Identity{}, ctx.Err()
+	}
+	if line == "ok\n" {
+		return proc.Identity{}, fmt.Errorf("find nines-poller: %w", err)
 	}
 	text, _ := os.ReadFile(logPath)
 	said := strings.TrimPrefix(string(bytes.TrimSpace(text)), "nines-poller: ")

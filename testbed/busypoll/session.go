@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/netns"
 )
@@ -115,7 +116,8 @@ func (s Session) lock(ctx context.Context) (free func(), err error) {
 	if err := os.MkdirAll(filepath.Join(s.Root, "kbp"), 0o755); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(s.Root, "kbp", "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	// No session's name begins with a dot.
+	file, err := os.OpenFile(filepath.Join(s.Root, "kbp", ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the sessions: %w", err)
 	}
@@ -195,6 +197,9 @@ func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Reco
 
 // alone refuses a device that another session has.
 func (s Session) alone(record *Record, r Request) error {
+	if r.Receive == spec.ReceiveAwake {
+		return nil // it is for CPUs, and touches no device
+	}
 	others, err := Sessions(s.Root)
 	if err != nil {
 		return err
