@@ -76,6 +76,9 @@ func kbpStatus(ctx context.Context, names []string, over time.Duration) ([]*busy
 	for _, s := range sessions {
 		status, err := s.Status(ctx, over)
 		if errors.Is(err, busypoll.ErrNoSession) {
+			if len(names) == 0 {
+				continue // stopped since it was listed
+			}
 			return nil, usageError{err}
 		}
 		if err != nil {

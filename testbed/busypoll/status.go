@@ -2,6 +2,8 @@ package busypoll
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 
 	"nines.dev/nines/testbed/journal"
@@ -56,6 +58,11 @@ type ThreadUse struct {
 // Status says how the session is, by watching it for a while.
 func (s Session) Status(ctx context.Context, watch time.Duration) (*Status, error) {
 	record, err := s.Record()
+	if errors.Is(err, ErrNoSession) {
+		if _, there := os.Stat(s.dir()); there == nil { // cut off before there was a record
+			return &Status{Record: Record{Name: s.Name}, State: StateInterrupted}, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
