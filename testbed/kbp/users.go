@@ -65,7 +65,10 @@ func Release(ctx context.Context, file, token string, note func(string)) error {
 			note(fmt.Sprintf("the module %s stays loaded: %d threads of others poll by it", Name, len(threads)))
 			return nil, nil
 		}
-		return nil, Unload(ctx, nil)
+		if err := Unload(ctx, nil); err != nil {
+			return users, err // to be tried again
+		}
+		return nil, nil
 	})
 }
 
@@ -76,15 +79,10 @@ func withUsers(path string, f func(users []string) ([]string, error)) error {
 		return fmt.Errorf("lock %s: %w", path, err)
 	}
 	defer file.Close()
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return err
-	}
 	var users []string
-	if len(text) > 0 {
-		if err := json.Unmarshal(text, &users); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+	// What follows the list is of a longer one, if its writer was killed.
+	if err := json.NewDecoder(file).Decode(&users); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	users, err = f(users)
 	if len(users) == 0 {
@@ -122,11 +120,21 @@ func lockUsers(path string) (*os.File, error) {
 	}
 }
 
-// writeUsers writes the file in place: its inode is the lock.
+// writeUsers writes the file in place, as its inode is the lock, and cuts it off afterwards,
+// so that it is never empty: the module would pass for one that was loaded by hand.
 func writeUsers(path string, users []string) error {
 	text, err := json.Marshal(users)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	_, err = file.WriteAt(text, 0)
+	if err == nil {
+		err = file.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, file.Close())
 }
