@@ -19,7 +19,8 @@ import (
 const UsersFile = "/run/nines/kbp-module.json"
 
 // Acquire has the module loaded for a user, who is named by a token; what is loaded by
-// hand stays so. An error leaves nothing behind.
+// hand stays so. An error leaves nothing behind, or what Release
+// takes out.
 func Acquire(ctx context.Context, file, token string) error {
 	return withUsers(file, func(users []string) ([]string, error) {
 		state, err := Now()
@@ -38,6 +39,9 @@ func Acquire(ctx context.Context, file, token string) error {
 			return users, err
 		}
 		if err := Load(ctx, path, nil); err != nil {
+			if now, wrong := Now(); state == Absent && (wrong != nil || now != Absent) {
+				users = append(users, token) // it could not be taken out again: Release tries
+			}
 			return users, err
 		}
 		return append(users, token), nil
