@@ -139,7 +139,7 @@ test-vm: build
 	@rm -f build/vm/table.txt
 	@$(GOTESTSUM_VM) -- -timeout 40m -count 1 $(AS_ROOT_VM) ./test/vm; \
 		status=$$?; cat build/vm/table.txt; exit $$status
-VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_RUN="$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE)
+VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE)
 AS_ROOT_VM = -exec '$(SUDO) env $(VM_ENV) PATH=$(PATH):/usr/sbin:/sbin'
 GOTESTSUM_VM = $(TOOL) gotestsum --format testname --hide-summary=skipped
 
