@@ -61,6 +61,18 @@ func TestAGuestThatDoesNotComeUpIsBootedAgain(t *testing.T) {
 	}
 }
 
+func TestAQEMUThatBrokeDownIsStartedAgain(t *testing.T) {
+	for said, starts := range map[string]int{
+		"qemu-system-x86_64: system/physmem.c:1: f: Assertion `x' failed.": 3,
+		"qemu-system-x86_64: -device igb: no such device":                    1,
+	} {
+		g := guest{failure: &DiedError{Said: said}}
+		if err := g.boot(t.Context(), Patience{time.Minute, time.Minute, time.Minute}); err == nil || g.starts != starts || len(g.said) != starts-1 {
+			t.Errorf("%s: %d starts, said %q, %v", said, g.starts, g.said, err)
+		}
+	}
+}
+
 func TestCtrlCEndsTheBoot(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(5*time.Millisecond, cancel)
