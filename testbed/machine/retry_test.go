@@ -64,7 +64,7 @@ func TestAGuestThatDoesNotComeUpIsBootedAgain(t *testing.T) {
 func TestAQEMUThatBrokeDownIsStartedAgain(t *testing.T) {
 	for said, starts := range map[string]int{
 		"qemu-system-x86_64: system/physmem.c:1: f: Assertion `x' failed.": 3,
-		"qemu-system-x86_64: -device igb: no such device":                    1,
+		"qemu-system-x86_64: -device igb: no such device":                  1,
 	} {
 		g := guest{failure: &DiedError{Said: said}}
 		if err := g.boot(t.Context(), Patience{time.Minute, time.Minute, time.Minute}); err == nil || g.starts != starts || len(g.said) != starts-1 {
