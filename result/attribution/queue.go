@@ -37,7 +37,7 @@ func (a *analysis) queues(slow []passage, u usual) {
 			moments = append(moments, q.tx)
 		}
 		took := sending.from(order[first].intended, p.tx)
-		if cause, ok := a.queueCause(took, waited, p.intended, p.tx, moments, false); ok {
+		if cause, ok := a.queueCause(took, 0, waited, p.intended, p.tx, moments, false); ok {
 			p.phases[send].took.assign(cause, waited)
 		}
 	}
@@ -65,7 +65,7 @@ func (a *analysis) queues(slow []passage, u usual) {
 			moments = append(moments, q.rx)
 		}
 		took := travelling.from(start, p.rx)
-		if cause, ok := a.queueCause(took, waited[transit]+waited[receive], p.tx, p.rx, moments, full); ok {
+		if cause, ok := a.queueCause(took, p.rx-start, waited[transit]+waited[receive], p.tx, p.rx, moments, full); ok {
 			for _, n := range []int{transit, receive} {
 				p.phases[n].took.assign(cause, waited[n])
 			}
@@ -92,8 +92,9 @@ func (w *window) from(begin, end int64) tally {
 
 // queueCause says what a packet waited for, in a queue from begin to end, that nobody is
 // blamed for. Took is by whom packets were held up since the first of the queue, and
-// moments are when those before it left the queue.
-func (a *analysis) queueCause(took tally, waited, begin, end int64, moments []int64, full bool) (result.Cause, bool) {
+// moments are when those before it left the queue. Lasted is how long it has lasted by
+// then, where it is one that can overflow.
+func (a *analysis) queueCause(took tally, lasted, waited, begin, end int64, moments []int64, full bool) (result.Cause, bool) {
 	var stall result.Cause
 	var length int64
 	for cause, held := range took {
@@ -106,8 +107,12 @@ func (a *analysis) queueCause(took tally, waited, begin, end int64, moments []in
 			stall, length = cause, ns
 		}
 	}
+	// A queue that overflows is there for as long as the load lasts, and in that time what
+	// interrupts each packet adds up to more than any of them waits: it is a stall's only
+	// where that had the CPU for most of it.
+	overflow := (full || a.overflowed) && 2*took[stall].ns < lasted
 	// A fifth more, because what the stall takes from a CPU is more than what is recorded.
-	if length+length/5 >= waited {
+	if !overflow && length+length/5 >= waited {
 		return stall, true
 	}
 	if full {
