@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,7 +130,7 @@ func (l *Laboratory) boot(ctx context.Context, config machine.Config, binds [][2
 		if l.Machine, err = machine.Start(ctx, config); err != nil {
 			return err
 		}
-		return l.bind(ctx, binds)
+		return errors.Join(l.bind(ctx, binds), l.awaitTimers(ctx, config.CPU.Count()))
 	}
 	end := func() error {
 		m := l.Machine
@@ -140,6 +141,18 @@ func (l *Laboratory) boot(ctx context.Context, config machine.Config, binds [][2
 		return m.Stop()
 	}
 	return machine.Patience{bootPatience, bootPatience, bootPatience}.Boot(ctx, progress, start, end)
+}
+
+// awaitTimers waits until a sleep ends on each CPU. Where a translated guest's CPU has lost
+// its timer (machine.Patience), it is often up nevertheless, and stands still as soon as
+// something sleeps there.
+func (l *Laboratory) awaitTimers(ctx context.Context, cpus int) error {
+	for cpu := range cpus {
+		if _, err := l.Machine.Output(ctx, "taskset", "-c", strconv.Itoa(cpu), "sleep", "0.02"); err != nil {
+			return fmt.Errorf("a sleep on CPU %d of the laboratory: %w", cpu, err)
+		}
+	}
+	return nil
 }
 
 // Stop ends the laboratory, and all that was in it.
