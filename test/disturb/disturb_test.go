@@ -339,25 +339,6 @@ func TestStopLetsGo(t *testing.T) {
 	}
 }
 
-// A shootdown aimed at a process interrupts the CPU that it runs on.
-func TestShootsAtAProcess(t *testing.T) {
-	labtest.Require(t, "root", os.Geteuid() == 0)
-	cpu := lastCPU(t)
-	spinner, _ := started(t, "--kind", "spin", "--cpu", strconv.Itoa(cpu), "--length", "1000s", "--period", "1000s")
-	defer ends(t, spinner)
-	const tries = 5
-	var rose, did int64
-	for range tries {
-		before := counted(t, "/proc/interrupts", "TLB", cpu)
-		list, _ := disturb(t, 20, 10*time.Millisecond, "--kind", "tlb", "--pid", strconv.Itoa(spinner.Process.Pid))
-		rose, did = counted(t, "/proc/interrupts", "TLB", cpu)-before, total(list, events)
-		if rose >= did/50 { // it is interrupted only while it runs
-			return
-		}
-	}
-	t.Errorf("TLB of CPU %d rose by %d, for %d flushes", cpu, rose, did)
-}
-
 // started is a disturber that is ready.
 func started(t *testing.T, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()

@@ -28,7 +28,10 @@ func TestBootParametersOfTunePlanAreInEffect(t *testing.T) {
 				t.Helper()
 				one := b
 				one.options.CommandLine = parameters
-				lab := startLaboratory(t, repository, store, one)
+				lab, err := startLaboratory(t.Context(), repository, store, one)
+				if err != nil {
+					t.Fatal(err)
+				}
 				defer func() {
 					if err := lab.Stop(); err != nil {
 						t.Error(err)

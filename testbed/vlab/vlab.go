@@ -130,7 +130,7 @@ func (l *Laboratory) boot(ctx context.Context, config machine.Config, binds [][2
 		if l.Machine, err = machine.Start(ctx, config); err != nil {
 			return err
 		}
-		return errors.Join(l.bind(ctx, binds), l.awaitTimers(ctx, config.CPU.Count()))
+		return errors.Join(l.bind(ctx, binds), l.AwaitTimers(ctx))
 	}
 	end := func() error {
 		m := l.Machine
@@ -143,11 +143,11 @@ func (l *Laboratory) boot(ctx context.Context, config machine.Config, binds [][2
 	return machine.Patience{bootPatience, bootPatience, bootPatience}.Boot(ctx, progress, start, end)
 }
 
-// awaitTimers waits until a sleep ends on each CPU. Where a translated guest's CPU has lost
+// AwaitTimers waits until a sleep ends on each CPU. Where a translated guest's CPU has lost
 // its timer (machine.Patience), it is often up nevertheless, and stands still as soon as
 // something sleeps there.
-func (l *Laboratory) awaitTimers(ctx context.Context, cpus int) error {
-	for cpu := range cpus {
+func (l *Laboratory) AwaitTimers(ctx context.Context) error {
+	for cpu := range l.Config().CPU.Count() {
 		if _, err := l.Machine.Output(ctx, "taskset", "-c", strconv.Itoa(cpu), "sleep", "0.02"); err != nil {
 			return fmt.Errorf("a sleep on CPU %d of the laboratory: %w", cpu, err)
 		}

@@ -1,0 +1,119 @@
+package vm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/testbed/machine/agent"
+	"nines.dev/nines/testbed/machine/image"
+	"nines.dev/nines/testbed/vlab"
+)
+
+// session is the tests of one boot, in as many machines as it takes.
+type session struct {
+	repository string
+	store      image.Store
+	boot       oneBoot
+	lab        *vlab.Laboratory
+	again      int // how often another machine had to be started
+	rows       []row
+}
+
+// mostAgain is how many machines may stand still, of one boot.
+const mostAgain = 2
+
+// start starts the machine, and another one where the last did not go on.
+func (s *session) start(t *testing.T) {
+	t.Helper()
+	if s.lab != nil {
+		_ = s.lab.Stop() // it stands still, and is killed
+		s.lab = nil
+	}
+	begin := time.Now()
+	lab, err := startLaboratory(t.Context(), s.repository, s.store, s.boot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lab = lab
+	s.rows = append(s.rows, row{"boots", "testbed/machine", s.kernel(), "pass", time.Since(begin).Seconds()})
+}
+
+func (s *session) kernel() string { return s.boot.name + ": Linux " + s.lab.Kernel.Version }
+
+// run runs tests of a package in the laboratory. Each becomes a subtest here, as soon as
+// it has ended there. Those that a machine has left undone run in another one.
+func (s *session) run(t *testing.T, p labPackage, names []string) {
+	for len(names) > 0 {
+		left, console, err := s.runIn(t, p, names)
+		stoodStill := errors.Is(err, errStoodStill) && s.again < mostAgain
+		if len(left) > 0 && !stoodStill { // they run in the order of their names here
+			s.rows = append(s.rows, row{mechanism(left[0]), p.path, s.kernel(), "fail", 0})
+			t.Errorf("%s did not end in the laboratory, boot %s: %v\nthe console:\n%s", left[0], s.boot.name, err, console)
+			left = left[1:]
+		}
+		if names = left; len(names) == 0 {
+			return
+		}
+		s.again++
+		say(fmt.Sprintf("%s: %v: %s and what follows run in another machine", s.boot.name, err, names[0]))
+		s.start(t)
+	}
+}
+
+// runIn runs them in the machine there is, and returns those that did not end, and why.
+func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []string, console string, err error) {
+	patience, cycles := cyclesAsked()
+	watch := newWatch(t.Context(), s.lab, p.binary, patience)
+	defer watch.stop()
+	left = slices.Clone(names)
+	show := func(r testResult) {
+		watch.testEnded()
+		left = slices.DeleteFunc(left, func(name string) bool { return name == r.name })
+		if r.action == "skip" { // it has said that it is for this boot
+			r.action = "fail"
+			r.output += "\nskipped where it must run"
+		}
+		s.rows = append(s.rows, row{mechanism(r.name), p.path, s.kernel(), r.action, r.seconds})
+		t.Run(r.name, func(t *testing.T) {
+			if r.action == "fail" {
+				t.Errorf("in the laboratory, boot %s:\n%s", s.boot.name, r.output)
+			}
+		})
+	}
+	all, wait := relay(t, s.repository, show)
+	request := agent.Request{
+		Argv: []string{p.binary, "-test.v=test2json", "-test.timeout=0", "-test.run", "^(" + strings.Join(names, "|") + ")$"},
+		Dir:  filepath.Join(s.repository, p.path),
+		Env:  append(cycles, labtest.BootVariable+"="+s.boot.name, "NINES_REQUIRE=all", "NINES_LIBEXEC="+filepath.Join(s.repository, "bin")),
+	}
+	code, err := s.lab.Do(watch, request, agent.Streams{Stdout: all, Stderr: all})
+	rest := wait()
+	if len(left) == 0 && err == nil {
+		return nil, "", nil // a failed test has been told
+	}
+	if err == nil {
+		err = fmt.Errorf("the tests of %s ended with exit code %d; they said last:\n%s", p.path, code, rest)
+	}
+	text, _ := os.ReadFile(s.lab.Config().ConsoleLog())
+	return left, string(text), err
+}
+
+// cyclesAsked hands on how often the tests that kill nines are to do so, and how long one
+// test may then take.
+func cyclesAsked() (patience time.Duration, env []string) {
+	patience = testPatience
+	for _, name := range []string{"NINES_CYCLES", "NINES_KILL_CYCLES"} {
+		if count := os.Getenv(name); count != "" {
+			env = append(env, name+"="+count)
+			patience = 3 * time.Hour
+		}
+	}
+	return patience, env
+}
