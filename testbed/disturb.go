@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
@@ -103,8 +102,7 @@ func disturbanceArguments(d plan.Disturbance) []string {
 
 func nanoseconds(d spec.Duration) string { return strconv.FormatInt(int64(d), 10) + "ns" }
 
-// runDisturber returns when it is about to disturb for the first time. It is in a session
-// of its own: a terminal's Ctrl-C is not for it. Only a lab that is measured keeps its
+// runDisturber returns when it is about to disturb for the first time. Only a lab that is measured keeps its
 // log, as nobody else would ever make that shorter.
 func (b *builder) runDisturber(ctx context.Context, name, token string, argv []string) (proc.Identity, error) {
 	said, err := os.Create(b.disturbanceSaid(name))
@@ -121,34 +119,16 @@ func (b *builder) runDisturber(ctx context.Context, name, token string, argv []s
 		return proc.Identity{}, err
 	}
 	defer log.Close()
-	ready, readyWriter, err := os.Pipe()
-	if err != nil {
-		return proc.Identity{}, err
-	}
-	defer ready.Close()
 	cmd := exec.Command(b.programs.disturb, append(argv, "--ready-fd", "3")...)
 	cmd.Dir = "/"
 	cmd.Env = []string{"NINES_TOKEN=" + token, "NINES_DISTURBANCE=" + b.plan.Prefix + "-" + name}
-	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = log, said, []*os.File{readyWriter}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = cmd.Start()
-	readyWriter.Close()
-	if err != nil {
-		return proc.Identity{}, err
+	cmd.Stdout, cmd.Stderr = log, said
+	id, err := proc.Start(ctx, cmd, proc.ReadyOnExtraFile)
+	var ended *proc.EndedError
+	if errors.As(err, &ended) {
+		err = disturberError(ended.Err, link.LastLines(b.disturbanceSaid(name)))
 	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	defer stop()
-	id, err := proc.Of(cmd.Process.Pid)
-	line, _ := bufio.NewReader(ready).ReadString('\n')
-	if line == "ok\n" && err == nil {
-		// Waited for by nobody: it outlives nines, or ends with undo, which reaps it.
-		return id, cmd.Process.Release()
-	}
-	failed := cmd.Wait()
-	if ctx.Err() != nil {
-		return proc.Identity{}, ctx.Err()
-	}
-	return proc.Identity{}, disturberError(failed, link.LastLines(b.disturbanceSaid(name)))
+	return id, err
 }
 
 // disturberError is what a disturber that did not start says; its exit code 3 is a host

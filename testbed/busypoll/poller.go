@@ -1,7 +1,6 @@
 package busypoll
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -165,41 +164,16 @@ func (s Site) runPoller(ctx context.Context, logPath string, argv []string) (pro
 		return proc.Identity{}, err
 	}
 	defer log.Close()
-	out, outWriter, err := os.Pipe()
-	if err != nil {
-		return proc.Identity{}, err
-	}
-	defer out.Close()
 	cmd := exec.Command(s.Program, argv...)
-	cmd.Dir, cmd.Env = "/", []string{}
-	cmd.Stdout, cmd.Stderr = outWriter, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = cmd.Start()
-	outWriter.Close()
-	if err != nil {
-		return proc.Identity{}, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	defer stop()
-	id, err := proc.Of(cmd.Process.Pid)
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	if line == "ok\n" && err == nil && stop() { // not if it is just being killed
-		// Waited for by nobody: it outlives nines, or ends with undo, which reaps it.
-		return id, cmd.Process.Release()
-	}
-	if line == "ok\n" { // it would not end by itself
-		_ = cmd.Process.Kill()
-	}
-	ended := cmd.Wait()
-	if ctx.Err() != nil {
-		return proc.Identity{}, ctx.Err()
-	}
-	if line == "ok\n" {
-		return proc.Identity{}, fmt.Errorf("find nines-poller: %w", err)
+	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{}, log
+	id, err := proc.Start(ctx, cmd, proc.ReadyOnStdout)
+	var ended *proc.EndedError
+	if !errors.As(err, &ended) {
+		return id, err
 	}
 	text, _ := os.ReadFile(logPath)
 	said := strings.TrimPrefix(string(bytes.TrimSpace(text)), "nines-poller: ")
-	if exit := (*exec.ExitError)(nil); errors.As(ended, &exit) && exit.ExitCode() == lacksExit {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == lacksExit {
 		return proc.Identity{}, &host.MissingError{Capability: "busy polling", Reason: said, Remedy: "choose another mechanism, or rx: threaded or awake"}
 	}
 	return proc.Identity{}, fmt.Errorf("nines-poller: %s", said)

@@ -1,15 +1,13 @@
 package tune
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
-	"syscall"
 
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/proc"
@@ -46,43 +44,21 @@ func (a Applier) hold(ctx context.Context, s Setting) (Result, error) {
 	return result, a.Journal.Done(id, journal.Learnt{PID: holder.PID, StartTicks: holder.StartTicks})
 }
 
-// startHolder returns when the file is held. The holder is in a session of its own:
-// a terminal's Ctrl-C is not for it.
+// startHolder returns when the file is held.
 func startHolder(ctx context.Context, init, token string, s Setting) (proc.Identity, error) {
-	var said bytes.Buffer
-	cmd := exec.Command(init, "hold", token, s.Path, s.Value)
-	cmd.Dir = "/"
-	cmd.Env = []string{"NINES_TOKEN=" + token}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, outWriter, err := os.Pipe()
-	if err != nil {
-		return proc.Identity{}, err
-	}
-	defer out.Close()
 	failure, failureWriter, err := os.Pipe()
 	if err != nil {
-		return proc.Identity{}, errors.Join(err, outWriter.Close())
-	}
-	defer failure.Close()
-	cmd.Stdout, cmd.Stderr = outWriter, failureWriter
-	err = cmd.Start()
-	outWriter.Close()
-	failureWriter.Close()
-	if err != nil {
 		return proc.Identity{}, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
-	defer stop()
-	id, err := proc.Of(cmd.Process.Pid)
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	if line == "ok\n" && err == nil {
-		// Waited for by nobody: it outlives nines, or ends with undo, which reaps it.
-		return id, cmd.Process.Release()
+	defer failure.Close()
+	cmd := exec.Command(init, "hold", token, s.Path, s.Value)
+	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{"NINES_TOKEN=" + token}, failureWriter
+	id, err := proc.Start(ctx, cmd, proc.ReadyOnStdout)
+	failureWriter.Close()
+	var ended *proc.EndedError
+	if !errors.As(err, &ended) {
+		return id, err
 	}
-	_, _ = said.ReadFrom(failure)
-	_ = cmd.Wait() // what it said is the reason
-	if ctx.Err() != nil {
-		return proc.Identity{}, ctx.Err()
-	}
-	return proc.Identity{}, &journal.RefusedError{Path: s.Path, Value: s.Value, Err: errors.New(strings.TrimSpace(said.String()))}
+	said, _ := io.ReadAll(failure)
+	return id, &journal.RefusedError{Path: s.Path, Value: s.Value, Err: errors.New(string(bytes.TrimSpace(said)))}
 }
