@@ -294,3 +294,48 @@ func TestWhatIsKnownOfAnotherStretchSaysNothing(t *testing.T) {
 	}
 	adds(t, causes)
 }
+
+// TestWhatBeganBeforeTheEvents: where the events of a packet begin when its thread was
+// off its CPU already, who had the CPU is named none the less.
+func TestWhatBeganBeforeTheEvents(t *testing.T) {
+	const at, seen = 200 * ms, 80 * us
+	for name, c := range map[string]struct {
+		thread int32
+		cpu    int32
+		other  int32 // who has the CPU; 0: nobody
+		want   string
+	}{
+		"the sender spins, another runs":          {generator, 0, hogTID, Hog},
+		"the sender spins, its CPU is idle":       {generator, 0, 0, Throttled},
+		"the receiver may sleep, another runs":    {receiver, 2, hogTID, Hog},
+		"the receiver may sleep, its CPU is idle": {receiver, 2, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMade()
+			if c.thread != generator {
+				m.spins(generator, 0, 0, 0)
+			}
+			m.add(result.EventThread, c.cpu, -50*ms, 150*ms, "nines-engine", tid(c.thread), preempted)
+			m.add(result.EventThread, c.cpu, at-seen, at+3*ms, "other", tid(c.other))
+			m.add(result.EventThread, c.cpu, at+3*ms, at+500*ms, "nines-engine", tid(c.thread))
+			if c.thread == generator {
+				m.late(at, 3*ms+us, 20*us, 2*us)
+			} else {
+				m.late(at, 0, 20*us, 3*ms)
+			}
+			m.details.Trace.Stretches = [][2]int64{{started - 50*ms, started + 150*ms}, {started + at - seen, started + 500*ms}}
+			var named string
+			var most int64
+			for _, phase := range m.attribute().Packets[0].Phases {
+				for _, share := range phase.Causes {
+					if share.Ns > most {
+						named, most = share.Cause.Kind, share.Ns
+					}
+				}
+			}
+			if named != c.want || c.want != "" && most < 2900*us {
+				t.Errorf("%q has %d ns of 3 ms; it should be %q", named, most, c.want)
+			}
+		})
+	}
+}

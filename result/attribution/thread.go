@@ -79,12 +79,18 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	before = recent(before, since)
 	// Runnable from the first time it was woken, or all along where it was preempted.
 	runnable := end
-	if woken, ok := t.woken(tid, before, after, since); ok {
-		runnable = min(max(woken, begin), end)
-	}
 	preempted := before != nil && before.Preempted
-	if preempted {
+	woken, wasWoken := t.woken(tid, before, after, since)
+	switch {
+	case preempted:
 		runnable = begin
+	case wasWoken:
+		runnable = min(max(woken, begin), end)
+	case before == nil && after != nil && (t.traced[tid].Spins || t.busy(number, begin)):
+		// It was preempted, or woken, before there are events: it ran next, and nobody
+		// woke it since. Another that was asleep may have been woken from a CPU that is not
+		// recorded; on one that is idle it would have run at once.
+		runnable, preempted = begin, t.traced[tid].Spins
 	}
 	var spans []span
 	asleep := result.Cause{}
@@ -103,6 +109,12 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 		}
 	}
 	return spans
+}
+
+// busy tells whether a CPU ran a thread at a time.
+func (t *timeline) busy(number int32, at int64) bool {
+	runs := t.cpu(number).runs.within(at, at+1)
+	return len(runs) > 0 && runs[len(runs)-1].TID != 0
 }
 
 // woken is when a thread was first made runnable between two of its runs, since a time.
