@@ -47,6 +47,10 @@ func (r ring) take(s span) piece {
 	}
 	// What was overtaken while it was copied holds newer records, which decode refused.
 	p.records = p.records[lead(p.records, before):]
+	if p.lost > 0 && len(p.records) > 0 && p.records[0].ns > s.begin {
+		// Of before nothing is known, and so nothing is to be said.
+		p.stretch.begin, p.running = min(p.records[0].ns, s.end), -1
+	}
 	return p
 }
 

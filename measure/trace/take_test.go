@@ -58,6 +58,10 @@ func TestWhatWasOverwrittenIsCounted(t *testing.T) {
 	if p.lost < 940 || p.lost > 1000 {
 		t.Errorf("%d records are said to be lost, of 968", p.lost)
 	}
+	// What nothing is known of is not part of what was taken.
+	if p.stretch.begin < oldest*step || p.stretch.begin > (oldest+10)*step || p.running != -1 {
+		t.Errorf("it begins at %d with thread %d, of records from %d on", p.stretch.begin, p.running, oldest*step)
+	}
 	for _, one := range p.records {
 		if one.ns < oldest*step {
 			t.Errorf("record %d was overwritten", one.place)

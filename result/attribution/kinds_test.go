@@ -154,6 +154,24 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 				m.late(at+i*us, 0, 30*us+20*i*us, 2*us)
 			}
 		}, result.Cause{Kind: RingFull, Name: "dut:in", CPU: 1}, 10*us + 20*99*us},
+		{"a full queue, and a receiver that others are in the way of now and then", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventDrop, 0, due+ms, due+ms, "SOCKET_RCVBUFF")
+			for b := due; b < due+waits; b += 50 * us { // it sleeps 10 µs, and is kept waiting 15
+				m.add(result.EventThread, 2, b, b+25*us, "nines-engine", tid(receiver), state("S"))
+				m.wake(2, b+35*us, receiver)
+				m.add(result.EventThread, 2, b+25*us, b+50*us, "other", tid(hogTID))
+			}
+			m.add(result.EventThread, 2, due+waits, 2000*ms, "nines-engine", tid(receiver))
+			m.late(due, 0, waits, 2*us)
+			m.slow[0].PollGapNs = 2 * us
+		}, result.Cause{Kind: RingFull, CPU: 2}, waits + 2*us},
+		{"a queue that was full just before", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 2, -50*ms, 2000*ms, "nines-engine", tid(receiver))
+			m.add(result.EventDrop, 0, due-ms/10, due-ms/10, "SOCKET_RCVBUFF")
+			m.late(due, 0, waits, 2*us)
+		}, result.Cause{Kind: RingFull, CPU: 2}, waits - 20*us},
 		{"a queue", func(m *made) {
 			m.spins(generator, 0, 0, 0)
 			for i := range int64(100) {

@@ -47,9 +47,13 @@ func (a *analysis) queues(slow []passage, u usual) {
 		if i == 0 || order[i-1].rx <= p.tx {
 			first = i
 		}
-		full := len(between(a.timeline.overflows, p.tx, p.rx)) > 0
+		// What comes when no more is dropped has the same queue before it.
+		full := len(between(a.timeline.overflows, p.tx-(p.rx-p.tx), p.rx)) > 0
 		if first == i && !full {
 			continue
+		}
+		if full {
+			p.forgetShort()
 		}
 		var waited [3]int64
 		for _, n := range []int{transit, receive} {
@@ -68,6 +72,27 @@ func (a *analysis) queues(slow []passage, u usual) {
 		if cause, ok := a.queueCause(took, p.rx-start, waited[transit]+waited[receive], p.tx, p.rx, moments, full); ok {
 			for _, n := range []int{transit, receive} {
 				p.phases[n].took.assign(cause, waited[n])
+			}
+		}
+	}
+}
+
+// manyShort is how often a stretch fits into a packet's way that delays it by nothing else
+// than being one of many.
+const manyShort = 20
+
+// forgetShort takes back what a packet that was in an overflowing queue is blamed on in many
+// short stretches, which in all are less than half of its way: such a queue lasts as long
+// as the load does, and meanwhile whoever shares a CPU with one of the packets' threads has
+// it now and then, without any packet being later for it.
+func (p *passage) forgetShort() {
+	way := p.rx - p.tx
+	for _, n := range []int{transit, receive} {
+		took := p.phases[n].took
+		for cause, held := range took {
+			if cause.Kind != "" && 2*held.ns < way && held.ns*manyShort < held.times*way {
+				delete(took, cause)
+				took.add(result.Cause{}, held.ns, held.times)
 			}
 		}
 	}

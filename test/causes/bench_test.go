@@ -40,10 +40,10 @@ topology:
   links:
     - {name: in, endpoints: ["gen:tx", "dut:in"], kind: veth}
     - {name: out, endpoints: ["dut:out", "gen:rx"], kind: veth}
-traffic: {from: "gen:tx", to: "gen:rx", frame_bytes: 64, rate_pps: 1M, burst: 64, backend: udp, io: batch, wait: block,
-          warmup: 100ms, duration: 500ms, drain: 100ms, outliers: 100}
+traffic: {from: "gen:tx", to: "gen:rx", frame_bytes: 64, rate_pps: 400k, burst: 64, backend: udp, io: batch, wait: block,
+          warmup: 100ms, duration: 300ms, drain: 100ms, outliers: 100}
 trace: true
-tracing: {packets: 100, ordinary: 100}
+tracing: {packets: 100, ordinary: 100, buffer: 64MiB}
 `, prefix, s.scheduling, s.scheduling)
 	}
 	return fmt.Sprintf(`name: causes
