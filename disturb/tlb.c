@@ -4,33 +4,31 @@
  * CPU that may have it in its TLB, and that is where a thread of the same process runs.
  * /proc/interrupts has them in its line TLB.
  *
- * With --pid they hit that process, wherever it runs: process_madvise(2) with MADV_COLD
- * marks its pages as not used lately, which takes nothing from it but time. Without, a
+ * With --pid they hit that process, wherever it runs: 4 written to its clear_refs, proc(5),
+ * forgets which of its pages were written to, and flushes whatever they are (clear_refs_write
+ * in fs/proc/task_mmu.c; Linux 3.11 and later). It takes nothing from the process but time,
+ * and that mark from whoever looks for it, as CRIU does. Without, a
  * thread of this program runs on the CPU, and another maps and unmaps memory meanwhile.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#define REGIONS 64
-#define PAGES	16
+#define PAGES 16
 
 static pthread_t companion;
 static bool has_companion;
 static atomic_bool running, ending;
 static const struct request *companion_request;
 static atomic_int companion_code;
-static int process = -1;
-static struct iovec regions[REGIONS];
-static size_t region_count;
+static int references = -1;
 
 /* companion_main is on the disturbed CPU during an injection, so that there is somebody to
  * be interrupted. */
@@ -48,42 +46,19 @@ static void *companion_main(void *unused)
 	return NULL;
 }
 
-static int tlb_regions(pid_t pid)
+static int tlb_open(pid_t pid)
 {
-	char line[512], path[64];
-	FILE *maps;
+	char path[64];
 
-	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	if (maps == NULL)
-		return failed("open %s", path);
-	region_count = 0;
-	while (region_count < REGIONS && fgets(line, sizeof line, maps) != NULL) {
-		unsigned long from;
-		unsigned long to;
-		char read;
-		char write;
-
-		/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
-		if (sscanf(line, "%lx-%lx %c%c", &from, &to, &read, &write) != 4 || write != 'w')
-			continue;
-		/* The hot pages are at the end of a stack and the start of data; all of a
-		 * large region would take long. */
-		if (to - from > PAGES * 4096ul * 16)
-			from = to - PAGES * 4096ul * 16;
-		regions[region_count++] = (struct iovec){(void *)from, to - from};
-	}
-	fclose(maps);
-	return 0;
+	snprintf(path, sizeof path, "/proc/%d/clear_refs", (int)pid);
+	references = open(path, O_WRONLY | O_CLOEXEC);
+	return references < 0 ? failed("open %s", path) : 0;
 }
 
 static int tlb_setup(const struct request *request)
 {
-	if (request->pid != 0) {
-		process = (int)syscall(SYS_pidfd_open, request->pid, 0);
-		return process < 0 ? failed("open process %d", (int)request->pid)
-				   : tlb_regions(request->pid);
-	}
+	if (request->pid != 0)
+		return tlb_open(request->pid);
 	companion_request = request;
 	errno = pthread_create(&companion, NULL, companion_main, NULL);
 	if (errno != 0)
@@ -99,12 +74,10 @@ static int tlb_flush(void)
 {
 	volatile char *pages;
 
-	if (process >= 0) {
-		if (syscall(SYS_process_madvise, process, regions, region_count, MADV_COLD, 0) < 0)
-			return failed(
-				"mark pages of the process as cold (it needs Linux 5.10 and CAP_SYS_NICE)");
-		return 0;
-	}
+	if (references >= 0)
+		return pwrite(references, "4", 1, 0) < 0
+			       ? failed("clear the soft-dirty bits of the process")
+			       : 0;
 	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
 	if (pages == MAP_FAILED)

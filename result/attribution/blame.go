@@ -43,6 +43,9 @@ func (t *timeline) ownWork(c *cpu, e result.Event) bool {
 	if e.Name != "NET_RX" && e.Name != "NET_TX" {
 		return false
 	}
+	if t.since(e.BeginNs) == e.BeginNs { // it was under way already, from what nobody knows
+		return false
+	}
 	runs := c.runs.within(e.BeginNs, e.BeginNs+1)
 	if len(runs) == 0 {
 		return false

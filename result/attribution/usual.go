@@ -82,9 +82,9 @@ func (u usual) divide(n int, p phase) result.PhaseCauses {
 
 // interruptOverhead is the most that an interrupt takes beside what its handler does:
 // entering and leaving it, and in a virtual machine the exits to the host for both, of
-// which nothing is recorded. One from another CPU was seen to take 8.5 µs, with a handler
+// which nothing is recorded. Those from another CPU were seen to take 8.5 to 18 µs, with a handler
 // of 0.9 (a guest of KVM, nines-disturb --kind ipi).
-const interruptOverhead = 10_000
+const interruptOverhead = 20_000
 
 // withOverhead counts unexplained time of a part as that of the interrupts among its
 // causes, as much as they may have taken.

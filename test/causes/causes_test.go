@@ -58,11 +58,8 @@ var kinds = []injected{
 	{name: "IPI storm", setup: setup{scheduling: realTime}, short: true,
 		disturb: []string{"--kind", "ipi", "--period", "50ms", "--length", "20ms"},
 		is:      func(c result.Cause) bool { return c.Kind == attribution.IPI && c.Source == disturber }},
-	// They hit the disturber's own thread, for which it takes the CPU: a thread is
-	// interrupted for its own process only, and an engine's memory is locked, which keeps
-	// others from changing it.
-	{name: "TLB shootdowns", setup: setup{scheduling: realTime}, short: true,
-		disturb: []string{"--kind", "tlb", "--policy", "fifo", "--priority", "50", "--period", "50ms", "--length", "3ms"},
+	{name: "TLB shootdowns", setup: setup{scheduling: realTime}, process: true, short: true,
+		disturb: []string{"--kind", "tlb", "--period", "50ms", "--length", "20ms"},
 		is:      func(c result.Cause) bool { return c.Kind == attribution.TLBShootdown && c.Source == disturber }},
 	{name: "timer flood", setup: setup{scheduling: realTime},
 		disturb: []string{"--kind", "timers", "--policy", "fifo", "--priority", "50", "--period", "50ms", "--length", "10ms"},
