@@ -137,6 +137,17 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 			m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "idle") })
 			m.late(due, waits, 20*us, 2*us)
 		}, result.Cause{Kind: Throttled, CPU: 0}, waits - 10*us},
+		{"a thread that is woken, and kept from a CPU that goes idle again", func(m *made) {
+			m.spins(generator, 0, 0, 0)
+			m.add(result.EventThread, 2, at, at+60*us, "nines-engine", tid(receiver), state("S"))
+			m.add(result.EventThread, 2, at+60*us, due+20*us+length, "idle")
+			m.wake(2, due+20*us, receiver)
+			m.add(result.EventIdle, 2, at+60*us, due+21*us, "")
+			m.add(result.EventIdle, 2, due+20*us+length*3/4, due+20*us+length, "")
+			m.add(result.EventThread, 2, due+20*us+length, 2000*ms, "nines-engine", tid(receiver))
+			m.late(due, 0, 20*us, length+2*us)
+			m.slow[0].PollGapNs = 2 * us
+		}, result.Cause{Kind: Throttled, CPU: 2}, length},
 		{"a wait for a CPU whose thread is not known", func(m *made) {
 			m.spins(generator, 0, at, at+length, func(int64, int64) {})
 			m.late(due, waits, 20*us, 2*us)

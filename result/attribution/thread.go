@@ -136,6 +136,16 @@ func (t *timeline) woken(tid int32, before, after *noted, since int64) (int64, b
 	return wakeups[i], true
 }
 
+// ownIdle is how long after a thread was woken its CPU may go idle anew before it hears of
+// it, from a CPU that a hypervisor has taken away meanwhile, say.
+const ownIdle = 1_000_000
+
+// sleepsAgain tells whether a CPU went idle anew after a thread was there to be run: it had
+// woken up, and was not allowed to take it.
+func (c *cpu) sleepsAgain(begin, end int64) bool {
+	return len(c.idle.begun(begin+ownIdle, end)) > 0
+}
+
 // waiting says what a thread that could have run on a CPU waited for.
 func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []span {
 	c := t.cpu(number)
@@ -153,7 +163,7 @@ func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []spa
 			// An idle CPU takes a thread at once: one that was woken waits for the CPU to
 			// wake up, one that was preempted is kept from it.
 			cause = result.Cause{Kind: IdleExit, CPU: int(number)}
-			if preempted {
+			if preempted || c.sleepsAgain(at, until) {
 				cause.Kind = Throttled
 			}
 		}

