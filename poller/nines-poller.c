@@ -4,6 +4,8 @@
  *
  *   nines-poller poll --napi ID... --cpus LIST    polls NAPI instances until SIGTERM
  *   nines-poller awake --cpus LIST                keeps CPUs from going idle
+ *   nines-poller guard --thread TID@CPU... --cpus LIST
+ *                                                 watches the kernel's own polling threads
  *
  * It says "ok" on standard output once it does, and ends with what is wrong before.
  */
@@ -20,6 +22,7 @@
 static const char usage[] =
 	"usage: nines-poller poll --napi ID [--napi ID]... --cpus LIST [--scheduling POLICY:N] OPTIONS\n"
 	"       nines-poller awake --cpus LIST OPTIONS\n"
+	"       nines-poller guard --thread TID@CPU [--thread TID@CPU]... --cpus LIST --scheduling POLICY:N OPTIONS\n"
 	"options: --device NAME[:NS]  what is polled: given back to its interrupts by this\n"
 	"                             gro_flush_timeout where polling does harm; repeatable\n"
 	"         --longest USEC      sleep when nothing comes, up to so long; needs --device\n"
@@ -44,15 +47,25 @@ int poller__ready(void)
 	return 0;
 }
 
+static const struct {
+	const char *name;
+	int (*main)(const struct options *options);
+} roles[] = {{"poll", poll__main}, {"awake", awake__main}, {"guard", guard__main}};
+
 int main(int argc, char **argv)
 {
+	int (*role)(const struct options *options) = NULL;
 	struct options options;
 
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
 		fputs(usage, stdout);
 		return 0;
 	}
-	if (argc < 2 || (strcmp(argv[1], "poll") != 0 && strcmp(argv[1], "awake") != 0)) {
+	if (argc >= 2)
+		for (unsigned i = 0; i < sizeof roles / sizeof *roles; i++)
+			if (strcmp(argv[1], roles[i].name) == 0)
+				role = roles[i].main;
+	if (role == NULL) {
 		fputs(usage, stderr);
 		return POLLER_EXIT_USAGE;
 	}
@@ -64,5 +77,5 @@ int main(int argc, char **argv)
 			return poller__fail("join", options.cgroup[i]);
 	if (watch__start(options.netns) < 0)
 		return poller__fail("find the network namespace", options.netns);
-	return strcmp(argv[1], "poll") == 0 ? poll__main(&options) : awake__main(&options);
+	return role(&options);
 }

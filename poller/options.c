@@ -47,6 +47,22 @@ static int options__cpus(struct options *options, const char *list)
 	return 0;
 }
 
+/* "TID@CPU" */
+static int options__thread(struct options *options, const char *text)
+{
+	char *at;
+	long tid = strtol(text, &at, 10);
+	long cpu = *at == '@' ? options__number(at + 1, 0, CPU_SETSIZE - 1) : -1;
+
+	if (at == text || tid < 1 || tid > INT32_MAX || cpu < 0 ||
+	    options->threads == STATISTICS_THREADS)
+		return options__wrong("--thread", text,
+				      "a thread and its CPU, as 1234@2, at most 64 times");
+	options->thread[options->threads].tid = (pid_t)tid;
+	options->thread[options->threads++].cpu = (int)cpu;
+	return 0;
+}
+
 static int options__set(struct options *options, const char *key, const char *value)
 {
 	long number;
@@ -82,6 +98,8 @@ static int options__set(struct options *options, const char *key, const char *va
 		if (number < 0 || options->napis == POLLER_MAX_NAPIS)
 			return options__wrong(key, value, "an id from napi-get, at most 256 times");
 		options->napi[options->napis++] = (unsigned)number;
+	} else if (strcmp(key, "--thread") == 0) {
+		return options__thread(options, value);
 	} else if (strcmp(key, "--longest") == 0) {
 		number = options__number(value, 1, 1000000);
 		if (number < 0)

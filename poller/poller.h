@@ -37,6 +37,11 @@ struct options {
 	const char *cgroup[POLLER_MAX_CGROUPS];
 	int cgroups;
 	int longest_us; /* 0: not adaptive */
+	struct {
+		pid_t tid;
+		int cpu;
+	} thread[STATISTICS_THREADS];
+	int threads;
 };
 
 /* options__parse returns 0, or -1 after it has said what is wrong. */
@@ -69,6 +74,9 @@ void device__give(bool to_interrupts);
 
 /* awake__main keeps CPUs from going idle until it is told to end. */
 int awake__main(const struct options *options);
+
+/* guard__main watches threads of the kernel that poll until it is told to end. */
+int guard__main(const struct options *options);
 
 /* thread__step_aside keeps the caller off the polling CPUs, where there are others, and
  * lets it run above a real-time policy that polls. -1 with errno. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The statistics file. What the kernel knows of a thread comes from
- * /proc/self/task/TID/schedstat (time on a CPU, time waiting for one, in nanoseconds;
+ * The statistics file. What the kernel knows of a thread, ours or its own, comes from
+ * /proc/TID/schedstat (time on a CPU, time waiting for one, in nanoseconds;
  * Documentation/scheduler/sched-stats.rst) and from its status.
  */
 #define _GNU_SOURCE
@@ -64,7 +64,7 @@ static bool statistics__read(uint64_t tid, const char *file, char *text, size_t 
 	ssize_t length;
 	int fd;
 
-	snprintf(path, sizeof path, "/proc/self/task/%u/%s", (unsigned)tid, file);
+	snprintf(path, sizeof path, "/proc/%u/%s", (unsigned)tid, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;

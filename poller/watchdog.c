@@ -119,8 +119,8 @@ uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thre
 			 uint64_t now, uint64_t tick_ns)
 {
 	bool softirqs = watchdog__softirqs_starve(watchdog);
-	bool itself =
-		watchdog__thread_starves(watchdog, thread->cpu_ns, thread->waited_ns, tick_ns);
+	bool itself = thread != NULL && watchdog__thread_starves(watchdog, thread->cpu_ns,
+								 thread->waited_ns, tick_ns);
 
 	if (!softirqs && !itself)
 		return 0;

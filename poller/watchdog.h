@@ -19,7 +19,7 @@ struct watchdog {
 void watchdog__start(struct watchdog *watchdog, int cpu);
 
 /* watchdog__bites is called each tick. It is how long the thread has to back off; 0: it
- * may go on. */
+ * may go on. NULL is one that is not looked after when it starves itself. */
 uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thread *thread,
 			 uint64_t now, uint64_t tick_ns);
 

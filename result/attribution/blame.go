@@ -200,7 +200,7 @@ func isIPI(name string) bool {
 }
 
 // kernelThreads are the beginnings of the names of threads that the kernel makes.
-var kernelThreads = []string{"ksoftirqd/", "migration/", "rcu", "kswapd", "kcompactd", "khugepaged", "watchdog", "cpuhp/",
+var kernelThreads = []string{"ksoftirqd/", "migration/", "rcu", "kswapd", "kcompactd", "kdamond.", "khugepaged", "watchdog", "cpuhp/",
 	"irq/", "napi/", "kthreadd", "jbd2/", "oom_reaper", "writeback", "khungtaskd", "ktimers/", "idle_inject/", "ksmd", "kblockd"}
 
 func isKernelThread(name string) bool {

@@ -278,6 +278,29 @@ func TestLabLivepatchIsLoadedForWhoPolls(t *testing.T) {
 	is(kbp.Loaded)
 }
 
+// Threads with a real-time policy are watched for as long as they poll.
+func TestLabLivepatchIsGuarded(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain)
+	loadModule(t)
+	f := newFixture(t)
+	run := f.start(Request{Receive: spec.ReceiveBusyPoll, Mechanism: spec.PollLivepatch, CPUs: []int{3},
+		Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 10}})
+	if run.Poller == nil || !run.Poller.Alive() {
+		t.Fatalf("nobody watches: %+v", run.Poller)
+	}
+	threads, err := run.Threads()
+	if err != nil || len(threads) != 1 || threads[0].TID != run.Interfaces[0].NAPIs[0].PID || threads[0].Placement != "fifo:10@3" {
+		t.Errorf("the threads are %+v: %v", threads, err)
+	}
+	if n := f.exchange(fewPackets); n != fewPackets {
+		t.Errorf("%d of %d answered", n, fewPackets)
+	}
+	f.stop()
+	if run.Poller.Alive() {
+		t.Error("somebody watches when nobody polls")
+	}
+}
+
 // An adaptive thread sleeps, and what it polls comes all the same.
 func TestLabLivepatchSleepsIfAdaptive(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)

@@ -44,16 +44,38 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 		return err
 	}
 	switch mechanism {
-	case spec.PollNetlink:
-		return s.pollByNetlink(r, run, devices)
-	case spec.PollLivepatch:
-		return s.pollByLivepatch(ctx, r, run, devices)
 	case spec.PollIOUring:
 		return s.pollByIOUring(ctx, r, run, devices)
 	case spec.PollEpoll:
 		return s.pollByEpoll(ctx, r, run, devices)
+	case spec.PollNetlink:
+		err = s.pollByNetlink(r, run, devices)
+	case spec.PollLivepatch:
+		err = s.pollByLivepatch(ctx, r, run, devices)
+	default:
+		err = fmt.Errorf("mechanism %q is not to be had here", mechanism)
 	}
-	return fmt.Errorf("mechanism %q is not to be had here", mechanism)
+	if err != nil {
+		return err
+	}
+	return s.guard(ctx, r, run)
+}
+
+// guard has somebody watch the kernel's own polling threads, where their policy lets them
+// starve the softirqs of their CPU.
+func (s Site) guard(ctx context.Context, r Request, run *Running) error {
+	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
+		return nil
+	}
+	argv := []string{"guard", "--cpus", cpuList(r.CPUs), "--scheduling", schedulingText(r.Scheduling)}
+	for _, tid := range run.kernelThreads() {
+		placement, err := napi.PlacementOf(tid)
+		if err != nil {
+			return err
+		}
+		argv = append(argv, "--thread", fmt.Sprintf("%d@%d", tid, placement.CPUs[0]))
+	}
+	return s.startPoller(ctx, run, argv)
 }
 
 // pollByNetlink has the kernel's own threads never sleep.

@@ -160,14 +160,16 @@ func (s *Status) count(counts map[Poll]PollCount) {
 	}
 	rate := func(n uint64) *float64 { r := float64(n) / s.Over.Seconds(); return &r }
 	others := all.Packets
+	shown := map[int]bool{}
 	for i := range s.Threads {
 		count := by[s.Threads[i].TID]
+		shown[s.Threads[i].TID] = true
 		s.Threads[i].PollsPerSecond, s.Threads[i].PacketsPerSecond = rate(count.Polls), rate(count.Packets)
 		others -= count.Packets
 	}
 	// Threaded NAPI receives behind an epoll poller.
 	for _, tid := range s.Running.kernelThreads() {
-		if s.Running.Poller != nil {
+		if !shown[tid] {
 			others -= by[tid].Packets
 		}
 	}

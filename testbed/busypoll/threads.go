@@ -43,7 +43,7 @@ func (run *Running) Threads() ([]Thread, error) {
 		}
 		var list []Thread
 		for _, t := range statistics.Threads {
-			thread, err := readThread(filepath.Join("/proc", strconv.Itoa(run.Poller.PID), "task", strconv.Itoa(t.TID)), t.TID)
+			thread, err := readThread(t.TID)
 			if err != nil { // it has ended, as it does to back off
 				thread = Thread{TID: t.TID, Name: "ended", CPUTime: t.CPUTime, Waited: t.Waited, Preemptions: t.Preemptions}
 			}
@@ -55,7 +55,7 @@ func (run *Running) Threads() ([]Thread, error) {
 	}
 	var list []Thread
 	for _, tid := range run.kernelThreads() {
-		if thread, err := readThread(filepath.Join("/proc", strconv.Itoa(tid)), tid); err == nil {
+		if thread, err := readThread(tid); err == nil {
 			list = append(list, thread)
 		}
 	}
@@ -85,9 +85,10 @@ func (run *Running) kernelThreads() (tids []int) {
 	return slices.Compact(tids)
 }
 
-// readThread reads a thread's folder of /proc: schedstat has the time on a CPU and the
+// readThread reads a thread's folder of /proc, where a process's other threads are, too,
+// though they are not listed: schedstat has the time on a CPU and the
 // time waiting for one, in nanoseconds (Documentation/scheduler/sched-stats.rst).
-func readThread(dir string, tid int) (Thread, error) {
+func readThread(tid int) (Thread, error) {
 	t := Thread{TID: tid}
 	placement, err := napi.PlacementOf(tid)
 	if err != nil {
@@ -109,7 +110,7 @@ func readThread(dir string, tid int) (Thread, error) {
 			return err
 		},
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, file))
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(tid), file))
 		if err == nil {
 			err = use(string(text))
 		}

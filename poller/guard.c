@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Watches threads of the kernel that poll: with a real-time policy one can starve the
+ * softirqs of its CPU, and it has nobody else to look. One that does is at SCHED_IDLE for
+ * a while, so that ksoftirqd and all others go first, and then has its policy back.
+ */
+#define _GNU_SOURCE
+#include "poller.h"
+#include "watchdog.h"
+
+#include <signal.h>
+#include <time.h>
+
+#define TICK_NS 100000000
+
+struct guarded {
+	struct statistics_thread *statistics;
+	struct watchdog watchdog;
+	uint64_t back_at_ns; /* 0: it has its policy */
+	uint64_t stopped_ns;
+};
+
+static struct guarded guarded[STATISTICS_THREADS];
+
+static void guard__give_back(struct guarded *one, const char *scheduling, uint64_t now)
+{
+	/* It may have ended, with what it polled. */
+	(void)thread__schedule((pid_t)one->statistics->tid, scheduling);
+	one->statistics->backed_off_ns += now - one->stopped_ns;
+	one->statistics->state = STATISTICS_POLLING;
+	one->back_at_ns = 0;
+}
+
+static void guard__look(struct guarded *one, const char *scheduling, uint64_t now)
+{
+	uint64_t pause;
+
+	if (one->statistics->state == STATISTICS_ENDED)
+		return;
+	if (one->back_at_ns != 0) {
+		if (now >= one->back_at_ns)
+			guard__give_back(one, scheduling, now);
+		return;
+	}
+	pause = watchdog__bites(&one->watchdog, NULL, now, TICK_NS);
+	if (pause == 0 || thread__schedule((pid_t)one->statistics->tid, "idle:0") < 0)
+		return;
+	one->statistics->state = STATISTICS_BACKED_OFF;
+	one->statistics->back_offs++;
+	one->stopped_ns = now;
+	one->back_at_ns = now + pause;
+}
+
+int guard__main(const struct options *options)
+{
+	struct statistics *statistics = statistics__open(options->statistics, "guard");
+	const struct timespec tick = {.tv_nsec = TICK_NS};
+	sigset_t end;
+
+	if (statistics == NULL)
+		return poller__fail("map", options->statistics);
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	sigaddset(&end, SIGINT);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	for (int i = 0; i < options->threads; i++) {
+		guarded[i].statistics = &statistics->thread[i];
+		*guarded[i].statistics = (struct statistics_thread){
+			.tid = (uint64_t)options->thread[i].tid,
+			.cpu = (uint64_t)options->thread[i].cpu,
+			.state = STATISTICS_POLLING,
+			.slices = STATISTICS_UNKNOWN,
+			.packets = STATISTICS_UNKNOWN,
+		};
+		watchdog__start(&guarded[i].watchdog, options->thread[i].cpu);
+	}
+	statistics->threads = (uint64_t)options->threads;
+	if (thread__step_aside(options) < 0)
+		return poller__fail("schedule above", options->scheduling);
+	if (poller__ready() < 0)
+		return POLLER_EXIT_FAILED;
+	do {
+		uint64_t now = statistics__now();
+
+		statistics__update(statistics);
+		for (int i = 0; i < options->threads; i++)
+			guard__look(&guarded[i], options->scheduling, now);
+	} while (!watch__gone(options->netns) && sigtimedwait(&end, NULL, &tick) < 0);
+	for (int i = 0; i < options->threads; i++)
+		if (guarded[i].back_at_ns != 0)
+			guard__give_back(&guarded[i], options->scheduling, statistics__now());
+	return 0;
+}
