@@ -7,7 +7,7 @@
  * With --pid they hit that process, wherever it runs: 4 written to its clear_refs, proc(5),
  * forgets which of its pages were written to, and flushes whatever they are (clear_refs_write
  * in fs/proc/task_mmu.c; Linux 3.11 and later). It takes nothing from the process but time,
- * and that mark from whoever looks for it, as CRIU does. Without, a
+ * and that mark from whoever looks for it, as CRIU does. Without --pid, a
  * thread of this program runs on the CPU, and another maps and unmaps memory meanwhile.
  */
 #define _GNU_SOURCE

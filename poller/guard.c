@@ -9,6 +9,7 @@
 #include "watchdog.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <time.h>
 
 #define TICK_NS 100000000
@@ -59,6 +60,10 @@ int guard__main(const struct options *options)
 
 	if (statistics == NULL)
 		return poller__fail("map", options->statistics);
+	if (options->threads == 0) {
+		fputs("nines-poller: --thread is missing: what to watch\n", stderr);
+		return POLLER_EXIT_USAGE;
+	}
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);

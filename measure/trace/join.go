@@ -17,7 +17,7 @@ func (k *keeper) joined() []piece {
 	var joined []piece
 	for first := 0; first < len(pieces); {
 		end, next := pieces[first].stretch.end, first+1
-		for next < len(pieces) && pieces[next].cpu == pieces[first].cpu && pieces[next].stretch.begin <= end {
+		for next < len(pieces) && pieces[next].cpu == pieces[first].cpu && pieces[next].stretch.begin <= end && pieces[next].known == 0 {
 			end = max(end, pieces[next].stretch.end)
 			next++
 		}

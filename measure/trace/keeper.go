@@ -170,7 +170,7 @@ func (p piece) cut(s span) piece {
 	if s == p.stretch {
 		return p
 	}
-	cut := piece{cpu: p.cpu, stretch: s, running: p.running}
+	cut := piece{cpu: p.cpu, stretch: s, running: p.running, known: p.known}
 	first, last := 0, len(p.records)
 	for i, r := range p.records {
 		if r.ns < s.begin-slackNs {

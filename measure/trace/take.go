@@ -8,6 +8,8 @@ type piece struct {
 	records []record
 	// running is the thread that ran when the stretch began; -1: not known.
 	running int64
+	// known is from when on there are records, where those before were overwritten; else 0.
+	known int64
 	// lost is how many records of the stretch had been overwritten, or were being
 	// written; an estimate where the first of them are.
 	lost uint64
@@ -49,7 +51,7 @@ func (r ring) take(s span) piece {
 	p.records = p.records[lead(p.records, before):]
 	if p.lost > 0 && len(p.records) > 0 && p.records[0].ns > s.begin {
 		// Of before nothing is known, and so nothing is to be said.
-		p.stretch.begin, p.running = min(p.records[0].ns, s.end), -1
+		p.known, p.running = p.records[0].ns, -1
 	}
 	return p
 }

@@ -59,8 +59,13 @@ func TestWhatWasOverwrittenIsCounted(t *testing.T) {
 		t.Errorf("%d records are said to be lost, of 968", p.lost)
 	}
 	// What nothing is known of is not part of what was taken.
-	if p.stretch.begin < oldest*step || p.stretch.begin > (oldest+10)*step || p.running != -1 {
-		t.Errorf("it begins at %d with thread %d, of records from %d on", p.stretch.begin, p.running, oldest*step)
+	if p.known < oldest*step || p.known > (oldest+10)*step || p.running != -1 {
+		t.Errorf("it is known from %d on, with thread %d, of records from %d on", p.known, p.running, oldest*step)
+	}
+	for _, e := range eventsOf(p, &names{}) {
+		if e.BeginNs < oldest*step {
+			t.Errorf("an event from %d on: %+v", e.BeginNs, e)
+		}
 	}
 	for _, one := range p.records {
 		if one.ns < oldest*step {

@@ -77,8 +77,8 @@ func (a *analysis) queues(slow []passage, u usual) {
 	}
 }
 
-// manyShort is how often a stretch fits into a packet's way that delays it by nothing else
-// than being one of many.
+// manyShort: a stretch that is shorter than this part of a packet's way is one of many, and
+// does not by itself delay the packet.
 const manyShort = 20
 
 // forgetShort takes back what a packet that was in an overflowing queue is blamed on in many

@@ -86,10 +86,10 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 		runnable = begin
 	case wasWoken:
 		runnable = min(max(woken, begin), end)
-	case before == nil && after != nil && (t.traced[tid].Spins || t.busy(number, begin)):
+	case before == nil && after != nil && t.hadCPU(number, begin, t.traced[tid].Spins):
 		// It was preempted, or woken, before there are events: it ran next, and nobody
-		// woke it since. Another that was asleep may have been woken from a CPU that is not
-		// recorded; on one that is idle it would have run at once.
+		// woke it since. One that sleeps may have been woken from a CPU that is not
+		// recorded; where its own was idle it would have run at once.
 		runnable, preempted = begin, t.traced[tid].Spins
 	}
 	var spans []span
@@ -111,10 +111,11 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	return spans
 }
 
-// busy tells whether a CPU ran a thread at a time.
-func (t *timeline) busy(number int32, at int64) bool {
+// hadCPU tells whether it was recorded that a CPU ran a thread at a time; if wanted, also
+// that it was idle.
+func (t *timeline) hadCPU(number int32, at int64, orIdle bool) bool {
 	runs := t.cpu(number).runs.within(at, at+1)
-	return len(runs) > 0 && runs[len(runs)-1].TID != 0
+	return len(runs) > 0 && (orIdle || runs[len(runs)-1].TID != 0)
 }
 
 // woken is when a thread was first made runnable between two of its runs, since a time.

@@ -39,7 +39,8 @@ func (s *session) start(t *testing.T) {
 	begin := time.Now()
 	lab, err := startLaboratory(t.Context(), s.repository, s.store, s.boot)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return
 	}
 	s.lab = lab
 	s.rows = append(s.rows, row{"boots", "testbed/machine", s.kernel(), "pass", time.Since(begin).Seconds()})
@@ -51,19 +52,42 @@ func (s *session) kernel() string { return s.boot.name + ": Linux " + s.lab.Kern
 // it has ended there. Those that a machine has left undone run in another one.
 func (s *session) run(t *testing.T, p labPackage, names []string) {
 	for len(names) > 0 {
-		left, console, err := s.runIn(t, p, names)
-		stoodStill := errors.Is(err, errStoodStill) && s.again < mostAgain
-		if len(left) > 0 && !stoodStill { // they run in the order of their names here
-			s.rows = append(s.rows, row{mechanism(left[0]), p.path, s.kernel(), "fail", 0})
-			t.Errorf("%s did not end in the laboratory, boot %s: %v\nthe console:\n%s", left[0], s.boot.name, err, console)
-			left = left[1:]
-		}
-		if names = left; len(names) == 0 {
+		if s.lab == nil { // another one that was needed has not come up
+			s.fail(t, p, names)
 			return
 		}
-		s.again++
-		say(fmt.Sprintf("%s: %v: %s and what follows run in another machine", s.boot.name, err, names[0]))
+		left, console, err := s.runIn(t, p, names)
+		if err == nil {
+			return
+		}
+		stoodStill := errors.Is(err, errStoodStill) && s.again < mostAgain
+		switch {
+		case stoodStill:
+			s.again++
+		case len(left) == len(names) && !errors.Is(err, errStuck): // it can run none of them
+			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.name, err, console)
+			s.fail(t, p, left)
+			left = nil
+		case len(left) > 0: // they run in the order of their names here
+			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.name, err, console)
+			s.fail(t, p, left[:1])
+			left = left[1:]
+		default:
+			t.Errorf("boot %s, after the last test: %v\nthe console:\n%s", s.boot.name, err, console)
+		}
+		// Whatever it was, this machine may have had a part in it.
+		say(fmt.Sprintf("%s: %v: what follows runs in another machine", s.boot.name, err))
 		s.start(t)
+		names = left
+	}
+}
+
+// fail notes tests that have not ended.
+func (s *session) fail(t *testing.T, p labPackage, names []string) {
+	t.Helper()
+	for _, name := range names {
+		s.rows = append(s.rows, row{mechanism(name), p.path, s.boot.name, "fail", 0})
+		t.Errorf("%s did not end in the laboratory, boot %s", name, s.boot.name)
 	}
 }
 
@@ -100,6 +124,9 @@ func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []stri
 	}
 	if err == nil {
 		err = fmt.Errorf("the tests of %s ended with exit code %d; they said last:\n%s", p.path, code, rest)
+	}
+	if watch.stuck.Load() && !errors.Is(err, errStuck) {
+		err = fmt.Errorf("%w: %w", errStuck, err)
 	}
 	text, _ := os.ReadFile(s.lab.Config().ConsoleLog())
 	return left, string(text), err

@@ -43,6 +43,7 @@ type guest interface {
 type watch struct {
 	context.Context
 	ended atomic.Int64 // when the last test did, in ns since 1970
+	stuck atomic.Bool  // its tests are being ended
 	stop  context.CancelFunc
 }
 
@@ -57,8 +58,11 @@ func newWatch(ctx context.Context, g guest, binary string, patience time.Duratio
 			err := w.beat(g, quiet > quietPatience)
 			if err == nil && quiet > patience {
 				err = errStuck
+				w.stuck.Store(true)
 				// Go's tests say where they are.
-				_, _ = g.Output(ctx, "pkill", "-QUIT", "-f", "^"+binary)
+				limited, stop := context.WithTimeout(ctx, beatPatience)
+				_, _ = g.Output(limited, "pkill", "-QUIT", "-f", "^"+binary)
+				stop()
 				w.sleep()
 			}
 			if err != nil {
@@ -90,7 +94,7 @@ func (w *watch) beat(g guest, each bool) error {
 	if err == nil && each {
 		err = g.AwaitTimers(ctx)
 	}
-	if ctx.Err() != nil && w.Err() == nil {
+	if err != nil && ctx.Err() != nil && w.Err() == nil {
 		return fmt.Errorf("%w: %w", errStoodStill, err)
 	}
 	return nil // another error is that of a test's doing, as a CPU that is taken

@@ -43,7 +43,9 @@ func (s Site) keepAwake(ctx context.Context, r Request, run *Running) error {
 	}
 	run.Mechanism, run.Why = "spin", "the CPUs have no idle state without a halt, so a thread spins at SCHED_IDLE"
 	run.Scheduling = "idle:0"
-	return s.startPoller(ctx, run, []string{"awake", "--cpus", cpuList(r.CPUs)})
+	var err error
+	run.Poller, err = s.startPoller(ctx, run, []string{"awake", "--cpus", cpuList(r.CPUs)})
+	return err
 }
 
 func cpusText(cpus []int) string {

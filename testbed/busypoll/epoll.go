@@ -44,5 +44,7 @@ func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices 
 	if !s.Watch {
 		argv = append(argv, "--netns", s.Namespace.Path())
 	}
-	return s.startPoller(ctx, run, argv)
+	var err error
+	run.Poller, err = s.startPoller(ctx, run, argv)
+	return err
 }

@@ -285,8 +285,8 @@ func TestLabLivepatchIsGuarded(t *testing.T) {
 	f := newFixture(t)
 	run := f.start(Request{Receive: spec.ReceiveBusyPoll, Mechanism: spec.PollLivepatch, CPUs: []int{3},
 		Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 10}})
-	if run.Poller == nil || !run.Poller.Alive() {
-		t.Fatalf("nobody watches: %+v", run.Poller)
+	if run.Guard == nil || !run.Guard.Alive() {
+		t.Fatalf("nobody watches: %+v", run.Guard)
 	}
 	threads, err := run.Threads()
 	if err != nil || len(threads) != 1 || threads[0].TID != run.Interfaces[0].NAPIs[0].PID || threads[0].Placement != "fifo:10@3" {
@@ -296,7 +296,7 @@ func TestLabLivepatchIsGuarded(t *testing.T) {
 		t.Errorf("%d of %d answered", n, fewPackets)
 	}
 	f.stop()
-	if run.Poller.Alive() {
+	if run.Guard.Alive() {
 		t.Error("somebody watches when nobody polls")
 	}
 }

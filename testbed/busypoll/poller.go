@@ -67,16 +67,32 @@ func (s Site) guard(ctx context.Context, r Request, run *Running) error {
 	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
 		return nil
 	}
-	argv := []string{"guard", "--cpus", cpuList(r.CPUs), "--scheduling", schedulingText(r.Scheduling)}
+	argv := []string{"guard", "--cpus", cpuList(r.CPUs[:min(len(r.CPUs), mostGuarded)]), "--scheduling", schedulingText(r.Scheduling)}
+	guarded := 0
 	for _, tid := range run.kernelThreads() {
 		placement, err := napi.PlacementOf(tid)
 		if err != nil {
 			return err
 		}
-		argv = append(argv, "--thread", fmt.Sprintf("%d@%d", tid, placement.CPUs[0]))
+		for _, cpu := range placement.CPUs { // it may starve any of those
+			if guarded++; guarded <= mostGuarded {
+				argv = append(argv, "--thread", fmt.Sprintf("%d@%d", tid, cpu))
+			}
+		}
 	}
-	return s.startPoller(ctx, run, argv)
+	if guarded > mostGuarded {
+		run.note("only the first %d polling threads and CPUs are watched, of %d: give the threads no real-time policy, or fewer CPUs", mostGuarded, guarded)
+	}
+	if guarded == 0 && !s.DryRun {
+		return nil
+	}
+	var err error
+	run.Guard, err = s.startPoller(ctx, run, argv)
+	return err
 }
+
+// mostGuarded is how many threads the statistics of nines-poller have (statistics.h).
+const mostGuarded = 64
 
 // pollByNetlink has the kernel's own threads never sleep.
 func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
@@ -102,10 +118,10 @@ func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 // pollByIOUring starts a poller with a ring on each CPU.
 func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, devices []device) error {
 	var given []string
+	var err error
 	if r.Shared {
 		run.note("the polling threads share their CPUs, so interrupts stay on: softirqs receive what comes while others have them")
 	} else {
-		var err error
 		if given, err = s.keepInterruptsOff(run, devices); err != nil {
 			return err
 		}
@@ -117,7 +133,8 @@ func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, device
 	if !s.Watch { // else it is told all the same; the devices are found there
 		argv = append(argv, "--netns", s.Namespace.Path())
 	}
-	return s.startPoller(ctx, run, argv)
+	run.Poller, err = s.startPoller(ctx, run, argv)
+	return err
 }
 
 func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanism) []string {
@@ -150,7 +167,7 @@ func cpuList(cpus []int) string {
 
 // startPoller starts nines-poller and returns when it polls. It is in the journal before
 // it exists, with a token among its arguments, in a session of its own.
-func (s Site) startPoller(ctx context.Context, run *Running, argv []string) error {
+func (s Site) startPoller(ctx context.Context, run *Running, argv []string) (*Poller, error) {
 	poller := &Poller{
 		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),
 		Log:        filepath.Join(s.Dir, s.Name+".poller.log"),
@@ -164,7 +181,7 @@ func (s Site) startPoller(ctx context.Context, run *Running, argv []string) erro
 	}
 	run.step("start nines-poller %s", strings.Join(argv, " "))
 	if s.DryRun {
-		return nil
+		return nil, nil
 	}
 	token := s.Journal.Token("poller/" + s.Name)
 	argv = append(argv, "--token", token)
@@ -174,10 +191,9 @@ func (s Site) startPoller(ctx context.Context, run *Running, argv []string) erro
 		return journal.Learnt{PID: poller.PID, StartTicks: poller.StartTicks}, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	run.Poller = poller
-	return nil
+	return poller, nil
 }
 
 func (s Site) runPoller(ctx context.Context, logPath string, argv []string) (proc.Identity, error) {

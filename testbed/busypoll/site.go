@@ -70,6 +70,9 @@ type Running struct {
 	Scheduling string      `json:"scheduling,omitempty"`
 	// Poller is the process that polls or spins; nil where the kernel does it alone.
 	Poller *Poller `json:"poller,omitempty"`
+	// Guard watches the kernel's own threads that poll with a real-time policy; nil where
+	// there are none.
+	Guard *Poller `json:"guard,omitempty"`
 	// Notes are what a reader should know: what it costs, what could not be had.
 	Notes []string `json:"notes,omitempty"`
 	// Steps are what was done, or would be, in words.

@@ -94,6 +94,9 @@ func (s Session) state(r *Record) (State, error) {
 	if r.Running.Poller != nil && !r.Running.Poller.Alive() {
 		return StateDead, ns.Close()
 	}
+	if guard := r.Running.Guard; guard != nil && !guard.Alive() {
+		r.Running.note("nobody watches the polling threads any more: nines-poller has ended (process %d); stop and start polling", guard.PID)
+	}
 	return StateRunning, ns.Close()
 }
 

@@ -54,12 +54,32 @@ func (run *Running) Threads() ([]Thread, error) {
 		return list, nil
 	}
 	var list []Thread
+	guarded := run.guarded()
 	for _, tid := range run.kernelThreads() {
 		if thread, err := readThread(tid); err == nil {
+			thread.BackOffs, thread.BackedOff = guarded[tid].BackOffs, guarded[tid].BackedOff
 			list = append(list, thread)
 		}
 	}
 	return list, nil
+}
+
+// guarded is what the guard did to threads, by TID; one on several CPUs is in its
+// statistics several times.
+func (run *Running) guarded() map[int]Thread {
+	sums := map[int]Thread{}
+	if run.Guard == nil {
+		return sums
+	}
+	statistics, err := ReadStatistics(run.Guard.Statistics)
+	if err != nil {
+		return sums // it has been told that the guard is not there
+	}
+	for _, t := range statistics.Threads {
+		sum := sums[t.TID]
+		sums[t.TID] = Thread{BackOffs: sum.BackOffs + t.BackOffs, BackedOff: sum.BackedOff + t.BackedOff}
+	}
+	return sums
 }
 
 // kernelThreads are those that the kernel told of the instances, or, where it does not

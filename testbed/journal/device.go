@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 
@@ -59,6 +60,13 @@ func (j *Journal) MakeDeviceSetting(s DeviceSetting) (changed bool, err error) {
 	return changed, err
 }
 
+// demoted tells whether a polling thread's placement, "fifo:10@2", is ours but for the
+// policy, which nines-poller takes from one that starves softirqs (poller/guard.c).
+func demoted(target, ours, now string) bool {
+	_, cpus, _ := strings.Cut(ours, "@")
+	return strings.HasPrefix(target, "thread/") && now == "idle:0@"+cpus
+}
+
 // restoreDevice puts a setting of a device back, if the device is still there and nobody
 // else has changed it since.
 func (h Host) restoreDevice(entry Entry) error {
@@ -88,7 +96,7 @@ func (h Host) restoreDevice(entry Entry) error {
 			return err
 		case now == entry.Old:
 			return nil
-		case now != entry.Value && (entry.Learnt == nil || now != entry.Learnt.Took):
+		case now != entry.Value && !demoted(entry.Target, entry.Value, now) && (entry.Learnt == nil || now != entry.Learnt.Took):
 			h.note("%s of %s is %q by now, neither ours nor what it was; left alone", setting, entry.Name, now)
 			return nil
 		}

@@ -153,3 +153,19 @@ func TestARefusedDeviceSettingIsNotJournalled(t *testing.T) {
 		t.Errorf("%v, journal %+v", err, f.journal.Entries())
 	}
 }
+
+func TestAGuardedThreadIsOurs(t *testing.T) {
+	for _, c := range []struct {
+		target, ours, now string
+		want              bool
+	}{
+		{"thread/17", "fifo:10@2", "idle:0@2", true},
+		{"thread/17", "fifo:10@2", "idle:0@3", false},
+		{"thread/17", "fifo:10@2", "other:0@2", false},
+		{"attribute/threaded", "fifo:10@2", "idle:0@2", false},
+	} {
+		if got := demoted(c.target, c.ours, c.now); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

@@ -146,13 +146,13 @@ func (l *Laboratory) boot(ctx context.Context, config machine.Config, binds [][2
 // AwaitTimers waits until a sleep ends on each CPU. Where a translated guest's CPU has lost
 // its timer (machine.Patience), it is often up nevertheless, and stands still as soon as
 // something sleeps there.
-func (l *Laboratory) AwaitTimers(ctx context.Context) error {
+func (l *Laboratory) AwaitTimers(ctx context.Context) (failed error) {
 	for cpu := range l.Config().CPU.Count() {
 		if _, err := l.Machine.Output(ctx, "taskset", "-c", strconv.Itoa(cpu), "sleep", "0.02"); err != nil {
-			return fmt.Errorf("a sleep on CPU %d of the laboratory: %w", cpu, err)
+			failed = errors.Join(failed, fmt.Errorf("a sleep on CPU %d of the laboratory: %w", cpu, err))
 		}
 	}
-	return nil
+	return failed
 }
 
 // Stop ends the laboratory, and all that was in it.

@@ -165,8 +165,9 @@ static int enter__wait(pid_t child, const sigset_t *all)
 		while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
 			if (!WIFSTOPPED(status))
 				return enter__end_as(status);
-			/* Who sends SIGSTOP lets it go on himself, and knows of us nothing. */
-			if (WSTOPSIG(status) == SIGSTOP)
+			/* Who sends SIGSTOP lets it go on himself, and knows of us nothing; but
+			 * some programs of a terminal stop themselves so on Ctrl-Z. */
+			if (WSTOPSIG(status) == SIGSTOP && tcgetpgrp(STDIN_FILENO) != getpgrp())
 				continue;
 			/* Stop as the command did (Ctrl-Z), and go on together. */
 			kill(getpid(), SIGSTOP);
