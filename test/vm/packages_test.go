@@ -104,6 +104,18 @@ func packagesWithLabTests(t *testing.T, repository string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// First what looks at the machine as it has booted. With isolcpus, processes were seen
+	// to be allowed on all CPUs after partitions of control groups had come and gone.
+	first := filepath.Join("testbed", "vlab")
+	slices.SortStableFunc(found, func(a, b string) int {
+		switch {
+		case a == first:
+			return -1
+		case b == first:
+			return 1
+		}
+		return 0
+	})
 	return found
 }
 
