@@ -59,7 +59,7 @@ var kinds = []injected{
 		disturb: []string{"--kind", "ipi", "--period", "25ms", "--length", "20ms"},
 		is:      func(c result.Cause) bool { return c.Kind == attribution.IPI && c.Source == disturber }},
 	{name: "TLB shootdowns", setup: setup{scheduling: realTime}, process: true, short: true,
-		disturb: []string{"--kind", "tlb", "--period", "25ms", "--length", "20ms"},
+		disturb: []string{"--kind", "tlb", "--period", "50ms", "--length", "20ms"},
 		is:      func(c result.Cause) bool { return c.Kind == attribution.TLBShootdown && c.Source == disturber }},
 	{name: "timer flood", setup: setup{scheduling: realTime},
 		disturb: []string{"--kind", "timers", "--policy", "fifo", "--priority", "50", "--period", "50ms", "--length", "10ms"},
@@ -129,7 +129,8 @@ func (r row) String() string {
 }
 
 // addShort looks at a trial with short interruptions.
-func (r *row) addShort(shown explain.Shown, log []injection) {
+func (r *row) addShort(t *testing.T, shown explain.Shown, log []injection) {
+	t.Helper()
 	r.judged++
 	usually, before := usualLatency(shown), r.named
 	for _, p := range shown.Causes.Packets {
@@ -152,7 +153,9 @@ func (r *row) addShort(shown explain.Shown, log []injection) {
 	}
 	if ranking := shown.Causes.Ranking; len(ranking) > 0 && r.kind.is(ranking[0].Cause) {
 		r.first++
+		return
 	}
+	t.Logf("named first was %s; it was disturbed %d times", first(shown), len(log))
 }
 
 func (r *row) add(t *testing.T, shown explain.Shown, log []injection) {
@@ -161,7 +164,7 @@ func (r *row) add(t *testing.T, shown explain.Shown, log []injection) {
 	r.injections += len(log)
 	kind := r.kind
 	if kind.short {
-		r.addShort(shown, log)
+		r.addShort(t, shown, log)
 		return
 	}
 	usually := usualLatency(shown)
