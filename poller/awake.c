@@ -10,11 +10,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static void awake__relax(void)
@@ -52,15 +50,9 @@ int awake__main(const struct options *options)
 {
 	static struct awake awake[STATISTICS_THREADS];
 	struct statistics *statistics = statistics__open(options->statistics, "awake");
-	const struct timespec period = {.tv_nsec = 100000000};
-	sigset_t end;
 
 	if (statistics == NULL)
 		return poller__fail("map", options->statistics);
-	sigemptyset(&end);
-	sigaddset(&end, SIGTERM);
-	sigaddset(&end, SIGINT);
-	sigprocmask(SIG_BLOCK, &end, NULL);
 	for (int i = 0; i < options->cpus; i++) {
 		pthread_t thread;
 		char cpu[16];
@@ -86,6 +78,6 @@ int awake__main(const struct options *options)
 		return POLLER_EXIT_FAILED;
 	do
 		statistics__update(statistics);
-	while (!watch__gone(options->netns) && sigtimedwait(&end, NULL, &period) < 0);
+	while (watch__tick(options->netns));
 	return 0;
 }

@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,12 +38,12 @@ struct epoll_busy {
 };
 #define EPOLL_SET_BUSY _IOW(0x8A, 0x01, struct epoll_busy)
 
-#define TICK_NS	     100000000
-#define SLICE_US     20000 /* of the only instance of a thread */
-#define SHORT_US     100 /* of one among several, or where it is to be seen whether packets come */
-#define BUDGET	     8 /* the kernel's own for busy polling; more takes CAP_NET_ADMIN */
-#define QUIET_SLICES 20
-#define FIRST_NAP_NS 2000
+#define POLLER_TICK_NS 100000000
+#define SLICE_US       20000 /* of the only instance of a thread */
+#define SHORT_US       100 /* of one among several, or where it is to be seen whether packets come */
+#define BUDGET	       8 /* the kernel's own for busy polling; more takes CAP_NET_ADMIN */
+#define QUIET_SLICES   20
+#define FIRST_NAP_NS   2000
 
 struct epoll_poller {
 	int sets[POLLER_MAX_NAPIS];
@@ -141,7 +140,7 @@ static void *epoll__thread(void *argument)
 	atomic_store(&poller->failed, failed);
 	for (;;) { /* the process's end ends it */
 		if (atomic_load(&poller->paused)) {
-			usleep(TICK_NS / 1000);
+			usleep(POLLER_TICK_NS / 1000);
 			continue;
 		}
 		if (poller->longest_ns > 0) {
@@ -194,7 +193,7 @@ static void epoll__watch(struct epoll_poller *poller, uint64_t now)
 	}
 	if (poller->statistics->state == STATISTICS_SLEEPING)
 		return;
-	pause = watchdog__bites(&poller->watchdog, poller->statistics, now, TICK_NS);
+	pause = watchdog__bites(&poller->watchdog, poller->statistics, now, POLLER_TICK_NS);
 	if (pause == 0)
 		return;
 	atomic_store(&poller->paused, true);
@@ -206,18 +205,12 @@ static void epoll__watch(struct epoll_poller *poller, uint64_t now)
 
 int epoll__main(const struct options *options, struct statistics *statistics)
 {
-	const struct timespec tick = {.tv_nsec = TICK_NS};
 	int sockets[POLLER_MAX_NAPIS];
 	bool many = options->napis > options->cpus || options->longest_us > 0;
-	sigset_t end;
 	int failed = feed__sockets(options, sockets);
 
 	if (failed != 0)
 		return failed;
-	sigemptyset(&end);
-	sigaddset(&end, SIGTERM);
-	sigaddset(&end, SIGINT);
-	sigprocmask(SIG_BLOCK, &end, NULL);
 	for (int i = 0; i < options->napis; i++) {
 		struct epoll_poller *poller = &pollers[i % options->cpus];
 
@@ -246,6 +239,6 @@ int epoll__main(const struct options *options, struct statistics *statistics)
 		statistics__update(statistics);
 		for (int i = 0; i < pollers_used; i++)
 			epoll__watch(&pollers[i], statistics__now());
-	} while (!watch__gone(options->netns) && sigtimedwait(&end, NULL, &tick) < 0);
+	} while (watch__tick(options->netns));
 	return 0;
 }

@@ -8,11 +8,7 @@
 #include "poller.h"
 #include "watchdog.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <time.h>
-
-#define TICK_NS 100000000
 
 struct guarded {
 	struct statistics_thread *statistics;
@@ -43,7 +39,7 @@ static void guard__look(struct guarded *one, const char *scheduling, uint64_t no
 			guard__give_back(one, scheduling, now);
 		return;
 	}
-	pause = watchdog__bites(&one->watchdog, NULL, now, TICK_NS);
+	pause = watchdog__bites(&one->watchdog, NULL, now, POLLER_TICK_NS);
 	if (pause == 0 || thread__schedule((pid_t)one->statistics->tid, "idle:0") < 0)
 		return;
 	one->statistics->state = STATISTICS_BACKED_OFF;
@@ -55,8 +51,6 @@ static void guard__look(struct guarded *one, const char *scheduling, uint64_t no
 int guard__main(const struct options *options)
 {
 	struct statistics *statistics = statistics__open(options->statistics, "guard");
-	const struct timespec tick = {.tv_nsec = TICK_NS};
-	sigset_t end;
 
 	if (statistics == NULL)
 		return poller__fail("map", options->statistics);
@@ -64,10 +58,6 @@ int guard__main(const struct options *options)
 		fputs("nines-poller: --thread is missing: what to watch\n", stderr);
 		return POLLER_EXIT_USAGE;
 	}
-	sigemptyset(&end);
-	sigaddset(&end, SIGTERM);
-	sigaddset(&end, SIGINT);
-	sigprocmask(SIG_BLOCK, &end, NULL);
 	for (int i = 0; i < options->threads; i++) {
 		guarded[i].statistics = &statistics->thread[i];
 		*guarded[i].statistics = (struct statistics_thread){
@@ -90,7 +80,7 @@ int guard__main(const struct options *options)
 		statistics__update(statistics);
 		for (int i = 0; i < options->threads; i++)
 			guard__look(&guarded[i], options->scheduling, now);
-	} while (!watch__gone(options->netns) && sigtimedwait(&end, NULL, &tick) < 0);
+	} while (watch__tick(options->netns));
 	for (int i = 0; i < options->threads; i++)
 		if (guarded[i].back_at_ns != 0)
 			guard__give_back(&guarded[i], options->scheduling, statistics__now());

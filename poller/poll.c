@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_NS 100000000
 /* As long as can be, but the kernel turns it into ticks of 32 bits. */
 #define FOREVER_MS 1000000000u
 /* An adaptive ring's thread sleeps after so long: some ticks of the kernel. */
@@ -213,7 +211,7 @@ static void poll__watch(struct poller *poller, uint64_t now)
 		/* An adaptive one is starved of nothing while it sleeps. */
 		if (poller->napper != NULL && poller->napper->state == STATISTICS_SLEEPING)
 			return;
-		pause = watchdog__bites(&poller->watchdog, poller->statistics, now, TICK_NS);
+		pause = watchdog__bites(&poller->watchdog, poller->statistics, now, POLLER_TICK_NS);
 		if (pause == 0)
 			return;
 		atomic_store(&poller->paused, true);
@@ -239,8 +237,6 @@ static void poll__watch(struct poller *poller, uint64_t now)
 int poll__main(const struct options *options)
 {
 	struct statistics *statistics = statistics__open(options->statistics, options->mechanism);
-	const struct timespec tick = {.tv_nsec = TICK_NS};
-	sigset_t end;
 	int failed;
 
 	if (statistics == NULL)
@@ -258,10 +254,6 @@ int poll__main(const struct options *options)
 		return failed;
 	if (strcmp(options->mechanism, "epoll") == 0)
 		return epoll__main(options, statistics);
-	sigemptyset(&end);
-	sigaddset(&end, SIGTERM);
-	sigaddset(&end, SIGINT);
-	sigprocmask(SIG_BLOCK, &end, NULL);
 	for (int i = 0; i < options->cpus && i < options->napis; i++) {
 		struct poller *poller = &pollers[pollers_used++];
 
@@ -286,7 +278,7 @@ int poll__main(const struct options *options)
 			if (pollers[i].napper == NULL && pollers[i].back_at_ns == 0)
 				ring__keep(&pollers[i].ring);
 		}
-	} while (!watch__gone(options->netns) && sigtimedwait(&end, NULL, &tick) < 0);
+	} while (watch__tick(options->netns));
 	device__give(true);
 	return 0;
 }

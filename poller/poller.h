@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* From one look at the threads to the next. */
+#define POLLER_TICK_NS 100000000
+
 #define POLLER_MAX_NAPIS   256
 #define POLLER_MAX_CGROUPS 16
 #define POLLER_MAX_DEVICES 64
@@ -85,10 +88,13 @@ int thread__step_aside(const struct options *options);
 /* thread__join puts the process into the control group of a file cgroup.procs or tasks. */
 int thread__join(const char *file);
 
-/* watch__start remembers which namespace a path is; watch__gone is true once it is not
- * that one any more. Neither keeps the namespace: nothing of it is held open. */
+/* watch__start remembers which namespace a path is, and keeps SIGTERM and SIGINT for
+ * watch__tick. The namespace is not kept: nothing of it is held open. -1 with errno. */
 int watch__start(const char *netns);
-bool watch__gone(const char *netns);
+
+/* watch__tick waits for the next tick; false if it is time to end, because a signal said so
+ * or the namespace is gone. */
+bool watch__tick(const char *netns);
 
 /* poller__fail prints "nines-poller: WHAT WHICH: errno's text", returns EXIT_FAILED. */
 int poller__fail(const char *what, const char *which);

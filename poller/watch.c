@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Notices that the polled namespace is gone: its path, /proc/PID/ns/net or a name below
- * /run/netns, is not there any more, or is another one. An open file of the namespace
- * would say nothing, and keep its devices alive.
+ * Notices that it is time to end: a signal says so, or the polled namespace is gone. Its
+ * path, /proc/PID/ns/net or a name below /run/netns, is not there any more then, or is
+ * another one. An open file of the namespace would say nothing, and keep its devices alive.
  */
 #define _GNU_SOURCE
 #include "poller.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 
 static struct stat watch;
+static sigset_t ends;
 
 int watch__start(const char *netns)
 {
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
 	return netns == NULL ? 0 : stat(netns, &watch);
 }
 
-bool watch__gone(const char *netns)
+static bool watch__gone(const char *netns)
 {
 	struct stat now;
 
 	if (netns == NULL)
 		return false;
 	return stat(netns, &now) < 0 || now.st_ino != watch.st_ino || now.st_dev != watch.st_dev;
+}
+
+bool watch__tick(const char *netns)
+{
+	const struct timespec tick = {.tv_nsec = POLLER_TICK_NS};
+
+	return !watch__gone(netns) && sigtimedwait(&ends, NULL, &tick) < 0;
 }

@@ -1,7 +1,6 @@
 package busypoll
 
 import (
-	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,35 +12,28 @@ import (
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/testbed/proc"
 )
 
-// helper starts a program of nines that says "ok" on descriptor 3, or on its output.
-func helper(t *testing.T, name string, onOutput bool, arguments ...string) *exec.Cmd {
+// helper starts a program of nines that runs until the test ends.
+func helper(t *testing.T, name string, on proc.ReadyOn, arguments ...string) proc.Identity {
 	t.Helper()
 	program := libexec(name)
 	_, err := os.Stat(program)
 	labtest.Require(t, name+" (make build)", err == nil)
-	ready, writer, err := os.Pipe()
+	cmd := exec.Command(program, arguments...)
+	cmd.Stderr = os.Stderr
+	id, err := proc.Start(t.Context(), cmd, on)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ready.Close()
-	cmd := exec.Command(program, arguments...)
-	cmd.Stderr = os.Stderr
-	if onOutput {
-		cmd.Stdout = writer
-	} else {
-		cmd.ExtraFiles = []*os.File{writer}
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	writer.Close()
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	if line, err := bufio.NewReader(ready).ReadString('\n'); line != "ok\n" {
-		t.Fatalf("%s says %q: %v", name, line, err)
-	}
-	return cmd
+	t.Cleanup(func() {
+		_ = id.Signal(unix.SIGKILL)
+		for !id.Reap() {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	return id
 }
 
 // A thread of a real-time policy that starves the softirqs of its CPU comes after all
@@ -54,10 +46,10 @@ func TestAGuardLetsSoftirqsRun(t *testing.T) {
 	}
 	labtest.Require(t, "CPUs 0 and 1", set.IsSet(0) && set.IsSet(1))
 	const policy = "fifo:20"
-	spinner := helper(t, "nines-disturb", false, "--kind", "spin", "--cpu", "1", "--policy", "fifo", "--priority", "20",
+	spinner := helper(t, "nines-disturb", proc.ReadyOnExtraFile, "--kind", "spin", "--cpu", "1", "--policy", "fifo", "--priority", "20",
 		"--length", "1000s", "--period", "1000s", "--ready-fd", "3")
 	placed := func() string {
-		placement, err := napi.PlacementOf(spinner.Process.Pid)
+		placement, err := napi.PlacementOf(spinner.PID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,20 +65,20 @@ func TestAGuardLetsSoftirqsRun(t *testing.T) {
 	}
 	becomes(policy)
 	statistics := filepath.Join(t.TempDir(), "statistics")
-	guard := helper(t, "nines-poller", true, "guard", "--cpus", "1", "--scheduling", policy, "--statistics", statistics,
-		"--thread", strconv.Itoa(spinner.Process.Pid)+"@1")
+	guard := helper(t, "nines-poller", proc.ReadyOnStdout, "guard", "--cpus", "1", "--scheduling", policy, "--statistics", statistics,
+		"--thread", strconv.Itoa(spinner.PID)+"@1")
 	// More than is done at once when an interrupt ends, so that ksoftirqd has to go on.
-	load := helper(t, "nines-disturb", false, "--kind", "softirq", "--cpu", "1", "--length", "8ms", "--period", "10ms", "--ready-fd", "3")
+	load := helper(t, "nines-disturb", proc.ReadyOnExtraFile, "--kind", "softirq", "--cpu", "1", "--length", "8ms", "--period", "10ms", "--ready-fd", "3")
 	becomes("idle:0")
-	_ = load.Process.Kill()
+	_ = load.Signal(unix.SIGKILL)
 	becomes(policy)
 	read, err := ReadStatistics(statistics)
 	if err != nil || len(read.Threads) != 1 || read.Threads[0].BackOffs == 0 || read.Threads[0].BackedOff < time.Second {
 		t.Errorf("its statistics are %+v: %v", read, err)
 	}
-	helper(t, "nines-disturb", false, "--kind", "softirq", "--cpu", "1", "--length", "8ms", "--period", "10ms", "--ready-fd", "3")
+	helper(t, "nines-disturb", proc.ReadyOnExtraFile, "--kind", "softirq", "--cpu", "1", "--length", "8ms", "--period", "10ms", "--ready-fd", "3")
 	becomes("idle:0")
-	if err := guard.Process.Signal(unix.SIGTERM); err != nil {
+	if err := guard.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	becomes(policy)

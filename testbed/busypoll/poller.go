@@ -166,7 +166,7 @@ func cpuList(cpus []int) string {
 }
 
 // startPoller starts nines-poller and returns when it polls. It is in the journal before
-// it exists, with a token among its arguments, in a session of its own.
+// it exists, with a token among its arguments. A dry run starts none.
 func (s Site) startPoller(ctx context.Context, run *Running, argv []string) (*Poller, error) {
 	poller := &Poller{
 		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),
