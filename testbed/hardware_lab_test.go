@@ -42,56 +42,13 @@ func laboratoryOn(t *testing.T, boots ...string) {
 	labtest.Root(t)
 	before := cards(t)
 	t.Cleanup(func() {
-		if now := cards(t); now != before {
-			t.Errorf("the cards were\n%s\nand are\n%s", before, now)
+		if changes := before.changes(t); changes != "" {
+			t.Errorf("the cards have changed:\n%s", changes)
 		}
 		if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
 			t.Errorf("claims are left: %v", left)
 		}
 	})
-}
-
-// volatile are words of ip link that change by use and cannot be set back: the qdisc
-// that a device gets when it is first set up, the index of one that was made again, and
-// the address that a VF draws when its driver starts, beneath the one that it has.
-var volatile = regexp.MustCompile(`qdisc \w+ |(?m:^\d+: )|permaddr [0-9a-f:]+ `)
-
-// cards is everything that a lab may change on network cards, as text.
-func cards(t testing.TB) string {
-	t.Helper()
-	var b strings.Builder
-	names, err := os.ReadDir("/sys/class/net")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names { // in order of name, for the kernel's is that of making
-		b.WriteString(volatile.ReplaceAllString(sh(t, "ip", "-details", "link", "show", "dev", name.Name()), ""))
-	}
-	devices, err := filepath.Glob("/sys/bus/pci/devices/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range devices {
-		class, _ := os.ReadFile(dir + "/class")
-		if !bytes.HasPrefix(class, []byte("0x02")) {
-			continue
-		}
-		driver, _ := os.Readlink(dir + "/driver")
-		override, _ := os.ReadFile(dir + "/driver_override")
-		vfs, _ := os.ReadFile(dir + "/sriov_numvfs")
-		fmt.Fprintf(&b, "%s driver %s override %s VFs %s\n", filepath.Base(dir), filepath.Base(driver), strings.TrimSpace(string(override)), strings.TrimSpace(string(vfs)))
-	}
-	for _, port := range []string{leftPort, rightPort} {
-		files, err := filepath.Glob("/proc/sys/net/ipv[46]/*/" + port + "/*")
-		if err != nil || len(files) < 50 {
-			t.Fatalf("%s has only the settings %v, %v", port, files, err)
-		}
-		for _, file := range files {
-			text, _ := os.ReadFile(file) // a secret that is not set cannot be read
-			fmt.Fprintf(&b, "%s %s\n", file, strings.TrimSpace(string(text)))
-		}
-	}
-	return b.String()
 }
 
 // sh runs a command of the host that has to succeed.
@@ -402,8 +359,8 @@ func TestLabHardwareAfterKill(t *testing.T) {
 				if out, err := nines("down", "tbothers").CombinedOutput(); err != nil && !strings.Contains(string(out), "there is no lab") {
 					t.Fatalf("down after cycle %d: %v: %s", i, err, out)
 				}
-				if now := cards(t); now != before {
-					t.Fatalf("after cycle %d of %d (an up takes %v) the cards were\n%s\nand are\n%s", i, cycles, took, before, now)
+				if changes := before.changes(t); changes != "" {
+					t.Fatalf("after cycle %d of %d (an up takes %v) the cards have changed:\n%s", i, cycles, took, changes)
 				}
 				if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
 					t.Fatalf("after cycle %d claims are left: %v", i, left)

@@ -45,11 +45,11 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 
 // Whatever the rings hold, events lie in their stretch and have a length.
 func FuzzEvents(f *testing.F) {
-	f.Add(append(encode(record{place: 0, ns: 100, kind: kindSwitch, a: 7, b: 8}), encode(record{place: 1, ns: 150, kind: kindSoftirqEntry, a: 3})...), int64(120), int64(160))
-	f.Add(append(encode(record{place: 0, ns: 100, kind: kindWorkEntry, a: 7, b: 8}), encode(record{place: 1, ns: 10, kind: kindWorkExit, a: 7})...), int64(0), int64(1))
-	f.Add(encode(record{place: 0, ns: 5, kind: kindIPIMask, part: 65535, a: 1<<64 - 1}), int64(0), int64(10))
-	f.Fuzz(func(t *testing.T, raw []byte, begin, end int64) {
-		p := piece{stretch: span{begin, max(begin, end)}, running: -1}
+	f.Add(append(encode(record{place: 0, ns: 100, kind: kindSwitch, a: 7, b: 8}), encode(record{place: 1, ns: 150, kind: kindSoftirqEntry, a: 3})...), int64(120), int64(160), int64(140))
+	f.Add(append(encode(record{place: 0, ns: 100, kind: kindWorkEntry, a: 7, b: 8}), encode(record{place: 1, ns: 10, kind: kindWorkExit, a: 7})...), int64(0), int64(1), int64(0))
+	f.Add(encode(record{place: 0, ns: 5, kind: kindIPIMask, part: 65535, a: 1<<64 - 1}), int64(0), int64(10), int64(20))
+	f.Fuzz(func(t *testing.T, raw []byte, begin, end, known int64) {
+		p := piece{stretch: span{begin, max(begin, end)}, running: -1, known: known}
 		for place := uint64(0); len(raw) >= recordBytes; place++ {
 			if r, ok := decode(raw[:recordBytes], place); ok {
 				if place%3 == 0 {

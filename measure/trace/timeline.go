@@ -57,7 +57,8 @@ const unbegun = -1 << 62
 
 // eventsOf are what a CPU did in a stretch, in the order of their begin.
 func eventsOf(p piece, names *names) []result.Event {
-	stretch := span{max(p.stretch.begin, p.known), p.stretch.end}
+	// Its first record left may lie behind its end, too.
+	stretch := span{min(max(p.stretch.begin, p.known), p.stretch.end), p.stretch.end}
 	t := &timeline{cpu: int32(p.cpu), stretch: stretch, names: names, works: map[int64]open{}}
 	t.thread.tid, t.thread.begin = runningAtFirst(p), unbegun
 	// By time: an interrupt may have taken its time before its place.

@@ -81,7 +81,7 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 		}
 	}()
 	if err := m.connect(ready); err != nil {
-		if ready.Err() == nil { // its agent's socket tells of a machine's end first
+		if ctx.Err() == nil { // its agent's socket may tell of a machine's end first
 			select {
 			case <-m.ended:
 				return nil, m.died()
