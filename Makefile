@@ -83,7 +83,7 @@ bin/nines-node: FORCE embedded
 .PHONY: embedded
 embedded: $(BPF_OBJECTS) $(PAGE)
 
-measure/trace/bpf/recorder.bpf.o: $(wildcard measure/trace/bpf/*.h)
+measure/trace/bpf/recorder.bpf.o: $(wildcard measure/trace/bpf/*.h) engine/port/taken.h
 
 %.bpf.o: %.bpf.c
 	clang $(BPF_CFLAGS) -c $< -o $@

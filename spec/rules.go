@@ -124,7 +124,7 @@ var rules = map[string]rule{
 
 	"Tracing.packets":  {byDefault: "200", least: "1", most: "100000"},
 	"Tracing.ordinary": {byDefault: "200", least: "0", most: "100000"},
-	"Tracing.buffer":   {byDefault: "4MiB", least: "64KiB", most: "256MiB"},
+	"Tracing.buffer":   {byDefault: "1MiB", least: "64KiB", most: "256MiB"},
 
 	"Rootfs.kind":    {byDefault: string(RootfsMinimal)},
 	"Rootfs.release": {pattern: releasePattern, form: `a code name of Debian, such as "trixie"`},

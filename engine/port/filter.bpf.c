@@ -14,6 +14,8 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "taken.h"
+
 /* Network byte order, 0: every frame; set by the engine before the program is loaded. */
 const volatile __u16 udp_port = 0;
 
@@ -52,7 +54,10 @@ int nines_redirect(struct xdp_md *ctx)
 SEC("tc")
 int nines_drop(struct __sk_buff *skb)
 {
-	return is_ours((void *)(long)skb->data, (void *)(long)skb->data_end) ? 2 : -1;
+	if (!is_ours((void *)(long)skb->data, (void *)(long)skb->data_end))
+		return -1;
+	skb->mark = TAKEN_MARK;
+	return 2;
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

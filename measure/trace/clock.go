@@ -5,11 +5,13 @@ import "sync/atomic"
 // clock tells the programs what time the CPUs' counters stand for: packets carry the
 // counter at their send, and programs cannot read it.
 type clock struct {
-	// shared is struct clock of bpf/record.h: version, base ticks, base ns, scale.
+	// shared is struct clock of bpf/record.h: version, base ticks, base ns, scale, late ns.
 	shared []uint64
 	// first is the first pair of readings, from which the rate follows.
 	first, base pair
 }
+
+const clockWords = 5
 
 // pair is a moment on both clocks.
 type pair struct {
@@ -36,6 +38,13 @@ func readPair() pair {
 // rateNs is how far apart two readings must be that tell the counter's rate: a reading's
 // 30 ns are then less than a millionth.
 const rateNs = 50_000_000
+
+// lateFrom tells from which latency on packets are followed in any case; 0 for none.
+func (c *clock) lateFrom(ns int64) {
+	if len(c.shared) > 0 {
+		atomic.StoreUint64(&c.shared[4], uint64(ns))
+	}
+}
 
 // refresh brings the base up to now.
 func (c *clock) refresh() {

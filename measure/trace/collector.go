@@ -20,7 +20,8 @@ type collector struct {
 	heads []uint64
 	last  int64
 	// missed are packets whose announcement was overwritten.
-	missed uint64
+	missed  uint64
+	scratch []record // of take
 	// watching is nil unless threads are watched.
 	watching *watching
 }
@@ -62,6 +63,7 @@ func (c *collector) run(r *Recorder) {
 		now := monotonic()
 		pause := c.look(now)
 		r.clock.refresh()
+		r.clock.lateFrom(c.threshold())
 		// What it cannot tell stays unknown.
 		_ = r.cost.look(now, r.programs)
 		r.mu.Unlock()
@@ -110,7 +112,7 @@ func (c *collector) takePending(now int64) {
 	var pieces []piece
 	for _, s := range without(merge(ready), c.held()) {
 		for _, r := range c.rings {
-			p := r.take(s)
+			p := r.take(s, &c.scratch)
 			c.tables.note(c.names, p.records)
 			pieces = append(pieces, p)
 		}

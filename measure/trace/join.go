@@ -38,6 +38,7 @@ func join(pieces []piece) piece {
 	for _, p := range pieces[1:] {
 		whole.stretch.end = max(whole.stretch.end, p.stretch.end)
 		whole.lost += p.lost
+		whole.begun = append(slices.Clip(whole.begun), p.begun...)
 		whole.records = append(whole.records, p.records...)
 	}
 	slices.SortFunc(whole.records, func(a, b record) int { return cmp.Compare(a.place, b.place) })

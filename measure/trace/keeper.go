@@ -107,9 +107,12 @@ func (k *keeper) wanted() []span {
 
 // held are the stretches of which there are pieces.
 func (k *keeper) held() []span {
-	var spans []span
+	spans := make([]span, 0, len(k.pieces))
 	for _, p := range k.pieces {
-		spans = append(spans, p.stretch)
+		// Each CPU has a piece of a stretch, one after the other.
+		if last := len(spans) - 1; last < 0 || spans[last] != p.stretch {
+			spans = append(spans, p.stretch)
+		}
 	}
 	return merge(spans)
 }
@@ -170,7 +173,7 @@ func (p piece) cut(s span) piece {
 	if s == p.stretch {
 		return p
 	}
-	cut := piece{cpu: p.cpu, stretch: s, running: p.running, known: p.known}
+	cut := piece{cpu: p.cpu, stretch: s, running: p.running, known: p.known, begun: p.begun}
 	first, last := 0, len(p.records)
 	for i, r := range p.records {
 		if r.ns < s.begin-slackNs {
@@ -187,6 +190,11 @@ func (p piece) cut(s span) piece {
 	last = min(len(p.records), last+context)
 	// A copy, so that the rest can be let go.
 	cut.records = append([]record(nil), p.records[first:last]...)
+	for _, r := range p.records[last:] {
+		if r.tellsOf(s) {
+			cut.records = append(cut.records, r)
+		}
+	}
 	if whole := p.stretch.end - p.stretch.begin; whole > 0 {
 		cut.lost = uint64(float64(p.lost) * float64(s.end-s.begin) / float64(whole))
 	}

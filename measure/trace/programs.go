@@ -35,7 +35,7 @@ type programs struct {
 type room struct{ records, cpus uint32 }
 
 // onlyStages are tracepoints that only tell of packets' ways.
-var onlyStages = []string{"net_dev_queue", "net_dev_start_xmit", "netif_receive_skb", "skb_consume_udp", "skb_copy_datagram_iovec"}
+var onlyStages = []string{"net_dev_queue", "net_dev_start_xmit", "netif_receive_skb", "skb_consume_udp"}
 
 // load reads the programs into the kernel.
 func load(room room, stages *Stages) (_ *programs, err error) {
@@ -149,7 +149,9 @@ func (p *programs) attach() error {
 	for name := range p.collection.Programs {
 		names = append(names, name)
 	}
+	// Ends before begins: what has begun would otherwise seem to go on for ever.
 	slices.Sort(names)
+	slices.Reverse(names)
 	for _, name := range names {
 		attached, err := link.AttachTracing(link.TracingOptions{Program: p.collection.Programs[name]})
 		if err != nil {

@@ -35,6 +35,7 @@ const (
 	kindPoll
 	kindDrop
 	kindStage
+	kindSpan
 	kinds
 )
 
@@ -45,7 +46,24 @@ const (
 	senderKinds = 1<<kindIPI | 1<<kindIPIMask | 1<<kindCSD
 )
 
-const flagRunnable = 1
+const (
+	flagRunnable = 1
+	flagPolled   = 0x80
+)
+
+// spanKind is enum span of bpf/record.h: what a kindSpan is of.
+type spanKind uint8
+
+const (
+	spanIRQ spanKind = iota
+	spanSoftirq
+	spanVector
+	spanKinds
+)
+
+// entry and exit are its kinds for what lies within another of its sort.
+func (s spanKind) entry() kind { return kindIRQEntry + 2*kind(s) }
+func (s spanKind) exit() kind  { return kindIRQExit + 2*kind(s) }
 
 // record is an event of a CPU as its program wrote it.
 type record struct {
@@ -70,8 +88,17 @@ func decode(raw []byte, place uint64) (record, bool) {
 		kind:  kind(raw[12]), flags: raw[13], part: binary.LittleEndian.Uint16(raw[14:]),
 		a: binary.LittleEndian.Uint64(raw[16:]), b: binary.LittleEndian.Uint64(raw[24:]),
 	}
-	return r, r.kind > 0 && r.kind < kinds
+	return r, r.kind > 0 && r.kind < kinds && (r.kind != kindSpan || r.span() < spanKinds)
 }
+
+// span is what a kindSpan is of, number that interrupt, vector or softirq, and begin when
+// it began.
+func (r record) span() spanKind { return spanKind(r.flags &^ flagPolled) }
+func (r record) number() uint64 { return r.a & (1<<32 - 1) }
+func (r record) begin() int64   { return r.ns - int64(r.a>>32) }
+
+// tellsOf is true for the record, from after a stretch, of what began in it or before.
+func (r record) tellsOf(s span) bool { return r.kind == kindSpan && r.begin() < s.end }
 
 // ceilPowerOfTwo is the next power of two that is not less.
 func ceilPowerOfTwo(n uint64) uint64 {

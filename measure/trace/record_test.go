@@ -32,6 +32,9 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	if _, ok := decode(encode(r), 5+1024); ok {
 		t.Error("a record of an earlier turn of the ring was taken for a later one")
 	}
+	if _, ok := decode(encode(record{place: 5, ns: 1, kind: kindSpan, flags: uint8(spanKinds)}), 5); ok {
+		t.Error("a span of nothing was taken")
+	}
 	for _, kind := range []kind{0, kinds, 255} {
 		r.kind = kind
 		if _, ok := decode(encode(r), 5); ok {
@@ -47,6 +50,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 func FuzzEvents(f *testing.F) {
 	f.Add(append(encode(record{place: 0, ns: 100, kind: kindSwitch, a: 7, b: 8}), encode(record{place: 1, ns: 150, kind: kindSoftirqEntry, a: 3})...), int64(120), int64(160), int64(140))
 	f.Add(append(encode(record{place: 0, ns: 100, kind: kindWorkEntry, a: 7, b: 8}), encode(record{place: 1, ns: 10, kind: kindWorkExit, a: 7})...), int64(0), int64(1), int64(0))
+	f.Add(encode(record{place: 0, ns: 500, kind: kindSpan, flags: uint8(spanSoftirq) | flagPolled, part: 3, a: 450<<32 | 3, b: 7}), int64(0), int64(100), int64(0))
 	f.Add(encode(record{place: 0, ns: 5, kind: kindIPIMask, part: 65535, a: 1<<64 - 1}), int64(0), int64(10), int64(20))
 	f.Fuzz(func(t *testing.T, raw []byte, begin, end, known int64) {
 		p := piece{stretch: span{begin, max(begin, end)}, running: -1, known: known}
@@ -103,6 +107,39 @@ func hold(t *testing.T, got []result.Event, want ...brief) {
 			t.Errorf("event %d is on CPU %d", i, e.CPU)
 		}
 	}
+}
+
+// spanned is the record of what lasted from begin to end.
+func spanned(begin, end int64, s spanKind, number uint64) record {
+	return record{ns: end, kind: kindSpan, flags: uint8(s), a: uint64(end-begin)<<32 | number}
+}
+
+// What is one record is what its entry and exit would be, wherever it lies.
+func TestSpansAreWhatTheirEdgesWouldBe(t *testing.T) {
+	polled := spanned(160, 300, spanSoftirq, 3)
+	polled.flags, polled.part, polled.b = polled.flags|flagPolled, 12, 5
+	hold(t, events(span{50, 1000}, 7,
+		spanned(10, 60, spanIRQ, 4), // begun before the stretch
+		spanned(200, 250, spanVector, 0), polled,
+		spanned(900, 1200, spanSoftirq, 1)), // over after it
+		brief{50, 1000, result.EventThread, "engine", 7},
+		brief{50, 60, result.EventInterrupt, "irq 4", 7},
+		brief{160, 300, result.EventSoftirq, "NET_RX", 7},
+		brief{200, 250, result.EventInterrupt, "local_timer", 7},
+		brief{300, 300, result.EventPoll, "dut:in", 7},
+		brief{900, 1000, result.EventSoftirq, "TIMER", 7})
+}
+
+// What has not ended when a stretch is taken is told of once, by its end if that came.
+func TestWhatIsUnderWayIsTold(t *testing.T) {
+	p := piece{cpu: 1, stretch: span{0, 1000}, running: 7, begun: []record{
+		{ns: 100, kind: kindSoftirqEntry, a: 3}, {ns: 100, kind: kindSoftirqEntry, a: 3}, {ns: 500, kind: kindVectorEntry, a: 0}}}
+	n := &names{threads: map[uint32]string{7: "engine"}}
+	softirq, vector := brief{100, 1000, result.EventSoftirq, "NET_RX", 7}, brief{500, 1000, result.EventInterrupt, "local_timer", 7}
+	hold(t, eventsOf(p, n), brief{0, 1000, result.EventThread, "engine", 7}, softirq, vector)
+	p.records = []record{spanned(500, 600, spanVector, 0)}
+	vector.end = 600
+	hold(t, eventsOf(p, n), brief{0, 1000, result.EventThread, "engine", 7}, softirq, vector)
 }
 
 func TestWhatLiesInOneAnother(t *testing.T) {

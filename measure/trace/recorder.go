@@ -112,11 +112,11 @@ func (r *Recorder) mapRings(each, senders uint32) error {
 		for number := range r.config.Stages.Nodes {
 			binary.LittleEndian.PutUint64(spaces[number%spacesCount*8:], uint64(number))
 		}
-		shared, err := r.mapped1("clock", 32)
+		shared, err := r.mapped1("clock", clockWords*8)
 		if err != nil {
 			return err
 		}
-		r.clock.shared = unsafe.Slice((*uint64)(unsafe.Pointer(&shared[0])), 4)
+		r.clock.shared = unsafe.Slice((*uint64)(unsafe.Pointer(&shared[0])), clockWords)
 	}
 	first := uint32(0)
 	add := func(cpu int, count, kinds uint32) {

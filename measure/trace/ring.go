@@ -14,11 +14,12 @@ type ring struct {
 }
 
 const (
-	stateBytes  = 64
+	stateBytes  = 128
 	stateKinds  = 16
 	stateThread = 20
 	stateSince  = 24
 	statePlace  = 40
+	stateSpans  = 64
 )
 
 // guard is how many of the oldest records are not trusted: they are the next to be
@@ -38,6 +39,19 @@ func (r ring) word(at int) *atomic.Uint64 {
 // change yet.
 func (r ring) running() (tid uint32, since int64) {
 	return binary.LittleEndian.Uint32(r.state[stateThread:]), int64(r.word(stateSince).Load())
+}
+
+// underWay are the begins of the interrupt, vector and softirq that the CPU is in the
+// middle of, which have no record yet.
+func (r ring) underWay() []record {
+	var begun []record
+	for s := range spanKinds {
+		at := stateSpans + 16*int(s)
+		if since := r.word(at).Load(); since > 0 {
+			begun = append(begun, record{ns: int64(since), kind: s.entry(), a: r.word(at + 8).Load()})
+		}
+	}
+	return begun
 }
 
 // oldest is the first place that can still be read when head were written.

@@ -13,8 +13,8 @@ import (
 type Stages struct {
 	// UDPPort is that of the engines; 0 follows none.
 	UDPPort int
-	// Every follows one of so many packets, a power of two (0: each). Rates at which each
-	// would cost too much are followed so.
+	// Every follows one of so many packets, a power of two (0: each), and of the others
+	// those that are late. Rates at which each would cost too much are followed so.
 	Every int
 	// Nodes are the network namespaces in which packets are followed, by the inode's
 	// number, with a name for each.

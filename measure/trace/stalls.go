@@ -119,7 +119,10 @@ const (
 
 // busyCPU is the state of a CPU.
 type busyCPU struct {
+	number int
 	thread uint32
+	// last is the interrupt that was over last, and may lie in another.
+	last span
 	// depth is how many interrupts and softirqs lie within one another, since when.
 	depth int
 	since int64
@@ -154,6 +157,8 @@ func (s *stalls) step(r placed, announce func(Stall)) {
 			t.leave(r.ns)
 			t.state, t.since = waitingWoken, r.ns
 		}
+	case kindSpan:
+		s.interrupted(s.cpu(r.cpu), span{r.begin(), r.ns}, announce)
 	case kindIRQEntry, kindVectorEntry, kindSoftirqEntry:
 		c := s.cpu(r.cpu)
 		if c.depth == 0 {
@@ -168,14 +173,29 @@ func (s *stalls) step(r placed, announce func(Stall)) {
 		if c.depth--; c.depth > 0 {
 			return
 		}
-		if t := s.threads[c.thread]; t != nil && t.state == running {
-			s.stalled(t, Interrupted, r.cpu, max(c.since, t.since), r.ns, announce)
-		}
+		s.interrupted(c, span{c.since, r.ns}, announce)
 	}
+}
+
+// interrupted takes an interrupt or softirq that is over. What it lies in is over later.
+func (s *stalls) interrupted(c *busyCPU, whole span, announce func(Stall)) {
+	if whole.begin > c.last.begin {
+		s.settle(c, announce)
+	}
+	c.last = whole
+}
+
+// settle counts the last interrupt of a CPU, when no other can be around it.
+func (s *stalls) settle(c *busyCPU, announce func(Stall)) {
+	if t := s.threads[c.thread]; t != nil && t.state == running && c.last.end > 0 {
+		s.stalled(t, Interrupted, c.number, max(c.last.begin, t.since), c.last.end, announce)
+	}
+	c.last = span{}
 }
 
 func (s *stalls) switched(r placed, announce func(Stall)) {
 	c := s.cpu(r.cpu)
+	s.settle(c, announce)
 	// Nothing is switched within an interrupt: what has no end there is a lost record.
 	c.depth, c.thread = 0, uint32(r.b)
 	if t := s.threads[uint32(r.a)]; t != nil {
@@ -243,7 +263,7 @@ func (s *stalls) slowest() []Stall {
 func (s *stalls) cpu(n int) *busyCPU {
 	c := s.cpus[n]
 	if c == nil {
-		c = &busyCPU{thread: math.MaxUint32}
+		c = &busyCPU{number: n, thread: math.MaxUint32}
 		s.cpus[n] = c
 	}
 	return c

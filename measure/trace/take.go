@@ -6,6 +6,8 @@ type piece struct {
 	cpu     int
 	stretch span
 	records []record
+	// begun are the entries of what had no record yet when the stretch was taken.
+	begun []record
 	// running is the thread that ran when the stretch began; -1: not known.
 	running int64
 	// known is from when on there are records, where those before were overwritten; else 0.
@@ -25,9 +27,10 @@ const (
 	context = 256
 )
 
-// take copies what a ring has of a stretch.
-func (r ring) take(s span) piece {
-	p := piece{cpu: r.cpu, stretch: s, running: -1}
+// take copies what a ring has of a stretch. It works in scratch, which it may replace by a
+// larger one: most of what it looks at is not kept.
+func (r ring) take(s span, scratch *[]record) piece {
+	p := piece{cpu: r.cpu, stretch: s, running: -1, records: (*scratch)[:0]}
 	head := r.head()
 	oldest := r.oldest(head)
 	first := r.find(oldest, head, s.begin-slackNs)
@@ -44,11 +47,13 @@ func (r ring) take(s span) piece {
 		}
 	}
 	p.running = r.runningAt(s.begin, p.records, last, head)
-	for place := last; place < head && place < last+context && !p.settled(); place++ {
-		p.add(r, place, false)
+	for place := last; place < head && !p.settled(place-last); place++ {
+		p.addAfter(r, place, place < last+context)
 	}
+	p.begun = r.underWay()
 	// What was overtaken while it was copied holds newer records, which decode refused.
-	p.records = p.records[lead(p.records, before):]
+	*scratch = p.records
+	p.records = append([]record(nil), p.records[lead(p.records, before):]...)
 	if p.lost > 0 && len(p.records) > 0 && p.records[0].ns > s.begin {
 		// Of before nothing is known, and so nothing is to be said.
 		p.known, p.running = p.records[0].ns, -1
@@ -79,14 +84,24 @@ func (p *piece) add(r ring, place uint64, within bool) {
 	}
 }
 
+// addAfter adds a record of after the stretch: of those beyond what is looked at for all
+// others, one that began in it or before.
+func (p *piece) addAfter(r ring, place uint64, near bool) {
+	record, ok := r.at(place)
+	if ok && (near || record.kind == kindSwitch || record.kind == kindSpan && record.span() == spanSoftirq) {
+		p.records = append(p.records, record)
+	}
+}
+
 // settled tells whether the last record is a switch of threads after the stretch: no
-// interrupt can have been under way then.
-func (p *piece) settled() bool {
+// interrupt can have been under way then. After many others, which no interrupt has in it,
+// the end of any softirq tells as much.
+func (p *piece) settled(after uint64) bool {
 	if len(p.records) == 0 {
 		return false
 	}
 	last := p.records[len(p.records)-1]
-	return last.kind == kindSwitch && last.ns > p.stretch.end
+	return last.ns > p.stretch.end && (last.kind == kindSwitch || after > context && last.kind == kindSpan && last.span() == spanSoftirq)
 }
 
 // runningAt is the thread at a time: the one that came last before, or goes next.

@@ -62,7 +62,7 @@ func eventsOf(p piece, names *names) []result.Event {
 	t := &timeline{cpu: int32(p.cpu), stretch: stretch, names: names, works: map[int64]open{}}
 	t.thread.tid, t.thread.begin = runningAtFirst(p), unbegun
 	// By time: an interrupt may have taken its time before its place.
-	records := slices.Clone(p.records)
+	records := slices.Concat(p.records, p.unended())
 	slices.SortStableFunc(records, func(a, b record) int { return cmp.Compare(a.ns, b.ns) })
 	for _, r := range records {
 		t.now = r.ns
@@ -75,6 +75,21 @@ func eventsOf(p piece, names *names) []result.Event {
 	t.finish()
 	sortEvents(t.events)
 	return t.events
+}
+
+// unended are the entries of what was under way when the piece was taken, and has no end in
+// the records either.
+func (p piece) unended() []record {
+	var entries []record
+	for _, b := range p.begun {
+		ended := func(r record) bool {
+			return r.kind == kindSpan && r.span().entry() == b.kind && r.begin() == b.ns || r.kind == b.kind && r.ns == b.ns
+		}
+		if !slices.ContainsFunc(p.records, ended) && !slices.ContainsFunc(entries, ended) {
+			entries = append(entries, b)
+		}
+	}
+	return entries
 }
 
 // runningAtFirst is the thread at the first record, which lies before the stretch.
@@ -93,18 +108,12 @@ func (t *timeline) step(r record) {
 		t.switchTo(int64(uint32(r.a)), int64(uint32(r.b)), leaving{r.flags&flagRunnable != 0, stateOf(r.part), int64(r.part >> 8)})
 	case kindWaking, kindWakeup:
 		t.instant(result.EventWakeup, t.names.thread(uint32(r.a)), int32(r.a), 0, int32(r.b))
-	case kindIRQEntry:
-		t.enter(result.EventInterrupt, r.a, t.names.interrupt(r.a), int64(r.a))
-	case kindIRQExit:
-		t.leave(result.EventInterrupt, r.a, t.names.interrupt(r.a), int64(r.a))
-	case kindVectorEntry:
-		t.enter(result.EventInterrupt, vectorKey|r.a, nameOf(vectors, r.a), 0)
-	case kindVectorExit:
-		t.leave(result.EventInterrupt, vectorKey|r.a, nameOf(vectors, r.a), 0)
-	case kindSoftirqEntry:
-		t.enter(result.EventSoftirq, r.a, nameOf(softirqs, r.a), int64(r.a))
-	case kindSoftirqExit:
-		t.leave(result.EventSoftirq, r.a, nameOf(softirqs, r.a), int64(r.a))
+	case kindIRQEntry, kindSoftirqEntry, kindVectorEntry:
+		t.nested = append(t.nested, t.spanned(spanKind(r.kind-kindIRQEntry)/2, r.a, t.now))
+	case kindIRQExit, kindSoftirqExit, kindVectorExit:
+		t.lastPoll(r)
+		o := t.spanned(spanKind(r.kind-kindIRQExit)/2, r.a, unbegun)
+		t.leave(o.kind, o.key, o.name, o.value)
 	case kindTimerEntry, kindHRTimerEntry:
 		t.enter(result.EventTimer, r.a, t.names.function(r.b), 0)
 	case kindTimerExit, kindHRTimerExit:
@@ -131,12 +140,43 @@ func (t *timeline) step(r record) {
 	case kindTLBFlush:
 		t.instant(result.EventTLBFlush, nameOf(tlbReasons, r.a), t.tid(), int64(r.b), -1)
 	case kindPoll:
-		t.instant(result.EventPoll, t.names.device(r.a), t.tid(), int64(r.b), -1)
+		t.poll(r.a, r.b)
 	case kindDrop:
 		t.instant(result.EventDrop, t.names.drop(r.a), t.tid(), 0, -1)
+	case kindSpan:
+		t.span(r)
 	case kindStage:
 		t.instant(result.EventStage, stageName(r.part, t.names.device(r.b), r.b != 0), t.tid(), int64(r.a), -1)
 	}
+}
+
+// spanned is an interrupt, vector or softirq.
+func (t *timeline) spanned(s spanKind, number uint64, begin int64) open {
+	switch s {
+	case spanIRQ:
+		return open{result.EventInterrupt, number, t.names.interrupt(number), int64(number), begin}
+	case spanVector:
+		return open{result.EventInterrupt, vectorKey | number, nameOf(vectors, number), 0, begin}
+	default:
+		return open{result.EventSoftirq, number, nameOf(softirqs, number), int64(number), begin}
+	}
+}
+
+// span adds one from its begin to its end, and its last poll.
+func (t *timeline) span(r record) {
+	t.lastPoll(r)
+	t.close(t.spanned(r.span(), r.number(), r.begin()), t.thread.tid, false)
+}
+
+// lastPoll adds a softirq's last.
+func (t *timeline) lastPoll(r record) {
+	if r.flags&flagPolled != 0 {
+		t.poll(r.b, uint64(r.part))
+	}
+}
+
+func (t *timeline) poll(device, packets uint64) {
+	t.instant(result.EventPoll, t.names.device(device), t.tid(), int64(packets), -1)
 }
 
 // vectorKey tells the CPU's own vectors from numbers of devices' interrupts.

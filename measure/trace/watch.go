@@ -73,7 +73,7 @@ func (c *collector) watch(now int64) {
 			switch {
 			case !ok:
 				w.lost++
-			case record.kind <= kindVectorExit:
+			case record.kind <= kindVectorExit || record.kind == kindSpan:
 				records = append(records, placed{record, ring.cpu})
 			}
 		}

@@ -8,54 +8,99 @@
 
 #include "ring.h"
 
+/*
+ * With packets come more of these than of anything else: what is over is one record, not
+ * two, and with a poll in it not three. Each of a sort lies in no other but where softirqs
+ * are threads' and preempt one another (PREEMPT_RT).
+ */
+static __always_inline void span_begin(enum span span, __u64 number)
+{
+	struct record record = {.kind = KIND_IRQ_ENTRY + 2 * span, .a = number};
+	struct cpu *cpu = ring_of(KIND_SPAN);
+
+	if (!cpu)
+		return;
+	if (cpu->spans[span].since) {
+		ring_put(cpu, &record);
+		return;
+	}
+	cpu->spans[span].number = number;
+	cpu->spans[span].since = bpf_ktime_get_ns();
+}
+
+static __always_inline void span_end(enum span span, __u64 number)
+{
+	struct record record = {.kind = KIND_SPAN, .flags = span, .a = number};
+	struct cpu *cpu = ring_of(KIND_SPAN);
+	__u64 now, since, length;
+
+	if (!cpu)
+		return;
+	now = bpf_ktime_get_ns();
+	since = cpu->spans[span].since;
+	if (since && cpu->spans[span].number == number) {
+		length = now - since;
+		record.a |= (length >> 32 ? 0xffffffff : length) << 32;
+	} else { /* its begin was before the recorder's, or another's has taken its place */
+		record.kind = KIND_IRQ_EXIT + 2 * span;
+		since = 0;
+	}
+	if (span == SPAN_SOFTIRQ) {
+		if (cpu->polled) {
+			record.flags |= FLAG_POLLED;
+			record.part = cpu->work;
+			record.b = cpu->device;
+			cpu->polled = 0;
+		}
+		cpu->packet = 0;
+	}
+	ring_put_at(cpu, &record, now);
+	if (since)
+		cpu->spans[span].since = 0;
+}
+
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(irq_handler_entry, int irq)
 {
-	ring_event(KIND_IRQ_ENTRY, irq, 0);
+	span_begin(SPAN_IRQ, irq);
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(irq_handler_exit, int irq)
 {
-	ring_event(KIND_IRQ_EXIT, irq, 0);
+	span_end(SPAN_IRQ, irq);
 	return 0;
 }
 
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_entry, unsigned int vector)
 {
-	ring_event(KIND_SOFTIRQ_ENTRY, vector, 0);
+	span_begin(SPAN_SOFTIRQ, vector);
 	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_exit, unsigned int vector)
 {
-	struct record record = {.kind = KIND_SOFTIRQ_EXIT, .a = vector};
-	struct cpu *cpu = ring_of(KIND_SOFTIRQ_EXIT);
-
-	if (!cpu)
-		return 0;
-	ring_put(cpu, &record);
-	cpu->packet = 0;
+	span_end(SPAN_SOFTIRQ, vector);
 	return 0;
 }
 
-#define VECTOR(name, number)                              \
-	SEC("tp_btf/" #name "_entry")                     \
-	int name##_entry(__u64 *ctx)                      \
-	{                                                 \
-		(void)ctx;                                \
-		ring_event(KIND_VECTOR_ENTRY, number, 0); \
-		return 0;                                 \
-	}                                                 \
-	SEC("tp_btf/" #name "_exit")                      \
-	int name##_exit(__u64 *ctx)                       \
-	{                                                 \
-		(void)ctx;                                \
-		ring_event(KIND_VECTOR_EXIT, number, 0);  \
-		return 0;                                 \
+#define VECTOR(name, number)                     \
+	SEC("tp_btf/" #name "_entry")            \
+	int name##_entry(__u64 *ctx)             \
+	{                                        \
+		(void)ctx;                       \
+		span_begin(SPAN_VECTOR, number); \
+		return 0;                        \
+	}                                        \
+	SEC("tp_btf/" #name "_exit")             \
+	int name##_exit(__u64 *ctx)              \
+	{                                        \
+		(void)ctx;                       \
+		span_end(SPAN_VECTOR, number);   \
+		return 0;                        \
 	}
 
 VECTOR(local_timer, VECTOR_LOCAL_TIMER)

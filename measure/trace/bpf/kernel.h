@@ -61,6 +61,7 @@ struct sock {
 struct sk_buff {
 	struct net_device *dev;
 	unsigned int len;
+	__u32 mark;
 	unsigned char *data;
 };
 

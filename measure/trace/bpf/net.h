@@ -5,6 +5,8 @@
 
 #include "ring.h"
 
+#include "../../../engine/port/taken.h"
+
 SEC("tp_btf/napi_poll")
 int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 {
@@ -14,7 +16,18 @@ int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 	if (!cpu)
 		return 0;
 	record.a = note_device(napi->dev);
-	ring_put(cpu, &record);
+	if (!cpu->spans[SPAN_SOFTIRQ].since) {
+		ring_put(cpu, &record);
+	} else {
+		/* The softirq's own record will have the last of its polls. */
+		const struct record before = {.kind = KIND_POLL, .a = cpu->device, .b = cpu->work};
+
+		if (cpu->polled)
+			ring_put(cpu, &before);
+		cpu->polled = 1;
+		cpu->device = record.a;
+		cpu->work = work;
+	}
 	/* A thread that polls is in no softirq whose end would say that the packet is over. */
 	cpu->packet = 0;
 	return 0;
@@ -24,6 +37,9 @@ int BPF_PROG(napi_poll, struct napi_struct *napi, int work)
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(kfree_skb, struct sk_buff *skb, void *location, unsigned int reason)
 {
+	/* An engine has the packet by its packet socket: what ends here was for nobody. */
+	if (skb->mark == TAKEN_MARK)
+		return 0;
 	ring_event(KIND_DROP, reason, 0);
 	return 0;
 }

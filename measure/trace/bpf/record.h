@@ -34,6 +34,10 @@ enum kind {
 	KIND_POLL, /* the device, packets */
 	KIND_DROP, /* the reason */
 	KIND_STAGE, /* the packet's id, the device; `part`: enum stage */
+	/* An interrupt, vector or softirq from its begin to its end, which is the record's time:
+	 * the number and, above, the length in ns; what its last poll was of; `flags`: enum span, FLAG_POLLED;
+	 * `part`: the packets of that poll. ENTRY and EXIT are for one within another. */
+	KIND_SPAN,
 	KINDS,
 };
 
@@ -52,7 +56,13 @@ enum vector {
 	VECTOR_DEFERRED_ERROR,
 };
 
-enum { FLAG_RUNNABLE = 1 }; /* KIND_SWITCH: the thread that goes could have gone on */
+enum {
+	FLAG_RUNNABLE = 1, /* KIND_SWITCH: the thread that goes could have gone on */
+	FLAG_POLLED = 0x80, /* KIND_SPAN, KIND_SOFTIRQ_EXIT: it has polled */
+};
+
+/* In the order of their kinds. */
+enum span { SPAN_IRQ, SPAN_SOFTIRQ, SPAN_VECTOR, SPANS };
 
 struct record {
 	__u64 ns; /* CLOCK_MONOTONIC */
@@ -64,7 +74,13 @@ struct record {
 	__u64 a, b;
 };
 
-/* A CPU's part of the records, and how many it has written. A line of the cache each. */
+/* Of what is under way on a CPU; `since` 0: nothing. */
+struct span_begun {
+	__u64 since;
+	__u64 number;
+};
+
+/* A CPU's part of the records, and how many it has written. */
 struct cpu {
 	__u64 head;
 	__u32 first, mask; /* its records; mask is their number less one */
@@ -73,7 +89,11 @@ struct cpu {
 	__u64 since;
 	__u64 packet; /* 1 + the id of what this CPU's softirq is handing to a socket; 0: none */
 	__u32 place; /* among the CPUs that follow packets */
-	__u32 reserved[5];
+	__u32 work; /* of the softirq's last poll, if there was one: how many packets, the device */
+	__u64 device;
+	__u64 polled;
+	struct span_begun spans[SPANS];
+	__u64 pad[2];
 };
 
 /* Names that do not fit into a record, found by what does. */
@@ -127,12 +147,13 @@ struct delay {
  * carry the ticks of their send. */
 struct clock {
 	__u64 version, base_ticks, base_ns, scale;
+	__u64 late_ns; /* what makes a packet one of the slowest; 0: not known */
 };
 
 enum { THREADS = 16384, DEVICES = 256, SPACES = 1024, CPUS_MAX = 4096 };
 
 _Static_assert(sizeof(struct record) == 32, "read by Go");
-_Static_assert(sizeof(struct cpu) == 64, "read by Go");
+_Static_assert(sizeof(struct cpu) == 128, "read by Go");
 _Static_assert(sizeof(struct thread) == 24, "read by Go");
 _Static_assert(sizeof(struct delay) == 48 + 4 * BUCKETS, "read by Go");
 _Static_assert(sizeof(struct device) == 24, "read by Go");

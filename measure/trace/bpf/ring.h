@@ -64,16 +64,14 @@ static __always_inline struct cpu *ring_of(enum kind kind)
 	return cpu && cpu->kinds & (1u << kind) ? cpu : NULL;
 }
 
-/* Returns the record's time. */
-static __always_inline __u64 ring_put(struct cpu *cpu, struct record *from)
+static __always_inline void ring_put_at(struct cpu *cpu, const struct record *from, __u64 now)
 {
-	__u64 now = bpf_ktime_get_ns();
 	__u64 place = __sync_fetch_and_add(&cpu->head, 1);
 	__u32 key = cpu->first + ((__u32)place & cpu->mask);
 	struct record *record = bpf_map_lookup_elem(&records, &key);
 
 	if (!record)
-		return now;
+		return;
 	*(volatile __u32 *)&record->sequence = 0;
 	record->ns = now;
 	record->kind = from->kind;
@@ -82,6 +80,14 @@ static __always_inline __u64 ring_put(struct cpu *cpu, struct record *from)
 	record->a = from->a;
 	record->b = from->b;
 	*(volatile __u32 *)&record->sequence = (__u32)place + 1;
+}
+
+/* Returns the record's time. */
+static __always_inline __u64 ring_put(struct cpu *cpu, const struct record *from)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	ring_put_at(cpu, from, now);
 	return now;
 }
 

@@ -7,7 +7,9 @@
  *
  * A packet is known by its payload (docs/engine-protocol.md): the mark after its id, in
  * what goes to the engines' UDP port. Each place writes a record, and adds the time since
- * the place before to a histogram of this CPU.
+ * the place before to a histogram of this CPU. At high rates that is done for one of so
+ * many packets only; of the others those get records that are late when they come to the
+ * stack, as it is these that are asked about.
  */
 #ifndef NINES_TRACE_STAGE_H
 #define NINES_TRACE_STAGE_H
@@ -16,7 +18,7 @@
 
 /* Set before loading: the engines' UDP port, in network byte order; 0: no stages. */
 const volatile __u16 udp_port = 0;
-/* Packets are followed whose id has none of these bits. */
+/* Packets whose id has none of these bits are in the histograms. */
 const volatile __u32 id_mask = 0;
 
 /* The network namespaces in which packets are followed, each at its number % SPACES: other
@@ -77,8 +79,13 @@ static __always_inline __u32 packet_id(const struct packet_head *h)
 	return (__u32)h->id_high << 16 | h->id_low;
 }
 
+static __always_inline bool is_sampled(__u32 id)
+{
+	return !(id & id_mask);
+}
+
 /* Reads the head of an engine's packet whose payload lies so far behind skb->data; false
- * if it is none, or not one to be followed. */
+ * if it is none. */
 static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
 					struct packet_head *h)
 {
@@ -86,8 +93,7 @@ static __always_inline bool packet_read(const struct sk_buff *skb, int payload,
 		return false;
 	if (bpf_probe_read_kernel(h, sizeof *h, skb->data + payload - HEAD_BEFORE))
 		return false;
-	return h->mark == MARK && h->stream == MEASURED && h->destination_port == udp_port &&
-	       !(packet_id(h) & id_mask);
+	return h->mark == MARK && h->stream == MEASURED && h->destination_port == udp_port;
 }
 
 static __always_inline bool is_followed(const struct net *net)
@@ -182,7 +188,8 @@ static __always_inline void stage(struct cpu *cpu, __u32 id, __u32 at, __u64 dev
 	record.b = device;
 	now = ring_put(cpu, &record);
 	/* A trial begins with the ids of the one before. */
-	if (flight->id == id && flight->ns && now >= flight->ns && now - flight->ns < 1000000000)
+	if (is_sampled(id) && flight->id == id && flight->ns && now >= flight->ns &&
+	    now - flight->ns < 1000000000)
 		delay_add(cpu, flight, at, device, now - flight->ns);
 	flight->id = id;
 	flight->stage = at;
@@ -212,6 +219,19 @@ static __always_inline __u64 time_of(__u64 ticks)
 	return before ? base - since : base + since;
 }
 
+/* Whether it has taken longer since it was due than would make it one of the slowest. */
+static __always_inline bool is_late(const struct packet_head *h, __u64 now)
+{
+	__u32 zero = 0;
+	const volatile struct clock *c = bpf_map_lookup_elem(&clock, &zero);
+	__u64 sent;
+
+	if (!c || !c->late_ns)
+		return false;
+	sent = time_of(h->ticks);
+	return sent && now > sent && now - sent + h->lag_ns > c->late_ns;
+}
+
 /* The first place of all is in the packet's own stamp. */
 static __always_inline void stage_sent(const struct packet_head *h)
 {
@@ -232,7 +252,8 @@ int BPF_PROG(net_dev_queue, struct sk_buff *skb)
 	struct cpu *cpu = ring_of(KIND_STAGE);
 	struct packet_head h;
 
-	if (!cpu || !passes(skb->dev) || !packet_read(skb, ETHERNET + IP + UDP, &h))
+	if (!cpu || !passes(skb->dev) || !packet_read(skb, ETHERNET + IP + UDP, &h) ||
+	    !is_sampled(packet_id(&h)))
 		return 0;
 	stage_sent(&h);
 	stage(cpu, packet_id(&h), STAGE_QDISC, note_device(skb->dev));
@@ -245,7 +266,8 @@ int BPF_PROG(net_dev_start_xmit, struct sk_buff *skb, struct net_device *dev)
 	struct cpu *cpu = ring_of(KIND_STAGE);
 	struct packet_head h;
 
-	if (cpu && passes(dev) && packet_read(skb, ETHERNET + IP + UDP, &h))
+	if (cpu && passes(dev) && packet_read(skb, ETHERNET + IP + UDP, &h) &&
+	    is_sampled(packet_id(&h)))
 		stage(cpu, packet_id(&h), STAGE_DRIVER, note_device(dev));
 	return 0;
 }
@@ -255,12 +277,20 @@ int BPF_PROG(netif_receive_skb, struct sk_buff *skb)
 {
 	struct cpu *cpu = ring_of(KIND_STAGE);
 	struct packet_head h;
+	__u64 now;
 
 	if (!cpu)
 		return 0;
 	cpu->packet = 0;
 	if (!passes(skb->dev) || !packet_read(skb, IP + UDP, &h))
 		return 0;
+	if (!is_sampled(packet_id(&h))) {
+		/* When its softirq began is near enough. */
+		now = cpu->spans[SPAN_SOFTIRQ].since;
+		if (!is_late(&h, now ? now : bpf_ktime_get_ns()))
+			return 0;
+	}
+	stage_sent(&h);
 	cpu->packet = 1 + (__u64)packet_id(&h);
 	stage(cpu, packet_id(&h), STAGE_STACK, note_device(skb->dev));
 	return 0;
@@ -275,19 +305,8 @@ int BPF_PROG(skb_consume_udp, struct sock *sk, struct sk_buff *skb)
 	struct cpu *cpu = ring_of(KIND_STAGE);
 	struct packet_head h;
 
-	if (cpu && is_followed(sk->__sk_common.skc_net.net) && packet_read(skb, 0, &h))
-		stage(cpu, packet_id(&h), STAGE_READ, 0);
-	return 0;
-}
-
-/* A packet socket's reader gets the whole frame. */
-SEC("tp_btf/skb_copy_datagram_iovec")
-int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb)
-{
-	struct cpu *cpu = ring_of(KIND_STAGE);
-	struct packet_head h;
-
-	if (cpu && passes(skb->dev) && packet_read(skb, ETHERNET + IP + UDP, &h))
+	if (cpu && is_followed(sk->__sk_common.skc_net.net) && packet_read(skb, 0, &h) &&
+	    is_sampled(packet_id(&h)))
 		stage(cpu, packet_id(&h), STAGE_READ, 0);
 	return 0;
 }
