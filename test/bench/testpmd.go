@@ -19,6 +19,10 @@ type testpmd struct {
 	said    *bytes.Buffer
 }
 
+// testpmdMiB is what an engine takes by default too: two of either fit into the pages that
+// a lab reserves for its two engines.
+const testpmdMiB = "64"
+
 // startTestpmd forwards on one CPU, in memory that goes back with the process. DPDK's
 // own folder, which it makes in any case and leaves, is below dir, the caller's.
 func startTestpmd(ctx context.Context, dir, name string, cpu, mainCPU int, device, mode string) (*testpmd, error) {
@@ -29,7 +33,7 @@ func startTestpmd(ctx context.Context, dir, name string, cpu, mainCPU int, devic
 	// Lcore 0 only waits, lcore 1 forwards.
 	cmd := exec.CommandContext(ctx, program,
 		"--lcores", fmt.Sprintf("0@%d,1@%d", mainCPU, cpu), "--in-memory", "--single-file-segments",
-		"--iova-mode=va", "--no-pci", "--no-telemetry", "--file-prefix", name, "-m", "128", "--vdev", device,
+		"--iova-mode=va", "--no-pci", "--no-telemetry", "--file-prefix", name, "-m", testpmdMiB, "--vdev", device,
 		"--", "--forward-mode="+mode, "--burst="+strconv.Itoa(bypassBurst), "--stats-period=1",
 		"--total-num-mbufs=16384", "--no-lsc-interrupt")
 	cmd.Env = append(os.Environ(), "RUNTIME_DIRECTORY="+dir)
@@ -112,7 +116,7 @@ func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err er
 		}
 	}
 	if len(rates) == 0 {
-		return 0, fmt.Errorf("testpmd received nothing over memif: %s", said)
+		return 0, fmt.Errorf("testpmd received nothing over memif: %s\nits sender said: %s", said, sender.said)
 	}
 	return median(rates), nil
 }
