@@ -215,7 +215,7 @@ func (w *work) sysctls(n *node) map[string]string {
 	if n.app() == spec.AppRoute {
 		set["net.ipv4.ip_forward"] = "1"
 	}
-	if w.stream != nil && w.routed() {
+	if w.stream != nil && (w.routed() || w.direct()) {
 		// Packets come in where the reverse path does not go out, and in a node
 		// that has both ends with one of its own addresses as source
 		// (Documentation/networking/ip-sysctl.rst: rp_filter, accept_local).
@@ -243,6 +243,9 @@ func (w *work) sysctls(n *node) map[string]string {
 	}
 	return set
 }
+
+// direct tells whether both ends are a node's own, with nothing but a link between them.
+func (w *work) direct() bool { return len(w.path) == 2 && w.path[0].node == w.path[1].node }
 
 // routed tells whether the kernel forwards on the traffic's way.
 func (w *work) routed() bool {

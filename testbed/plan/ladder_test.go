@@ -184,6 +184,21 @@ func TestRoutedPair(t *testing.T) {
 	}
 }
 
+// TestANodeTakesItsOwnPacketsFromALink: the kernel drops packets from outside that have
+// one of its own addresses as source, unless it is told otherwise.
+func TestANodeTakesItsOwnPacketsFromALink(t *testing.T) {
+	exp := two()
+	delete(exp.Topology.Nodes, "dut")
+	exp.Topology.Links = []*spec.Link{{Endpoints: []string{"gen:tx", "gen:rx"}}}
+	p, err := Make(exp, smallHost(4, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set := p.Nodes[0].Sysctls; set["net.ipv4.conf.all.accept_local"] != "1" || set["net/ipv4/conf/rx/rp_filter"] != "0" {
+		t.Errorf("gen has the settings %v", set)
+	}
+}
+
 // TestNeeds: what an experiment asks of the kernel is told by who asks.
 func TestNeeds(t *testing.T) {
 	exp := two()
