@@ -23,6 +23,7 @@ import (
 //
 //	loop   gen:tx ──in── dut:in ▸ forward ▸ dut:out ──out── gen:rx
 //	pair   a:eth ──wire── b:eth
+//	own    gen:tx ──wire── gen:rx
 const (
 	loopNetwork = `
 topology:
@@ -39,6 +40,12 @@ topology:
   nodes: {a: {}, b: {}}
   links: [{name: wire, endpoints: ["a:eth", "b:eth"]}]
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 3s, outliers: 10}
+`
+	ownNetwork = `
+topology:
+  nodes: {gen: {}}
+  links: [{name: wire, endpoints: ["gen:tx", "gen:rx"]}]
+traffic: {from: "gen:tx", to: "gen:rx", rate_pps: 2000, duration: 300ms, warmup: 50ms, drain: 3s, outliers: 10}
 `
 )
 
@@ -130,13 +137,9 @@ func noLabLeft(t *testing.T) {
 
 func TestEveryPacketIsAccountedFor(t *testing.T) {
 	labtest.Root(t)
-	tests := map[string]struct{ network, role string }{
-		"loop": {loopNetwork, "loop"},
-		"pair": {pairNetwork, "generate+sink"},
-	}
-	for name, test := range tests {
+	for name, network := range map[string]string{"loop": loopNetwork, "pair": pairNetwork, "own": ownNetwork} {
 		t.Run(name, func(t *testing.T) {
-			experiment, writer := prepare(t, name, test.network, "repeat=2", "sweep.links.*.kind=[veth, bridge]")
+			experiment, writer := prepare(t, name, network, "repeat=2", "sweep.links.*.kind=[veth, bridge]")
 			done := finish(t, experiment, writer)
 			if len(done.Summary.Trials) != 4 {
 				t.Fatalf("%d trials, want 2 kinds × 2 repeats", len(done.Summary.Trials))
