@@ -65,7 +65,7 @@ type Event struct {
 type Trace struct {
 	// Threads are those that handle the trial's packets.
 	Threads []TracedThread `json:"threads"`
-	// Events is how many the kernel's programs saw, Kept how many events.parquet has,
+	// Events is how many records the kernel's programs wrote, Kept how many events.parquet has,
 	// and Lost how many were overwritten, or not taken, within a stretch that was to be
 	// kept.
 	Events uint64 `json:"events"`
@@ -82,9 +82,9 @@ type Trace struct {
 	BufferBytes int64 `json:"buffer_bytes"`
 	// Missing are kinds of events that this kernel has no tracepoint for, and why.
 	Missing []string `json:"missing,omitempty"`
-	// StagesEvery is of how many packets one was followed through its stages; 0: none was.
+	// StagesEvery is of how many packets one is in Stages; 0: none is.
 	StagesEvery int `json:"stages_every,omitempty"`
-	// Stages are the delays between the stages of a packet's way, of all traced packets.
+	// Stages are the delays between the stages of a packet's way.
 	Stages []StageDelay `json:"stages,omitempty"`
 }
 

@@ -8,7 +8,7 @@ type Tracing struct {
 	// Ordinary is of how many packets picked at random it is kept as well, to compare
 	// with (default 200).
 	Ordinary int `yaml:"ordinary,omitempty" json:"ordinary,omitempty"`
-	// Buffer is the memory for each CPU's latest events (default 4MiB).
+	// Buffer is the memory for each CPU's latest events (default 1MiB).
 	Buffer Size `yaml:"buffer,omitempty" json:"buffer,omitempty"`
 	// Stages also follows packets through the kernel: queueing discipline, driver,
 	// NAPI, stack, socket, reader (default true).

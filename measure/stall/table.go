@@ -153,7 +153,7 @@ func (r *Report) WriteCauses(out io.Writer, ranking []result.RankedCause) error 
 	if r.CostNs != nil {
 		cost = fmt.Sprintf(", which cost %s of CPU time", brief(*r.CostNs))
 	}
-	fmt.Fprintf(out, "\nThe recorder saw %d events%s, and lost %d that were to be kept.\n", r.Events, cost, r.Lost)
+	fmt.Fprintf(out, "\nThe recorder wrote %d records%s, and lost %d that were to be kept.\n", r.Events, cost, r.Lost)
 	for _, note := range r.Notes {
 		fmt.Fprintf(out, "Note: %s.\n", note)
 	}

@@ -65,7 +65,7 @@ func (c *collector) run(r *Recorder) {
 		r.clock.refresh()
 		r.clock.lateFrom(c.threshold())
 		// What it cannot tell stays unknown.
-		_ = r.cost.look(now, r.programs)
+		_ = r.cost.look(now, r.programs, r.written())
 		r.mu.Unlock()
 		wait := unix.NsecToTimespec(int64(pause))
 		_ = unix.Nanosleep(&wait, nil)

@@ -18,10 +18,13 @@ const calibration = 200 * time.Millisecond
 type cost struct {
 	counting io.Closer // nil: not counting
 	until    int64
-	ns, runs uint64
+	// ns is what they took until records were written: some programs write none, and what
+	// they took belongs to the records that others write later.
+	ns, records uint64
 }
 
-// begin lets the kernel count; where it does not, the cost stays unknown.
+// begin lets the kernel count; where it does not, the cost stays unknown. The programs are
+// new, and have written nothing yet.
 func (c *cost) begin(now int64) {
 	if counting, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME); err == nil {
 		c.counting, c.until = counting, now+int64(calibration)
@@ -29,35 +32,34 @@ func (c *cost) begin(now int64) {
 }
 
 // look ends the counting when its time is over.
-func (c *cost) look(now int64, p *programs) error {
+func (c *cost) look(now int64, p *programs, written uint64) error {
 	if c.counting == nil || now < c.until {
 		return nil
 	}
-	return c.end(p)
+	return c.end(p, written)
 }
 
-func (c *cost) end(p *programs) error {
+func (c *cost) end(p *programs, written uint64) error {
 	if c.counting == nil {
 		return nil
 	}
 	counting := c.counting
-	c.counting = nil
+	c.counting, c.records = nil, written
 	for _, program := range p.collection.Programs {
 		stats, err := program.Stats()
 		if err != nil {
 			return errors.Join(err, counting.Close())
 		}
 		c.ns += uint64(stats.Runtime)
-		c.runs += stats.RunCount
 	}
 	return counting.Close()
 }
 
-// of is what so many events took; nil if it is not known.
-func (c *cost) of(events uint64) *int64 {
-	if c.runs == 0 {
+// of is what so many records took; nil if it is not known.
+func (c *cost) of(records uint64) *int64 {
+	if c.records == 0 || c.ns == 0 {
 		return nil
 	}
-	total := int64(float64(c.ns) / float64(c.runs) * float64(events))
+	total := int64(float64(c.ns) / float64(c.records) * float64(records))
 	return &total
 }

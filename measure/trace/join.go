@@ -34,11 +34,11 @@ func join(pieces []piece) piece {
 	if len(pieces) == 1 {
 		return whole
 	}
-	whole.records = slices.Clone(whole.records)
+	whole.records, whole.begun = slices.Clone(whole.records), slices.Clone(whole.begun)
 	for _, p := range pieces[1:] {
 		whole.stretch.end = max(whole.stretch.end, p.stretch.end)
 		whole.lost += p.lost
-		whole.begun = append(slices.Clip(whole.begun), p.begun...)
+		whole.begun = append(whole.begun, p.begun...)
 		whole.records = append(whole.records, p.records...)
 	}
 	slices.SortFunc(whole.records, func(a, b record) int { return cmp.Compare(a.place, b.place) })

@@ -47,8 +47,9 @@ const (
 )
 
 const (
-	flagRunnable = 1
-	flagPolled   = 0x80
+	flagRunnable  = 1
+	flagInSoftirq = 2
+	flagPolled    = 0x80
 )
 
 // spanKind is enum span of bpf/record.h: what a kindSpan is of.
@@ -61,9 +62,8 @@ const (
 	spanKinds
 )
 
-// entry and exit are its kinds for what lies within another of its sort.
+// entry is the kind of the record of its begin, where that has one.
 func (s spanKind) entry() kind { return kindIRQEntry + 2*kind(s) }
-func (s spanKind) exit() kind  { return kindIRQExit + 2*kind(s) }
 
 // record is an event of a CPU as its program wrote it.
 type record struct {

@@ -191,11 +191,19 @@ func (r *Recorder) Stop() (Recording, error) {
 	<-r.done
 	// What is pending is over by now: those who announced it are done.
 	r.look(monotonic() + MarginNs)
-	if err := errors.Join(r.cost.end(r.programs), r.programs.detach()); err != nil {
+	if err := errors.Join(r.cost.end(r.programs, r.written()), r.programs.detach()); err != nil {
 		return Recording{}, errors.Join(err, r.release())
 	}
 	recording := r.recording()
 	return recording, r.release()
+}
+
+// written is how many records there are of the CPUs that are recorded.
+func (r *Recorder) written() (records uint64) {
+	for _, ring := range r.rings[:len(r.config.CPUs)] {
+		records += ring.head()
+	}
+	return records
 }
 
 // recording is what the keeper holds, as events.
@@ -206,11 +214,7 @@ func (r *Recorder) recording() Recording {
 		BufferBytes: int64(ceilPowerOfTwo(uint64(r.config.BufferBytes))), Missing: r.programs.missing,
 		Stretches: [][2]int64{},
 	}}
-	for i, ring := range r.rings {
-		if i < len(r.config.CPUs) {
-			out.Trace.Events += ring.head()
-		}
-	}
+	out.Trace.Events = r.written()
 	for _, s := range r.held() {
 		out.Trace.Stretches = append(out.Trace.Stretches, [2]int64{s.begin, s.end})
 	}

@@ -47,8 +47,9 @@ func (r ring) underWay() []record {
 	var begun []record
 	for s := range spanKinds {
 		at := stateSpans + 16*int(s)
-		if since := r.word(at).Load(); since > 0 {
-			begun = append(begun, record{ns: int64(since), kind: s.entry(), a: r.word(at + 8).Load()})
+		since, number := r.word(at).Load(), r.word(at+8).Load()
+		if since > 0 && since == r.word(at).Load() { // else the number may be of the next
+			begun = append(begun, record{ns: int64(since), kind: s.entry(), a: number})
 		}
 	}
 	return begun

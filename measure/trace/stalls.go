@@ -121,8 +121,8 @@ const (
 type busyCPU struct {
 	number int
 	thread uint32
-	// last is the interrupt that was over last, and may lie in another.
-	last span
+	// over are interrupts that have ended, and may lie in a softirq that has not.
+	over []span
 	// depth is how many interrupts and softirqs lie within one another, since when.
 	depth int
 	since int64
@@ -158,7 +158,11 @@ func (s *stalls) step(r placed, announce func(Stall)) {
 			t.state, t.since = waitingWoken, r.ns
 		}
 	case kindSpan:
-		s.interrupted(s.cpu(r.cpu), span{r.begin(), r.ns}, announce)
+		c := s.cpu(r.cpu)
+		s.interrupted(c, span{r.begin(), r.ns})
+		if r.span() == spanSoftirq { // which lies in nothing
+			s.settle(c, announce)
+		}
 	case kindIRQEntry, kindVectorEntry, kindSoftirqEntry:
 		c := s.cpu(r.cpu)
 		if c.depth == 0 {
@@ -173,24 +177,27 @@ func (s *stalls) step(r placed, announce func(Stall)) {
 		if c.depth--; c.depth > 0 {
 			return
 		}
-		s.interrupted(c, span{c.since, r.ns}, announce)
-	}
-}
-
-// interrupted takes an interrupt or softirq that is over. What it lies in is over later.
-func (s *stalls) interrupted(c *busyCPU, whole span, announce func(Stall)) {
-	if whole.begin > c.last.begin {
+		s.interrupted(c, span{c.since, r.ns})
 		s.settle(c, announce)
 	}
-	c.last = whole
 }
 
-// settle counts the last interrupt of a CPU, when no other can be around it.
-func (s *stalls) settle(c *busyCPU, announce func(Stall)) {
-	if t := s.threads[c.thread]; t != nil && t.state == running && c.last.end > 0 {
-		s.stalled(t, Interrupted, c.number, max(c.last.begin, t.since), c.last.end, announce)
+// interrupted takes an interrupt or softirq that is over, with those that lay in it.
+func (s *stalls) interrupted(c *busyCPU, whole span) {
+	for n := len(c.over); n > 0 && c.over[n-1].begin >= whole.begin; n-- {
+		c.over = c.over[:n-1]
 	}
-	c.last = span{}
+	c.over = append(c.over, whole)
+}
+
+// settle counts the interrupts of a CPU that lie in no other.
+func (s *stalls) settle(c *busyCPU, announce func(Stall)) {
+	if t := s.threads[c.thread]; t != nil && t.state == running {
+		for _, o := range c.over {
+			s.stalled(t, Interrupted, c.number, max(o.begin, t.since), o.end, announce)
+		}
+	}
+	c.over = c.over[:0]
 }
 
 func (s *stalls) switched(r placed, announce func(Stall)) {

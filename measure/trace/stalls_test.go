@@ -55,15 +55,18 @@ func TestStallsAreWhatKeptAThreadFromRunning(t *testing.T) {
 // An interrupt within a softirq is over first, and is a part of one stall.
 func TestASpanAndWhatLiesInItAreOneStall(t *testing.T) {
 	over := func(begin, end int64, kind spanKind) placed { return placed{spanned(begin, end, kind, 3), 1} }
-	_, told := fed(10, 100,
+	s, told := fed(10, 100,
 		at(0, kindSwitch, 3, 7),
 		over(20, 35, spanVector),
-		over(60, 75, spanVector), over(50, 90, spanSoftirq),
+		over(60, 75, spanVector), over(80, 85, spanIRQ), over(50, 90, spanSoftirq),
 		over(190, 230, spanSoftirq), at(230, kindSwitch, 7, 0))
 	want := []Stall{{ID: 0, TID: 7, CPU: 1, Kind: Interrupted, BeginNs: 20, EndNs: 35}, {ID: 1, TID: 7, CPU: 1, Kind: Interrupted, BeginNs: 50, EndNs: 90},
 		{ID: 2, TID: 7, CPU: 1, Kind: Interrupted, BeginNs: 190, EndNs: 230}}
 	if !slices.Equal(told, want) {
 		t.Errorf("%+v", told)
+	}
+	if n := s.each(300)[0].Lengths[Interrupted].Histogram().Count(); n != 3 {
+		t.Errorf("%d are counted", n)
 	}
 }
 

@@ -37,7 +37,7 @@ func (t tables) note(n *names, records []record) {
 			t.noteThread(n, uint32(r.a))
 		case kindPoll:
 			t.noteDevice(n, r.a)
-		case kindStage, kindSpan:
+		case kindStage, kindSpan, kindSoftirqExit:
 			t.noteDevice(n, r.b)
 		}
 	}

@@ -30,7 +30,8 @@ const (
 // take copies what a ring has of a stretch. It works in scratch, which it may replace by a
 // larger one: most of what it looks at is not kept.
 func (r ring) take(s span, scratch *[]record) piece {
-	p := piece{cpu: r.cpu, stretch: s, running: -1, records: (*scratch)[:0]}
+	// What is under way comes first: what has ended by then is below the head.
+	p := piece{cpu: r.cpu, stretch: s, running: -1, begun: r.underWay(), records: (*scratch)[:0]}
 	head := r.head()
 	oldest := r.oldest(head)
 	first := r.find(oldest, head, s.begin-slackNs)
@@ -48,9 +49,10 @@ func (r ring) take(s span, scratch *[]record) piece {
 	}
 	p.running = r.runningAt(s.begin, p.records, last, head)
 	for place := last; place < head && !p.settled(place-last); place++ {
-		p.addAfter(r, place, place < last+context)
+		if !p.addAfter(r, place, place < last+context) {
+			break
+		}
 	}
-	p.begun = r.underWay()
 	// What was overtaken while it was copied holds newer records, which decode refused.
 	*scratch = p.records
 	p.records = append([]record(nil), p.records[lead(p.records, before):]...)
@@ -84,24 +86,38 @@ func (p *piece) add(r ring, place uint64, within bool) {
 	}
 }
 
+// longestSoftirqNs is after what time a softirq is over: they give way to threads after
+// 2 ms or 10 rounds (kernel/softirq.c).
+const longestSoftirqNs = 50_000_000
+
 // addAfter adds a record of after the stretch: of those beyond what is looked at for all
-// others, one that began in it or before.
-func (p *piece) addAfter(r ring, place uint64, near bool) {
+// others, one that tells of a softirq which was under way. False if there can be none.
+func (p *piece) addAfter(r ring, place uint64, near bool) bool {
 	record, ok := r.at(place)
+	if ok && !near && record.ns > p.stretch.end+longestSoftirqNs {
+		return false
+	}
 	if ok && (near || record.kind == kindSwitch || record.kind == kindSpan && record.span() == spanSoftirq) {
 		p.records = append(p.records, record)
 	}
+	return true
 }
 
 // settled tells whether the last record is a switch of threads after the stretch: no
 // interrupt can have been under way then. After many others, which no interrupt has in it,
-// the end of any softirq tells as much.
+// the end of any softirq tells as much, and so does a time that no softirq takes.
 func (p *piece) settled(after uint64) bool {
 	if len(p.records) == 0 {
 		return false
 	}
 	last := p.records[len(p.records)-1]
-	return last.ns > p.stretch.end && (last.kind == kindSwitch || after > context && last.kind == kindSpan && last.span() == spanSoftirq)
+	switch {
+	case last.ns <= p.stretch.end:
+		return false
+	case last.kind == kindSwitch:
+		return last.flags&flagInSoftirq == 0
+	}
+	return after > context && last.kind == kindSpan && last.span() == spanSoftirq
 }
 
 // runningAt is the thread at a time: the one that came last before, or goes next.

@@ -80,13 +80,22 @@ func eventsOf(p piece, names *names) []result.Event {
 // unended are the entries of what was under way when the piece was taken, and has no end in
 // the records either.
 func (p piece) unended() []record {
-	var entries []record
-	for _, b := range p.begun {
-		ended := func(r record) bool {
-			return r.kind == kindSpan && r.span().entry() == b.kind && r.begin() == b.ns || r.kind == b.kind && r.ns == b.ns
+	type begin struct {
+		kind kind
+		ns   int64
+	}
+	told := make(map[begin]bool)
+	if len(p.begun) > 0 {
+		for _, r := range p.records {
+			if r.kind == kindSpan {
+				told[begin{r.span().entry(), r.begin()}] = true
+			}
 		}
-		if !slices.ContainsFunc(p.records, ended) && !slices.ContainsFunc(entries, ended) {
-			entries = append(entries, b)
+	}
+	var entries []record
+	for _, r := range p.begun {
+		if b := (begin{r.kind, r.ns}); !told[b] {
+			entries, told[b] = append(entries, r), true
 		}
 	}
 	return entries
@@ -168,10 +177,13 @@ func (t *timeline) span(r record) {
 	t.close(t.spanned(r.span(), r.number(), r.begin()), t.thread.tid, false)
 }
 
-// lastPoll adds a softirq's last.
+// lastPoll adds a softirq's last, at the softirq's end: when exactly it was has no record.
 func (t *timeline) lastPoll(r record) {
 	if r.flags&flagPolled != 0 {
+		now := t.now
+		t.now = min(now, t.stretch.end)
 		t.poll(r.b, uint64(r.part))
+		t.now = now
 	}
 }
 

@@ -79,10 +79,17 @@ func (c *collector) watch(now int64) {
 		}
 	}
 	slices.SortStableFunc(records, func(a, b placed) int { return cmp.Compare(a.ns, b.ns) })
+	announce := func(s Stall) {
+		c.announce(Packet{ID: s.ID, BeginNs: s.BeginNs, EndNs: s.EndNs, LatencyNs: s.LengthNs()})
+	}
 	for _, r := range records {
-		w.step(r, func(s Stall) {
-			c.announce(Packet{ID: s.ID, BeginNs: s.BeginNs, EndNs: s.EndNs, LatencyNs: s.LengthNs()})
-		})
+		w.step(r, announce)
+	}
+	for i, ring := range c.rings {
+		// Nothing is under way, and nothing has ended since: no softirq is around the last.
+		if len(ring.underWay()) == 0 && ring.head() == w.read[i] {
+			w.settle(w.cpu(ring.cpu), announce)
+		}
 	}
 	w.until = until
 }

@@ -124,7 +124,7 @@ func notes(slow []passage, ordinary int, trace *result.Trace) []string {
 		list = append(list, fmt.Sprintf("of %d of the %d slowest packets no events were kept: nothing is said of them", missing, len(slow)))
 	}
 	if trace.Lost > 0 {
-		list = append(list, fmt.Sprintf("%d events were lost that were to be kept, so that some of the unexplained time may have a cause (a larger trace.buffer loses fewer)", trace.Lost))
+		list = append(list, fmt.Sprintf("%d events were lost that were to be kept, so that some of the unexplained time may have a cause (a larger tracing.buffer loses fewer)", trace.Lost))
 	}
 	if alone := len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram; ordinary == 0 && !alone {
 		list = append(list, "no ordinary packets were recorded, so that nothing tells how usual a cause is")

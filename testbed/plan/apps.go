@@ -209,7 +209,8 @@ func (w *work) routes(n *node) []spec.Route {
 	return list
 }
 
-// sysctls are the user's, and what kernel forwarding needs; the user's win.
+// sysctls are the user's, and what kernel forwarding or a node's own packets need; the
+// user's win.
 func (w *work) sysctls(n *node) map[string]string {
 	set := map[string]string{}
 	if n.app() == spec.AppRoute {

@@ -35,8 +35,9 @@ enum kind {
 	KIND_DROP, /* the reason */
 	KIND_STAGE, /* the packet's id, the device; `part`: enum stage */
 	/* An interrupt, vector or softirq from its begin to its end, which is the record's time:
-	 * the number and, above, the length in ns; what its last poll was of; `flags`: enum span, FLAG_POLLED;
-	 * `part`: the packets of that poll. ENTRY and EXIT are for one within another. */
+	 * the number and, above, the length in ns; what its last poll was of; `flags`: enum
+	 * span, FLAG_POLLED; `part`: the packets of that poll. ENTRY and EXIT are for one
+	 * within another. */
 	KIND_SPAN,
 	KINDS,
 };
@@ -58,6 +59,7 @@ enum vector {
 
 enum {
 	FLAG_RUNNABLE = 1, /* KIND_SWITCH: the thread that goes could have gone on */
+	FLAG_IN_SOFTIRQ = 2, /* KIND_SWITCH: in the middle of a softirq (PREEMPT_RT) */
 	FLAG_POLLED = 0x80, /* KIND_SPAN, KIND_SOFTIRQ_EXIT: it has polled */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The recorder's programs: one for each tracepoint, each of which writes a record. A
- * program whose tracepoint the kernel lacks is not loaded.
+ * The recorder's programs: one for each tracepoint. They write records, but for the begins
+ * of what has an end. A program whose tracepoint the kernel lacks is not loaded.
  */
 #include "ipi.h"
 #include "irq.h"

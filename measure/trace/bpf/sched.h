@@ -46,6 +46,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	record.part = realtime(prev->prio) << 8;
 	if (!record.flags)
 		record.part |= letter(prev_state);
+	if (cpu->spans[SPAN_SOFTIRQ].since)
+		record.flags |= FLAG_IN_SOFTIRQ;
 	cpu->since = ring_put(cpu, &record);
 	cpu->running = next->pid;
 	note_thread(prev);

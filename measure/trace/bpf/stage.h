@@ -277,19 +277,14 @@ int BPF_PROG(netif_receive_skb, struct sk_buff *skb)
 {
 	struct cpu *cpu = ring_of(KIND_STAGE);
 	struct packet_head h;
-	__u64 now;
 
 	if (!cpu)
 		return 0;
 	cpu->packet = 0;
 	if (!passes(skb->dev) || !packet_read(skb, IP + UDP, &h))
 		return 0;
-	if (!is_sampled(packet_id(&h))) {
-		/* When its softirq began is near enough. */
-		now = cpu->spans[SPAN_SOFTIRQ].since;
-		if (!is_late(&h, now ? now : bpf_ktime_get_ns()))
-			return 0;
-	}
+	if (!is_sampled(packet_id(&h)) && !is_late(&h, bpf_ktime_get_ns()))
+		return 0;
 	stage_sent(&h);
 	cpu->packet = 1 + (__u64)packet_id(&h);
 	stage(cpu, packet_id(&h), STAGE_STACK, note_device(skb->dev));
