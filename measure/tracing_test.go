@@ -103,3 +103,37 @@ func holdTrace(t *testing.T, folder result.Folder, details result.Details, trial
 		t.Errorf("%d packets came %d times to drivers: %+v", trial.TxPackets, toDriver, trace.Stages)
 	}
 }
+
+// TestRawPacketsAreFollowedFromTheirSend: their sockets pass the queueing discipline and the
+// driver's tracepoint by, and what the engine's filter ends behind them is no loss. At this
+// rate every other packet is followed.
+func TestRawPacketsAreFollowedFromTheirSend(t *testing.T) {
+	labtest.Root(t)
+	experiment, writer := prepare(t, "traced-raw", pairNetwork, "trace=true",
+		"traffic.backend=raw", "traffic.rate_pps=500000")
+	done := finish(t, experiment, writer)
+	folder := done.TrialFolder(done.Summary.Trials[0].ID)
+	details, err := folder.Details()
+	if err != nil || details.Trace == nil || details.Trace.StagesEvery != 2 {
+		t.Fatalf("no trace of every other packet: %v, %v", details.Notes, err)
+	}
+	trial := done.Summary.Trials[0]
+	var counted uint64
+	for _, s := range details.Trace.Stages {
+		if s.From == "send" && s.To == "stack" {
+			counted += s.Delay.Count
+		}
+	}
+	if counted > trial.TxPackets/2+1 || counted < trial.RxPackets/2*9/10 {
+		t.Errorf("of %d packets sent and %d received %d are counted from send to stack", trial.TxPackets, trial.RxPackets, counted)
+	}
+	events, err := folder.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind == result.EventDrop && e.Name == "TC_INGRESS" {
+			t.Fatalf("frames that the engine has taken are said to be dropped: %+v", e)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/binary"
 	"net"
 	"runtime"
 	"strings"
@@ -41,6 +42,66 @@ func TestLabKernelsTakeTheRecorder(t *testing.T) {
 func TestPacketsAreSeenToBeReceived(t *testing.T) {
 	labtest.Root(t)
 	recordLoopback(t)
+}
+
+// TestPacketsThatAreLateAreFollowed: of packets that are not in the histograms, those that
+// are late in the stack get a record there, and no others.
+func TestPacketsThatAreLateAreFollowed(t *testing.T) {
+	labtest.Root(t)
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	to := conn.LocalAddr().(*net.UDPAddr)
+	r, err := Start(Config{Slowest: 1, Stages: &Stages{
+		UDPPort: to.Port, Every: 1 << 20, Nodes: map[uint32]string{NetNamespace(unix.Getpid()): "here"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const limit, sampled, inTime, late = time.Second, 0, 7, 9
+	now := monotonic()
+	r.Keep(Packet{BeginNs: now, EndNs: now, LatencyNs: limit.Nanoseconds()})
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		scale, least := r.clock.shared[3], r.clock.shared[4]
+		r.mu.Unlock()
+		if scale > 0 && least > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the programs know neither clock nor limit: %d, %d", scale, least)
+		}
+	}
+	begin := monotonic()
+	for id, lag := range map[uint32]time.Duration{sampled: 0, inTime: 0, late: 2 * limit} {
+		// docs/engine-protocol.md
+		packet := binary.LittleEndian.AppendUint32(nil, id)
+		packet = binary.LittleEndian.AppendUint32(append(packet, 0x55, 1), uint32(lag))
+		packet = binary.LittleEndian.AppendUint64(packet, counter())
+		if _, err := conn.WriteToUDP(packet, to); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := conn.ReadFromUDP(packet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := monotonic()
+	r.Keep(Packet{BeginNs: begin, EndNs: end, LatencyNs: 2 * limit.Nanoseconds()})
+	recording, err := r.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	followed := make(map[int64]bool)
+	for _, e := range recording.Events {
+		if e.Kind == result.EventStage && strings.HasPrefix(e.Name, "stack") {
+			followed[e.Value] = true
+		}
+	}
+	if !followed[sampled] || !followed[late] || followed[inTime] && end-begin < limit.Nanoseconds() {
+		t.Errorf("followed were %v", followed)
+	}
 }
 
 // recordLoopback records a thread that sends itself datagrams, and holds what was seen
