@@ -1,6 +1,7 @@
 /* Opening and closing devices; see device.h. */
 #include "dpdk/device.h"
 
+#include "clock/clock.h"
 #include "dpdk/eal.h"
 #include "dpdk/eal_log.h"
 #include "dpdk/interrupt_thread.h"
@@ -96,6 +97,7 @@ static int configure(struct device *d, const struct rte_eth_dev_info *info, uint
 	err = rte_eth_tx_queue_setup(d->id, 0, d->tx_slots, (unsigned)node, NULL);
 	if (err)
 		return fail(d, err, "set up the send queue of", error, size);
+	d->started_ns = clock_monotonic_ns();
 	err = rte_eth_dev_start(d->id);
 	if (err)
 		return fail(d, err, "start", error, size);
@@ -114,6 +116,7 @@ static void restart(void *arg)
 {
 	struct device *d = arg;
 	rte_eth_dev_stop(d->id);
+	d->started_ns = clock_monotonic_ns();
 	d->was_up = rte_eth_dev_start(d->id) != 0;
 }
 
@@ -176,12 +179,17 @@ void device_close(struct device *d)
 	remove_device(d);
 }
 
+/* What connecting for the first time may take: some messages between threads that share
+ * their CPUs with others. */
+#define CONNECT_NS UINT64_C(1000000000)
+
 void device_reconnect(struct device *d)
 {
-	/* Not while it connects for the first time: stopping it then takes a descriptor away
-	 * under EAL's interrupt thread, which panics. */
-	if (!d->text.awaits_peer || device_is_up(d) || !d->was_up ||
-	    !device_socket_listens(d->text.socket))
+	if (!d->text.awaits_peer || device_is_up(d) || !device_socket_listens(d->text.socket))
+		return;
+	/* It connects, or has been refused: memif's server listens before it is started, and
+	 * until then knows nobody ("ID not found" in memif_socket.c). */
+	if (!d->was_up && clock_monotonic_ns() - d->started_ns < CONNECT_NS)
 		return;
 	do_exclusively(d, restart);
 }

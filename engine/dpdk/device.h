@@ -19,7 +19,8 @@ struct device {
 	int node; /* NUMA node of the device; -1: of none */
 	bool is_memif;
 	bool promiscuous;
-	bool was_up; /* since it was started */
+	uint64_t started_ns; /* CLOCK_MONOTONIC */
+	bool was_up; /* since then */
 	char driver[32];
 };
 

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,6 +69,28 @@ func TestDPDKPeerIsKilled(t *testing.T) {
 			checkPair(t, again, received)
 		})
 	}
+}
+
+// TestDPDKClientIsRefusedAtFirst: memif's server listens some time before it is started, and
+// until then refuses whoever comes.
+func TestDPDKClientIsRefusedAtFirst(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "a.sock")
+	notYet, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socket, Net: "unixpacket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	generator, sink := startDPDK(t, "", true), startDPDK(t, "", true)
+	open(t, sink.Client, dpdkPort("rx", "", "net_memif0,socket-abstract=no,socket="+socket, 64))
+	conn, err := notYet.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(conn.Close(), notYet.Close()); err != nil { // its file is gone, too
+		t.Fatal(err)
+	}
+	open(t, generator.Client, dpdkPort("tx", "rx", "net_memif0,role=server,socket-abstract=no,socket="+socket, 64))
+	sent, received := pair(t, generator.Client, sink.Client)
+	checkPair(t, sent, received)
 }
 
 func TestDPDKPeerNeverConnects(t *testing.T) {

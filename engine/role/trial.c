@@ -22,9 +22,8 @@ enum {
 	GAP_FLOOR_NS = 1000,
 	BEGIN_SLACK_NS = 1000000,
 };
-/* memif and virtio-user try to connect once in a second or two, by a thread that may have
- * to share its CPU with one that polls. */
-#define PEER_WAIT_NS UINT64_C(15000000000)
+/* memif and virtio-user try to connect once in a second or two. */
+#define PEER_WAIT_NS UINT64_C(5000000000)
 
 void trial_note(struct trial *t, const char *format, ...)
 {
