@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CANCEL_WAIT_NS = 1000000000 };
+enum { CANCEL_WAIT_NS = 1000000000, REFUSED_PAUSE_NS = 50000000, REFUSED_TRIES = 20 };
 
 /* Who comes second cleans up. */
 enum { STAGE_OPENS, STAGE_OVER, STAGE_CANCELLED };
@@ -42,15 +42,37 @@ static void discard(struct opening *o)
 	opening_free(o);
 }
 
+static bool is_cancelled(struct opening *o)
+{
+	return atomic_load(&o->stage) == STAGE_CANCELLED;
+}
+
 /* memif's client is refused at once where nobody listens: it is opened when somebody does. */
-static int await_listener(struct opening *o)
+static int await_listener(struct opening *o, const struct device_text *text)
 {
 	struct timespec pause = {.tv_nsec = 5000000};
+	while (text->awaits_peer && text->socket[0] && !device_socket_listens(text->socket)) {
+		if (is_cancelled(o))
+			return -ECANCELED;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static int await_and_open(struct opening *o)
+{
+	struct timespec pause = {.tv_nsec = REFUSED_PAUSE_NS};
 	struct device_text text;
 	int err = device_text_parse(o->text, &text, o->error, sizeof o->error);
-	while (!err && text.awaits_peer && text.socket[0] && !device_socket_listens(text.socket)) {
-		if (atomic_load(&o->stage) == STAGE_CANCELLED)
-			err = -ECANCELED;
+	for (int tries = 0; !err; tries++) {
+		err = await_listener(o, &text);
+		if (err)
+			break;
+		err = device_open(&o->device, o->text, o->frame_bytes, o->error, sizeof o->error);
+		/* A socket that is bound looks as if it listened, a moment before it does. */
+		if (!err || !text.awaits_peer || tries == REFUSED_TRIES || is_cancelled(o))
+			break;
+		err = 0;
 		nanosleep(&pause, NULL);
 	}
 	return err;
@@ -59,10 +81,7 @@ static int await_listener(struct opening *o)
 static void *open_device(void *arg)
 {
 	struct opening *o = arg;
-	o->err = await_listener(o);
-	if (!o->err)
-		o->err =
-			device_open(&o->device, o->text, o->frame_bytes, o->error, sizeof o->error);
+	o->err = await_and_open(o);
 	if (atomic_exchange(&o->stage, STAGE_OVER) == STAGE_CANCELLED)
 		discard(o);
 	else

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
 )
@@ -86,6 +89,35 @@ func TestDPDKClientIsRefusedAtFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(conn.Close(), notYet.Close()); err != nil { // its file is gone, too
+		t.Fatal(err)
+	}
+	open(t, generator.Client, dpdkPort("tx", "rx", "net_memif0,role=server,socket-abstract=no,socket="+socket, 64))
+	sent, received := pair(t, generator.Client, sink.Client)
+	checkPair(t, sent, received)
+}
+
+// TestDPDKClientFindsASocketThatDoesNotListenYet: between bind(2) and listen(2) it refuses.
+func TestDPDKClientFindsASocketThatDoesNotListenYet(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "a.sock")
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
+		t.Fatal(err)
+	}
+	generator, sink := startDPDK(t, "", true), startDPDK(t, "", true)
+	opened := make(chan error, 1)
+	go func() {
+		_, err := sink.Open(dpdkPort("rx", "", "net_memif0,socket-abstract=no,socket="+socket, 64))
+		opened <- err
+	}()
+	time.Sleep(200 * time.Millisecond) // it is refused meanwhile
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
 		t.Fatal(err)
 	}
 	open(t, generator.Client, dpdkPort("tx", "rx", "net_memif0,role=server,socket-abstract=no,socket="+socket, 64))
