@@ -52,19 +52,6 @@ const (
 	flagPolled    = 0x80
 )
 
-// spanKind is enum span of bpf/record.h: what a kindSpan is of.
-type spanKind uint8
-
-const (
-	spanIRQ spanKind = iota
-	spanSoftirq
-	spanVector
-	spanKinds
-)
-
-// entry is the kind of the record of its begin, where that has one.
-func (s spanKind) entry() kind { return kindIRQEntry + 2*kind(s) }
-
 // record is an event of a CPU as its program wrote it.
 type record struct {
 	// place is how many records the CPU had written before.
@@ -90,15 +77,6 @@ func decode(raw []byte, place uint64) (record, bool) {
 	}
 	return r, r.kind > 0 && r.kind < kinds && (r.kind != kindSpan || r.span() < spanKinds)
 }
-
-// span is what a kindSpan is of, number that interrupt, vector or softirq, and begin when
-// it began.
-func (r record) span() spanKind { return spanKind(r.flags &^ flagPolled) }
-func (r record) number() uint64 { return r.a & (1<<32 - 1) }
-func (r record) begin() int64   { return r.ns - int64(r.a>>32) }
-
-// tellsOf is true for the record, from after a stretch, of what began in it or before.
-func (r record) tellsOf(s span) bool { return r.kind == kindSpan && r.begin() < s.end }
 
 // ceilPowerOfTwo is the next power of two that is not less.
 func ceilPowerOfTwo(n uint64) uint64 {

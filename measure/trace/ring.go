@@ -41,20 +41,6 @@ func (r ring) running() (tid uint32, since int64) {
 	return binary.LittleEndian.Uint32(r.state[stateThread:]), int64(r.word(stateSince).Load())
 }
 
-// underWay are the begins of the interrupt, vector and softirq that the CPU is in the
-// middle of, which have no record yet.
-func (r ring) underWay() []record {
-	var begun []record
-	for s := range spanKinds {
-		at := stateSpans + 16*int(s)
-		since, number := r.word(at).Load(), r.word(at+8).Load()
-		if since > 0 && since == r.word(at).Load() { // else the number may be of the next
-			begun = append(begun, record{ns: int64(since), kind: s.entry(), a: number})
-		}
-	}
-	return begun
-}
-
 // oldest is the first place that can still be read when head were written.
 func (r ring) oldest(head uint64) uint64 {
 	if size := r.size() - guard; head > size {

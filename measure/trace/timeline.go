@@ -77,30 +77,6 @@ func eventsOf(p piece, names *names) []result.Event {
 	return t.events
 }
 
-// unended are the entries of what was under way when the piece was taken, and has no end in
-// the records either.
-func (p piece) unended() []record {
-	type begin struct {
-		kind kind
-		ns   int64
-	}
-	told := make(map[begin]bool)
-	if len(p.begun) > 0 {
-		for _, r := range p.records {
-			if r.kind == kindSpan {
-				told[begin{r.span().entry(), r.begin()}] = true
-			}
-		}
-	}
-	var entries []record
-	for _, r := range p.begun {
-		if b := (begin{r.kind, r.ns}); !told[b] {
-			entries, told[b] = append(entries, r), true
-		}
-	}
-	return entries
-}
-
 // runningAtFirst is the thread at the first record, which lies before the stretch.
 func runningAtFirst(p piece) int64 {
 	for _, r := range p.records {
@@ -156,34 +132,6 @@ func (t *timeline) step(r record) {
 		t.span(r)
 	case kindStage:
 		t.instant(result.EventStage, stageName(r.part, t.names.device(r.b), r.b != 0), t.tid(), int64(r.a), -1)
-	}
-}
-
-// spanned is an interrupt, vector or softirq.
-func (t *timeline) spanned(s spanKind, number uint64, begin int64) open {
-	switch s {
-	case spanIRQ:
-		return open{result.EventInterrupt, number, t.names.interrupt(number), int64(number), begin}
-	case spanVector:
-		return open{result.EventInterrupt, vectorKey | number, nameOf(vectors, number), 0, begin}
-	default:
-		return open{result.EventSoftirq, number, nameOf(softirqs, number), int64(number), begin}
-	}
-}
-
-// span adds one from its begin to its end, and its last poll.
-func (t *timeline) span(r record) {
-	t.lastPoll(r)
-	t.close(t.spanned(r.span(), r.number(), r.begin()), t.thread.tid, false)
-}
-
-// lastPoll adds a softirq's last, at the softirq's end: when exactly it was has no record.
-func (t *timeline) lastPoll(r record) {
-	if r.flags&flagPolled != 0 {
-		now := t.now
-		t.now = min(now, t.stretch.end)
-		t.poll(r.b, uint64(r.part))
-		t.now = now
 	}
 }
 
