@@ -27,7 +27,7 @@ type Report struct {
 	Subjects []Subject `json:"subjects"`
 	// Others is how many threads there were besides.
 	Others int `json:"others,omitempty"`
-	// Events is how many the recorder saw, Lost how many it should have kept and could
+	// Events is how many records were made, Lost how many should have been kept and could
 	// not, and CostNs the CPU time that its programs took; nil: not known.
 	Events uint64 `json:"events"`
 	Lost   uint64 `json:"lost"`
