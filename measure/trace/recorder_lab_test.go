@@ -18,6 +18,9 @@ import (
 // newest and the real-time ones: what is missing is what they were built without.
 func TestLabKernelsTakeTheRecorder(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew, labtest.BootRT, labtest.BootNewRT, labtest.BootCloud)
+	if err := Check(); err != nil { // which loads those that follow packets, too
+		t.Error(err)
+	}
 	seen := recordLoopback(t)
 	for _, m := range seen.Trace.Missing {
 		t.Log("missing: " + m)
