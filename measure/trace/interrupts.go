@@ -86,9 +86,6 @@ func (t *timeline) span(r record) {
 // lastPoll adds a softirq's last, at the softirq's end: when exactly it was has no record.
 func (t *timeline) lastPoll(r record) {
 	if r.flags&flagPolled != 0 {
-		now := t.now
-		t.now = min(now, t.stretch.end)
-		t.poll(r.b, uint64(r.part))
-		t.now = now
+		t.poll(min(t.now, t.stretch.end), r.b, uint64(r.part))
 	}
 }

@@ -105,7 +105,7 @@ func (p *piece) addAfter(r ring, place uint64, near bool) bool {
 
 // settled tells whether the last record is a switch of threads after the stretch: no
 // interrupt can have been under way then. After many others, which no interrupt has in it,
-// the end of any softirq tells as much, and so does a time that no softirq takes.
+// the end of any softirq tells as much.
 func (p *piece) settled(after uint64) bool {
 	if len(p.records) == 0 {
 		return false

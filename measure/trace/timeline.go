@@ -125,7 +125,7 @@ func (t *timeline) step(r record) {
 	case kindTLBFlush:
 		t.instant(result.EventTLBFlush, nameOf(tlbReasons, r.a), t.tid(), int64(r.b), -1)
 	case kindPoll:
-		t.poll(r.a, r.b)
+		t.poll(t.now, r.a, r.b)
 	case kindDrop:
 		t.instant(result.EventDrop, t.names.drop(r.a), t.tid(), 0, -1)
 	case kindSpan:
@@ -135,8 +135,8 @@ func (t *timeline) step(r record) {
 	}
 }
 
-func (t *timeline) poll(device, packets uint64) {
-	t.instant(result.EventPoll, t.names.device(device), t.tid(), int64(packets), -1)
+func (t *timeline) poll(ns int64, device, packets uint64) {
+	t.add(result.Event{BeginNs: ns, EndNs: ns, Kind: result.EventPoll, Name: t.names.device(device), TID: t.tid(), Value: int64(packets), Other: -1})
 }
 
 // vectorKey tells the CPU's own vectors from numbers of devices' interrupts.
