@@ -121,8 +121,8 @@ const (
 type IO string
 
 // IOSingle is one packet a call; IOBatch up to a burst of 64, which the kernel gets
-// in one piece where it can cut it; IOMmsg is the same without that, by sendmmsg and
-// recvmmsg.
+// in one piece where it can cut it, or as XDP frames; IOMmsg is the same without that, by
+// sendmmsg and recvmmsg, or the AF_XDP socket.
 const (
 	IOSingle IO = "single"
 	IOBatch  IO = "batch"

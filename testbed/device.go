@@ -8,6 +8,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/napi"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )
@@ -55,6 +56,28 @@ func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
 		port.Device, port.Interface = device, ""
 	}
 	return err
+}
+
+// TakesXDPFrames is true if XDP frames that an engine makes cross from one port to the
+// next: if the first's interface takes redirects, which a veth does from when its other end
+// has a program or GRO. Virtual machines are left out, whose kernels cannot be asked, and
+// behind whose devices frames would stay for long.
+func (l *Lab) TakesXDPFrames(from, to plan.Port) (takes bool, err error) {
+	for _, port := range []plan.Port{from, to} {
+		if n := findNode(l.plan, port.Node); n == nil || n.VM != nil || l.running[port.Node] == nil {
+			return false, nil
+		}
+	}
+	ns, err := l.running[from.Node].Namespace()
+	if err != nil {
+		return false, err
+	}
+	defer ns.Close()
+	err = ns.Do(func() error {
+		takes, err = napi.TakesRedirects(from.Interface)
+		return err
+	})
+	return takes, err
 }
 
 // device is what an engine in a node has to open for an interface that is DPDK's; it

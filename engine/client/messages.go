@@ -24,6 +24,10 @@ type TSC struct {
 	Nonstop    bool    `json:"nonstop"`
 }
 
+// XDPFrames is the IO of a port of xdp whose large bursts leave as XDP frames. Its
+// interface must take redirects, and an AF_XDP socket should take the frames.
+const XDPFrames = "xdp_frames"
+
 // Port is the open command: an interface and what is sent through it.
 type Port struct {
 	Name      string `json:"port"`

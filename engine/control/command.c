@@ -48,6 +48,10 @@ static int check_open(const json_t *object, struct command *c, char *error, size
 		return -EINVAL;
 	}
 	const struct port_config *p = &c->config;
+	if (p->io == PORT_XDP_FRAMES && c->backend != &port_xdp) {
+		snprintf(error, size, "\"io\":\"xdp_frames\" goes with \"backend\":\"xdp\" only");
+		return -EINVAL;
+	}
 	if (p->flow_field == PORT_FLOW_SOURCE_PORT && p->udp_port + p->flows > 65536) {
 		snprintf(error, size, "\"flows\": source ports from %u on allow at most %u flows",
 			 p->udp_port, 65536u - p->udp_port);

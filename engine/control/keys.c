@@ -6,7 +6,7 @@
 
 #define AT(member) offsetof(struct command, member)
 
-static const char *const io_names[] = {"single", "batch", "mmsg", NULL};
+static const char *const io_names[] = {"single", "batch", "mmsg", "xdp_frames", NULL};
 static const char *const wait_names[] = {"block", "spin", "busy_poll", NULL};
 static const char *const frames_names[] = {"udp", "all", NULL};
 static const char *const direction_names[] = {"both", "rx", "tx", NULL};

@@ -1,10 +1,11 @@
 /*
  * What the kernel does for a port, by two small programs that know only its UDP
- * port: nines_redirect gives its frames to the AF_XDP socket of the receive queue;
- * nines_drop, behind AF_PACKET's taps, ends the way of frames that raw and ring
- * have taken, which the kernel's own stack would answer with ICMP errors. All
- * other frames go on to the kernel. A port of a switch takes all frames, so the
- * kernel's stack is silent there.
+ * port: nines_redirect gives its frames to the AF_XDP socket of the receive queue,
+ * and sends bursts of its own where it is run for that (xdp_frames.h); nines_drop,
+ * behind AF_PACKET's taps, ends the way of frames that raw and ring have taken,
+ * which the kernel's own stack would answer with ICMP errors. All other frames go
+ * on to the kernel. A port of a switch takes all frames, so the kernel's stack is
+ * silent there.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -14,10 +15,11 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "filter.h"
 #include "taken.h"
 
-/* Network byte order, 0: every frame; set by the engine before the program is loaded. */
-const volatile __u16 udp_port = 0;
+/* Set by the engine before the programs are loaded. */
+const volatile struct filter_settings settings = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
@@ -26,24 +28,67 @@ struct {
 	__type(value, __u32);
 } sockets SEC(".maps");
 
+/* A burst to be sent, and the interface that it leaves by (xdp_frames.h). */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct xdp_frames_burst);
+} burst SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} out SEC(".maps");
+
 static __always_inline int is_ours(void *data, void *end)
 {
 	struct ethhdr *eth = data;
 	struct iphdr *ip = (void *)(eth + 1);
 	struct udphdr *udp = (void *)(ip + 1);
 
-	if (udp_port == 0)
+	if (settings.udp_port == 0)
 		return 1;
 	return (void *)(udp + 1) <= end && eth->h_proto == bpf_htons(ETH_P_IP) &&
 	       *(__u8 *)ip == 0x45 && ip->protocol == IPPROTO_UDP &&
-	       !(ip->frag_off & bpf_htons(0x3fff)) && udp->dest == udp_port;
+	       !(ip->frag_off & bpf_htons(0x3fff)) && udp->dest == settings.udp_port;
 }
+
+/* Fills a frame of a test run with the burst's next. */
+static __always_inline int send(struct xdp_md *ctx)
+{
+	__u32 zero = 0;
+	struct xdp_frames_burst *b = bpf_map_lookup_elem(&burst, &zero);
+
+	if (!b)
+		return XDP_ABORTED;
+	__u64 i = b->next++ % XDP_FRAMES_MAX;
+	__u64 bytes = b->frames[i].bytes;
+	__s64 grow = (__s64)bytes - (ctx->data_end - ctx->data);
+
+	/* The compiler shall not check a copy: the verifier knows only this one. */
+	asm volatile("" : "+r"(bytes));
+	if (bytes == 0 || bytes > XDP_FRAMES_BYTES ||
+	    (grow && bpf_xdp_adjust_tail(ctx, (int)grow)) ||
+	    bpf_xdp_store_bytes(ctx, 0, b->frames[i].data, (__u32)bytes))
+		return XDP_ABORTED;
+	return bpf_redirect_map(&out, 0, XDP_ABORTED);
+}
+
+/* A test run's frames come from the loopback (bpf_prog_test_run_xdp in
+ * net/bpf/test_run.c), where the program is never attached. */
+enum { LOOPBACK = 1 };
 
 /* A frame in several buffers goes as one (xdp.frags, Linux 5.18); the headers are
  * in the first. */
 SEC("xdp.frags")
 int nines_redirect(struct xdp_md *ctx)
 {
+	if (settings.sends && ctx->ingress_ifindex == LOOPBACK)
+		return send(ctx);
 	if (!is_ours((void *)(long)ctx->data, (void *)(long)ctx->data_end))
 		return XDP_PASS;
 	/* A queue without a socket: the kernel has it. */

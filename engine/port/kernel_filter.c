@@ -2,6 +2,8 @@
  * kernel_filter.h. */
 #include "port/kernel_filter.h"
 
+#include "port/filter.h"
+
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -24,7 +26,7 @@ extern const uint8_t nines_filter_object[], nines_filter_object_end[];
 
 struct kernel_filter {
 	struct bpf_object *object;
-	int link_fd, sockets_fd;
+	int link_fd, program_fd;
 	const char *mode;
 };
 
@@ -34,17 +36,24 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
-static int set_port(struct bpf_object *object, uint16_t udp_port)
+static int set(struct bpf_object *object, struct filter_settings settings)
 {
 	struct bpf_map *map;
-	uint16_t value = htons(udp_port);
-	/* The program's only constant. */
+	/* The programs' only constant. */
 	bpf_object__for_each_map(map, object)
 	{
 		if (strstr(bpf_map__name(map), ".rodata"))
-			return bpf_map__set_initial_value(map, &value, sizeof value);
+			return bpf_map__set_initial_value(map, &settings, sizeof settings);
 	}
 	return -ENOENT;
+}
+
+/* What only a program that sends has a use for. */
+static void leave_out(struct bpf_object *object)
+{
+	static const char *const names[] = {"burst", "out"};
+	for (size_t i = 0; i < 2; i++)
+		bpf_map__set_autocreate(bpf_object__find_map_by_name(object, names[i]), false);
 }
 
 static int attach_xdp(struct kernel_filter *f, int program_fd, int ifindex)
@@ -75,8 +84,8 @@ static int attach_tcx(struct kernel_filter *f, int program_fd, int ifindex)
 
 /* Loads the one program of that name and attaches it. */
 static int load(struct kernel_filter **out, const char *name,
-		int (*attach)(struct kernel_filter *, int, int), int ifindex, uint16_t udp_port,
-		char *error, size_t size)
+		int (*attach)(struct kernel_filter *, int, int), int ifindex,
+		struct filter_settings settings, char *error, size_t size)
 {
 	const char *what = "allocate";
 	struct bpf_program *program;
@@ -95,17 +104,19 @@ static int load(struct kernel_filter **out, const char *name,
 	}
 	bpf_object__for_each_program(program, f->object)
 		bpf_program__set_autoload(program, strcmp(bpf_program__name(program), name) == 0);
-	err = set_port(f->object, udp_port);
+	err = set(f->object, settings);
 	if (err)
 		goto fail;
+	if (!settings.sends)
+		leave_out(f->object);
 	what = "load the filter program (needs CAP_BPF and CAP_NET_ADMIN)";
 	err = bpf_object__load(f->object);
 	if (err)
 		goto fail;
 	program = bpf_object__find_program_by_name(f->object, name);
-	f->sockets_fd = bpf_object__find_map_fd_by_name(f->object, "sockets");
+	f->program_fd = bpf_program__fd(program);
 	what = "attach the filter program; has the interface another, or too large an MTU?";
-	f->link_fd = program ? attach(f, bpf_program__fd(program), ifindex) : -ENOENT;
+	f->link_fd = program ? attach(f, f->program_fd, ifindex) : -ENOENT;
 	if (f->link_fd < 0) {
 		err = f->link_fd;
 		goto fail;
@@ -118,16 +129,18 @@ fail:
 	return err;
 }
 
-int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
-			   size_t size)
+int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, bool sends,
+			   char *error, size_t size)
 {
-	return load(out, "nines_redirect", attach_xdp, ifindex, udp_port, error, size);
+	struct filter_settings settings = {.udp_port = htons(udp_port), .sends = sends};
+	return load(out, "nines_redirect", attach_xdp, ifindex, settings, error, size);
 }
 
 int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
 		       size_t size)
 {
-	return load(out, "nines_drop", attach_tcx, ifindex, udp_port, error, size);
+	struct filter_settings settings = {.udp_port = htons(udp_port)};
+	return load(out, "nines_drop", attach_tcx, ifindex, settings, error, size);
 }
 
 void kernel_filter_detach(struct kernel_filter *f)
@@ -138,9 +151,14 @@ void kernel_filter_detach(struct kernel_filter *f)
 	free(f);
 }
 
-int kernel_filter_sockets(const struct kernel_filter *f)
+int kernel_filter_program(const struct kernel_filter *f)
 {
-	return f->sockets_fd;
+	return f->program_fd;
+}
+
+int kernel_filter_map(const struct kernel_filter *f, const char *name)
+{
+	return bpf_object__find_map_fd_by_name(f->object, name);
 }
 
 const char *kernel_filter_mode(const struct kernel_filter *f)

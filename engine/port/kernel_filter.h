@@ -3,6 +3,7 @@
 #ifndef NINES_KERNEL_FILTER_H
 #define NINES_KERNEL_FILTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,9 +12,10 @@ struct kernel_filter;
 /* A UDP port of 0 means every frame. */
 
 /* XDP into an AF_XDP socket, in native mode, or where the driver has none in
- * generic mode. Linux 5.9. -errno with a message. */
-int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
-			   size_t size);
+ * generic mode. Linux 5.9, and 5.18 where it is to send, too (xdp_frames.h). -errno with
+ * a message. */
+int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, bool sends,
+			   char *error, size_t size);
 
 /* Drops behind AF_PACKET what is for the UDP port. Linux 6.6. */
 int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
@@ -21,8 +23,11 @@ int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_por
 
 void kernel_filter_detach(struct kernel_filter *f);
 
-/* The XSKMAP to put the socket in. */
-int kernel_filter_sockets(const struct kernel_filter *f);
+int kernel_filter_program(const struct kernel_filter *f);
+
+/* A map of the program: "sockets" is the XSKMAP to put a socket in, "burst" and "out" are
+ * those of a program that sends. */
+int kernel_filter_map(const struct kernel_filter *f, const char *name);
 
 /* "native" or "generic". */
 const char *kernel_filter_mode(const struct kernel_filter *f);

@@ -48,8 +48,9 @@ enum port_layer {
 	PORT_PAYLOAD, /* what follows the UDP header */
 };
 
-/* One packet a call, or a burst; mmsg bursts are never segmented (segment.h). */
-enum port_io { PORT_SINGLE, PORT_BATCH, PORT_MMSG };
+/* One packet a call, or a burst; mmsg bursts are never segmented (segment.h), and large
+ * ones of xdp_frames leave as XDP frames (xdp_frames.h; backend xdp). */
+enum port_io { PORT_SINGLE, PORT_BATCH, PORT_MMSG, PORT_XDP_FRAMES };
 enum port_wait { PORT_BLOCK, PORT_SPIN, PORT_BUSY_POLL };
 /* Which frames of an interface a port takes. */
 enum port_frames { PORT_FRAMES_UDP, PORT_FRAMES_ALL };

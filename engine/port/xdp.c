@@ -9,13 +9,15 @@
  * 6.6) and is then copied together; it is sent from neighbouring chunks, without.
  *
  * In copy mode (veth has no other) the kernel sends when told to, at most 32
- * frames a call (TX_BATCH_SIZE in net/xdp/xsk.c).
+ * frames a call (TX_BATCH_SIZE in net/xdp/xsk.c). A large burst may leave as XDP frames
+ * instead (xdp_frames.h).
  */
 #include "packet/frame.h"
 #include "port/packet_socket.h"
 #include "port/port.h"
 #include "port/socket.h"
 #include "port/kernel_filter.h"
+#include "port/xdp_frames.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -54,6 +56,7 @@ enum {
 struct xdp_port {
 	struct port port;
 	struct kernel_filter *program;
+	struct xdp_frames *frames; /* NULL: all leave by the socket */
 	struct xsk_umem *umem;
 	struct xsk_socket *socket;
 	struct xsk_ring_prod fill, tx;
@@ -77,6 +80,8 @@ static struct xdp_port *xdp_of(struct port *port)
 static void xdp_close(struct port *port)
 {
 	struct xdp_port *x = xdp_of(port);
+	if (x->frames)
+		xdp_frames_close(x->frames);
 	if (x->program)
 		kernel_filter_detach(x->program);
 	if (x->socket)
@@ -163,13 +168,37 @@ static int xdp_socket(struct xdp_port *x)
 	return 0;
 }
 
+/* The interface's program, which sends too where that is asked for and the kernel can. */
+static int xdp_program(struct xdp_port *x, int ifindex, char *error, size_t size)
+{
+	const struct port_config *c = &x->port.config;
+	uint16_t udp_port = c->frames == PORT_FRAMES_ALL ? 0 : c->udp_port;
+	int err = -EMSGSIZE;
+	if (c->io == PORT_XDP_FRAMES) {
+		if (c->frame_bytes <= XDP_FRAMES_BYTES)
+			err = kernel_filter_redirect(&x->program, ifindex, udp_port, true, error,
+						     size);
+		if (!err)
+			err = xdp_frames_open(&x->frames, x->program, ifindex);
+		if (!err)
+			return 0;
+		port_note(&x->port, "bursts leave by the socket, not as XDP frames: %s",
+			  strerror(-err));
+		if (x->program)
+			kernel_filter_detach(x->program);
+		x->program = NULL;
+	}
+	return kernel_filter_redirect(&x->program, ifindex, udp_port, false, error, size);
+}
+
 static void xdp_mode(struct xdp_port *x)
 {
 	struct xdp_options options = {0};
 	socklen_t length = sizeof options;
 	getsockopt(xsk_socket__fd(x->socket), SOL_XDP, XDP_OPTIONS, &options, &length);
-	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s", kernel_filter_mode(x->program),
-		 options.flags & XDP_OPTIONS_ZEROCOPY ? "zero copy" : "copy");
+	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s%s", kernel_filter_mode(x->program),
+		 options.flags & XDP_OPTIONS_ZEROCOPY ? "zero copy" : "copy",
+		 x->frames ? ", XDP frames" : "");
 }
 
 static int xdp_open(const struct port_config *c, struct port **out, char *error, size_t size)
@@ -197,7 +226,7 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	err = all ? take_all(x, ifindex) : 0;
 	if (err)
 		goto fail;
-	err = kernel_filter_redirect(&x->program, ifindex, all ? 0 : c->udp_port, error, size);
+	err = xdp_program(x, ifindex, error, size);
 	if (err)
 		goto fail;
 	snprintf(error, size, "cannot open an AF_XDP socket on %s (needs CAP_NET_RAW)",
@@ -205,7 +234,7 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	err = xdp_socket(x);
 	if (err)
 		goto fail;
-	err = xsk_socket__update_xskmap(x->socket, kernel_filter_sockets(x->program));
+	err = xsk_socket__update_xskmap(x->socket, kernel_filter_map(x->program, "sockets"));
 	if (err)
 		goto fail;
 	socket_busy_poll(xsk_socket__fd(x->socket), &x->port);
@@ -356,10 +385,38 @@ static unsigned xdp_tx_acquire(struct port *port, struct packet *burst, unsigned
 	return count;
 }
 
+static void xdp_tx_release(struct port *port, struct packet *burst, unsigned count)
+{
+	struct xdp_port *x = xdp_of(port);
+	for (unsigned i = 0; i < count; i++)
+		x->tx_free[x->tx_free_count++] = burst[i].handle;
+}
+
+/* Sends a burst as XDP frames; false: the socket has to. What that still has must not be
+ * overtaken. */
+static bool send_frames(struct xdp_port *x, const struct packet *burst, unsigned count)
+{
+	if (!x->frames || count < XDP_FRAMES_WORTH ||
+	    xsk_prod_nb_free(&x->tx, XDP_FRAMES) < XDP_FRAMES)
+		return false;
+	int err = xdp_frames_send(x->frames, burst, count);
+	if (!err)
+		return true;
+	port_note(&x->port, "the kernel sends no XDP frames (%s): bursts leave by the socket",
+		  strerror(-err));
+	xdp_frames_close(x->frames);
+	x->frames = NULL;
+	return false;
+}
+
 static int xdp_tx_commit(struct port *port, struct packet *burst, unsigned count)
 {
 	struct xdp_port *x = xdp_of(port);
 	uint32_t at = 0;
+	if (send_frames(x, burst, count)) {
+		xdp_tx_release(port, burst, count);
+		return (int)count;
+	}
 	/* xdp_tx_acquire has made sure that there is room. */
 	if (xsk_ring_prod__reserve(&x->tx, count * x->tx_span, &at) != count * x->tx_span)
 		return 0;
@@ -383,13 +440,6 @@ static int xdp_tx_commit(struct port *port, struct packet *burst, unsigned count
 	if (xsk_ring_prod__needs_wakeup(&x->tx))
 		kick(x);
 	return (int)count;
-}
-
-static void xdp_tx_release(struct port *port, struct packet *burst, unsigned count)
-{
-	struct xdp_port *x = xdp_of(port);
-	for (unsigned i = 0; i < count; i++)
-		x->tx_free[x->tx_free_count++] = burst[i].handle;
 }
 
 /* Every UMEM is its port's own, so frames are copied from one to the other: what

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,13 +90,7 @@ func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic, folder s
 			return g, err
 		}
 	}
-	if err := g.open(g.tx, txPort, traffic.From); err != nil {
-		return g, err
-	}
-	if traffic.RoundTrip {
-		return g, nil
-	}
-	return g, g.open(g.rx, rxPort, traffic.To)
+	return g, g.openPorts()
 }
 
 // startIn starts an engine in a node, with DPDK where the plan says so, and with the
@@ -127,37 +120,6 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 		g.notes = append(g.notes, node+": "+note)
 	}
 	return p, nil
-}
-
-// The engine's names for the two ports of a stream.
-const (
-	txPort = "tx"
-	rxPort = "rx"
-)
-
-func (g *Generator) open(p *process, name string, port plan.Port) error {
-	stream := g.traffic.Stream
-	stream.Backend = cmp.Or(port.Backend, stream.Backend)
-	asked := client.Port{
-		Name: name, Backend: string(stream.Backend), Interface: port.Interface,
-		IO: string(stream.IO), Wait: string(stream.Wait),
-		LocalMAC: port.LocalMAC, LocalIP: port.LocalIP, PeerMAC: port.PeerMAC, PeerIP: port.PeerIP,
-		UDPPort: port.UDPPort, FrameBytes: stream.FrameBytes,
-		Flows: stream.Flows, FlowField: string(stream.FlowField),
-	}
-	if err := g.lab.UseDevice(&asked, port.Node); err != nil {
-		return err
-	}
-	opened, err := p.Open(asked)
-	if err != nil {
-		return fmt.Errorf("open %s:%s with %s: %w", port.Node, port.Interface, stream.Backend, err)
-	}
-	for _, note := range append(opened.Notes, opened.Mode) {
-		if note != "" {
-			g.notes = append(g.notes, fmt.Sprintf("%s:%s: %s", port.Node, port.Interface, note))
-		}
-	}
-	return nil
 }
 
 // SetStream changes the rate, pattern and times of the trials that follow. What

@@ -17,9 +17,10 @@ const easyPPS = 10_000
 // linkEnds are ways to fill a link: the ends' backends.
 type linkEnds struct{ from, to spec.Backend }
 
-// What a link carries is bounded by its ends too. AF_XDP at both has the kernel handle
-// each packet alone, from the send on; segmented bursts of raw sockets and of rings
-// cross in one go.
+// What a link carries is bounded by its ends too. AF_XDP at both sends bursts as XDP frames
+// where the link takes them, which the bridge's ports do not, or else by the socket, where
+// the kernel handles each packet alone; segmented bursts of raw sockets and of rings cross
+// in one go.
 var fillers = []linkEnds{
 	{spec.BackendXDP, spec.BackendXDP},
 	{spec.BackendRaw, spec.BackendXDP},

@@ -15,9 +15,10 @@ const (
 	familyName    = "netdev"
 	familyVersion = 1
 
-	commandQueueGet = 10 // Linux 6.8
-	commandNAPIGet  = 11 // Linux 6.8
-	commandNAPISet  = 14 // Linux 6.13
+	commandDeviceGet = 1  // Linux 6.3
+	commandQueueGet  = 10 // Linux 6.8
+	commandNAPIGet   = 11 // Linux 6.8
+	commandNAPISet   = 14 // Linux 6.13
 )
 
 // ErrNoFamily is a kernel without netlink family "netdev", before 6.3.

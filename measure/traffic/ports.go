@@ -1,0 +1,77 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
+)
+
+// The engine's names for the two ports of a stream.
+const (
+	txPort = "tx"
+	rxPort = "rx"
+)
+
+// openPorts opens both ends, or the one of a round trip.
+func (g *Generator) openPorts() error {
+	from, to := g.traffic.From, g.traffic.To
+	io := string(g.traffic.Stream.IO)
+	if g.traffic.RoundTrip {
+		return g.open(g.tx, txPort, from, io)
+	}
+	if !g.mayBeFrames() {
+		if err := g.open(g.tx, txPort, from, io); err != nil {
+			return err
+		}
+		return g.open(g.rx, rxPort, to, io)
+	}
+	// The sink first: with its program a veth's other end begins to take frames.
+	if err := g.open(g.rx, rxPort, to, io); err != nil {
+		return err
+	}
+	takes, err := g.lab.TakesXDPFrames(from, to)
+	if err != nil {
+		return err
+	}
+	if takes {
+		io = client.XDPFrames
+	}
+	return g.open(g.tx, txPort, from, io)
+}
+
+// mayBeFrames is true if bursts may leave as XDP frames. Those are pages of a pool, which
+// an AF_XDP socket gives back at once; other receivers keep them, and so whoever may be
+// between the ends.
+func (g *Generator) mayBeFrames() bool {
+	t := g.traffic
+	from, to := cmp.Or(t.From.Backend, t.Stream.Backend), cmp.Or(t.To.Backend, t.Stream.Backend)
+	return t.Stream.IO == spec.IOBatch && from == spec.BackendXDP && to == spec.BackendXDP && len(t.Path) == 2
+}
+
+func (g *Generator) open(p *process, name string, port plan.Port, io string) error {
+	stream := g.traffic.Stream
+	stream.Backend = cmp.Or(port.Backend, stream.Backend)
+	asked := client.Port{
+		Name: name, Backend: string(stream.Backend), Interface: port.Interface,
+		IO: io, Wait: string(stream.Wait),
+		LocalMAC: port.LocalMAC, LocalIP: port.LocalIP, PeerMAC: port.PeerMAC, PeerIP: port.PeerIP,
+		UDPPort: port.UDPPort, FrameBytes: stream.FrameBytes,
+		Flows: stream.Flows, FlowField: string(stream.FlowField),
+	}
+	if err := g.lab.UseDevice(&asked, port.Node); err != nil {
+		return err
+	}
+	opened, err := p.Open(asked)
+	if err != nil {
+		return fmt.Errorf("open %s:%s with %s: %w", port.Node, port.Interface, stream.Backend, err)
+	}
+	for _, note := range append(opened.Notes, opened.Mode) {
+		if note != "" {
+			g.notes = append(g.notes, fmt.Sprintf("%s:%s: %s", port.Node, port.Interface, note))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package measure
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// TestWhatMayLeaveAsXDPFramesDoes: bursts to an AF_XDP socket do, where the interface
+// takes frames; the notes of a trial say so.
+func TestWhatMayLeaveAsXDPFramesDoes(t *testing.T) {
+	labtest.Root(t)
+	for _, c := range []struct {
+		kind   spec.LinkKind
+		extra  string
+		frames bool
+	}{
+		{spec.LinkXDP, "io: batch, backend: xdp", true},
+		{spec.LinkVeth, "io: batch, backend: xdp", true}, // the sink's own program takes them
+		{spec.LinkBridge, "io: batch, backend: xdp", false},
+		{spec.LinkXDP, "io: mmsg, backend: xdp", false},
+		{spec.LinkXDP, "io: single, backend: xdp", false},
+		{spec.LinkXDP, "io: batch, backend: raw", false},
+	} {
+		t.Run(fmt.Sprintf("%s, %s", c.kind, c.extra), func(t *testing.T) {
+			experiment, writer := prepare(t, "frames", fmt.Sprintf(`
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{kind: %s, endpoints: ["a:eth", "b:eth"]}]
+traffic: {from: "a:eth", to: "b:eth", rate_pps: 20000, burst: 32, %s, warmup: 50ms, duration: 250ms, drain: 1s}
+`, c.kind, c.extra))
+			done := finish(t, experiment, writer)
+			if trial := done.Summary.Trials[0]; trial.RxPackets == 0 || trial.RxPackets != trial.TxPackets {
+				t.Errorf("received %d of %d packets: %q", trial.RxPackets, trial.TxPackets, trial.Reasons)
+			}
+			details, err := done.TrialFolder("0001").Details()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(strings.Join(details.Notes, "\n"), "XDP frames"); got != c.frames {
+				t.Errorf("sends XDP frames: %v, want %v; notes %q", got, c.frames, details.Notes)
+			}
+		})
+	}
+}

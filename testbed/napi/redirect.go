@@ -1,0 +1,45 @@
+package napi
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// From include/uapi/linux/netdev.h: the attributes of a device, and of its XDP features
+// that it sends what is redirected to it.
+const (
+	attributeDeviceIndex = 1
+	attributeXDPFeatures = 3
+	featureXDPTransmit   = 1 << 2 // NETDEV_XDP_ACT_NDO_XMIT
+)
+
+// TakesRedirects is true if a device sends the frames that XDP programs redirect to it. A
+// veth does while its other end uses NAPI: with GRO on, or with an XDP program of its own.
+// Kernels before 6.3 do not tell: false.
+func TakesRedirects(device string) (bool, error) {
+	found, err := net.InterfaceByName(device)
+	if err != nil {
+		return false, fmt.Errorf("find %s: %w", device, err)
+	}
+	answers, err := call(commandDeviceGet, 0, nl.NewRtAttr(attributeDeviceIndex, nl.Uint32Attr(uint32(found.Index))))
+	if errors.Is(err, ErrNoFamily) || errors.Is(err, unix.EOPNOTSUPP) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask for the XDP features of %s: %w", device, err)
+	}
+	for _, a := range answers {
+		values, err := numbers(a)
+		if err != nil {
+			return false, err
+		}
+		if values[attributeXDPFeatures]&featureXDPTransmit != 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
