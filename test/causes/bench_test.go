@@ -3,12 +3,14 @@ package causes
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,6 +25,8 @@ type setup struct {
 	scheduling string
 	// flooded sends more than a forwarder takes.
 	flooded bool
+	// slowest is how many packets are explained; 0: 200.
+	slowest int
 }
 
 // prefix begins the lab's names on the host, by which its engine is found.
@@ -54,9 +58,10 @@ topology:
   links:
     - {name: wire, endpoints: ["gen:tx", "gen:rx"], kind: veth}
 traffic: {from: "gen:tx", to: "gen:rx", frame_bytes: 64, rate_pps: 10000, backend: raw, wait: spin,
-          warmup: 100ms, duration: 500ms, drain: 50ms, outliers: 200}
+          warmup: 100ms, duration: 500ms, drain: 50ms, outliers: %[3]d}
 trace: true
-`, prefix, s.scheduling)
+tracing: {packets: %[3]d}
+`, prefix, s.scheduling, cmp.Or(s.slowest, 200))
 }
 
 // bench runs trials.
@@ -82,6 +87,11 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 	if err := os.WriteFile(file, []byte(kind.setup.file()), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	stop := func() []injection { return nil }
+	disturbs := len(kind.disturb) > 0
+	if disturbs && !kind.process {
+		stop = b.disturb(t, kind, "--cpu", "1")
+	}
 	run := exec.Command(filepath.Join(b.programs, "nines"), "run", file, "--out", b.folder)
 	var said bytes.Buffer
 	run.Stdout, run.Stderr = &said, &said
@@ -90,9 +100,10 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
-	stop := func() []injection { return nil }
-	if len(kind.disturb) > 0 {
-		stop = b.disturb(t, kind, ended)
+	if disturbs && kind.process {
+		if pid := awaitEngine(ended); pid != 0 {
+			stop = b.disturb(t, kind, "--pid", strconv.Itoa(pid))
+		}
 	}
 	err := <-ended
 	log := stop()
@@ -113,29 +124,39 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 	return shown, log
 }
 
-// disturb begins to disturb when the engine of the lab is there, and gives what ends it.
-func (b *bench) disturb(t *testing.T, kind injected, ended chan error) func() []injection {
-	t.Helper()
-	pid := 0
-	for pid == 0 {
+// awaitEngine waits for the engine of the lab; 0 if the run ends before.
+func awaitEngine(ended chan error) int {
+	for {
 		select {
 		case err := <-ended:
 			ended <- err
-			return func() []injection { return nil }
+			return 0
 		case <-time.After(2 * time.Millisecond):
-			pid = engine()
+			if pid := engine(); pid != 0 {
+				return pid
+			}
 		}
 	}
-	arguments := append([]string{}, kind.disturb...)
-	if kind.process {
-		arguments = append(arguments, "--pid", strconv.Itoa(pid))
-	} else {
-		arguments = append(arguments, "--cpu", "1")
+}
+
+// disturb begins to disturb, which takes up to a second, and gives what ends it.
+func (b *bench) disturb(t *testing.T, kind injected, whom ...string) func() []injection {
+	t.Helper()
+	ready, tell, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	command := exec.Command(filepath.Join(b.programs, disturber), arguments...)
+	defer ready.Close()
+	command := exec.Command(filepath.Join(b.programs, disturber), slices.Concat(kind.disturb, whom, []string{"--ready-fd", "3"})...)
+	command.ExtraFiles = []*os.File{tell}
 	var out, said bytes.Buffer
 	command.Stdout, command.Stderr = &out, &said
-	if err := command.Start(); err != nil {
+	err = command.Start()
+	tell.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(ready); err != nil {
 		t.Fatal(err)
 	}
 	return func() []injection {
