@@ -37,6 +37,9 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 	if stream.RateOfMaximum > 0 || run.Method.Search() {
 		stream.RateOfMaximum, stream.RatePPS = 0, baselinePPS
 	}
+	if stream.Backend == spec.BackendXDP && stream.IO == spec.IOBatch && !p.MayBeXDPFrames(p.Traffic) {
+		stream.IO = spec.IOMmsg // the floor is that of the trial's way to send
+	}
 	kind := spec.LinkVeth
 	if stream.Backend == spec.BackendDPDK {
 		kind = spec.LinkMemif

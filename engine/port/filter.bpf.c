@@ -67,27 +67,26 @@ static __always_inline int send(struct xdp_md *ctx)
 		return XDP_ABORTED;
 	__u64 i = b->next++ % XDP_FRAMES_MAX;
 	__u64 bytes = b->frames[i].bytes;
-	__s64 grow = (__s64)bytes - (ctx->data_end - ctx->data);
+	__s64 grow = (__s64)(bytes - bpf_xdp_get_buff_len(ctx));
 
 	/* The compiler shall not check a copy: the verifier knows only this one. */
 	asm volatile("" : "+r"(bytes));
 	if (bytes == 0 || bytes > XDP_FRAMES_BYTES ||
 	    (grow && bpf_xdp_adjust_tail(ctx, (int)grow)) ||
-	    bpf_xdp_store_bytes(ctx, 0, b->frames[i].data, (__u32)bytes))
+	    bpf_xdp_store_bytes(ctx, 0, b->frames[i].data, (__u32)bytes) ||
+	    bpf_redirect_map(&out, 0, XDP_ABORTED) != XDP_REDIRECT) {
+		b->aborted++;
 		return XDP_ABORTED;
-	return bpf_redirect_map(&out, 0, XDP_ABORTED);
+	}
+	return XDP_REDIRECT;
 }
-
-/* A test run's frames come from the loopback (bpf_prog_test_run_xdp in
- * net/bpf/test_run.c), where the program is never attached. */
-enum { LOOPBACK = 1 };
 
 /* A frame in several buffers goes as one (xdp.frags, Linux 5.18); the headers are
  * in the first. */
 SEC("xdp.frags")
 int nines_redirect(struct xdp_md *ctx)
 {
-	if (settings.sends && ctx->ingress_ifindex == LOOPBACK)
+	if (settings.sends && ctx->ingress_ifindex == FILTER_LOOPBACK)
 		return send(ctx);
 	if (!is_ours((void *)(long)ctx->data, (void *)(long)ctx->data_end))
 		return XDP_PASS;

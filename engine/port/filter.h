@@ -7,6 +7,11 @@ struct filter_settings {
 	unsigned short sends; /* nines_redirect sends what test runs give it */
 };
 
+/* The interface that a test run's frames come from (bpf_prog_test_run_xdp in
+ * net/bpf/test_run.c): in every namespace its loopback, where no such program is
+ * attached. */
+enum { FILTER_LOOPBACK = 1 };
+
 /* A burst to be sent (xdp_frames.h). */
 enum {
 	XDP_FRAMES_MAX = 64,
@@ -17,7 +22,8 @@ enum {
 
 struct xdp_frames_burst {
 	unsigned int next; /* the frame that a run's next one is filled from */
-	unsigned int unused[15];
+	unsigned int aborted; /* that the program did not send, of all runs */
+	unsigned int unused[14];
 	struct {
 		unsigned int bytes;
 		unsigned char data[XDP_FRAMES_BYTES];

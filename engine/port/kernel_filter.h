@@ -12,8 +12,8 @@ struct kernel_filter;
 /* A UDP port of 0 means every frame. */
 
 /* XDP into an AF_XDP socket, in native mode, or where the driver has none in
- * generic mode. Linux 5.9, and 5.18 where it is to send, too (xdp_frames.h). -errno with
- * a message. */
+ * generic mode; with `sends` ready for xdp_frames.h, too. Linux 5.18. -errno with a
+ * message. */
 int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, bool sends,
 			   char *error, size_t size);
 
@@ -23,6 +23,7 @@ int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_por
 
 void kernel_filter_detach(struct kernel_filter *f);
 
+/* Its descriptor. */
 int kernel_filter_program(const struct kernel_filter *f);
 
 /* A map of the program: "sockets" is the XSKMAP to put a socket in, "burst" and "out" are

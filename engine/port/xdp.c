@@ -69,7 +69,7 @@ struct xdp_port {
 	uint32_t tx_free_count;
 	uint8_t *joined; /* a buffer a packet of a burst, for frames in pieces */
 	int promiscuous_fd; /* -1: it takes only its UDP port's frames */
-	uint64_t *rx_ring_full, *rx_no_buffer, *rx_too_long, *rx_dropped;
+	uint64_t *rx_ring_full, *rx_no_buffer, *rx_too_long, *rx_dropped, *tx_aborted;
 };
 
 static struct xdp_port *xdp_of(struct port *port)
@@ -168,22 +168,29 @@ static int xdp_socket(struct xdp_port *x)
 	return 0;
 }
 
+static void no_frames(struct xdp_port *x, const char *why)
+{
+	port_note(&x->port, "bursts leave by the socket, not as XDP frames: %s", why);
+	if (x->frames)
+		xdp_frames_close(x->frames);
+	x->frames = NULL;
+}
+
 /* The interface's program, which sends too where that is asked for and the kernel can. */
 static int xdp_program(struct xdp_port *x, int ifindex, char *error, size_t size)
 {
 	const struct port_config *c = &x->port.config;
 	uint16_t udp_port = c->frames == PORT_FRAMES_ALL ? 0 : c->udp_port;
-	int err = -EMSGSIZE;
+	int err = ifindex == FILTER_LOOPBACK ? -EINVAL : -EMSGSIZE;
 	if (c->io == PORT_XDP_FRAMES) {
-		if (c->frame_bytes <= XDP_FRAMES_BYTES)
+		if (ifindex != FILTER_LOOPBACK && c->frame_bytes <= XDP_FRAMES_BYTES)
 			err = kernel_filter_redirect(&x->program, ifindex, udp_port, true, error,
 						     size);
 		if (!err)
 			err = xdp_frames_open(&x->frames, x->program, ifindex);
 		if (!err)
 			return 0;
-		port_note(&x->port, "bursts leave by the socket, not as XDP frames: %s",
-			  strerror(-err));
+		no_frames(x, strerror(-err));
 		if (x->program)
 			kernel_filter_detach(x->program);
 		x->program = NULL;
@@ -196,9 +203,11 @@ static void xdp_mode(struct xdp_port *x)
 	struct xdp_options options = {0};
 	socklen_t length = sizeof options;
 	getsockopt(xsk_socket__fd(x->socket), SOL_XDP, XDP_OPTIONS, &options, &length);
+	bool copies = !(options.flags & XDP_OPTIONS_ZEROCOPY);
+	if (!copies && x->frames)
+		no_frames(x, "the driver takes the socket's without a copy");
 	snprintf(x->port.mode, sizeof x->port.mode, "%s, %s%s", kernel_filter_mode(x->program),
-		 options.flags & XDP_OPTIONS_ZEROCOPY ? "zero copy" : "copy",
-		 x->frames ? ", XDP frames" : "");
+		 copies ? "copy" : "zero copy", x->frames ? ", XDP frames" : "");
 }
 
 static int xdp_open(const struct port_config *c, struct port **out, char *error, size_t size)
@@ -215,6 +224,7 @@ static int xdp_open(const struct port_config *c, struct port **out, char *error,
 	x->rx_no_buffer = port_drop_counter(&x->port, "rx_no_buffer");
 	x->rx_too_long = port_drop_counter(&x->port, "rx_too_long");
 	x->rx_dropped = port_drop_counter(&x->port, "rx_dropped");
+	x->tx_aborted = port_drop_counter(&x->port, "tx_aborted");
 	err = socket_interface(&x->port.config, &ifindex, error, size);
 	if (err)
 		goto fail;
@@ -392,30 +402,28 @@ static void xdp_tx_release(struct port *port, struct packet *burst, unsigned cou
 		x->tx_free[x->tx_free_count++] = burst[i].handle;
 }
 
-/* Sends a burst as XDP frames; false: the socket has to. What that still has must not be
- * overtaken. */
-static bool send_frames(struct xdp_port *x, const struct packet *burst, unsigned count)
+/* Sends a burst as XDP frames: how many it took; 0: the socket has to send them. What that
+ * still has must not be overtaken. */
+static int send_frames(struct xdp_port *x, const struct packet *burst, unsigned count)
 {
 	if (!x->frames || count < XDP_FRAMES_WORTH ||
 	    xsk_prod_nb_free(&x->tx, XDP_FRAMES) < XDP_FRAMES)
-		return false;
-	int err = xdp_frames_send(x->frames, burst, count);
-	if (!err)
-		return true;
-	port_note(&x->port, "the kernel sends no XDP frames (%s): bursts leave by the socket",
-		  strerror(-err));
-	xdp_frames_close(x->frames);
-	x->frames = NULL;
-	return false;
+		return 0;
+	for (unsigned i = 0; i < count; i++)
+		if (burst[i].length > XDP_FRAMES_BYTES)
+			return 0;
+	int taken = xdp_frames_send(x->frames, burst, count);
+	return taken > 0 ? taken : 0;
 }
 
 static int xdp_tx_commit(struct port *port, struct packet *burst, unsigned count)
 {
 	struct xdp_port *x = xdp_of(port);
 	uint32_t at = 0;
-	if (send_frames(x, burst, count)) {
-		xdp_tx_release(port, burst, count);
-		return (int)count;
+	int taken = send_frames(x, burst, count);
+	if (taken > 0) {
+		xdp_tx_release(port, burst, (unsigned)taken);
+		return taken;
 	}
 	/* xdp_tx_acquire has made sure that there is room. */
 	if (xsk_ring_prod__reserve(&x->tx, count * x->tx_span, &at) != count * x->tx_span)
@@ -473,6 +481,8 @@ static void xdp_refresh(struct port *port)
 	struct xdp_port *x = xdp_of(port);
 	struct xdp_statistics s = {0};
 	socklen_t length = sizeof s;
+	if (x->frames)
+		*x->tx_aborted = xdp_frames_aborted(x->frames);
 	if (getsockopt(xsk_socket__fd(x->socket), SOL_XDP, XDP_STATISTICS, &s, &length) < 0)
 		return;
 	*x->rx_ring_full = s.rx_ring_full;

@@ -17,8 +17,23 @@ struct xdp_frames {
 	struct xdp_frames_burst *burst; /* shared with the program */
 };
 
+_Static_assert((int)XDP_FRAMES_MAX >= (int)PORT_BURST, "a burst fits");
+_Static_assert(sizeof(struct xdp_frames_burst) == (XDP_FRAMES_MAX * 33 + 1) * 64, "in lines");
+
+/* The run is of one batch, so a signal does not end it half way, and the program is
+ * attached, too: a run of one that is not takes a place in XDP's dispatcher for it and
+ * waits for RCU, which takes 20 ms (bpf_prog_test_run_xdp, bpf_dispatcher_change_prog). */
+static int run(struct xdp_frames *f, const uint8_t *first, uint32_t bytes, unsigned count)
+{
+	f->burst->next = 0;
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = first, .data_size_in = bytes,
+		    .repeat = (int)count, .batch_size = count, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+	return bpf_prog_test_run_opts(f->program_fd, &options);
+}
+
 int xdp_frames_open(struct xdp_frames **out, const struct kernel_filter *program, int ifindex)
 {
+	uint8_t nothing[64] = {0};
 	uint32_t first = 0;
 	if (bpf_map_update_elem(kernel_filter_map(program, "out"), &first, &ifindex, BPF_ANY))
 		return -errno;
@@ -32,6 +47,13 @@ int xdp_frames_open(struct xdp_frames **out, const struct kernel_filter *program
 		return -ENOMEM;
 	}
 	*f = (struct xdp_frames){.program_fd = kernel_filter_program(program), .burst = burst};
+	/* A frame of no bytes goes nowhere, and tells whether the kernel runs it. */
+	int err = run(f, nothing, sizeof nothing, 1);
+	if (err) {
+		xdp_frames_close(f);
+		return err;
+	}
+	f->burst->aborted = 0;
 	*out = f;
 	return 0;
 }
@@ -42,18 +64,20 @@ void xdp_frames_close(struct xdp_frames *f)
 	free(f);
 }
 
-/* The run is of one batch, so a signal does not end it half way, and the program is
- * attached, too: a run of one that is not takes a place in XDP's dispatcher for it and
- * waits for RCU, which takes 20 ms (bpf_prog_test_run_xdp, bpf_dispatcher_change_prog). */
 int xdp_frames_send(struct xdp_frames *f, const struct packet *burst, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		f->burst->frames[i].bytes = burst[i].length;
 		memcpy(f->burst->frames[i].data, burst[i].data, burst[i].length);
 	}
-	f->burst->next = 0;
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = burst[0].data,
-		    .data_size_in = burst[0].length, .repeat = (int)count, .batch_size = count,
-		    .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
-	return bpf_prog_test_run_opts(f->program_fd, &run);
+	int err = run(f, burst[0].data, burst[0].length, count);
+	if (!err)
+		return (int)count;
+	unsigned taken = __atomic_load_n(&f->burst->next, __ATOMIC_RELAXED);
+	return taken > 0 ? (int)taken : err;
+}
+
+uint64_t xdp_frames_aborted(const struct xdp_frames *f)
+{
+	return __atomic_load_n(&f->burst->aborted, __ATOMIC_RELAXED);
 }

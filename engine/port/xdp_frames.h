@@ -7,9 +7,10 @@
  * way copies into a page again: most of what such a packet costs.
  *
  * A run has a price of its own, that of a page pool, so it pays from some packets on. And
- * the pool stays until all its pages have come back, which they do at once where an
- * AF_XDP socket takes the frames at the other end, but not from the queue of another
- * socket.
+ * the pool and its pages stay for a second more if the pages have not come back when the
+ * run ends (page_pool_destroy). They have where an AF_XDP socket in copy mode takes the
+ * frames by softirqs of the sender's CPU; not where other threads poll, and not from the
+ * queue of another socket.
  *
  * Frames to an interface that is no target of redirects are lost without a word
  * (NETDEV_XDP_ACT_NDO_XMIT, Linux 6.3): who asks for them looks before.
@@ -25,12 +26,15 @@ enum { XDP_FRAMES_WORTH = 16 }; /* packets from which a run costs less than the 
 
 struct xdp_frames;
 
-/* Readies a program that was loaded to send. -errno. */
+/* Readies a program that was loaded to send, and tries it. -errno. */
 int xdp_frames_open(struct xdp_frames **frames, const struct kernel_filter *program, int ifindex);
 void xdp_frames_close(struct xdp_frames *frames);
 
-/* Sends up to XDP_FRAMES_MAX packets of at most XDP_FRAMES_BYTES each. -errno: none was
- * sent. */
+/* Sends up to XDP_FRAMES_MAX packets of at most XDP_FRAMES_BYTES each. How many it took,
+ * from the first: less if memory ran out; or -errno. */
 int xdp_frames_send(struct xdp_frames *frames, const struct packet *burst, unsigned count);
+
+/* How many of those taken were not sent. */
+uint64_t xdp_frames_aborted(const struct xdp_frames *frames);
 
 #endif

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"nines.dev/nines/engine/client"
-	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -22,7 +21,7 @@ func (g *Generator) openPorts() error {
 	if g.traffic.RoundTrip {
 		return g.open(g.tx, txPort, from, io)
 	}
-	if !g.mayBeFrames() {
+	if !g.lab.Plan().MayBeXDPFrames(&g.traffic) {
 		if err := g.open(g.tx, txPort, from, io); err != nil {
 			return err
 		}
@@ -32,7 +31,7 @@ func (g *Generator) openPorts() error {
 	if err := g.open(g.rx, rxPort, to, io); err != nil {
 		return err
 	}
-	takes, err := g.lab.TakesXDPFrames(from, to)
+	takes, err := g.lab.TakesXDPFrames(from)
 	if err != nil {
 		return err
 	}
@@ -40,15 +39,6 @@ func (g *Generator) openPorts() error {
 		io = client.XDPFrames
 	}
 	return g.open(g.tx, txPort, from, io)
-}
-
-// mayBeFrames is true if bursts may leave as XDP frames. Those are pages of a pool, which
-// an AF_XDP socket gives back at once; other receivers keep them, and so whoever may be
-// between the ends.
-func (g *Generator) mayBeFrames() bool {
-	t := g.traffic
-	from, to := cmp.Or(t.From.Backend, t.Stream.Backend), cmp.Or(t.To.Backend, t.Stream.Backend)
-	return t.Stream.IO == spec.IOBatch && from == spec.BackendXDP && to == spec.BackendXDP && len(t.Path) == 2
 }
 
 func (g *Generator) open(p *process, name string, port plan.Port, io string) error {

@@ -3,8 +3,8 @@ package napi
 import (
 	"errors"
 	"fmt"
-	"net"
 
+	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 )
@@ -17,15 +17,18 @@ const (
 	featureXDPTransmit   = 1 << 2 // NETDEV_XDP_ACT_NDO_XMIT
 )
 
-// TakesRedirects is true if a device sends the frames that XDP programs redirect to it. A
-// veth does while its other end uses NAPI: with GRO on, or with an XDP program of its own.
-// Kernels before 6.3 do not tell: false.
+// TakesRedirects is true if a device is a veth that takes the frames which XDP programs
+// redirect to it: while its other end uses NAPI, with GRO on or with an XDP program of its
+// own. Network cards take them only on some CPUs. Kernels before 6.3 do not tell: false.
 func TakesRedirects(device string) (bool, error) {
-	found, err := net.InterfaceByName(device)
+	found, err := netlink.LinkByName(device)
 	if err != nil {
 		return false, fmt.Errorf("find %s: %w", device, err)
 	}
-	answers, err := call(commandDeviceGet, 0, nl.NewRtAttr(attributeDeviceIndex, nl.Uint32Attr(uint32(found.Index))))
+	if found.Type() != "veth" {
+		return false, nil
+	}
+	answers, err := call(commandDeviceGet, 0, nl.NewRtAttr(attributeDeviceIndex, nl.Uint32Attr(uint32(found.Attrs().Index))))
 	if errors.Is(err, ErrNoFamily) || errors.Is(err, unix.EOPNOTSUPP) {
 		return false, nil
 	}
