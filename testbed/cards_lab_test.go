@@ -27,9 +27,11 @@ var (
 // cardLines is everything that a lab may change on network cards, as text.
 type cardLines []string
 
-// settling is how long what a driver does by itself may go on afterwards: the kernel looks
-// at links once a second (net/core/link_watch.c).
-const settling = 5 * time.Second
+// settling is how long what a driver does by itself may go on afterwards. The kernel looks
+// at links once a second (net/core/link_watch.c), and a virtual function that has missed
+// its port's word begins anew 10 s after it last did (igbvf_has_link in
+// drivers/net/ethernet/intel/igbvf/netdev.c).
+const settling = 30 * time.Second
 
 // changes are the lines that differ from now on; none is "".
 func (c cardLines) changes(t testing.TB) string {

@@ -124,7 +124,7 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureOVS:     {"apt-get install openvswitch-switch", "links of kind bridge and switch work"},
 	FeatureOVSDPDK: {"apt-get install openvswitch-switch-dpdk", "links of kind ovs and switch work"},
 	FeatureQEMU:    {"install qemu-system-x86, 8.0 or later (on Debian 12 from its backports; in a checkout: make setup-vm)", "nodes with runtime: host, netns and lxc work"},
-	FeatureTestpmd: {"apt-get install dpdk", "links of kind switch work"},
+	FeatureTestpmd: {"apt-get install dpdk-dev", "links of kind switch work"},
 	FeatureVPP:     {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
 
 	FeatureThreadedNAPI:     {"use Linux 5.12 or newer", "rx: interrupt and awake work"},

@@ -56,12 +56,26 @@ func (p Pool) number(file string) (int, error) {
 	return n, nil
 }
 
-// set asks the kernel for a number of reserved pages; it may get fewer. The kernel
-// looks for them, and compacts memory, before the call returns.
+// attempts are how often the kernel is asked for pages that it does not find at once.
+const attempts = 3
+
+// set asks the kernel for a number of reserved pages; it may get fewer. The kernel looks
+// for them, and compacts memory, before the call returns, but gives up soon where it has
+// lately compacted in vain (defer_compaction in mm/compaction.c). Then all of memory
+// is compacted, and it is asked again.
 func (p Pool) set(pages int) error {
 	path := filepath.Join(string(p), "nr_hugepages")
-	if err := os.WriteFile(path, []byte(strconv.Itoa(pages)), 0o644); err != nil {
-		return fmt.Errorf("write %d to %s: %w", pages, path, err)
+	for attempt := 1; ; attempt++ {
+		if err := os.WriteFile(path, []byte(strconv.Itoa(pages)), 0o644); err != nil {
+			return fmt.Errorf("write %d to %s: %w", pages, path, err)
+		}
+		counts, err := p.Read()
+		if err != nil || counts.Reserved >= pages || attempt == attempts {
+			return err
+		}
+		// A kernel without CONFIG_COMPACTION has no such file.
+		if err := os.WriteFile("/proc/sys/vm/compact_memory", []byte("1"), 0); err != nil {
+			return nil
+		}
 	}
-	return nil
 }

@@ -76,6 +76,6 @@ func explainShort(h *plan.Hugepages, numaNode int, err error) error {
 		Reason: fmt.Sprintf("on NUMA node %d (%s), of %d KiB each; those that were found are given back",
 			numaNode, strings.Join(who, ", "), h.PageBytes>>10),
 		Err:    short,
-		Remedy: "free some memory, let the kernel put it together (echo 1 > /proc/sys/vm/compact_memory), reserve them at boot (hugepages=N), take less (--set dpdk.memory=32MiB), or --set dpdk.hugepages=none",
+		Remedy: "free some memory, reserve them at boot (hugepages=N), take less (--set dpdk.memory=32MiB), or --set dpdk.hugepages=none",
 	}
 }

@@ -12,7 +12,7 @@ import (
 const testpmdProgram = "dpdk-testpmd"
 
 func findTestpmd() (string, error) {
-	return Find("testpmd", "apt-get install dpdk, or choose kind: switch", testpmdProgram, "testpmd")
+	return Find("testpmd", "apt-get install dpdk-dev, or choose kind: switch", testpmdProgram, "testpmd")
 }
 
 func checkTestpmd(plan.Link) error {

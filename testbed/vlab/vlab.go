@@ -59,7 +59,7 @@ const MinMemoryMiB = 512
 // Packages are what the root file system has beside what every Debian has: what nines
 // runs, and what one misses when looking around; systemd is for containers of it.
 var Packages = []string{
-	"bridge-utils", "busybox-static", "dbus", "dpdk", "ethtool", "iperf3", "iproute2", "iputils-ping", "kmod", "less", "lxc",
+	"bridge-utils", "busybox-static", "dbus", "dpdk-dev", "ethtool", "iperf3", "iproute2", "iputils-ping", "kmod", "less", "lxc",
 	"nftables", "numactl", "openvswitch-switch-dpdk", "pciutils", "procps", "rt-tests", "sockperf", "systemd", "tcpdump",
 }
 

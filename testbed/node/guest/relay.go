@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -181,7 +182,7 @@ const enginePatience = 150 * time.Second
 
 // serve relays for one host. A host that finds no engine is told so as an engine would.
 func (p *port) serve() error {
-	conn, err := dialEngine()
+	conn, err := dialEngine(node.GuestEngineSocket)
 	if err != nil {
 		if _, e := fmt.Fprint(p, noEngine); e != nil {
 			return e
@@ -206,13 +207,23 @@ func (p *port) serve() error {
 	return nil
 }
 
-func dialEngine() (net.Conn, error) {
+func dialEngine(path string) (net.Conn, error) {
 	for deadline := time.Now().Add(enginePatience); ; {
-		conn, err := net.Dial("unix", node.GuestEngineSocket)
-		// One with a socket that does not answer has ended.
-		if !errors.Is(err, unix.ENOENT) || time.Now().After(deadline) {
+		conn, err := net.Dial("unix", path)
+		starting := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) && bound(path)
+		if !starting || time.Now().After(deadline) {
 			return conn, err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// bound is true if a living process has the socket. One that refuses and is nobody's has
+// been left by a process that ended; somebody's is about to listen, between bind(2) and
+// listen(2).
+func bound(path string) bool {
+	text, err := os.ReadFile("/proc/net/unix")
+	return err == nil && slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+		return strings.HasSuffix(line, " "+path)
+	})
 }

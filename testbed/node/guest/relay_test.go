@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAnEngineThatIsAboutToListenIsAwaited: its socket is there and refuses. One that an
+// ended engine left refuses too, and is not waited for.
+func TestAnEngineThatIsAboutToListenIsAwaited(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "engine")
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+		t.Fatal(err)
+	}
+	dialled := make(chan error, 1)
+	go func() {
+		conn, err := dialEngine(path)
+		if err == nil {
+			err = conn.Close()
+		}
+		dialled <- err
+	}()
+	select {
+	case err := <-dialled:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := unix.Listen(fd, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-dialled; err != nil {
+		t.Errorf("it listens: %v", err)
+	}
+	if err := unix.Close(fd); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dialEngine(path); !errors.Is(err, unix.ECONNREFUSED) {
+		t.Errorf("it has ended: %v", err)
+	}
+}
