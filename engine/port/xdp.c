@@ -176,18 +176,25 @@ static void no_frames(struct xdp_port *x, const char *why)
 	x->frames = NULL;
 }
 
+/* The interface's program, and what it sends by. -errno; xdp_program cleans up. */
+static int sending_program(struct xdp_port *x, int ifindex, uint16_t udp_port, char *error,
+			   size_t size)
+{
+	if (ifindex == FILTER_LOOPBACK)
+		return -EINVAL;
+	if (x->port.config.frame_bytes > XDP_FRAMES_BYTES)
+		return -EMSGSIZE;
+	int err = kernel_filter_redirect(&x->program, ifindex, udp_port, true, error, size);
+	return err ? err : xdp_frames_open(&x->frames, x->program, ifindex);
+}
+
 /* The interface's program, which sends too where that is asked for and the kernel can. */
 static int xdp_program(struct xdp_port *x, int ifindex, char *error, size_t size)
 {
 	const struct port_config *c = &x->port.config;
 	uint16_t udp_port = c->frames == PORT_FRAMES_ALL ? 0 : c->udp_port;
-	int err = ifindex == FILTER_LOOPBACK ? -EINVAL : -EMSGSIZE;
 	if (c->io == PORT_XDP_FRAMES) {
-		if (ifindex != FILTER_LOOPBACK && c->frame_bytes <= XDP_FRAMES_BYTES)
-			err = kernel_filter_redirect(&x->program, ifindex, udp_port, true, error,
-						     size);
-		if (!err)
-			err = xdp_frames_open(&x->frames, x->program, ifindex);
+		int err = sending_program(x, ifindex, udp_port, error, size);
 		if (!err)
 			return 0;
 		no_frames(x, strerror(-err));
