@@ -5,13 +5,18 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -143,6 +148,27 @@ func udpFrame(length, index int) []byte {
 	return f
 }
 
+// stop stops a process, and returns when none of its threads runs any more: each stops when
+// it comes to look for signals.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil || len(threads) == 0 || time.Now().After(deadline) {
+			t.Fatalf("process %d does not stop: %v", pid, err)
+		}
+		if !slices.ContainsFunc(threads, func(path string) bool {
+			text, err := os.ReadFile(path)
+			return err != nil || !bytes.Contains(text, []byte(") T "))
+		}) {
+			return
+		}
+	}
+}
+
 // TestABurstOfManySizesLeavesAsXDPFrames: a run's frames all begin as long as its first, so
 // each has to be cut or grown. What is too long for one goes by the socket, with its burst.
 func TestABurstOfManySizesLeavesAsXDPFrames(t *testing.T) {
@@ -177,9 +203,7 @@ func TestABurstOfManySizesLeavesAsXDPFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			// They wait for an engine that is stopped, so that it takes them in one burst.
-			if err := syscall.Kill(hello.PID, syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			stop(t, hello.PID)
 			var sent [][]byte
 			for i := range 40 {
 				sent = append(sent, udpFrame(c.lengths[i%len(c.lengths)], i))
@@ -196,6 +220,9 @@ func TestABurstOfManySizesLeavesAsXDPFrames(t *testing.T) {
 			}
 			for i, want := range sent {
 				got, err := unix.Read(out, buffer)
+				for errors.Is(err, unix.EINTR) { // by the Go runtime
+					got, err = unix.Read(out, buffer)
+				}
 				if err != nil {
 					t.Fatalf("frame %d: %v", i, err)
 				}
