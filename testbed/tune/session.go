@@ -172,7 +172,7 @@ func (s Session) clear(ctx context.Context) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case errors.Is(err, journal.ErrEmpty):
-		return os.Remove(s.journal())
+		return s.remove()
 	case err != nil:
 		return err
 	}
@@ -189,13 +189,17 @@ func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)
 	if err := j.Undo(ctx, world, nil); err != nil {
 		return errors.Join(fmt.Errorf("put the settings back: %w; nines tune revert tries again", err), j.Close())
 	}
+	return errors.Join(j.Close(), s.remove())
+}
+
+// remove removes the session's files: the journal last, without it nobody would look for
+// the rest.
+func (s Session) remove() error {
+	applied := appliedPath(s.dir())
 	var failures []error
-	failures = append(failures, j.Close())
-	// The journal last: without it nobody would look for the rest.
-	for _, path := range []string{appliedPath(s.dir()), s.journal(), s.dir()} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failures = append(failures, err)
-		}
+	// An apply that was killed may have left the one that was to replace applied.
+	for _, path := range []string{applied + unfinished, applied, s.journal(), s.dir()} {
+		failures = append(failures, absentIsFine(os.Remove(path)))
 	}
 	return errors.Join(failures...)
 }
@@ -216,7 +220,7 @@ func (s Session) Revert(ctx context.Context, note func(string)) (settings int, e
 	case errors.Is(err, fs.ErrNotExist):
 		return 0, ErrNothing
 	case errors.Is(err, journal.ErrEmpty):
-		return 0, os.Remove(s.journal())
+		return 0, s.remove()
 	case err != nil:
 		return 0, err
 	}

@@ -63,6 +63,33 @@ func TestASessionPutsEverythingBack(t *testing.T) {
 	}
 }
 
+// As a kill between the writing of a file and its renaming leaves it.
+func TestRevertRemovesWhatAKilledApplyWasWriting(t *testing.T) {
+	s, plan, _ := newSession(t)
+	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, appliedPath(s.dir())+unfinished, "{")
+	if _, err := s.Revert(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the session's folder: %v", err)
+	}
+}
+
+// As a kill before the journal's first line leaves it.
+func TestRevertRemovesAnEmptyJournalWithItsFolder(t *testing.T) {
+	s, _, _ := newSession(t)
+	write(t, s.journal(), "")
+	if _, err := s.Revert(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the session's folder: %v", err)
+	}
+}
+
 func TestASecondApplySaysWhoHoldsTheHost(t *testing.T) {
 	s, plan, _ := newSession(t)
 	if _, err := s.Apply(context.Background(), plan, "alice"); err != nil {
