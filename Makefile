@@ -107,13 +107,17 @@ test-unit: test-unit-go test-unit-engine test-unit-web
 
 # As root they run in a user namespace in which root is an ordinary user, where there can
 # be one. What they skip there, test-root runs.
-GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails
+#
+# The host may take a core away at any moment, so a few tests that fail are run once more.
+# Those that then pass are told at the end, as "again": each hides a fault to be found.
+GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails --packages=./... \
+	--rerun-fails=1 --rerun-fails-max-failures=4 --rerun-fails-run-root-test
 ifeq ($(SUDO),)
 AS_USER := unshare --user --map-user=1000 --map-group=1000
 UNPRIVILEGED = $(shell $(AS_USER) true && echo "-exec '$(AS_USER)'")
 endif
 test-unit-go: build
-	env -u NINES_REQUIRE $(GOTESTSUM) --hide-summary=skipped -- $(UNPRIVILEGED) ./...
+	env -u NINES_REQUIRE $(GOTESTSUM) --hide-summary=skipped -- $(UNPRIVILEGED)
 
 test-unit-engine:
 	$(MAKE) -C engine test asan-test
@@ -129,7 +133,7 @@ endif
 .PHONY: test-root
 ## test-root: run all Go tests as root, with namespaces, links and containers
 test-root: build
-	$(GOTESTSUM) -- -p 1 $(AS_ROOT) ./...
+	$(GOTESTSUM) -- -p 1 $(AS_ROOT)
 
 # Tests for the virtual laboratory, a boot after another; BOOTS=main,rt and RUN=regexp
 # choose some. Images are kept in build/cache. The table is the last that is printed.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs make targets one after another, all of them even when one fails, and ends with a
-# table of how long each took and how many tests passed and failed. Where a stage failed,
-# the table is followed by the names of the failed tests and their last lines, so that
-# the end of a log tells what is wrong.
+# table of how long each took and how many tests passed and failed. The table is followed
+# by the names and last lines of the tests that failed, also of those that passed when
+# they were run again, so that the end of a log tells what is wrong.
 #
 #   hack/stages.sh build test-unit
 #
@@ -14,16 +14,21 @@ mkdir -p "$logs"
 rm -f "$logs"/*.log
 
 # count prints "passed failed skipped" of a log: of gotestsum, of cmocka, of node's test
-# runner, and of the PASS and FAIL lines of our own scripts.
+# runner, and of the PASS and FAIL lines of our own scripts. What failed and then passed
+# counts as failed.
 count() {
 	sed 's/\x1b\[[0-9;]*m//g' "$1" | awk '
-		/^DONE [0-9]+ tests?/ {
-			total = $2; bad = skip = 0
-			for (i = 3; i < NF; i++) {
+		/^DONE [0-9]+ (tests?|runs)/ {
+			# That of two runs counts what that of the first one did.
+			if (/ runs,/) { passed -= good; failed -= bad; skipped -= skip }
+			good = bad = skip = 0
+			for (i = 2; i < NF; i++) {
+				if ($(i + 1) ~ /^tests?/) good = $i
 				if ($(i + 1) ~ /^failures?/) bad = $i
 				if ($(i + 1) ~ /^skipped/) skip = $i
 			}
-			passed += total - bad - skip; failed += bad; skipped += skip
+			good -= bad + skip
+			passed += good; failed += bad; skipped += skip
 		}
 		/^\[  (PASSED|FAILED|SKIPPED) +\] .*[0-9]+ test\(s\)/ {
 			for (i = 4; i <= NF; i++) if ($i ~ /^test\(s\)/) n = $(i - 1)
@@ -35,13 +40,13 @@ count() {
 		/^(#|ℹ) fail [0-9]+/ { failed += $3 }
 		/^(#|ℹ) skipped [0-9]+/ { skipped += $3 }
 		/^[a-z]+( [a-z0-9]+)?: PASS / { passed++ }
-		/^[a-z]+( [a-z0-9]+)?: FAIL / { failed++ }
+		/^[a-z]+( [a-z0-9]+)?: (FAIL|AGAIN) / { failed++ }
 		END { print passed + 0, failed + 0, skipped + 0 }'
 }
 
 # failures prints what failed in a log, each with some of its last lines: gotestsum's
-# summary (of a panic, its first lines), the lines of failure of cmocka, node and our own
-# scripts; of a stage that ended otherwise, the end of its log.
+# last summary (of a panic, its first lines), the lines of failure of cmocka, node and our
+# own scripts; of a stage that ended otherwise, the end of its log.
 failures() {
 	local log=$1 keep=$2
 	sed 's/\x1b\[[0-9;]*m//g' "$log" | awk -v keep="$keep" '
@@ -53,7 +58,8 @@ failures() {
 			name = ""; n = panic = 0; found = 1
 		}
 		/^=== FAIL: / { flush(); name = substr($0, 11); next }
-		/^(DONE [0-9]+ test|=== )/ { flush() }
+		/^[a-z]+( [a-z0-9]+)?: AGAIN / { flush(); name = $0; next }
+		/^(DONE [0-9]+ (test|run)|=== )/ { flush() }
 		name != "" && /^panic: / { panic = 1; n = 0 }
 		name != "" { if ($0 ~ /[^ ]/) lines[n++] = $0; next }
 		/^\[  FAILED +\] [^ ]+$/ || /^[a-z]+( [a-z0-9]+)?: FAIL / || /^(not ok|✖) [^ ]/ { print "  " $0; found = 1 }
@@ -65,31 +71,36 @@ failures() {
 		}'
 }
 
-tail_lines=40 # of a failed stage
+tail_lines=40 # of a stage
 status=0
 table=()
-failed_stages=()
-row() { table+=("$(printf '%-12s %-6s %7s %8s %8s %8s' "$@")"); }
-row stage result seconds passed failed skipped
+declare -A told # of a stage, what its failures are called
+row() { table+=("$(printf '%-12s %-6s %7s %8s %8s %8s %8s' "$@")"); }
+row stage result seconds passed failed again skipped
 for stage in "$@"; do
 	echo "== make $stage"
 	begin=$SECONDS
 	result=ok
-	if ! make "$stage" </dev/null 2>&1 | tee "$logs/$stage.log"; then
-		result=FAILED
-		status=1
-		failed_stages+=("$stage")
-	fi
+	make "$stage" </dev/null 2>&1 | tee "$logs/$stage.log" || result=FAILED
 	read -r passed failed skipped < <(count "$logs/$stage.log")
-	row "$stage" "$result" $((SECONDS - begin)) "$passed" "$failed" "$skipped"
+	again=0
+	if [ $result = FAILED ]; then
+		status=1
+		told[$stage]='failed in'
+	elif ((failed > 0)); then
+		again=$failed failed=0
+		told[$stage]='passed only when run again, in'
+	fi
+	row "$stage" $result $((SECONDS - begin)) "$passed" "$failed" "$again" "$skipped"
 	# Without these nothing after can work.
 	case $stage:$result in setup*:FAILED | build:FAILED) break ;; esac
 done
 echo
 printf '%s\n' "${table[@]}"
-for stage in "${failed_stages[@]}"; do
+for stage in "$@"; do
+	[ -n "${told[$stage]:-}" ] || continue
 	echo
-	echo "failed in $stage (all of it: $logs/$stage.log):"
+	echo "${told[$stage]} $stage (all of it: $logs/$stage.log):"
 	# Many failures: rather all names than all lines.
 	for keep in 6 1 0; do
 		mapfile -t lines < <(failures "$logs/$stage.log" "$keep" | cut -c1-300)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,7 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("make", "#!/bin/sh\ncat \"$1.log\"\ntest \"$1\" = good\n", 0o755)
+	write("make", "#!/bin/sh\ncat \"$1.log\"\ncase $1 in good|twice|vm) ;; *) exit 1 ;; esac\n", 0o755)
 	write("good.log", "DONE 3 tests in 1.0s\n", 0o644)
 	write("go.log", "✖  a/b (14ms)\n\n=== Failed\n"+
 		"=== FAIL: a/b TestWaits/long (3.00s)\n"+strings.Repeat("    noise\n", 50)+"    b_test.go:7: it did not come\n\n"+
@@ -29,13 +30,17 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 		"=== FAIL: a/b TestTheLastOfMany (0.00s)\n\nDONE 31 tests, 31 failures in 1.0s\n", 0o644)
 	write("c.log", "[  FAILED  ] histogram_counts\n[  PASSED  ] 3 test(s).\n[  FAILED  ] 1 test(s), listed below:\n"+
 		"lint: FAIL errcheck\n✖ draws a chart (2.1ms)\nnot ok 3 - reads a log\n", 0o644)
+	write("twice.log", "DONE 7 tests, 1 skipped, 2 failures in 1.0s\n\n=== Failed\n"+
+		"=== FAIL: a/b TestSometimes/sub (0.00s)\n    b_test.go:9: too early\n\n=== FAIL: a/b TestSometimes (0.00s)\n\n"+
+		"DONE 2 runs, 9 tests, 1 skipped, 2 failures in 2.0s\n", 0o644)
+	write("vm.log", "DONE 5 tests in 9.0s\nmechanism  result\nvm main: AGAIN TestLabTuneKilled\n    tuning_test.go:138: not empty\n", 0o644)
 	write("odd.log", strings.Repeat("noise\n", 30)+"cc: error: no such file\n", 0o644)
 
 	script, err := filepath.Abs("../hack/stages.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := exec.Command(script, "good", "go", "many", "c", "odd")
+	run := exec.Command(script, "good", "go", "many", "twice", "vm", "c", "odd")
 	run.Dir = dir
 	run.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	out, err := run.CombinedOutput()
@@ -50,14 +55,24 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 		"failed in go", "a/b TestWaits/long (3.00s)", "b_test.go:7: it did not come", "a/b TestPanics", "panic: index out of range",
 		"failed in many", "a/b TestTheLastOfMany",
 		"failed in c", "histogram_counts", "lint: FAIL errcheck", "✖ draws a chart", "not ok 3 - reads a log",
+		"passed only when run again, in twice", "a/b TestSometimes/sub", "b_test.go:9: too early",
+		"passed only when run again, in vm", "vm main: AGAIN TestLabTuneKilled", "tuning_test.go:138: not empty",
 		"failed in odd", "cc: error: no such file",
 	} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the end of the output lacks %q:\n%s", want, table)
 		}
 	}
-	if strings.Contains(table, "failed in good") {
+	if strings.Contains(table, "in good") {
 		t.Error("a good stage is said to have failed")
+	}
+	for _, row := range []string{"good ok 3 0 0 0", "go FAILED 949 3 0 0", "twice ok 6 0 2 1", "vm ok 5 0 1 0"} {
+		stage, rest, _ := strings.Cut(row, " ")
+		result, counts, _ := strings.Cut(rest, " ")
+		pattern := `(?m)^` + stage + ` +` + result + ` +\d+ +` + strings.ReplaceAll(counts, " ", " +") + `$`
+		if !regexp.MustCompile(pattern).MatchString(table) {
+			t.Errorf("no row like %s (seconds, passed, failed, again, skipped):\n%s", row, table)
+		}
 	}
 	if lines := strings.Count(table, "\n"); lines > 100 {
 		t.Errorf("the end of the output has %d lines", lines)

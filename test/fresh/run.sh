@@ -35,6 +35,7 @@ if [ "${1:-}" != --inside ]; then
 	exit
 fi
 suite=$2
+own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release) # before the root changes
 rootfs=$root/build/fresh/$suite
 
 say() { echo "fresh $suite: $*"; }
@@ -171,6 +172,10 @@ enter
 timed 'make setup' inside 'make setup'
 timed 'make build' inside 'make build'
 timed 'nothing to do again' again
-# Sanitizers look for faults in the code, which is the same here: they are left out.
-timed 'make test-unit' inside 'make setup-unit test-unit-go test-unit-web && make -C engine test'
+timed 'make setup-unit' inside 'make setup-unit'
+# Of the Debian that this machine has, make test-unit tells. Sanitizers look for faults in
+# the code, which is the same here: they are left out.
+if [ "$suite" != "$own" ]; then
+	timed 'make test-unit' inside 'make test-unit-go test-unit-web && make -C engine test'
+fi
 timed 'quickstart' quickstart

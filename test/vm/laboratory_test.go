@@ -64,7 +64,7 @@ func TestLaboratory(t *testing.T) {
 			t.Cleanup(func() { <-machines }) // when the machine has stopped
 			s := &session{repository: repository, store: store, boot: boot}
 			// After each boot, so that a run that is cut off shows what it had.
-			defer func() { table.add(t, boot.name, s.rows) }()
+			defer func() { table.add(t, boot.name, s.rows, s.notes) }()
 			t.Cleanup(func() {
 				if s.lab != nil {
 					if err := s.lab.Stop(); err != nil {
@@ -80,6 +80,7 @@ func TestLaboratory(t *testing.T) {
 					})
 				}
 			}
+			s.runAgain(t)
 		})
 	}
 }

@@ -22,12 +22,15 @@ type session struct {
 	store      image.Store
 	boot       oneBoot
 	lab        *vlab.Laboratory
-	again      int // how often another machine had to be started
+	restarts   int // how often another machine had to be started
+	failed     []failedTest
+	second     bool // what failed is being run once more
 	rows       []row
+	notes      []string
 }
 
-// mostAgain is how many machines may stand still, of one boot.
-const mostAgain = 2
+// mostRestarts is how many machines may stand still, of one boot.
+const mostRestarts = 2
 
 // start starts the machine, and another one where the last did not go on.
 func (s *session) start(t *testing.T) {
@@ -46,7 +49,12 @@ func (s *session) start(t *testing.T) {
 	s.rows = append(s.rows, row{"boots", "testbed/machine", s.kernel(), "pass", time.Since(begin).Seconds()})
 }
 
-func (s *session) kernel() string { return s.boot.name + ": Linux " + s.lab.Kernel.Version }
+func (s *session) kernel() string {
+	if s.lab == nil {
+		return s.boot.name
+	}
+	return s.boot.name + ": Linux " + s.lab.Kernel.Version
+}
 
 // run runs tests of a package in the laboratory. Each becomes a subtest here, as soon as
 // it has ended there. Those that a machine has left undone run in another one.
@@ -60,10 +68,10 @@ func (s *session) run(t *testing.T, p labPackage, names []string) {
 		if err == nil {
 			return
 		}
-		stoodStill := errors.Is(err, errStoodStill) && s.again < mostAgain
+		stoodStill := errors.Is(err, errStoodStill) && s.restarts < mostRestarts
 		switch {
 		case stoodStill:
-			s.again++
+			s.restarts++
 		case len(left) == len(names) && !errors.Is(err, errStuck): // it can run none of them
 			t.Errorf("boot %s: %v\nthe console:\n%s", s.boot.name, err, console)
 			s.fail(t, p, left)
@@ -104,12 +112,14 @@ func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []stri
 			r.action = "fail"
 			r.output += "\nskipped where it must run"
 		}
-		s.rows = append(s.rows, row{mechanism(r.name), p.path, s.kernel(), r.action, r.seconds})
-		t.Run(r.name, func(t *testing.T) {
-			if r.action == "fail" {
-				t.Errorf("in the laboratory, boot %s:\n%s", s.boot.name, r.output)
-			}
-		})
+		switch {
+		case r.action == "fail" && !s.second:
+			s.failed = append(s.failed, failedTest{p, r})
+			return
+		case r.action == "pass" && s.second:
+			r.action = again
+		}
+		s.show(t, p, r)
 	}
 	all, wait := relay(t, s.repository, show)
 	request := agent.Request{
@@ -130,6 +140,17 @@ func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []stri
 	}
 	text, _ := os.ReadFile(s.lab.Config().ConsoleLog())
 	return left, string(text), err
+}
+
+// show makes a subtest of a test, and a row of the table.
+func (s *session) show(t *testing.T, p labPackage, r testResult) {
+	t.Helper()
+	s.rows = append(s.rows, row{mechanism(r.name), p.path, s.kernel(), r.action, r.seconds})
+	t.Run(r.name, func(t *testing.T) {
+		if r.action == "fail" {
+			t.Errorf("in the laboratory, boot %s:\n%s", s.boot.name, r.output)
+		}
+	})
 }
 
 // cyclesAsked hands on how often the tests that kill nines are to do so, and how long one

@@ -16,25 +16,32 @@ type row struct {
 	seconds                          float64
 }
 
+// again is the result of a test that failed, and passed when it was run once more.
+const again = "again"
+
 // rowTable is the table of all boots, in their order, however they end.
 type rowTable struct {
 	path string
 	mu   sync.Mutex
 	rows map[string][]row
+	// notes are lines below the table.
+	notes map[string][]string
 }
 
-func (r *rowTable) add(t *testing.T, boot string, rows []row) {
+func (r *rowTable) add(t *testing.T, boot string, rows []row, notes []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rows == nil {
-		r.rows = map[string][]row{}
+		r.rows, r.notes = map[string][]row{}, map[string][]string{}
 	}
-	r.rows[boot] = rows
+	r.rows[boot], r.notes[boot] = rows, notes
 	var all []row
+	var below []string
 	for _, b := range boots {
 		all = append(all, r.rows[b.name]...)
+		below = append(below, r.notes[b.name]...)
 	}
-	writeTable(t, r.path, all)
+	writeTable(t, r.path, all, below)
 }
 
 // mechanism makes words of a test's name: "VLAN devices" of TestLabVLANDevices.
@@ -68,8 +75,9 @@ func TestMechanismsAreWords(t *testing.T) {
 	}
 }
 
-// writeTable writes the table of mechanisms, which make test-vm shows.
-func writeTable(t *testing.T, path string, rows []row) {
+// writeTable writes the table of mechanisms, which make test-vm shows, and what is to be
+// said below it.
+func writeTable(t *testing.T, path string, rows []row, below []string) {
 	t.Helper()
 	var text bytes.Buffer
 	width := map[string]int{"mechanism": len("mechanism"), "where": len("package"), "kernel": len("boot and kernel")}
@@ -83,6 +91,9 @@ func writeTable(t *testing.T, path string, rows []row) {
 	line("mechanism", "package", "boot and kernel", "result", "seconds")
 	for _, r := range rows {
 		line(r.mechanism, r.where, r.kernel, r.result, fmt.Sprintf("%.1f", r.seconds))
+	}
+	for _, note := range below {
+		text.WriteString("\n" + note)
 	}
 	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
