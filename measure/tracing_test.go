@@ -110,7 +110,7 @@ func holdTrace(t *testing.T, folder result.Folder, details result.Details, trial
 func TestRawPacketsAreFollowedFromTheirSend(t *testing.T) {
 	labtest.Root(t)
 	experiment, writer := prepare(t, "traced-raw", pairNetwork, "trace=true",
-		"traffic.backend=raw", "traffic.rate_pps=500000")
+		"traffic.backend=raw", "traffic.rate_pps=30000")
 	done := finish(t, experiment, writer)
 	folder := done.TrialFolder(done.Summary.Trials[0].ID)
 	details, err := folder.Details()

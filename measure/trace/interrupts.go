@@ -80,6 +80,7 @@ func (t *timeline) spanned(s spanKind, number uint64, begin int64) open {
 // span adds one from its begin to its end, and its last poll.
 func (t *timeline) span(r record) {
 	t.lastPoll(r)
+	t.endTimers(r.begin())
 	t.close(t.spanned(r.span(), r.number(), r.begin()), t.thread.tid, false)
 }
 

@@ -25,10 +25,7 @@ const (
 	kindIPIMask
 	kindCSD
 	kindTLBFlush
-	kindTimerEntry
-	kindTimerExit
-	kindHRTimerEntry
-	kindHRTimerExit
+	kindTimer
 	kindWorkEntry
 	kindWorkExit
 	kindIdle

@@ -145,8 +145,7 @@ func TestWhatIsUnderWayIsTold(t *testing.T) {
 func TestWhatLiesInOneAnother(t *testing.T) {
 	hold(t, events(span{0, 1000}, 7,
 		record{ns: 100, kind: kindVectorEntry, a: 0},
-		record{ns: 110, kind: kindHRTimerEntry, a: 0xabc, b: 0x1000},
-		record{ns: 150, kind: kindHRTimerExit, a: 0xabc},
+		record{ns: 110, kind: kindTimer, a: 0x1000},
 		record{ns: 160, kind: kindVectorExit, a: 0},
 		record{ns: 160, kind: kindSoftirqEntry, a: 3},
 		record{ns: 170, kind: kindIRQEntry, a: 24},
@@ -154,9 +153,34 @@ func TestWhatLiesInOneAnother(t *testing.T) {
 		record{ns: 300, kind: kindSoftirqExit, a: 3}),
 		brief{0, 1000, result.EventThread, "engine", 7},
 		brief{100, 160, result.EventInterrupt, "local_timer", 7},
-		brief{110, 150, result.EventTimer, "tick_nohz_handler", 7},
+		brief{110, 160, result.EventTimer, "tick_nohz_handler", 7},
 		brief{160, 300, result.EventSoftirq, "NET_RX", 7},
 		brief{170, 180, result.EventInterrupt, "irq 24", 7})
+}
+
+// The function of a timer ends when the next one of the same interrupt begins, or with it;
+// one that nothing recorded has called has no length.
+func TestTimersEndWithWhatCallsThem(t *testing.T) {
+	hold(t, events(span{0, 1000}, 7,
+		record{ns: 20, kind: kindTimer, a: 0x1000},
+		record{ns: 110, kind: kindTimer, a: 0x2000},
+		record{ns: 210, kind: kindTimer, a: 0x1000},
+		record{ns: 230, kind: kindTimer, a: 0x3000},
+		spanned(200, 250, spanVector, 0),
+		record{ns: 260, kind: kindTimer, a: 0x3000},
+		spanned(100, 300, spanSoftirq, 1),
+		record{ns: 900, kind: kindVectorEntry, a: 0},
+		record{ns: 910, kind: kindTimer, a: 0x1000}),
+		brief{0, 1000, result.EventThread, "engine", 7},
+		brief{20, 20, result.EventTimer, "tick_nohz_handler", 7},
+		brief{100, 300, result.EventSoftirq, "TIMER", 7},
+		brief{110, 260, result.EventTimer, "vmstat_update", 7},
+		brief{200, 250, result.EventInterrupt, "local_timer", 7},
+		brief{210, 230, result.EventTimer, "tick_nohz_handler", 7},
+		brief{230, 250, result.EventTimer, "flush_tlb_func", 7},
+		brief{260, 300, result.EventTimer, "flush_tlb_func", 7},
+		brief{900, 1000, result.EventInterrupt, "local_timer", 7},
+		brief{910, 1000, result.EventTimer, "tick_nohz_handler", 7})
 }
 
 func TestWhatWasUnderWayIsCutAtTheEnds(t *testing.T) {

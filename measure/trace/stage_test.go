@@ -62,7 +62,7 @@ func TestDelaysOfAllCPUsAreJoined(t *testing.T) {
 }
 
 func TestEveryAt(t *testing.T) {
-	for pps, want := range map[float64]int{1000: 1, 100_000: 1, 200_000: 1, 500_000: 2, 1_000_000: 8, 0: 16} {
+	for pps, want := range map[float64]int{1000: 1, 20_000: 1, 25_000: 2, 100_000: 8, 1_000_000: 128, 0: 64} {
 		if got := EveryAt(pps); got != want {
 			t.Errorf("at %.0f pps one of %d, want %d", pps, got, want)
 		}

@@ -38,6 +38,9 @@ type timeline struct {
 	}
 	idle   *open
 	nested []open
+	// timers are the functions of expired timers in the order of their begin. Each ends when
+	// the next one in the same interrupt or softirq begins, or with that.
+	timers []open
 	// works are functions under way by the worker's TID: a worker may sleep in one.
 	works  map[int64]open
 	events []result.Event
@@ -97,12 +100,9 @@ func (t *timeline) step(r record) {
 		t.nested = append(t.nested, t.spanned(spanKind(r.kind-kindIRQEntry)/2, r.a, t.now))
 	case kindIRQExit, kindSoftirqExit, kindVectorExit:
 		t.lastPoll(r)
-		o := t.spanned(spanKind(r.kind-kindIRQExit)/2, r.a, unbegun)
-		t.leave(o.kind, o.key, o.name, o.value)
-	case kindTimerEntry, kindHRTimerEntry:
-		t.enter(result.EventTimer, r.a, t.names.function(r.b), 0)
-	case kindTimerExit, kindHRTimerExit:
-		t.leave(result.EventTimer, r.a, "", 0)
+		t.leave(t.spanned(spanKind(r.kind-kindIRQExit)/2, r.a, unbegun))
+	case kindTimer:
+		t.timers = append(t.timers, open{kind: result.EventTimer, name: t.names.function(r.a), begin: t.now})
 	case kindWorkEntry:
 		t.works[t.thread.tid] = open{kind: result.EventWork, key: r.a, name: t.names.function(r.b), begin: r.ns}
 	case kindWorkExit:
@@ -206,25 +206,32 @@ func (t *timeline) switchTo(from, to int64, how leaving) {
 	}
 }
 
-func (t *timeline) enter(kind result.EventKind, key uint64, name string, value int64) {
-	t.nested = append(t.nested, open{kind, key, name, value, t.now})
-}
-
-// leave ends what was entered last under the key. What was entered within it and has no
-// end, because a record was lost, ends with it. What was not entered was under way before.
-func (t *timeline) leave(kind result.EventKind, key uint64, name string, value int64) {
+// leave ends what was entered last of its kind and key. What was entered within it and has
+// no end, because a record was lost, ends with it. What was not entered was under way before.
+func (t *timeline) leave(o open) {
 	for i := len(t.nested) - 1; i >= 0; i-- {
-		if t.nested[i].kind != kind || t.nested[i].key != key {
+		if t.nested[i].kind != o.kind || t.nested[i].key != o.key {
 			continue
 		}
+		t.endTimers(t.nested[i].begin)
 		for j := len(t.nested) - 1; j >= i; j-- {
 			t.close(t.nested[j], t.thread.tid, false)
 		}
 		t.nested = t.nested[:i]
 		return
 	}
-	if name != "" {
-		t.close(open{kind: kind, name: name, value: value, begin: unbegun}, t.thread.tid, false)
+	t.endTimers(o.begin)
+	t.close(o, t.thread.tid, false)
+}
+
+// endTimers ends the functions of timers that began since then with what ends now: those of
+// another interrupt within it have ended with that.
+func (t *timeline) endTimers(since int64) {
+	end := t.now
+	for n := len(t.timers); n > 0 && t.timers[n-1].begin >= since; n-- {
+		o := t.timers[n-1]
+		t.add(result.Event{BeginNs: o.begin, EndNs: end, Kind: o.kind, Name: o.name, TID: t.tid(), Other: -1})
+		t.timers, end = t.timers[:n-1], o.begin
 	}
 }
 
@@ -254,7 +261,13 @@ func (t *timeline) finish() {
 	if t.idle != nil {
 		t.close(*t.idle, 0, false)
 	}
-	for _, o := range t.nested {
+	for _, o := range slices.Backward(t.nested) {
+		t.endTimers(o.begin)
 		t.close(o, t.thread.tid, false)
+	}
+	// What called these is not recorded: nobody knows how long they took.
+	for _, o := range t.timers {
+		t.now = o.begin
+		t.instant(o.kind, o.name, t.tid(), 0, -1)
 	}
 }

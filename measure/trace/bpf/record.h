@@ -24,10 +24,7 @@ enum kind {
 	KIND_IPI_MASK, /* CPUs, the callback; `part`: they count from 64 times this */
 	KIND_CSD, /* the CPU, the function */
 	KIND_TLB_FLUSH, /* the reason, pages */
-	KIND_TIMER_ENTRY, /* the timer, its function */
-	KIND_TIMER_EXIT, /* the timer */
-	KIND_HRTIMER_ENTRY,
-	KIND_HRTIMER_EXIT,
+	KIND_TIMER, /* the function of one that expires */
 	KIND_WORK_ENTRY,
 	KIND_WORK_EXIT,
 	KIND_IDLE, /* the state, or -1 when it ends */

@@ -5,32 +5,20 @@
 
 #include "ring.h"
 
+/* When a function returns is not recorded: the interrupt or softirq that called it then
+ * calls the next one, which is, or ends. Where packets are waited for by the clock a timer
+ * comes with each. */
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(timer_expire_entry, struct timer_list *timer)
 {
-	ring_event(KIND_TIMER_ENTRY, (__u64)timer, (__u64)timer->function);
-	return 0;
-}
-
-/* The timer may be gone: its address is all that is looked at. */
-SEC("tp_btf/timer_expire_exit")
-int BPF_PROG(timer_expire_exit, struct timer_list *timer)
-{
-	ring_event(KIND_TIMER_EXIT, (__u64)timer, 0);
+	ring_event(KIND_TIMER, (__u64)timer->function, 0);
 	return 0;
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(hrtimer_expire_entry, struct hrtimer *timer)
 {
-	ring_event(KIND_HRTIMER_ENTRY, (__u64)timer, (__u64)timer->function);
-	return 0;
-}
-
-SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(hrtimer_expire_exit, struct hrtimer *timer)
-{
-	ring_event(KIND_HRTIMER_EXIT, (__u64)timer, 0);
+	ring_event(KIND_TIMER, (__u64)timer->function, 0);
 	return 0;
 }
 
