@@ -107,17 +107,12 @@ test-unit: test-unit-go test-unit-engine test-unit-web
 
 # As root they run in a user namespace in which root is an ordinary user, where there can
 # be one. What they skip there, test-root runs.
-#
-# The host may take a core away at any moment, so a few tests that fail are run once more.
-# Those that then pass are told at the end, as "again": each hides a fault to be found.
-GOTESTSUM := $(TOOL) gotestsum --format pkgname-and-test-fails --packages=./... \
-	--rerun-fails=1 --rerun-fails-max-failures=4 --rerun-fails-run-root-test
 ifeq ($(SUDO),)
 AS_USER := unshare --user --map-user=1000 --map-group=1000
 UNPRIVILEGED = $(shell $(AS_USER) true && echo "-exec '$(AS_USER)'")
 endif
 test-unit-go: build
-	env -u NINES_REQUIRE $(GOTESTSUM) --hide-summary=skipped -- $(UNPRIVILEGED)
+	env -u NINES_REQUIRE hack/gotest.sh --hide-summary=skipped -- $(UNPRIVILEGED)
 
 test-unit-engine:
 	$(MAKE) -C engine test asan-test
@@ -129,11 +124,12 @@ test-unit-web: web/node_modules/.package-lock.json
 ifneq ($(SUDO),)
 AS_ROOT = -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA) PATH=$(PATH):/usr/sbin:/sbin'
 endif
-# One package at a time: the cores are for what is being measured.
+# One package at a time: the cores are for what is being measured. And none from the cache,
+# which knows files but not hosts.
 .PHONY: test-root
 ## test-root: run all Go tests as root, with namespaces, links and containers
 test-root: build
-	$(GOTESTSUM) -- -p 1 $(AS_ROOT)
+	hack/gotest.sh -- -count=1 -p 1 $(AS_ROOT)
 
 # Tests for the virtual laboratory, a boot after another; BOOTS=main,rt and RUN=regexp
 # choose some. Images are kept in build/cache. The table is the last that is printed.
@@ -141,7 +137,7 @@ test-root: build
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: build
 	@rm -f build/vm/table.txt
-	@$(GOTESTSUM_VM) -- -timeout 40m -count 1 $(AS_ROOT_VM) ./test/vm; \
+	@$(GOTESTSUM_VM) -- -timeout 50m -count 1 $(AS_ROOT_VM) ./test/vm; \
 		status=$$?; cat build/vm/table.txt; exit $$status
 VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE)
 AS_ROOT_VM = -exec '$(SUDO) env $(VM_ENV) PATH=$(PATH):/usr/sbin:/sbin'

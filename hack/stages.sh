@@ -13,22 +13,26 @@ logs=build/stages
 mkdir -p "$logs"
 rm -f "$logs"/*.log
 
-# count prints "passed failed skipped" of a log: of gotestsum, of cmocka, of node's test
-# runner, and of the PASS and FAIL lines of our own scripts. What failed and then passed
-# counts as failed.
+# count prints "passed failed again skipped" of a log: of gotestsum, of cmocka, of node's
+# test runner, and of the PASS and FAIL lines of our own scripts. "again" is what failed
+# and passed when it was run once more (hack/gotest.sh, test/vm).
 count() {
 	sed 's/\x1b\[[0-9;]*m//g' "$1" | awk '
-		/^DONE [0-9]+ (tests?|runs)/ {
-			# That of two runs counts what that of the first one did.
-			if (/ runs,/) { passed -= good; failed -= bad; skipped -= skip }
-			good = bad = skip = 0
-			for (i = 2; i < NF; i++) {
-				if ($(i + 1) ~ /^tests?/) good = $i
+		/^again: / { second = 1 }
+		/^DONE [0-9]+ tests?/ {
+			bad = skip = 0
+			for (i = 3; i < NF; i++) {
 				if ($(i + 1) ~ /^failures?/) bad = $i
 				if ($(i + 1) ~ /^skipped/) skip = $i
 			}
-			good -= bad + skip
-			passed += good; failed += bad; skipped += skip
+			if (second) { # of the tests that the line before has counted
+				now = bad < first ? first - bad : 0
+				passed += now; again += now; failed += bad - first
+				second = 0
+			} else {
+				passed += $2 - bad - skip; failed += bad; skipped += skip
+			}
+			first = bad
 		}
 		/^\[  (PASSED|FAILED|SKIPPED) +\] .*[0-9]+ test\(s\)/ {
 			for (i = 4; i <= NF; i++) if ($i ~ /^test\(s\)/) n = $(i - 1)
@@ -40,12 +44,13 @@ count() {
 		/^(#|ℹ) fail [0-9]+/ { failed += $3 }
 		/^(#|ℹ) skipped [0-9]+/ { skipped += $3 }
 		/^[a-z]+( [a-z0-9]+)?: PASS / { passed++ }
-		/^[a-z]+( [a-z0-9]+)?: (FAIL|AGAIN) / { failed++ }
-		END { print passed + 0, failed + 0, skipped + 0 }'
+		/^[a-z]+( [a-z0-9]+)?: FAIL / { failed++ }
+		/^[a-z]+( [a-z0-9]+)?: AGAIN / { again++ }
+		END { print passed + 0, failed + 0, again + 0, skipped + 0 }'
 }
 
 # failures prints what failed in a log, each with some of its last lines: gotestsum's
-# last summary (of a panic, its first lines), the lines of failure of cmocka, node and our
+# summary (of a panic, its first lines), the lines of failure of cmocka, node and our
 # own scripts; of a stage that ended otherwise, the end of its log.
 failures() {
 	local log=$1 keep=$2
@@ -59,7 +64,7 @@ failures() {
 		}
 		/^=== FAIL: / { flush(); name = substr($0, 11); next }
 		/^[a-z]+( [a-z0-9]+)?: AGAIN / { flush(); name = $0; next }
-		/^(DONE [0-9]+ (test|run)|=== )/ { flush() }
+		/^(DONE [0-9]+ test|=== )/ { flush() }
 		name != "" && /^panic: / { panic = 1; n = 0 }
 		name != "" { if ($0 ~ /[^ ]/) lines[n++] = $0; next }
 		/^\[  FAILED +\] [^ ]+$/ || /^[a-z]+( [a-z0-9]+)?: FAIL / || /^(not ok|✖) [^ ]/ { print "  " $0; found = 1 }
@@ -82,13 +87,11 @@ for stage in "$@"; do
 	begin=$SECONDS
 	result=ok
 	make "$stage" </dev/null 2>&1 | tee "$logs/$stage.log" || result=FAILED
-	read -r passed failed skipped < <(count "$logs/$stage.log")
-	again=0
+	read -r passed failed again skipped < <(count "$logs/$stage.log")
 	if [ $result = FAILED ]; then
 		status=1
 		told[$stage]='failed in'
-	elif ((failed > 0)); then
-		again=$failed failed=0
+	elif ((again > 0)); then
 		told[$stage]='passed only when run again, in'
 	fi
 	row "$stage" $result $((SECONDS - begin)) "$passed" "$failed" "$again" "$skipped"

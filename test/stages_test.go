@@ -30,9 +30,10 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 		"=== FAIL: a/b TestTheLastOfMany (0.00s)\n\nDONE 31 tests, 31 failures in 1.0s\n", 0o644)
 	write("c.log", "[  FAILED  ] histogram_counts\n[  PASSED  ] 3 test(s).\n[  FAILED  ] 1 test(s), listed below:\n"+
 		"lint: FAIL errcheck\n✖ draws a chart (2.1ms)\nnot ok 3 - reads a log\n", 0o644)
-	write("twice.log", "DONE 7 tests, 1 skipped, 2 failures in 1.0s\n\n=== Failed\n"+
-		"=== FAIL: a/b TestSometimes/sub (0.00s)\n    b_test.go:9: too early\n\n=== FAIL: a/b TestSometimes (0.00s)\n\n"+
-		"DONE 2 runs, 9 tests, 1 skipped, 2 failures in 2.0s\n", 0o644)
+	sometimes := "=== Failed\n=== FAIL: a/b TestSometimes/sub (0.00s)\n    b_test.go:9: too early\n\n=== FAIL: a/b TestSometimes (0.00s)\n\n" +
+		"DONE 7 tests, 1 skipped, 2 failures in 1.0s\nagain: a/b\n"
+	write("twice.log", sometimes+"DONE 4 tests, 1 skipped in 1.0s\n", 0o644)
+	write("never.log", sometimes+"DONE 4 tests, 1 skipped, 1 failure in 1.0s\n", 0o644)
 	write("vm.log", "DONE 5 tests in 9.0s\nmechanism  result\nvm main: AGAIN TestLabTuneKilled\n    tuning_test.go:138: not empty\n", 0o644)
 	write("odd.log", strings.Repeat("noise\n", 30)+"cc: error: no such file\n", 0o644)
 
@@ -40,7 +41,7 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := exec.Command(script, "good", "go", "many", "twice", "vm", "c", "odd")
+	run := exec.Command(script, "good", "go", "many", "twice", "never", "vm", "c", "odd")
 	run.Dir = dir
 	run.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	out, err := run.CombinedOutput()
@@ -66,7 +67,7 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 	if strings.Contains(table, "in good") {
 		t.Error("a good stage is said to have failed")
 	}
-	for _, row := range []string{"good ok 3 0 0 0", "go FAILED 949 3 0 0", "twice ok 6 0 2 1", "vm ok 5 0 1 0"} {
+	for _, row := range []string{"good ok 3 0 0 0", "go FAILED 949 3 0 0", "twice ok 6 0 2 1", "never FAILED 5 1 1 1", "vm ok 5 0 1 0"} {
 		stage, rest, _ := strings.Cut(row, " ")
 		result, counts, _ := strings.Cut(rest, " ")
 		pattern := `(?m)^` + stage + ` +` + result + ` +\d+ +` + strings.ReplaceAll(counts, " ", " +") + `$`

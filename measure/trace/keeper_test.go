@@ -11,7 +11,7 @@ func slow(id uint32, begin, latency int64) Packet {
 	return Packet{ID: id, BeginNs: begin, EndNs: begin + latency, LatencyNs: latency}
 }
 
-// busy is what a CPU does in a stretch: an event each 800 ns, three times what was seen at
+// busy is what a CPU does in a stretch: an event each 800 ns, many times what there is at
 // 100,000 packets a second.
 func busy(cpu int, s span) piece {
 	p := piece{cpu: cpu, stretch: s, running: 7}

@@ -169,9 +169,10 @@ func TestTimersEndWithWhatCallsThem(t *testing.T) {
 		spanned(200, 250, spanVector, 0),
 		record{ns: 260, kind: kindTimer, a: 0x3000},
 		spanned(100, 300, spanSoftirq, 1),
+		record{ns: 500, kind: kindSwitch, a: 7, b: 9},
 		record{ns: 900, kind: kindVectorEntry, a: 0},
 		record{ns: 910, kind: kindTimer, a: 0x1000}),
-		brief{0, 1000, result.EventThread, "engine", 7},
+		brief{0, 500, result.EventThread, "engine", 7},
 		brief{20, 20, result.EventTimer, "tick_nohz_handler", 7},
 		brief{100, 300, result.EventSoftirq, "TIMER", 7},
 		brief{110, 260, result.EventTimer, "vmstat_update", 7},
@@ -179,8 +180,9 @@ func TestTimersEndWithWhatCallsThem(t *testing.T) {
 		brief{210, 230, result.EventTimer, "tick_nohz_handler", 7},
 		brief{230, 250, result.EventTimer, "flush_tlb_func", 7},
 		brief{260, 300, result.EventTimer, "flush_tlb_func", 7},
-		brief{900, 1000, result.EventInterrupt, "local_timer", 7},
-		brief{910, 1000, result.EventTimer, "tick_nohz_handler", 7})
+		brief{500, 1000, result.EventThread, "kworker/1:2", 9},
+		brief{900, 1000, result.EventInterrupt, "local_timer", 9},
+		brief{910, 1000, result.EventTimer, "tick_nohz_handler", 9})
 }
 
 func TestWhatWasUnderWayIsCutAtTheEnds(t *testing.T) {

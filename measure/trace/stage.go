@@ -30,7 +30,7 @@ func EveryAt(pps float64) int {
 	if pps <= 0 {
 		return 64
 	}
-	return int(ceilPowerOfTwo(uint64(pps / followedPPS)))
+	return 1 << (bits.Len64(max(uint64(pps/followedPPS), 1)) - 1)
 }
 
 // stages are enum stage of bpf/record.h: the places of a packet's way through the kernel.

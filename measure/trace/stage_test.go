@@ -62,7 +62,7 @@ func TestDelaysOfAllCPUsAreJoined(t *testing.T) {
 }
 
 func TestEveryAt(t *testing.T) {
-	for pps, want := range map[float64]int{1000: 1, 20_000: 1, 25_000: 2, 100_000: 8, 1_000_000: 128, 0: 64} {
+	for pps, want := range map[float64]int{1000: 1, 20_000: 1, 25_000: 2, 49_999: 2, 100_000: 8, 112_500: 8, 1_000_000: 64, 0: 64} {
 		if got := EveryAt(pps); got != want {
 			t.Errorf("at %.0f pps one of %d, want %d", pps, got, want)
 		}

@@ -38,9 +38,9 @@ type timeline struct {
 	}
 	idle   *open
 	nested []open
-	// timers are the functions of expired timers in the order of their begin. Each ends when
-	// the next one in the same interrupt or softirq begins, or with that.
-	timers []open
+	// timers are the functions of expired timers, without their ends, in the order of their
+	// begin. Each ends when the next one in the same interrupt or softirq begins, or with that.
+	timers []result.Event
 	// works are functions under way by the worker's TID: a worker may sleep in one.
 	works  map[int64]open
 	events []result.Event
@@ -102,9 +102,9 @@ func (t *timeline) step(r record) {
 		t.lastPoll(r)
 		t.leave(t.spanned(spanKind(r.kind-kindIRQExit)/2, r.a, unbegun))
 	case kindTimer:
-		t.timers = append(t.timers, open{kind: result.EventTimer, name: t.names.function(r.a), begin: t.now})
+		t.timers = append(t.timers, result.Event{BeginNs: t.now, EndNs: t.now, Kind: result.EventTimer, Name: t.names.function(r.a), TID: t.tid(), Other: -1})
 	case kindWorkEntry:
-		t.works[t.thread.tid] = open{kind: result.EventWork, key: r.a, name: t.names.function(r.b), begin: r.ns}
+		t.works[t.thread.tid] = open{kind: result.EventWork, name: t.names.function(r.b), begin: r.ns}
 	case kindWorkExit:
 		w, ok := t.works[t.thread.tid]
 		if !ok {
@@ -228,10 +228,11 @@ func (t *timeline) leave(o open) {
 // another interrupt within it have ended with that.
 func (t *timeline) endTimers(since int64) {
 	end := t.now
-	for n := len(t.timers); n > 0 && t.timers[n-1].begin >= since; n-- {
-		o := t.timers[n-1]
-		t.add(result.Event{BeginNs: o.begin, EndNs: end, Kind: o.kind, Name: o.name, TID: t.tid(), Other: -1})
-		t.timers, end = t.timers[:n-1], o.begin
+	for n := len(t.timers); n > 0 && t.timers[n-1].BeginNs >= since; n-- {
+		e := t.timers[n-1]
+		e.EndNs, end = end, e.BeginNs
+		t.add(e)
+		t.timers = t.timers[:n-1]
 	}
 }
 
@@ -266,8 +267,7 @@ func (t *timeline) finish() {
 		t.close(o, t.thread.tid, false)
 	}
 	// What called these is not recorded: nobody knows how long they took.
-	for _, o := range t.timers {
-		t.now = o.begin
-		t.instant(o.kind, o.name, t.tid(), 0, -1)
+	for _, e := range t.timers {
+		t.add(e)
 	}
 }

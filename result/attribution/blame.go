@@ -68,7 +68,7 @@ func (t *timeline) interrupt(c *cpu, e result.Event) result.Cause {
 	switch {
 	case isLocalTimer(e.Name):
 		// Several timers may be due at once: the one that took longest, and of the tick
-		// and another the other.
+		// and another the other. The last one's time has that of setting the clock anew.
 		cause = result.Cause{Kind: Tick, Name: e.Name, CPU: int(e.CPU)}
 		var longest int64 = -1
 		for _, inner := range c.nested.begun(e.BeginNs, e.EndNs) {

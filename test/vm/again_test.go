@@ -33,10 +33,26 @@ func (s *session) runAgain(t *testing.T) {
 	s.start(t)
 	for _, f := range s.failed {
 		s.run(t, f.in, []string{f.result.name})
-		if last := s.rows[len(s.rows)-1]; last.result == again {
-			s.notes = append(s.notes, firstFailure(s.boot.name, f.result))
+	}
+}
+
+// judge is what becomes of a test's result: a first failure is kept for a second run, and
+// what passes in that has passed again. False if it is not known yet.
+func (s *session) judge(p labPackage, r *testResult) bool {
+	switch {
+	case r.action == "fail" && !s.second:
+		say(fmt.Sprintf("%s: %s failed:\n%s", s.boot.name, r.name, r.output))
+		s.failed = append(s.failed, failedTest{p, *r})
+		return false
+	case r.action == "pass" && s.second:
+		r.action = again
+		for _, f := range s.failed {
+			if f.in.path == p.path && f.result.name == r.name {
+				s.notes = append(s.notes, firstFailure(s.boot.name, f.result))
+			}
 		}
 	}
+	return true
 }
 
 // firstFailure is for hack/stages.sh, which knows such lines.

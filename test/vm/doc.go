@@ -10,7 +10,8 @@
 //	└────────────────────────────┘  agent   └───────────────────────────────────────┘
 //
 // A test says with labtest.VirtualLab which boots it is for, and must run in each of
-// them: one that is skipped there has failed. boots_test.go has the table of boots.
+// them: one that is skipped there has failed. Few that fail are run once more, in another
+// machine, and told as such. boots_test.go has the table of boots.
 // Nothing runs here without NINES_TEST_VM, which make test-vm sets; NINES_VM_BOOTS and
 // NINES_VM_RUN choose some of the boots and tests.
 package vm

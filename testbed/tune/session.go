@@ -196,12 +196,13 @@ func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)
 // the rest.
 func (s Session) remove() error {
 	applied := appliedPath(s.dir())
-	var failures []error
 	// An apply that was killed may have left the one that was to replace applied.
 	for _, path := range []string{applied + unfinished, applied, s.journal(), s.dir()} {
-		failures = append(failures, absentIsFine(os.Remove(path)))
+		if err := absentIsFine(os.Remove(path)); err != nil {
+			return err
+		}
 	}
-	return errors.Join(failures...)
+	return nil
 }
 
 // ErrNothing is a host that nines tune has not changed.
