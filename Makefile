@@ -124,12 +124,11 @@ test-unit-web: web/node_modules/.package-lock.json
 ifneq ($(SUDO),)
 AS_ROOT = -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA) PATH=$(PATH):/usr/sbin:/sbin'
 endif
-# One package at a time: the cores are for what is being measured. And none from the cache,
-# which knows files but not hosts.
+# One package at a time: the cores are for what is being measured.
 .PHONY: test-root
 ## test-root: run all Go tests as root, with namespaces, links and containers
 test-root: build
-	hack/gotest.sh -- -count=1 -p 1 $(AS_ROOT)
+	hack/gotest.sh -- -p 1 $(AS_ROOT)
 
 # Tests for the virtual laboratory, a boot after another; BOOTS=main,rt and RUN=regexp
 # choose some. Images are kept in build/cache. The table is the last that is printed.
