@@ -209,8 +209,9 @@ func proveLivepatch(f *fixture, packets int) {
 	if came := received(instances(f, f.far)) - start; came < uint64(packets) {
 		f.Errorf("the module counted %d of %d packets", came, packets)
 	}
-	// What else the machine does: none of it is the devices'.
-	if softirqs > uint64(packets)/20 {
+	// What else the machine does, the more the longer that takes: none of it is the devices',
+	// whose packets there and back would raise twice as many as they are.
+	if softirqs > uint64(packets)/6 {
 		f.Errorf("%d packets there and back raised %d receive softirqs", packets, softirqs)
 	}
 	f.stop()
