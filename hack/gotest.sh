@@ -10,9 +10,9 @@ most=3 # packages that may fail and be run again
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 trap 'exit 130' INT TERM
-summary=()
+options=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
-	summary+=("$1")
+	options+=("$1")
 	shift
 done
 shift
@@ -20,7 +20,7 @@ shift
 # run runs the tests of packages.
 run() {
 	hack/go tool -modfile=hack/tools/go.mod gotestsum --format pkgname-and-test-fails \
-		--jsonfile "$events" "${summary[@]}" -- "${flags[@]}" "$@"
+		--jsonfile "$events" "${options[@]}" -- "${flags[@]}" "$@"
 }
 
 flags=("$@")

@@ -50,8 +50,8 @@ count() {
 }
 
 # failures prints what failed in a log, each with some of its last lines: gotestsum's
-# summary (of a panic, its first lines), the lines of failure of cmocka, node and our
-# own scripts; of a stage that ended otherwise, the end of its log.
+# summary (of a panic, its first lines), the lines of failure of cmocka, node and our own
+# scripts; of a stage that ended otherwise, the end of its log.
 failures() {
 	local log=$1 keep=$2
 	sed 's/\x1b\[[0-9;]*m//g' "$log" | awk -v keep="$keep" '

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,13 +20,13 @@ type failedTest struct {
 // runAgain runs what failed once more, in another machine. What then passes has passed,
 // but the table tells of it.
 func (s *session) runAgain(t *testing.T) {
+	if len(s.failed) == 0 {
+		return
+	}
 	if len(s.failed) > mostFailed || s.lab == nil {
 		for _, f := range s.failed {
 			s.show(t, f.in, f.result)
 		}
-		return
-	}
-	if len(s.failed) == 0 {
 		return
 	}
 	say(fmt.Sprintf("%s: %d failed and run once more, in another machine", s.boot.name, len(s.failed)))
@@ -59,4 +60,36 @@ func (s *session) judge(p labPackage, r *testResult) bool {
 func firstFailure(boot string, r testResult) string {
 	text := strings.TrimRight(r.output, "\n")
 	return fmt.Sprintf("vm %s: AGAIN %s, which first said:\n    %s\n", boot, r.name, strings.ReplaceAll(text, "\n", "\n    "))
+}
+
+func TestWhatFailsIsJudgedByItsSecondRun(t *testing.T) {
+	p, other := labPackage{path: "a"}, labPackage{path: "b"}
+	s := &session{boot: oneBoot{name: "main"}}
+	judged := func(p labPackage, action string) string {
+		r := testResult{name: "TestLabX", action: action, output: "x_test.go:7: too early\n"}
+		if !s.judge(p, &r) {
+			return "kept"
+		}
+		return r.action
+	}
+	for _, step := range []struct {
+		in           labPackage
+		second       bool
+		action, want string
+	}{
+		{p, false, "pass", "pass"},
+		{p, false, "fail", "kept"},
+		{other, false, "fail", "kept"},
+		{p, true, "fail", "fail"},
+		{other, true, "pass", again},
+	} {
+		s.second = step.second
+		if got := judged(step.in, step.action); got != step.want {
+			t.Errorf("%+v is judged %s", step, got)
+		}
+	}
+	want := []string{"vm main: AGAIN TestLabX, which first said:\n    x_test.go:7: too early\n"}
+	if !slices.Equal(s.notes, want) {
+		t.Errorf("notes %q, want %q", s.notes, want)
+	}
 }

@@ -63,30 +63,26 @@ func TestASessionPutsEverythingBack(t *testing.T) {
 	}
 }
 
-// As a kill between the writing of a file and its renaming leaves it.
-func TestRevertRemovesWhatAKilledApplyWasWriting(t *testing.T) {
-	s, plan, _ := newSession(t)
-	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
-		t.Fatal(err)
-	}
-	write(t, appliedPath(s.dir())+unfinished, "{")
-	if _, err := s.Revert(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(s.dir()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the session's folder: %v", err)
-	}
-}
-
-// As a kill before the journal's first line leaves it.
-func TestRevertRemovesAnEmptyJournalWithItsFolder(t *testing.T) {
-	s, _, _ := newSession(t)
-	write(t, s.journal(), "")
-	if _, err := s.Revert(context.Background(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(s.dir()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the session's folder: %v", err)
+// A kill leaves a file that was being written, or a journal without its first line.
+func TestRevertLeavesNothingOfAKilledApply(t *testing.T) {
+	for name, kill := range map[string]func(Session, Plan) (left, text string){
+		"writing who tunes": func(s Session, p Plan) (string, string) {
+			if _, err := s.Apply(context.Background(), p, "tester"); err != nil {
+				t.Fatal(err)
+			}
+			return appliedPath(s.dir()) + unfinished, "{"
+		},
+		"before the journal's first line": func(s Session, _ Plan) (string, string) { return s.journal(), "" },
+	} {
+		s, plan, _ := newSession(t)
+		left, text := kill(s, plan)
+		write(t, left, text)
+		if _, err := s.Revert(context.Background(), nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(s.dir()); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the session's folder: %v", name, err)
+		}
 	}
 }
 
