@@ -2,7 +2,8 @@
 /*
  * Interrupts from another CPU, one after the other: to read a counter that counts on a
  * CPU the kernel calls it (perf_event_read() in kernel/events/core.c), and waits for it.
- * /proc/interrupts has them in its line CAL.
+ * /proc/interrupts has them in its line CAL. A CPU that is idle and polls, as with the
+ * governor haltpoll, answers the call without an interrupt: there is nothing to disturb.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
