@@ -139,7 +139,7 @@ func (l *Lab) PollRates(ctx context.Context, span time.Duration) (map[int]float6
 	}
 	rates := map[int]float64{}
 	for poll, count := range counts {
-		if ours[poll.NAPI] {
+		if ours[poll.NAPI] && !poll.Softirq() {
 			rates[poll.TID] += float64(count.Polls) / time.Since(begun).Seconds()
 		}
 	}

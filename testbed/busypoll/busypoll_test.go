@@ -226,9 +226,9 @@ func (f *fixture) counted(id uint32, tid int, during func()) (own, others PollCo
 		switch {
 		case poll.NAPI != id:
 		case poll.TID == tid:
-			own.Polls, own.Packets = own.Polls+count.Polls, own.Packets+count.Packets
+			own = own.plus(count)
 		default:
-			others.Polls, others.Packets = others.Polls+count.Polls, others.Packets+count.Packets
+			others = others.plus(count)
 		}
 	}
 	return own, others

@@ -197,9 +197,9 @@ func proveLivepatch(f *fixture, packets int) {
 	}
 	for poll, count := range counts {
 		if ours[poll.TID] {
-			own.Polls, own.Packets = own.Polls+count.Polls, own.Packets+count.Packets
+			own = own.plus(count)
 		} else {
-			others.Polls, others.Packets = others.Polls+count.Polls, others.Packets+count.Packets
+			others = others.plus(count)
 		}
 	}
 	f.Logf("%d packets there and back: %d receive softirqs; polls by the threads %+v, by others %+v", packets, softirqs, own, others)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -12,26 +13,33 @@ import (
 )
 
 // Polls counts who polls which NAPI instance while it is open, by the kernel's tracepoint
-// napi_poll, which each poll passes, whatever made it: a softirq on behalf of the thread
-// that it interrupted, or a polling thread. It needs BTF, and CAP_BPF with CAP_PERFMON.
-// Each poll costs some tens of nanoseconds more meanwhile.
+// napi_poll, which each poll passes, whatever made it. It needs BTF, and CAP_BPF with
+// CAP_PERFMON. Each poll, and each softirq, costs some tens of nanoseconds more meanwhile.
 type Polls struct {
-	counts   *ebpf.Map
-	program  *ebpf.Program
-	attached link.Link
+	counts, receives *ebpf.Map
+	programs         []*ebpf.Program
+	attached         []link.Link
 }
 
-// Poll is a thread that polled an instance.
+// Poll is who polled an instance: a thread itself, or a softirq.
 type Poll struct {
 	NAPI uint32
-	TID  int
+	// TID is 0 for a softirq: the thread that it interrupts, or that let it run, has
+	// nothing to do with it.
+	TID int
 }
+
+// Softirq is true of polls that a softirq did, on whatever thread.
+func (p Poll) Softirq() bool { return p.TID == 0 }
 
 // PollCount is how often it did, and how many packets it found.
 type PollCount struct{ Polls, Packets uint64 }
 
-// pollsMost is how many pairs of an instance and a thread are counted; a softirq's polls
-// count for any thread that was running.
+func (c PollCount) plus(more PollCount) PollCount {
+	return PollCount{c.Polls + more.Polls, c.Packets + more.Packets}
+}
+
+// pollsMost is how many pairs of an instance and who polls it are counted.
 const pollsMost = 16384
 
 // CountPolls starts to count.
@@ -41,35 +49,89 @@ func CountPolls() (*Polls, error) {
 		return nil, err
 	}
 	p := &Polls{}
-	p.counts, err = ebpf.NewMap(&ebpf.MapSpec{Name: "polls", Type: ebpf.Hash, KeySize: 8, ValueSize: 16, MaxEntries: pollsMost})
-	if err != nil {
-		return nil, fmt.Errorf("count polls: %w", err)
-	}
-	p.program, err = ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "polls", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "napi_poll",
-		License: "GPL", Instructions: pollsProgram(p.counts, offset),
-	})
-	if err == nil {
-		p.attached, err = link.AttachTracing(link.TracingOptions{Program: p.program})
-	}
-	if err != nil {
+	if err := p.start(offset); err != nil {
 		return nil, errors.Join(fmt.Errorf("count polls: %w", err), p.Close())
 	}
 	return p, nil
 }
 
+func (p *Polls) start(idOffset int16) (err error) {
+	p.counts, err = ebpf.NewMap(&ebpf.MapSpec{Name: "polls", Type: ebpf.Hash, KeySize: 8, ValueSize: 16, MaxEntries: pollsMost})
+	if err != nil {
+		return err
+	}
+	p.receives, err = ebpf.NewMap(&ebpf.MapSpec{Name: "receives", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 4, MaxEntries: 1})
+	if err != nil {
+		return err
+	}
+	// The exit first: no CPU is left marked that is not in a softirq any more.
+	for _, at := range []struct {
+		tracepoint string
+		program    asm.Instructions
+	}{
+		{"softirq_exit", markProgram(p.receives, 0)},
+		{"softirq_entry", markProgram(p.receives, 1)},
+		{"napi_poll", pollsProgram(p.counts, p.receives, idOffset)},
+	} {
+		program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+			Name: at.tracepoint, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: at.tracepoint,
+			License: "GPL", Instructions: at.program,
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", at.tracepoint, err)
+		}
+		p.programs = append(p.programs, program)
+		attached, err := link.AttachTracing(link.TracingOptions{Program: program})
+		if err != nil {
+			return fmt.Errorf("%s: %w", at.tracepoint, err)
+		}
+		p.attached = append(p.attached, attached)
+	}
+	return nil
+}
+
+// netRXSoftirq is NET_RX_SOFTIRQ of include/linux/interrupt.h.
+const netRXSoftirq = 3
+
+// markProgram is trace_softirq_entry(unsigned int vec_nr), or _exit, of
+// include/trace/events/irq.h: it marks the CPU as in the softirq that receives, or not. A
+// thread polls with softirqs off, on PREEMPT_RT too, so that none of them is in between.
+func markProgram(receives *ebpf.Map, mark int32) asm.Instructions {
+	const key = -4
+	return asm.Instructions{
+		asm.LoadMem(asm.R6, asm.R1, 0, asm.DWord), // vec_nr
+		asm.JNE.Imm32(asm.R6, netRXSoftirq, "out"),
+		asm.StoreImm(asm.RFP, key, 0, asm.Word),
+		asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, key),
+		asm.LoadMapPtr(asm.R1, receives.FD()),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "out"),
+		asm.StoreImm(asm.R0, 0, int64(mark), asm.Word),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("out"),
+		asm.Return(),
+	}
+}
+
 // pollsProgram is trace_napi_poll(struct napi_struct *napi, int work, int budget) of
-// include/trace/events/napi.h: it adds 1 and work to the values of {napi_id, thread}.
-func pollsProgram(counts *ebpf.Map, idOffset int16) asm.Instructions {
-	const key, first = -8, -24
+// include/trace/events/napi.h: it adds 1 and work to the values of {napi_id, thread}, where
+// the thread is 0 on a CPU that is marked.
+func pollsProgram(counts, receives *ebpf.Map, idOffset int16) asm.Instructions {
+	const key, tid, first = -8, -4, -24
 	return asm.Instructions{
 		asm.LoadMem(asm.R6, asm.R1, 0, asm.DWord), // napi
 		asm.LoadMem(asm.R8, asm.R1, 8, asm.DWord), // work
 		asm.LoadMem(asm.R7, asm.R6, idOffset, asm.Word),
 		asm.StoreMem(asm.RFP, key, asm.R7, asm.Word),
+		asm.StoreImm(asm.RFP, tid, 0, asm.Word), // also the key of receives' only element
+		asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, tid),
+		asm.LoadMapPtr(asm.R1, receives.FD()),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "out"),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.Word),
+		asm.JNE.Imm(asm.R1, 0, "count"),
 		asm.FnGetCurrentPidTgid.Call(),
-		asm.StoreMem(asm.RFP, key+4, asm.R0, asm.Word),
-		asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, key),
+		asm.StoreMem(asm.RFP, tid, asm.R0, asm.Word),
+		asm.Mov.Reg(asm.R2, asm.RFP).WithSymbol("count"), asm.Add.Imm(asm.R2, key),
 		asm.LoadMapPtr(asm.R1, counts.FD()),
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "first"),
@@ -128,11 +190,16 @@ func (p *Polls) Counts() (map[Poll]PollCount, error) {
 // Close stops counting.
 func (p *Polls) Close() error {
 	var errs []error
-	if p.attached != nil {
-		errs = append(errs, p.attached.Close())
+	for _, attached := range slices.Backward(p.attached) {
+		errs = append(errs, attached.Close())
 	}
-	if p.program != nil {
-		errs = append(errs, p.program.Close())
+	for _, program := range p.programs {
+		errs = append(errs, program.Close())
 	}
-	return errors.Join(append(errs, p.counts.Close())...)
+	for _, counts := range []*ebpf.Map{p.counts, p.receives} {
+		if counts != nil {
+			errs = append(errs, counts.Close())
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -36,8 +36,8 @@ type Status struct {
 	Threads []ThreadUse `json:"threads,omitempty"`
 	// PollsPerSecond is nil where polls could not be counted, for the reason in Uncounted.
 	PollsPerSecond *float64 `json:"polls_per_second,omitempty"`
-	// PacketsPerSecond are those that polls of any thread brought, and SoftirqShare the
-	// part of them that no thread of the session's did: 0 where polling is in force.
+	// PacketsPerSecond are those that polls of any thread or softirq brought, and
+	// SoftirqShare the part of them that softirqs did: 0 where polling is in force.
 	PacketsPerSecond *float64 `json:"packets_per_second,omitempty"`
 	SoftirqShare     *float64 `json:"softirq_share,omitempty"`
 	Uncounted        string   `json:"uncounted,omitempty"`
@@ -153,32 +153,26 @@ func (s *Status) count(counts map[Poll]PollCount) {
 		}
 	}
 	by := map[int]PollCount{}
-	var all PollCount
+	var all, softirqs PollCount
 	for poll, count := range counts {
-		if ours[poll.NAPI] {
-			sum := by[poll.TID]
-			by[poll.TID] = PollCount{sum.Polls + count.Polls, sum.Packets + count.Packets}
-			all = PollCount{all.Polls + count.Polls, all.Packets + count.Packets}
+		if !ours[poll.NAPI] {
+			continue
+		}
+		all = all.plus(count)
+		if poll.Softirq() {
+			softirqs = softirqs.plus(count)
+		} else {
+			by[poll.TID] = by[poll.TID].plus(count)
 		}
 	}
 	rate := func(n uint64) *float64 { r := float64(n) / s.Over.Seconds(); return &r }
-	others := all.Packets
-	shown := map[int]bool{}
 	for i := range s.Threads {
 		count := by[s.Threads[i].TID]
-		shown[s.Threads[i].TID] = true
 		s.Threads[i].PollsPerSecond, s.Threads[i].PacketsPerSecond = rate(count.Polls), rate(count.Packets)
-		others -= count.Packets
-	}
-	// Threaded NAPI receives behind an epoll poller.
-	for _, tid := range s.Running.kernelThreads() {
-		if !shown[tid] {
-			others -= by[tid].Packets
-		}
 	}
 	s.PollsPerSecond, s.PacketsPerSecond = rate(all.Polls), rate(all.Packets)
 	if all.Packets > 0 {
-		share := float64(others) / float64(all.Packets)
+		share := float64(softirqs.Packets) / float64(all.Packets)
 		s.SoftirqShare = &share
 	}
 }
