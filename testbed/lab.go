@@ -65,7 +65,7 @@ func Open(name string) (*Lab, error) {
 func (l *Lab) take(j *journal.Journal) {
 	l.running, l.machines = map[string]*node.Running{}, &sync.Map{}
 	for _, entry := range j.Entries() {
-		if r := runningOf(entry); r != nil && entry.Node == fabricNode {
+		if r := runningOf(j, entry); r != nil && entry.Node == fabricNode {
 			l.fabric = r
 		} else if r != nil {
 			l.running[entry.Node] = r

@@ -314,10 +314,37 @@ func TestApplyChangesHowALabIsReceived(t *testing.T) {
 	}
 }
 
+// Later commands know a lab by its journal only: they find the nodes, and not what polls
+// for them in the host's namespaces.
+func TestALaterCommandFindsTheNodesOfAPolledLab(t *testing.T) {
+	labtest.Root(t)
+	for _, rx := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveAwake} {
+		t.Run(string(rx), func(t *testing.T) {
+			canReceive(t, rx)
+			lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, rx))
+			later, err := Open(lab.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"load", "dut"} {
+				if later.PID(name) != lab.PID(name) {
+					t.Errorf("the process of %s is %d, and later %d", name, lab.PID(name), later.PID(name))
+				}
+			}
+			if links := in(t, later, "dut", "ip", "-br", "link"); !strings.Contains(links, "in@") {
+				t.Errorf("in the node are\n%s", links)
+			}
+		})
+	}
+}
+
 // A poller that dies is a fault: what it polled waits for timers.
 func TestAPollerThatDiesIsAFault(t *testing.T) {
 	labtest.Root(t)
-	lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll))
+	lab, err := Open(up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll)).Name())
+	if err != nil {
+		t.Fatal(err)
+	}
 	records, err := lab.receiveRecords()
 	if err != nil {
 		t.Fatal(err)

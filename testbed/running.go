@@ -8,11 +8,11 @@ import (
 )
 
 // runningOf is the node whose first process a journal's entry started; nil if it
-// is another kind of entry.
-func runningOf(entry journal.Entry) *node.Running {
-	isNode := entry.Kind == journal.KindProcess && entry.Name != engineStep && entry.Name != node.QEMUProgram ||
-		entry.Kind == journal.KindContainer || entry.Kind == journal.KindHostNode
-	if !isNode || entry.Node == "" || entry.Learnt == nil {
+// is another kind of entry. A node's first step has the node's own token; engines, pollers
+// and QEMU, which are processes of a node too, have others.
+func runningOf(j *journal.Journal, entry journal.Entry) *node.Running {
+	starts := entry.Kind == journal.KindProcess || entry.Kind == journal.KindContainer || entry.Kind == journal.KindHostNode
+	if !starts || entry.Node == "" || entry.Token != j.Token(entry.Node) || entry.Learnt == nil {
 		return nil
 	}
 	r := &node.Running{
