@@ -39,6 +39,8 @@ type bench struct {
 	tuning    *result.Tuning
 	generator *traffic.Generator
 	streamID  string
+	// died is what had died by the end of trials that were measured, of one step.
+	died []string
 	// recording is that of the last trial; nil where it had none.
 	recording *recording.Recording
 }
@@ -159,8 +161,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	})
 	err = errors.Join(err, tracer.stop(&o))
 	if err != nil {
-		return result.Record{}, errors.Join(err, b.health())
+		return result.Record{}, err
 	}
+	b.died = append(b.died, o.outcome.Died...)
 	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()
 	if err != nil {
@@ -177,12 +180,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o.programs, o.drops = switchesAfter.since(switchesBefore, r.plan)
-	// An engine that died says nothing, and makes the trial invalid. With its node, no
-	// other trial would be possible.
-	if o.forwarders, err = b.readForwarders(r.plan); err != nil {
-		if dead := b.health(); dead != nil || len(o.outcome.Faults) == 0 {
-			return result.Record{}, errors.Join(err, dead)
-		}
+	// An engine that died, with its node or alone, says nothing, and makes the trial invalid.
+	if o.forwarders, err = b.readForwarders(r.plan); err != nil && len(o.outcome.Faults) == 0 {
+		return result.Record{}, err
 	}
 	if len(o.outcome.Faults) > 0 {
 		// The next trial gets a lab that is whole.
@@ -250,6 +250,12 @@ func (b *bench) clear(ctx context.Context) error {
 	return errors.Join(err, lab.Down(ctx))
 }
 
+// abandon clears what has died in part, whose engines can say nothing more at their end.
+func (b *bench) abandon(ctx context.Context) error {
+	_ = b.stopGenerator()
+	return b.clear(ctx)
+}
+
 func (b *bench) stopGenerator() error {
 	if b.generator == nil {
 		return nil
@@ -302,7 +308,7 @@ func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) e
 			err = errors.Join(do(node, engine), engine.Close())
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("node %s: its engine: %w", node.Name, err), b.health())
+			return fmt.Errorf("node %s: its engine: %w", node.Name, err)
 		}
 	}
 	return nil

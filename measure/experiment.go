@@ -64,6 +64,8 @@ type Watcher interface {
 	Progress(second int, sent, received uint64)
 	// Measured hands over a finished trial.
 	Measured(trial result.Trial)
+	// Died tells of a trial that could not be measured to its end, and why.
+	Died(death Death)
 }
 
 // Prepare plans every run of the file's sweep on the host. Nothing is built.
@@ -234,28 +236,51 @@ func (e *Experiment) Duration() time.Duration {
 	return total
 }
 
-// Measure runs the experiment and writes each trial as it ends. When ctx ends,
-// the running trial ends, what is done is kept, the lab is taken down, and the
-// context's error is returned. The lab is gone when it returns. It builds nothing if
-// another process measures on this host.
-func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch Watcher) (err error) {
+// Session is an experiment that has the right to measure on this host.
+type Session struct {
+	*Experiment
+	right *testbed.Measurement
+}
+
+// Begin takes the right to measure, which one process has at a time. Nothing is built.
+func (e *Experiment) Begin(ctx context.Context) (*Session, error) {
 	var all []*plan.Plan
 	for _, r := range slices.Concat(e.runs, e.baselines) {
 		all = append(all, r.plan)
 	}
 	right, err := testbed.BeginMeasurement(ctx, e.Name(), all)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b := &bench{source: e.Source, folder: writer.Dir(), watch: watch, right: right, realTime: e.inventory.RealTimeStop(), online: onlineCPUs(e.inventory), explain: e.Explain}
+	return &Session{e, right}, nil
+}
+
+// End gives the right back. It may be called more than once.
+func (s *Session) End() error {
+	if s.right == nil {
+		return nil
+	}
+	right := s.right
+	s.right = nil
+	return right.End()
+}
+
+// Measure runs the experiment and writes each trial as it ends. When ctx ends,
+// the running trial ends, what is done is kept, the lab is taken down, and the
+// context's error is returned. Where something of a network dies, the other trials are
+// measured nevertheless, and a DeathsError is returned. The lab is gone when it returns,
+// and the session over.
+func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) (err error) {
+	e := s.Experiment
+	b := &bench{source: e.Source, folder: writer.Dir(), watch: watch, right: s.right, realTime: e.inventory.RealTimeStop(), online: onlineCPUs(e.inventory), explain: e.Explain}
 	defer func() {
 		// Taking down must not be cut short by the Ctrl-C that led to it.
-		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), right.End())
+		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
 	}()
 	if err := e.measureBaselines(ctx, b, writer, result.Before); err != nil {
 		return err
 	}
-	known := maxima{}
+	known, dead := maxima{}, deaths{of: e.Trials() + e.Searches()}
 	for _, step := range e.steps {
 		if isDone(writer, e.runs[step.Run], step.Repeat) {
 			continue
@@ -276,11 +301,13 @@ func (e *Experiment) Measure(ctx context.Context, writer *result.Writer, watch W
 		if err := b.set(ctx, r.plan); err != nil {
 			return err
 		}
-		if err := e.step(ctx, b, writer, r, step.Repeat); err != nil {
+		b.died = nil
+		err = e.step(ctx, b, writer, r, step.Repeat)
+		if err = dead.in(ctx, b, r, step.Repeat, err); err != nil {
 			return err
 		}
 	}
-	return e.measureBaselines(ctx, b, writer, result.After)
+	return errors.Join(e.measureBaselines(ctx, b, writer, result.After), dead.error())
 }
 
 // step measures one combination and repeat on what is set: by a trial, or by as many as

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,6 +83,7 @@ func (s silent) Measured(result.Trial) {
 		s.measured()
 	}
 }
+func (s silent) Died(Death) {}
 
 func prepare(t *testing.T, name, network string, sets ...string) (*Experiment, *result.Writer) {
 	t.Helper()
@@ -109,10 +111,19 @@ func prepare(t *testing.T, name, network string, sets ...string) (*Experiment, *
 	return experiment, writer
 }
 
+// measureAll begins an experiment and measures it to its end.
+func measureAll(ctx context.Context, experiment *Experiment, writer *result.Writer, watch Watcher) error {
+	session, err := experiment.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	return session.Measure(ctx, writer, watch)
+}
+
 // finish measures an experiment, looks that no lab is left of it, and opens its result.
 func finish(t *testing.T, experiment *Experiment, writer *result.Writer) *result.Result {
 	t.Helper()
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
 		t.Fatal(err)
 	}
 	noLabLeft(t)
@@ -189,7 +200,7 @@ func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 			// The baseline, which comes first, has no use for a Ctrl-C here.
 			watch := test.watch(cancel)
 			inTrial := false
-			err := experiment.Measure(ctx, writer, silent{
+			err := measureAll(ctx, experiment, writer, silent{
 				began: func() {
 					inTrial = true
 					if watch.began != nil {
@@ -217,31 +228,60 @@ func TestCtrlCKeepsWhatIsDone(t *testing.T) {
 	}
 }
 
-// TestDeathsInATrialAreNamed kills what a trial depends on while it runs.
+// TestDeathsInATrialAreNamed kills what a trial depends on while it runs: the other trial
+// gets a whole network, and the run goes on to its end, which is an error.
 func TestDeathsInATrialAreNamed(t *testing.T) {
 	labtest.Root(t)
 	tests := map[string]struct {
 		victim func(t *testing.T) int
 		says   string
+		// kept is true where the generator is left, which has measured what there was.
+		kept bool
 	}{
-		"the generator's engine": {func(t *testing.T) int { return engineOf(t, "deaths") }, "the engine is gone"},
+		"the generator's engine": {func(t *testing.T) int { return engineOf(t, "deaths") }, "the engine is gone", false},
 		"the node of the device under test": {func(t *testing.T) int {
 			lab, err := testbed.Open("deaths")
 			if err != nil {
 				t.Fatal(err)
 			}
 			return lab.PID("dut")
-		}, "node dut has ended"},
+		}, "node dut is dead", true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			experiment, writer := prepare(t, "deaths", loopNetwork, "traffic.duration=2s")
-			err := experiment.Measure(context.Background(), writer, silent{began: func() {
-				pid := test.victim(t)
-				time.AfterFunc(700*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+			experiment, writer := prepare(t, "deaths", loopNetwork, "traffic.duration=2s", "repeat=2")
+			first := true
+			err := measureAll(context.Background(), experiment, writer, silent{began: func() {
+				if first {
+					pid := test.victim(t)
+					time.AfterFunc(700*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+				}
+				first = false
 			}})
-			if err == nil || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("Measure = %v, want %q in it", err, test.says)
+			died := (*DeathsError)(nil)
+			if !errors.As(err, &died) || died.Of != 2 || len(died.Deaths) != 1 || !strings.Contains(err.Error(), test.says) ||
+				died.Deaths[0].Repeat != 1 || died.Deaths[0].Kept != test.kept || died.Lost() == test.kept {
+				t.Errorf("Measure = %v (%+v), want one death and %q", err, died, test.says)
+			}
+			if strings.Count(fmt.Sprint(err), test.says) != 1 {
+				t.Errorf("it is said more than once: %v", err)
+			}
+			var repeats []int
+			for _, trial := range writer.Summary().Trials {
+				repeats = append(repeats, trial.Repeat)
+				if said := strings.Contains(strings.Join(trial.Reasons, "\n"), test.says); said != (trial.Repeat == 1) {
+					t.Errorf("repeat %d is %s: %q", trial.Repeat, trial.Verdict, trial.Reasons)
+				}
+			}
+			want := []int{2}
+			if test.kept {
+				want = []int{1, 2}
+			}
+			if !slices.Equal(repeats, want) {
+				t.Errorf("repeats %v were kept, want %v", repeats, want)
+			}
+			if left := experiment.Left(writer); left != 2-len(want) {
+				t.Errorf("%d trials are left to be run", left)
 			}
 			noLabLeft(t)
 		})
@@ -283,8 +323,8 @@ func TestTwoRunsOfOneLabAtOnce(t *testing.T) {
 	first, firstWriter := prepare(t, "twice", pairNetwork)
 	second, secondWriter := prepare(t, "twice", pairNetwork)
 	var err error
-	firstErr := first.Measure(context.Background(), firstWriter, silent{began: func() {
-		err = second.Measure(context.Background(), secondWriter, silent{})
+	firstErr := measureAll(context.Background(), first, firstWriter, silent{began: func() {
+		err = measureAll(context.Background(), second, secondWriter, silent{})
 	}})
 	if firstErr != nil {
 		t.Errorf("the first run was disturbed: %v", firstErr)

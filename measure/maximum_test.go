@@ -71,7 +71,7 @@ func TestWithoutAMaximumTheRestGoesOn(t *testing.T) {
 	experiment, writer := prepare(t, "no-maximum", fractions, "repeat=1",
 		"topology.nodes.b.exec=[[nft, add, table, inet, cut], [nft, add, chain, inet, cut, in, '{ type filter hook input priority 0; }'], "+
 			"[nft, add, rule, inet, cut, in, udp, length, '>', '100', drop]]")
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
 		t.Fatal(err)
 	}
 	noLabLeft(t)
@@ -121,7 +121,7 @@ func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
 	if experiment.Trials() != 1 {
 		t.Errorf("%d trials are left", experiment.Trials())
 	}
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
 		t.Fatal(err)
 	}
 	noLabLeft(t)

@@ -32,7 +32,7 @@ traffic: {from: "a:eth", to: "b:eth", backend: dpdk, rate_pps: 2000, duration: 5
 				t.Fatal(err)
 			}
 			labtest.Require(t, fmt.Sprintf("ovs-dpdk (%v)", err), err == nil)
-			if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+			if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
 				t.Fatal(err)
 			}
 			noLabLeft(t)

@@ -210,7 +210,7 @@ func TestEveryPacketIsKept(t *testing.T) {
 					t.Errorf("while it is measured, the folder holds %v, %v", entries, err)
 				}
 			}
-			if err := experiment.Measure(context.Background(), writer, silent{began: unnamed, received: unnamed}); err != nil {
+			if err := measureAll(context.Background(), experiment, writer, silent{began: unnamed, received: unnamed}); err != nil {
 				t.Fatal(err)
 			}
 			noLabLeft(t)
@@ -252,7 +252,7 @@ func TestAFullDiskCostsTheRecordingOnly(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := experiment.Measure(context.Background(), writer, silent{}); err != nil {
+	if err := measureAll(context.Background(), experiment, writer, silent{}); err != nil {
 		t.Fatal(err)
 	}
 	noLabLeft(t)

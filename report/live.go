@@ -129,6 +129,14 @@ func (l *Live) Skipped(skipped result.Skipped) {
 	l.Say("%s  %s: %s", strings.Repeat(" ", 2*len(fmt.Sprint(l.options.Total))+1), Describe(skipped.Variables), skipped.Reason)
 }
 
+// Lost tells of a trial of which nothing was kept.
+func (l *Live) Lost(variables map[string]any, repeat int, reason string) {
+	l.done++
+	l.ended = l.options.Now()
+	l.running = ""
+	l.Say("%s  %s, repeat %d: %s", l.number(l.done), Describe(variables), repeat, reason)
+}
+
 // Close removes the running line.
 func (l *Live) Close() { l.clear() }
 

@@ -253,12 +253,12 @@ func SameVariables(a, b map[string]any) bool {
 	return maps.EqualFunc(a, b, func(x, y any) bool { return FormatVariable(x) == FormatVariable(y) })
 }
 
-// Close points <root>/latest at this result, and lets others remove it or go on with
-// it. The folder is whole without it.
+// Close points <root>/latest at this result, if there are trials in it, and lets others
+// remove it or go on with it. The folder is whole without it.
 func (w *Writer) Close() error {
 	defer w.folder.Close()
-	if w.root == "" {
-		return nil // it was reopened, and is not where Create makes results
+	if w.root == "" || len(w.summary.Trials) == 0 {
+		return nil // it was reopened, and is not where Create makes results; or shows nothing
 	}
 	if err := PointLatest(w.root, w.dir); err != nil {
 		return &WriteError{Path: filepath.Join(w.root, latestLink), Err: err, Kept: w.kept()}

@@ -45,8 +45,11 @@ back; so does a crash. --resume goes on with a result that was cut off: what is 
 the folder stays, and the rest of its experiment is run, a soak from its next window.
 
 With a search method (method: in the file, docs/methods.md) each combination is as
-many trials as it takes, and the table begins with what was found. Combinations whose kind of link this host lacks are left out and named; the
-exit code is 3 then, with everything else measured.`,
+many trials as it takes, and the table begins with what was found. Combinations whose
+kind of link this host lacks are left out and named; the exit code is 3 then, with
+everything else measured. Where a node, an engine or a switch dies in a trial, the
+next one gets a new network; the exit code is 1 then. Trials that were measured and
+are invalid for other reasons are results: the exit code is 0.`,
 		Example: `  nines run examples/quickstart.yaml
   nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
   nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
@@ -164,36 +167,53 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	for _, finding := range findings {
 		fmt.Fprintln(stderr, finding)
 	}
-	writer, err := r.writer(experiment, inventory)
+	session, err := experiment.Begin(ctx)
 	if err != nil {
 		return err
+	}
+	writer, err := r.writer(experiment, inventory)
+	if err != nil {
+		return errors.Join(err, session.End())
 	}
 	left := experiment.Left(writer)
 	begin(stderr, experiment, writer, left)
 	// Progress is for people and goes to standard error; standard output has the
 	// result alone.
 	live := report.NewLive(stderr, report.LiveOptions{Total: left, TrialTime: experiment.TrialTime()})
-	measured := experiment.Measure(ctx, writer, &liveWatcher{live: live})
+	measured := session.Measure(ctx, writer, &liveWatcher{live: live})
 	live.Close()
-	interrupted := errors.Is(measured, context.Canceled)
 	if writer.Empty() {
-		if interrupted {
+		if errors.Is(measured, context.Canceled) {
 			measured = errors.New("interrupted before anything was measured")
 		}
 		// The folder says nothing that the error does not.
 		return errors.Join(measured, writer.Discard())
 	}
-	if interrupted {
-		measured = fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' goes on with it", writer.Dir())
+	return errors.Join(resumable(measured, writer), r.finish(writer, stdout, stderr), experiment.LeftOut())
+}
+
+// resumable adds to an error how the rest can be measured, if there is one.
+func resumable(measured error, writer *result.Writer) error {
+	died, kept := (*measure.DeathsError)(nil), (*result.WriteError)(nil)
+	switch {
+	case measured == nil, errors.As(measured, &kept), errors.As(measured, &died) && !died.Lost():
+		return measured // nothing is left, or it says itself what is there
+	case errors.Is(measured, context.Canceled):
+		return fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' goes on with it", writer.Dir())
 	}
-	return errors.Join(measured, r.finish(writer, stdout, stderr), experiment.LeftOut())
+	return fmt.Errorf("%w\nwhat was measured is in %s, and 'nines run --resume %[2]s' goes on with it", measured, writer.Dir())
 }
 
 // finish writes the page and shows what there is, also of a run that failed.
 func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	page := func(w io.Writer) error { return report.WritePage(writer.Dir(), w) }
 	// A disk that is too full for the page must not hide the table.
-	written := errors.Join(writer.WriteReport(page), writer.Close())
+	var written error
+	hasPage := len(writer.Summary().Trials) > 0
+	if hasPage {
+		written = writer.WriteReport(page)
+	}
+	written = errors.Join(written, writer.Close())
 	if r.format == "json" {
 		return errors.Join(writeJSON(stdout, withSearches{writer.Summary(), writer.Searches()}), written)
 	}
@@ -207,7 +227,10 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	if err != nil || written != nil {
 		return errors.Join(err, written)
 	}
-	fmt.Fprintf(stderr, "\n%s\n%s\n", writer.Dir(), filepath.Join(writer.Dir(), result.ReportFile))
+	fmt.Fprintf(stderr, "\n%s\n", writer.Dir())
+	if hasPage {
+		fmt.Fprintln(stderr, filepath.Join(writer.Dir(), result.ReportFile))
+	}
 	return nil
 }
 
@@ -257,3 +280,7 @@ func (w *liveWatcher) Progress(second int, _, _ uint64) {
 }
 
 func (w *liveWatcher) Measured(trial result.Trial) { w.live.Trial(trial) }
+
+func (w *liveWatcher) Died(death measure.Death) {
+	w.live.Lost(death.Variables, death.Repeat, death.Reason)
+}

@@ -52,10 +52,10 @@ type Outcome struct {
 	Loop   bool
 	// Notes are what the engines said of their ports and themselves.
 	Notes []string
-	// Faults are what of the lab had died by the trial's end: the trial measured
-	// something else than the file describes.
-	Faults []string
-	Log    string
+	// Faults say why the trial measured something else than the file describes: what of
+	// the lab had Died by its end, and which of its machines' times are not to be had.
+	Faults, Died []string
+	Log          string
 	// Recorded is every packet, where the stream asks for it; else nil.
 	Recorded *Recorded
 }
@@ -151,7 +151,7 @@ func (g *Generator) Run(ctx context.Context, seed uint64, progress func(client.P
 		}
 		return Outcome{}, err
 	}
-	outcome.Faults = append(faults, g.lab.Untimed()...)
+	outcome.Died, outcome.Faults = faults, slices.Concat(faults, g.lab.Untimed())
 	return outcome, unread
 }
 

@@ -36,7 +36,11 @@ func runExperiment(ctx context.Context, inventory *host.Inventory, text string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := experiment.Measure(ctx, writer, onlooker{}); err != nil {
+	session, err := experiment.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := session.Measure(ctx, writer, onlooker{}); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
@@ -55,6 +59,7 @@ func (onlooker) Maximum(map[string]any, time.Duration)    {}
 func (onlooker) Window(result.Trial)                      {}
 func (onlooker) Searching(measure.SearchState)            {}
 func (onlooker) Progress(int, uint64, uint64)             {}
+func (onlooker) Died(measure.Death)                       {} // the error tells
 func (onlooker) Skipped(s result.Skipped) {
 	fmt.Fprintf(os.Stderr, "  %v left out: %s\n", s.Variables, s.Reason)
 }
