@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/result"
 )
 
 // Death is a trial in which a node, an engine or a link's program died.
@@ -31,7 +34,11 @@ func (e *DeathsError) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "something of the network died in %d of %d trials:", len(e.Deaths), e.Of)
 	for _, d := range e.Deaths {
-		fmt.Fprintf(&text, "\n  %s", d.Reason)
+		text.WriteString("\n  ")
+		for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
+			fmt.Fprintf(&text, "%s=%s ", name, result.FormatVariable(d.Variables[name]))
+		}
+		fmt.Fprintf(&text, "repeat %d: %s", d.Repeat, d.Reason)
 		if d.Kept {
 			text.WriteString(" (kept as invalid)")
 		}
