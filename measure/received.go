@@ -61,8 +61,11 @@ func (now reception) since(before reception) []result.Receive {
 			r.NAPIs = append(r.NAPIs, int(id))
 		}
 		for i, t := range s.Threads {
-			thread := threadSince(then[key{s.Node, s.Interface, i}], t, span)
-			if rate := before.rates[t.TID]; before.rates != nil && r.RX == string(spec.ReceiveBusyPoll) && thread.PollsPerSecond == nil {
+			earlier := then[key{s.Node, s.Interface, i}]
+			thread := threadSince(earlier, t, span)
+			// The sample is of the thread that was there then. Of one that had not polled, or
+			// was being replaced, it tells nothing.
+			if rate, counted := before.rates[earlier.TID]; counted && r.RX == string(spec.ReceiveBusyPoll) && thread.PollsPerSecond == nil {
 				thread.PollsPerSecond = &rate
 			}
 			r.Threads = append(r.Threads, thread)

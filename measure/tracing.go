@@ -28,6 +28,8 @@ type tracer struct {
 	recorder *trace.Recorder
 	bench    *bench
 	run      run
+	// polling are those of the recorder's threads that receive in place of softirqs.
+	polling []result.TracedThread
 
 	mu    sync.Mutex // engines tell of their start on goroutines of their own
 	notes []string
@@ -217,14 +219,24 @@ func (t *tracer) addPrograms() {
 	}
 }
 
-// addPollers names the threads that receive in place of softirqs. One that the watchdog of
-// its poller stops comes back as another thread, which is not known then.
+// addPollers names the threads that receive in place of softirqs, as far as they are not
+// known yet. One that the watchdog of its poller stops comes back as another thread: so it
+// is called before a trial and after it. What came and went in between stays unknown.
 func (t *tracer) addPollers() {
 	states, err := t.bench.lab.Received()
 	if err != nil {
 		t.note("the threads that receive are not known to the recorder: %v", err)
 	}
-	t.recorder.AddThreads(pollers(states, trace.ThreadOf)...)
+	further := unknown(pollers(states, trace.ThreadOf), t.polling)
+	t.polling = append(t.polling, further...)
+	t.recorder.AddThreads(further...)
+}
+
+// unknown are the threads of a list that another has not.
+func unknown(list, known []result.TracedThread) []result.TracedThread {
+	return slices.DeleteFunc(list, func(one result.TracedThread) bool {
+		return slices.ContainsFunc(known, func(t result.TracedThread) bool { return t.TID == one.TID })
+	})
 }
 
 // pollers are the threads that receive packets for interfaces. Those that only keep CPUs
@@ -255,6 +267,7 @@ func (t *tracer) stop(o *observation) error {
 		return nil
 	}
 	t.bench.generator.Trace(nil)
+	t.addPollers()
 	recording, err := t.recorder.Stop()
 	if err != nil {
 		return err

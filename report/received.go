@@ -17,6 +17,7 @@ type receivedLine struct {
 	where                                 []string // threads' CPUs and policies, each once
 	uses, rates                           []float64
 	trials                                int
+	backOffs                              uint64 // of all threads, in all trials
 }
 
 // WriteReceived says by what interfaces were received that were not by interrupts alone:
@@ -72,6 +73,7 @@ func (l *receivedLine) add(threads []result.ReceiveThread) {
 		if t.PollsPerSecond != nil {
 			l.rates = append(l.rates, *t.PollsPerSecond)
 		}
+		l.backOffs += t.BackOffs
 	}
 }
 
@@ -88,6 +90,9 @@ func (l *receivedLine) text() string {
 	}
 	if len(l.rates) > 0 {
 		text += fmt.Sprintf(", %s polls a second", between(l.rates, grouped))
+	}
+	if l.backOffs > 0 {
+		text += fmt.Sprintf(", stopped %s by the watchdog", plural(int(l.backOffs), "time"))
 	}
 	if l.problem != "" {
 		text += ": " + l.problem

@@ -28,6 +28,8 @@ func TestReceivedIsToldByWay(t *testing.T) {
 		{{Node: "dut", Interface: "in", RX: "busy_poll", Mechanism: "io_uring", Threads: thread(0.4, 100000)}},
 		{{Node: "dut", Interface: "in", RX: "busy_poll", Mechanism: "io_uring", Threads: thread(0.9, 250000)}},
 		{{Node: "dut", Interface: "in", RX: "busy_poll", Mechanism: "io_uring", Problem: "nines-poller has ended"}},
+		{{Node: "dut", Interface: "out", RX: "busy_poll", Mechanism: "io_uring", Threads: []result.ReceiveThread{
+			{CPUs: []int{1}, Scheduling: "fifo:5", CPUUse: 0.15, BackOffs: 2}, {CPUs: []int{1}, Scheduling: "fifo:5", CPUUse: 0.15, BackOffs: 1}}}},
 	} {
 		if _, err := w.AddTrial(result.Record{
 			Trial:      result.Trial{Repeat: i + 1, TxPackets: 1, RxPackets: 1, Verdict: result.Clean},
@@ -51,6 +53,7 @@ func TestReceivedIsToldByWay(t *testing.T) {
 	for _, want := range []string{
 		"dut:in rx: busy_poll by io_uring, on CPU 1 as idle:0, busy 40 to 90 % of the time, 100,000 to 250,000 polls a second (2 trials)",
 		"dut:in rx: busy_poll by io_uring: nines-poller has ended (1 trial)",
+		"dut:out rx: busy_poll by io_uring, on CPU 1 as fifo:5, busy 15 % of the time, stopped 3 times by the watchdog (1 trial)",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -230,7 +232,8 @@ func (l *Lab) readKernelThreads(r *receiveRecord) {
 				tids[i.PID] = ""
 			}
 		}
-		for tid := range tids {
+		// In an order, because two readings are compared by place.
+		for _, tid := range slices.Sorted(maps.Keys(tids)) {
 			r.Threads = append(r.Threads, threadOf(tid))
 		}
 		return nil

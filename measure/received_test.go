@@ -1,0 +1,48 @@
+package measure
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"nines.dev/nines/result"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed"
+)
+
+// The rate of a sample is that of the thread that was at a place then, also where the
+// watchdog has put another one there since; where none was counted it is not known, which
+// is not 0.
+func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
+	at := time.Unix(1, 0)
+	reading := func(at time.Time, tids ...int) reception {
+		state := testbed.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveBusyPoll}
+		for _, tid := range tids {
+			state.Threads = append(state.Threads, testbed.ReceiveThread{TID: tid})
+		}
+		return reception{at: at, states: []testbed.ReceiveState{state}}
+	}
+	before := reading(at, 11, 12, 13)
+	before.rates = map[int]float64{11: 300_000, 12: 200_000}
+	threads := reading(at.Add(time.Second), 11, 22, 13, 14).since(before)[0].Threads
+	var got []float64
+	for _, thread := range threads {
+		rate := -1.0 // not known
+		if thread.PollsPerSecond != nil {
+			rate = *thread.PollsPerSecond
+		}
+		got = append(got, rate)
+	}
+	if want := []float64{300_000, 200_000, -1, -1}; !slices.Equal(got, want) {
+		t.Errorf("polls a second %v, want %v", got, want)
+	}
+}
+
+// A thread that came in the place of one that the watchdog stopped is known after a trial,
+// and those that are known are not named again.
+func TestLaterPollersAreAdded(t *testing.T) {
+	known := []result.TracedThread{{TID: 11}, {TID: 12}}
+	if got := unknown([]result.TracedThread{{TID: 11}, {TID: 22}}, known); len(got) != 1 || got[0].TID != 22 {
+		t.Errorf("%+v", got)
+	}
+}
