@@ -30,7 +30,8 @@ type pageTrace struct {
 	Ordinary    int                  `json:"ordinary"`
 	Notes       []string             `json:"notes"`
 	Packets     []pageLate           `json:"packets"`
-	PacketsAll  int                  `json:"packets_all"`
+	Slowest     int                  `json:"slowest"`
+	Recorded    int                  `json:"recorded"`
 	Kinds       []result.EventKind   `json:"kinds"`
 	Names       []string             `json:"names"`
 	kinds       map[result.EventKind]int
@@ -107,7 +108,7 @@ func (p *pageData) addTraces(r *result.Result) {
 func newPageTrace(in traceInput) pageTrace {
 	t := pageTrace{Trial: in.trial, RankingAll: len(in.causes.Ranking), Ordinary: in.causes.Ordinary,
 		Ranking: append([]result.RankedCause{}, in.causes.Ranking[:min(len(in.causes.Ranking), maxTraceCauses)]...),
-		Notes:   []string{}, Packets: []pageLate{}, PacketsAll: len(in.causes.Packets),
+		Notes:   []string{}, Packets: []pageLate{}, Slowest: in.causes.Slowest, Recorded: in.causes.Recorded,
 		Kinds: []result.EventKind{}, Names: []string{}, kinds: map[result.EventKind]int{}, names: map[string]int{}, eventsLimit: in.packetEvents}
 	for _, note := range in.causes.Notes {
 		if !strings.HasPrefix(note, "not recorded: ") { // which the recorder's own line has

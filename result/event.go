@@ -73,6 +73,9 @@ type Trace struct {
 	Lost   uint64 `json:"lost"`
 	// Stretches are the times of which all events are kept, in order: [begin, end].
 	Stretches [][2]int64 `json:"stretches"`
+	// Slowest is of how many of the slowest packets the events were to be kept; 0: of all
+	// that outliers.csv has.
+	Slowest int `json:"slowest,omitempty"`
 	// ThresholdNs is the latency above which packets were kept, at the end.
 	ThresholdNs int64 `json:"threshold_ns"`
 	// CostNs is the CPU time of the recorder's programs, all CPUs together; nil where the
@@ -126,7 +129,13 @@ type Causes struct {
 	Schema string `json:"schema"`
 	// Ranking is the trial's causes, the one that accounts for most of the slowest first.
 	Ranking []RankedCause `json:"ranking"`
-	// Packets are the slowest, in the order of outliers.csv.
+	// Slowest is of how many of the slowest packets the ranking is: of those whose events
+	// were to be kept. Further packets may lie around them, and are not counted: they would
+	// give a cause that delays many at once more weight than it has. Recorded is of how many
+	// of them the events were kept.
+	Slowest  int `json:"slowest"`
+	Recorded int `json:"recorded"`
+	// Packets are all of outliers.csv, in its order.
 	Packets []PacketCauses `json:"packets"`
 	// Ordinary is how many ordinary packets there are to compare with.
 	Ordinary int `json:"ordinary"`

@@ -182,7 +182,7 @@ func explained(r *result.Result, id string) (explain.Shown, error) {
 	causes := attribution.Attribute(in)
 	explain.Fill(&causes, in.Details)
 	return explain.Shown{
-		Schema: explain.Schema, Name: r.Summary.Name, Trial: id, Slowest: len(in.Slow),
+		Schema: explain.Schema, Name: r.Summary.Name, Trial: id, Slowest: causes.Slowest,
 		LostEvents: in.Details.Trace.Lost, StealNs: in.Details.StealNs, Others: []string{}, Causes: causes,
 	}, nil
 }
@@ -190,10 +190,7 @@ func explained(r *result.Result, id string) (explain.Shown, error) {
 // packets are those to show: the slowest first, or the one that was asked for.
 func (k explainCall) packets(all []result.PacketCauses, trial string) ([]result.PacketCauses, error) {
 	if k.packet == "" {
-		sorted := slices.SortedStableFunc(slices.Values(all), func(a, b result.PacketCauses) int {
-			return int(min(max(b.LatencyNs-a.LatencyNs, -1), 1))
-		})
-		return sorted[:min(k.worst, len(sorted))], nil
+		return attribution.Slowest(all, k.worst), nil
 	}
 	id, err := strconv.ParseUint(k.packet, 10, 32)
 	if err != nil {

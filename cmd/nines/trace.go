@@ -88,6 +88,7 @@ func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, ou
 		all.Packets = append(all.Packets, r.Subjects[i].Causes.Packets...)
 		steal += r.Subjects[i].StealNs
 	}
+	all.Slowest = len(all.Packets)
 	if len(r.Subjects) > 0 {
 		details := r.Details(0) // of a thread like the others
 		details.StealNs = max(details.StealNs, steal)

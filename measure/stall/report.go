@@ -145,6 +145,7 @@ func (s *Subject) share(of result.CauseShare) {
 func (r *Report) traceOf(s *Subject) result.Trace {
 	own := r.recording.Trace
 	own.Threads = []result.TracedThread{s.thread}
+	own.Slowest = 0 // the subject's stalls are those whose events were to be kept
 	own.ThresholdNs = r.ThresholdNs
 	return own
 }

@@ -210,7 +210,7 @@ func (r *Recorder) written() (records uint64) {
 func (r *Recorder) recording() Recording {
 	r.prune()
 	out := Recording{Trace: result.Trace{
-		Threads: slices.Clone(r.config.Threads), ThresholdNs: r.threshold(),
+		Threads: slices.Clone(r.config.Threads), Slowest: r.config.Slowest, ThresholdNs: r.threshold(),
 		BufferBytes: int64(ceilPowerOfTwo(uint64(r.config.BufferBytes))), Missing: r.programs.missing,
 		Stretches: [][2]int64{},
 	}}

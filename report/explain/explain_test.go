@@ -30,7 +30,7 @@ func everyKind() Shown {
 		attribution.Blocked:      {Name: "D"},
 		attribution.Forwarder:    {Name: "dut"},
 	}
-	s := Shown{Schema: Schema, Name: "made-up", Trial: "0001", Slowest: 20, Others: []string{"0002", "0003"}, Causes: result.Causes{Ordinary: 200,
+	s := Shown{Schema: Schema, Name: "made-up", Trial: "0001", Slowest: 209, Others: []string{"0002", "0003"}, Causes: result.Causes{Slowest: 209, Ordinary: 200,
 		Notes: []string{"7 events were lost that were to be kept"}}}
 	for i, kind := range attribution.Kinds() {
 		c := names[kind]
@@ -109,7 +109,7 @@ func TestNamesDoNotMoveTheCursor(t *testing.T) {
 func TestInterruptsBesideWhatIsUnexplained(t *testing.T) {
 	call := result.Cause{Kind: attribution.IPI, Name: "call_function_single", Source: "bpftool", CPU: 1}
 	for with, want := range map[int]bool{1: false, 3: true} {
-		causes := result.Causes{Ranking: []result.RankedCause{{Cause: result.Cause{Kind: attribution.Unexplained, CPU: -1}, Packets: 4}}}
+		causes := result.Causes{Slowest: 4, Ranking: []result.RankedCause{{Cause: result.Cause{Kind: attribution.Unexplained, CPU: -1}, Packets: 4}}}
 		for i := range 4 {
 			phase := result.PhaseCauses{UnexplainedNs: 20_000}
 			if i < with {

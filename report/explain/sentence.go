@@ -10,15 +10,12 @@ import (
 
 // Fill words the sentences and remedies of a trial's causes.
 func Fill(causes *result.Causes, details result.Details) {
-	of := 0
-	for _, ranked := range causes.Ranking {
-		of += ranked.Packets
-	}
+	slowest := attribution.Slowest(causes.Packets, causes.Slowest)
 	for i := range causes.Ranking {
 		ranked := &causes.Ranking[i]
-		ranked.Sentence = sentence(*ranked, of, causes.Ordinary, details)
+		ranked.Sentence = sentence(*ranked, causes.Slowest, causes.Ordinary, details)
 		if ranked.Cause.Kind == attribution.Unexplained {
-			ranked.Sentence += beside(causes.Packets)
+			ranked.Sentence += beside(slowest)
 		}
 		ranked.Remedy = adviceFor(ranked.Cause).words(ranked.Cause, alone(details.Trace))
 	}

@@ -16,7 +16,7 @@ type Shown struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	Trial  string `json:"trial"`
-	// Slowest is how many packets outliers.csv has.
+	// Slowest is of how many of the slowest packets the causes are.
 	Slowest int `json:"slowest"`
 	// LostEvents is how many events were lost of those that were to be kept.
 	LostEvents uint64 `json:"lost_events"`

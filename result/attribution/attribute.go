@@ -55,8 +55,15 @@ func Attribute(in Input) result.Causes {
 		causes.Packets = append(causes.Packets, u.packet(slow[i]))
 	}
 	causes.Ordinary = len(ordinary)
-	causes.Ranking = rank(slow, causes.Packets, ordinary, u)
-	causes.Notes = notes(slow, len(ordinary), trace)
+	causes.Slowest = min(cmp.Or(trace.Slowest, len(slow)), len(slow))
+	slowest := Slowest(causes.Packets, causes.Slowest)
+	for _, p := range slowest {
+		if p.Recorded {
+			causes.Recorded++
+		}
+	}
+	causes.Ranking = rank(slowest, ordinary, u)
+	causes.Notes = notes(causes, trace)
 	return causes
 }
 
@@ -112,21 +119,15 @@ func (t *timeline) seen(tid int32, begin, end int64) bool {
 }
 
 // notes are what a reader of the causes should know.
-func notes(slow []passage, ordinary int, trace *result.Trace) []string {
+func notes(causes result.Causes, trace *result.Trace) []string {
 	var list []string
-	missing := 0
-	for _, p := range slow {
-		if !p.recorded {
-			missing++
-		}
-	}
-	if missing > 0 {
-		list = append(list, fmt.Sprintf("of %d of the %d slowest packets no events were kept: nothing is said of them", missing, len(slow)))
+	if missing := causes.Slowest - causes.Recorded; missing > 0 {
+		list = append(list, fmt.Sprintf("of %d of the %d slowest packets no events were kept: nothing is said of them", missing, causes.Slowest))
 	}
 	if trace.Lost > 0 {
 		list = append(list, fmt.Sprintf("%d events were lost that were to be kept, so that some of the unexplained time may have a cause (a larger tracing.buffer loses fewer)", trace.Lost))
 	}
-	if alone := len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram; ordinary == 0 && !alone {
+	if alone := len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram; causes.Ordinary == 0 && !alone {
 		list = append(list, "no ordinary packets were recorded, so that nothing tells how usual a cause is")
 	}
 	for _, kind := range trace.Missing {

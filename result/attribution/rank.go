@@ -30,24 +30,30 @@ func Totals(p result.PacketCauses) []result.CauseShare {
 	return list
 }
 
+// Slowest are so many of the slowest packets, the slowest first; of those that are as slow
+// as each other the first.
+func Slowest(packets []result.PacketCauses, count int) []result.PacketCauses {
+	sorted := slices.SortedStableFunc(slices.Values(packets), func(a, b result.PacketCauses) int {
+		return cmp.Compare(b.LatencyNs, a.LatencyNs)
+	})
+	return sorted[:min(count, len(sorted))]
+}
+
 var unexplained = result.Cause{Kind: Unexplained, CPU: -1}
 
 // rank puts causes into the order of how many of the slowest packets each accounts for.
-// One that is as likely around an ordinary packet, as large as that, explains nothing: of
-// the packets of which it is the largest part only the share 1 − 1/lift counts, which is
-// epidemiology's attributable fraction among the exposed (Levin, 1953).
-func rank(slow []passage, packets []result.PacketCauses, ordinary []passage, u usual) []result.RankedCause {
+// Those whose events were not kept count for none. One that is as likely around an ordinary
+// packet, as large as that, explains nothing: of the packets of which it is the largest part
+// only the share 1 − 1/lift counts, which is epidemiology's attributable fraction among the
+// exposed (Levin, 1953).
+func rank(slowest []result.PacketCauses, ordinary []passage, u usual) []result.RankedCause {
 	type seen struct {
 		result.RankedCause
 		first, any []int64 // of the packets of which it is the first cause, or has a part
 	}
 	found := make(map[result.Cause]*seen)
-	recorded := 0
-	for i, p := range packets {
-		if !slow[i].recorded {
-			continue
-		}
-		recorded++
+	slowest = slices.DeleteFunc(slices.Clone(slowest), func(p result.PacketCauses) bool { return !p.Recorded })
+	for _, p := range slowest {
 		for place, share := range Totals(p) {
 			s := found[share.Cause]
 			if s == nil {
@@ -96,7 +102,7 @@ func rank(slow []passage, packets []result.PacketCauses, ordinary []passage, u u
 		}
 		weights[cause] = float64(s.Packets)
 		if usually > 0 {
-			lift := float64(atLeast(s.any)) / float64(recorded) * float64(len(around)) / float64(usually)
+			lift := float64(atLeast(s.any)) / float64(len(slowest)) * float64(len(around)) / float64(usually)
 			s.Lift = &lift
 			weights[cause] *= 1 - 1/max(lift, 1)
 		}

@@ -201,6 +201,40 @@ func TestPacketsWithoutEvents(t *testing.T) {
 	}
 }
 
+// TestPacketsThatHappenToHaveEventsAreNotRanked: around the slowest packets, for which events
+// are kept, lie others of those that are less slow, and the more the denser they are. They
+// are explained, and count for nothing.
+func TestPacketsThatHappenToHaveEventsAreNotRanked(t *testing.T) {
+	m := newMade()
+	m.spins(generator, 0, 0, 0)
+	for i := range int64(3) {
+		at := 200*ms + i*ms
+		m.add(result.EventInterrupt, 0, at, at+100*us, "of the slowest")
+		m.late(at, 100*us, 20*us, 2*us)
+	}
+	for i := range int64(20) {
+		at := 300*ms + i*ms
+		m.add(result.EventInterrupt, 0, at, at+50*us, "of others")
+		m.late(at, 50*us, 20*us, 2*us)
+	}
+	m.late(4000*ms, 200*us, 20*us, 2*us) // no events were kept of it
+	m.details.Trace.Slowest = 4
+	in := m.input()
+	causes := Attribute(in)
+	if causes.Slowest != 4 || causes.Recorded != 3 || len(causes.Packets) != 24 {
+		t.Errorf("%d of the %d slowest of %d packets have events", causes.Recorded, causes.Slowest, len(causes.Packets))
+	}
+	if len(causes.Ranking) != 1 || causes.Ranking[0].Packets != 3 || causes.Ranking[0].Cause.Name != "of the slowest" {
+		t.Errorf("the ranking is %+v", causes.Ranking)
+	}
+	if notes := strings.Join(causes.Notes, "\n"); !strings.Contains(notes, "of 1 of the 4 slowest packets no events were kept") {
+		t.Errorf("the notes are %q", notes)
+	}
+	if Annotate(in.Slow, causes); in.Slow[10].Cause != "interrupt of others (CPU 0)" {
+		t.Errorf("the cause of another packet is %q", in.Slow[10].Cause)
+	}
+}
+
 // TestLostEventsAreNoCause: a CPU that is seen to run nobody has lost its events.
 func TestLostEventsAreNoCause(t *testing.T) {
 	m := newMade()

@@ -295,7 +295,9 @@ export interface Trace {
   ordinary: number;
   notes: string[];
   packets: LatePacket[];
-  packets_all: number;
+  /** Of how many of the slowest packets the ranking is, and of how many of them the events were kept. */
+  slowest: number;
+  recorded: number;
   kinds: string[];
   names: string[];
 }

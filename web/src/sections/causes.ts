@@ -160,7 +160,8 @@ function recorderTable(rows: () => Row<Trace>[]): Table {
   return table<Row<Trace>>({
     id: "recorder-table", caption: "The recorder", rows,
     columns: [...trialColumns<Trace>(),
-      { title: "packets", hint: "Of how many slow ones the events were kept", cell: ({ trace }) => number(trace.packets_all, grouped) },
+      { title: "slowest", unit: "packets", hint: "Of how many of the slowest packets the causes are", cell: ({ trace }) => number(trace.slowest, grouped) },
+      { title: "with events", unit: "packets", hint: "Of how many of these the events were kept", cell: ({ trace }) => number(trace.recorded, grouped) },
       { title: "slower than", unit: "µs", cell: (row) => number(r((t) => t.threshold_ns)(row), micros) },
       { title: "ordinary", unit: "packets", hint: "Picked at random, to compare with", cell: ({ trace }) => number(trace.ordinary, grouped) },
       { title: "events seen", cell: (row) => number(r((t) => t.events)(row), grouped) },
