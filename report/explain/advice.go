@@ -77,6 +77,9 @@ func adviceFor(c result.Cause) Advice {
 			return known.Advice
 		}
 	}
+	if c.Kind == attribution.Priority {
+		return priorityAdvice(c)
+	}
 	return byKind[c.Kind]
 }
 
@@ -109,12 +112,9 @@ var byName = []named{
 }
 
 var byKind = map[string]Advice{
-	attribution.Priority: {Do: apart + " A thread that must share the CPU needs a lower priority than the engine's: `scheduling: {policy: fifo, priority: 60}` of the node raises that.",
-		Own:      ownApart + " A thread that must share the CPU needs a lower priority than it; `chrt` sets it.",
-		Findings: []string{"not-isolated", "shared-cpus"}},
-	attribution.Hog: {Do: apart + " Where they must be shared, `scheduling: {policy: fifo}` of the node goes before ordinary threads.",
-		Own:      ownApart + " Where it must be shared, a real-time priority (`chrt -f`) goes before ordinary threads.",
-		Findings: []string{"not-isolated", "shared-cpus"}},
+	attribution.Hog: {Do: apart + " Where they must be shared, `scheduling: {policy: fifo, priority: 1}` of the node goes before ordinary threads." + throttling,
+		Own:      ownApart + " Where it must be shared, a real-time priority (`chrt -f`) goes before ordinary threads." + throttling,
+		Findings: []string{"not-isolated", "shared-cpus", "rt-throttling"}},
 	attribution.KernelThread: {Do: "`isolation: isolated` moves those of the kernel's threads that can be moved.",
 		Own: ownApart, Findings: []string{"not-isolated"}},
 	attribution.Workqueue: {Settings: []string{"workqueue-cpumask"}, Profile: latency, Findings: []string{"workqueues"}},
@@ -152,7 +152,7 @@ func All() []Advice {
 		list = append(list, n.Advice)
 	}
 	for _, kind := range attribution.Kinds() {
-		list = append(list, byKind[kind])
+		list = append(list, adviceFor(result.Cause{Kind: kind}))
 	}
 	return list
 }

@@ -179,12 +179,22 @@ func (c *cpu) run(e result.Event) result.Cause {
 	return cause
 }
 
+// realTimePriority is how the source of a cause of the kind Priority has that.
+const realTimePriority = "real-time priority %d"
+
 // policyOf words a real-time priority. FIFO and RR are one to the scheduler's events.
 func policyOf(priority int64) string {
 	if priority >= 100 {
 		return "SCHED_DEADLINE"
 	}
-	return fmt.Sprintf("real-time priority %d", priority)
+	return fmt.Sprintf(realTimePriority, priority)
+}
+
+// RealTimePriority is that of the thread of a cause of the kind Priority; false of one of
+// the deadline policy, which goes before all priorities.
+func RealTimePriority(c result.Cause) (priority int, ok bool) {
+	_, err := fmt.Sscanf(c.Source, realTimePriority, &priority)
+	return priority, err == nil
 }
 
 func isLocalTimer(name string) bool { return name == "local_timer" }
