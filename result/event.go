@@ -81,6 +81,8 @@ type Trace struct {
 	// CostNs is the CPU time of the recorder's programs, all CPUs together; nil where the
 	// kernel does not count it (kernel.bpf_stats_enabled).
 	CostNs *int64 `json:"cost_ns"`
+	// ElapsedNs is how long was recorded, with a trial's warm-up and drain; 0: not known.
+	ElapsedNs int64 `json:"elapsed_ns,omitempty"`
 	// BufferBytes is the memory for the latest events, of each CPU.
 	BufferBytes int64 `json:"buffer_bytes"`
 	// Missing are kinds of events that this kernel has no tracepoint for, and why.

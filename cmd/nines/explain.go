@@ -179,11 +179,13 @@ func explained(r *result.Result, id string) (explain.Shown, error) {
 	if in.Ordinary, err = folder.Ordinary(); err != nil {
 		return explain.Shown{}, err
 	}
+	trials := r.Summary.Trials
+	recorder := explain.RecorderOf(in.Details, trials[slices.IndexFunc(trials, func(t result.Trial) bool { return t.ID == id })], r.Shown())
 	causes := attribution.Attribute(in)
 	explain.Fill(&causes, in.Details)
 	return explain.Shown{
 		Schema: explain.Schema, Name: r.Summary.Name, Trial: id, Slowest: causes.Slowest,
-		LostEvents: in.Details.Trace.Lost, StealNs: in.Details.StealNs, Others: []string{}, Causes: causes,
+		LostEvents: in.Details.Trace.Lost, StealNs: in.Details.StealNs, Recorder: recorder, Others: []string{}, Causes: causes,
 	}, nil
 }
 

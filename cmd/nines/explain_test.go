@@ -32,8 +32,9 @@ func writeTraced(t *testing.T) string {
 				{Kind: result.EventThread, Name: "nines-measure", TID: 5, BeginNs: 1_000_000, EndNs: 2_000_000, Other: -1},
 			}
 			r.Ordinary = []result.Outlier{}
-			r.Details.StartedNs = 1000
-			r.Details.Trace = &result.Trace{Stretches: [][2]int64{{0, 3_000_000}},
+			cost := int64(2_000_000)
+			r.Details.StartedNs, r.Details.DurationNs = 1000, 1_000_000
+			r.Details.Trace = &result.Trace{Stretches: [][2]int64{{0, 3_000_000}}, Events: 4000, Kept: 3, Lost: 5, CostNs: &cost, ElapsedNs: 8_000_000,
 				Threads: []result.TracedThread{{Role: result.RoleSender, TID: 5, Spins: true}}}
 		}
 		if _, err := w.AddTrial(r); err != nil {
@@ -58,6 +59,9 @@ func TestExplain(t *testing.T) {
 	}
 	if shown.Trial != "0002" || len(shown.Causes.Ranking) == 0 || shown.Causes.Ranking[0].Cause.Name != "make" || shown.Causes.Ranking[0].Remedy == "" {
 		t.Errorf("%s", out)
+	}
+	if r := shown.Recorder; r.Events != 4000 || shown.LostEvents != 5 || r.Share == nil || *r.Share != 0.25 || r.PacketNs == nil || r.Against != nil {
+		t.Errorf("the recorder is %+v, and lost %d", r, shown.LostEvents)
 	}
 	if code, out, _ := call("explain", dir, "--packet", "7"); code != 0 || !strings.Contains(out, "the thread `make`") || !strings.Contains(out, "send wait") {
 		t.Errorf("%d: %s", code, out)

@@ -26,6 +26,7 @@ type Recorder struct {
 	done     chan struct{}
 	mu       sync.Mutex // of the collector
 	collector
+	began  int64 // CLOCK_MONOTONIC
 	cost   cost
 	clock  clock
 	delays []byte // the histograms of stages
@@ -69,7 +70,8 @@ func Start(config Config) (_ *Recorder, err error) {
 	if err := r.programs.attach(); err != nil {
 		return nil, err
 	}
-	r.cost.begin(monotonic())
+	r.began = monotonic()
+	r.cost.begin(r.began)
 	r.markReaders(config.Threads)
 	go r.run(r)
 	return r, nil
@@ -190,11 +192,13 @@ func (r *Recorder) Stop() (Recording, error) {
 	r.stopping.Store(true)
 	<-r.done
 	// What is pending is over by now: those who announced it are done.
-	r.look(monotonic() + MarginNs)
+	ended := monotonic()
+	r.look(ended + MarginNs)
 	if err := errors.Join(r.cost.end(r.programs, r.written()), r.programs.detach()); err != nil {
 		return Recording{}, errors.Join(err, r.release())
 	}
 	recording := r.recording()
+	recording.Trace.ElapsedNs = ended - r.began
 	return recording, r.release()
 }
 

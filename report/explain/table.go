@@ -21,6 +21,8 @@ type Shown struct {
 	// LostEvents is how many events were lost of those that were to be kept.
 	LostEvents uint64 `json:"lost_events"`
 	StealNs    int64  `json:"steal_ns"`
+	// Recorder is what recording cost.
+	Recorder Recorder `json:"recorder"`
 	// Others are further trials of the result that were traced.
 	Others []string `json:"others"`
 	// Causes has the whole ranking, and those packets that were asked for.
@@ -63,6 +65,7 @@ func WriteTable(w io.Writer, s Shown) error {
 		out.WriteString("\nThere is no packet of which events were kept.\n")
 	}
 	writePackets(&out, s.Causes.Packets)
+	out.WriteString("\n" + wrap(s.Recorder.words(s.LostEvents), 0) + "\n")
 	if len(s.Causes.Notes) > 0 {
 		out.WriteString("\n")
 	}

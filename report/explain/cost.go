@@ -1,0 +1,99 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"nines.dev/nines/result"
+)
+
+// Recorder is what the recorder of a trial saw, lost and took.
+type Recorder struct {
+	// Events is how many records its programs made, and Kept how many events of the result
+	// were made of those: one record may be several. LostEvents of Shown are missing.
+	Events uint64 `json:"events"`
+	Kept   uint64 `json:"kept"`
+	// CostNs is the CPU time that its programs took, all CPUs together; Share the same as a
+	// part of one CPU, and PacketNs for each packet, at the rate of the measured ones. Nil:
+	// the kernel did not count it, or it is not known for how long.
+	CostNs   *int64   `json:"cost_ns"`
+	Share    *float64 `json:"cpu_share"`
+	PacketNs *float64 `json:"packet_ns"`
+	// Against is what tracing changed, from the same trials without it; nil where the result
+	// has none.
+	Against *result.Traced `json:"against"`
+
+	alone bool // what was recorded is no trial of an experiment
+}
+
+// RecorderOf puts together what a trial's files say of its recorder.
+func RecorderOf(details result.Details, trial result.Trial, all []result.Trial) Recorder {
+	trace := details.Trace
+	r := Recorder{Events: trace.Events, Kept: trace.Kept, CostNs: trace.CostNs, alone: alone(trace)}
+	if trace.CostNs != nil && trace.ElapsedNs > 0 {
+		share := float64(*trace.CostNs) / float64(trace.ElapsedNs)
+		r.Share = &share
+		if trial.TxPackets > 0 && details.DurationNs > 0 && !r.alone {
+			each := share * float64(details.DurationNs) / float64(trial.TxPackets)
+			r.PacketNs = &each
+		}
+	}
+	for _, one := range result.TracedAgainstNot(all) {
+		if one.Of(trial) {
+			r.Against = &one
+		}
+	}
+	return r
+}
+
+// words tells what the recorder cost.
+func (r Recorder) words(lost uint64) string {
+	text := r.took(lost)
+	if r.alone {
+		return text
+	}
+	return text + " " + against(r.Against)
+}
+
+func (r Recorder) took(lost uint64) string {
+	text := fmt.Sprintf("The recorder made %s, and lost ", counted(int(r.Events), "record"))
+	if lost == 0 {
+		text += "none that was to be kept."
+	} else {
+		text += fmt.Sprintf("%d that were to be kept.", lost)
+	}
+	if r.CostNs == nil {
+		return text + " What its programs took is not known: this kernel does not count it."
+	}
+	text += " Its programs took about " + duration(*r.CostNs) + " of CPU time on all CPUs together"
+	if r.Share != nil {
+		text += fmt.Sprintf(", %s %% of one CPU", significant(100**r.Share))
+	}
+	if r.PacketNs != nil {
+		text += fmt.Sprintf(", %s for each packet", duration(int64(*r.PacketNs)))
+	}
+	return text + "."
+}
+
+// enough repeats have a median whose interval is one of 95 % (see the table of nines run).
+const enough = 6
+
+// against tells what tracing changed, or how to measure that.
+func against(t *result.Traced) string {
+	if t == nil {
+		return "What it changes of the latency was not measured: `sweep: {trace: [false, true]}` does that."
+	}
+	var figures []string
+	for _, f := range t.Figures {
+		name, on, off := "received", fmt.Sprintf("%.0f", f.On), fmt.Sprintf("%.0f pps", f.Off)
+		if latency, is := strings.CutPrefix(f.Name, "latency_"); is {
+			name, on, off = strings.TrimSuffix(latency, "_ns"), duration(int64(f.On)), duration(int64(f.Off))
+		}
+		figures = append(figures, fmt.Sprintf("%s %s against %s (×%s)", name, on, off, significant(f.Ratio)))
+	}
+	text := fmt.Sprintf("With tracing against without, medians of %d and %s: %s", t.On, counted(t.Off, "trial"), strings.Join(figures, ", "))
+	if min(t.On, t.Off) < enough {
+		text += fmt.Sprintf("; `repeat: %d` or more tells that from what the host changes by itself", enough)
+	}
+	return text + "."
+}

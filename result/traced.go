@@ -1,0 +1,118 @@
+package result
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// TraceVariable is the swept key by which trials are traced or not.
+const TraceVariable = "trace"
+
+// Traced compares trials that were traced with those that were not, of which all other
+// variables are equal: what the recorder changes of what it records.
+type Traced struct {
+	// Variables are those that they share.
+	Variables map[string]any `json:"variables"`
+	// On and Off are how many trials of each there are.
+	On      int            `json:"on"`
+	Off     int            `json:"off"`
+	Figures []TracedFigure `json:"figures"`
+}
+
+// TracedFigure is a figure's median with and without tracing.
+type TracedFigure struct {
+	// Name is "latency_p50_ns", "latency_p99_ns" or "received_pps".
+	Name string  `json:"name"`
+	On   float64 `json:"on"`
+	Off  float64 `json:"off"`
+	// Ratio is on against off.
+	Ratio float64 `json:"ratio"`
+}
+
+// TracedAgainstNot finds the trials of each combination of variables that there are both
+// traced and not. Trials that did not offer what they promised count for neither; a figure
+// that a trial does not support, or that is 0 without tracing, is left out.
+func TracedAgainstNot(trials []Trial) []Traced {
+	type sides struct {
+		variables map[string]any
+		on, off   []Trial
+	}
+	var all []*sides
+	index := map[string]*sides{}
+	for _, t := range trials {
+		on, swept := t.Variables[TraceVariable].(bool)
+		if !swept || t.Verdict == Invalid {
+			continue
+		}
+		others := maps.Clone(t.Variables)
+		delete(others, TraceVariable)
+		key, err := json.Marshal(others)
+		if err != nil {
+			continue // no file has such values
+		}
+		of := index[string(key)]
+		if of == nil {
+			of = &sides{variables: others}
+			index[string(key)] = of
+			all = append(all, of)
+		}
+		if on {
+			of.on = append(of.on, t)
+		} else {
+			of.off = append(of.off, t)
+		}
+	}
+	list := []Traced{}
+	for _, of := range all {
+		if len(of.on) == 0 || len(of.off) == 0 {
+			continue
+		}
+		one := Traced{Variables: of.variables, On: len(of.on), Off: len(of.off), Figures: []TracedFigure{}}
+		for _, f := range tracedFigures {
+			on, ok := medianOf(of.on, f.of)
+			off, both := medianOf(of.off, f.of)
+			if ok && both && off != 0 {
+				one.Figures = append(one.Figures, TracedFigure{Name: f.name, On: on, Off: off, Ratio: on / off})
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+var tracedFigures = []struct {
+	name string
+	of   func(Trial) (float64, bool)
+}{
+	{"latency_p50_ns", func(t Trial) (float64, bool) { return valueOf(t.Latency.P50) }},
+	{"latency_p99_ns", func(t Trial) (float64, bool) { return valueOf(t.Latency.P99) }},
+	{"received_pps", func(t Trial) (float64, bool) {
+		return t.OfferedPPS * float64(t.RxPackets) / float64(max(t.TxPackets, 1)), t.TxPackets > 0
+	}},
+}
+
+func valueOf(ns *int64) (float64, bool) {
+	if ns == nil {
+		return 0, false
+	}
+	return float64(*ns), true
+}
+
+// medianOf is false where a trial has no such figure.
+func medianOf(trials []Trial, of func(Trial) (float64, bool)) (float64, bool) {
+	values := make([]float64, 0, len(trials))
+	for _, t := range trials {
+		if value, ok := of(t); ok {
+			values = append(values, value)
+		}
+	}
+	return Median(values), len(values) == len(trials)
+}
+
+// Of tells whether a trial is one of those that are compared.
+func (t Traced) Of(trial Trial) bool {
+	others := maps.Clone(trial.Variables)
+	_, swept := others[TraceVariable]
+	delete(others, TraceVariable)
+	return swept && maps.EqualFunc(others, t.Variables, func(a, b any) bool { return FormatVariable(a) == FormatVariable(b) })
+}
