@@ -198,22 +198,52 @@ static struct switch_port *new_port(struct port *port, const struct switch_port_
 	return p;
 }
 
-/* An address without a tag is in the port's access VLAN, or in all of its trunk. */
-static bool add_statics(struct switch_ *s, const struct switch_port *p)
+/* Calls for each static entry of a port until one is refused: an address without a tag
+ * is in the port's access VLAN, or in all of its trunk. */
+static int each_static(struct switch_ *s, const struct switch_port *p,
+		       int (*visit)(struct switch_ *s, const struct switch_port *p, uint64_t key,
+				    char *error, size_t size),
+		       char *error, size_t size)
 {
+	int err = 0;
 	for (unsigned i = 0; i < p->config.mac_count; i++) {
-		uint64_t key = mac_key_of(p->config.macs[i], p->config.vlan);
-		if ((p->config.vlan || !p->vlan.aware) &&
-		    !mac_table_add_static(&s->table, key, p->index))
-			return false;
-		for (unsigned v = 1; v <= VLAN_MAX; v++)
-			if (p->config.trunk[v] &&
-			    !mac_table_add_static(&s->table,
-						  mac_key_of(p->config.macs[i], (uint16_t)v),
-						  p->index))
-				return false;
+		if (p->config.vlan || !p->vlan.aware)
+			err = visit(s, p, mac_key_of(p->config.macs[i], p->config.vlan), error,
+				    size);
+		for (unsigned v = 1; v <= VLAN_MAX && !err; v++)
+			if (p->config.trunk[v])
+				err = visit(s, p, mac_key_of(p->config.macs[i], (uint16_t)v), error,
+					    size);
+		if (err)
+			return err;
 	}
-	return true;
+	return 0;
+}
+
+static int check_static(struct switch_ *s, const struct switch_port *p, uint64_t key, char *error,
+			size_t size)
+{
+	uint64_t value = mac_find(&s->table, key, mac_hash(&s->table, key));
+	uint8_t mac[6];
+	(void)p;
+	if (!(value & MAC_STATIC))
+		return 0;
+	mac_key_address(key, mac);
+	snprintf(error, size,
+		 "%02x:%02x:%02x:%02x:%02x:%02x is a static address of the port %s; give it to one "
+		 "port",
+		 mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
+		 atomic_load(&s->view)->ports[mac_port(value)]->port->config.name);
+	return -EEXIST;
+}
+
+static int add_static(struct switch_ *s, const struct switch_port *p, uint64_t key, char *error,
+		      size_t size)
+{
+	if (mac_table_add_static(&s->table, key, p->index))
+		return 0;
+	snprintf(error, size, "the table of addresses is full");
+	return -ENOSPC;
 }
 
 int switch_attach(struct switch_ *s, struct port *port, const struct switch_port_config *config,
@@ -242,15 +272,17 @@ int switch_attach(struct switch_ *s, struct port *port, const struct switch_port
 		goto fail;
 	p->index = index;
 	p->thread = idlest(s, view);
+	err = each_static(s, p, check_static, error, size);
+	if (err)
+		goto fail;
 	port->tx_shared = s->thread_count > 1;
 	port->tx_dirty = true;
 	snprintf(error, size, "cannot start the port");
 	err = port->ops->start(port, PORT_RX | PORT_TX);
 	if (err)
 		goto fail;
-	snprintf(error, size, "the table of addresses is full");
-	if (!add_statics(s, p)) {
-		err = -ENOSPC;
+	err = each_static(s, p, add_static, error, size);
+	if (err) {
 		mac_table_flush(&s->table, index);
 		goto fail;
 	}

@@ -334,6 +334,47 @@ static void test_ports_come_and_go(void **state)
 	end(&b);
 }
 
+static unsigned known_at(struct bench *b, uint8_t last, uint16_t vlan)
+{
+	const uint8_t mac[6] = {2, 0, 0, 0, 0, last};
+	uint64_t key = mac_key_of(mac, vlan);
+	uint64_t value = mac_find(&b->s->table, key, mac_hash(&b->s->table, key));
+	return value ? mac_port(value) : SWITCH_PORTS_MAX;
+}
+
+/* Neither another port takes them over, nor one whose attaching fails takes them along. */
+static void test_keeps_static_addresses_with_their_port(void **state)
+{
+	struct bench b;
+	struct switch_port_config known = {.macs = {{2, 0, 0, 0, 0, 5}}, .mac_count = 1};
+	struct switch_port_config tagged_too = {.mac_count = 1}, many = {0};
+	char error[200];
+	(void)state;
+	begin(&b, 1);
+	attach(&b, 0, &known);
+	struct switch_port_config more = {.macs = {{2, 0, 0, 0, 0, 6}, {2, 0, 0, 0, 0, 5}},
+					  .mac_count = 2};
+	assert_int_equal(switch_attach(b.s, b.ports[1], &more, error, sizeof error), -EEXIST);
+	assert_non_null(strstr(error, "02:00:00:00:00:05"));
+	assert_non_null(strstr(error, "p0"));
+	assert_int_equal(known_at(&b, 5, 0), 0);
+	assert_int_equal(known_at(&b, 6, 0), SWITCH_PORTS_MAX);
+	/* In a VLAN it is another's. */
+	tagged_too.trunk[10] = true;
+	memcpy(tagged_too.macs, known.macs, sizeof known.macs);
+	attach(&b, 1, &tagged_too);
+	assert_int_equal(known_at(&b, 5, 10), 1);
+	/* More than the table's 64 places. */
+	for (many.mac_count = 0; many.mac_count < SWITCH_STATIC_MAX; many.mac_count++)
+		memcpy(many.macs[many.mac_count],
+		       frame_between(0, (uint8_t)(100 + many.mac_count)).bytes + 6, 6);
+	assert_int_equal(switch_attach(b.s, b.ports[2], &many, error, sizeof error), -ENOSPC);
+	assert_int_equal(known_at(&b, 5, 0), 0);
+	assert_int_equal(known_at(&b, 5, 10), 1);
+	assert_int_equal(known_at(&b, 100, 0), SWITCH_PORTS_MAX);
+	end(&b);
+}
+
 static uint32_t word(const uint8_t *at)
 {
 	uint32_t w;
@@ -411,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_keeps_vlans_apart),
 		cmocka_unit_test(test_limits_floods),
 		cmocka_unit_test(test_ports_come_and_go),
+		cmocka_unit_test(test_keeps_static_addresses_with_their_port),
 		cmocka_unit_test(test_mirrors),
 		cmocka_unit_test(test_mirror_refuses_what_is_no_file),
 	};
