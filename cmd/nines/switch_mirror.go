@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 type mirrorCall struct {
 	*switchCall
 	mirror   client.Mirror
+	id       int64 // of what begin began; 0: any
 	duration time.Duration
 	wait     time.Duration
 	off      bool
@@ -34,7 +36,8 @@ func newSwitchMirrorCommand(call *switchCall) *cobra.Command {
 --duration: what an optical splitter and a capture card do on a cable. Times are
 those at which the switch had received a packet, or had copied it to its receiver.
 Packets are whole and unchanged, so MoonSniff and nines find their ids in them. A
-packet that cannot be written in time is counted, and passes unmirrored.
+packet that cannot be written in time is counted, and passes unmirrored. A port has one
+mirror at a time, and a file is one mirror's.
 
 Two mirrors of one switch are a pair of captures by one clock, for nines analyze: what
 it receives at one port, and what it has sent at another.`,
@@ -65,8 +68,8 @@ it receives at one port, and what it has sent at another.`,
 }
 
 func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) error {
-	if m.off == (m.mirror.File != "") {
-		return usageError{errors.New("say where to write with -w FILE, or --off to end a mirror")}
+	if err := m.check(); err != nil {
+		return usageError{err}
 	}
 	if m.off {
 		return m.end(ctx, name, progress)
@@ -87,12 +90,32 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 		ctx, cancel = context.WithTimeout(ctx, m.duration)
 		defer cancel()
 	}
-	if m.wait > 0 && m.outlived(ctx, name) {
+	if m.outlived(ctx, name) {
 		fmt.Fprintf(progress, "the lab went down, and the mirror of %s ended with it\n", m.mirror.Port)
 		return nil
 	}
-	<-ctx.Done()
 	return m.end(context.WithoutCancel(ctx), name, progress)
+}
+
+// mirrorSnapMax is the most that a mirror keeps of a packet: MIRROR_SNAP_MAX in
+// engine/switch/mirror.h.
+const mirrorSnapMax = 65535
+
+var mirrorDirections = []string{"rx", "tx", "both"}
+
+// check looks at the flags, before anything is asked or made.
+func (m *mirrorCall) check() error {
+	switch {
+	case m.off == (m.mirror.File != ""):
+		return errors.New("say where to write with -w FILE, or --off to end a mirror")
+	case !slices.Contains(mirrorDirections, m.mirror.Direction):
+		return fmt.Errorf("--direction %q is not known: %s", m.mirror.Direction, strings.Join(mirrorDirections, ", "))
+	case m.mirror.Bytes < 0 || m.mirror.Bytes > mirrorSnapMax:
+		return fmt.Errorf("--snap %d: write how many bytes of a packet to keep, up to %d, or 0 for all", m.mirror.Bytes, mirrorSnapMax)
+	case m.duration < 0 || m.wait < 0:
+		return errors.New("--duration and --wait cannot be negative")
+	}
+	return nil
 }
 
 // mirrorLook is how often a mirror looks whether there is a switch.
@@ -101,12 +124,15 @@ const mirrorLook = 50 * time.Millisecond
 // begin has the switch begin, once there is one if that is to be waited for.
 func (m *mirrorCall) begin(ctx context.Context, name string) error {
 	for until := time.Now().Add(m.wait); ; {
-		err := m.talk(ctx, name, func(e *client.Client) error {
-			_, err := m.tell(e)
+		err := m.talk(ctx, name, func(e *client.Client) (err error) {
+			if err = m.hasPort(e); err == nil {
+				m.id, err = e.Mirror(m.mirror)
+			}
 			return err
 		})
 		switch {
-		case err == nil, m.wait == 0:
+		// What a switch refuses, it refuses whenever it is asked.
+		case err == nil, m.wait == 0, errors.As(err, new(*client.Error)):
 			return err
 		case !time.Now().Before(until):
 			return fmt.Errorf("waited %s for the switch: %w", m.wait, err)
@@ -133,28 +159,28 @@ func (m *mirrorCall) outlived(ctx context.Context, name string) bool {
 	return true
 }
 
-// end ends the mirror, after Ctrl-C, too.
+// end ends the mirror, after Ctrl-C, too: its own, or with --off whichever there is.
 func (m *mirrorCall) end(ctx context.Context, name string, progress io.Writer) error {
-	m.mirror.File = ""
 	return m.talk(ctx, name, func(e *client.Client) error {
-		ended, err := m.tell(e)
-		if err == nil {
-			fmt.Fprintf(progress, "%s mirrored at %s, %d lost\n", count(int(ended.Packets), "packet"), m.mirror.Port, ended.Dropped)
+		if err := m.hasPort(e); err != nil {
+			return err
 		}
-		return err
+		ended, err := e.EndMirror(m.mirror.Port, m.id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(progress, "%s mirrored at %s, %d lost\n", count(int(ended.Packets), "packet"), m.mirror.Port, ended.Dropped)
+		return nil
 	})
 }
 
-// tell gives the switch the mirror, if it has the port.
-func (m *mirrorCall) tell(e *client.Client) (client.MirrorStats, error) {
+// hasPort refuses a port that the switch does not have.
+func (m *mirrorCall) hasPort(e *client.Client) error {
 	stats, err := e.SwitchStats()
-	if err == nil {
-		err = checkPort(m.mirror.Port, stats.Ports)
-	}
 	if err != nil {
-		return client.MirrorStats{}, err
+		return err
 	}
-	return e.Mirror(m.mirror)
+	return checkPort(m.mirror.Port, stats.Ports)
 }
 
 // checkPort refuses a port that the switch does not have.

@@ -96,6 +96,9 @@ func writeSwitch(out io.Writer, stats client.SwitchStats) error {
 		}
 		if m := p.Mirror; m != nil {
 			fmt.Fprintf(t, "%s\tmirrored to %s\t%d\n%s\tnot mirrored\t%d\n", p.Port, m.File, m.Packets, p.Port, m.Dropped)
+			if m.Error != "" {
+				fmt.Fprintf(t, "%s\tmirror failed\t%s\n", p.Port, m.Error)
+			}
 		}
 	}
 	for _, th := range stats.Threads {

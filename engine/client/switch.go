@@ -51,12 +51,14 @@ type SwitchPortStats struct {
 	Mirror      *MirrorStats `json:"mirror,omitempty"`
 }
 
-// MirrorStats are a mirror's: Dropped were not written, because the file was slower
-// than the packets.
+// MirrorStats are a mirror's: Dropped are not in the file, because it was slower than
+// the packets, or for Error, after which nothing is written to it.
 type MirrorStats struct {
 	File    string `json:"file,omitempty"`
+	ID      int64  `json:"id,omitempty"`
 	Packets uint64 `json:"packets"`
 	Dropped uint64 `json:"dropped"`
+	Error   string `json:"error,omitempty"`
 }
 
 // QueueStats are a queue's; a port's are their sum.
@@ -81,7 +83,7 @@ type MAC struct {
 }
 
 // Mirror is the mirror command: packets of a port go to a file, too. Direction is
-// "rx", "tx" or "both"; an empty File ends it.
+// "rx", "tx" or "both".
 type Mirror struct {
 	Port      string `json:"port"`
 	Direction string `json:"direction,omitempty"`
@@ -116,10 +118,18 @@ func (c *Client) MACs() ([]MAC, error) {
 	return reply.MACs, err
 }
 
-// Mirror starts or ends the mirror of a port; what it returns is of the mirror that
-// it ended.
-func (c *Client) Mirror(m Mirror) (MirrorStats, error) {
+// Mirror starts the mirror of a port that has none, into a file that no other writes to:
+// its id.
+func (c *Client) Mirror(m Mirror) (id int64, err error) {
+	var begun MirrorStats
+	err = c.call("mirror", m, &begun, nil)
+	return begun.ID, err
+}
+
+// EndMirror ends a port's mirror and returns its counts; id 0 is whichever it has. A file
+// that could not be written whole is an error.
+func (c *Client) EndMirror(port string, id int64) (MirrorStats, error) {
 	var ended MirrorStats
-	err := c.call("mirror", m, &ended, nil)
+	err := c.call("mirror", map[string]any{"port": port, "file": "", "id": id}, &ended, nil)
 	return ended, err
 }

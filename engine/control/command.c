@@ -214,10 +214,11 @@ static int check_mirror(const json_t *object, struct command *c, char *error, si
 	static const unsigned directions[] = {MIRROR_RX | MIRROR_TX, MIRROR_RX, MIRROR_TX};
 	(void)object;
 	c->mirror.directions = directions[c->mirror_direction];
-	if (c->mirror.file[0] == '/' || !c->mirror.file[0])
-		return 0;
 	snprintf(error, size, "\"file\" must be an absolute path, or empty to end the mirror");
-	return -EINVAL;
+	if (c->mirror.file[0] && c->mirror.file[0] != '/')
+		return -EINVAL;
+	snprintf(error, size, "\"id\" is of the mirror to end, so \"file\" must be empty");
+	return c->mirror.id && c->mirror.file[0] ? -EINVAL : 0;
 }
 
 static const struct {

@@ -151,6 +151,8 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[1]}", "serve", "names"},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":\"a\"}", "serve", "1 port"},
 		{"{\"cmd\":\"serve\",\"role\":\"switch\",\"ports\":[\"a\"]}", "serve", "forward"},
+		{"{\"cmd\":\"mirror\",\"port\":\"a\",\"file\":\"/tmp/a\",\"id\":1}", "mirror",
+		 "\"id\""},
 		{"{\"cmd\":\"serve\",\"role\":\"reflect\",\"ports\":[\"a\"],\"cpu\":-2}", "serve",
 		 "-1 to"},
 		{"{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\"}", "trial",

@@ -5,7 +5,9 @@
 #include "control/reply.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static json_t *accepted(const char *name)
 {
@@ -69,6 +71,17 @@ static void set_vlans(json_t *o, const struct switch_port *p)
 	json_object_set_new(o, "trunk", trunk);
 }
 
+static json_t *mirror_stats(const struct mirror *m)
+{
+	struct mirror_counts c = mirror_counted(m);
+	json_t *o = json_pack("{s:s,s:I,s:I,s:I}", "file", mirror_configured(m)->file, "id",
+			      (json_int_t)mirror_id(m), "packets", (json_int_t)c.packets, "dropped",
+			      (json_int_t)c.dropped);
+	if (c.err)
+		json_object_set_new(o, "error", json_string(strerror(-c.err)));
+	return o;
+}
+
 static json_t *port_stats(struct switch_port *p)
 {
 	char state[200];
@@ -93,13 +106,8 @@ static json_t *port_stats(struct switch_port *p)
 	json_object_set_new(o, "drops", port_drops(p));
 	json_object_set_new(o, "device_drops", device_drops(port));
 	const struct mirror *m = atomic_load(&p->mirror);
-	if (m) {
-		struct mirror_counts c = mirror_counted(m);
-		json_object_set_new(o, "mirror",
-				    json_pack("{s:s,s:I,s:I}", "file", mirror_configured(m)->file,
-					      "packets", (json_int_t)c.packets, "dropped",
-					      (json_int_t)c.dropped));
-	}
+	if (m)
+		json_object_set_new(o, "mirror", mirror_stats(m));
 	/* Every backend has one queue each way. */
 	json_object_set_new(o, "queues",
 			    json_pack("[{s:I,s:I}]", "rx_packets",
@@ -187,19 +195,37 @@ static json_t *do_detach(struct engine *e, const struct command *c)
 	return err ? engine_refusal("detach", err, "cannot detach") : accepted("detach");
 }
 
+static json_t *end_mirror(struct engine *e, struct switch_port *p, const struct command *c)
+{
+	char why[COMMAND_ERROR_BYTES];
+	struct mirror_counts ended;
+	snprintf(why, sizeof why, "the mirror of %s was ended by another call", c->port);
+	int err = switch_end_mirror(e->switch_, p, c->mirror.id, &ended);
+	if (!err && ended.err) {
+		snprintf(why, sizeof why, "%" PRIu64 " packets were mirrored and %" PRIu64 " lost",
+			 ended.packets, ended.dropped);
+		err = ended.err;
+	}
+	if (err)
+		return engine_refusal("mirror", err, why);
+	return json_pack("{s:s,s:b,s:I,s:I}", "reply", "mirror", "ok", 1, "packets",
+			 (json_int_t)ended.packets, "dropped", (json_int_t)ended.dropped);
+}
+
 static json_t *do_mirror(struct engine *e, const struct command *c)
 {
 	char error[COMMAND_ERROR_BYTES] = "cannot mirror";
-	struct mirror_counts ended;
+	uint64_t id;
 	struct port *port = engine_find(e, c->port, NULL);
 	struct switch_port *p = port ? switch_find(e->switch_, port) : NULL;
 	if (!p)
 		return refuse_port("mirror", c->port, "attached", -ENOENT);
-	int err = switch_mirror(e->switch_, p, &c->mirror, &ended, error, sizeof error);
+	if (!c->mirror.file[0])
+		return end_mirror(e, p, c);
+	int err = switch_mirror(p, &c->mirror, &id, error, sizeof error);
 	if (err)
 		return engine_refusal("mirror", err, error);
-	return json_pack("{s:s,s:b,s:I,s:I}", "reply", "mirror", "ok", 1, "packets",
-			 (json_int_t)ended.packets, "dropped", (json_int_t)ended.dropped);
+	return json_pack("{s:s,s:b,s:I}", "reply", "mirror", "ok", 1, "id", (json_int_t)id);
 }
 
 json_t *engine_switch_command(struct engine *e, const struct command *c)

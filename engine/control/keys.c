@@ -169,6 +169,7 @@ const struct field mirror_fields[] = {
 	CHOICE("direction", mirror_direction, direction_names),
 	TEXT("file", mirror.file, 0, MIRROR_PATH_MAX, REQUIRED),
 	UINT("snap_bytes", mirror.snap_bytes, 0, MIRROR_SNAP_MAX),
+	UINT("id", mirror.id, 0, INT64_MAX),
 	{0},
 };
 

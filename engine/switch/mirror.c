@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,11 +44,17 @@ struct ring {
 struct mirror {
 	struct mirror_config config;
 	struct ring rings[2]; /* rx, tx */
-	FILE *file;
+	uint64_t id;
 	pthread_t thread;
 	atomic_bool stop;
-	_Atomic uint64_t packets;
-	int err; /* of the first write that failed */
+	_Atomic uint64_t packets, lost;
+	_Atomic int err; /* of the write that failed */
+
+	/* The writer's: what the file gets next, whole records. */
+	int fd;
+	uint8_t *buffer;
+	size_t buffer_bytes;
+	uint64_t buffer_packets, file_bytes;
 };
 
 /* https://datatracker.ietf.org/doc/draft-ietf-opsawg-pcap: nanoseconds, Ethernet. */
@@ -131,10 +138,41 @@ static void ring_pop(struct ring *r, const struct record *record)
 	atomic_fetch_add_explicit(&r->tail, record->bytes, memory_order_release);
 }
 
-static void write_all(struct mirror *m, const void *from, size_t bytes)
+static int write_all(int fd, const uint8_t *from, size_t bytes)
 {
-	if (!m->err && fwrite(from, bytes, 1, m->file) != 1)
-		m->err = -errno;
+	while (bytes) {
+		ssize_t n = write(fd, from, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		from += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Only now are packets counted: a disk may be full. */
+static void flush(struct mirror *m)
+{
+	int err = atomic_load(&m->err);
+	if (!err) {
+		err = write_all(m->fd, m->buffer, m->buffer_bytes);
+		/* The file ends with the last record that was counted. */
+		if (err && ftruncate(m->fd, (off_t)m->file_bytes) < 0)
+			err = -errno;
+		atomic_store(&m->err, err);
+	}
+	atomic_fetch_add(err ? &m->lost : &m->packets, m->buffer_packets);
+	m->file_bytes += err ? 0 : m->buffer_bytes;
+	m->buffer_bytes = 0;
+	m->buffer_packets = 0;
+}
+
+static void append(struct mirror *m, const void *from, size_t bytes)
+{
+	memcpy(m->buffer + m->buffer_bytes, from, bytes);
+	m->buffer_bytes += bytes;
 }
 
 static void write_record(struct mirror *m, const struct record *record)
@@ -146,9 +184,11 @@ static void write_record(struct mirror *m, const struct record *record)
 		.kept = record->kept,
 		.length = record->length,
 	};
-	write_all(m, &header, sizeof header);
-	write_all(m, record + 1, record->kept);
-	atomic_fetch_add_explicit(&m->packets, 1, memory_order_relaxed);
+	if (m->buffer_bytes + sizeof header + record->kept > FILE_BUFFER_BYTES)
+		flush(m);
+	append(m, &header, sizeof header);
+	append(m, record + 1, record->kept);
+	m->buffer_packets++;
 }
 
 /* Both rings, merged by time. */
@@ -163,8 +203,7 @@ static void drain(struct mirror *m)
 		ring_pop(&m->rings[!rx_first], rx_first ? rx : tx);
 	}
 	/* Whoever looks at the file sees what there is. */
-	if (!m->err && fflush(m->file) != 0)
-		m->err = -errno;
+	flush(m);
 }
 
 static void *writer(void *arg)
@@ -183,15 +222,16 @@ static void *writer(void *arg)
 
 static void mirror_free(struct mirror *m)
 {
-	if (m->file)
-		fclose(m->file);
+	if (m->fd >= 0)
+		close(m->fd);
+	free(m->buffer);
 	free(m->rings[0].bytes);
 	free(m->rings[1].bytes);
 	free(m);
 	mirror_clock_release();
 }
 
-static int open_file(struct mirror *m)
+static int open_file(struct mirror *m, char *error, size_t size)
 {
 	struct pcap_header header = {
 		.magic = PCAP_MAGIC_NS,
@@ -201,21 +241,29 @@ static int open_file(struct mirror *m)
 		.link = PCAP_LINK_ETHERNET,
 	};
 	struct stat kind;
+	snprintf(error, size, "cannot write %.400s: it has to be an ordinary file", m->config.file);
 	/* A FIFO without a reader would hold up whoever asked for the mirror. */
-	int fd = open(m->config.file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
-	if (fd < 0)
+	m->fd = open(m->config.file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+	if (m->fd < 0)
 		return -errno;
-	if (fstat(fd, &kind) < 0 || !S_ISREG(kind.st_mode) || !(m->file = fdopen(fd, "wb"))) {
-		close(fd);
+	if (fstat(m->fd, &kind) < 0 || !S_ISREG(kind.st_mode))
 		return -EINVAL;
+	/* It is of the file, not of its name, and of each opening: another mirror is kept
+	 * out, be it this switch's or another's. Not all file systems have it. */
+	if (flock(m->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		snprintf(error, size, "%.400s is written to by another mirror; name another file",
+			 m->config.file);
+		return -EBUSY;
 	}
-	setvbuf(m->file, NULL, _IOFBF, FILE_BUFFER_BYTES);
-	write_all(m, &header, sizeof header);
-	return m->err;
+	if (ftruncate(m->fd, 0) < 0)
+		return -errno;
+	m->file_bytes = sizeof header;
+	return write_all(m->fd, (const uint8_t *)&header, sizeof header);
 }
 
 int mirror_start(struct mirror **out, const struct mirror_config *config, char *error, size_t size)
 {
+	static _Atomic uint64_t started;
 	int err = -ENOMEM;
 	struct mirror *m = aligned_alloc(64, (sizeof *m + 63) / 64 * 64);
 	snprintf(error, size, "cannot allocate the mirror");
@@ -224,6 +272,8 @@ int mirror_start(struct mirror **out, const struct mirror_config *config, char *
 	memset(m, 0, sizeof *m);
 	mirror_clock_acquire();
 	m->config = *config;
+	m->id = atomic_fetch_add(&started, 1) + 1;
+	m->fd = -1;
 	if (m->config.snap_bytes == 0)
 		m->config.snap_bytes = MIRROR_SNAP_MAX;
 	for (int i = 0; i < 2; i++) {
@@ -231,8 +281,10 @@ int mirror_start(struct mirror **out, const struct mirror_config *config, char *
 		if (!m->rings[i].bytes)
 			goto fail;
 	}
-	snprintf(error, size, "cannot write %.400s: it has to be an ordinary file", config->file);
-	err = open_file(m);
+	m->buffer = malloc(FILE_BUFFER_BYTES);
+	if (!m->buffer)
+		goto fail;
+	err = open_file(m, error, size);
 	if (err)
 		goto fail;
 	err = thread_start(&m->thread, -1, writer, m, error, size);
@@ -247,7 +299,11 @@ fail:
 
 struct mirror_counts mirror_counted(const struct mirror *m)
 {
-	struct mirror_counts c = {.packets = atomic_load(&m->packets)};
+	struct mirror_counts c = {
+		.packets = atomic_load(&m->packets),
+		.dropped = atomic_load(&m->lost),
+		.err = atomic_load(&m->err),
+	};
 	for (int i = 0; i < 2; i++)
 		c.dropped += atomic_load(&m->rings[i].dropped);
 	return c;
@@ -258,12 +314,15 @@ const struct mirror_config *mirror_configured(const struct mirror *m)
 	return &m->config;
 }
 
-int mirror_stop(struct mirror *m, struct mirror_counts *counts)
+uint64_t mirror_id(const struct mirror *m)
+{
+	return m->id;
+}
+
+void mirror_stop(struct mirror *m, struct mirror_counts *counts)
 {
 	atomic_store(&m->stop, true);
 	pthread_join(m->thread, NULL);
 	*counts = mirror_counted(m);
-	int err = m->err;
 	mirror_free(m);
-	return err;
 }

@@ -23,21 +23,26 @@ struct mirror_config {
 	unsigned directions; /* MIRROR_RX, MIRROR_TX or both */
 	char file[MIRROR_PATH_MAX]; /* empty: ends the mirror */
 	uint32_t snap_bytes; /* of a packet that are kept; 0: all */
+	uint64_t id; /* of the mirror to end; 0: whichever there is */
 };
 
 struct mirror_counts {
-	uint64_t packets; /* written */
-	uint64_t dropped; /* not mirrored, for want of room */
+	uint64_t packets; /* in the file */
+	uint64_t dropped; /* not in it, for want of room or by an error */
+	int err; /* -errno of the write that failed, after which nothing is written; or 0 */
 };
 
-/* Opens the file, new, and starts the writer. -errno with a message. */
+/* Opens the file, new, and starts the writer. -errno with a message: -EBUSY when
+ * another mirror writes to the file, which is left as it is. */
 int mirror_start(struct mirror **out, const struct mirror_config *config, char *error, size_t size);
 
-/* Writes what is left, and closes the file: when no thread puts any more. 0, or
- * -errno of the first write that failed. */
-int mirror_stop(struct mirror *m, struct mirror_counts *counts);
+/* Writes what is left, and closes the file: when no thread puts any more. */
+void mirror_stop(struct mirror *m, struct mirror_counts *counts);
 
 struct mirror_counts mirror_counted(const struct mirror *m);
+
+/* What no other mirror of this process has been called; never 0. */
+uint64_t mirror_id(const struct mirror *m);
 const struct mirror_config *mirror_configured(const struct mirror *m);
 
 /* Polling thread: a burst that passed in one direction just now. */

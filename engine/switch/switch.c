@@ -320,21 +320,35 @@ int switch_detach(struct switch_ *s, const struct port *port)
 	return 0;
 }
 
-int switch_mirror(struct switch_ *s, struct switch_port *p, const struct mirror_config *config,
-		  struct mirror_counts *ended, char *error, size_t size)
+int switch_mirror(struct switch_port *p, const struct mirror_config *config, uint64_t *id,
+		  char *error, size_t size)
 {
-	struct mirror *next = NULL;
-	int err = 0;
-	*ended = (struct mirror_counts){0};
-	if (config->file[0])
-		err = mirror_start(&next, config, error, size);
+	const struct mirror *old = atomic_load(&p->mirror);
+	struct mirror *next;
+	if (old) {
+		snprintf(error, size, "%s is mirrored into %.400s already; end that mirror first",
+			 p->port->config.name, mirror_configured(old)->file);
+		return -EBUSY;
+	}
+	int err = mirror_start(&next, config, error, size);
 	if (err)
 		return err;
-	struct mirror *old = atomic_exchange(&p->mirror, next);
+	*id = mirror_id(next);
+	atomic_store(&p->mirror, next);
+	return 0;
+}
+
+int switch_end_mirror(struct switch_ *s, struct switch_port *p, uint64_t id,
+		      struct mirror_counts *ended)
+{
+	struct mirror *m = atomic_load(&p->mirror);
+	*ended = (struct mirror_counts){0};
+	if (id && (!m || mirror_id(m) != id))
+		return -ECANCELED;
+	if (!m)
+		return 0;
+	atomic_store(&p->mirror, NULL);
 	wait_for_threads(s);
-	if (old)
-		err = mirror_stop(old, ended);
-	if (err)
-		snprintf(error, size, "the mirror's file is not complete");
-	return err;
+	mirror_stop(m, ended);
+	return 0;
 }

@@ -137,11 +137,15 @@ int switch_attach(struct switch_ *s, struct port *port, const struct switch_port
 /* Takes a port out; no thread uses it when this returns. -ENOENT. */
 int switch_detach(struct switch_ *s, const struct port *port);
 
-/* Copies a port's packets to a file from now on, and ends what mirror it had; an
- * empty file name only ends it. The counts are the ended one's. -errno with a
- * message. */
-int switch_mirror(struct switch_ *s, struct switch_port *p, const struct mirror_config *config,
-		  struct mirror_counts *ended, char *error, size_t size);
+/* Copies a port's packets to a file from now on, as the mirror `id`. -errno with a
+ * message: -EBUSY when the port has a mirror, or another writes to the file. */
+int switch_mirror(struct switch_port *p, const struct mirror_config *config, uint64_t *id,
+		  char *error, size_t size);
+
+/* Ends a port's mirror, if it is that one; id 0: whichever it has, if any. -ECANCELED when
+ * that one is not there any more. */
+int switch_end_mirror(struct switch_ *s, struct switch_port *p, uint64_t id,
+		      struct mirror_counts *ended);
 
 /* The port's place in the switch, or NULL. */
 struct switch_port *switch_find(struct switch_ *s, const struct port *port);

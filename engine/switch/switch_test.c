@@ -14,6 +14,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -389,24 +392,23 @@ static void test_mirrors(void **state)
 	struct mirror_counts counts;
 	char error[500] = "";
 	uint8_t file[500];
+	uint64_t id;
 	(void)state;
 	snprintf(config.file, sizeof config.file, "/tmp/nines-mirror-test.%d", getpid());
 	begin(&b, 1);
 	attach(&b, 0, NULL);
 	attach(&b, 1, NULL);
 	struct switch_port *p = switch_find(b.s, b.ports[0]);
-	assert_int_equal(switch_mirror(b.s, p, &config, &counts, error, sizeof error), 0);
+	assert_int_equal(switch_mirror(p, &config, &id, error, sizeof error), 0);
 	time_t before = time(NULL);
 	send_frame(&b, 0, frame_between(1, 9));
 	expect(&b, 1, frame_between(1, 9));
 	send_frame(&b, 1, frame_between(9, 1));
 	expect(&b, 0, frame_between(9, 1));
-	config.file[0] = '\0';
-	assert_int_equal(switch_mirror(b.s, p, &config, &counts, error, sizeof error), 0);
+	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), 0);
 	assert_int_equal(counts.packets, 2);
 	assert_int_equal(counts.dropped, 0);
 	end(&b);
-	config.file[0] = '/';
 	FILE *f = fopen(config.file, "rb");
 	assert_non_null(f);
 	assert_int_equal(fread(file, 1, sizeof file, f), 24 + 2 * (16 + 20));
@@ -423,6 +425,99 @@ static void test_mirrors(void **state)
 	uint64_t first = word(file + 24) * UINT64_C(1000000000) + word(file + 28);
 	uint64_t second = word(file + 60) * UINT64_C(1000000000) + word(file + 64);
 	assert_true(second > first);
+}
+
+static off_t file_bytes(const char *path)
+{
+	struct stat s;
+	assert_int_equal(stat(path, &s), 0);
+	return s.st_size;
+}
+
+/* Neither a port nor a file has two mirrors, and who ends one ends no other. */
+static void test_mirrors_keep_apart(void **state)
+{
+	struct bench b;
+	struct mirror_config first = {.directions = MIRROR_RX}, second = first, same = first;
+	struct mirror_counts counts;
+	char error[500] = "";
+	uint64_t id, other, again;
+	(void)state;
+	snprintf(first.file, sizeof first.file, "/tmp/nines-mirror-first.%d", getpid());
+	snprintf(second.file, sizeof second.file, "/tmp/nines-mirror-second.%d", getpid());
+	/* Another name of the first file. */
+	snprintf(same.file, sizeof same.file, "/tmp/nines-mirror-same.%d", getpid());
+	begin(&b, 1);
+	attach(&b, 0, NULL);
+	attach(&b, 1, NULL);
+	struct switch_port *p = switch_find(b.s, b.ports[0]), *q = switch_find(b.s, b.ports[1]);
+	assert_int_equal(switch_mirror(p, &first, &id, error, sizeof error), 0);
+	assert_int_equal(switch_mirror(p, &second, &other, error, sizeof error), -EBUSY);
+	assert_non_null(strstr(error, first.file));
+	assert_int_not_equal(access(second.file, F_OK), 0);
+	assert_int_equal(link(first.file, same.file), 0);
+	assert_int_equal(switch_mirror(q, &same, &other, error, sizeof error), -EBUSY);
+	assert_non_null(strstr(error, same.file));
+	assert_int_equal(switch_mirror(q, &second, &other, error, sizeof error), 0);
+	assert_int_not_equal(other, id);
+	send_frame(&b, 0, frame_between(1, 9));
+	expect(&b, 1, frame_between(1, 9));
+	assert_int_equal(switch_end_mirror(b.s, p, other, &counts), -ECANCELED);
+	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), 0);
+	assert_int_equal(counts.packets, 1);
+	assert_int_equal(file_bytes(first.file), 24 + 16 + 60);
+	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), -ECANCELED);
+	/* Its file is free again, and made anew; id 0 is whichever mirror there is. */
+	assert_int_equal(switch_mirror(p, &same, &again, error, sizeof error), 0);
+	assert_int_equal(file_bytes(first.file), 24);
+	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), -ECANCELED);
+	assert_int_equal(switch_end_mirror(b.s, p, 0, &counts), 0);
+	assert_int_equal(switch_end_mirror(b.s, p, 0, &counts), 0);
+	end(&b);
+	unlink(first.file);
+	unlink(second.file);
+	unlink(same.file);
+}
+
+/* Files of this process end at so many bytes, as on a disk that is full. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void test_mirror_counts_what_a_full_disk_loses(void **state)
+{
+	enum { FIT = 3, SENT = 10, RECORD = 16 + 60 };
+	struct bench b;
+	struct mirror_config config = {.directions = MIRROR_RX};
+	struct mirror_counts counts;
+	char error[500] = "";
+	uint64_t id;
+	(void)state;
+	snprintf(config.file, sizeof config.file, "/tmp/nines-mirror-full.%d", getpid());
+	begin(&b, 1);
+	attach(&b, 0, NULL);
+	attach(&b, 1, NULL);
+	struct switch_port *p = switch_find(b.s, b.ports[0]);
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(24 + FIT * RECORD + RECORD / 2);
+	assert_int_equal(switch_mirror(p, &config, &id, error, sizeof error), 0);
+	for (int i = 0; i < SENT; i++) {
+		send_frame(&b, 0, frame_between(1, 9));
+		expect(&b, 1, frame_between(1, 9));
+	}
+	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), 0);
+	limit_files(RLIM_INFINITY);
+	assert_int_equal(counts.err, -EFBIG);
+	/* How many go into the file depends on how they are gathered. */
+	assert_in_range(counts.packets, 0, FIT);
+	assert_int_equal(counts.packets + counts.dropped, SENT);
+	assert_int_equal(file_bytes(config.file), 24 + counts.packets * RECORD);
+	end(&b);
+	unlink(config.file);
 }
 
 static void test_mirror_refuses_what_is_no_file(void **state)
@@ -454,6 +549,8 @@ int main(void)
 		cmocka_unit_test(test_ports_come_and_go),
 		cmocka_unit_test(test_keeps_static_addresses_with_their_port),
 		cmocka_unit_test(test_mirrors),
+		cmocka_unit_test(test_mirrors_keep_apart),
+		cmocka_unit_test(test_mirror_counts_what_a_full_disk_loses),
 		cmocka_unit_test(test_mirror_refuses_what_is_no_file),
 	};
 	return cmocka_run_group_tests(tests, set_up, NULL);
