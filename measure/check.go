@@ -15,7 +15,7 @@ import (
 // Check holds the host against what the runs need, before anything is built. What
 // stands in the way is the error; the findings say what else will be seen. Where
 // only some runs want a kind of link that the host lacks, such as a switch whose
-// program is not installed, those are left out, and a finding says so.
+// program is not installed or functions of a card that it has not, those are left out, and a finding says so.
 func (e *Experiment) Check() ([]host.Finding, error) {
 	var findings []host.Finding
 	add := func(found []host.Finding) {
@@ -32,6 +32,11 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 	left := 0
 	var planned []doctor.Planned
 	for i := range e.runs {
+		if err := e.runs[i].lacks; err != nil {
+			e.runs[i].skip = err.Error()
+			lacking = append(lacking, err)
+			continue
+		}
 		links, rest := splitNeeds(plan.Needs(e.runs[i].spec))
 		found := host.Check(e.inventory, rest)
 		add(found)
@@ -137,8 +142,12 @@ func (e *Experiment) leftOut(err error) host.Finding {
 		}
 	}
 	f := host.Finding{Severity: host.SeverityWarning, Problem: err.Error()}
-	if missing := new(host.MissingError); errors.As(err, &missing) {
+	missing, hardware := new(host.MissingError), new(plan.NoHardware)
+	switch {
+	case errors.As(err, &missing):
 		f.Capability, f.Problem, f.Remedy = missing.Capability, missing.Reason, missing.Remedy+"; "
+	case errors.As(err, &hardware):
+		f.Capability, f.Problem, f.Remedy = string(hardware.Kind), hardware.Demand+"; "+hardware.Reason, hardware.Remedy+"; "
 	}
 	f.Remedy += fmt.Sprintf("%d of %d runs are left out, the first with %s", runs, len(e.runs), example)
 	return f

@@ -33,7 +33,9 @@ type Experiment struct {
 type run struct {
 	variables map[string]any
 	spec      *spec.Experiment
-	plan      *plan.Plan
+	// plan is nil where the host lacks a link's hardware, and lacks says which.
+	plan  *plan.Plan
+	lacks error
 	// most is the same at rate 0, for a rate that is a fraction of the maximum.
 	most *run
 	// share is set when the maximum is known.
@@ -84,11 +86,17 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if one.Experiment.Traffic == nil {
 			return nil, &NoTrafficError{File: file.Name()}
 		}
+		r := run{variables: one.VariableMap(), spec: one.Experiment}
 		p, err := plan.Make(one.Experiment, inventory)
+		if errors.As(err, new(*plan.NoHardware)) {
+			r.lacks = err // Check says what becomes of it
+			e.runs = append(e.runs, r)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		r := run{variables: one.VariableMap(), spec: one.Experiment, plan: p}
+		r.plan = p
 		if r.most, err = mostOf(r, inventory); err != nil {
 			return nil, err
 		}
@@ -105,6 +113,13 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		}
 		r.spec, r.most, r.variables = alone, nil, ofTraffic(r.variables, one.Experiment, runs)
 		e.baselines = append(e.baselines, r)
+	}
+	if len(e.baselines) == 0 {
+		var lacking []error
+		for _, r := range e.runs {
+			lacking = append(lacking, r.lacks)
+		}
+		return nil, errors.Join(distinct(lacking)...)
 	}
 	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)
 	return e, nil
@@ -171,11 +186,13 @@ func lasts(r run) time.Duration {
 	return time.Duration(t.Warmup + t.Duration + t.Drain)
 }
 
-// Plans are the plans of the runs, in the order of the sweep.
+// Plans are the plans of the runs that have one, in the order of the sweep.
 func (e *Experiment) Plans() []*plan.Plan {
-	plans := make([]*plan.Plan, len(e.runs))
-	for i, r := range e.runs {
-		plans[i] = r.plan
+	var plans []*plan.Plan
+	for _, r := range e.runs {
+		if r.plan != nil {
+			plans = append(plans, r.plan)
+		}
 	}
 	return plans
 }
@@ -244,9 +261,9 @@ type Session struct {
 
 // Begin takes the right to measure, which one process has at a time. Nothing is built.
 func (e *Experiment) Begin(ctx context.Context) (*Session, error) {
-	var all []*plan.Plan
-	for _, r := range slices.Concat(e.runs, e.baselines) {
-		all = append(all, r.plan)
+	all := e.Plans()
+	for _, alone := range e.baselines {
+		all = append(all, alone.plan)
 	}
 	right, err := testbed.BeginMeasurement(ctx, e.Name(), all)
 	if err != nil {

@@ -2,8 +2,10 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
@@ -136,5 +138,62 @@ func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
 	experiment, _ = prepared("[bridge]")
 	if _, err := experiment.Check(); err == nil || !strings.Contains(err.Error(), "taken out by a test") {
 		t.Errorf("Check = %v, where no run is left", err)
+	}
+}
+
+// TestHardwareThatTheHostLacksLeavesTheOthers takes the network cards out of the inventory:
+// the plan refuses functions of one.
+func TestHardwareThatTheHostLacksLeavesTheOthers(t *testing.T) {
+	labtest.Root(t)
+	inventory, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	inventory.Functions = nil
+	prepared := func(kinds string) (*Experiment, error) {
+		file, err := spec.Load("test.yaml", []byte("name: nocard"+pairNetwork))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := file.Set("sweep.links.*.kind=" + kinds); err != nil {
+			t.Fatal(err)
+		}
+		return Prepare(file, inventory)
+	}
+	const wants = "wants virtual functions of a network card"
+	experiment, err := prepared("[sriov, veth]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings, err := experiment.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for _, finding := range findings {
+		said += finding.String() + "\n"
+	}
+	if !strings.Contains(said, "sriov: link ") || !strings.Contains(said, wants) || !strings.Contains(said, "1 of 2 runs are left out, the first with links.*.kind=sriov") {
+		t.Errorf("the findings say %q", said)
+	}
+	writer, err := result.Create(t.TempDir(), "nocard", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := finish(t, experiment, writer)
+	if trials := done.Summary.Trials; len(trials) != 1 || trials[0].Variables["links.*.kind"] != string(spec.LinkVeth) {
+		t.Errorf("measured %+v", trials)
+	}
+	if skipped := done.Summary.Skipped; len(skipped) != 1 || !strings.Contains(skipped[0].Reason, wants) {
+		t.Errorf("skipped %+v", skipped)
+	}
+	var left *LeftOutError
+	if !errors.As(experiment.LeftOut(), &left) || left.Runs != 1 || left.ExitCode() != 3 {
+		t.Errorf("LeftOut = %v", experiment.LeftOut())
+	}
+
+	var coded interface{ ExitCode() int }
+	if _, err := prepared("[sriov]"); !errors.As(err, &coded) || coded.ExitCode() != 3 || strings.Count(err.Error(), wants) != 1 {
+		t.Errorf("Prepare = %v, where no run is left", err)
 	}
 }

@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"errors"
+
+	"nines.dev/nines/spec"
+)
+
 // The exit codes of nines; cmd/nines says what each means.
 const (
 	exitUsage       = 2
@@ -21,6 +27,24 @@ func (e *Impossible) Error() string { return join(e.Demand, e.Reason, e.Remedy) 
 
 // ExitCode is the exit code of nines for this error.
 func (e *Impossible) ExitCode() int { return exitUnsupported }
+
+// NoHardware is an Impossible for want of a link's hardware: a sweep goes on with its
+// other kinds of link.
+type NoHardware struct {
+	Kind spec.LinkKind
+	*Impossible
+}
+
+// Unwrap is what this host cannot meet.
+func (e *NoHardware) Unwrap() error { return e.Impossible }
+
+// hardwareOf says of an Impossible that it is of a link's hardware.
+func hardwareOf(l *link, err error) error {
+	if impossible := new(Impossible); errors.As(err, &impossible) {
+		return &NoHardware{l.kind, impossible}
+	}
+	return err
+}
 
 // Conflict says which parts of the experiment contradict each other on any host.
 type Conflict struct {

@@ -34,7 +34,7 @@ func (w *work) assignFunctions() error {
 			continue
 		}
 		if err := w.assignWhole(l); err != nil {
-			return err
+			return hardwareOf(l, err)
 		}
 	}
 	for _, named := range []bool{true, false} {
@@ -43,7 +43,7 @@ func (w *work) assignFunctions() error {
 				continue
 			}
 			if err := w.assignVFs(l, named); err != nil {
-				return err
+				return hardwareOf(l, err)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (w *work) assignFunctions() error {
 	for _, l := range w.links {
 		for _, e := range l.endpoints {
 			if err := w.driveFunction(e); err != nil {
-				return err
+				return hardwareOf(l, err)
 			}
 		}
 	}
