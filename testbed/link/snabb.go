@@ -49,9 +49,9 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 	if err != nil {
 		return err
 	}
-	config := snabbConfig{CPU: l.Switch.CPUs[0], Forwarding: l.Switch.Settings.Forwarding}
+	config := snabbConfig{CPU: l.Switch.CPUs[0]}
 	for _, e := range endpoints {
-		port := snabbPort{Attach: e.Attach, Device: e.FabricDevice, Server: e.SocketServer}
+		port := snabbPort{Attach: e.Attach, Device: e.FabricDevice}
 		if e.Attach == plan.AttachVhost {
 			if port.Socket, err = s.Socket(l, e); err != nil {
 				return err
@@ -88,7 +88,7 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 		return err
 	}
 	s.record("", l.Name, snabbProgram, map[string]string{
-		"forwarding": string(config.Forwarding), "ageing_seconds": strconv.Itoa(snabbAgeingSeconds),
+		"forwarding": string(spec.ForwardingNormal), "ageing_seconds": strconv.Itoa(snabbAgeingSeconds),
 		"cpus": strconv.Itoa(config.CPU), "program": programs.snabb, "log": filepath.Base(process.Log),
 	})
 	return nil

@@ -4,22 +4,20 @@ import (
 	"fmt"
 	"strings"
 
-	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/plan"
 )
 
 // snabbConfig is what Snabb is told, as a script for its shell (snabb snsh).
 type snabbConfig struct {
-	CPU        int
-	Forwarding spec.Forwarding
-	Ports      []snabbPort
+	CPU   int
+	Ports []snabbPort
 }
 
 // snabbPort is an endpoint as Snabb meets it.
 type snabbPort struct {
 	Attach plan.Attach
+	// Socket is that of a vhost-user port, on which the node listens.
 	Socket string
-	Server bool
 	// Device is the fabric's end of a veth pair.
 	Device string
 }
@@ -28,8 +26,8 @@ type snabbPort struct {
 const snabbAgeingSeconds = 1_000_000
 
 // script builds the network of apps: a VhostUser or RawSocket app for each port, and
-// between them a learning bridge, or nothing with the forwarding flows. See the
-// READMEs of apps.vhost, apps.socket and apps.bridge.
+// between them a learning bridge. See the READMEs of apps.vhost, apps.socket and
+// apps.bridge.
 func (c snabbConfig) script() (string, error) {
 	var b strings.Builder
 	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
@@ -41,7 +39,7 @@ func (c snabbConfig) script() (string, error) {
 		name := fmt.Sprintf("port%d", i+1)
 		switch p.Attach {
 		case plan.AttachVhost:
-			line("config.app(c, %s, VhostUser, {socket_path=%s, is_server=%t})", luaQuote(name), luaQuote(p.Socket), p.Server)
+			line("config.app(c, %s, VhostUser, {socket_path=%s, is_server=false})", luaQuote(name), luaQuote(p.Socket))
 			outputs[i], inputs[i] = name+".tx", name+".rx"
 		case plan.AttachVeth:
 			line("config.app(c, %s, RawSocket, %s)", luaQuote(name), luaQuote(p.Device))
@@ -50,23 +48,15 @@ func (c snabbConfig) script() (string, error) {
 			return "", fmt.Errorf("an endpoint cannot meet Snabb (attach is %q)", p.Attach)
 		}
 	}
-	if c.Forwarding == spec.ForwardingFlows {
-		if len(c.Ports) != 2 {
-			return "", fmt.Errorf("the forwarding flows joins two endpoints, not %d; use normal", len(c.Ports))
-		}
-		line("config.link(c, %s)", luaQuote(outputs[0]+" -> "+inputs[1]))
-		line("config.link(c, %s)", luaQuote(outputs[1]+" -> "+inputs[0]))
-	} else {
-		var names []string
-		for i := range c.Ports {
-			names = append(names, luaQuote(fmt.Sprintf("p%d", i+1)))
-		}
-		line("config.app(c, %s, require(%s).bridge, {ports={%s}, config={mac_table={timeout=%d}}})",
-			luaQuote("bridge"), luaQuote("apps.bridge.learning"), strings.Join(names, ", "), snabbAgeingSeconds)
-		for i := range c.Ports {
-			line("config.link(c, %s)", luaQuote(fmt.Sprintf("%s -> bridge.p%d", outputs[i], i+1)))
-			line("config.link(c, %s)", luaQuote(fmt.Sprintf("bridge.p%d -> %s", i+1, inputs[i])))
-		}
+	var names []string
+	for i := range c.Ports {
+		names = append(names, luaQuote(fmt.Sprintf("p%d", i+1)))
+	}
+	line("config.app(c, %s, require(%s).bridge, {ports={%s}, config={mac_table={timeout=%d}}})",
+		luaQuote("bridge"), luaQuote("apps.bridge.learning"), strings.Join(names, ", "), snabbAgeingSeconds)
+	for i := range c.Ports {
+		line("config.link(c, %s)", luaQuote(fmt.Sprintf("%s -> bridge.p%d", outputs[i], i+1)))
+		line("config.link(c, %s)", luaQuote(fmt.Sprintf("bridge.p%d -> %s", i+1, inputs[i])))
 	}
 	line("require(%s).bind_to_cpu(%d)", luaQuote("lib.numa"), c.CPU)
 	line("engine.busywait = true")

@@ -39,10 +39,9 @@ func checkVPP(plan.Link) error {
 	return err
 }
 
-// makeVPP joins endpoints by FD.io's VPP: a DPDK endpoint meets it over a vhost-user or
-// memif socket, a kernel endpoint by a veth pair whose fabric end VPP takes with
-// AF_PACKET. The ports are in one bridge domain, or, with the forwarding flows, cross
-// connected.
+// makeVPP joins endpoints by FD.io's VPP: a DPDK endpoint meets it at a vhost-user socket
+// that the node listens on, a kernel endpoint by a veth pair whose fabric end VPP takes
+// with AF_PACKET. The ports are in one bridge domain.
 func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Switch == nil {
 		return errors.New("the plan gives it no CPUs")
@@ -58,11 +57,11 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	config := vppConfig{
 		Files: vppFiles{dir}, Name: s.Plan.Prefix + "-" + l.Name, MTU: l.MTU,
 		PollCPUs: l.Switch.CPUs, HousekeepingCPU: l.Switch.HousekeepingCPU,
-		Huge: l.Switch.DPDK != nil && l.Switch.DPDK.Huge, Forwarding: l.Switch.Settings.Forwarding,
+		Huge: l.Switch.DPDK != nil && l.Switch.DPDK.Huge,
 	}
 	for _, e := range endpoints {
-		port := vppPort{Attach: e.Attach, Device: e.FabricDevice, Server: e.SocketServer}
-		if e.Attach != plan.AttachVeth {
+		port := vppPort{Attach: e.Attach, Device: e.FabricDevice}
+		if e.Attach == plan.AttachVhost {
 			if port.Socket, err = s.Socket(l, e); err != nil {
 				return err
 			}
@@ -114,7 +113,7 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 		return withLog(err, process.Log)
 	}
 	s.record("", l.Name, vppProgram, map[string]string{
-		"version": version, "forwarding": string(config.Forwarding), "ageing_seconds": "0",
+		"version": version, "forwarding": string(spec.ForwardingNormal), "ageing_seconds": "0",
 		"cpus": host.FormatCPUList(config.PollCPUs),
 	})
 	return nil

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
@@ -25,16 +24,14 @@ type vppConfig struct {
 	HousekeepingCPU int
 	MTU             int
 	Huge            bool
-	Forwarding      spec.Forwarding
 	Ports           []vppPort
 }
 
 // vppPort is an endpoint as VPP meets it.
 type vppPort struct {
 	Attach plan.Attach
-	// Socket is that of a vhost-user or memif port, Server true if VPP listens on it.
+	// Socket is that of a vhost-user port, on which the node listens.
 	Socket string
-	Server bool
 	// Device is the fabric's end of a veth pair.
 	Device string
 }
@@ -95,8 +92,6 @@ func (p vppPort) name(number int) string {
 	switch p.Attach {
 	case plan.AttachVhost:
 		return fmt.Sprintf("VirtualEthernet0/0/%d", number)
-	case plan.AttachMemif:
-		return fmt.Sprintf("memif%d/0", number+1)
 	case plan.AttachVeth:
 		return "host-" + p.Device
 	}
@@ -118,14 +113,10 @@ func (c vppConfig) ports() []string {
 func (c vppConfig) commands() ([]string, error) {
 	names := c.ports()
 	var list []string
-	for i, p := range c.Ports {
+	for _, p := range c.Ports {
 		switch p.Attach {
 		case plan.AttachVhost:
-			list = append(list, strings.TrimSpace("create vhost-user socket "+p.Socket+" "+choose(p.Server, "server", "")))
-		case plan.AttachMemif:
-			id := strings.TrimSuffix(strings.TrimPrefix(names[i], "memif"), "/0")
-			list = append(list, fmt.Sprintf("create memif socket id %s filename %s", id, p.Socket),
-				fmt.Sprintf("create interface memif id 0 socket-id %s %s", id, choose(p.Server, "master", "slave")))
+			list = append(list, "create vhost-user socket "+p.Socket)
 		case plan.AttachVeth:
 			list = append(list, "create host-interface name "+p.Device)
 		default:
@@ -135,22 +126,9 @@ func (c vppConfig) commands() ([]string, error) {
 	for _, name := range names {
 		list = append(list, "set interface state "+name+" up")
 	}
-	if c.Forwarding == spec.ForwardingFlows {
-		if len(names) != 2 {
-			return nil, fmt.Errorf("the forwarding flows joins two endpoints, not %d; use normal", len(names))
-		}
-		return append(list, "set interface l2 xconnect "+names[0]+" "+names[1], "set interface l2 xconnect "+names[1]+" "+names[0]), nil
-	}
 	// The ageing time of a bridge domain is 0, for good, if nothing else is said.
 	for _, name := range names {
 		list = append(list, "set interface l2 bridge "+name+" 1")
 	}
 	return list, nil
-}
-
-func choose(condition bool, yes, no string) string {
-	if condition {
-		return yes
-	}
-	return no
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/plan"
 )
 
@@ -60,42 +59,21 @@ plugins {
 
 func TestVPPCommands(t *testing.T) {
 	mixed := []vppPort{
-		{Attach: plan.AttachVhost, Socket: "/s/0"}, {Attach: plan.AttachVhost, Socket: "/s/1", Server: true},
-		{Attach: plan.AttachMemif, Socket: "/s/2", Server: true}, {Attach: plan.AttachVeth, Device: "q-l-3"},
+		{Attach: plan.AttachVhost, Socket: "/s/0"}, {Attach: plan.AttachVeth, Device: "q-l-1"},
+		{Attach: plan.AttachVhost, Socket: "/s/2"},
 	}
-	tests := map[string]struct {
-		config vppConfig
-		want   string
-	}{
-		"a bridge domain": {vppConfig{Ports: mixed}, `create vhost-user socket /s/0
-create vhost-user socket /s/1 server
-create memif socket id 1 filename /s/2
-create interface memif id 0 socket-id 1 master
-create host-interface name q-l-3
+	const want = `create vhost-user socket /s/0
+create host-interface name q-l-1
+create vhost-user socket /s/2
 set interface state VirtualEthernet0/0/0 up
+set interface state host-q-l-1 up
 set interface state VirtualEthernet0/0/1 up
-set interface state memif1/0 up
-set interface state host-q-l-3 up
 set interface l2 bridge VirtualEthernet0/0/0 1
-set interface l2 bridge VirtualEthernet0/0/1 1
-set interface l2 bridge memif1/0 1
-set interface l2 bridge host-q-l-3 1`},
-		"cross connected": {vppConfig{Ports: mixed[2:], Forwarding: spec.ForwardingFlows}, `create memif socket id 1 filename /s/2
-create interface memif id 0 socket-id 1 master
-create host-interface name q-l-3
-set interface state memif1/0 up
-set interface state host-q-l-3 up
-set interface l2 xconnect memif1/0 host-q-l-3
-set interface l2 xconnect host-q-l-3 memif1/0`},
-	}
-	for name, test := range tests {
-		commands, err := test.config.commands()
-		if got := strings.Join(commands, "\n"); err != nil || got != test.want {
-			t.Errorf("%s: %v, got\n%s", name, err, got)
-		}
-	}
-	if _, err := (vppConfig{Ports: mixed, Forwarding: spec.ForwardingFlows}).commands(); err == nil {
-		t.Error("four ports have no one port to go to")
+set interface l2 bridge host-q-l-1 1
+set interface l2 bridge VirtualEthernet0/0/1 1`
+	commands, err := vppConfig{Ports: mixed}.commands()
+	if got := strings.Join(commands, "\n"); err != nil || got != want {
+		t.Errorf("%v, got\n%s", err, got)
 	}
 	if _, err := (vppConfig{Ports: []vppPort{{}}}).commands(); err == nil {
 		t.Error("a port of no kind was taken")
