@@ -26,9 +26,9 @@ func SwitchSocket(stateDir, linkName string) string {
 func PortName(e plan.Endpoint) string { return e.Node + ":" + e.Interface }
 
 // makeSwitch joins endpoints by the engine's learning switch, which runs in the fabric:
-// an endpoint of DPDK's meets it over a vhost-user or memif socket, one of the kernel's
-// by a veth pair, whose fabric end the switch takes with AF_XDP. New endpoints join
-// the switch that runs.
+// an endpoint of DPDK's meets it at a vhost-user socket that the switch listens on, one of
+// the kernel's by a veth pair, whose fabric end the switch takes with AF_XDP. New
+// endpoints join the switch that runs.
 func makeSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if err := s.addFabricPairs(l, endpoints); err != nil {
 		return err
@@ -66,15 +66,6 @@ func (s *Site) startSwitch(ctx context.Context, l plan.Link) error {
 	return s.withSwitch(ctx, l, func(c *client.Client) error {
 		if _, err := c.Hello(); err != nil {
 			return err
-		}
-		if d := l.Switch.DPDK; d != nil {
-			_, err := c.StartDPDK(client.DPDK{
-				Prefix: d.Prefix, MemoryBytes: d.MemoryBytes, MemoryNode: d.MemoryNode,
-				Huge: d.Huge, PCI: d.PCI, CPU: l.Switch.HousekeepingCPU,
-			})
-			if err != nil {
-				return err
-			}
 		}
 		return c.StartSwitch(client.Switch{
 			CPUs: l.Switch.CPUs, AgeingNs: int64(time.Duration(l.Switch.Settings.Ageing)),
@@ -126,15 +117,6 @@ func (s *Site) switchPort(l plan.Link, e plan.Endpoint) (client.Port, error) {
 	case plan.AttachVhost:
 		socket, err := s.Socket(l, e)
 		port.Backend, port.Device, port.Server = "vhost", socket, e.SocketServer
-		return port, err
-	case plan.AttachMemif:
-		socket, err := s.Socket(l, e)
-		role := "client"
-		if e.SocketServer {
-			role = "server"
-		}
-		port.Backend = "dpdk"
-		port.Device = fmt.Sprintf("net_memif_%s,role=%s,socket=%s,socket-abstract=no", e.Socket, role, socket)
 		return port, err
 	case plan.AttachVeth:
 		port.Backend, port.Interface = "xdp", e.FabricDevice

@@ -40,15 +40,19 @@ func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 	}
 	var devices, sockets, interfaces []string
 	for i, e := range endpoints {
-		device, err := s.testpmdDevice(l, e, i)
-		if err != nil {
-			return fmt.Errorf("endpoint %s: %w", PortName(e), err)
-		}
-		devices = append(devices, device)
-		if e.Attach == plan.AttachVeth {
+		switch e.Attach {
+		case plan.AttachVeth:
+			devices = append(devices, AFPacketDevice(i, e.FabricDevice, l.MTU))
 			interfaces = append(interfaces, e.FabricDevice)
-		} else if e.SocketServer {
-			sockets = append(sockets, SocketPath(SocketsDir(s.StateDir), e.Socket))
+		case plan.AttachVhost:
+			path, err := s.Socket(l, e)
+			if err != nil {
+				return fmt.Errorf("endpoint %s: %w", PortName(e), err)
+			}
+			devices = append(devices, fmt.Sprintf("net_vhost%d,iface=%s,queues=1", i, path))
+			sockets = append(sockets, path)
+		default:
+			return fmt.Errorf("endpoint %s: the plan does not say how it meets the program (attach is %q)", PortName(e), e.Attach)
 		}
 	}
 	dir, err := s.RunDir(l)
@@ -66,29 +70,6 @@ func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 		},
 	})
 	return err
-}
-
-// testpmdDevice is the argument of --vdev for an endpoint.
-func (s *Site) testpmdDevice(l plan.Link, e plan.Endpoint, index int) (string, error) {
-	if e.Attach == plan.AttachVeth {
-		return AFPacketDevice(index, e.FabricDevice, l.MTU), nil
-	}
-	path, err := s.Socket(l, e)
-	if err != nil {
-		return "", err
-	}
-	switch e.Attach {
-	case plan.AttachVhost:
-		device := fmt.Sprintf("net_vhost%d,iface=%s,queues=1", index, path)
-		if !e.SocketServer {
-			device += ",client=1"
-		}
-		return device, nil
-	case plan.AttachMemif:
-		role := map[bool]string{true: "server", false: "client"}[e.SocketServer]
-		return fmt.Sprintf("net_memif%d,role=%s,socket=%s,socket-abstract=no", index, role, path), nil
-	}
-	return "", fmt.Errorf("the plan does not say how it meets the program (attach is %q)", e.Attach)
 }
 
 const (
