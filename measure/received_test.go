@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
 )
@@ -35,14 +34,5 @@ func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
 	}
 	if want := []float64{300_000, 200_000, -1, -1}; !slices.Equal(got, want) {
 		t.Errorf("polls a second %v, want %v", got, want)
-	}
-}
-
-// A thread that came in the place of one that the watchdog stopped is known after a trial,
-// and those that are known are not named again.
-func TestLaterPollersAreAdded(t *testing.T) {
-	known := []result.TracedThread{{TID: 11}, {TID: 12}}
-	if got := unknown([]result.TracedThread{{TID: 11}, {TID: 22}}, known); len(got) != 1 || got[0].TID != 22 {
-		t.Errorf("%+v", got)
 	}
 }

@@ -25,7 +25,8 @@ func TestPollersAreTraced(t *testing.T) {
 		11: {PID: 10, TID: 11, Name: "iou-sqp-10", CPU: 1}, 12: {PID: 10, TID: 12, Name: "iou-sqp-10", CPU: 2},
 		13: {PID: 13, TID: 13, Name: "napi/in-0", CPU: -1}, 15: {PID: 15, TID: 15, Name: "nines-poller", CPU: 3},
 	}
-	got := pollers(states, func(tid int) (trace.Thread, bool) { thread, ok := threads[tid]; return thread, ok })
+	threadOf := func(tid int) (trace.Thread, bool) { thread, ok := threads[tid]; return thread, ok }
+	got := pollers(states, nil, threadOf)
 	want := []result.TracedThread{
 		{Role: result.RolePoller, Node: "gen", Name: "iou-sqp-10", PID: 10, TID: 11, CPU: 1},
 		{Role: result.RolePoller, Node: "gen", Name: "iou-sqp-10", PID: 10, TID: 12, CPU: 2},
@@ -33,6 +34,18 @@ func TestPollersAreTraced(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// After the trial another thread is in the place of one, and one that came in that of
+	// the other has ended; both have received.
+	states[0].Threads = []testbed.ReceiveThread{{TID: 21, CPUs: []int{1}}, {TID: 22, CPUs: []int{2}}}
+	states[1].Threads = states[0].Threads[:1]
+	threads[21] = trace.Thread{PID: 10, TID: 21, Name: "iou-sqp-10", CPU: 1}
+	further := []result.TracedThread{
+		{Role: result.RolePoller, Node: "gen", Name: "iou-sqp-10", PID: 10, TID: 21, CPU: 1},
+		{Role: result.RolePoller, Node: "gen", Name: "iou-sqp-10", PID: 10, TID: 22, CPU: 2},
+	}
+	if got := pollers(states, got, threadOf); !slices.Equal(got, further) {
+		t.Errorf("afterwards %+v, want %+v", got, further)
 	}
 }
 

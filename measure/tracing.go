@@ -227,34 +227,37 @@ func (t *tracer) addPollers() {
 	if err != nil {
 		t.note("the threads that receive are not known to the recorder: %v", err)
 	}
-	further := unknown(pollers(states, trace.ThreadOf), t.polling)
+	further := pollers(states, t.polling, trace.ThreadOf)
 	t.polling = append(t.polling, further...)
 	t.recorder.AddThreads(further...)
 }
 
-// unknown are the threads of a list that another has not.
-func unknown(list, known []result.TracedThread) []result.TracedThread {
-	return slices.DeleteFunc(list, func(one result.TracedThread) bool {
-		return slices.ContainsFunc(known, func(t result.TracedThread) bool { return t.TID == one.TID })
-	})
-}
-
-// pollers are the threads that receive packets for interfaces. Those that only keep CPUs
-// awake are in nobody's way, and handle none. That one sleeps is not held against it: an
-// adaptive one may, and those of the kernel do.
-func pollers(states []testbed.ReceiveState, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
+// pollers are the threads that receive packets for interfaces, but those known already.
+// Those that only keep CPUs awake are in nobody's way, and handle none. That one sleeps is
+// not held against it: an adaptive one may, and those of the kernel do. One that has ended
+// came in the place of one that is known, or has seen nothing of the trial.
+func pollers(states []testbed.ReceiveState, known []result.TracedThread, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
 	var list []result.TracedThread
 	for _, s := range states {
 		if s.RX == spec.ReceiveAwake {
 			continue
 		}
 		for _, receives := range s.Threads {
-			known := slices.ContainsFunc(list, func(t result.TracedThread) bool { return t.TID == receives.TID })
-			thread, alive := threadOf(receives.TID)
-			if known || !alive {
-				continue // it may poll several interfaces, or be stopped
+			if slices.ContainsFunc(slices.Concat(known, list), func(t result.TracedThread) bool { return t.TID == receives.TID }) {
+				continue // it may poll several interfaces
 			}
-			list = append(list, traced(thread, result.RolePoller, s.Node, false))
+			if thread, alive := threadOf(receives.TID); alive {
+				list = append(list, traced(thread, result.RolePoller, s.Node, false))
+				continue
+			}
+			earlier := slices.IndexFunc(known, func(t result.TracedThread) bool {
+				return t.Node == s.Node && slices.Equal(receives.CPUs, []int{t.CPU})
+			})
+			if earlier >= 0 {
+				ended := known[earlier]
+				ended.TID = receives.TID
+				list = append(list, ended)
+			}
 		}
 	}
 	return list
