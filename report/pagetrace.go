@@ -136,6 +136,8 @@ type lateOf struct{ at, together int }
 
 // choosePackets takes the slowest of each time first, and others that were late with them
 // only where there is room: one stall of a fast stream delays more packets than a page has.
+// Those whose events were not kept have nothing to show: all of their time would pass for
+// unexplained.
 func choosePackets(packets []result.PacketCauses, most int) []lateOf {
 	type stretch struct{ begin, end int64 }
 	at := func(i int) stretch {
@@ -144,7 +146,7 @@ func choosePackets(packets []result.PacketCauses, most int) []lateOf {
 	}
 	var order []int
 	for i := range packets {
-		if len(packets[i].Phases) > 0 {
+		if packets[i].Recorded && len(packets[i].Phases) > 0 {
 			order = append(order, i)
 		}
 	}

@@ -48,7 +48,7 @@ func tracedInput() traceInput {
 			Ranking: []result.RankedCause{
 				{Cause: hog, Packets: 1, Present: 1, TotalNs: 199_000, Lift: &lift, Sentence: "The FIFO thread hog ran on CPU 1.", Remedy: "nines tune apply --profile realtime keeps it off."},
 				{Cause: softirq, Present: 1, TotalNs: 30_000, Sentence: "NET_RX ran on CPU 0."}},
-			Packets: []result.PacketCauses{{ID: 7, LatencyNs: 260_000, Phases: []result.PhaseCauses{
+			Packets: []result.PacketCauses{{ID: 7, LatencyNs: 260_000, Recorded: true, Phases: []result.PhaseCauses{
 				{Phase: result.PhaseSend, BeginNs: due, EndNs: due + 200_000, Causes: []result.CauseShare{{Cause: hog, Ns: 199_000}}, UnexplainedNs: 1_000},
 				{Phase: result.PhaseTransit, BeginNs: due + 200_000, EndNs: due + 210_000, UnexplainedNs: 10_000, OrdinaryNs: 9_000},
 				{Phase: result.PhaseReceive, BeginNs: due + 210_000, EndNs: due + 260_000, Causes: []result.CauseShare{{Cause: softirq, Ns: 30_000}}, UnexplainedNs: 20_000}}}}},
@@ -122,10 +122,11 @@ func TestAPageHasSoManyPacketsAndEventsAtMost(t *testing.T) {
 
 func TestThePageHasTheSlowestOfEachStall(t *testing.T) {
 	packet := func(due, latency int64) result.PacketCauses {
-		return result.PacketCauses{LatencyNs: latency, Phases: []result.PhaseCauses{{BeginNs: due}}}
+		return result.PacketCauses{LatencyNs: latency, Recorded: true, Phases: []result.PhaseCauses{{BeginNs: due}}}
 	}
 	// Three that a stall until 1000 delayed, one of another, and one of which nothing is known.
-	packets := []result.PacketCauses{packet(0, 1000), packet(100, 900), packet(200, 800), packet(5000, 300), {LatencyNs: 700}}
+	packets := []result.PacketCauses{packet(0, 1000), packet(100, 900), packet(200, 800), packet(5000, 300), {LatencyNs: 700}, packet(9000, 200)}
+	packets[5].Recorded = false
 	if got := choosePackets(packets, 2); !slices.Equal(got, []lateOf{{0, 3}, {3, 1}}) {
 		t.Errorf("of two: %v", got)
 	}
