@@ -45,6 +45,10 @@ a virtual machine the hypervisor's doing, most likely.
 Packets picked at random are recorded, too. A cause that is as likely around them, such
 as a timer tick that hits everything, is no cause, and says so ("lift" in JSON).
 
+Last comes what the recorder lost, the CPU time that it took, and, where the result has
+the same trials without it ('sweep: {trace: [false, true]}'), what it changed of their
+latency and rate.
+
 Without --trial the traced trial with the slowest packet is explained; without DIR the
 newest result. What is shown is computed from the folder each time, so a result from
 another machine shows the same. docs/explain.md lists all causes.`,
