@@ -54,10 +54,10 @@ func (call *switchCall) reader(verb, short string, write func(io.Writer, client.
 
 func writeSwitchPorts(out io.Writer, stats client.SwitchStats) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PORT\tBACKEND\tVLAN\tRX\tFORWARDED\tFLOODED\tDROPPED\tTX\tTX LOST\tSTATE")
+	fmt.Fprintln(t, "PORT\tBACKEND\tVLAN\tRX\tRX BYTES\tFORWARDED\tFLOODED\tDROPPED\tTX\tTX BYTES\tTX LOST\tSTATE")
 	for _, p := range stats.Ports {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Port, p.Backend, vlansOf(p), p.RxPackets,
-			p.Forwarded, p.Flooded, sum(p.Drops), p.TxPackets, p.TxLost, p.State)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Port, p.Backend, vlansOf(p), p.RxPackets,
+			p.RxBytes, p.Forwarded, p.Flooded, sum(p.Drops), p.TxPackets, p.TxBytes, p.TxLost, p.State)
 	}
 	return t.Flush()
 }

@@ -41,3 +41,23 @@ func TestAMirrorOfAnUnknownPortNamesThoseThereAre(t *testing.T) {
 		t.Errorf("exit code %d: %v", exitCode(err), err)
 	}
 }
+
+func TestTheTablesOfASwitch(t *testing.T) {
+	stats := client.SwitchStats{MACs: 2, Ports: []client.SwitchPortStats{{
+		Port: "a:x", Backend: "vhost", State: "up", RxPackets: 10, RxBytes: 640, Forwarded: 7, Flooded: 1, TxPackets: 3, TxBytes: 192,
+		Drops:  []client.Counter{{Name: "tx_full", Count: 2}, {Name: "no_peer"}},
+		Mirror: &client.MirrorStats{File: "/tmp/a.pcap", ID: 1, Packets: 4, Dropped: 9, Error: "No space left on device"},
+	}}}
+	const want = `PORT  BACKEND  VLAN  RX  RX BYTES  FORWARDED  FLOODED  DROPPED  TX  TX BYTES  TX LOST  STATE
+a:x   vhost    -     10  640       7          1        2        3   192       0        up
+a:x        tx_full                  2
+a:x        mirrored to /tmp/a.pcap  4
+a:x        not mirrored             9
+a:x        mirror failed            No space left on device
+addresses  known                    2
+`
+	var out bytes.Buffer
+	if err := writeSwitch(&out, stats); err != nil || out.String() != want {
+		t.Errorf("%v, got\n%s", err, out.String())
+	}
+}
