@@ -75,6 +75,10 @@ static int run(const char *socket_path)
 	int err = socket_path ? session_socket(&engine, socket_path, signal_fd)
 			      : session_stdio(&engine, STDIN_FILENO, out_fd, signal_fd);
 	engine_close(&engine);
+	struct signalfd_siginfo by;
+	/* Behind a socket nobody may have been there to see it end: its log is told. */
+	if (socket_path && read(signal_fd, &by, sizeof by) == sizeof by)
+		fprintf(stderr, "nines-engine: ended by SIG%s\n", sigabbrev_np((int)by.ssi_signo));
 	close(signal_fd);
 	return err;
 }

@@ -217,7 +217,10 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 			kill(t, programs[0].PID)
 			faults, err := lab.Faults()
 			if err != nil || len(faults) != 1 || !strings.Contains(faults[0], "of link l1 has died") {
-				t.Errorf("faults: %q, %v", faults, err)
+				t.Fatalf("faults: %q, %v", faults, err)
+			}
+			if silent := programs[0].Name == "nines-engine"; silent != strings.Contains(faults[0], "dmesg") {
+				t.Errorf("what it ended by: %q", faults[0])
 			}
 			if labs, err := List(); err != nil || len(labs) != 1 || len(labs[0].DeadPrograms) != 1 {
 				t.Errorf("the list is %+v, %v", labs, err)
@@ -228,6 +231,31 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 			}
 			echo(t, lab)
 		})
+	}
+}
+
+// TestASwitchThatIsEndedSaysBy: nobody but its log is there to be told.
+func TestASwitchThatIsEndedSaysBy(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, echoLab("switch", "netns", "raw", "raw"))
+	programs, err := lab.Programs()
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("programs: %+v, %v", programs, err)
+	}
+	if err := unix.Kill(programs[0].PID, unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		faults, err := lab.Faults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(faults) == 1 && strings.Contains(faults[0], "it said last: nines-engine: ended by SIGTERM") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("faults: %q", faults)
+		}
 	}
 }
 

@@ -90,6 +90,8 @@ func (l *Lab) Faults() ([]string, error) {
 		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
 		if p.LastLines != "" {
 			fault += "; it said last: " + p.LastLines
+		} else {
+			fault += "; it said nothing, as one that is killed or crashes: dmesg has what the kernel did (out of memory, a fault)"
 		}
 		faults = append(faults, fault)
 	}
