@@ -94,7 +94,8 @@ func RemoveStaleSocket(path string) error {
 
 // Listening is ready when a process of the fabric listens on every one of the
 // sockets. It asks the kernel and does not connect: a vhost-user back end would take
-// that for a guest.
+// that for a guest. The kernel lists one that a killed program left, too, as long as one
+// of its threads is on its way out; its file has been removed by then (Socket).
 func (s *Site) Listening(paths ...string) func(context.Context) error {
 	return func(context.Context) error {
 		// A process's file shows the sockets of its network namespace.
@@ -103,7 +104,7 @@ func (s *Site) Listening(paths ...string) func(context.Context) error {
 			return err
 		}
 		for _, path := range paths {
-			if !open[path] {
+			if _, err := os.Lstat(path); err != nil || !open[path] {
 				return fmt.Errorf("nobody listens on %s", path)
 			}
 		}

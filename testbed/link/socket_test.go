@@ -42,6 +42,32 @@ func TestOnlyAStaleSocketIsRemoved(t *testing.T) {
 	}
 }
 
+// TestASocketWithoutItsFileIsNobodys has a listener whose file is gone, as one that a
+// program left which was just killed.
+func TestASocketWithoutItsFileIsNobodys(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "nines")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	ready := (&Site{Fabric: Holder{PID: os.Getpid()}}).Listening(path)
+	if err := ready(t.Context()); err != nil {
+		t.Errorf("it listens, and %v", err)
+	}
+	if err := RemoveStaleSocket(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := ready(t.Context()); err == nil {
+		t.Error("ready, though nobody can connect")
+	}
+}
+
 func TestAPathThatTheKernelWouldCut(t *testing.T) {
 	if err := CheckSocketPath("/" + strings.Repeat("p", 106)); err != nil {
 		t.Errorf("107 bytes: %v", err)
