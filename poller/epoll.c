@@ -12,7 +12,9 @@
  * from the socket when that is taken out and put in again.
  *
  * Between slices, and while others have the CPU, the device raises interrupts as usual,
- * which nines has handled by threaded NAPI.
+ * which nines has handled by threaded NAPI. Once such a thread is to poll an instance
+ * (NAPI_STATE_SCHED) the poller cannot have it before that thread has run: it has to come
+ * before the poller, and the watchdog sees to it that it does (--thread).
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -38,12 +40,11 @@ struct epoll_busy {
 };
 #define EPOLL_SET_BUSY _IOW(0x8A, 0x01, struct epoll_busy)
 
-#define POLLER_TICK_NS 100000000
-#define SLICE_US       20000 /* of the only instance of a thread */
-#define SHORT_US       100 /* of one among several, or where it is to be seen whether packets come */
-#define BUDGET	       8 /* the kernel's own for busy polling; more takes CAP_NET_ADMIN */
-#define QUIET_SLICES   20
-#define FIRST_NAP_NS   2000
+#define SLICE_US     20000 /* of the only instance of a thread */
+#define SHORT_US     100 /* of one among several, or where it is to be seen whether packets come */
+#define BUDGET	     8 /* the kernel's own for busy polling; more takes CAP_NET_ADMIN */
+#define QUIET_SLICES 20
+#define FIRST_NAP_NS 2000
 
 struct epoll_poller {
 	int sets[POLLER_MAX_NAPIS];
@@ -163,7 +164,6 @@ static int epoll__start(struct epoll_poller *poller, struct statistics *statisti
 		.cpu = (uint64_t)poller->cpu,
 		.packets = poller->longest_ns > 0 ? 0 : STATISTICS_UNKNOWN,
 	};
-	watchdog__start(&poller->watchdog, poller->cpu);
 	atomic_store(&poller->failed, -1);
 	errno = pthread_create(&thread, NULL, epoll__thread, poller);
 	if (errno != 0)
@@ -226,6 +226,10 @@ int epoll__main(const struct options *options, struct statistics *statistics)
 		pollers[i].cpu = options->cpu[i];
 		pollers[i].scheduling = options->scheduling;
 		pollers[i].longest_ns = (uint64_t)options->longest_us * 1000;
+		watchdog__start(&pollers[i].watchdog, pollers[i].cpu);
+		for (int j = 0; j < options->threads; j++)
+			if (options->thread[j].cpu == pollers[i].cpu)
+				watchdog__heed(&pollers[i].watchdog, options->thread[j].tid);
 		failed = epoll__start(&pollers[i], statistics);
 		if (failed != 0)
 			return failed;

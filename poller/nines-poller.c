@@ -28,6 +28,8 @@ static const char usage[] =
 	"         --longest USEC      sleep when nothing comes, up to so long; needs --device\n"
 	"         --mechanism NAME    io_uring or epoll\n"
 	"         --feed NETNS:NAME   the other end of a veth that is polled, for epoll; repeatable\n"
+	"         --thread TID@CPU    for epoll: a kernel's thread that the poller of that CPU must\n"
+	"                             leave its turn; repeatable\n"
 	"         --statistics FILE   a file that it keeps its counters in\n"
 	"         --netns PATH        end when this is another network namespace, or gone\n"
 	"         --cgroup FILE       join the group of this cgroup.procs first; repeatable\n"

@@ -4,7 +4,8 @@
  *
  *  - it starves the softirqs of its CPU: ksoftirqd is runnable there and has not run
  *    since the last tick. A thread of a real-time policy can do that, and with it stop
- *    timers, RCU and all other devices of the CPU;
+ *    timers, RCU and all other devices of the CPU. So may others be kept from it that
+ *    packets wait for: the thread of threaded NAPI, by a poller that epoll has poll;
  *  - it is starved itself: others have its CPU for more than half of the time, for some
  *    ticks. Then most packets wait for its turn, or for the timer that defers interrupts,
  *    which is worse than interrupts.
@@ -68,11 +69,20 @@ static int watchdog__ksoftirqd(int cpu)
 
 void watchdog__start(struct watchdog *watchdog, int cpu)
 {
-	*watchdog = (struct watchdog){.ksoftirqd = watchdog__ksoftirqd(cpu)};
+	int ksoftirqd = watchdog__ksoftirqd(cpu);
+
+	*watchdog = (struct watchdog){0};
+	if (ksoftirqd != 0)
+		watchdog__heed(watchdog, ksoftirqd);
+}
+
+void watchdog__heed(struct watchdog *watchdog, int tid)
+{
+	watchdog->others[watchdog->others_used++].tid = tid;
 }
 
 /* Runnable all the time since the last tick, and not run. */
-static bool watchdog__softirqs_starve(struct watchdog *watchdog)
+static bool watchdog__other_starves(struct watchdog_other *other)
 {
 	char path[64];
 	char text[512];
@@ -81,20 +91,27 @@ static bool watchdog__softirqs_starve(struct watchdog *watchdog)
 	bool runnable;
 	bool starved;
 
-	if (watchdog->ksoftirqd == 0)
-		return false;
-	snprintf(path, sizeof path, "/proc/%d/stat", watchdog->ksoftirqd);
+	snprintf(path, sizeof path, "/proc/%d/stat", other->tid);
 	if (!watchdog__line(path, text, sizeof text))
 		return false;
 	state = strrchr(text, ')'); /* proc(5): the name, in brackets, then the state */
 	runnable = state != NULL && strncmp(state, ") R", 3) == 0;
-	snprintf(path, sizeof path, "/proc/%d/schedstat", watchdog->ksoftirqd);
+	snprintf(path, sizeof path, "/proc/%d/schedstat", other->tid);
 	if (!watchdog__line(path, text, sizeof text))
 		return false;
 	ran = strtoull(text, NULL, 10);
-	starved = runnable && watchdog->was_runnable && ran == watchdog->ran;
-	watchdog->was_runnable = runnable;
-	watchdog->ran = ran;
+	starved = runnable && other->was_runnable && ran == other->ran;
+	other->was_runnable = runnable;
+	other->ran = ran;
+	return starved;
+}
+
+static bool watchdog__others_starve(struct watchdog *watchdog)
+{
+	bool starved = false;
+
+	for (int i = 0; i < watchdog->others_used; i++)
+		starved = watchdog__other_starves(&watchdog->others[i]) || starved;
 	return starved;
 }
 
@@ -118,11 +135,11 @@ bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64
 uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thread *thread,
 			 uint64_t now, uint64_t tick_ns)
 {
-	bool softirqs = watchdog__softirqs_starve(watchdog);
+	bool others = watchdog__others_starve(watchdog);
 	bool itself = thread != NULL && watchdog__thread_starves(watchdog, thread->cpu_ns,
 								 thread->waited_ns, tick_ns);
 
-	if (!softirqs && !itself)
+	if (!others && !itself)
 		return 0;
 	if (watchdog->last_ns == 0 || now - watchdog->last_ns > FORGIVEN_NS)
 		watchdog->pause_ns = FIRST_NS;
@@ -130,6 +147,7 @@ uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thre
 		watchdog->pause_ns *= 2;
 	watchdog->last_ns = now;
 	watchdog->starved = 0;
-	watchdog->was_runnable = false;
+	for (int i = 0; i < watchdog->others_used; i++)
+		watchdog->others[i].was_runnable = false;
 	return watchdog->pause_ns;
 }

@@ -4,11 +4,18 @@
 
 #include "statistics.h"
 
-/* What is watched of one polling thread. */
-struct watchdog {
-	int ksoftirqd;
+/* A thread of the kernel that a polling one may keep from its CPU. */
+struct watchdog_other {
+	int tid;
 	bool was_runnable;
 	uint64_t ran;
+};
+
+/* What is watched of one polling thread. */
+struct watchdog {
+	/* ksoftirqd of the CPU, where it can be seen, and those of watchdog__heed. */
+	struct watchdog_other others[1 + STATISTICS_THREADS];
+	int others_used;
 	uint64_t cpu_ns;
 	uint64_t waited_ns;
 	int starved; /* ticks in a row */
@@ -17,6 +24,9 @@ struct watchdog {
 };
 
 void watchdog__start(struct watchdog *watchdog, int cpu);
+
+/* watchdog__heed has it look after one thread more, which must not starve either. */
+void watchdog__heed(struct watchdog *watchdog, int tid);
 
 /* watchdog__bites is called each tick. It is how long the thread has to back off; 0: it
  * may go on. NULL is one that is not looked after when it starves itself. */

@@ -138,12 +138,19 @@ func (k *kbpStartCall) request() (r busypoll.Request, err error) {
 	if r.Scheduling, err = parsePolicy(k.policy); err != nil {
 		return r, usageError{fmt.Errorf("--policy: %w", err)}
 	}
+	if s := r.Scheduling; s != nil && s.Policy.RealTime() && s.Priority > highestPolling {
+		return r, usageError{fmt.Errorf("--policy %s: nothing could stop threads of that priority; write %s:%d or less", k.policy, s.Policy, highestPolling)}
+	}
 	if r.Receive == spec.ReceiveAwake && r.Scheduling != nil && r.Scheduling.Policy != spec.SchedulingIdle {
 		return r, usageError{errors.New("--policy: what keeps CPUs awake is idle, so that all else comes first")}
 	}
 	r.Interfaces, r.Adaptive, r.Longest = k.interfaces, k.adaptive, k.longest
 	return r, nil
 }
+
+// highestPolling leaves the highest real-time priority to what has to come before threads
+// that poll: the watchdog, and with epoll the kernel's threads.
+const highestPolling = 98
 
 // parsePolicy reads "idle", "other:-5" or "fifo:50"; empty is nil.
 func parsePolicy(text string) (*spec.Scheduling, error) {

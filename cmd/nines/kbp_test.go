@@ -20,6 +20,7 @@ func TestKbpRefusesWrongCalls(t *testing.T) {
 		"start --pid 1 --cpu 0 --rx fast":                "busy_poll, threaded, awake or suspend",
 		"start --pid 1 --cpu 0 --mechanism pigeon":       "netlink, livepatch, io_uring or epoll",
 		"start --pid 1 --cpu 0 --policy fifo":            "as idle, other:-5, or fifo:50",
+		"start --pid 1 --cpu 0 --policy fifo:99":         "write fifo:98 or less",
 		"start --pid 1 --cpu 0 --policy fifo:100":        "as idle, other:-5, or fifo:50",
 		"start --pid 1 --cpu 0 --rx awake --policy rr:1": "keeps CPUs awake is idle",
 		"start --pid 1 --cpu 0 --longest 2s":             "up to a second",

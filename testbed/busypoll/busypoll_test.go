@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -498,4 +499,60 @@ func TestPacketsComeByEpoll(t *testing.T) {
 	}
 	f.stop()
 	f.sameAs(before)
+}
+
+// TestTheKernelsThreadComesBeforeARealTimeEpollPoller: it has its CPU, and where it were
+// not woken it would keep the instance from the poller. If somebody takes its priority
+// away the watchdog lets it run.
+func TestTheKernelsThreadComesBeforeARealTimeEpollPoller(t *testing.T) {
+	f := newFixture(t)
+	lack := first(f.site.Features.NAPIGet, f.site.Features.Epoll, f.site.Features.Threaded)
+	labtest.Require(t, "epoll with busy poll parameters: "+string(lack), lack.None())
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Require(t, "CPUs 0 and 1", set.IsSet(0) && set.IsSet(1))
+	_, err := exec.LookPath("ping")
+	labtest.Require(t, "ping", err == nil)
+	run := f.start(Request{
+		Receive: spec.ReceiveBusyPoll, Interfaces: []string{"b"}, CPUs: []int{1}, Mechanism: spec.PollEpoll,
+		Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 20},
+	})
+	kernels := run.Interfaces[0].NAPIs[0].PID
+	if placed, err := napi.PlacementOf(kernels); err != nil || placed.String() != "fifo:21@1" {
+		t.Errorf("behind a poller at fifo:20 the kernel's thread is %s, %v", placed, err)
+	}
+	// From the other CPU, where it may run beside the poller.
+	ping := func() *exec.Cmd {
+		cmd := exec.Command("taskset", "-c", "0", "ping", "-c", "100", "-i", "0.02", "-W", "10", "198.18.7.2")
+		if err := f.near.Do(cmd.Start); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		return cmd
+	}
+	if err := ping().Wait(); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+	backOffs := func() uint64 {
+		threads, err := run.Threads()
+		if err != nil || len(threads) == 0 {
+			t.Fatalf("%+v, %v", threads, err)
+		}
+		return threads[0].BackOffs
+	}
+	if err := (napi.Placement{Policy: unix.SCHED_FIFO, Priority: 1, CPUs: []int{1}}).Place(kernels); err != nil {
+		t.Fatal(err)
+	}
+	before, pinging := backOffs(), ping()
+	for begun := time.Now(); backOffs() == before; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatal("the kernel's thread never had its CPU")
+		}
+	}
+	_ = pinging.Wait() // some may have waited for too long
+	if err := ping().Wait(); err != nil {
+		t.Errorf("ping while it backs off: %v", err)
+	}
 }

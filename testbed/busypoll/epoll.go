@@ -2,6 +2,7 @@ package busypoll
 
 import (
 	"context"
+	"fmt"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
@@ -9,8 +10,16 @@ import (
 )
 
 // behindEpoll is the policy of the kernel's threads that receive while the epoll poller
-// does not: above all ordinary ones, below whoever asks for a real-time policy.
-var behindEpoll = spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
+// does not: above all ordinary ones, and above a poller of a real-time policy, on whose
+// CPU they are. One that has been woken owns the NAPI instance: while it did not get the
+// CPU nobody could poll. A poller of the highest priority is refused before.
+func behindEpoll(poller *spec.Scheduling) *spec.Scheduling {
+	behind := &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
+	if poller != nil && poller.Policy.RealTime() {
+		behind.Priority = poller.Priority + 1
+	}
+	return behind
+}
 
 // pollByEpoll starts a poller that polls by epoll, on devices that are threaded: while it
 // is not on its CPU their kernel threads receive, not softirqs. epoll polls what one of
@@ -26,11 +35,20 @@ func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices 
 		}
 	}
 	behind := r
-	behind.Scheduling = &behindEpoll
+	behind.Scheduling = behindEpoll(r.Scheduling)
 	if err := s.makeThreads(behind, run, devices); err != nil {
 		return err
 	}
 	argv := s.pollArguments(r, run, spec.PollEpoll)
+	instances := 0 // dealt out among the CPUs in their order, as nines-poller does
+	for _, i := range run.Interfaces {
+		for _, instance := range i.NAPIs {
+			if instance.PID > 0 && instances < mostGuarded {
+				argv = append(argv, "--thread", fmt.Sprintf("%d@%d", instance.PID, r.CPUs[instances%len(r.CPUs)]))
+			}
+			instances++
+		}
+	}
 	for _, d := range devices {
 		argv = append(argv, "--feed", d.peer.ns.Path()+":"+d.peer.name)
 		if r.Adaptive {
