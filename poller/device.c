@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,25 +41,16 @@ static int device__sysfs(void)
 	return dir;
 }
 
-/* Opens that of another one; the caller is the only thread. */
+/* Opens that of another one. */
 static int device__sysfs_of(const char *netns)
 {
-	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	int there = open(netns, O_RDONLY | O_CLOEXEC);
-	int dir = -1;
-	int error;
+	int home;
+	int dir;
 
-	if (home >= 0 && there >= 0 && setns(there, CLONE_NEWNET) == 0) {
-		dir = device__sysfs();
-		error = errno;
-		if (setns(home, CLONE_NEWNET) < 0)
-			abort(); /* it was possible a moment ago */
-		errno = error;
-	}
-	error = errno;
-	close(home);
-	close(there);
-	errno = error;
+	if (netns__enter(netns, &home) < 0)
+		return -1;
+	dir = device__sysfs();
+	netns__leave(home);
 	return dir;
 }
 

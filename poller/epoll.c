@@ -240,9 +240,15 @@ int epoll__main(const struct options *options, struct statistics *statistics)
 	if (poller__ready() < 0)
 		return POLLER_EXIT_FAILED;
 	do {
+		bool stale;
+
 		statistics__update(statistics);
+		stale = stale__look(options, statistics);
 		for (int i = 0; i < pollers_used; i++)
-			epoll__watch(&pollers[i], statistics__now());
+			if (stale)
+				atomic_store(&pollers[i].paused, true);
+			else
+				epoll__watch(&pollers[i], statistics__now());
 	} while (watch__tick(options->netns));
 	return 0;
 }

@@ -10,13 +10,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/udp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -68,27 +66,6 @@ static void feed__frame(struct feed_frame *frame, uint16_t from, uint16_t to)
 	/* No checksum: 0 says so (RFC 768). */
 }
 
-/* Runs in the network namespace of a path; -1 with errno. The caller is the only thread. */
-static int feed__enter(const char *path, int *home)
-{
-	int there = open(path, O_RDONLY | O_CLOEXEC);
-	int failed = -1;
-
-	*home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (*home >= 0 && there >= 0)
-		failed = setns(there, CLONE_NEWNET);
-	if (there >= 0)
-		close(there);
-	return failed;
-}
-
-static void feed__leave(int home)
-{
-	if (setns(home, CLONE_NEWNET) < 0)
-		_exit(POLLER_EXIT_FAILED); /* it was possible a moment ago */
-	close(home);
-}
-
 /* A socket to send by, from "PATH:DEVICE". */
 static int feed__sender(const char *feed, struct sockaddr_ll *to)
 {
@@ -103,7 +80,7 @@ static int feed__sender(const char *feed, struct sockaddr_ll *to)
 	}
 	memcpy(path, feed, (size_t)(colon - feed));
 	path[colon - feed] = '\0';
-	if (feed__enter(path, &home) < 0)
+	if (netns__enter(path, &home) < 0)
 		return -1;
 	*to = (struct sockaddr_ll){
 		.sll_family = AF_PACKET,
@@ -112,7 +89,7 @@ static int feed__sender(const char *feed, struct sockaddr_ll *to)
 	};
 	if (to->sll_ifindex > 0)
 		sender = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	feed__leave(home);
+	netns__leave(home);
 	return sender;
 }
 
@@ -123,10 +100,10 @@ static int feed__receiver(const char *netns, uint16_t *port)
 	int receiver;
 	int home;
 
-	if (feed__enter(netns, &home) < 0)
+	if (netns__enter(netns, &home) < 0)
 		return -1;
 	receiver = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	feed__leave(home);
+	netns__leave(home);
 	if (receiver < 0)
 		return -1;
 	if (bind(receiver, (struct sockaddr *)&any, sizeof any) < 0 ||

@@ -41,6 +41,7 @@ struct poller {
 	uint64_t stopped_ns;
 	int plain;
 	atomic_bool paused;
+	atomic_bool over; /* the napper is to end */
 	/* Held while the ring is used or stopped, as the napper and the main thread may want
 	 * both at once. */
 	pthread_mutex_t using;
@@ -88,7 +89,7 @@ static void poll__nap(uint64_t ns)
 /* Returns when no packet has come for some looks; last is the count by then. */
 static uint64_t poll__while_busy(struct poller *poller, uint64_t last)
 {
-	for (int quiet = 0; quiet < QUIET_LOOKS;) {
+	for (int quiet = 0; quiet < QUIET_LOOKS && !atomic_load(&poller->over);) {
 		uint64_t packets;
 
 		poll__nap(LOOK_NS);
@@ -110,7 +111,7 @@ static void poll__while_idle(struct poller *poller, uint64_t last)
 	poller->napper->state = STATISTICS_SLEEPING;
 	if (!atomic_load(&poller->paused))
 		poller->statistics->state = STATISTICS_SLEEPING;
-	while (device__packets() == last) {
+	while (device__packets() == last && !atomic_load(&poller->over)) {
 		uint64_t begun = statistics__now();
 
 		poll__nap(nap);
@@ -138,7 +139,7 @@ static void *poll__napper(void *argument)
 	    thread__schedule(0, poller->share.scheduling) < 0)
 		poller__fail("place the thread that naps on", "its CPU");
 	last = device__packets();
-	for (;;) { /* the process's end ends it */
+	while (!atomic_load(&poller->over)) {
 		last = poll__while_busy(poller, last);
 		poll__while_idle(poller, last);
 		poll__keep(poller);
@@ -234,9 +235,18 @@ static void poll__watch(struct poller *poller, uint64_t now)
 		device__give(false);
 }
 
+/* Ends polling, for good. */
+static void poll__leave(struct poller *poller)
+{
+	atomic_store(&poller->paused, true);
+	atomic_store(&poller->over, true);
+	poll__stop_ring(poller); /* else with the next tick */
+}
+
 int poll__main(const struct options *options)
 {
 	struct statistics *statistics = statistics__open(options->statistics, options->mechanism);
+	bool stale;
 	int failed;
 
 	if (statistics == NULL)
@@ -273,7 +283,12 @@ int poll__main(const struct options *options)
 		uint64_t now = statistics__now();
 
 		statistics__update(statistics);
+		stale = stale__look(options, statistics);
 		for (int i = 0; i < pollers_used; i++) {
+			if (stale) {
+				poll__leave(&pollers[i]);
+				continue;
+			}
 			poll__watch(&pollers[i], now);
 			if (pollers[i].napper == NULL && pollers[i].back_at_ns == 0)
 				ring__keep(&pollers[i].ring);

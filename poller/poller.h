@@ -50,6 +50,20 @@ struct options {
 /* options__parse returns 0, or -1 after it has said what is wrong. */
 int options__parse(struct options *options, int argc, char **argv);
 
+/* netns__enter has the calling thread be in the network namespace of a path, until
+ * netns__leave. -1 with errno. */
+int netns__enter(const char *path, int *home);
+void netns__leave(int home);
+
+/* napi__gone is the first of the instances to poll that the kernel has no more; 0 if there
+ * is none, or it does not tell. */
+unsigned napi__gone(const struct options *options);
+
+/* stale__look is called each tick, and looks each second. True from when an instance is
+ * gone: then the devices have been given back to their interrupts, and all threads'
+ * statistics say so; they are not to poll any more. */
+bool stale__look(const struct options *options, struct statistics *statistics);
+
 /* thread__pin binds a thread (0: the caller) to a CPU. -1 with errno. */
 int thread__pin(pid_t tid, int cpu);
 

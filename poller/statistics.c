@@ -95,7 +95,7 @@ static void statistics__update_thread(struct statistics_thread *thread, int slot
 		before->preemptions = thread->preemptions;
 	}
 	if (!statistics__read(thread->tid, "schedstat", text, sizeof text)) {
-		if (thread->state != STATISTICS_BACKED_OFF)
+		if (thread->state != STATISTICS_BACKED_OFF && thread->state != STATISTICS_STALE)
 			thread->state = STATISTICS_ENDED;
 		return;
 	}

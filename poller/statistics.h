@@ -22,6 +22,7 @@ enum statistics_state {
 	STATISTICS_SLEEPING = 2, /* adaptive, nothing came */
 	STATISTICS_BACKED_OFF = 3, /* the watchdog stopped it for a while */
 	STATISTICS_ENDED = 4,
+	STATISTICS_STALE = 5, /* its instances are gone; others have come */
 };
 
 /* One polling thread. */

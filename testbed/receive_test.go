@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vishvananda/netlink"
+
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/busypoll"
@@ -363,6 +365,36 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	faults, err := lab.Faults()
 	if err != nil || len(faults) != 1 || !strings.Contains(faults[0], "the poller of dut:in has died") {
 		t.Errorf("faults: %q, %v", faults, err)
+	}
+}
+
+// A device that is set down and up has instances for which nothing was set up.
+func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
+	labtest.Root(t)
+	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
+		t.Run(string(way), func(t *testing.T) {
+			canReceive(t, way)
+			lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, way))
+			now := receivedOf(t, lab)
+			labtest.Require(t, "NAPI instances that are not followed, as by "+now.Mechanism, len(now.NAPIs) > 0 && now.Mechanism != string(spec.PollLivepatch))
+			ns, err := lab.running["dut"].Namespace()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ns.Close()
+			if err := ns.Do(func() error {
+				link, err := netlink.LinkByName("in")
+				if err != nil {
+					return err
+				}
+				return errors.Join(netlink.LinkSetDown(link), netlink.LinkSetUp(link))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if list, err := lab.Received(); err != nil || len(list) != 1 || !strings.Contains(list[0].Problem, "is gone") {
+				t.Errorf("set down and up: %+v, %v", list, err)
+			}
+		})
 	}
 }
 

@@ -161,9 +161,35 @@ func (l *Lab) Received() ([]ReceiveState, error) {
 		} else if r.RX.Polls() {
 			l.readKernelThreads(&r)
 		}
+		l.findReplaced(&r)
 		list = append(list, r.ReceiveState)
 	}
 	return list, nil
+}
+
+// findReplaced says so where the instances that it was set up for are there no more.
+func (l *Lab) findReplaced(r *receiveRecord) {
+	running := l.running[r.Node]
+	if r.Problem != "" || len(r.NAPIs) == 0 || running == nil || !running.Alive() {
+		return
+	}
+	ns, err := running.Namespace()
+	if err != nil {
+		r.Problem = err.Error()
+		return
+	}
+	defer ns.Close()
+	device := busypoll.Interface{Name: r.Interface, Index: r.Index}
+	for _, id := range r.NAPIs {
+		device.NAPIs = append(device.NAPIs, napi.Instance{ID: id})
+	}
+	replaced, err := busypoll.Replaced(ns, r.Mechanism, device)
+	switch {
+	case err != nil:
+		r.Problem = err.Error()
+	case replaced != "":
+		r.Problem = replaced + "; nines down and nines up set it up again"
+	}
 }
 
 // readPoller reads what a poller says of its threads.
@@ -186,6 +212,9 @@ func (r *receiveRecord) readPoller() {
 		thread.CPUs, thread.Ran, thread.Waited = []int{t.CPU}, t.CPUTime, t.Waited
 		thread.Polls, thread.Packets = t.Slices, t.Packets
 		thread.Slept, thread.BackOffs = t.Slept, t.BackOffs
+		if t.State == busypoll.StaleThread {
+			r.Problem = "nines-poller polls no more: " + lastLine(r.Poller.Log)
+		}
 		r.Threads = append(r.Threads, thread)
 	}
 }

@@ -157,6 +157,8 @@ func writeKbpRemarks(out io.Writer, s *busypoll.Status) error {
 		lines = append(lines, "its network namespace is gone: nines kbp stop "+s.Name+" removes what is left")
 	case busypoll.StateInterrupted:
 		lines = append(lines, "its start was cut off: nines kbp stop "+s.Name+" undoes what there is of it")
+	case busypoll.StateStale:
+		lines = append(lines, s.Stale+": nines kbp stop "+s.Name+", then start it again")
 	case busypoll.StateRebooted:
 		lines = append(lines, "the host has rebooted since: nines kbp stop "+s.Name+" removes what is left")
 	case busypoll.StateRunning:

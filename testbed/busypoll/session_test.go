@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/spec"
@@ -119,6 +120,64 @@ func TestADeadPollerIsSeenAndUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.sameAs(before)
+}
+
+// TestADeviceThatWasSetDownAndUpIsStale: its new instance is received by interrupts that
+// nothing defers any more, and is polled once it is started again.
+func TestADeviceThatWasSetDownAndUpIsStale(t *testing.T) {
+	f := newFixture(t)
+	f.requireIOUring()
+	adaptive := polled
+	adaptive.Adaptive = true
+	byEpoll := polled
+	byEpoll.Mechanism = spec.PollEpoll
+	for name, request := range map[string]Request{"io_uring": polled, "adaptive": adaptive, "epoll": byEpoll} {
+		t.Run(name, func(t *testing.T) {
+			before, s := f.settings(), f.newSession("web")
+			record, err := f.begin(s, request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.far.Do(func() error {
+				link, err := netlink.LinkByName("b")
+				if err != nil {
+					return err
+				}
+				return errors.Join(netlink.LinkSetDown(link), netlink.LinkSetUp(link))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			status, err := s.Status(context.Background(), time.Millisecond)
+			if err != nil || status.State != StateStale || !strings.Contains(status.Stale, "of b is gone") {
+				t.Errorf("%+v, %v", status, err)
+			}
+			for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+				statistics, err := ReadStatistics(record.Running.Poller.Statistics)
+				if err == nil && statistics.Threads[0].State == StaleThread && f.settings()["b attribute/gro_flush_timeout"] == "0" {
+					break
+				}
+				if time.Since(begun) > patience {
+					t.Fatalf("the poller never noticed: %+v, %v", statistics, err)
+				}
+			}
+			if n := f.exchange(50); n != 50 {
+				t.Errorf("%d of 50 answered by interrupts", n)
+			}
+			if err := s.Stop(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+			f.sameAs(before)
+			if _, err := f.begin(s, request); err != nil {
+				t.Fatal(err)
+			}
+			if status, err := s.Status(context.Background(), time.Millisecond); err != nil || status.State != StateRunning {
+				t.Errorf("started again: %+v, %v", status, err)
+			}
+			if err := s.Stop(context.Background(), nil); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }
 
 // TestASessionWhoseContainerIsGoneIsCleaned, by a stop or the next start of that name.

@@ -59,7 +59,11 @@ type rawThread struct {
 	TID, CPU, State, Slices, Packets, CPUTime, Waited, Slept, Preemptions, BackOffs, BackedOff, Naps uint64
 }
 
-var threadStates = []string{"starting", "polling", "sleeping", "backed off", "ended"}
+// StaleThread is the state of one whose NAPI instances are gone: it has given its devices
+// back to their interrupts.
+const StaleThread = "stale"
+
+var threadStates = []string{"starting", "polling", "sleeping", "backed off", "ended", StaleThread}
 
 // ReadStatistics reads the file of a poller that runs or has ended.
 func ReadStatistics(path string) (*Statistics, error) {

@@ -22,6 +22,9 @@ const (
 	StateGone State = "gone"
 	// StateDead has lost its poller, so that its packets wait for a timer; stop it.
 	StateDead State = "dead"
+	// StateStale has lost NAPI instances, for the reason in Stale, and its packets come by
+	// interrupts again; stop and start it.
+	StateStale State = "stale"
 	// StateRebooted is of an earlier boot.
 	StateRebooted State = "rebooted"
 )
@@ -30,6 +33,8 @@ const (
 type Status struct {
 	Record
 	State State `json:"state"`
+	// Stale is why it is StateStale.
+	Stale string `json:"stale,omitempty"`
 	// Over is the time that the rates were taken over.
 	Over time.Duration `json:"over_ns"`
 	// Threads are those that poll, receive or spin.
@@ -67,37 +72,41 @@ func (s Session) Status(ctx context.Context, watch time.Duration) (*Status, erro
 		return nil, err
 	}
 	status := &Status{Record: *record}
-	if status.State, err = s.state(record); err != nil || status.State != StateRunning {
+	if status.State, status.Stale, err = s.state(record); err != nil || status.State != StateRunning {
 		return status, err
 	}
 	return status, status.watch(ctx, watch)
 }
 
-func (s Session) state(r *Record) (State, error) {
+func (s Session) state(r *Record) (state State, stale string, err error) {
 	j, err := journal.Read(s.journal())
 	if err != nil {
-		return StateInterrupted, nil //nolint:nilerr // without a journal it is being made, or unmade
+		return StateInterrupted, "", nil //nolint:nilerr // without a journal it is being made, or unmade
 	}
 	if j.Header.BootID != journal.BootID() {
-		return StateRebooted, nil
+		return StateRebooted, "", nil
 	}
 	if !r.Done {
-		return StateInterrupted, nil
+		return StateInterrupted, "", nil
 	}
 	ns, err := netns.Find(r.Namespace, r.Cookie)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if ns == nil {
-		return StateGone, nil
+		return StateGone, "", nil
 	}
+	defer ns.Close()
 	if r.Running.Poller != nil && !r.Running.Poller.Alive() {
-		return StateDead, ns.Close()
+		return StateDead, "", nil
 	}
 	if guard := r.Running.Guard; guard != nil && !guard.Alive() {
 		r.Running.note("nobody watches the polling threads any more: nines-poller has ended (process %d); stop and start polling", guard.PID)
 	}
-	return StateRunning, ns.Close()
+	if stale, err = r.Running.replaced(ns); err != nil || stale != "" {
+		return StateStale, stale, err
+	}
+	return StateRunning, "", nil
 }
 
 // watch takes the rates.
