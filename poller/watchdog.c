@@ -14,7 +14,8 @@
  * thread ends, for a while that doubles each time that it happens again soon.
  *
  * That real-time threads are stopped for a part of each second (sched_rt_runtime_us, the
- * fair server of 6.12) is no harm: the timer bridges it.
+ * fair server of 6.12) it cannot tell from others' having the CPU, and would not end: it is
+ * in what the statistics have as time waited.
  */
 #define _GNU_SOURCE
 #include "watchdog.h"

@@ -163,6 +163,12 @@ func writeKbpRemarks(out io.Writer, s *busypoll.Status) error {
 		lines = append(lines, "the host has rebooted since: nines kbp stop "+s.Name+" removes what is left")
 	case busypoll.StateRunning:
 	}
+	for _, thread := range s.Threads {
+		if thread.HeldUp() {
+			lines = append(lines, fmt.Sprintf("thread %d, of a real-time policy, was kept from its CPU for %.1f %% of %v, by others of a higher priority or by real-time throttling (sysctl kernel.sched_rt_runtime_us): --policy idle or other, on a CPU of its own, loses nothing",
+				thread.TID, 100*thread.WaitedShare, s.Over.Round(time.Millisecond)))
+		}
+	}
 	if s.SoftirqShare != nil {
 		lines = append(lines, fmt.Sprintf("%.1f %% of its packets came by softirqs in %v", 100**s.SoftirqShare, s.Over.Round(time.Millisecond)))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/napi"
 	"nines.dev/nines/testbed/proc"
@@ -82,4 +83,42 @@ func TestAGuardLetsSoftirqsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	becomes(policy)
+}
+
+// Threads of threaded NAPI can starve softirqs as those can that poll.
+func TestRealTimeThreadsOfThreadedNAPIAreGuarded(t *testing.T) {
+	for name, cpus := range map[string][]int{"on a CPU": {0}, "where the scheduler likes": nil} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			labtest.Require(t, "threaded NAPI: "+string(f.site.Features.Threaded), f.site.Features.Threaded.None())
+			run := f.start(Request{Receive: spec.ReceiveThreaded, CPUs: cpus, Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 2}})
+			if run.Guard == nil || !run.Guard.Alive() {
+				t.Fatalf("nobody watches: %+v", run)
+			}
+			statistics, err := ReadStatistics(run.Guard.Statistics)
+			if err != nil || len(statistics.Threads) == 0 || statistics.Threads[0].TID != run.Interfaces[0].NAPIs[0].PID {
+				t.Errorf("it watches %+v: %v", statistics, err)
+			}
+			if n := f.exchange(50); n != 50 {
+				t.Errorf("%d of 50 answered", n)
+			}
+			guard := run.Guard.Identity
+			f.stop()
+			if guard.Alive() {
+				t.Error("the guard is still there")
+			}
+		})
+	}
+}
+
+func TestAThreadIsHeldUpIfItIsOfARealTimePolicyAndWaited(t *testing.T) {
+	for _, c := range []struct {
+		placement string
+		waited    float64
+		want      bool
+	}{{"fifo:20@1", 0.05, true}, {"rr:1@0,1", 0.1, true}, {"fifo:20@1", 0.001, false}, {"other:-20@1", 0.5, false}, {"", 0.5, false}} {
+		if got := (ThreadUse{Thread: Thread{Placement: c.placement}, WaitedShare: c.waited}).HeldUp(); got != c.want {
+			t.Errorf("%s that waited %v: %v", c.placement, c.waited, got)
+		}
+	}
 }

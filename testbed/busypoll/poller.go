@@ -32,11 +32,7 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 		return err
 	}
 	run.Mechanism, run.Why = string(mechanism), why
-	if r.Scheduling != nil && r.Scheduling.Policy.RealTime() {
-		if share, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us"); err == nil && string(bytes.TrimSpace(share)) != "-1" {
-			run.note("threads of a real-time policy may be stopped for a part of each second (sysctl kernel.sched_rt_runtime_us is %s); packets wait for a timer meanwhile", bytes.TrimSpace(share))
-		}
-	}
+	run.noteThrottling(r)
 	if len(r.CPUs) == 0 {
 		return errors.New("busy polling needs a CPU to poll on")
 	}
@@ -61,18 +57,32 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 	return s.guard(ctx, r, run)
 }
 
-// guard has somebody watch the kernel's own polling threads, where their policy lets them
-// starve the softirqs of their CPU.
+// noteThrottling says what the kernel does to threads of a real-time policy.
+func (run *Running) noteThrottling(r Request) {
+	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
+		return
+	}
+	if share, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us"); err == nil && string(bytes.TrimSpace(share)) != "-1" {
+		run.note("threads of a real-time policy may be stopped for a part of each second (sysctl kernel.sched_rt_runtime_us is %s); packets wait meanwhile", bytes.TrimSpace(share))
+	}
+}
+
+// guard has somebody watch the kernel's own threads that poll or receive, where their
+// policy lets them starve the softirqs of their CPU.
 func (s Site) guard(ctx context.Context, r Request, run *Running) error {
 	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
 		return nil
 	}
-	argv := []string{"guard", "--cpus", cpuList(r.CPUs[:min(len(r.CPUs), mostGuarded)]), "--scheduling", schedulingText(r.Scheduling)}
+	argv := []string{"guard"}
+	cpus := r.CPUs
 	guarded := 0
 	for _, tid := range run.kernelThreads() {
 		placement, err := napi.PlacementOf(tid)
 		if err != nil {
 			return err
+		}
+		if len(r.CPUs) == 0 { // the scheduler's choice
+			cpus = placement.CPUs
 		}
 		for _, cpu := range placement.CPUs { // it may starve any of those
 			if guarded++; guarded <= mostGuarded {
@@ -81,10 +91,14 @@ func (s Site) guard(ctx context.Context, r Request, run *Running) error {
 		}
 	}
 	if guarded > mostGuarded {
-		run.note("only the first %d polling threads and CPUs are watched, of %d: give the threads no real-time policy, or fewer CPUs", mostGuarded, guarded)
+		run.note("only the first %d threads and CPUs are watched, of %d: give the threads no real-time policy, or fewer CPUs", mostGuarded, guarded)
 	}
 	if guarded == 0 && !s.DryRun {
 		return nil
+	}
+	argv = append(argv, "--scheduling", schedulingText(r.Scheduling))
+	if len(cpus) > 0 { // what a dry run cannot know
+		argv = append(argv, "--cpus", cpuList(cpus[:min(len(cpus), mostGuarded)]))
 	}
 	var err error
 	run.Guard, err = s.startPoller(ctx, run, argv)

@@ -1,6 +1,7 @@
 package busypoll
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -135,15 +136,19 @@ func (s Site) list(run *Running) error {
 }
 
 // threaded gives the devices threads in place of softirqs, and says where they run.
-func (s Site) threaded(r Request, run *Running, devices []device) error {
+func (s Site) threaded(ctx context.Context, r Request, run *Running, devices []device) error {
 	if lack := s.Features.Threaded; !lack.None() {
 		return &host.MissingError{Capability: "threaded NAPI", Reason: string(lack), Remedy: "use a kernel of 5.12 or later"}
 	}
 	run.Mechanism, run.Why = "threaded", "rx: threaded"
+	run.noteThrottling(r)
 	if err := s.useNAPI(run, devices); err != nil {
 		return err
 	}
-	return s.makeThreads(r, run, devices)
+	if err := s.makeThreads(r, run, devices); err != nil {
+		return err
+	}
+	return s.guard(ctx, r, run)
 }
 
 // makeThreads turns threads on and places them.

@@ -70,8 +70,8 @@ type Running struct {
 	Scheduling string      `json:"scheduling,omitempty"`
 	// Poller is the process that polls or spins; nil where the kernel does it alone.
 	Poller *Poller `json:"poller,omitempty"`
-	// Guard watches the kernel's own threads that poll with a real-time policy; nil where
-	// there are none.
+	// Guard watches the kernel's own threads that poll or receive with a real-time policy;
+	// nil where there are none.
 	Guard *Poller `json:"guard,omitempty"`
 	// Notes are what a reader should know: what it costs, what could not be had.
 	Notes []string `json:"notes,omitempty"`
@@ -125,7 +125,7 @@ func (s Site) Start(ctx context.Context, r Request) (*Running, error) {
 	}
 	switch r.Receive {
 	case spec.ReceiveThreaded:
-		err = s.threaded(r, run, devices)
+		err = s.threaded(ctx, r, run, devices)
 	case spec.ReceiveBusyPoll:
 		err = s.busyPoll(ctx, r, run, devices)
 	case spec.ReceiveSuspend:

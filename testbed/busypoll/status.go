@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/testbed/napi"
 	"nines.dev/nines/testbed/netns"
 )
 
@@ -60,6 +61,15 @@ type ThreadUse struct {
 	PacketsPerSecond *float64 `json:"packets_per_second,omitempty"`
 }
 
+// HeldUp is true for a thread of a real-time policy that was kept from its CPU for longer
+// than interrupts and a thread of the kernel's now and then explain. Whether it had to give
+// way to others of a higher priority or was throttled (kernel.sched_rt_runtime_us, 5 % of
+// each second by default, or Linux 6.12's fair server) the kernel does not tell.
+func (t ThreadUse) HeldUp() bool {
+	placement, err := napi.ParsePlacement(t.Placement)
+	return err == nil && placement.RealTime() && t.WaitedShare > 0.02
+}
+
 // Status says how the session is, by watching it for a while.
 func (s Session) Status(ctx context.Context, watch time.Duration) (*Status, error) {
 	record, err := s.Record()
@@ -101,7 +111,7 @@ func (s Session) state(r *Record) (state State, stale string, err error) {
 		return StateDead, "", nil
 	}
 	if guard := r.Running.Guard; guard != nil && !guard.Alive() {
-		r.Running.note("nobody watches the polling threads any more: nines-poller has ended (process %d); stop and start polling", guard.PID)
+		r.Running.note("nobody watches the kernel's threads any more: nines-poller has ended (process %d); stop and start polling", guard.PID)
 	}
 	if stale, err = r.Running.replaced(ns); err != nil || stale != "" {
 		return StateStale, stale, err

@@ -27,7 +27,7 @@ var policyNames = map[uint32]string{
 // String is the text that ParsePlacement reads.
 func (p Placement) String() string {
 	value := int64(p.Nice)
-	if p.realTime() {
+	if p.RealTime() {
 		value = int64(p.Priority)
 	}
 	cpus := make([]string, len(p.CPUs))
@@ -37,7 +37,8 @@ func (p Placement) String() string {
 	return fmt.Sprintf("%s:%d@%s", policyNames[p.Policy], value, strings.Join(cpus, ","))
 }
 
-func (p Placement) realTime() bool { return p.Policy == unix.SCHED_FIFO || p.Policy == unix.SCHED_RR }
+// RealTime is true for the policies whose threads come before all ordinary ones.
+func (p Placement) RealTime() bool { return p.Policy == unix.SCHED_FIFO || p.Policy == unix.SCHED_RR }
 
 // ParsePlacement reads "fifo:50@2,3". Without the part from @ on, CPUs is empty.
 func ParsePlacement(text string) (Placement, error) {
@@ -57,9 +58,9 @@ func ParsePlacement(text string) (Placement, error) {
 	switch {
 	case p.Policy == ^uint32(0):
 		return Placement{}, wrong
-	case p.realTime() && (number < 1 || number > 99), !p.realTime() && (number < -20 || number > 19):
+	case p.RealTime() && (number < 1 || number > 99), !p.RealTime() && (number < -20 || number > 19):
 		return Placement{}, wrong
-	case p.realTime():
+	case p.RealTime():
 		p.Priority = uint32(number)
 	default:
 		p.Nice = int32(number)
@@ -81,7 +82,7 @@ func PlacementOf(tid int) (Placement, error) {
 		return Placement{}, fmt.Errorf("policy of thread %d: %w", tid, err)
 	}
 	p := Placement{Policy: attributes.Policy, Nice: attributes.Nice, Priority: attributes.Priority}
-	if p.realTime() {
+	if p.RealTime() {
 		p.Nice = 0
 	}
 	var set unix.CPUSet
