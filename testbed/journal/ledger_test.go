@@ -140,6 +140,32 @@ func TestWhatAnotherSetBetweenLabsIsLeft(t *testing.T) {
 	o.gone(t)
 }
 
+// Who holds a setting is named as its user would look for it.
+func TestTheHolderOfASettingIsNamed(t *testing.T) {
+	for want, header := range map[string]Header{
+		`lab "a"`: {Lab: "a", Prefix: "a-"}, "nines tune apply": {Lab: "tune"}, `session "web" of nines kbp`: {Lab: "kbp/web"},
+	} {
+		o := newOwners(t)
+		path := filepath.Join(o.dir, "pm_qos_resume_latency_us")
+		put(t, path, "0\n")
+		header.BootID, header.Token = BootID(), "nines-other"
+		other, err := Create(filepath.Join(o.dir, "other"), header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := o.journal(t, "first")
+		o.set(t, first, path, "n/a")
+		o.set(t, other, path, "n/a")
+		if notes := undoAll(t, first); len(notes) != 1 || !strings.Contains(notes[0], "what "+want+" has set") {
+			t.Errorf("%s: %q", want, notes)
+		}
+		undoAll(t, other)
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // As after kill -9: of what was never written down in the ledger nothing was set; of what
 // was taken out of it all is restored, though the journal does not know.
 func TestALedgerAndAJournalThatDisagree(t *testing.T) {

@@ -152,8 +152,12 @@ func (j *Journal) hasMade(step Step) bool {
 	})
 }
 
-// holder names the journal's lab for people; nines tune's has no prefix.
+// holder names who has the journal for people. That of nines tune has no prefix, nor have
+// those of nines kbp's sessions, "kbp/NAME".
 func (j *Journal) holder() string {
+	if session, found := strings.CutPrefix(j.Header.Lab, "kbp/"); found {
+		return fmt.Sprintf("session %q of nines kbp", session)
+	}
 	if j.Header.Prefix == "" {
 		return "nines tune apply"
 	}
