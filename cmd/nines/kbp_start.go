@@ -40,7 +40,28 @@ type kbpStartCall struct {
 	longest    time.Duration
 	dryRun     bool
 	format     string
+	// given is true for an option that is on the command line.
+	given func(option string) bool
 }
+
+// kbpOptions are those that only some ways of receiving heed, with these.
+var kbpOptions = []struct {
+	name string
+	ways []string
+}{
+	{"interface", []string{"busy_poll", "threaded", "suspend"}},
+	{"mechanism", []string{"busy_poll"}},
+	{"cpu", []string{"busy_poll", "threaded", "awake"}},
+	{"policy", []string{"busy_poll", "threaded", "awake"}},
+	{"adaptive", []string{"busy_poll"}},
+	{"longest", []string{"busy_poll"}},
+}
+
+// The range of --longest, which is that of polling.longest in an experiment file.
+const (
+	leastLongest = time.Microsecond
+	mostLongest  = 10 * time.Millisecond
+)
 
 func newKbpStartCommand() *cobra.Command {
 	call := kbpStartCall{}
@@ -70,7 +91,10 @@ after a crash. When the container ends, so does what polls.`,
   nines kbp status
   nines kbp stop web`,
 		Args: noArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return call.start(c.Context(), c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			call.given = c.Flags().Changed
+			return call.start(c.Context(), c.OutOrStdout())
+		},
 	}
 	f := c.Flags()
 	f.StringVar(&call.container, "container", "", "the container's name or id, of the first runtime that knows it, or RUNTIME:NAME")
@@ -83,7 +107,7 @@ after a crash. When the container ends, so does what polls.`,
 	f.StringVar(&call.cpus, "cpu", "", "the CPUs of the polling threads, or those to keep awake, such as 3 or 2-3")
 	f.StringVar(&call.policy, "policy", "", "the threads' policy: idle, other[:NICE], batch[:NICE], fifo:N or rr:N (default idle; threaded: the kernel's)")
 	f.BoolVar(&call.adaptive, "adaptive", false, "sleep when no packets come, longer and longer")
-	f.DurationVar(&call.longest, "longest", 50*time.Microsecond, "with --adaptive: the longest sleep, which the first packet after a pause may wait")
+	f.DurationVar(&call.longest, "longest", 50*time.Microsecond, "with --adaptive: the longest sleep, which the first packet after a pause may wait; 1us to 10ms")
 	f.BoolVar(&call.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	f.StringVar(&call.format, "format", "table", "table or json")
 	return c
@@ -132,8 +156,19 @@ func (k *kbpStartCall) request() (r busypoll.Request, err error) {
 	if r.Mechanism = spec.PollMechanism(k.mechanism); !slices.Contains(mechanisms, r.Mechanism) {
 		return r, usageError{fmt.Errorf("--mechanism %q is not known: auto, netlink, livepatch, io_uring or epoll", k.mechanism)}
 	}
-	if k.longest <= 0 || k.longest > time.Second {
-		return r, usageError{fmt.Errorf("--longest %v: write a time of up to a second, such as 50us", k.longest)}
+	for _, option := range kbpOptions {
+		if k.given(option.name) && !slices.Contains(option.ways, k.rx) {
+			return r, usageError{fmt.Errorf("--%s does nothing with --rx %s: leave it out; it is for --rx %s", option.name, k.rx, strings.Join(option.ways, ", "))}
+		}
+	}
+	if k.longest < leastLongest || k.longest > mostLongest {
+		return r, usageError{fmt.Errorf("--longest %v: write a time from 1us to 10ms, such as 50us; a thread that sleeps longer polls no more", k.longest)}
+	}
+	if k.given("longest") && !k.adaptive {
+		return r, usageError{errors.New("--longest does nothing without --adaptive: add that, or leave it out")}
+	}
+	if k.adaptive && r.Mechanism == spec.PollNetlink {
+		return r, usageError{errors.New("--adaptive does nothing with --mechanism netlink, whose threads are the kernel's and never sleep: leave one of them out")}
 	}
 	if r.Scheduling, err = parsePolicy(k.policy); err != nil {
 		return r, usageError{fmt.Errorf("--policy: %w", err)}

@@ -116,6 +116,9 @@ func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 	if r.Scheduling == nil {
 		r.Scheduling = &spec.Scheduling{Policy: spec.SchedulingIdle}
 	}
+	if r.Adaptive {
+		run.note("the polling threads are the kernel's, which never sleep: adaptive does nothing")
+	}
 	for i, d := range devices {
 		for _, instance := range run.Interfaces[i].NAPIs {
 			if err := s.set(run, i, d, napi.ThreadedOf(instance.ID), "2"); err != nil {
