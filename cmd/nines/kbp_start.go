@@ -262,9 +262,9 @@ func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ns, err := netns.Open(path)
+	ns, err := busypoll.OpenNamespace(path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", target, err)
+		return err
 	}
 	defer ns.Close()
 	if k.dryRun {

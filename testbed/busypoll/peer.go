@@ -3,6 +3,9 @@ package busypoll
 import (
 	"errors"
 	"fmt"
+	"net"
+	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 
@@ -38,24 +41,13 @@ func devicesOf(ns *netns.Namespace, names []string) (list []device, err error) {
 		return nil, err
 	}
 	defer handle.Close()
-	var links []netlink.Link
-	for _, name := range names {
-		link, err := handle.LinkByName(name)
-		if err != nil {
-			return nil, fmt.Errorf("interface %q: %w", name, err)
-		}
-		links = append(links, link)
+	all, err := handle.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
 	}
-	if len(names) == 0 {
-		all, err := handle.LinkList()
-		if err != nil {
-			return nil, fmt.Errorf("list interfaces: %w", err)
-		}
-		for _, link := range all {
-			if pollable(link) {
-				links = append(links, link)
-			}
-		}
+	links, err := selectLinks(all, names)
+	if err != nil {
+		return nil, err
 	}
 	for _, link := range links {
 		d := device{name: link.Attrs().Name, kind: link.Type(), index: link.Attrs().Index}
@@ -76,18 +68,61 @@ func devicesOf(ns *netns.Namespace, names []string) (list []device, err error) {
 	return list, nil
 }
 
+// selectLinks takes the links with these names, or with none those that could be polled.
+func selectLinks(all []netlink.Link, names []string) (links []netlink.Link, err error) {
+	for _, name := range names {
+		at := slices.IndexFunc(all, func(l netlink.Link) bool { return l.Attrs().Name == name })
+		if at < 0 {
+			return nil, noTarget("there is no interface %q; there are %s", name, interfacesText(all))
+		}
+		link := all[at]
+		switch {
+		case isLoopback(link):
+			return nil, noTarget("interface %q is the loopback, which no NAPI instance receives for; name another: there are %s", name, interfacesText(all))
+		case !isUp(link):
+			return nil, noTarget("interface %q is down, and has no NAPI instance; set it up first (ip link set %s up)", name, name)
+		}
+		links = append(links, link)
+	}
+	if len(names) > 0 {
+		return links, nil
+	}
+	for _, link := range all {
+		if pollable(link) {
+			links = append(links, link)
+		}
+	}
+	if len(links) == 0 {
+		return nil, noTarget("the namespace has no interface that is up and could be polled; there are %s", interfacesText(all))
+	}
+	return links, nil
+}
+
+// interfacesText lists what there is in a namespace.
+func interfacesText(all []netlink.Link) string {
+	words := make([]string, len(all))
+	for i, link := range all {
+		words[i] = link.Attrs().Name
+		if !isUp(link) {
+			words[i] += " (down)"
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func isUp(link netlink.Link) bool { return link.Attrs().Flags&net.FlagUp != 0 }
+
+func isLoopback(link netlink.Link) bool { return link.Attrs().Flags&net.FlagLoopback != 0 }
+
 // pollable leaves out the loopback, devices that are down, and kinds that hand packets on
 // without a NAPI of their own.
 func pollable(link netlink.Link) bool {
-	const up = 1 // IFF_UP
-	if link.Attrs().RawFlags&up == 0 {
+	if !isUp(link) || isLoopback(link) {
 		return false
 	}
 	switch link.Type() {
-	case "veth", "tuntap", "tun":
+	case "veth", "tuntap", "tun", "device":
 		return true
-	case "device":
-		return link.Attrs().EncapType != "loopback"
 	}
 	return false
 }

@@ -2,7 +2,6 @@ package busypoll
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -117,9 +116,6 @@ func (s Site) Start(ctx context.Context, r Request) (*Running, error) {
 			_ = d.close() // only a file descriptor of a namespace
 		}
 	}()
-	if len(devices) == 0 {
-		return nil, errors.New("the namespace has no interface that is up and could be polled")
-	}
 	for _, d := range devices {
 		run.Interfaces = append(run.Interfaces, Interface{Name: d.name, Index: d.index, Changed: map[string]string{}})
 	}

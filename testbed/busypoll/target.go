@@ -4,13 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/testbed/netns"
 )
+
+// TargetError is a container, network namespace or interface that was named and is not
+// there, or cannot be received in another way.
+type TargetError struct{ err error }
+
+func (e *TargetError) Error() string { return e.err.Error() }
+
+// Unwrap gives what was wrong with it.
+func (e *TargetError) Unwrap() error { return e.err }
+
+// ExitCode is that of a wrong call.
+func (e *TargetError) ExitCode() int { return 2 }
+
+func noTarget(format string, args ...any) error { return &TargetError{fmt.Errorf(format, args...)} }
 
 // ErrNoContainer is a container that none of the runtimes knows.
 var ErrNoContainer = errors.New("no container of that name runs")
@@ -45,7 +63,10 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 		wanted, name = "", container
 	}
 	if name == "" || strings.HasPrefix(name, "-") {
-		return 0, fmt.Errorf("%q is no container's name", container)
+		return 0, noTarget("%q is no container's name; write NAME, or RUNTIME:NAME such as docker:web", container)
+	}
+	if one && !slices.ContainsFunc(runtimes, func(r containerRuntime) bool { return r.name == wanted }) {
+		return 0, noTarget("%q: there is no container runtime %q; there are docker, podman, lxc and crictl", container, wanted)
 	}
 	var asked []string
 	for _, r := range runtimes {
@@ -56,7 +77,6 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 		if err != nil {
 			continue
 		}
-		asked = append(asked, r.name)
 		out, err := exec.CommandContext(ctx, path, r.ask(name)...).Output()
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -64,6 +84,7 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 		if pid, wrong := strconv.Atoi(strings.TrimSpace(string(out))); err == nil && wrong == nil && pid > 0 {
 			return pid, nil
 		}
+		asked = append(asked, r.name+said(err))
 	}
 	if len(asked) == 0 {
 		return 0, &host.MissingError{
@@ -71,7 +92,21 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 			Remedy: "name the container's first process by --pid, or its network namespace by --netns",
 		}
 	}
-	return 0, fmt.Errorf("container %q: %w; asked: %s", name, ErrNoContainer, strings.Join(asked, ", "))
+	return 0, noTarget("container %q: %w; asked: %s; name a process in it by --pid", name, ErrNoContainer, strings.Join(asked, ", "))
+}
+
+// said is what a runtime had to say on standard error, in brackets: that it knows no such
+// container, or why it cannot tell.
+func said(err error) string {
+	exit := (*exec.ExitError)(nil)
+	if !errors.As(err, &exit) {
+		return ""
+	}
+	text := strings.Join(strings.Fields(string(exit.Stderr)), " ")
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 func only(wanted string) string {
@@ -90,8 +125,35 @@ func NamespacePath(name string) (string, error) {
 	if name == "" || name == "." || name == ".." {
 		return "", fmt.Errorf("%q is no name of a network namespace", name)
 	}
-	return filepath.Join("/run/netns", name), nil
+	return filepath.Join(namedNamespaces, name), nil
 }
+
+// OpenNamespace opens the network namespace of a path that NamespacePath or PathOfPID gave.
+func OpenNamespace(path string) (*netns.Namespace, error) {
+	ns, err := netns.Open(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ns, err
+	}
+	dir, name := filepath.Split(path)
+	if process, found := strings.CutSuffix(path, "/ns/net"); found && strings.HasPrefix(path, "/proc/") {
+		return nil, noTarget("there is no process %s; name one that runs in the container", filepath.Base(process))
+	}
+	if dir != namedNamespaces {
+		return nil, noTarget("there is no network namespace %s", path)
+	}
+	names := []string{}
+	entries, _ := os.ReadDir(namedNamespaces) // it is not there before the first name is
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if len(names) == 0 {
+		return nil, noTarget("there is no network namespace %q, and no other that 'ip netns' has a name for; name a process in it by --pid", name)
+	}
+	return nil, noTarget("there is no network namespace %q; there are %s; one without a name is named by a process in it, by --pid", name, strings.Join(names, ", "))
+}
+
+// namedNamespaces is where ip-netns(8) keeps names.
+const namedNamespaces = "/run/netns/"
 
 // PathOfPID is the path of a process's network namespace.
 func PathOfPID(pid int) string { return filepath.Join("/proc", strconv.Itoa(pid), "ns/net") }

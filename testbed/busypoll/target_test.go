@@ -3,9 +3,13 @@ package busypoll
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/testbed/host"
 )
@@ -38,9 +42,72 @@ func TestContainersAreAskedFor(t *testing.T) {
 			t.Errorf("%s: %d, %v", name, pid, err)
 		}
 	}
-	for _, name := range []string{"", "-f", "docker:", "docker:--help"} {
-		if pid, err := ContainerPID(context.Background(), name); err == nil || errors.Is(err, ErrNoContainer) {
+	for _, name := range []string{"", "-f", "docker:", "docker:--help", "dokcer:web"} {
+		if pid, err := ContainerPID(context.Background(), name); !wrongCall(err) || errors.Is(err, ErrNoContainer) {
 			t.Errorf("%q: %d, %v", name, pid, err)
+		}
+	}
+}
+
+// wrongCall is true for errors whose exit code is that of a wrong call.
+func wrongCall(err error) bool {
+	coder := (interface{ ExitCode() int })(nil)
+	return errors.As(err, &coder) && coder.ExitCode() == 2
+}
+
+// A daemon that does not run knows no container, and says why.
+func TestWhatARuntimeSaysIsTold(t *testing.T) {
+	runtimesWith(t, map[string]string{"docker": "echo Cannot connect to the daemon >&2; exit 1", "lxc-info": "exit 1"})
+	_, err := ContainerPID(context.Background(), "web")
+	if !wrongCall(err) || !strings.Contains(err.Error(), "asked: docker (Cannot connect to the daemon), lxc;") {
+		t.Error(err)
+	}
+}
+
+func TestANamespaceThatIsNotThereIsToldWithTheOthers(t *testing.T) {
+	for path, words := range map[string]string{
+		"/run/netns/nines-nosuch": `there is no network namespace "nines-nosuch"`,
+		"/proc/99999999/ns/net":   "there is no process 99999999",
+		"/nowhere/blue":           "there is no network namespace /nowhere/blue",
+	} {
+		if _, err := OpenNamespace(path); !wrongCall(err) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	ns, err := OpenNamespace("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ns.Close()
+}
+
+func TestInterfacesAreSelected(t *testing.T) {
+	link := func(name string, flags net.Flags) netlink.Link {
+		return &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name, Flags: flags}}
+	}
+	lo := &netlink.Device{LinkAttrs: netlink.LinkAttrs{Name: "lo", Flags: net.FlagUp | net.FlagLoopback}}
+	bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{Name: "br0", Flags: net.FlagUp}}
+	all := []netlink.Link{lo, bridge, link("eth0", net.FlagUp), link("eth1", 0)}
+	for _, c := range []struct {
+		all   []netlink.Link
+		names []string
+		want  string
+		words string
+	}{
+		{all, nil, "eth0", ""},
+		{all, []string{"eth0"}, "eth0", ""},
+		{all, []string{"nope"}, "", `no interface "nope"; there are lo, br0, eth0, eth1 (down)`},
+		{all, []string{"lo"}, "", "is the loopback"},
+		{all, []string{"eth0", "eth1"}, "", "ip link set eth1 up"},
+		{[]netlink.Link{lo, link("eth1", 0)}, nil, "", "there are lo, eth1 (down)"},
+	} {
+		links, err := selectLinks(c.all, c.names)
+		var names []string
+		for _, l := range links {
+			names = append(names, l.Attrs().Name)
+		}
+		if strings.Join(names, " ") != c.want || (err != nil) != (c.words != "") || err != nil && (!wrongCall(err) || !strings.Contains(err.Error(), c.words)) {
+			t.Errorf("%q: %q, %v", c.names, names, err)
 		}
 	}
 }
