@@ -294,7 +294,16 @@ func (k *kbpStartCall) dry(ctx context.Context, out io.Writer, ns *netns.Namespa
 	if k.format == "json" {
 		return writeJSON(out, run)
 	}
-	return writeLines(out, append([]string{fmt.Sprintf("by %s: %s", run.Mechanism, run.Why)}, run.Steps...))
+	return writeLines(out, slices.Concat([]string{fmt.Sprintf("by %s: %s", run.Mechanism, run.Why)}, run.Steps, kbpNotes(run)))
+}
+
+// kbpNotes are what it costs, as lines.
+func kbpNotes(run *busypoll.Running) []string {
+	var lines []string
+	for _, note := range run.Notes {
+		lines = append(lines, "Note: "+note+".")
+	}
+	return lines
 }
 
 func writeKbpStarted(out io.Writer, r *busypoll.Record) error {
@@ -314,8 +323,8 @@ func writeKbpStarted(out io.Writer, r *busypoll.Record) error {
 	for _, step := range run.Steps {
 		fmt.Fprintf(&b, "  %s\n", step)
 	}
-	for _, note := range run.Notes {
-		fmt.Fprintf(&b, "Note: %s.\n", note)
+	for _, note := range kbpNotes(run) {
+		fmt.Fprintln(&b, note)
 	}
 	fmt.Fprintf(&b, "nines kbp status shows it; nines kbp stop %s puts everything back.\n", r.Name)
 	_, err := io.WriteString(out, b.String())

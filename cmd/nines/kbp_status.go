@@ -131,7 +131,11 @@ func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
 			fmt.Fprintln(t, strings.Join(head, "\t"))
 		}
 		for _, thread := range s.Threads {
-			fmt.Fprintf(t, "%s\t%s %d\t%s\t%s\t%.0f %%\t%s\t%s\t%.1f %%\t%d\n", strings.Join(head, "\t"), thread.Name, thread.TID,
+			who := "-"
+			if thread.Name != "" {
+				who = fmt.Sprintf("%s %d", thread.Name, thread.TID)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f %%\t%s\t%s\t%.1f %%\t%d\n", strings.Join(head, "\t"), who,
 				thread.Placement, thread.State, 100*thread.CPUUse, rateText(thread.PollsPerSecond), rateText(thread.PacketsPerSecond), 100*thread.WaitedShare, thread.BackOffs)
 			head = []string{"", "", "", "", ""}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/busypoll"
@@ -76,5 +77,36 @@ func TestPolicies(t *testing.T) {
 	}
 	if s, err := parsePolicy(""); s != nil || err != nil {
 		t.Errorf("nothing: %v, %v", s, err)
+	}
+}
+
+func TestKbpStatusSaysWhatToDo(t *testing.T) {
+	polled := func(name string, state busypoll.State, threads ...busypoll.ThreadUse) *busypoll.Status {
+		return &busypoll.Status{
+			Record: busypoll.Record{Name: name, Target: "netns x", Running: &busypoll.Running{Receive: spec.ReceiveBusyPoll, Mechanism: "epoll"}},
+			State:  state, Over: time.Second, Threads: threads,
+		}
+	}
+	stale := polled("anew", busypoll.StateStale)
+	stale.Stale = "NAPI instance 7 of eth0 is gone"
+	var out bytes.Buffer
+	if err := writeKbpStatus(&out, []*busypoll.Status{
+		stale,
+		polled("away", busypoll.StateRunning, busypoll.ThreadUse{Thread: busypoll.Thread{TID: 4711, Placement: "idle:0@1", State: "backed off"}}),
+		polled("held", busypoll.StateRunning, busypoll.ThreadUse{Thread: busypoll.Thread{TID: 4712, Name: "nines-poll", Placement: "fifo:5@1"}, WaitedShare: 0.05}),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"anew: NAPI instance 7 of eth0 is gone: nines kbp stop anew, then start it again",
+		"held: thread 4712, of a real-time policy, was kept from its CPU for 5.0 % of 1s",
+		"nines-poll 4712",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "4711") || !strings.Contains(out.String(), "idle:0@1") {
+		t.Errorf("a thread that has ended is shown, or not where the next comes:\n%s", out.String())
 	}
 }

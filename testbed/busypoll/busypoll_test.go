@@ -421,6 +421,16 @@ func TestAnAdaptivePollerNapsAndWakes(t *testing.T) {
 	await("sleep again", func(_, napper Thread) bool { return napper.State == "sleeping" })
 }
 
+// backOffs is how often the watchdog stopped a poller's first thread.
+func (f *fixture) backOffs(run *Running) uint64 {
+	f.Helper()
+	threads, err := run.Threads()
+	if err != nil || len(threads) == 0 {
+		f.Fatalf("%+v, %v", threads, err)
+	}
+	return threads[0].BackOffs
+}
+
 // TestAStarvedPollerBacksOff: where others have all of its CPU, interrupts are better.
 func TestAStarvedPollerBacksOff(t *testing.T) {
 	f := newFixture(t)
@@ -437,14 +447,7 @@ func TestAStarvedPollerBacksOff(t *testing.T) {
 		}
 		defer func() { _ = hog.Process.Kill(); _ = hog.Wait() }()
 	}
-	backOffs := func() uint64 {
-		threads, err := run.Threads()
-		if err != nil || len(threads) == 0 {
-			t.Fatalf("%+v, %v", threads, err)
-		}
-		return threads[0].BackOffs
-	}
-	for begun := time.Now(); backOffs() == 0; time.Sleep(10 * time.Millisecond) {
+	for begun := time.Now(); f.backOffs(run) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Since(begun) > patience {
 			t.Fatal("it never backs off")
 		}
@@ -535,18 +538,11 @@ func TestTheKernelsThreadComesBeforeARealTimeEpollPoller(t *testing.T) {
 	if err := ping().Wait(); err != nil {
 		t.Errorf("ping: %v", err)
 	}
-	backOffs := func() uint64 {
-		threads, err := run.Threads()
-		if err != nil || len(threads) == 0 {
-			t.Fatalf("%+v, %v", threads, err)
-		}
-		return threads[0].BackOffs
-	}
 	if err := (napi.Placement{Policy: unix.SCHED_FIFO, Priority: 1, CPUs: []int{1}}).Place(kernels); err != nil {
 		t.Fatal(err)
 	}
-	before, pinging := backOffs(), ping()
-	for begun := time.Now(); backOffs() == before; time.Sleep(10 * time.Millisecond) {
+	before, pinging := f.backOffs(run), ping()
+	for begun := time.Now(); f.backOffs(run) == before; time.Sleep(10 * time.Millisecond) {
 		if time.Since(begun) > patience {
 			t.Fatal("the kernel's thread never had its CPU")
 		}

@@ -2,6 +2,7 @@ package busypoll
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -95,6 +96,31 @@ type Poller struct {
 	// Statistics is its file; ReadStatistics reads it. Log has what it said.
 	Statistics string `json:"statistics"`
 	Log        string `json:"log"`
+}
+
+// pollerJSON is how a Poller is written, in a session's record among others.
+type pollerJSON struct {
+	PID        int    `json:"pid"`
+	StartTicks uint64 `json:"start_ticks"`
+	Statistics string `json:"statistics"`
+	Log        string `json:"log"`
+	// Before is what records of earlier versions, which have "PID", call StartTicks.
+	Before uint64 `json:"StartTicks,omitempty"`
+}
+
+// MarshalJSON names the process as all else is named.
+func (p Poller) MarshalJSON() ([]byte, error) {
+	return json.Marshal(pollerJSON{PID: p.PID, StartTicks: p.StartTicks, Statistics: p.Statistics, Log: p.Log})
+}
+
+// UnmarshalJSON also reads what earlier versions have written: a session may outlive them.
+func (p *Poller) UnmarshalJSON(text []byte) error {
+	var read pollerJSON
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	*p = Poller{Identity: proc.Identity{PID: read.PID, StartTicks: max(read.StartTicks, read.Before)}, Statistics: read.Statistics, Log: read.Log}
+	return nil
 }
 
 // Start sets up a way of receiving. What was made before an error stays in the journal,

@@ -3,8 +3,13 @@ package busypoll
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"nines.dev/nines/testbed/proc"
 )
 
 func TestStatisticsAreReadAsThePollerWritesThem(t *testing.T) {
@@ -35,5 +40,37 @@ func TestStatisticsAreReadAsThePollerWritesThem(t *testing.T) {
 		if _, err := parseStatistics(wrong); err == nil {
 			t.Errorf("%s: taken for statistics", name)
 		}
+	}
+}
+
+func TestAPollerIsReadAsItIsWrittenAndWasBefore(t *testing.T) {
+	want := Poller{Identity: proc.Identity{PID: 7, StartTicks: 8}, Statistics: "s", Log: "l"}
+	written, err := json.Marshal(want)
+	if err != nil || string(written) != `{"pid":7,"start_ticks":8,"statistics":"s","log":"l"}` {
+		t.Errorf("written as %s, %v", written, err)
+	}
+	for _, text := range []string{string(written), `{"PID":7,"StartTicks":8,"statistics":"s","log":"l"}`} {
+		var got Poller
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}
+
+// A thread that has ended, as it does to back off, is told with the place of the next.
+func TestAThreadThatBacksOffHasItsPlace(t *testing.T) {
+	raw := rawStatistics{Magic: statisticsMagic, Size: 6272, Threads: 1}
+	raw.Thread[0] = rawThread{TID: 1 << 30, CPU: 3, State: 3, BackOffs: 1} // above the kernel's most
+	var text bytes.Buffer
+	if err := binary.Write(&text, binary.NativeEndian, raw); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "statistics")
+	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	threads, err := (&Running{Scheduling: "fifo:5", Poller: &Poller{Statistics: path}}).Threads()
+	if err != nil || len(threads) != 1 || threads[0].Name != "" || threads[0].Placement != "fifo:5@3" || threads[0].State != "backed off" {
+		t.Errorf("%+v, %v", threads, err)
 	}
 }

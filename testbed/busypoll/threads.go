@@ -15,7 +15,8 @@ import (
 // Thread is what a thread that polls, receives or spins has done so far; the difference
 // of two says what it did in between.
 type Thread struct {
-	TID  int    `json:"tid"`
+	TID int `json:"tid"`
+	// Name is empty for one that has ended, as one does that backs off.
 	Name string `json:"name"`
 	// Placement is its policy and CPUs: "idle:0@1".
 	Placement string `json:"placement"`
@@ -44,8 +45,8 @@ func (run *Running) Threads() ([]Thread, error) {
 		var list []Thread
 		for _, t := range statistics.Threads {
 			thread, err := readThread(t.TID)
-			if err != nil { // it has ended, as it does to back off
-				thread = Thread{TID: t.TID, Name: "ended", CPUTime: t.CPUTime, Waited: t.Waited, Preemptions: t.Preemptions}
+			if err != nil { // it has ended, as it does to back off; another will take its place
+				thread = Thread{TID: t.TID, Placement: fmt.Sprintf("%s@%d", run.Scheduling, t.CPU), CPUTime: t.CPUTime, Waited: t.Waited, Preemptions: t.Preemptions}
 			}
 			thread.State, thread.Slept, thread.Naps = t.State, t.Slept, t.Naps
 			thread.BackOffs, thread.BackedOff = t.BackOffs, t.BackedOff
