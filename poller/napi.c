@@ -39,14 +39,15 @@ static int napi__ask(int netlink, struct napi_message *message, uint16_t family,
 	const struct nlmsgerr *error = (const struct nlmsgerr *)&message->generic;
 	ssize_t length;
 
-	*message = (struct napi_message){
-		.header = {.nlmsg_len = (uint32_t)(NLMSG_LENGTH(GENL_HDRLEN) + NLA_HDRLEN +
-						   NLA_ALIGN(size)),
-			   .nlmsg_type = family,
-			   .nlmsg_flags = NLM_F_REQUEST},
-		.generic = {.cmd = command, .version = 1},
-		.attribute = {.nla_len = (uint16_t)(NLA_HDRLEN + size), .nla_type = attribute},
-	};
+	memset(message, 0, sizeof *message); /* with what aligns the value */
+	message->header.nlmsg_len =
+		(uint32_t)(NLMSG_LENGTH(GENL_HDRLEN) + NLA_HDRLEN + NLA_ALIGN(size));
+	message->header.nlmsg_type = family;
+	message->header.nlmsg_flags = NLM_F_REQUEST;
+	message->generic.cmd = command;
+	message->generic.version = 1;
+	message->attribute.nla_len = (uint16_t)(NLA_HDRLEN + size);
+	message->attribute.nla_type = attribute;
 	memcpy(message->data + NLA_HDRLEN, value, size);
 	if (send(netlink, message, message->header.nlmsg_len, 0) < 0)
 		return -errno;
