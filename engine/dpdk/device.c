@@ -5,8 +5,10 @@
 #include "dpdk/eal.h"
 #include "dpdk/eal_log.h"
 #include "dpdk/interrupt_thread.h"
+#include "dpdk/pool.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -16,7 +18,6 @@
 
 enum {
 	QUEUE_SLOTS = 1024, /* where the driver has no better idea */
-	POOL_CACHE = 256, /* of each thread; a burst is 64 */
 	ETHERNET_OVERHEAD = 18, /* header and FCS around an MTU */
 };
 
@@ -46,29 +47,41 @@ static int find_port(struct device *d)
 	return -ENODEV;
 }
 
-static int make_pools(struct device *d, uint32_t frame_bytes, char *error, size_t size)
+/* What a buffer has room for besides its headroom. */
+static uint32_t buffer_room(const struct device *d, uint32_t frame_bytes)
 {
 	uint32_t room =
 		frame_bytes > RTE_MBUF_DEFAULT_DATAROOM ? frame_bytes : RTE_MBUF_DEFAULT_DATAROOM;
+	/* virtio's header and VLAN tags count as received, too. */
+	room += 64;
+	/* The kernel keeps this free before what it receives (xdp_umem_reg in xdp_umem.c). */
+	if (d->is_af_xdp)
+		room += XDP_PACKET_HEADROOM;
+	return room;
+}
+
+static int make_pools(struct device *d, uint32_t frame_bytes, char *error, size_t size)
+{
 	/* What is received may wait in another port's queue, too, when it is forwarded. */
 	unsigned rx = d->rx_slots + QUEUE_SLOTS + 2 * POOL_CACHE;
 	unsigned tx = d->tx_slots + 2 * POOL_CACHE;
-	char name[RTE_MEMPOOL_NAMESIZE];
-	/* virtio's header and VLAN tags count as received, too. */
-	room += RTE_PKTMBUF_HEADROOM + 64;
-	snprintf(name, sizeof name, "rx%u", d->id);
-	d->rx_pool =
-		rte_pktmbuf_pool_create(name, rx, POOL_CACHE, 0, (uint16_t)room, eal_memory_node());
-	snprintf(name, sizeof name, "tx%u", d->id);
+	struct pool_config c = {
+		.count = rx,
+		.room = RTE_PKTMBUF_HEADROOM + buffer_room(d, frame_bytes),
+		.in_one_piece = d->is_af_xdp || !eal_memory_is_huge(),
+	};
+	snprintf(c.name, sizeof c.name, "rx%u", d->id);
+	d->rx_pool = pool_make(&c);
+	c.count = tx;
+	snprintf(c.name, sizeof c.name, "tx%u", d->id);
 	if (d->rx_pool)
-		d->tx_pool = rte_pktmbuf_pool_create(name, tx, POOL_CACHE, 0, (uint16_t)room,
-						     eal_memory_node());
+		d->tx_pool = pool_make(&c);
 	if (d->tx_pool)
 		return 0;
 	snprintf(error, size,
 		 "no memory for the buffers of %s, %u of %u bytes: start DPDK with more "
-		 "\"memory_bytes\"",
-		 d->text.name, rx + tx, room);
+		 "\"memory_bytes\" (dpdk.memory)",
+		 d->text.name, rx + tx, c.room);
 	return -ENOMEM;
 }
 
@@ -163,6 +176,7 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 		return fail(d, err, "find a network port of", error, size);
 	err = rte_eth_dev_info_get(d->id, &info);
 	d->is_memif = !err && strcmp(info.driver_name, "net_memif") == 0;
+	d->is_af_xdp = !err && strcmp(info.driver_name, "net_af_xdp") == 0;
 	err = err ? fail(d, err, "ask about", error, size)
 		  : configure(d, &info, frame_bytes, error, size);
 	if (err) {

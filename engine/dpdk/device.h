@@ -17,7 +17,7 @@ struct device {
 	struct rte_mempool *tx_pool; /* the sender's own; nobody else writes into it */
 	uint16_t rx_slots, tx_slots; /* of its queues */
 	int node; /* NUMA node of the device; -1: of none */
-	bool is_memif;
+	bool is_memif, is_af_xdp;
 	bool promiscuous;
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	bool was_up; /* since then */

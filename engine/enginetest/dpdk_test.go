@@ -29,6 +29,7 @@ func TestDPDKEveryPacketOfAPair(t *testing.T) {
 		{name: "af_packet", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true},
 		{name: "af_xdp", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true},
 		{name: "af_packet-no-huge", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true, noHuge: true},
+		{name: "af_xdp-no-huge", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true, noHuge: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
