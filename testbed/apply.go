@@ -183,7 +183,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 		}
 	}
 	if changes.Hugepages {
-		if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger()); err != nil {
+		if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger); err != nil {
 			return err
 		}
 	}

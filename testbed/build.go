@@ -171,7 +171,7 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 			return fmt.Errorf("make a folder of the lab: %w", err)
 		}
 	}
-	if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger()); err != nil {
+	if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger); err != nil {
 		return err
 	}
 	if err := slow(b.progress, "tuning the host", func() error { return b.tuneHost(ctx) }); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -414,10 +415,10 @@ func reservedPages(t testing.TB, p *plan.Plan) int {
 	return counts.Reserved
 }
 
-// addedPages is how many pages the labs of this test's state folder have added.
+// addedPages is how many pages the labs of this host have added.
 func addedPages(t testing.TB) int {
 	t.Helper()
-	text, err := os.ReadFile(hugepageLedger())
+	text, err := os.ReadFile(hugepageLedger)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
@@ -441,37 +442,49 @@ func addedPages(t testing.TB) int {
 	return sum
 }
 
-// TestHugepagesAreReservedAndGivenBack has two labs at once, of which the first ends
-// first. How many pages are free, and so how many are missing, is up to other processes.
+// TestHugepagesAreReservedAndGivenBack has two labs at once, of one state folder or of
+// two, of which the first ends first. How many pages are free, and so how many are
+// missing, is up to other processes.
 func TestHugepagesAreReservedAndGivenBack(t *testing.T) {
 	labtest.Root(t)
+	t.Run("one state folder", func(t *testing.T) { reserveTwice(t, os.Getenv("NINES_STATE_DIR")) })
+	t.Run("two state folders", func(t *testing.T) { reserveTwice(t, t.TempDir()) })
+}
+
+// reserveTwice has the second lab's state in a folder.
+func reserveTwice(t *testing.T, secondFolder string) {
 	one, two := reserving(t, "tbhugea", 10), reserving(t, "tbhugeb", 30)
-	before := reservedPages(t, one)
+	firstFolder, before := os.Getenv("NINES_STATE_DIR"), reservedPages(t, one)
 	check := func(when string, least int) {
 		t.Helper()
 		if got, added := reservedPages(t, one), addedPages(t); got != before+added || added < least {
 			t.Errorf("%s %d pages are reserved; %d were before, and %d were added, where at least %d are missing", when, got, before, added, least)
 		}
 	}
-	bring := func(p *plan.Plan) *Lab {
+	bring := func(p *plan.Plan, folder string) (down func()) {
+		t.Helper()
+		t.Setenv("NINES_STATE_DIR", folder)
 		lab, err := Up(context.Background(), UpOptions{Plan: p})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return lab
+		return sync.OnceFunc(func() {
+			t.Setenv("NINES_STATE_DIR", folder)
+			if err := lab.Down(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	first := bring(one)
+	endFirst := bring(one, firstFolder)
+	defer endFirst()
 	check("with a lab", 10)
-	second := bring(two)
+	endSecond := bring(two, secondFolder)
+	defer endSecond()
 	// The first lab has not taken its pages yet, and the second leaves it as many.
 	check("with two", one.Hugepages.Demands[0].Pages+two.Hugepages.Demands[0].Pages-before)
-	if err := first.Down(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	endFirst()
 	check("without the first", 30)
-	if err := second.Down(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	endSecond()
 	check("without both", 0)
 	if left := addedPages(t); left != 0 {
 		t.Errorf("%d pages are still accounted for", left)

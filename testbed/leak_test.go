@@ -77,7 +77,7 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 		}
 		return nil
 	})
-	if text, err := os.ReadFile(filepath.Join(stateDir, "hugepages.json")); err == nil && strings.Contains(string(text), "claims") {
+	if text, err := os.ReadFile(hugepageLedger); err == nil && strings.Contains(string(text), "claims") {
 		add("reserved hugepages %s", text)
 	}
 	return found

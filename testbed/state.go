@@ -44,8 +44,8 @@ func (s state) logs() string       { return filepath.Join(s.dir, "logs") }
 func (s state) switches() string   { return filepath.Join(s.dir, "switches") }
 
 // hugepageLedger is the file in which the labs of a host account for the hugepages
-// that they have reserved.
-func hugepageLedger() string { return filepath.Join(Root(), "hugepages.json") }
+// that they have reserved: labs of every state folder, for the host's number is one.
+const hugepageLedger = defaultRoot + "/hugepages.json"
 
 // engineSocket is the control socket of a node's app engine.
 func (s state) engineSocket(nodeName string) string {

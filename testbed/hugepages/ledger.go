@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +15,7 @@ import (
 )
 
 // Ledger is the file that says which labs have added pages to which pool. It is
-// there only while one has.
+// there only while one has; the file that is locked, Path.lock, stays.
 type Ledger struct {
 	Path string
 	// write replaces Pool.set in tests.
@@ -160,7 +161,7 @@ func (a *account) settle(pool Pool) error {
 
 // transact runs f on a pool's account while no other process does.
 func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error) error {
-	lock, err := os.OpenFile(l.Path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := l.openLock()
 	if err != nil {
 		return fmt.Errorf("lock the ledger of hugepages: %w", err)
 	}
@@ -184,6 +185,21 @@ func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error)
 		return err
 	}
 	return f(func() error { return l.save(b) }, a)
+}
+
+// openLock opens the file that is locked. Its folder may not be there yet, and others may
+// remove it while it is empty (testbed/pci does with the last claim).
+func (l Ledger) openLock() (lock *os.File, err error) {
+	for range 10 {
+		if err = os.MkdirAll(filepath.Dir(l.Path), 0o755); err != nil {
+			return nil, err
+		}
+		lock, err = os.OpenFile(l.Path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return lock, err
 }
 
 func (l Ledger) load() (*book, error) {
