@@ -3,18 +3,9 @@ package spec
 import (
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 )
-
-// maxDeviceBytes is the longest device that the engine takes (PORT_DEVICE_MAX in
-// engine/port/port.h, less its final zero).
-const maxDeviceBytes = 511
-
-// controlCharacter is what no argument of a program may hold.
-var controlCharacter = regexp.MustCompile(`[\x00-\x1f\x7f]`)
 
 // polling refuses ways to wait and to move packets that DPDK's drivers do not have.
 func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
@@ -27,30 +18,6 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
 	}
 	if io != IOBatch {
 		c.fail(fmt.Sprintf("with the backend dpdk there is no io: %s: its drivers move bursts", io), "batch", "take io away; burst: 1 sends packets one by one", under(at, "io")...)
-	}
-}
-
-// dpdk checks the devices that the file names, and what cannot work with DPDK.
-func (c *checker) dpdk() {
-	c.memifs()
-	if c.e.DPDK == nil {
-		return
-	}
-	for _, endpoint := range sortedKeys(c.e.DPDK.Device) {
-		at := []string{"dpdk", "device", endpoint}
-		if _, ok := c.ends[endpoint]; !ok {
-			all := c.e.endpoints()
-			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
-		}
-		device := c.e.DPDK.Device[endpoint]
-		switch {
-		case device == "" || len(device) > maxDeviceBytes:
-			c.fail(fmt.Sprintf("the device has %d bytes", len(device)), fmt.Sprintf("1 to %d", maxDeviceBytes), "", at...)
-		case controlCharacter.MatchString(device):
-			c.fail("the device holds a control character", "", "write one line, such as net_null0 or 0000:01:00.0", at...)
-		case strings.HasPrefix(device, "-"):
-			c.fail(fmt.Sprintf("%q is an option, not a device", clip(device)), "", "write what follows --vdev, such as net_null0", at...)
-		}
 	}
 }
 

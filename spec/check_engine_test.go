@@ -3,6 +3,7 @@ package spec
 import (
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -125,5 +126,19 @@ func TestEngineLimitsAreExact(t *testing.T) {
 		if (err == nil) != right {
 			t.Errorf("%s: %v", traffic, err)
 		}
+	}
+}
+
+// A device that the engine has no driver for would be found when the lab is there.
+func TestDriversAreThoseOfTheEngine(t *testing.T) {
+	hardware := []string{"net_e1000", "net_i40e", "net_iavf", "net_ice", "net_ixgbe"}
+	found := regexp.MustCompile(`net_[a-z0-9_]+`).FindAllString(regexp.MustCompile(`(?s)DPDK_DRIVERS := .*?[^\\]\n`).FindString(string(read(t, "../engine/dpdk/dpdk.mk"))), -1)
+	engine := slices.DeleteFunc(found, func(driver string) bool { return slices.Contains(hardware, driver) })
+	slices.Sort(engine)
+	want := slices.Clone(virtualDrivers)
+	// One library is for virtio by PCI and by a socket, the name of which is another.
+	want[slices.Index(want, "net_virtio_user")] = "net_virtio"
+	if !slices.Equal(engine, want) {
+		t.Errorf("the engine is linked with %q for --vdev, and a file may name %q", engine, want)
 	}
 }

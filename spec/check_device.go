@@ -1,0 +1,73 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxDeviceBytes is the longest device that the engine takes (PORT_DEVICE_MAX in
+// engine/port/port.h, less its final zero).
+const maxDeviceBytes = 511
+
+// virtualDrivers are the drivers of the engine's DPDK that --vdev can name (DPDK_DRIVERS in
+// engine/dpdk/dpdk.mk); those of hardware are found by a PCI address.
+var virtualDrivers = []string{
+	"net_af_packet", "net_af_xdp", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap", "net_vhost", "net_virtio_user",
+}
+
+var (
+	// controlCharacter is what no argument of a program may hold.
+	controlCharacter = regexp.MustCompile(`[\x00-\x1f\x7f]`)
+	// pciFunction is domain:bus:device.function, of which the domain 0000 may be left out.
+	pciFunction = regexp.MustCompile(`^([0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`)
+	// deviceNumber is what makes a virtual device's name unique in its engine.
+	deviceNumber = regexp.MustCompile(`[0-9]*$`)
+)
+
+// dpdk checks the devices that the file names, and what cannot work with DPDK.
+func (c *checker) dpdk() {
+	c.memifs()
+	if c.e.DPDK == nil {
+		return
+	}
+	used := c.dpdkEndpoints()
+	for _, endpoint := range sortedKeys(c.e.DPDK.Device) {
+		at := []string{"dpdk", "device", endpoint}
+		if _, ok := c.ends[endpoint]; !ok {
+			all := c.e.endpoints()
+			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
+		} else if !used[endpoint] {
+			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(sortedKeys(used)),
+				"take it away, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
+		}
+		c.device(c.e.DPDK.Device[endpoint], at)
+	}
+}
+
+// device checks what DPDK is to open, as far as can be told without DPDK: the drivers
+// know what may follow their names.
+func (c *checker) device(device string, at []string) {
+	name, _, _ := strings.Cut(device, ",")
+	switch {
+	case device == "" || len(device) > maxDeviceBytes:
+		c.fail(fmt.Sprintf("the device has %d bytes", len(device)), fmt.Sprintf("1 to %d", maxDeviceBytes), "", at...)
+	case controlCharacter.MatchString(device):
+		c.fail("the device holds a control character", "", "write one line, such as net_null0 or 0000:01:00.0", at...)
+	case strings.HasPrefix(device, "-"):
+		c.fail(fmt.Sprintf("%q is an option, not a device", clip(device)), "", "write what follows --vdev, such as net_null0", at...)
+	case pciFunction.MatchString(name):
+	case strings.Contains(name, ":"):
+		c.fail(fmt.Sprintf("%q is no PCI address", clip(name)), "domain:bus:device.function, such as 0000:01:00.0", "nines host lists the functions that DPDK can open", at...)
+	case !slices.ContainsFunc(virtualDrivers, func(driver string) bool { return isDeviceOf(name, driver) }):
+		c.fail(fmt.Sprintf("the engine's DPDK has no driver for %q", clip(name)),
+			"a PCI address, or one of "+listedInOrder(virtualDrivers)+" with a number, such as net_null0", didYouMean(deviceNumber.ReplaceAllString(name, ""), virtualDrivers), at...)
+	}
+}
+
+// isDeviceOf is true for a driver's name, with or without a number behind it.
+func isDeviceOf(name, driver string) bool {
+	number, ok := strings.CutPrefix(name, driver)
+	return ok && deviceNumber.FindString(number) == number
+}
