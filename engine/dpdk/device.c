@@ -19,6 +19,10 @@
 enum {
 	QUEUE_SLOTS = 1024, /* where the driver has no better idea */
 	ETHERNET_OVERHEAD = 18, /* header and FCS around an MTU */
+	/* With its mbuf, its headroom and the kernel's a frame is a chunk of the umem, at most
+	 * a page of 4 KiB (xdp_umem_reg in xdp_umem.c), and a pool makes that an odd number of
+	 * cache lines, 63 (optimize_object_size in rte_mempool.c). */
+	AF_XDP_FRAME_MAX = 3392,
 };
 
 /* Says what was tried, and what DPDK had to say to that. */
@@ -47,50 +51,94 @@ static int find_port(struct device *d)
 	return -ENODEV;
 }
 
+static enum device_kind kind_of(const char *driver)
+{
+	static const struct {
+		const char *driver;
+		enum device_kind kind;
+	} kinds[] = {
+		{"net_memif", DEVICE_MEMIF},
+		{"net_af_packet", DEVICE_AF_PACKET},
+		{"net_af_xdp", DEVICE_AF_XDP},
+	};
+	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+		if (strcmp(driver, kinds[i].driver) == 0)
+			return kinds[i].kind;
+	return DEVICE_OTHER;
+}
+
 /* What a buffer has room for besides its headroom. */
-static uint32_t buffer_room(const struct device *d, uint32_t frame_bytes)
+static uint32_t buffer_room(uint32_t frame_bytes)
 {
 	uint32_t room =
 		frame_bytes > RTE_MBUF_DEFAULT_DATAROOM ? frame_bytes : RTE_MBUF_DEFAULT_DATAROOM;
 	/* virtio's header and VLAN tags count as received, too. */
-	room += 64;
-	/* The kernel keeps this free before what it receives (xdp_umem_reg in xdp_umem.c). */
-	if (d->is_af_xdp)
-		room += XDP_PACKET_HEADROOM;
-	return room;
+	return room + 64;
+}
+
+/* The same for what is received. */
+static uint32_t rx_buffer_room(const struct device *d, uint32_t frame_bytes)
+{
+	uint32_t room = buffer_room(frame_bytes);
+	switch (d->kind) {
+	case DEVICE_AF_XDP:
+		/* The kernel keeps this free before a frame (xsk_pool_get_rx_frame_size). */
+		return room + XDP_PACKET_HEADROOM;
+	case DEVICE_AF_PACKET:
+		/* It copies from a slot of its ring, and wants room for all of that. */
+		return room > d->text.slot_bytes ? room : d->text.slot_bytes;
+	default:
+		return room;
+	}
 }
 
 static int make_pools(struct device *d, uint32_t frame_bytes, char *error, size_t size)
 {
-	/* What is received may wait in another port's queue, too, when it is forwarded. */
-	unsigned rx = d->rx_slots + QUEUE_SLOTS + 2 * POOL_CACHE;
-	unsigned tx = d->tx_slots + 2 * POOL_CACHE;
-	struct pool_config c = {
-		.count = rx,
-		.room = RTE_PKTMBUF_HEADROOM + buffer_room(d, frame_bytes),
-		.in_one_piece = d->is_af_xdp || !eal_memory_is_huge(),
+	struct pool_config rx = {
+		/* What is received may wait in another port's queue, too, when it is forwarded. */
+		.count = d->rx_slots + QUEUE_SLOTS + 2 * POOL_CACHE,
+		.room = RTE_PKTMBUF_HEADROOM + rx_buffer_room(d, frame_bytes),
+		.in_one_piece = d->kind == DEVICE_AF_XDP || !eal_memory_is_huge(),
 	};
-	snprintf(c.name, sizeof c.name, "rx%u", d->id);
-	d->rx_pool = pool_make(&c);
-	c.count = tx;
-	snprintf(c.name, sizeof c.name, "tx%u", d->id);
-	if (d->rx_pool)
-		d->tx_pool = pool_make(&c);
+	struct pool_config tx = {
+		.count = d->tx_slots + 2 * POOL_CACHE,
+		.room = RTE_PKTMBUF_HEADROOM + buffer_room(frame_bytes),
+		.in_one_piece = !eal_memory_is_huge(),
+	};
+	snprintf(rx.name, sizeof rx.name, "rx%u", d->id);
+	snprintf(tx.name, sizeof tx.name, "tx%u", d->id);
+	d->rx_pool = pool_make(&rx);
+	d->tx_pool = d->rx_pool ? pool_make(&tx) : NULL;
 	if (d->tx_pool)
 		return 0;
-	snprintf(error, size,
-		 "no memory for the buffers of %s, %u of %u bytes: start DPDK with more "
-		 "\"memory_bytes\" (dpdk.memory)",
-		 d->text.name, rx + tx, c.room);
+	snprintf(
+		error, size,
+		"no memory for the buffers of %s, %u of %u bytes and %u of %u: start DPDK with more "
+		"\"memory_bytes\" (dpdk.memory of an experiment)",
+		d->text.name, rx.count, rx.room, tx.count, tx.room);
 	return -ENOMEM;
+}
+
+/* Whether the driver lets an MTU be set. Others take what fits: memif what its bsize says,
+ * af_packet what the kernel's interface and a slot of its ring do, though it claims a
+ * longest frame of 1,518 bytes (eth_dev_info in rte_eth_af_packet.c). */
+static bool takes_mtu(const struct device *d)
+{
+	return d->kind != DEVICE_MEMIF && d->kind != DEVICE_AF_PACKET;
 }
 
 static int configure(struct device *d, const struct rte_eth_dev_info *info, uint32_t frame_bytes,
 		     char *error, size_t size)
 {
 	struct rte_eth_conf conf = {0};
-	/* memif has no largest frame but its bsize, and knows no MTU. */
-	if (frame_bytes > RTE_ETHER_MAX_LEN && !d->is_memif)
+	if (d->kind == DEVICE_AF_XDP && frame_bytes > AF_XDP_FRAME_MAX) {
+		snprintf(error, size,
+			 "%s takes frames of at most %d bytes, and they have %u: use "
+			 "net_af_packet, or smaller ones",
+			 d->text.name, AF_XDP_FRAME_MAX, frame_bytes);
+		return -EMSGSIZE;
+	}
+	if (frame_bytes > RTE_ETHER_MAX_LEN && takes_mtu(d))
 		conf.rxmode.mtu = frame_bytes - ETHERNET_OVERHEAD;
 	d->rx_slots = info->default_rxportconf.ring_size ?: QUEUE_SLOTS;
 	d->tx_slots = info->default_txportconf.ring_size ?: QUEUE_SLOTS;
@@ -136,7 +184,7 @@ static void restart(void *arg)
 /* Where the driver does not look out for others. */
 static void do_exclusively(struct device *d, void (*work)(void *))
 {
-	if (!d->is_memif || interrupt_thread_run(work, d) != 0)
+	if (d->kind != DEVICE_MEMIF || interrupt_thread_run(work, d) != 0)
 		work(d);
 }
 
@@ -175,8 +223,7 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 	if (err)
 		return fail(d, err, "find a network port of", error, size);
 	err = rte_eth_dev_info_get(d->id, &info);
-	d->is_memif = !err && strcmp(info.driver_name, "net_memif") == 0;
-	d->is_af_xdp = !err && strcmp(info.driver_name, "net_af_xdp") == 0;
+	d->kind = err ? DEVICE_OTHER : kind_of(info.driver_name);
 	err = err ? fail(d, err, "ask about", error, size)
 		  : configure(d, &info, frame_bytes, error, size);
 	if (err) {

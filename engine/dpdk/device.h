@@ -10,6 +10,9 @@
 #include <rte_mempool.h>
 #include <stdint.h>
 
+/* Drivers that want something of their own. */
+enum device_kind { DEVICE_OTHER, DEVICE_MEMIF, DEVICE_AF_PACKET, DEVICE_AF_XDP };
+
 struct device {
 	struct device_text text;
 	uint16_t id; /* rte_ethdev's port */
@@ -17,7 +20,7 @@ struct device {
 	struct rte_mempool *tx_pool; /* the sender's own; nobody else writes into it */
 	uint16_t rx_slots, tx_slots; /* of its queues */
 	int node; /* NUMA node of the device; -1: of none */
-	bool is_memif, is_af_xdp;
+	enum device_kind kind;
 	bool promiscuous;
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	bool was_up; /* since then */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -79,6 +80,8 @@ int device_text_parse(const char *text, struct device_text *d, char *error, size
 	}
 	memcpy(d->name, text, length);
 	parse_socket(text, d);
+	if (device_text_value(text, "framesz", value, sizeof value))
+		d->slot_bytes = (unsigned)strtoul(value, NULL, 10);
 	/* memif's is abstract unless it says otherwise: no file, the network namespace's. */
 	if (strncmp(d->name, "net_memif", 9) == 0 &&
 	    !(device_text_value(text, "socket-abstract", value, sizeof value) &&

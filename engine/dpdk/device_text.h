@@ -18,6 +18,7 @@ struct device_text {
 	bool blocks; /* whoever opens it, until its peer connects */
 	bool needs_peer; /* can be opened only where its peer listens */
 	bool awaits_peer; /* the same, but we wait for that */
+	unsigned slot_bytes; /* of its ring of packets (framesz of af_packet); 0: it does not say */
 };
 
 /* 0, or -EINVAL or -ENAMETOOLONG with a text. */

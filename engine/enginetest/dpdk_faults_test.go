@@ -148,6 +148,14 @@ func TestDPDKPeerNeverConnects(t *testing.T) {
 	}
 }
 
+// TestDPDKRefusesFramesThatAFXDPLoses: they would be sent and received by nobody.
+func TestDPDKRefusesFramesThatAFXDPLoses(t *testing.T) {
+	ns := direct(t, 3400).generator
+	engine := startDPDK(t, ns, false)
+	_, err := engine.Open(dpdkPort("tx", "rx", "net_af_xdp0,iface=tx", 3393))
+	refusal(t, "a frame longer than a page less what is before it", err, "EMSGSIZE", "at most 3392 bytes")
+}
+
 func TestDPDKSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	engine := bareEngine(t, "")

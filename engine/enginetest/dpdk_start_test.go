@@ -27,12 +27,17 @@ func bareEngine(t *testing.T, ns string) *labtest.Engine {
 
 func startDPDK(t *testing.T, ns string, huge bool) *labtest.Engine {
 	t.Helper()
+	return startDPDKWith(t, ns, huge, engineMemory)
+}
+
+func startDPDKWith(t *testing.T, ns string, huge bool, memoryBytes int) *labtest.Engine {
+	t.Helper()
 	if huge {
-		wantHugepages(t, 2*engineMemory>>21)
+		wantHugepages(t, 2*memoryBytes>>21)
 	}
 	engine := bareEngine(t, ns)
 	prefix := fmt.Sprintf("nxt%d-%d", os.Getpid(), serial.Add(1))
-	started, err := engine.StartDPDK(client.DPDK{Prefix: prefix, MemoryBytes: engineMemory, Huge: huge, CPU: -1})
+	started, err := engine.StartDPDK(client.DPDK{Prefix: prefix, MemoryBytes: int64(memoryBytes), Huge: huge, CPU: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

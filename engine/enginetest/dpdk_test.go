@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ func TestDPDKEveryPacketOfAPair(t *testing.T) {
 		sinkFirst           bool
 		frameBytes          int
 		veth, noHuge        bool
+		memoryMiB           int // 64 if 0
 	}{
 		{name: "memif", first: "net_memif0,role=server,socket-abstract=no,socket=SOCKET", second: "net_memif0,socket-abstract=no,socket=SOCKET", sinkFirst: true},
 		{name: "memif-client-first", first: "net_memif0,socket-abstract=no,socket=SOCKET", second: "net_memif0,role=server,socket-abstract=no,socket=SOCKET"},
@@ -29,17 +31,22 @@ func TestDPDKEveryPacketOfAPair(t *testing.T) {
 		{name: "af_packet", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true},
 		{name: "af_xdp", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true},
 		{name: "af_packet-no-huge", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true, noHuge: true},
+		{name: "af_packet-1600", first: "net_af_packet0,iface=rx", second: "net_af_packet0,iface=tx", sinkFirst: true, veth: true, frameBytes: 1600},
+		{name: "af_packet-9018", first: "net_af_packet0,iface=rx,framesz=16384,blocksz=65536", second: "net_af_packet0,iface=tx,framesz=16384,blocksz=65536", sinkFirst: true, veth: true, frameBytes: 9018, noHuge: true, memoryMiB: 96},
+		{name: "af_xdp-2200", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true, frameBytes: 2200},
+		{name: "af_xdp-3392", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true, frameBytes: 3392, noHuge: true},
 		{name: "af_xdp-no-huge", first: "net_af_xdp0,iface=rx", second: "net_af_xdp0,iface=tx", sinkFirst: true, veth: true, noHuge: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ns string
 			if test.veth {
-				ns = direct(t, 1500).generator
+				ns = direct(t, max(1500, test.frameBytes-18)).generator
 			}
 			socket := filepath.Join(t.TempDir(), "a.sock")
 			frameBytes := max(test.frameBytes, 64)
-			generator, sink := startDPDK(t, ns, !test.noHuge), startDPDK(t, ns, !test.noHuge)
+			memory := cmp.Or(test.memoryMiB<<20, engineMemory)
+			generator, sink := startDPDKWith(t, ns, !test.noHuge, memory), startDPDKWith(t, ns, !test.noHuge, memory)
 			for i, device := range []string{test.first, test.second} {
 				device = strings.ReplaceAll(device, "SOCKET", socket)
 				if test.sinkFirst == (i == 0) {
