@@ -4,7 +4,8 @@ package spec
 type DPDK struct {
 	// Hugepages says where their memory comes from (default auto).
 	Hugepages Hugepages `yaml:"hugepages,omitempty" json:"hugepages,omitempty"`
-	// Memory is what each engine takes for its packets (default 64MiB).
+	// Memory is what each engine takes for its packets; 0: what its ports take, and at
+	// least 64 MiB.
 	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
 	// Driver is how an engine with the backend dpdk reaches a kernel link's
 	// interface (default af_packet).

@@ -173,7 +173,7 @@ var rules = map[string]rule{
 	"SwitchPort.macs":  {pattern: macPattern, form: `addresses such as "02:00:00:00:00:01"`},
 
 	"DPDK.hugepages": {byDefault: string(HugepagesAuto)},
-	"DPDK.memory":    {byDefault: "64MiB", least: "32MiB", most: "1TiB", why: "the packets of an engine's ports take that much"},
+	"DPDK.memory":    {least: "32MiB", most: "1TiB", why: "the packets of an engine's ports take that much"},
 	"DPDK.driver":    {byDefault: string(DriverAFPacket)},
 
 	"Published.source": {required: true, pattern: linePattern, form: lineForm},

@@ -53,14 +53,15 @@ func ReserveHugepages(j *journal.Journal, p *plan.Plan, ledger string) error {
 			return journal.Learnt{}, hugepages.Ledger{Path: ledger}.Claim(pool, step.Token, demands[numaNode])
 		})
 		if err != nil {
-			return explainShort(p.Hugepages, numaNode, err)
+			return explainShort(p, numaNode, err)
 		}
 	}
 	return nil
 }
 
 // explainShort turns memory in too many pieces into the host's lack.
-func explainShort(h *plan.Hugepages, numaNode int, err error) error {
+func explainShort(p *plan.Plan, numaNode int, err error) error {
+	h := p.Hugepages
 	var short *hugepages.ShortError
 	if !errors.As(err, &short) {
 		return fmt.Errorf("reserve hugepages: %w", err)
@@ -76,6 +77,6 @@ func explainShort(h *plan.Hugepages, numaNode int, err error) error {
 		Reason: fmt.Sprintf("on NUMA node %d (%s), of %d KiB each; those that were found are given back",
 			numaNode, strings.Join(who, ", "), h.PageBytes>>10),
 		Err:    short,
-		Remedy: "free some memory, reserve them at boot (hugepages=N), take less (--set dpdk.memory=32MiB), or --set dpdk.hugepages=none",
+		Remedy: "free some memory, reserve them at boot (hugepages=N), " + p.TakeLess() + "--set dpdk.hugepages=none",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/testbed/plan"
 )
 
 const (
@@ -16,21 +17,14 @@ const (
 	// frames are whole parts of a block, which is whole pages (packet_mmap.rst).
 	packetBlockBytes = 64 << 10
 	packetFrames     = 1024
-	// packetOverheadBytes is what a frame of a ring holds besides the packet: the
-	// headers of TPACKET_V2, aligned, and the Ethernet header.
-	packetOverheadBytes = 128
 )
 
 // AFPacketDevice is the argument of --vdev for DPDK's driver over a device of the
 // kernel's; index makes its name unique in its process.
 func AFPacketDevice(index int, device string, mtu int) string {
-	frame := 2048
-	for frame < mtu+packetOverheadBytes {
-		frame *= 2
-	}
 	// Past the traffic control of the device, as the engine's own packet sockets.
 	return fmt.Sprintf("net_af_packet%d,iface=%s,blocksz=%d,framesz=%d,framecnt=%d,qdisc_bypass=1",
-		index, device, packetBlockBytes, frame, packetFrames)
+		index, device, packetBlockBytes, plan.PacketSlotBytes(mtu), packetFrames)
 }
 
 // packetSockets is nil if there is a packet socket on each of the fabric's devices:

@@ -12,7 +12,10 @@ import (
 
 // What the programs of links take of memory for packets and tables.
 const (
+	// An engine's is larger where its ports' buffers take more.
 	defaultEngineMemory = 64 << 20
+	// leastEngineMemory is the least that a file may say (rules of package spec).
+	leastEngineMemory = 32 << 20
 	// testpmd has one pool for all ports; 128 MiB hold 32768 buffers of 2 KiB with
 	// room for its rings.
 	testpmdMemory = 128 << 20
@@ -28,7 +31,10 @@ const (
 // may open.
 func (w *work) assignDPDK() error {
 	for _, n := range w.users() {
-		bytes := w.dpdkMemory(n)
+		bytes, err := w.dpdkMemory(n)
+		if err != nil {
+			return err
+		}
 		if bytes == 0 {
 			continue
 		}
@@ -55,27 +61,66 @@ func (w *work) assignDPDK() error {
 
 // dpdkMemory is what a node's engine or a link's program takes; 0 without DPDK. The
 // kind switch uses the memory that its guests share with it.
-func (w *work) dpdkMemory(n *node) int64 {
+func (w *work) dpdkMemory(n *node) (int64, error) {
 	if n.link != nil {
 		switch n.link.kind {
 		case spec.LinkTestpmd:
-			return testpmdMemory
+			return testpmdMemory, nil
 		case spec.LinkOVSDPDK:
-			return ovsMemory
+			return ovsMemory, nil
 		case spec.LinkVPP:
-			return vppMemory
+			return vppMemory, nil
 		case spec.LinkSnabb:
-			return snabbMemory
+			return snabbMemory, nil
 		}
+		return 0, nil
+	}
+	return w.engineMemory(n)
+}
+
+// engineMemory is what the file says, or enough for the buffers of the node's ports.
+func (w *work) engineMemory(n *node) (int64, error) {
+	least := w.leastMemory(n)
+	if least == 0 {
+		return 0, nil
+	}
+	if err := w.checkFrames(n); err != nil {
+		return 0, err
+	}
+	if w.exp.DPDK == nil || w.exp.DPDK.Memory == 0 {
+		return max(least, defaultEngineMemory), nil
+	}
+	if given := int64(w.exp.DPDK.Memory); given < least {
+		return 0, &Conflict{"dpdk.memory", fmt.Sprintf("%s is too little for the buffers of %s, which takes %s for its ports and frames of %d bytes",
+			mebibytes(given), n.title(), mebibytes(least), w.frameBytes()),
+			fmt.Sprintf("give it that or more (--set dpdk.memory=%dMiB), or leave it out", least>>20)}
+	}
+	return int64(w.exp.DPDK.Memory), nil
+}
+
+// checkFrames refuses frames that a device of the node cannot carry.
+func (w *work) checkFrames(n *node) error {
+	for _, e := range n.endpoints {
+		if e.device == nil || e.device.driver() != driverAFXDP || w.frameBytes() <= maxAFXDPFrameBytes {
+			continue
+		}
+		remedy := "use af_packet (--set dpdk.driver=af_packet)"
+		if e.device.Driver == "" {
+			remedy = "use net_af_packet in dpdk.device"
+		}
+		return &Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which takes frames of at most %d bytes, and they have %d", e, driverAFXDP, maxAFXDPFrameBytes, w.frameBytes()),
+			fmt.Sprintf("%s, or send smaller frames (--set traffic.frame_bytes=%d)", remedy, maxAFXDPFrameBytes)}
+	}
+	return nil
+}
+
+// frameBytes is the size of the frames that engines open their ports for; 0 without
+// traffic.
+func (w *work) frameBytes() int {
+	if w.stream == nil {
 		return 0
 	}
-	if !slices.ContainsFunc(n.endpoints, func(e *endpoint) bool { return e.device != nil }) {
-		return 0
-	}
-	if w.exp.DPDK != nil && w.exp.DPDK.Memory > 0 {
-		return int64(w.exp.DPDK.Memory)
-	}
-	return defaultEngineMemory
+	return w.stream.FrameBytes
 }
 
 // dpdkPrefix keeps what one process shares from all others; host names have no
@@ -192,10 +237,20 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 		case missing*size > memory:
 			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Missing: missing*size - memory,
 				Problem: fmt.Sprintf("%s; the node has %s of memory to reserve the rest from", problem, mebibytes(memory)),
-				Remedy:  "take less (--set dpdk.memory=32MiB), or " + ordinary})
+				Remedy:  p.TakeLess() + ordinary})
 		}
 	}
 	return list
+}
+
+// TakeLess says how little memory would do, with what joins it to another remedy; empty
+// where no engine would do with less.
+func (p *Plan) TakeLess() string {
+	least := max(p.leastMemory(), leastEngineMemory)
+	if !slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.DPDK != nil && n.DPDK.MemoryBytes > least }) {
+		return ""
+	}
+	return fmt.Sprintf("take less (--set dpdk.memory=%dMiB), or ", least>>20)
 }
 
 func wantText(who []string, pages int64) string {

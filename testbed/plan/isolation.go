@@ -220,8 +220,11 @@ func (w *work) limitHugepages() error {
 		if n.dpdk != nil && n.dpdk.Huge {
 			takes := (n.dpdk.MemoryBytes + size - 1) / size * size
 			if limit > 0 && limit < takes {
-				return &Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", mebibytes(limit), mebibytes(takes)),
-					fmt.Sprintf("raise it, or take less (--set dpdk.memory=%dMiB)", limit>>20)}
+				remedy := "raise it"
+				if limit >= max(w.leastMemory(n), leastEngineMemory) {
+					remedy += fmt.Sprintf(", or take less (--set dpdk.memory=%dMiB)", limit>>20)
+				}
+				return &Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", mebibytes(limit), mebibytes(takes)), remedy}
 			}
 			if limit == 0 {
 				limit = takes
