@@ -107,7 +107,7 @@ const (
 type Backend string
 
 // BackendUDP is UDP sockets, BackendRaw AF_PACKET sockets, BackendRing
-// TPACKET_V3 rings, BackendXDP AF_XDP sockets, BackendDPDK DPDK's drivers, whose
+// TPACKET_V2 rings, BackendXDP AF_XDP sockets, BackendDPDK DPDK's drivers, whose
 // waiting is always spinning and whose I/O always in bursts.
 const (
 	BackendUDP  Backend = "udp"
