@@ -30,8 +30,7 @@ func isCases(e entry) bool {
 }
 
 // cases reads a name with its cases, and gives all places that they set.
-func (d *decoder) cases(base *node, e entry, path string) (*axis, [][]string) {
-	before := len(d.errs.list)
+func (d *sweepReader) cases(e entry, path string) (axis, [][]string) {
 	switch {
 	case slices.Contains(keysOf(reflect.TypeFor[Experiment]()), e.key.text):
 		d.fail(e.key, path, "this key is the same for all runs", "isolation, tuning, trace, and keys of topology, traffic, disturb, tracing, dpdk and method", "")
@@ -40,7 +39,7 @@ func (d *decoder) cases(base *node, e entry, path string) (*axis, [][]string) {
 	case len(e.value.entries) == 0:
 		d.fail(e.value, path, "has no cases", "", "give at least one, or take the key away")
 	}
-	a := &axis{path: e.key.text}
+	a := axis{path: e.key.text}
 	var places [][]string
 	for _, one := range e.value.entries {
 		here := path + "." + quoteKey(one.key.text)
@@ -49,20 +48,17 @@ func (d *decoder) cases(base *node, e entry, path string) (*axis, [][]string) {
 			continue
 		}
 		c := choice{variable: Variable{Path: a.path, Value: one.key.text, Text: one.key.text}}
-		c.changes = d.caseChanges(base, one, here)
+		c.changes = d.caseChanges(one, here)
 		for _, change := range c.changes {
 			places = append(places, change.places...)
 		}
 		a.choices = append(a.choices, c)
 	}
-	if len(d.errs.list) > before {
-		return nil, nil
-	}
 	return a, places
 }
 
 // caseChanges reads what one case sets.
-func (d *decoder) caseChanges(base *node, one entry, path string) []change {
+func (d *sweepReader) caseChanges(one entry, path string) []change {
 	if one.value.isNull() {
 		return nil // the file as it is
 	}
@@ -74,7 +70,7 @@ func (d *decoder) caseChanges(base *node, one entry, path string) []change {
 	var taken claims
 	for _, e := range one.value.entries {
 		here := path + "." + e.key.text
-		goal, ok := d.swept(base, e.key, here)
+		goal, ok := d.swept(e.key, here)
 		if !ok {
 			continue
 		}
@@ -129,7 +125,8 @@ func (f *File) setCase(where, path, text string) (found bool, err error) {
 			root = root.with([]string{"sweep"}, nil)
 		}
 		errs := &collector{}
-		for _, change := range (&decoder{errs}).caseChanges(f.root.with([]string{"sweep"}, nil), one, "sweep."+path+"."+quoteKey(text)) {
+		d := &sweepReader{decoder: decoder{errs: errs}, base: f.root.with([]string{"sweep"}, nil), unread: &broken{}}
+		for _, change := range d.caseChanges(one, "sweep."+path+"."+quoteKey(text)) {
 			for _, steps := range change.places {
 				root = root.with(steps, change.value)
 			}

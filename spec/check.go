@@ -3,7 +3,6 @@ package spec
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // Limits on a lab. A Linux bridge has 1024 port numbers, of which 0 is none
@@ -20,6 +19,10 @@ type checker struct {
 	e    *Experiment
 	root *node
 	errs *collector
+	// broken is what a check may not rely on; soundEndpoints and soundApps are
+	// endpointsKnown and appsKnown.
+	*broken
+	soundEndpoints, soundApps bool
 	// ends says for each endpoint which link has it.
 	ends map[string]int
 	// interfaces lists each node's interfaces, in the links' order.
@@ -70,7 +73,7 @@ func either[T ~string](given, otherwise T) T {
 }
 
 // checkLimits keeps the other checks from work that no lab needs.
-func checkLimits(e *Experiment, root *node, errs *collector) {
+func checkLimits(e *Experiment, root *node, errs *collector) (within bool) {
 	c := &checker{e: e, root: root, errs: errs}
 	if n := len(e.Topology.Nodes); n > maxNodes {
 		c.fail(fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d", maxNodes), "", "topology", "nodes")
@@ -78,12 +81,14 @@ func checkLimits(e *Experiment, root *node, errs *collector) {
 	if n := len(e.Topology.Links); n > maxLinks {
 		c.fail(fmt.Sprintf("%d links", n), fmt.Sprintf("at most %d", maxLinks), "", "topology", "links")
 	}
+	return len(e.Topology.Nodes) <= maxNodes && len(e.Topology.Links) <= maxLinks
 }
 
 // check reports everything about a decoded and filled experiment that cannot work
-// on any host.
-func check(e *Experiment, root *node, errs *collector) {
-	c := &checker{e: e, root: root, errs: errs, ends: map[string]int{}, interfaces: map[string][]string{}}
+// on any host. Of what is broken it says nothing, nor of what depends on it.
+func check(e *Experiment, root *node, broken *broken, errs *collector) {
+	c := &checker{e: e, root: root, errs: errs, broken: broken, ends: map[string]int{}, interfaces: map[string][]string{}}
+	c.soundEndpoints, c.soundApps = c.endpointsKnown(), c.appsKnown()
 	for _, name := range c.nodeNames() {
 		c.key("Topology.nodes", name, "topology", "nodes")
 	}
@@ -94,10 +99,10 @@ func check(e *Experiment, root *node, errs *collector) {
 	for _, name := range c.nodeNames() {
 		c.node(name, e.Topology.Nodes[name])
 	}
-	if e.Traffic != nil {
+	if e.Traffic != nil && c.there("traffic") {
 		c.traffic(e.Traffic)
 	}
-	if e.Method != nil {
+	if e.Method != nil && c.there("method") {
 		c.method(e.Method)
 	}
 	c.disturbances()
@@ -109,10 +114,43 @@ func check(e *Experiment, root *node, errs *collector) {
 // nodeNames lists the nodes in the file's order.
 func (c *checker) nodeNames() []string {
 	var names []string
-	for _, e := range c.root.at([]string{"topology", "nodes"}).entries {
-		names = append(names, e.key.text)
+	if nodes := c.root.get("topology").get("nodes"); nodes != nil && c.e.Topology.Nodes != nil {
+		for _, e := range nodes.entries {
+			names = append(names, e.key.text)
+		}
 	}
 	return names
+}
+
+// soundKeys is sound for several keys of one section.
+func (c *checker) soundKeys(at []string, keys ...string) bool {
+	for _, key := range keys {
+		if !c.sound(under(at, key)...) {
+			return false
+		}
+	}
+	return true
+}
+
+// endpointsKnown is true if the file's endpoints could all be read, and so each node's
+// interfaces.
+func (c *checker) endpointsKnown() bool {
+	for i := range c.e.Topology.Links {
+		if !c.soundKeys(linkSteps(i), "endpoints") {
+			return false
+		}
+	}
+	return c.there("topology", "links") && c.there("topology", "nodes")
+}
+
+// appsKnown is true if it could be read which node has which app.
+func (c *checker) appsKnown() bool {
+	for name := range c.e.Topology.Nodes {
+		if !c.sound("topology", "nodes", name, "app") {
+			return false
+		}
+	}
+	return c.there("topology", "nodes")
 }
 
 // fail reports a problem at the value that the steps lead to, or what encloses it.
@@ -121,11 +159,7 @@ func (c *checker) fail(problem, allowed, remedy string, steps ...string) {
 }
 
 func (c *checker) failAt(n *node, problem, allowed, remedy string, steps ...string) {
-	quoted := make([]string, len(steps))
-	for i, step := range steps {
-		quoted[i] = quoteKey(step)
-	}
-	(&decoder{c.errs}).fail(n, strings.Join(quoted, "."), problem, allowed, remedy)
+	c.errs.fail(n, quotedPath(steps), problem, allowed, remedy)
 }
 
 // failKey reports a problem with a key itself.

@@ -32,13 +32,17 @@ func (c *checker) dpdk() {
 	if c.e.DPDK == nil {
 		return
 	}
-	used := c.dpdkEndpoints()
+	all, used := c.e.endpoints(), c.dpdkEndpoints()
 	for _, endpoint := range sortedKeys(c.e.DPDK.Device) {
 		at := []string{"dpdk", "device", endpoint}
-		if _, ok := c.ends[endpoint]; !ok {
-			all := c.e.endpoints()
+		if !c.sound(at...) {
+			continue
+		}
+		switch known := slices.Contains(all, endpoint); {
+		case !c.soundEndpoints:
+		case !known:
 			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
-		} else if !used[endpoint] {
+		case c.sound("traffic") && c.soundApps && !used[endpoint]:
 			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(sortedKeys(used)),
 				"take it away, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
 		}

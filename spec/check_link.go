@@ -31,27 +31,40 @@ func (c *checker) links() {
 	first := map[string]int{}
 	for i, link := range c.e.Topology.Links {
 		at := linkSteps(i)
-		if other, twice := first[link.Name]; twice {
+		if other, twice := first[link.Name]; !c.sound(under(at, "name")...) {
+			link.Name = "" // not the one by default, which may be another link's
+		} else if twice {
 			c.fail(fmt.Sprintf("the name %q is also that of link %d", link.Name, other), "", "give each link its own name", under(at, "name")...)
 		} else {
 			first[link.Name] = i
 		}
-		c.endpointCount(link, at)
-		if most := maxSwitchFrameBytes - frameOverheadBytes; link.Kind == LinkSwitch && link.MTU > most {
-			c.fail(fmt.Sprintf("an MTU of %d is more than the switch carries", link.MTU), fmt.Sprintf("at most %d", most), "", under(at, "mtu")...)
-		}
-		if link.Switch != nil {
-			c.linkSwitch(link, under(at, "switch"))
-		}
 		for j, endpoint := range link.Endpoints {
-			c.endpoint(endpoint, i, under(at, "endpoints", strconv.Itoa(j)))
+			if here := under(at, "endpoints", strconv.Itoa(j)); c.sound(here...) {
+				c.endpoint(endpoint, i, here)
+			}
 		}
-		if link.Parent != "" && link.Kind != LinkMacvlan {
-			c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "take it away, or write kind: macvlan", under(at, "parent")...)
+		if c.soundKeys(at, "kind") {
+			c.linkOfKind(link, at)
 		}
-		if slices.Contains(reservedInterfaces, link.Parent) {
-			c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or leave it out for a private one", under(at, "parent")...)
-		}
+	}
+}
+
+// linkOfKind checks what depends on the kind of a link.
+func (c *checker) linkOfKind(link *Link, at []string) {
+	if c.soundKeys(at, "endpoints") {
+		c.endpointCount(link, at)
+	}
+	if most := maxSwitchFrameBytes - frameOverheadBytes; link.Kind == LinkSwitch && link.MTU > most {
+		c.fail(fmt.Sprintf("an MTU of %d is more than the switch carries", link.MTU), fmt.Sprintf("at most %d", most), "", under(at, "mtu")...)
+	}
+	if link.Switch != nil && c.soundKeys(at, "endpoints", "switch") {
+		c.linkSwitch(link, under(at, "switch"))
+	}
+	if link.Parent != "" && link.Kind != LinkMacvlan {
+		c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "take it away, or write kind: macvlan", under(at, "parent")...)
+	}
+	if slices.Contains(reservedInterfaces, link.Parent) {
+		c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or leave it out for a private one", under(at, "parent")...)
 	}
 }
 
@@ -68,7 +81,7 @@ func (c *checker) endpointCount(link *Link, at []string) {
 }
 
 func (c *checker) endpoint(endpoint string, link int, at []string) {
-	if c.errs.full() {
+	if c.errs.full() || !c.there("topology", "nodes") {
 		return // finding the nearest name costs time
 	}
 	name, iface := splitEndpoint(endpoint)

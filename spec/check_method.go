@@ -3,6 +3,7 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,34 +50,40 @@ var methodRequired = map[MethodKind][]string{
 
 // method checks what the kind makes of the other keys.
 func (c *checker) method(m *Method) {
-	given := c.root.get("method")
+	given, at := c.root.get("method"), []string{"method"}
+	if !c.soundKeys(at, "kind") {
+		return
+	}
 	for _, e := range given.entries {
-		if key := e.key.text; key != "kind" && !slices.Contains(methodKeys[m.Kind], key) {
+		key := e.key.text
+		if _, known := fieldOf(reflect.TypeFor[Method](), key); known && key != "kind" && !slices.Contains(methodKeys[m.Kind], key) {
 			c.failKey(fmt.Sprintf("the method %s has no use for it", m.Kind), listedInOrder(methodKeys[m.Kind]), kindsWith(key), "method", key)
 		}
 	}
 	for _, key := range methodRequired[m.Kind] {
-		if given.get(key) == nil {
+		if given.get(key) == nil && c.soundKeys(at, key) {
 			c.fail(fmt.Sprintf("the method %s needs the key %q", m.Kind, key), "", "add it", "method")
 		}
 	}
-	if c.e.Traffic == nil && !m.Plain() {
+	if c.e.Traffic == nil && !m.Plain() && c.there("traffic") {
 		c.fail("there is no traffic to measure", "", "add a traffic: section, or take the method away", "method")
 	}
 	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
 	}
-	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
+	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && c.sound("traffic") && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
 		c.fail("a soak has no use for the rate 0, as fast as it goes", "", "give it a rate, such as rate_of_maximum: 0.5", "traffic", "rate_pps")
 	}
-	if length := cmp.Or(m.Soak, DefaultSoak); m.Kind == MethodSoak && m.Window > length {
+	if length := cmp.Or(m.Soak, DefaultSoak); m.Kind == MethodSoak && m.Window > length && c.soundKeys(at, "soak") {
 		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, length), "", "shorten it, or lengthen the soak: method.soak", "method", "window")
 	}
 	c.unique("tests", len(m.Tests), func(i int) string { return string(m.Tests[i]) })
 	c.unique("loads", len(m.Loads), func(i int) string { return strconv.FormatFloat(m.Loads[i], 'g', -1, 64) })
 	c.unique("goals", len(m.Goals), func(i int) string { return strings.ToLower(m.Goals[i].Name) })
 	for i, g := range m.Goals {
-		c.goal(g, "method", "goals", strconv.Itoa(i))
+		if here := under(at, "goals", strconv.Itoa(i)); c.sound(here...) {
+			c.goal(g, here...)
+		}
 	}
 }
 
@@ -98,6 +105,9 @@ func kindsWith(key string) string {
 func (c *checker) unique(key string, count int, text func(int) string) {
 	seen := map[string]bool{}
 	for i := range count {
+		if !c.sound("method", key, strconv.Itoa(i)) {
+			continue
+		}
 		if seen[text(i)] {
 			c.fail(fmt.Sprintf("%q is there twice", clip(text(i))), "", "keep one of the two", "method", key, strconv.Itoa(i))
 		}
@@ -166,7 +176,7 @@ func standardSizes(base *node, axes []axis, at place) (axis, bool) {
 		}
 	}
 	traffic := base.get("traffic")
-	if !rfc2544 || traffic == nil || traffic.get("frame_bytes") != nil {
+	if !rfc2544 || traffic == nil || traffic.kind != mapping || traffic.get("frame_bytes") != nil {
 		return axis{}, false
 	}
 	all := axis{path: strings.Join(steps, ".")}

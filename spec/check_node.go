@@ -26,30 +26,32 @@ func (c *checker) node(name string, n *Node) {
 			c.fail(err.Error(), rules["Node.cpu_list"].form, "", under(at, "cpu_list")...)
 		}
 	}
-	c.rootfs(n, at)
-	c.runtime(n, at)
-	c.scheduling(name, n, under(at, "scheduling"))
+	if c.soundKeys(at, "runtime") {
+		c.rootfs(n, at)
+		c.runtime(n, at)
+		for _, key := range sortedKeys(n.Sysctls) {
+			c.sysctl(n.Runtime, key, n.Sysctls[key], under(at, "sysctls"))
+		}
+	}
+	c.scheduling(name, n, at)
 	c.nodeReceive(name, n, at)
 	for _, key := range sortedKeys(n.Env) {
 		c.key("Node.env", key, under(at, "env")...)
 	}
 	for i, arguments := range n.Exec {
-		if arguments[0] == "" {
+		if c.soundKeys(at, "exec") && arguments[0] == "" {
 			c.fail("the program's name is empty", "", "", under(at, "exec", strconv.Itoa(i), "0")...)
 		}
 	}
 	c.mounts(n, at)
-	for _, key := range sortedKeys(n.Sysctls) {
-		c.sysctl(n.Runtime, key, n.Sysctls[key], under(at, "sysctls"))
-	}
 	c.routes(name, n, at)
-	if n.App != nil {
+	if n.App != nil && c.soundKeys(at, "app") {
 		c.app(name, n.App, under(at, "app"))
 	}
 }
 
 func (c *checker) rootfs(n *Node, at []string) {
-	if n.Rootfs == nil {
+	if n.Rootfs == nil || !c.soundKeys(at, "rootfs") {
 		return
 	}
 	if n.Runtime != RuntimeLXC {
@@ -70,6 +72,9 @@ func (c *checker) mounts(n *Node, at []string) {
 	targets := map[string]int{}
 	for i, m := range n.Mounts {
 		here := under(at, "mounts", strconv.Itoa(i))
+		if !c.sound(here...) {
+			continue
+		}
 		for _, one := range []struct{ key, path string }{{"source", m.Source}, {"target", m.Target}} {
 			if clean := path.Clean(one.path); clean != one.path && clean != strings.TrimSuffix(one.path, "/") {
 				c.fail(fmt.Sprintf("%q is not the shortest form of the path", clip(one.path)), "", fmt.Sprintf("write %q", clip(clean)), under(here, one.key)...)
@@ -118,20 +123,21 @@ func (c *checker) sysctl(runtime Runtime, key, value string, parent []string) {
 
 // app checks that the node has the interfaces that its app needs.
 func (c *checker) app(name string, a *App, at []string) {
-	n := len(c.interfaces[name])
+	n, counted := len(c.interfaces[name]), c.soundEndpoints
+	if a.Kind != AppRoute && c.soundKeys([]string{"traffic"}, "backend", "io", "wait") { // where they come from by default
+		c.polling(a.Backend, a.IO, a.Wait, at...)
+	}
 	switch a.Kind {
 	case AppForward:
-		c.polling(a.Backend, a.IO, a.Wait, at...)
-		if n != 2 {
+		if counted && n != 2 {
 			c.fail(fmt.Sprintf("forward moves packets between two interfaces, and %q has %d", name, n), "", "join the node to two links, or use kind: route", under(at, "kind")...)
 		}
 	case AppReflect:
-		c.polling(a.Backend, a.IO, a.Wait, at...)
-		if n < 1 {
+		if counted && n < 1 {
 			c.fail(fmt.Sprintf("reflect needs an interface, and %q has none", name), "", "join the node to a link", under(at, "kind")...)
 		}
 	case AppRoute:
-		if n < 2 {
+		if counted && n < 2 {
 			c.fail(fmt.Sprintf("route moves packets between interfaces, and %q has %d", name, n), "", "join the node to two links or more", under(at, "kind")...)
 		}
 		for _, set := range []struct{ key, value string }{

@@ -31,6 +31,9 @@ func (c *checker) linkReceive() {
 	for i, link := range c.e.Topology.Links {
 		for _, endpoint := range sortedKeys(link.RX) {
 			at := under(linkSteps(i), "rx", endpoint)
+			if !c.soundKeys(linkSteps(i), "endpoints", "kind") {
+				continue
+			}
 			if !slices.Contains(link.Endpoints, endpoint) {
 				c.failKey(fmt.Sprintf("%q is no endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), at...)
 				continue
@@ -44,19 +47,19 @@ func (c *checker) linkReceive() {
 func (c *checker) nodeReceive(name string, n *Node, at []string) {
 	if n.RX != "" && n.RX != ReceiveInterrupt {
 		here := under(at, "rx")
-		if len(c.interfaces[name]) == 0 {
+		if len(c.interfaces[name]) == 0 && c.soundEndpoints {
 			c.fail(fmt.Sprintf("%q has no interface to receive from", name), "", "join the node to a link, or take rx away", here...)
 		}
 		for _, iface := range c.interfaces[name] {
 			endpoint := name + ":" + iface
 			link := c.e.Topology.Links[c.ends[endpoint]]
-			if own := link.RX[endpoint]; own != "" {
+			if own := link.RX[endpoint]; own != "" || !c.soundKeys(linkSteps(c.ends[endpoint]), "rx", "kind") {
 				continue // the link's word counts, and was checked
 			}
 			c.received(endpoint, link, n.RX, here)
 		}
 	}
-	if n.Polling != nil {
+	if n.Polling != nil && c.soundKeys(at, "polling") {
 		c.pollers(n, under(at, "polling"))
 	}
 }
@@ -65,7 +68,7 @@ func (c *checker) nodeReceive(name string, n *Node, at []string) {
 func (c *checker) received(endpoint string, link *Link, way Receive, at []string) {
 	name, _ := splitEndpoint(endpoint)
 	n := c.e.Topology.Nodes[name]
-	if way == "" || way == ReceiveInterrupt || n == nil {
+	if way == "" || way == ReceiveInterrupt || n == nil || !c.soundKeys([]string{"topology", "nodes", name}, "runtime") {
 		return
 	}
 	const others = "interrupt"

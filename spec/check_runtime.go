@@ -82,7 +82,7 @@ func (c *checker) vmLinks() {
 				continue
 			}
 			guests++
-			if !slices.Contains(vmKinds, link.Kind) {
+			if !slices.Contains(vmKinds, link.Kind) && c.soundKeys(linkSteps(i), "kind") {
 				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(vmKinds), "choose one of these, or another runtime", under(at, strconv.Itoa(j))...)
 			}
 			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" {

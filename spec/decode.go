@@ -12,21 +12,28 @@ import (
 
 // decoder turns a tree into the types, by their yaml tags and the rules. It
 // refuses what it does not know and goes on to find further errors.
-type decoder struct{ errs *collector }
+type decoder struct {
+	errs   *collector
+	broken broken
+}
 
-// decodeExperiment decodes a tree without its sweep.
-func decodeExperiment(root *node, errs *collector) *Experiment {
-	d := &decoder{errs}
+// decodeExperiment decodes a tree without its sweep, and notes what it could not read.
+func decodeExperiment(root *node, errs *collector) (*Experiment, *broken) {
+	d := &decoder{errs: errs, broken: broken{root: root}}
 	e := &Experiment{}
 	d.value(root, reflect.ValueOf(e).Elem(), "", rule{})
-	return e
+	return e, &d.broken
 }
 
 func (d *decoder) fail(n *node, path, problem, allowed, remedy string) {
-	d.errs.add(&Error{
-		File: n.place.file, Line: n.place.line, Column: n.place.column,
-		Path: clipAt(path, 200), Problem: problem, Allowed: allowed, Remedy: remedy,
-	})
+	d.errs.fail(n, path, problem, allowed, remedy)
+	d.broken.add(path)
+}
+
+// unknown reports a key that a struct does not have.
+func (d *decoder) unknown(key *node, t reflect.Type, path string) {
+	keys := keysOf(t)
+	d.errs.fail(key, join(path, key.text), "unknown key", listedInOrder(keys), didYouMean(key.text, keys))
 }
 
 func (d *decoder) value(n *node, v reflect.Value, path string, r rule) {
@@ -71,6 +78,8 @@ func (d *decoder) value(n *node, v reflect.Value, path string, r rule) {
 // shapeOf is what a type looks like in the file.
 func shapeOf(t reflect.Type) kind {
 	switch t.Kind() {
+	case reflect.Pointer:
+		return shapeOf(t.Elem())
 	case reflect.Struct, reflect.Map:
 		return mapping
 	case reflect.Slice:
@@ -116,6 +125,16 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
+// fieldOf finds a struct's key.
+func fieldOf(t reflect.Type, key string) (field, bool) {
+	for _, f := range fields(t) {
+		if f.key == key {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
 func (d *decoder) structure(n *node, v reflect.Value, path string) {
 	t := v.Type()
 	known := map[string]field{}
@@ -125,8 +144,12 @@ func (d *decoder) structure(n *node, v reflect.Value, path string) {
 	for _, e := range n.entries {
 		f, ok := known[e.key.text]
 		if !ok {
-			keys := keysOf(t)
-			d.fail(e.key, join(path, e.key.text), "unknown key", listedInOrder(keys), didYouMean(e.key.text, keys))
+			d.unknown(e.key, t, path)
+			meant := nearest(e.key.text, keysOf(t))
+			if meant == "" || n.get(meant) != nil {
+				meant = unknownKey
+			}
+			d.broken.add(join(path, meant))
 			continue
 		}
 		delete(known, f.key)
@@ -137,8 +160,9 @@ func (d *decoder) structure(n *node, v reflect.Value, path string) {
 			continue
 		}
 		switch {
-		case f.rule.required:
-			d.fail(n, path, fmt.Sprintf("the key %q is missing", f.key), "", "add it")
+		case f.rule.required && !d.broken.has(join(path, f.key)): // else mistyped, and reported so
+			d.errs.fail(n, path, fmt.Sprintf("the key %q is missing", f.key), "", "add it")
+			d.broken.add(join(path, f.key))
 		case f.rule.byDefault != "":
 			d.scalar(literal(f.rule.byDefault, f.typ), v.Field(f.index), join(path, f.key), f.rule)
 		}
@@ -163,6 +187,7 @@ func (d *decoder) dictionary(n *node, v reflect.Value, path string, r rule) {
 	for _, e := range n.entries {
 		element := reflect.New(t.Elem()).Elem()
 		d.value(e.value, element, join(path, quoteKey(e.key.text)), rule{asWritten: r.asWritten})
+		neverNil(element)
 		v.SetMapIndex(reflect.ValueOf(e.key.text), element)
 	}
 }
@@ -177,6 +202,15 @@ func (d *decoder) slice(n *node, v reflect.Value, path string, r rule) {
 	r.required = false
 	for i, item := range n.items {
 		d.value(item, v.Index(i), join(path, strconv.Itoa(i)), r)
+		neverNil(v.Index(i))
+	}
+}
+
+// neverNil makes an empty struct of an entry of a list or mapping that could not be
+// read, so that the checks of the others need not look for it.
+func neverNil(v reflect.Value) {
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		v.Set(reflect.New(v.Type().Elem()))
 	}
 }
 

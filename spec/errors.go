@@ -103,6 +103,14 @@ func (c *collector) add(e *Error) {
 	c.list = append(c.list, e)
 }
 
+// fail adds an error at a value's place.
+func (c *collector) fail(n *node, path, problem, allowed, remedy string) {
+	c.add(&Error{
+		File: n.place.file, Line: n.place.line, Column: n.place.column,
+		Path: clipAt(path, 200), Problem: problem, Allowed: allowed, Remedy: remedy,
+	})
+}
+
 func (c *collector) full() bool { return len(c.list) >= maxErrors }
 
 // err gives the errors sorted by place, or nil.

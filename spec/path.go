@@ -65,7 +65,13 @@ type target struct {
 }
 
 // pathError is a path that names nothing; the caller adds where it was written.
-type pathError struct{ problem, allowed, remedy string }
+type pathError struct {
+	problem, allowed, remedy string
+	// missing is where in the file one has looked for it, or with below somewhere below
+	// that; nil if no file could have it.
+	missing [][]string
+	below   bool
+}
 
 // resolve finds what a path names in the file. "links" and "nodes" are short for
 // topology.links and topology.nodes.
@@ -85,7 +91,7 @@ func resolve(root *node, path string) (target, *pathError) {
 		return target{}, e
 	}
 	if len(w.found.places) == 0 {
-		return target{}, &pathError{problem: "matches nothing in the file"}
+		return target{}, &pathError{problem: "matches nothing in the file", missing: [][]string{{segments[0].text}}, below: true}
 	}
 	return w.found, nil
 }
@@ -111,7 +117,7 @@ func (w *walker) types(t reflect.Type, segments []segment) *pathError {
 			}
 		}
 		keys := keysOf(t)
-		return &pathError{fmt.Sprintf("unknown key %q", clip(step.text)), listedInOrder(keys), didYouMean(step.text, keys)}
+		return &pathError{problem: fmt.Sprintf("unknown key %q", clip(step.text)), allowed: listedInOrder(keys), remedy: didYouMean(step.text, keys)}
 	case reflect.Map:
 		w.found.rule = rule{asWritten: w.found.rule.asWritten}
 		if t.Elem().Kind() == reflect.String { // the rest is one key: sysctls.net.ipv4.ip_forward
@@ -141,7 +147,7 @@ func (w *walker) walk(t reflect.Type, n *node, segments []segment, steps []strin
 		return nil
 	}
 	if t == reflect.TypeFor[Goal]() && n != nil && n.kind == scalar {
-		return &pathError{problem: fmt.Sprintf("the goal %q is a preset by its name alone", clip(n.text)), remedy: fmt.Sprintf("write {name: %s} in the file first", clip(n.text))}
+		return &pathError{problem: fmt.Sprintf("the goal %q is a preset by its name alone", clip(n.text)), remedy: fmt.Sprintf("write {name: %s} in the file first", clip(n.text)), missing: [][]string{steps}}
 	}
 	step, rest := segments[0], segments[1:]
 	switch t.Kind() {
@@ -188,7 +194,7 @@ func (w *walker) walkMap(t reflect.Type, n *node, segments []segment, steps []st
 				names = append(names, e.key.text)
 			}
 		}
-		return &pathError{fmt.Sprintf("there is no node %q", clip(key)), listed(names), didYouMean(key, names)}
+		return &pathError{fmt.Sprintf("there is no node %q", clip(key)), listed(names), didYouMean(key, names), [][]string{steps}, false}
 	}
 	return w.walk(t.Elem(), value, rest, append(steps, key), wild)
 }
@@ -198,14 +204,16 @@ func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment,
 		if step.wild() {
 			return nil
 		}
-		return &pathError{problem: "the list is not in the file", remedy: "write the list first"}
+		return &pathError{problem: "the list is not in the file", remedy: "write the list first", missing: [][]string{steps}}
 	}
 	var names []string
+	looked := [][]string{steps}
 	chosen := -1
 	for i, item := range n.items {
 		name := strconv.Itoa(i)
 		if t.Elem() == reflect.TypeFor[*Link]() {
 			name = linkName(item, i)
+			looked = append(looked, under(steps, strconv.Itoa(i), "name"))
 		}
 		names = append(names, name)
 		if step.wild() {
@@ -220,7 +228,7 @@ func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment,
 		return nil
 	}
 	if chosen < 0 {
-		return &pathError{fmt.Sprintf("there is no entry %q", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names)}
+		return &pathError{fmt.Sprintf("there is no entry %q", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names), looked, false}
 	}
 	return w.walk(t.Elem(), n.items[chosen], rest, append(steps, strconv.Itoa(chosen)), wild)
 }

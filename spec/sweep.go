@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -73,34 +74,33 @@ type change struct {
 // first key is the outermost loop. Repeats are not in it. The error is an Errors.
 func (f *File) Runs() ([]Run, error) {
 	errs := &collector{}
-	base := f.root.with([]string{"sweep"}, nil)
-	first := decodeExperiment(base, errs)
-	if err := errs.err(); err != nil {
-		return nil, err
+	root := (&decoder{errs: errs}).mend(f.root, reflect.TypeFor[Experiment](), "")
+	base := root.with([]string{"sweep"}, nil)
+	first, broken := decodeExperiment(base, errs)
+	if !checkLimits(first, base, errs) || errs.full() {
+		return nil, errs.err()
 	}
-	checkLimits(first, base, errs)
-	axes := f.axes(base, errs)
-	if err := errs.err(); err != nil {
-		return nil, err
-	}
-	count, err := f.countRuns(base, axes)
-	if err != nil {
-		return nil, err
+	s := readSweep(root, base, broken, errs)
+	count, ok := s.count(root, base, errs)
+	if !ok {
+		return nil, errs.err()
 	}
 	runs := make([]Run, 0, count)
 	firstWith, times := map[string]string{}, map[string]int{}
 	var found []*Error
 	for i := range count {
-		run, tree := combine(base, axes, i, count)
+		run, tree := combine(base, s.axes, i, count)
 		own := &collector{}
-		run.Experiment = decodeExperiment(tree, own)
-		if len(own.list) == 0 {
+		experiment, broken := decodeExperiment(tree, own)
+		run.Experiment = experiment
+		broken.paths = append(broken.paths, s.broken...)
+		if !own.full() {
 			fillIn(run.Experiment, tree)
-			check(run.Experiment, tree, own)
+			check(run.Experiment, tree, broken, own)
 		}
 		for _, e := range own.list {
 			key := e.Error()
-			if times[key]++; times[key] == 1 && len(found) < maxErrors {
+			if times[key]++; times[key] == 1 && len(found) < maxErrors && !errs.seen[key] {
 				firstWith[key] = run.String()
 				found = append(found, e)
 			}
@@ -109,7 +109,11 @@ func (f *File) Runs() ([]Run, error) {
 	}
 	for _, e := range found {
 		// What fails in some runs only is the doing of their combination.
-		if key := e.Error(); times[key] < count {
+		switch key := e.Error(); {
+		case times[key] == count:
+		case len(s.broken) > 0: // how many runs there are to be is not known
+			e.Problem += fmt.Sprintf(" (in some runs, first with %s)", firstWith[key])
+		default:
 			e.Problem += fmt.Sprintf(" (in %d of %d runs, first with %s)", times[key], count, firstWith[key])
 		}
 		errs.add(e)
@@ -130,70 +134,126 @@ func (f *File) Experiment() (*Experiment, error) {
 	return runs[0].Experiment, nil
 }
 
-// axes reads the sweep.
-func (f *File) axes(base *node, errs *collector) []axis {
-	d := &decoder{errs}
-	swept := f.root.get("sweep")
-	if swept == nil {
-		if sizes, ok := standardSizes(base, nil, f.root.place); ok {
-			return []axis{sizes}
-		}
-		return nil
-	}
-	if swept.kind != mapping {
+// sweep is the axes of a sweep that could be read, and what the others would have set.
+type sweep struct {
+	axes []axis
+	// broken are the paths below which nothing can be said of the runs.
+	broken []string
+}
+
+// sweepReader reads the axes of a sweep over base.
+type sweepReader struct {
+	decoder
+	base *node
+	// unread is what of base could not be read: what is not found there may only be
+	// missed because of it.
+	unread *broken
+	taken  claims
+}
+
+// readSweep reads the sweep of a file, whose other keys are base.
+func readSweep(root, base *node, unread *broken, errs *collector) sweep {
+	d := &sweepReader{decoder: decoder{errs: errs}, base: base, unread: unread}
+	swept := root.get("sweep")
+	var s sweep
+	switch {
+	case swept == nil:
+		swept = &node{kind: mapping, place: root.place}
+	case swept.kind != mapping:
 		d.fail(swept, "sweep", "wants a mapping of keys to lists, and this is "+swept.kind.String(), "", "write sweep: {traffic.rate_pps: [1000, 10000]}, or take the key away")
-		return nil
+		s.broken = []string{""}
 	}
-	var axes []axis
-	var taken claims
 	for _, e := range swept.entries {
-		path := "sweep." + e.key.text
-		if isCases(e) {
-			if a, places := d.cases(base, e, path); a != nil {
-				if other := taken.claim(e.key.text, places); other != "" {
-					d.fail(e.key, path, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
-				}
-				axes = append(axes, *a)
-			}
-			continue
+		before := len(d.broken.paths)
+		a, places := d.axis(e)
+		if other := d.taken.claim(e.key.text, places); other != "" {
+			d.fail(e.key, "sweep."+e.key.text, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
 		}
-		if matches(axisPattern, e.key.text) && !matches(sweptPattern, e.key.text) && e.value.kind == list && len(e.value.items) > 0 && e.value.items[0].kind == mapping {
-			d.fail(e.value, path, "wants cases with names, and this is a list", "", fmt.Sprintf("write %s: {first: {traffic.burst: 1}, second: {traffic.burst: 16}}", e.key.text))
-			continue
+		// What it sets inside of something that could not be read would stand there alone.
+		inside := slices.ContainsFunc(places, func(steps []string) bool { return !unread.there(steps[:len(steps)-1]...) })
+		if len(d.broken.paths) == before && !inside {
+			s.axes = append(s.axes, a)
+		} else {
+			s.broken = append(s.broken, wouldSet(e, places)...)
 		}
-		goal, ok := d.swept(base, e.key, path)
-		switch {
-		case !ok:
-			continue
-		case e.value.kind != list:
-			d.fail(e.value, path, "wants a list of values, and this is "+e.value.kind.String(), "", fmt.Sprintf("write %s: [a, b, c], or put the one value where the key belongs", e.key.text))
-			continue
-		case len(e.value.items) == 0:
-			d.fail(e.value, path, "has no values", "", "give at least one, or take the key away")
-			continue
+	}
+	if sizes, ok := standardSizes(base, s.axes, swept.place); ok {
+		s.axes = append(s.axes, sizes)
+	}
+	return s
+}
+
+// wouldSet are the paths that an entry of the sweep with an error was to set: its places
+// if its key was understood, else the sections that its keys name.
+func wouldSet(e entry, places [][]string) []string {
+	var paths []string
+	keys := []keyAt{{path: e.key.text}}
+	switch {
+	case isCases(e):
+		keys = caseKeys(e)
+	case len(places) > 0:
+		keys = nil
+		for _, steps := range places {
+			paths = append(paths, quotedPath(steps))
 		}
-		if other := taken.claim(e.key.text, goal.places); other != "" {
-			d.fail(e.key, path, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
+	}
+	for _, key := range keys {
+		section, _, _ := strings.Cut(key.path, ".")
+		switch _, known := fieldOf(reflect.TypeFor[Experiment](), section); {
+		case section == "links" || section == "nodes":
+			section = "topology"
+		case !known:
+			section = ""
 		}
-		a := axis{path: e.key.text}
+		paths = append(paths, section)
+	}
+	if len(paths) == 0 {
+		return []string{""}
+	}
+	return paths
+}
+
+// axis reads one entry of the sweep, and gives the places that it sets.
+func (d *sweepReader) axis(e entry) (axis, [][]string) {
+	path := "sweep." + e.key.text
+	a := axis{path: e.key.text}
+	if isCases(e) {
+		return d.cases(e, path)
+	}
+	if matches(axisPattern, e.key.text) && !matches(sweptPattern, e.key.text) && e.value.kind == list && len(e.value.items) > 0 && e.value.items[0].kind == mapping {
+		d.fail(e.value, path, "wants cases with names, and this is a list", "", fmt.Sprintf("write %s: {first: {traffic.burst: 1}, second: {traffic.burst: 16}}", e.key.text))
+		return a, nil
+	}
+	goal, ok := d.swept(e.key, path)
+	switch {
+	case !ok:
+		return a, nil
+	case e.value.kind != list:
+		d.fail(e.value, path, "wants a list of values, and this is "+e.value.kind.String(), "", fmt.Sprintf("write %s: [a, b, c], or put the one value where the key belongs", e.key.text))
+	case len(e.value.items) == 0:
+		d.fail(e.value, path, "has no values", "", "give at least one, or take the key away")
+	default:
 		for i, value := range e.value.items {
 			a.choices = append(a.choices, choice{
 				d.variable(value, goal, e.key.text, fmt.Sprintf("%s.%d", path, i)), []change{{goal.places, value}},
 			})
 		}
-		axes = append(axes, a)
 	}
-	if sizes, ok := standardSizes(base, axes, swept.place); ok {
-		axes = append(axes, sizes)
-	}
-	return axes
+	return a, goal.places
 }
 
 // swept resolves a key that a sweep sets.
-func (d *decoder) swept(base, key *node, path string) (target, bool) {
-	goal, wrong := resolve(base, key.text)
+func (d *sweepReader) swept(key *node, path string) (target, bool) {
+	goal, wrong := resolve(d.base, key.text)
 	if wrong != nil {
-		d.fail(key, path, wrong.problem, wrong.allowed, wrong.remedy)
+		d.broken.add(path)
+		readable := d.unread.there
+		if wrong.below {
+			readable = d.unread.sound
+		}
+		if !slices.ContainsFunc(wrong.missing, func(steps []string) bool { return !readable(steps...) }) {
+			d.errs.fail(key, path, wrong.problem, wrong.allowed, wrong.remedy)
+		}
 		return target{}, false
 	}
 	switch goal.places[0][0] {
@@ -206,11 +266,11 @@ func (d *decoder) swept(base, key *node, path string) (target, bool) {
 
 // variable checks one value of the sweep by itself, which gives its place to a
 // wrong one, and makes it the run's variable.
-func (d *decoder) variable(n *node, goal target, key, path string) Variable {
+func (d *sweepReader) variable(n *node, goal target, key, path string) Variable {
 	v := reflect.New(goal.typ).Elem()
-	before := len(d.errs.list)
+	before := len(d.broken.paths)
 	d.value(n, v, path, goal.rule)
-	if len(d.errs.list) > before {
+	if len(d.broken.paths) > before {
 		return Variable{Path: key}
 	}
 	variable := Variable{Path: key, Text: n.text}
@@ -238,14 +298,14 @@ func (d *decoder) variable(n *node, goal target, key, path string) Variable {
 	return variable
 }
 
-// countRuns multiplies the axes and refuses what does not fit into memory.
-func (f *File) countRuns(base *node, axes []axis) (int, error) {
+// count multiplies the axes and refuses what does not fit into memory.
+func (s sweep) count(root, base *node, errs *collector) (int, bool) {
 	count := 1.0
-	for _, a := range axes {
+	for _, a := range s.axes {
 		count *= float64(len(a.choices))
 	}
 	size := base.size()
-	for _, a := range axes {
+	for _, a := range s.axes {
 		largest := 0
 		for _, c := range a.choices {
 			largest = max(largest, c.size())
@@ -254,19 +314,15 @@ func (f *File) countRuns(base *node, axes []axis) (int, error) {
 	}
 	most := math.Min(maxRuns, math.Max(1, float64(maxRunsByNodes/size)))
 	if count <= most {
-		return int(count), nil
+		return int(count), true
 	}
-	at := f.root.get("sweep").place
-	factors := make([]string, len(axes))
-	for i, a := range axes {
+	factors := make([]string, len(s.axes))
+	for i, a := range s.axes {
 		factors[i] = fmt.Sprintf("%d × %s", len(a.choices), a.path)
 	}
-	return 0, Errors{{
-		File: at.file, Line: at.line, Column: at.column, Path: "sweep",
-		Problem: fmt.Sprintf("makes %.0f runs (%s)", count, listedInOrder(factors)),
-		Allowed: fmt.Sprintf("at most %.0f runs with a file of this size", most),
-		Remedy:  "sweep less, or in several files",
-	}}
+	errs.fail(root.get("sweep"), "sweep", fmt.Sprintf("makes %.0f runs (%s)", count, listedInOrder(factors)),
+		fmt.Sprintf("at most %.0f runs with a file of this size", most), "sweep less, or in several files")
+	return 0, false
 }
 
 // combine gives the i-th of count combinations; the last axis turns fastest.

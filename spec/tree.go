@@ -63,6 +63,11 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// holds is true if something is at the steps.
+func (n *node) holds(steps []string) bool {
+	return len(steps) == 0 || n.at(steps) != n.at(steps[:len(steps)-1])
+}
+
 func (n *node) isNull() bool { return n.kind == scalar && n.tag == "!!null" }
 
 // size counts the nodes of the tree.

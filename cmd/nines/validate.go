@@ -28,7 +28,8 @@ func newValidateCommand() *cobra.Command {
 nodes, the links, the runs of the sweep and how long its trials take.
 
 What is wrong is reported all at once, each with its place, what is allowed and
-the nearest valid key. Whether this host can run it is what 'nines plan' tells.`,
+the nearest valid key; what only follows from another error is left out. Whether
+this host can run it is what 'nines plan' tells.`,
 		Example: `  nines validate lab.yaml
   nines validate examples/*.yaml
   nines validate lab.yaml --set traffic.frame_bytes=1518 --set 'sweep.traffic.burst=[1, 16]'
