@@ -94,7 +94,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, one.Located(err)
 		}
 		r.plan = p
 		if r.most, err = mostOf(r, inventory); err != nil {

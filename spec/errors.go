@@ -120,13 +120,7 @@ func (c *collector) err() error {
 	}
 	sort.SliceStable(c.list, func(i, j int) bool {
 		a, b := c.list[i], c.list[j]
-		if a.File != b.File {
-			return a.File < b.File
-		}
-		if a.Line != b.Line {
-			return a.Line < b.Line
-		}
-		return a.Column < b.Column
+		return place{a.File, a.Line, a.Column}.before(place{b.File, b.Line, b.Column})
 	})
 	return c.list
 }

@@ -22,6 +22,8 @@ type Run struct {
 	Variables []Variable
 	// Experiment has every default filled in and has been checked.
 	Experiment *Experiment
+	// tree is the file with this run's values, for places.
+	tree *node
 }
 
 // Variable is a swept key and its value in one run.
@@ -92,7 +94,7 @@ func (f *File) Runs() ([]Run, error) {
 		run, tree := combine(base, s.axes, i, count)
 		own := &collector{}
 		experiment, broken := decodeExperiment(tree, own)
-		run.Experiment = experiment
+		run.Experiment, run.tree = experiment, tree
 		broken.paths = append(broken.paths, s.broken...)
 		if !own.full() {
 			fillIn(run.Experiment, tree)

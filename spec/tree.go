@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -31,6 +32,10 @@ func (k kind) String() string {
 type place struct {
 	file         string
 	line, column int
+}
+
+func (p place) before(other place) bool {
+	return cmp.Or(cmp.Compare(p.file, other.file), cmp.Compare(p.line, other.line), cmp.Compare(p.column, other.column)) < 0
 }
 
 // node is a value of the file that remembers its place. A tree is never changed

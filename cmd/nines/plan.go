@@ -105,13 +105,14 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	exp := runs[p.run-1].Experiment
+	run := runs[p.run-1]
+	exp := run.Experiment
 	if p.host == "" {
 		inv = testbed.WithOwnCPUs(inv, exp.Name)
 	}
 	made, err := plan.Make(exp, inv)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, run.Located(err)
 	}
 	findings := host.Check(inv, plan.Needs(exp))
 	return made, append(findings, doctor.Brief(inv, doctor.Planned{Experiment: exp, Plan: made})...), nil

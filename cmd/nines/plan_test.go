@@ -109,6 +109,37 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
+// TestPlanErrorsHavePlaces: a demand that the host cannot meet is told with its file, line
+// and column, and with the others that it has no part in.
+func TestPlanErrorsHavePlaces(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "greedy.yaml")
+	text := `name: greedy
+topology:
+  nodes:
+    a: {cpus: 200}
+    b: {memory: 900TiB, cpu_list: 7}
+  links: [{kind: macvlan, parent: eth9, endpoints: ["a:e", "b:e"]}]
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := runNines(t, "plan", file, "--host", hostFile("microvm"))
+	for _, want := range []string{
+		"nines: 4 errors:\n",
+		file + ":6:35: topology.links.0.parent: link link1 wants the parent eth9",
+		file + ":5:35: topology.nodes.b.cpu_list: node b wants CPU 7",
+		file + ":5:17: topology.nodes.b.memory: node b wants 900TiB of memory",
+		file + ":4:15: topology.nodes.a.cpus: node a wants 200 CPUs; the host has 2",
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("%q is not in\n%s", want, stderr)
+		}
+	}
+	if code != exitUnsupported {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestHostOutput: the inventory that is printed and the recording that is written
 // can both be planned for.
 func TestHostOutput(t *testing.T) {

@@ -136,7 +136,7 @@ func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
 		p, err := plan.Make(run.Experiment, inv)
 		if err != nil { // nines run leaves this one out, too
 			if refused == nil {
-				refused = err
+				refused = run.Located(err)
 			}
 			continue
 		}

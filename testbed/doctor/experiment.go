@@ -26,9 +26,11 @@ func JudgeFile(inv *host.Inventory, runs []spec.Run) (*Report, error) {
 		p, err := plan.Make(exp, inv)
 		if err != nil {
 			if conflict := new(plan.Conflict); errors.As(err, &conflict) {
-				return nil, fmt.Errorf("run %d: %w", at+1, err)
+				return nil, fmt.Errorf("run %d: %w", at+1, run.Located(err))
 			}
-			all.add(at+1, []Finding{unplanned(err)})
+			for _, refused := range plan.Each(err) {
+				all.add(at+1, []Finding{unplanned(refused)})
+			}
 			continue
 		}
 		for _, lacking := range p.Lacking(inv) {

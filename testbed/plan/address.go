@@ -67,8 +67,9 @@ func (w *work) assignAddresses() error {
 func (w *work) checkHops() error {
 	for _, h := range w.hops() {
 		if !h.out.addresses[0].Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
-			return &Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.addresses[0], h.in, h.in.addresses[0]),
-				"give them addresses of one subnet, or node " + h.out.node.name + " a route"}
+			return at(&Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.addresses[0], h.in, h.in.addresses[0]),
+				"give them addresses of one subnet, or node " + h.out.node.name + " a route"}, h.out.link.steps())
+
 		}
 	}
 	return nil
@@ -81,16 +82,16 @@ func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 			place := "node " + n.name + ": addresses." + name
 			i := slices.IndexFunc(n.endpoints, func(e *endpoint) bool { return e.name == name })
 			if i < 0 {
-				return &Conflict{place, "no link has the endpoint " + n.name + ":" + name, "put it on a link"}
+				return at(&Conflict{place, "no link has the endpoint " + n.name + ":" + name, "put it on a link"}, n.steps("addresses", name))
 			}
 			e := n.endpoints[i]
 			for _, text := range n.spec.Addresses[name] {
 				a, err := netip.ParsePrefix(text)
 				if err != nil {
-					return &Conflict{place, fmt.Sprintf("%q is no address", text), `write it with its prefix length, as "10.0.0.1/24"`}
+					return at(&Conflict{place, fmt.Sprintf("%q is no address", text), `write it with its prefix length, as "10.0.0.1/24"`}, n.steps("addresses", name))
 				}
 				if other := owner[a.Addr()]; other != nil && !a.Addr().IsLinkLocalUnicast() {
-					return &Conflict{place, fmt.Sprintf("%s is the address of %s already", a.Addr(), other), "an address belongs to one interface"}
+					return at(&Conflict{place, fmt.Sprintf("%s is the address of %s already", a.Addr(), other), "an address belongs to one interface"}, n.steps("addresses", name))
 				}
 				owner[a.Addr()] = e
 				e.addresses = append(e.addresses, a)
@@ -155,7 +156,7 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip
 			next = next.Next()
 		}
 		if !l.subnet.Contains(next) || next == last {
-			return &Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", l.subnet, e), "use a larger subnet, or list an address for every interface"}
+			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no room for the address of %s", l.subnet, e), "use a larger subnet, or list an address for every interface"}, l.steps())
 		}
 		owner[next] = e
 		e.addresses = slices.Insert(e.addresses, 0, netip.PrefixFrom(next, l.subnet.Bits()))
@@ -169,8 +170,9 @@ func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slot
 	const smallest = 30
 	hostBits := max(32-smallest, bits.Len(uint(addresses+1))) // with network and broadcast
 	if 32-hostBits < labRange.Bits() {
-		return netip.Prefix{}, &Conflict{"link " + l.name, fmt.Sprintf("wants %d addresses; %s has %d", addresses, labRange, 1<<(32-labRange.Bits())),
-			"use fewer flows, or flow_field: source_port"}
+		return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("wants %d addresses; %s has %d", addresses, labRange, 1<<(32-labRange.Bits())),
+			"use fewer flows, or flow_field: source_port"}, l.steps())
+
 	}
 	base := binary.BigEndian.Uint32(labRange.Addr().AsSlice())
 	count := uint64(1) << (32 - labRange.Bits() - hostBits)
@@ -192,8 +194,9 @@ func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slot
 		}
 		return subnet, nil
 	}
-	return netip.Prefix{}, &Conflict{"link " + l.name, fmt.Sprintf("%s has no free subnet for its %d addresses", labRange, addresses),
-		"list addresses of your own for some links, or use fewer flows by source address"}
+	return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no free subnet for its %d addresses", labRange, addresses),
+		"list addresses of your own for some links, or use fewer flows by source address"}, l.steps())
+
 }
 
 func anySlot(slots map[uint32]bool, first, width uint32) bool {

@@ -177,9 +177,10 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 		}
 	}
 	if len(ends) != want {
-		return nil, &Conflict{"node " + n.name,
+		return nil, at(&Conflict{"node " + n.name,
 			fmt.Sprintf("app %s works on %s, and the node has %d off the traffic's way", kind, plural(want, "interface"), len(ends)),
-			"give it that many links, or lead the traffic through it"}
+			"give it that many links, or lead the traffic through it"}, n.steps())
+
 	}
 	return ends, nil
 }

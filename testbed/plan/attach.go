@@ -49,8 +49,9 @@ func (w *work) attach() error {
 		for i, e := range l.endpoints {
 			dpdk := backends[e] == spec.BackendDPDK
 			if l.kind == spec.LinkMemif && !dpdk {
-				return &Conflict{"link " + l.name, fmt.Sprintf("%s is not used by DPDK, and memif joins nothing else", e),
-					"use the backend dpdk at both ends, or kind: veth"}
+				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is not used by DPDK, and memif joins nothing else", e),
+					"use the backend dpdk at both ends, or kind: veth"}, l.steps())
+
 			}
 			w.attachOne(e, i, dpdk)
 		}

@@ -43,12 +43,12 @@ func (w *work) collectDemands() error {
 		}
 		switch {
 		case n.spec.CPUs < 0:
-			return &Conflict{n.title(), fmt.Sprintf("cpus is %d", n.spec.CPUs), "give 0 or more"}
+			w.refuse(at(&Conflict{n.title(), fmt.Sprintf("cpus is %d", n.spec.CPUs), "give 0 or more"}, n.steps("cpus")))
 		case n.spec.CPUList != "" && n.spec.CPUs > 0:
-			return &Conflict{n.title(), "it has both cpus and cpu_list", "give one of them"}
+			w.refuse(at(&Conflict{n.title(), "it has both cpus and cpu_list", "give one of them"}, n.steps("cpu_list")))
 		case n.spec.CPUList != "":
 			if err := w.demandList(n, listed); err != nil {
-				return err
+				w.refuse(at(err, n.steps("cpu_list")))
 			}
 		case d.program && n.spec.CPUs <= 1: // 1 is what nobody asked for
 			d.count = boolToInt(d.spin)
@@ -58,11 +58,43 @@ func (w *work) collectDemands() error {
 			d.count = 1
 		}
 		if d.memoryNode >= 0 && w.numaNode(d.memoryNode) == nil {
-			return &Impossible{fmt.Sprintf("node %s wants NUMA node %d", n.name, d.memoryNode),
-				fmt.Sprintf("the host has %s", plural(len(w.inv.NUMANodes), "NUMA node")), "leave memory_node out and the plan chooses"}
+			w.refuse(at(&Impossible{fmt.Sprintf("node %s wants NUMA node %d", n.name, d.memoryNode),
+				fmt.Sprintf("the host has %s", plural(len(w.inv.NUMANodes), "NUMA node")), "leave memory_node out and the plan chooses"}, n.steps("memory_node")))
+			d.memoryNode = -1
 		}
 	}
 	w.unpin()
+	return w.refuseTooLarge()
+}
+
+// refuseTooLarge refuses for each node what the host has not even for it alone, as none
+// of that is another's doing.
+func (w *work) refuseTooLarge() error {
+	all, where := w.inv.MemoryBytes, ""
+	for _, u := range w.inv.NUMANodes {
+		all = max(all, u.MemoryTotalBytes)
+	}
+	if len(w.inv.NUMANodes) == 1 {
+		where = " on NUMA " + numaText([]int{w.inv.NUMANodes[0].ID})
+	}
+	var greedy []*node
+	usable := len(w.usable())
+	for _, n := range w.users() {
+		if limit := n.memoryLimit(); n.pollsFor == nil && limit > all {
+			w.refuse(w.tooMuchMemory(n, where, limit, all))
+		}
+		if len(n.demand.list) == 0 && n.demand.explicit && n.demand.count > usable-1 {
+			greedy = append(greedy, n)
+		}
+	}
+	if len(greedy) > 1 {
+		for _, n := range greedy {
+			w.refuse(at(&Impossible{w.cpuDemand(n), w.cpusThere(n) + ", 1 is kept for housekeeping",
+				fmt.Sprintf("ask for fewer, or let it share (--set %s.cpus=%d)", n.key(), boolToInt(n.demand.program))}, n.steps("cpus")))
+		}
+	} else if len(greedy) == 1 && len(w.refused) > 0 {
+		return w.assignCPUs() // which says how many it could have
+	}
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (w *work) openDevices(n *node) error {
 		}
 		if address := pciAddress(e.device.Arguments); address != "" {
 			if err := w.openPCI(n, e, address); err != nil {
-				return err
+				return at(err, []string{"dpdk", "device", e.String()})
 			}
 			continue
 		}
@@ -114,7 +114,7 @@ func (w *work) openPCI(n *node, e *endpoint, address string) error {
 // openFunction lets a node's engine probe a PCI function.
 func (n *node) openFunction(address string) error {
 	if len(n.dpdk.PCI) == maxPCI {
-		return &Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}
+		return at(&Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}, n.steps())
 	}
 	n.dpdk.PCI = append(n.dpdk.PCI, address)
 	return nil

@@ -40,20 +40,20 @@ func (w *work) disturb() error {
 		case s.Node != "":
 			n := w.byName[s.Node]
 			if n == nil {
-				return &Conflict{place, fmt.Sprintf("there is no node %q", s.Node), ""}
+				return at(&Conflict{place, fmt.Sprintf("there is no node %q", s.Node), ""}, []string{"disturb", name})
 			}
 			d.CPU, d.Why = n.disturbedCPU(), "the CPU of node "+s.Node
 		case s.CPU != nil:
 			if d.CPU, d.Why = *s.CPU, "named by cpu"; !slices.Contains(w.usable(), d.CPU) {
-				return &Impossible{fmt.Sprintf("%s: CPU %d is to be disturbed", place, d.CPU),
-					"this process may use " + host.FormatCPUList(w.usable()), "name one of them, or a node"}
+				return at(&Impossible{fmt.Sprintf("%s: CPU %d is to be disturbed", place, d.CPU),
+					"this process may use " + host.FormatCPUList(w.usable()), "name one of them, or a node"}, []string{"disturb", name})
 			}
 		default:
 			d.Why = "wherever the kernel puts it"
 		}
 		if slices.Contains(w.isolated, d.CPU) && !s.Kind.Remote() {
-			return &Conflict{place, fmt.Sprintf("CPU %d is isolated, and %s would have a thread there", d.CPU, s.Kind),
-				"isolation keeps it off: use isolation: affinity, or a kind that comes from elsewhere (softirq, ipi)"}
+			return at(&Conflict{place, fmt.Sprintf("CPU %d is isolated, and %s would have a thread there", d.CPU, s.Kind),
+				"isolation keeps it off: use isolation: affinity, or a kind that comes from elsewhere (softirq, ipi)"}, []string{"disturb", name})
 		}
 		others := slices.DeleteFunc(slices.Clone(w.cpus.housekeeping), func(id int) bool { return id == d.CPU })
 		comes := s.Kind.Remote() || s.Kind == spec.DisturbTLB
@@ -62,8 +62,8 @@ func (w *work) disturb() error {
 		case len(others) > 0:
 			d.From = others[0]
 		case len(w.usable()) < 2:
-			return &Impossible{fmt.Sprintf("%s disturbs CPU %d from another one", place, d.CPU), "this process may use no other",
-				"use a kind that needs none: spin, fork, timers"}
+			return at(&Impossible{fmt.Sprintf("%s disturbs CPU %d from another one", place, d.CPU), "this process may use no other",
+				"use a kind that needs none: spin, fork, timers"}, []string{"disturb", name})
 		}
 		w.disturbances = append(w.disturbances, d)
 	}

@@ -34,7 +34,7 @@ func (w *work) assignFunctions() error {
 			continue
 		}
 		if err := w.assignWhole(l); err != nil {
-			return hardwareOf(l, err)
+			return at(hardwareOf(l, err), l.steps("passthrough", "devices"))
 		}
 	}
 	for _, named := range []bool{true, false} {
@@ -43,7 +43,7 @@ func (w *work) assignFunctions() error {
 				continue
 			}
 			if err := w.assignVFs(l, named); err != nil {
-				return hardwareOf(l, err)
+				return at(hardwareOf(l, err), l.steps("sriov", "ports"))
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (w *work) assignFunctions() error {
 	for _, l := range w.links {
 		for _, e := range l.endpoints {
 			if err := w.driveFunction(e); err != nil {
-				return hardwareOf(l, err)
+				return at(hardwareOf(l, err), l.steps())
 			}
 		}
 	}
@@ -92,8 +92,9 @@ func (w *work) assignVFs(l *link, named bool) error {
 			ports = append(ports, c)
 		}
 		if len(ports) == 2 && ports[0] == ports[1] {
-			return &Conflict{"link " + l.name + ": sriov.ports", fmt.Sprintf("%s and %s are one port, and no cable joins a port to itself", l.sriov().Ports[0], l.sriov().Ports[1]),
-				"name the port at the cable's other end, or the one port alone"}
+			return at(&Conflict{"link " + l.name + ": sriov.ports", fmt.Sprintf("%s and %s are one port, and no cable joins a port to itself", l.sriov().Ports[0], l.sriov().Ports[1]),
+				"name the port at the cable's other end, or the one port alone"}, l.steps("sriov", "ports"))
+
 		}
 	} else {
 		var err error
@@ -133,7 +134,7 @@ func (w *work) namedPort(l *link, name string) (*card, error) {
 		return nil, &Impossible{demand, "the host has no such card on its PCI bus", w.haveCards()}
 	}
 	if c.whole != nil {
-		return nil, &Conflict{"link " + l.name + ": sriov.ports", fmt.Sprintf("%s is given to %s whole", name, c.whole), "name another port"}
+		return nil, at(&Conflict{"link " + l.name + ": sriov.ports", fmt.Sprintf("%s is given to %s whole", name, c.whole), "name another port"}, l.steps("sriov", "ports"))
 	}
 	if reason, remedy := cannotHaveVFs(c); reason != "" {
 		return nil, &Impossible{demand, reason, remedy}

@@ -12,7 +12,7 @@ import (
 // assignWhole gives the ends of a passthrough link the devices that the file names.
 func (w *work) assignWhole(l *link) error {
 	if l.spec.Passthrough == nil || len(l.spec.Passthrough.Devices) != len(l.endpoints) {
-		return &Conflict{"link " + l.name, "it does not name a device for each endpoint", "write passthrough: {devices: [enp1s0f0, enp1s0f1]}"}
+		return at(&Conflict{"link " + l.name, "it does not name a device for each endpoint", "write passthrough: {devices: [enp1s0f0, enp1s0f1]}"}, l.steps())
 	}
 	for i, e := range l.endpoints {
 		name := l.spec.Passthrough.Devices[i]
@@ -28,7 +28,7 @@ func (w *work) assignWhole(l *link) error {
 		case c == nil:
 			return &Impossible{demand, w.notOnBus(name), w.haveCards()}
 		case c.whole != nil:
-			return &Conflict{"link " + l.name + ": passthrough.devices", fmt.Sprintf("%s is given to %s already", name, c.whole), "a whole device has one endpoint"}
+			return at(&Conflict{"link " + l.name + ": passthrough.devices", fmt.Sprintf("%s is given to %s already", name, c.whole), "a whole device has one endpoint"}, l.steps("passthrough", "devices"))
 		case c.UsedBy != "" && !slices.Contains(programDrivers, c.Driver):
 			return &Impossible{demand, "it is used by " + c.UsedBy + ": the host would lose it", "choose another; virtual functions (kind: sriov) share a port with the host"}
 		case c.NumVFs > 0:
@@ -63,7 +63,7 @@ func (w *work) findVF(name string) (*card, *host.VirtualFunction) {
 func (w *work) giveVF(e *endpoint, c *card, vf *host.VirtualFunction, demand string) error {
 	switch {
 	case c.given[vf.Index] != nil:
-		return &Conflict{"link " + e.link.name + ": passthrough.devices", fmt.Sprintf("%s is given to %s already", vf.Address, c.given[vf.Index]), "a device has one endpoint"}
+		return at(&Conflict{"link " + e.link.name + ": passthrough.devices", fmt.Sprintf("%s is given to %s already", vf.Address, c.given[vf.Index]), "a device has one endpoint"}, e.link.steps("passthrough", "devices"))
 	case w.othersVF(c, vf.Index) && !slices.Contains(programDrivers, vf.Driver):
 		return &Impossible{demand, "it is used by " + vf.UsedBy, "choose another"}
 	}

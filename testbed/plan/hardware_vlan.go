@@ -25,7 +25,7 @@ func (w *work) assignVLANs() error {
 		}
 		id := l.sriov().VLAN
 		if user := w.vlanUser(l, id); user != "" {
-			return hardwareOf(l, &Impossible{fmt.Sprintf("link %s wants VLAN %d", l.name, id), user, "leave vlan out and the plan chooses"})
+			return at(hardwareOf(l, &Impossible{fmt.Sprintf("link %s wants VLAN %d", l.name, id), user, "leave vlan out and the plan chooses"}), l.steps("sriov", "vlan"))
 		}
 		if other := taken[id]; other != "" {
 			w.note("Links %s and %s both have VLAN %d: only their ports keep them apart.", other, l.name, id)
@@ -49,7 +49,7 @@ func (w *work) assignVLANs() error {
 			}
 		}
 		if !found {
-			return hardwareOf(l, &Impossible{"link " + l.name + " wants a VLAN of its own", "all are in use on its ports", "take something down, or use other ports"})
+			return at(hardwareOf(l, &Impossible{"link " + l.name + " wants a VLAN of its own", "all are in use on its ports", "take something down, or use other ports"}), l.steps("sriov"))
 		}
 	}
 	return nil

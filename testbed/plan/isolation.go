@@ -90,7 +90,7 @@ func (w *work) partition() error {
 	slices.Sort(w.isolated)
 	w.isolated = slices.Compact(w.isolated)
 	if len(w.isolated) == 0 && !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.exclusive }) {
-		return w.nothingToIsolate(degree)
+		return at(w.nothingToIsolate(degree), []string{"isolation"})
 	}
 	for _, n := range w.nodes {
 		if n.isolated && degree == spec.IsolationPartition {
@@ -212,7 +212,7 @@ func (w *work) limitHugepages() error {
 		limit := int64(n.spec.HugepageLimit)
 		size := w.pageBytes()
 		if limit > 0 && size == 0 {
-			return &Impossible{n.title() + " limits hugepages", "this kernel has none (CONFIG_HUGETLBFS)", "take hugepage_limit away"}
+			return at(&Impossible{n.title() + " limits hugepages", "this kernel has none (CONFIG_HUGETLBFS)", "take hugepage_limit away"}, n.steps("hugepage_limit"))
 		}
 		if n.isVM() { // takes its memory at once, and no more
 			continue
@@ -224,7 +224,7 @@ func (w *work) limitHugepages() error {
 				if limit >= max(w.leastMemory(n), leastEngineMemory) {
 					remedy += fmt.Sprintf(", or take less (--set dpdk.memory=%dMiB)", limit>>20)
 				}
-				return &Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", mebibytes(limit), mebibytes(takes)), remedy}
+				return at(&Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", mebibytes(limit), mebibytes(takes)), remedy}, n.steps("hugepage_limit"))
 			}
 			if limit == 0 {
 				limit = takes

@@ -239,22 +239,32 @@ func (w *work) placingOrder() []*node {
 	return order
 }
 
+// cpuDemand words how many CPUs a node wants.
+func (w *work) cpuDemand(n *node) string {
+	want := fmt.Sprintf("%s wants %s", n.title(), plural(n.demand.count, "CPU"))
+	if n.demand.memoryNode >= 0 {
+		want += fmt.Sprintf(" on NUMA node %d", n.demand.memoryNode)
+	}
+	return want
+}
+
+// cpusThere words how many the host has for it.
+func (w *work) cpusThere(n *node) string {
+	usable := len(w.usable())
+	text := fmt.Sprintf("the host has %d", usable)
+	if total := len(w.inv.CPUs); total > usable {
+		text += fmt.Sprintf(" usable of %d", total)
+	}
+	if n.demand.memoryNode >= 0 {
+		text += fmt.Sprintf(", that node %d", len(w.usableOn(n.demand.memoryNode)))
+	}
+	return text
+}
+
 // impossible words the demand that failed even where all else was given up.
 func (w *work) impossible(s *shortage) error {
 	n, d := s.node, s.node.demand
-	usable := w.usable()
-	want := fmt.Sprintf("%s wants %s", n.title(), plural(d.count, "CPU"))
-	if d.memoryNode >= 0 {
-		want += fmt.Sprintf(" on NUMA node %d", d.memoryNode)
-	}
-	reason := fmt.Sprintf("the host has %d", len(usable))
-	if total := len(w.inv.CPUs); total > len(usable) {
-		reason += fmt.Sprintf(" usable of %d", total)
-	}
-	if d.memoryNode >= 0 {
-		reason += fmt.Sprintf(", that node %d", len(w.usableOn(d.memoryNode)))
-	}
-	parts := []string{reason, "1 is kept for housekeeping"}
+	parts := []string{w.cpusThere(n), "1 is kept for housekeeping"}
 	const named = 5
 	more := 0
 	for _, other := range w.users() {
@@ -279,7 +289,7 @@ func (w *work) impossible(s *shortage) error {
 	case d.memoryNode >= 0:
 		remedy += ", or leave memory_node out"
 	}
-	return &Impossible{want, strings.Join(parts, ", "), remedy}
+	return at(&Impossible{w.cpuDemand(n), strings.Join(parts, ", "), remedy}, n.steps("cpus"))
 }
 
 // usableOn are the usable CPUs of a NUMA node.

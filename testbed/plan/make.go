@@ -24,6 +24,7 @@ type work struct {
 	cards           []*card
 	disturbances    []Disturbance
 	notes           []string
+	refused         []error // demands that cannot be met, but leave others to be looked at
 }
 
 // Make assigns what the experiment wants from what the host has. Its errors are
@@ -32,13 +33,13 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.findPath, w.checkGuests, w.attach, w.assignFunctions, w.findWays,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.lead, w.checkGuests, w.attach, w.assignFunctions, w.findWays,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
-		w.collectDemands, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.assignDPDK, w.limitHugepages,
+		w.collectDemands, w.unlessRefused, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,
 	} {
 		if err := step(); err != nil {
-			return nil, err
+			return nil, w.refusal(err)
 		}
 	}
 	return w.result(), nil

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 	"slices"
+
+	"nines.dev/nines/spec"
 )
 
 // assignMemory puts each node's memory where its CPUs are, and refuses a limit
@@ -21,16 +23,25 @@ func (w *work) assignMemory() error {
 			// Kernels that initialise memory late count it up in the node as they go.
 			total = max(total, w.inv.MemoryBytes)
 		}
-		limit := int64(n.spec.Memory)
-		if n.isVM() {
-			limit = n.vmMemory()
-		}
-		if limit > total {
-			return &Impossible{fmt.Sprintf("%s wants %s of memory on NUMA %s", n.title(), mebibytes(limit), numaText(n.memoryNodes)),
-				"there are " + mebibytes(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}
+		if limit := n.memoryLimit(); limit > total {
+			w.refuse(w.tooMuchMemory(n, " on NUMA "+numaText(n.memoryNodes), limit, total))
 		}
 	}
 	return nil
+}
+
+// memoryLimit is how much memory a node may have; 0 is any.
+func (n *node) memoryLimit() int64 {
+	if n.isVM() {
+		return n.vmMemory()
+	}
+	return int64(n.spec.Memory)
+}
+
+// tooMuchMemory refuses a limit, as the user wrote it.
+func (w *work) tooMuchMemory(n *node, where string, limit, total int64) error {
+	return at(&Impossible{fmt.Sprintf("%s wants %s of memory%s", n.title(), spec.Size(limit), where),
+		"there are " + mebibytes(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}, n.steps("memory"))
 }
 
 func (w *work) memoryFor(n *node) []int {

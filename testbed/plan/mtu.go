@@ -31,11 +31,12 @@ func (w *work) sizeLinks() error {
 			l.mtu = l.spec.MTU
 		}
 		if l.mtu < need {
-			return &Conflict{"link " + l.name, fmt.Sprintf("mtu %d is less than the %d of frames of %d bytes", l.mtu, need, w.stream.FrameBytes),
-				fmt.Sprintf("leave mtu out, or send frames of at most %d bytes", l.mtu+frameOverhead)}
+			return at(&Conflict{"link " + l.name, fmt.Sprintf("mtu %d is less than the %d of frames of %d bytes", l.mtu, need, w.stream.FrameBytes),
+				fmt.Sprintf("leave mtu out, or send frames of at most %d bytes", l.mtu+frameOverhead)}, l.steps("mtu"))
+
 		}
 		if err := w.fitParent(l, need); err != nil {
-			return err
+			w.refuse(at(err, l.steps("parent")))
 		}
 	}
 	return nil
@@ -83,8 +84,9 @@ func (w *work) checkIPv6MTUs() error {
 		for _, e := range l.endpoints {
 			for _, a := range e.addresses {
 				if a.Addr().Is6() {
-					return &Conflict{"link " + l.name, fmt.Sprintf("mtu %d is too small for %s of %s: IPv6 needs %d", l.mtu, a, e, ipv6LeastMTU),
-						"raise it, or leave out the IPv6 address"}
+					return at(&Conflict{"link " + l.name, fmt.Sprintf("mtu %d is too small for %s of %s: IPv6 needs %d", l.mtu, a, e, ipv6LeastMTU),
+						"raise it, or leave out the IPv6 address"}, l.steps("mtu"))
+
 				}
 			}
 		}

@@ -51,8 +51,8 @@ func (w *work) choosePrefix() error {
 		return nil
 	}
 	if len(w.prefix) > maxPrefix || plainName(w.prefix) != strings.TrimRight(w.prefix, "-") {
-		return &Conflict{"prefix", fmt.Sprintf("%q does not begin names well", w.prefix),
-			fmt.Sprintf("use at most %d of the letters a-z, digits and hyphens, a letter or digit first", maxPrefix)}
+		return at(&Conflict{"prefix", fmt.Sprintf("%q does not begin names well", w.prefix),
+			fmt.Sprintf("use at most %d of the letters a-z, digits and hyphens, a letter or digit first", maxPrefix)}, []string{"prefix"})
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (w *work) nameHosts() error {
 		}
 		n.hostName = w.prefix + "-" + plain
 		if other, clash := taken[n.hostName]; clash {
-			return &Conflict{"node " + n.name, "its host name " + n.hostName + " is that of node " + other, "rename one of them"}
+			return at(&Conflict{"node " + n.name, "its host name " + n.hostName + " is that of node " + other, "rename one of them"}, n.steps())
 		}
 		taken[n.hostName] = n.name
 	}

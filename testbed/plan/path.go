@@ -22,6 +22,9 @@ func defaultTo[T comparable](value *T, otherwise T) {
 	}
 }
 
+// lead is findPath, whose errors are about the traffic.
+func (w *work) lead() error { return at(w.findPath(), []string{"traffic"}) }
+
 // findPath resolves the traffic: its defaults, its ends and the way between them.
 func (w *work) findPath() error {
 	if w.exp.Traffic == nil {

@@ -43,7 +43,7 @@ func (w *work) findWays() error {
 				continue
 			}
 			if n.isVM() || !e.kernel() || e.function.Driver != "" {
-				return &Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets are not received by this host's kernel", e.rx, e), "take rx away there"}
+				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets are not received by this host's kernel", e.rx, e), "take rx away there"}, n.steps())
 			}
 			polls = polls || e.rx.Polls()
 		}
@@ -84,7 +84,7 @@ func (w *work) receive() error {
 		}
 		if len(n.received(spec.ReceiveThreaded, spec.ReceiveBusyPoll)) > 0 {
 			if err := w.placePolling(n); err != nil {
-				return err
+				return at(err, n.steps("polling"))
 			}
 		}
 		if list := n.received(spec.ReceiveSuspend); len(list) > 0 {
@@ -168,8 +168,9 @@ func (w *work) judgePolling(n *node, busy []string) error {
 		return &Impossible{fmt.Sprintf("%s is polled as %s on %s, where the node itself runs", n.title(), r.Polling, cpuText(r.CPUs)),
 			"nothing else would run there", fmt.Sprintf(remedy, n.name) + " on a host with more CPUs; or leave polling.scheduling out"}
 	case realTime && r.Polling.Priority == highestPriority:
-		return &Conflict{n.title(), fmt.Sprintf("its pollers have priority %d, so that nothing could stop them", highestPriority),
-			fmt.Sprintf("give them %d or less", highestPriority-1)}
+		return at(&Conflict{n.title(), fmt.Sprintf("its pollers have priority %d, so that nothing could stop them", highestPriority),
+			fmt.Sprintf("give them %d or less", highestPriority-1)}, n.steps("polling", "scheduling", "priority"))
+
 	case realTime:
 		w.noteStop(&node{name: n.pollers.name, pollsFor: n, engineCPU: r.CPUs[0]}, r.Polling)
 	case r.CPUsExclusive:

@@ -2,7 +2,10 @@ package plan
 
 import (
 	"errors"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
@@ -82,7 +85,7 @@ func TestRefuse(t *testing.T) {
 			e.Topology.Nodes["dut"].CPUList, e.Topology.Nodes["dut"].CPUs = "1", 1
 		}, 2, "node dut: it has both cpus and cpu_list; give one of them"},
 		{"memory", func(e *spec.Experiment, _ *host.Inventory) { e.Topology.Nodes["dut"].Memory = 1 << 40 }, 3,
-			"node dut wants 1048576 MiB of memory on NUMA node 0; there are 24105 MiB; ask for less (--set nodes.dut.memory=24105MiB)"},
+			"node dut wants 1TiB of memory on NUMA node 0; there are 24105 MiB; ask for less (--set nodes.dut.memory=24105MiB)"},
 		{"MTU below the frame", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Links[0].MTU, e.Traffic.FrameBytes = 1000, 1518
 		}, 2, "link in: mtu 1000 is less than the 1500 of frames of 1518 bytes; leave mtu out, or send frames of at most 1018 bytes"},
@@ -192,5 +195,86 @@ func TestRefuse(t *testing.T) {
 				t.Errorf("the exit code is not %d: %#v", c.code, err)
 			}
 		})
+	}
+}
+
+// TestRefuseAllAtOnce: what the nodes and links want too much of is refused for all of
+// them, with the key of each, and a demand that only follows from another is not.
+func TestRefuseAllAtOnce(t *testing.T) {
+	seven := 7
+	for _, c := range []struct {
+		name   string
+		change func(e *spec.Experiment)
+		want   []string
+	}{
+		{"CPUs of both, memory and a parent", func(e *spec.Experiment) {
+			dut, gen := e.Topology.Nodes["dut"], e.Topology.Nodes["gen"]
+			dut.CPUs, gen.CPUs, gen.Memory = 200, 9, 900<<40
+			e.Topology.Links[1].Kind, e.Topology.Links[1].Parent = spec.LinkMacvlan, "eth9"
+		}, []string{
+			"topology.links.1.parent: link out wants the parent eth9; the host has no such interface; it has eth0, ifb0, ifb1; or leave parent out for a private one",
+			"topology.nodes.gen.memory: node gen wants 900TiB of memory on NUMA node 0; there are 24105 MiB; ask for less (--set nodes.gen.memory=24105MiB)",
+			"topology.nodes.dut.cpus: node dut wants 200 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer, or let it share (--set nodes.dut.cpus=0)",
+			"topology.nodes.gen.cpus: node gen wants 9 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer, or let it share (--set nodes.gen.cpus=0)",
+		}},
+		{"a list and CPUs", func(e *spec.Experiment) {
+			e.Topology.Nodes["dut"].CPUs, e.Topology.Nodes["gen"].CPUList = 4, "5"
+		}, []string{
+			"topology.nodes.gen.cpu_list: node gen wants CPU 5; the host has the CPUs 0-1; name others in cpu_list, or give cpus",
+			"topology.nodes.dut.cpus: node dut wants 4 CPUs; the host has 2, 1 is kept for housekeeping; ask for fewer (--set nodes.dut.cpus=1)",
+		}},
+		{"a NUMA node, and a poller that would have to share", func(e *spec.Experiment) {
+			e.Topology.Nodes["dut"].MemoryNode = &seven
+			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
+			e.Traffic.Wait = spec.WaitSpin
+		}, []string{"topology.nodes.dut.memory_node: node dut wants NUMA node 7; the host has 1 NUMA node; leave memory_node out and the plan chooses"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exp := two()
+			c.change(exp)
+			_, err := Make(exp, loadHost(t, "microvm"))
+			all := []error{err}
+			if several := (Refusals)(nil); errors.As(err, &several) {
+				all = several
+			}
+			var got []string
+			for _, one := range all {
+				var keyed interface{ Key() []string }
+				if !errors.As(one, &keyed) {
+					t.Fatalf("without a key: %v", one)
+				}
+				got = append(got, strings.Join(keyed.Key(), ".")+": "+one.Error())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var coder interface{ ExitCode() int }
+			if !errors.As(err, &coder) || coder.ExitCode() != exitUnsupported {
+				t.Errorf("the exit code is not 3: %v", err)
+			}
+		})
+	}
+}
+
+// TestRefusalsHaveKeys: whatever of the file is refused, the error knows where.
+func TestRefusalsHaveKeys(t *testing.T) {
+	for _, change := range []func(*spec.Experiment){
+		func(e *spec.Experiment) { e.Topology.Nodes["dut"].App = nil },
+		func(e *spec.Experiment) { e.Topology.Links[0].Endpoints[0] = "gne:tx" },
+		func(e *spec.Experiment) { e.Prefix = "ninebytes" },
+		func(e *spec.Experiment) {
+			e.Topology.Nodes["gen"].Routes = []spec.Route{{To: "default", Via: "10.9.0.1"}}
+		},
+		func(e *spec.Experiment) {
+			e.Disturb = map[string]*spec.Disturbance{"d": {Kind: spec.DisturbSpin, Node: "no"}}
+		},
+		func(e *spec.Experiment) { e.Topology.Links[0].Kind = spec.LinkSRIOV },
+	} {
+		exp := two()
+		change(exp)
+		_, err := Make(exp, loadHost(t, "microvm"))
+		if keyed := (interface{ Key() []string })(nil); !errors.As(err, &keyed) {
+			t.Errorf("without a key: %v", err)
+		}
 	}
 }

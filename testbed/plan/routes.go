@@ -34,7 +34,7 @@ func (w *work) checkRoutes() error {
 		for _, r := range w.routes(n) {
 			to, err := n.checkRoute(r, reached)
 			if err != nil {
-				return err
+				return at(err, n.steps("routes"))
 			}
 			if r.Via != "" {
 				continue

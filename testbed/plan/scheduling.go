@@ -36,7 +36,7 @@ func (w *work) checkScheduling() error {
 			continue
 		}
 		if err := w.checkSpinner(n, s); err != nil {
-			return err
+			return at(err, n.steps("scheduling"))
 		}
 	}
 	return nil
@@ -53,8 +53,9 @@ func (w *work) neverSleeps(n *node) bool {
 
 func (w *work) checkSpinner(n *node, s *spec.Scheduling) error {
 	if n.exclusive && len(n.cpus) == 1 && s.Priority == highestPriority {
-		return &Conflict{n.title(), fmt.Sprintf("it polls with priority %d on its only CPU, so that nothing could stop it", s.Priority),
-			fmt.Sprintf("give it %d or less, or cpus: 2", highestPriority-1)}
+		return at(&Conflict{n.title(), fmt.Sprintf("it polls with priority %d on its only CPU, so that nothing could stop it", s.Priority),
+			fmt.Sprintf("give it %d or less, or cpus: 2", highestPriority-1)}, n.steps("scheduling", "priority"))
+
 	}
 	if !n.exclusive && w.spinnersOn(n.cpus) >= len(n.cpus) {
 		return &Impossible{fmt.Sprintf("%s polls as %s on %s, which it does not have for itself", n.title(), s, cpuText(n.cpus)),

@@ -71,6 +71,7 @@ func (n *node) app() spec.AppKind {
 
 // link is a link of the experiment with what has been decided for it.
 type link struct {
+	index     int // in the file
 	name      string
 	kind      spec.LinkKind
 	spec      *spec.Link
@@ -122,22 +123,22 @@ func (w *work) buildLinks() error {
 	names := map[string]bool{}
 	taken := map[string]string{} // "node:interface" → the link that has it
 	for i, s := range w.exp.Topology.Links {
-		l := &link{name: linkName(i, s), kind: s.Kind, spec: s}
+		l := &link{index: i, name: linkName(i, s), kind: s.Kind, spec: s}
 		if l.kind == "" {
 			l.kind = spec.LinkVeth
 		}
 		place := "link " + l.name
 		if names[l.name] {
-			return &Conflict{place, "another link has this name", "give each link a name of its own"}
+			return at(&Conflict{place, "another link has this name", "give each link a name of its own"}, l.steps())
 		}
 		names[l.name] = true
 		for _, text := range s.Endpoints {
 			n, name, err := w.parseEndpoint(place, text)
 			if err != nil {
-				return err
+				return at(err, l.steps("endpoints"))
 			}
 			if other, used := taken[text]; used {
-				return &Conflict{place, fmt.Sprintf("endpoint %s is on link %s already", text, other), "an interface is on one link"}
+				return at(&Conflict{place, fmt.Sprintf("endpoint %s is on link %s already", text, other), "an interface is on one link"}, l.steps())
 			}
 			taken[text] = l.name
 			e := &endpoint{node: n, name: name, link: l}
@@ -145,10 +146,10 @@ func (w *work) buildLinks() error {
 			n.endpoints = append(n.endpoints, e)
 		}
 		if len(l.endpoints) < 2 {
-			return &Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}
+			return at(&Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}, l.steps())
 		}
 		if l.kind.IsPair() && len(l.endpoints) != 2 {
-			return &Conflict{place, fmt.Sprintf("has %d endpoints; %s joins two", len(l.endpoints), l.kind), "use kind: bridge, xdp or switch"}
+			return at(&Conflict{place, fmt.Sprintf("has %d endpoints; %s joins two", len(l.endpoints), l.kind), "use kind: bridge, xdp or switch"}, l.steps())
 		}
 		l.program = programOf(l)
 		w.links = append(w.links, l)

@@ -114,8 +114,9 @@ func (w *work) attachGuest(e *endpoint, i int, dpdk bool) {
 func (w *work) checkGuests() error {
 	for _, n := range w.nodes {
 		if n.isVM() && len(n.endpoints) > maxGuestInterfaces {
-			return &Conflict{n.title(), fmt.Sprintf("a virtual machine with %d interfaces", len(n.endpoints)),
-				fmt.Sprintf("at most %d: a guest's bus has no more slots", maxGuestInterfaces)}
+			return at(&Conflict{n.title(), fmt.Sprintf("a virtual machine with %d interfaces", len(n.endpoints)),
+				fmt.Sprintf("at most %d: a guest's bus has no more slots", maxGuestInterfaces)}, n.steps())
+
 		}
 	}
 	for _, l := range w.links {
@@ -123,18 +124,18 @@ func (w *work) checkGuests() error {
 		for _, e := range guests {
 			switch l.kind {
 			case spec.LinkMacvlan, spec.LinkMemif, spec.LinkVPP, spec.LinkSnabb:
-				return &Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", e, l.kind), "use kind: bridge, xdp or switch"}
+				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", e, l.kind), "use kind: bridge, xdp or switch"}, l.steps())
 			}
 		}
 		if l.kind == spec.LinkVeth && len(guests) == 2 {
-			return &Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices something has to join", "use kind: bridge, xdp or switch"}
+			return at(&Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices something has to join", "use kind: bridge, xdp or switch"}, l.steps())
 		}
 	}
 	if w.stream != nil {
 		from, to := w.path[0].node, w.path[len(w.path)-1].node
 		if from != to && (from.isVM() || to.isVM()) {
-			return &Conflict{"traffic", "one end is in a virtual machine, whose time stamp counter is not the other end's",
-				"end the traffic in nodes of the host, or at two interfaces of the one machine"}
+			return at(&Conflict{"traffic", "one end is in a virtual machine, whose time stamp counter is not the other end's",
+				"end the traffic in nodes of the host, or at two interfaces of the one machine"}, []string{"traffic"})
 		}
 	}
 	return nil
@@ -196,11 +197,12 @@ func (w *work) guestDPDK(n *node) error {
 		}
 	}
 	if len(n.dpdk.PCI) > maxPCI {
-		return &Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}
+		return at(&Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}, n.steps())
 	}
 	if least := n.dpdk.MemoryBytes + (256 << 20); n.vmMemory() < least {
-		return &Conflict{n.title(), fmt.Sprintf("its memory is %s, of which DPDK takes %s", mebibytes(n.vmMemory()), mebibytes(n.dpdk.MemoryBytes)),
-			fmt.Sprintf("give it %s or more (--set nodes.%s.memory=%dMiB)", mebibytes(least), n.name, least>>20)}
+		return at(&Conflict{n.title(), fmt.Sprintf("its memory is %s, of which DPDK takes %s", mebibytes(n.vmMemory()), mebibytes(n.dpdk.MemoryBytes)),
+			fmt.Sprintf("give it %s or more (--set nodes.%s.memory=%dMiB)", mebibytes(least), n.name, least>>20)}, n.steps())
+
 	}
 	return nil
 }

@@ -1,0 +1,85 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Located is an error about a key of the file, behind its place.
+type Located struct {
+	// Place is "file:line:column: key", or the --set that gave the key.
+	Place string
+	Err   error
+	at    place
+}
+
+// Error prints the place and the error.
+func (l *Located) Error() string { return l.Place + ": " + l.Err.Error() }
+
+// Unwrap gives the error, whose exit code counts.
+func (l *Located) Unwrap() error { return l.Err }
+
+// locatedAll are several errors, each with its place.
+type locatedAll struct {
+	err error
+	all []error
+}
+
+func (l *locatedAll) Error() string {
+	lines := []string{fmt.Sprintf("%d errors:", len(l.all))}
+	for _, err := range l.all {
+		lines = append(lines, err.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (l *locatedAll) Unwrap() error { return l.err }
+
+// Located gives those of the errors in err their place in the file that say what key they
+// are about, by a method Key: the steps from the root. Where the file has no such key,
+// what encloses it is the place.
+func (r Run) Located(err error) error {
+	if err == nil || r.tree == nil {
+		return err
+	}
+	switch e := err.(type) {
+	case interface{ Key() []string }:
+		return r.located(e.Key(), err)
+	case interface{ Unwrap() []error }:
+		var all []error
+		for _, one := range e.Unwrap() {
+			all = append(all, r.Located(one))
+		}
+		sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
+		return &locatedAll{err, all}
+	}
+	return err
+}
+
+// before orders errors by their place.
+func before(a, b error) bool {
+	var x, y *Located
+	if !errors.As(a, &x) || !errors.As(b, &y) {
+		return false
+	}
+	return x.at.before(y.at)
+}
+
+// located says where the steps lead.
+func (r Run) located(steps []string, err error) *Located {
+	found := len(steps)
+	for found > 0 && !r.tree.holds(steps[:found]) {
+		found--
+	}
+	at := r.tree.at(steps[:found]).place
+	text := at.file
+	if at.line > 0 {
+		text += fmt.Sprintf(":%d:%d", at.line, at.column)
+	}
+	if found > 0 {
+		text += ": " + quotedPath(steps[:found])
+	}
+	return &Located{text, err, at}
+}

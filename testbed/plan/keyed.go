@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// keyed is an error with the steps to the key of the file that it is about; a plan is
+// made without the file, and spec.Run.Located gives the place.
+type keyed struct {
+	error
+	steps []string
+}
+
+func (k *keyed) Unwrap() error { return k.error }
+
+// Key are the steps from the root of the file, which may lead farther than it does.
+func (k *keyed) Key() []string { return k.steps }
+
+// at gives an error its key, unless it has one that is more exact.
+func at(err error, steps []string) error {
+	var has interface{ Key() []string }
+	if err == nil || errors.As(err, &has) {
+		return err
+	}
+	return &keyed{err, steps}
+}
+
+// steps lead to a key of a node, of the threads that poll for one, or of a link's program.
+func (n *node) steps(keys ...string) []string {
+	switch {
+	case n.link != nil:
+		return n.link.steps(append([]string{"switch"}, keys...)...)
+	case n.pollsFor != nil:
+		return n.pollsFor.steps(append([]string{"polling"}, keys...)...)
+	}
+	return append([]string{"topology", "nodes", n.name}, keys...)
+}
+
+// steps lead to a key of a link.
+func (l *link) steps(keys ...string) []string {
+	return append([]string{"topology", "links", strconv.Itoa(l.index)}, keys...)
+}
+
+// Refusals are several demands that cannot be met, each for a reason of its own.
+type Refusals []error
+
+// Error prints one a line, after a heading.
+func (r Refusals) Error() string {
+	lines := []string{fmt.Sprintf("%d errors:", len(r))}
+	for _, err := range r {
+		lines = append(lines, err.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the single errors to errors.As.
+func (r Refusals) Unwrap() []error { return r }
+
+// Each gives the single refusals of an error of Make.
+func Each(err error) []error {
+	var several Refusals
+	if errors.As(err, &several) {
+		return several
+	}
+	return []error{err}
+}
+
+// ExitCode is that of a wrong file where one of them is, as that comes first.
+func (r Refusals) ExitCode() int {
+	var conflict *Conflict
+	if errors.As(r, &conflict) {
+		return conflict.ExitCode()
+	}
+	return exitUnsupported
+}
+
+// refuse notes a demand that cannot be met, and lets the plan go on to find others.
+func (w *work) refuse(err error) { w.refused = append(w.refused, err) }
+
+// errRefused ends a plan of which something was refused before.
+var errRefused = errors.New("refused")
+
+// unlessRefused ends the plan where going on needs all that was asked for so far.
+func (w *work) unlessRefused() error {
+	if len(w.refused) > 0 {
+		return errRefused
+	}
+	return nil
+}
+
+// refusal is what has been refused, with what ended the plan.
+func (w *work) refusal(last error) error {
+	if !errors.Is(last, errRefused) {
+		w.refuse(last)
+	}
+	if len(w.refused) == 1 {
+		return w.refused[0]
+	}
+	return Refusals(w.refused)
+}
