@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Watches threads of the kernel that poll: with a real-time policy one can starve the
+ * Watches threads of the kernel that poll or receive: with a real-time policy one can starve the
  * softirqs of its CPU, and it has nobody else to look. One that does is at SCHED_IDLE for
  * a while, so that ksoftirqd and all others go first, and then has its policy back.
  */
