@@ -15,7 +15,8 @@ import (
 // Check holds the host against what the runs need, before anything is built. What
 // stands in the way is the error; the findings say what else will be seen. Where
 // only some runs want a kind of link that the host lacks, such as a switch whose
-// program is not installed or functions of a card that it has not, those are left out, and a finding says so.
+// program is not installed or functions of a card that it has not, those are left out,
+// and a finding says so.
 func (e *Experiment) Check() ([]host.Finding, error) {
 	var findings []host.Finding
 	add := func(found []host.Finding) {

@@ -82,6 +82,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	}
 	e := &Experiment{Source: source, inventory: inventory}
 	seen := make(map[string]bool)
+	var lacking []error
 	for _, one := range runs {
 		if one.Experiment.Traffic == nil {
 			return nil, &NoTrafficError{File: file.Name()}
@@ -91,6 +92,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if errors.As(err, new(*plan.NoHardware)) {
 			r.lacks = err // Check says what becomes of it
 			e.runs = append(e.runs, r)
+			lacking = append(lacking, one.Located(err))
 			continue
 		}
 		if err != nil {
@@ -115,10 +117,6 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		e.baselines = append(e.baselines, r)
 	}
 	if len(e.baselines) == 0 {
-		var lacking []error
-		for _, r := range e.runs {
-			lacking = append(lacking, r.lacks)
-		}
 		return nil, errors.Join(distinct(lacking)...)
 	}
 	e.steps = method.Sweep(len(e.runs), runs[0].Experiment.Repeat, runs[0].Experiment.Order)
