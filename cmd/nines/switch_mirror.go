@@ -90,11 +90,11 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 		ctx, cancel = context.WithTimeout(ctx, m.duration)
 		defer cancel()
 	}
-	if m.outlived(ctx, name) {
+	if m.outlived(ctx) {
 		fmt.Fprintf(progress, "the lab went down, and the mirror of %s ended with it\n", m.mirror.Port)
 		return nil
 	}
-	return m.end(context.WithoutCancel(ctx), name, progress)
+	return m.end(context.WithoutCancel(ctx), "", progress)
 }
 
 // mirrorSnapMax is the most that a mirror keeps of a packet: MIRROR_SNAP_MAX in
@@ -121,18 +121,22 @@ func (m *mirrorCall) check() error {
 // mirrorLook is how often a mirror looks whether there is a switch.
 const mirrorLook = 50 * time.Millisecond
 
-// begin has the switch begin, once there is one if that is to be waited for.
+// begin has the switch begin, once there is one if that is to be waited for. From then on
+// it is that switch, also if other labs come up.
 func (m *mirrorCall) begin(ctx context.Context, name string) error {
 	for until := time.Now().Add(m.wait); ; {
-		err := m.talk(ctx, name, func(e *client.Client) (err error) {
-			if err = m.hasPort(e); err == nil {
-				m.id, err = e.Mirror(m.mirror)
+		socket, err := m.find(name)
+		if err == nil {
+			found := &switchCall{socket: socket}
+			if err = found.talk(ctx, "", m.tell); err == nil {
+				m.switchCall = found
 			}
-			return err
-		})
+		}
+		// One that is only coming up refuses, too, before it is asked for a mirror.
+		refused := new(client.Error)
+		final := errors.As(err, &refused) && refused.Command == "mirror"
 		switch {
-		// What a switch refuses, it refuses whenever it is asked.
-		case err == nil, m.wait == 0, errors.As(err, new(*client.Error)):
+		case err == nil, m.wait == 0, final:
 			return err
 		case !time.Now().Before(until):
 			return fmt.Errorf("waited %s for the switch: %w", m.wait, err)
@@ -145,18 +149,26 @@ func (m *mirrorCall) begin(ctx context.Context, name string) error {
 	}
 }
 
-// outlived waits for the end of the lab, or of the context; true for the lab's.
-func (m *mirrorCall) outlived(ctx context.Context, name string) bool {
-	socket, err := m.find(name)
-	for err == nil {
+// tell gives the switch the mirror, if it has the port.
+func (m *mirrorCall) tell(e *client.Client) (err error) {
+	if err = m.hasPort(e); err == nil {
+		m.id, err = e.Mirror(m.mirror)
+	}
+	return err
+}
+
+// outlived waits for the end of the switch, or of the context; true for the switch's.
+func (m *mirrorCall) outlived(ctx context.Context) bool {
+	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-time.After(mirrorLook):
 		}
-		_, err = os.Stat(socket)
+		if _, err := os.Stat(m.socket); err != nil {
+			return true
+		}
 	}
-	return true
 }
 
 // end ends the mirror, after Ctrl-C, too: its own, or with --off whichever there is.

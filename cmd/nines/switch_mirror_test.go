@@ -64,7 +64,7 @@ func mirrors(s *shell) map[string]client.MirrorStats {
 // mirrorUntil begins a mirror and waits until it has so many packets.
 func (s *shell) mirrorUntil(packets uint64, port, file string) *process {
 	s.t.Helper()
-	p := s.start("switch", "mirror", "mirrored/lan", port, "-w", file)
+	p := s.start("switch", "mirror", port, "-w", file)
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if m, ok := mirrors(s)[port]; ok && m.File == file && m.Packets >= packets {
 			return p
@@ -127,6 +127,10 @@ func TestMirrorsOfOneSwitchKeepApart(t *testing.T) {
 		t.Errorf("--off: exit code %d: %s", code, said)
 	}
 	third := s.mirrorUntil(1, "a:eth", one)
+	// Mirrors keep to their switch, whose lab they were not told, when another lab comes up.
+	if code, said := s.call("up", s.file("beside", "1s")); code != 0 {
+		t.Fatalf("up: exit code %d: %s", code, said)
+	}
 	first.signal(t, syscall.SIGINT)
 	if status := first.await(t); status.ExitStatus() != exitFailed || !strings.Contains(first.said.String(), "ended by another call") {
 		t.Errorf("the first mirror: %v: %s", first.ProcessState, first.said.String())
