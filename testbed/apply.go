@@ -29,7 +29,8 @@ var errIsolation = errors.New("the lab's isolation changes")
 // Apply makes the lab follow another plan: it removes what is gone, makes what is
 // new, and leaves the rest running. If it fails the lab is incomplete: the next Apply
 // makes it anew, and Down removes it.
-func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
+func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (changes Changes, err error) {
+	defer func() { err = aboutState(err) }()
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
@@ -48,7 +49,7 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 	if err != nil {
 		return Changes{}, err
 	}
-	changes, err := l.apply(ctx, h, programs, options)
+	changes, err = l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
 	if errors.Is(err, errUnfinished) || errors.Is(err, errIsolation) {
 		return l.anew(ctx, options)

@@ -259,7 +259,11 @@ func (b *builder) runExecs(ctx context.Context, w work) error {
 				return err
 			}
 			if out, err := cmd.CombinedOutput(); err != nil {
-				return fmt.Errorf("node %q: exec %q: %w: %s", n.Name, argv, err, strings.TrimSpace(string(out)))
+				said := strings.TrimSpace(string(out))
+				if said == "" {
+					said = "it printed nothing"
+				}
+				return fmt.Errorf("node %q: exec %q: %w: %s; correct the command in the node's exec, or let it end with 0", n.Name, argv, err, said)
 			}
 		}
 	}

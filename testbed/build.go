@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -15,6 +17,7 @@ import (
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/testbed/netns"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )
@@ -68,6 +71,9 @@ func check(p *plan.Plan) (programs, error) {
 		if err := checkMounts(n); err != nil {
 			return found, err
 		}
+		if err := checkSysctls(n); err != nil {
+			return found, err
+		}
 		if err := node.CheckScheduling(n.Scheduling); err != nil {
 			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
@@ -101,6 +107,27 @@ func check(p *plan.Plan) (programs, error) {
 	}
 	return found, nil
 }
+
+// checkSysctls finds names that the kernel does not have. A guest has a kernel of its own,
+// and what belongs to one interface is there when the interface is.
+func checkSysctls(n plan.Node) error {
+	if node.IsVM(n) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
+		path := netns.SysctlPath(name)
+		if ofInterface.MatchString(path) {
+			continue
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return &SysctlError{Node: n.Name, Name: name}
+		}
+	}
+	return nil
+}
+
+// ofInterface are the sysctls below a folder of one interface.
+var ofInterface = regexp.MustCompile(`^/proc/sys/net/[^/]+/(conf|neigh)/`)
 
 // checkMounts finds mounts that cannot be made, which the kernel would tell only
 // after the lab was built, and without saying which of the two paths is missing.

@@ -1,11 +1,61 @@
 package testbed
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+
+	"nines.dev/nines/testbed/netns"
 )
+
+// StateError is a file of the labs' state that could not be written.
+type StateError struct {
+	Path string
+	Err  error
+}
+
+func (e *StateError) Error() string {
+	remedy := ""
+	switch {
+	case errors.Is(e.Err, syscall.ENOSPC), errors.Is(e.Err, syscall.EDQUOT):
+		remedy = "; free some space there, or keep the labs elsewhere (NINES_STATE_DIR=…)"
+	case errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, syscall.EROFS):
+		remedy = "; keep the labs elsewhere (NINES_STATE_DIR=…)"
+	}
+	return fmt.Sprintf("cannot write %s: %v%s", e.Path, e.Err, remedy)
+}
+
+func (e *StateError) Unwrap() error { return e.Err }
+
+// aboutState words an error of the system with a file below the labs' folder as what it
+// is, whoever wrote the file: the journal, a ledger, the plan.
+func aboutState(err error) error {
+	var known *StateError
+	var path *fs.PathError
+	if errors.As(err, &known) || !errors.As(err, &path) || !errors.Is(path.Err, syscall.ENOSPC) && !errors.Is(path.Err, syscall.EDQUOT) {
+		return err
+	}
+	if below, other := filepath.Rel(Root(), path.Path); other != nil || !filepath.IsLocal(below) {
+		return err
+	}
+	return &StateError{strings.TrimSuffix(path.Path, ".new"), path.Err}
+}
+
+// SysctlError is a sysctl that the kernel does not have for nodes.
+type SysctlError struct{ Node, Name string }
+
+func (e *SysctlError) Error() string {
+	return fmt.Sprintf("node %q: this kernel has no sysctl %s (%s is not there); correct its name in the node's sysctls, or load the kernel module that has it",
+		e.Node, e.Name, netns.SysctlPath(e.Name))
+}
+
+// ExitCode is 2: the file is wrong for this host.
+func (e *SysctlError) ExitCode() int { return 2 }
 
 // NotFoundError is a lab that is not there.
 type NotFoundError struct{ Name string }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/plan"
 )
@@ -260,5 +262,47 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 	}
 	if _, err := os.Stat(measurementFile()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after DownAll the file of a dead measurement is there: %v", err)
+	}
+}
+
+func TestAnUnknownSysctlIsFoundBeforeAnythingIsMade(t *testing.T) {
+	with := func(sysctls string) error {
+		return Check(planOf(t, strings.Replace(pairLab("tbsysctl", ""), "b: {runtime: netns}", "b: {runtime: netns, sysctls: {"+sysctls+"}}", 1)))
+	}
+	labtest.Root(t)
+	var none *SysctlError
+	if err := with(`net.ipv4.no_such: "1"`); !errors.As(err, &none) || none.Node != "b" || none.ExitCode() != 2 || !strings.Contains(err.Error(), "/proc/sys/net/ipv4/no_such") {
+		t.Errorf("Check = %v", err)
+	}
+	// That of an interface is there when the interface is.
+	if err := with(`net.ipv4.ip_forward: "1", net.ipv4.conf.eth0.rp_filter: "0"`); err != nil {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+// TestAFullStateFolder: whatever cannot be written for want of space is told once, with
+// what to do.
+func TestAFullStateFolder(t *testing.T) {
+	labtest.Root(t)
+	dir := t.TempDir()
+	if err := unix.Mount("none", dir, "tmpfs", 0, "nr_inodes=1000,size=8192"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("NINES_STATE_DIR", dir)
+	lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, pairLab("tbfull", ""))})
+	if err == nil {
+		t.Error(lab.Down(context.Background()))
+	}
+	var full *StateError
+	if !errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("Up = %v", err)
+	}
+	if text := full.Error(); strings.Count(text, dir) != 1 || strings.Contains(text, ".new") || !strings.Contains(text, "free some space") || !strings.Contains(text, "NINES_STATE_DIR") {
+		t.Errorf("it says %q", text)
 	}
 }

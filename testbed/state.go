@@ -86,7 +86,11 @@ func writeJSON(path string, value any) error {
 func writeFile(path string, text []byte) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, text, 0o644); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), absentIsFine(os.Remove(next)))
+		reason := err
+		if failed := new(fs.PathError); errors.As(err, &failed) {
+			reason = failed.Err // its path is a temporary one
+		}
+		return errors.Join(&StateError{path, reason}, absentIsFine(os.Remove(next)))
 	}
 	if err := os.Rename(next, path); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -29,7 +29,8 @@ type UpOptions struct {
 }
 
 // Up makes a lab. If it fails, or ctx ends, all that was made is removed again.
-func Up(ctx context.Context, options UpOptions) (*Lab, error) {
+func Up(ctx context.Context, options UpOptions) (lab *Lab, err error) {
+	defer func() { err = aboutState(err) }()
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}

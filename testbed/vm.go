@@ -485,7 +485,7 @@ func (l *Lab) guestCommand(ctx context.Context, n plan.Node, entry node.Entry) (
 		return nil, fmt.Errorf("node %q: no command given", n.Name)
 	}
 	if !l.Alive(n.Name) {
-		return nil, fmt.Errorf("node %q is dead: its virtual machine has ended; nines down and up make it anew", n.Name)
+		return nil, fmt.Errorf("node %q is dead: its virtual machine has ended; nines apply with the lab's file makes it anew", n.Name)
 	}
 	program, err := node.Program("nines-node")
 	if err != nil {

@@ -166,7 +166,7 @@ func (k captureCall) open(ctx context.Context) ([]*capturePoint, error) {
 }
 
 func (k captureCall) openNow() (points []*capturePoint, err error) {
-	lab, err := openLab(k.lab)
+	lab, err := labByFlag(k.lab)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,11 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 	}
 	file, err := os.Create(k.files[i])
 	if err != nil {
-		return nil, fmt.Errorf("write the capture: %w", err)
+		err = fmt.Errorf("-w: %w; name a file in a folder that is there and can be written", err)
+		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+			return nil, err
+		}
+		return nil, usageError{err}
 	}
 	return pcapSink(file, false, file.Close)
 }

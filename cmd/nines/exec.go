@@ -43,7 +43,7 @@ its environment. nines exec ends with the command's exit code.`,
 // become replaces nines by a command in a node, so that its terminal, its signals
 // and its exit code are the command's own.
 func become(c *cobra.Command, lab, node string, argv []string, options testbed.ExecOptions) error {
-	l, err := openLab(lab)
+	l, err := labByFlag(lab)
 	if err != nil {
 		return err
 	}

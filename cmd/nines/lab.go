@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,21 @@ func labName(said string) (string, error) {
 	for _, lab := range labs {
 		names += " " + lab.Name
 	}
-	return "", usageError{fmt.Errorf("several labs are up, so name one:%s", names)}
+	return "", usageError{&severalLabsError{strings.TrimSpace(names)}}
+}
+
+// severalLabsError is a call that does not say which of the labs it means.
+type severalLabsError struct{ names string }
+
+func (e *severalLabsError) Error() string { return "several labs are up, so name one: " + e.names }
+
+// labByFlag is openLab for the verbs that take the lab as --lab.
+func labByFlag(said string) (*testbed.Lab, error) {
+	lab, err := openLab(said)
+	if several := new(severalLabsError); errors.As(err, &several) {
+		err = usageError{fmt.Errorf("several labs are up, so say which: --lab NAME, of %s", several.names)}
+	}
+	return lab, err
 }
 
 // nameOrFile takes a lab's name first: a lab may be called like a file.

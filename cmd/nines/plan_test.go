@@ -97,6 +97,8 @@ func TestPlanErrors(t *testing.T) {
 		{[]string{"plan", quickstartFile, "--run", "999"}, exitUsage, "--run 999"},
 		{[]string{"plan", quickstartFile, "--format", "xml"}, exitUsage, "table or json"},
 		{[]string{"plan", quickstartFile, "--host", "absent.json"}, exitUsage, "absent.json"},
+		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exitUsage, "no inventory: invalid character"},
+		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exitUsage, "nines host --format json > FILE writes one"},
 		{[]string{"plan", quickstartFile, "--host", broken}, exitUsage, "nines/host/v9"},
 		{[]string{"plan", "absent.yaml"}, exitUsage, "absent.yaml"},
 		{[]string{"plan", quickstartFile, "--set", "nodes.dut.cpus=4", "--host", hostFile("microvm")}, exitUnsupported, "node dut wants 4 CPUs; the host has 2"},

@@ -54,6 +54,11 @@ func (r *Recording) Write(out io.Writer) error {
 	return e.Encode(r)
 }
 
+// writesOne is the remedy for what is no inventory.
+const writesOne = "nines host --format json > FILE writes one, on the host that is meant"
+
+func notInventory(err error) error { return fmt.Errorf("no inventory: %w; "+writesOne, err) }
+
 // Load reads an inventory from JSON: host.json, or a recording, which is read as
 // the machine was.
 func Load(data []byte) (*Inventory, error) {
@@ -61,13 +66,13 @@ func Load(data []byte) (*Inventory, error) {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, fmt.Errorf("no inventory: %w", err)
+		return nil, notInventory(err)
 	}
 	switch head.Schema {
 	case Schema:
 		inv := &Inventory{}
 		if err := json.Unmarshal(data, inv); err != nil {
-			return nil, fmt.Errorf("no inventory: %w", err)
+			return nil, notInventory(err)
 		}
 		return inv, inv.validate()
 	case RecordingSchema:
@@ -77,7 +82,7 @@ func Load(data []byte) (*Inventory, error) {
 		}
 		return ReadTree(r)
 	}
-	return nil, fmt.Errorf("no inventory: the schema is %q, not %s or %s; nines host --format json writes one", head.Schema, Schema, RecordingSchema)
+	return nil, fmt.Errorf("no inventory: the schema is %q, not %s or %s; "+writesOne, head.Schema, Schema, RecordingSchema)
 }
 
 // validate refuses an inventory that no reading could give.
