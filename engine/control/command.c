@@ -278,10 +278,11 @@ static int parse_object(const json_t *object, struct command *out, char *error, 
 			err = commands[i].check(object, out, error, size);
 		return err;
 	}
-	snprintf(error, size,
-		 "unknown command \"%.32s\"; known are hello dpdk open close serve stats "
-		 "stop trial end abort switch attach detach switch_stats macs mirror",
-		 name);
+	int used = snprintf(error, size, "unknown command \"%.32s\"; known are", name);
+	for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		if (used >= 0 && (size_t)used < size)
+			used += snprintf(error + used, size - (size_t)used, " %s",
+					 commands[i].name);
 	return -EINVAL;
 }
 

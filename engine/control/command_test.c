@@ -102,7 +102,9 @@ static void test_bad_input_is_refused_with_a_reason(void **state)
 		{"{\"cmd\":1}", "?", "\"cmd\" is missing"},
 		{"{\"cmd\":\"\\u0000\"}", "?", "not JSON"},
 		{"{\"cmd\":\"\xff\"}", "?", "not JSON"},
-		{"{\"cmd\":\"fly\"}", "?", "known are hello"},
+		{"{\"cmd\":\"fly\"}", "?",
+		 "unknown command \"fly\"; known are hello open close dpdk serve stats stop trial end "
+		 "abort switch attach detach switch_stats macs mirror watch"},
 		{"{\"cmd\":\"hello\",\"x\":1}", "hello", "unknown key \"x\""},
 		{"{\"cmd\":\"open\"}", "open", "\"port\" is missing"},
 		{"{\"cmd\":\"open\",\"port\":\"a\",\"backend\":\"udp\"}", "open",
