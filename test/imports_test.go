@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -161,6 +164,35 @@ func TestImportTableNamesOnlyPackagesThatExist(t *testing.T) {
 			if !exists[n] {
 				t.Errorf("mayImport names %s, which is no package", n)
 			}
+		}
+	}
+}
+
+// room is a row of the table of rooms: | `spec/` | … |, or several folders in one.
+var room = regexp.MustCompile("(?m)^\\| ((?:`[a-z/]+/`(?:, )?)+) \\| .* \\|$")
+
+// TestRoomsAreEachThereOnce: the table of rooms in ARCHITECTURE.md names folders that
+// exist, each once, and every package is in it, or in a room deeper than the second level
+// or of the tests.
+func TestRoomsAreEachThereOnce(t *testing.T) {
+	_, rooms, _ := strings.Cut(string(read(t, "ARCHITECTURE.md")), "\n## Rooms\n")
+	rooms, _, _ = strings.Cut(rooms, "\n## ")
+	named := map[string]bool{}
+	for _, row := range room.FindAllStringSubmatch(rooms, -1) {
+		for folder := range strings.SplitSeq(row[1], ", ") {
+			folder = strings.Trim(folder, "`/")
+			if named[folder] {
+				t.Errorf("the room %s is there twice", folder)
+			}
+			named[folder] = true
+			if info, err := os.Stat(filepath.Join(root, folder)); err != nil || !info.IsDir() {
+				t.Errorf("the room %s is no folder", folder)
+			}
+		}
+	}
+	for name := range mayImport {
+		if !named[name] && strings.Count(name, "/") < 2 && !strings.HasPrefix(name, "test/") {
+			t.Errorf("the package %s is in no room", name)
 		}
 	}
 }
