@@ -1,13 +1,16 @@
 package result
 
 import (
+	"cmp"
 	"io"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The tags of the three series in latency.hlog.
+// The three series in latency.hlog. The latency is written without a tag, for it is what
+// readers that know nothing of tags, or are not told one, show; files of earlier versions
+// have a tag on it, too.
 const (
 	TagLatency = "latency"
 	TagFromTx  = "from_tx"
@@ -31,18 +34,25 @@ type span struct {
 	duration time.Duration
 }
 
-// writeHlog writes an HdrHistogram log with one tagged interval a series.
+// seriesOf is the series of a tag in latency.hlog.
+func seriesOf(tag string) string { return cmp.Or(tag, TagLatency) }
+
+// writeHlog writes an HdrHistogram log with one interval a series.
 // Interval_Max is milliseconds, as that format has it.
 func writeHlog(w io.Writer, histograms Histograms, when span) error {
 	var intervals []Interval
 	for _, s := range histograms.series() {
 		if *s.histogram != nil {
-			intervals = append(intervals, Interval{Tag: s.tag, Start: when.start, Length: when.duration, Histogram: *s.histogram})
+			tag := s.tag
+			if tag == TagLatency {
+				tag = ""
+			}
+			intervals = append(intervals, Interval{Tag: tag, Start: when.start, Length: when.duration, Histogram: *s.histogram})
 		}
 	}
 	return WriteLog(w, []string{
 		"nines: latency of one trial; values are nanoseconds, times seconds, Interval_Max milliseconds",
-		"nines: Tag=latency is receive - intended send, from_tx receive - actual send, send_lag actual - intended send",
+		"nines: without a tag: receive - intended send; Tag=from_tx is receive - actual send, send_lag actual - intended send",
 	}, intervals)
 }
 
@@ -54,7 +64,7 @@ func readHlog(raw []byte) (Histograms, error) {
 	err := eachInterval(raw, func(counts *hdrhistogram.Histogram) {
 		for _, s := range out.series() {
 			switch {
-			case s.tag != counts.Tag():
+			case s.tag != seriesOf(counts.Tag()):
 			case *s.histogram == nil:
 				*s.histogram = fromLog(counts)
 			default:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestPublicReaderOpensTheLog(t *testing.T) {
 	if want := float64(testStart.UnixMilli()) / 1000; math.Abs(got.StartSec-want) > 0.0005 {
 		t.Errorf("the log starts at %f s, want %f", got.StartSec, want)
 	}
-	for tag, want := range map[string]Percentiles{"latency": r.Trial.Latency, "from_tx": r.Trial.FromTx, "send_lag": r.Trial.SendLag} {
+	for tag, want := range map[string]Percentiles{"NO TAG": r.Trial.Latency, "from_tx": r.Trial.FromTx, "send_lag": r.Trial.SendLag} {
 		series, ok := got.Series[tag]
 		if !ok {
 			t.Errorf("the reader found no series %s in %s", tag, out)
@@ -91,5 +92,34 @@ func TestDamagedLogIsRefused(t *testing.T) {
 	damaged := strings.Replace(log.String(), "HISTFAAA", "HISTFAAB", 1)
 	if _, err := readHlog([]byte(damaged)); err == nil {
 		t.Error("a damaged histogram was read without an error")
+	}
+}
+
+// TestLatencyIsTheSeriesWithoutATag: it is what a reader shows that is told no tag. Logs
+// in which it has one, as earlier versions wrote them, are read the same.
+func TestLatencyIsTheSeriesWithoutATag(t *testing.T) {
+	r := record(1, 5000)
+	var log bytes.Buffer
+	if err := writeHlog(&log, r.Histograms, span{start: testStart, duration: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	var tags []string
+	for line := range strings.Lines(log.String()) {
+		if tag, _, tagged := strings.Cut(line, ","); tagged && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, `"`) {
+			tags = append(tags, tag)
+		}
+	}
+	if want := []string{"0.000000", "Tag=from_tx", "Tag=send_lag"}; !slices.Equal(tags, want) {
+		t.Errorf("the intervals begin with %q, want %q", tags, want)
+	}
+	old := strings.Replace(log.String(), "\n0.000000,", "\nTag=latency,0.000000,", 1)
+	for name, text := range map[string]string{"new": log.String(), "old": old} {
+		got, err := readHlog([]byte(text))
+		if err != nil || got.Latency == nil || got.FromTx == nil || got.SendLag == nil {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		if got.Latency.Count() != r.Histograms.Latency.Count() {
+			t.Errorf("%s: %d values of latency, want %d", name, got.Latency.Count(), r.Histograms.Latency.Count())
+		}
 	}
 }

@@ -20,7 +20,7 @@ type Interval struct {
 	Histogram *Histogram
 }
 
-// Intervals reads latency.hlog as it is: one interval a series, or several where a
+// Intervals reads latency.hlog as it is, the untagged series as latency: one interval a series, or several where a
 // long trial was written piece by piece. Histograms has the same, merged.
 func (f Folder) Intervals() ([]Interval, error) {
 	raw, err := f.read(HlogFile)
@@ -30,7 +30,7 @@ func (f Folder) Intervals() ([]Interval, error) {
 	var intervals []Interval
 	err = eachInterval(raw, func(counts *hdrhistogram.Histogram) {
 		intervals = append(intervals, Interval{
-			Tag:       counts.Tag(),
+			Tag:       seriesOf(counts.Tag()),
 			Start:     time.UnixMilli(counts.StartTimeMs()).UTC(),
 			Length:    time.Duration(counts.EndTimeMs()-counts.StartTimeMs()) * time.Millisecond,
 			Histogram: fromLog(counts),
