@@ -113,13 +113,10 @@ func check(e *Experiment, root *node, broken *broken, errs *collector) {
 
 // nodeNames lists the nodes in the file's order.
 func (c *checker) nodeNames() []string {
-	var names []string
-	if nodes := c.root.get("topology").get("nodes"); nodes != nil && c.e.Topology.Nodes != nil {
-		for _, e := range nodes.entries {
-			names = append(names, e.key.text)
-		}
+	if c.e.Topology.Nodes == nil {
+		return nil
 	}
-	return names
+	return namesOf(c.root.get("topology").get("nodes"))
 }
 
 // soundKeys is sound for several keys of one section.

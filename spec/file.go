@@ -86,6 +86,9 @@ func (f *File) Set(expression string) error {
 	if err != nil {
 		return err
 	}
+	if goal.adds && value == nil {
+		return &Error{File: where, Path: path, Problem: "there is no such node to take away", Allowed: listed(namesOf(f.root.get("topology").get("nodes")))}
+	}
 	root, err := f.withoutSwept(where, path, goal)
 	if err != nil {
 		return err

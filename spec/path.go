@@ -62,6 +62,8 @@ type target struct {
 	rule rule
 	// places are the concrete steps from the root of the file.
 	places [][]string
+	// adds is set if the place is a node that the file does not have.
+	adds bool
 }
 
 // pathError is a path that names nothing; the caller adds where it was written.
@@ -188,15 +190,25 @@ func (w *walker) walkMap(t reflect.Type, n *node, segments []segment, steps []st
 	}
 	value := n.get(key)
 	if value == nil && t.Elem() == reflect.TypeFor[*Node]() {
-		var names []string
-		if n != nil {
-			for _, e := range n.entries {
-				names = append(names, e.key.text)
-			}
+		names := namesOf(n)
+		if w.found.adds = len(rest) == 0; w.found.adds {
+			w.found.places = append(w.found.places, under(steps, key))
+			return nil // a whole node
 		}
 		return &pathError{fmt.Sprintf("there is no node %q", clip(key)), listed(names), didYouMean(key, names), [][]string{steps}, false}
 	}
 	return w.walk(t.Elem(), value, rest, append(steps, key), wild)
+}
+
+// namesOf lists the keys of a mapping.
+func namesOf(n *node) (names []string) {
+	if n == nil {
+		return nil
+	}
+	for _, e := range n.entries {
+		names = append(names, e.key.text)
+	}
+	return names
 }
 
 func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment, steps []string, wild bool) *pathError {
