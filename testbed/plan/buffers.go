@@ -27,6 +27,10 @@ const (
 	// maxAFXDPFrameBytes is the longest frame of net_af_xdp, with its FCS: what is before it
 	// and the frame are at most a page (AF_XDP_FRAME_MAX).
 	maxAFXDPFrameBytes = 3392
+	// maxVethXDPMTU is the largest MTU with which the kernel attaches libxdp's program to the
+	// other end of a veth pair: what a page of 4 KiB holds besides XDP's headroom, the
+	// Ethernet header and struct skb_shared_info (veth_xdp_set in drivers/net/veth.c).
+	maxVethXDPMTU = 4096 - 256 - 14 - 320
 )
 
 // driver is the EAL's name of what drives a device; empty for a PCI function.

@@ -56,6 +56,28 @@ func TestEngineMemory(t *testing.T) {
 	}
 }
 
+// TestMTUOfAFXDP: a veth's, but not a macvlan's, has a bound, which is beyond the longest
+// frame.
+func TestMTUOfAFXDP(t *testing.T) {
+	for _, c := range []struct {
+		kind   spec.LinkKind
+		mtu    int
+		driver spec.DPDKDriver
+		fits   bool
+	}{
+		{spec.LinkVeth, 3506, spec.DriverAFXDP, true}, {spec.LinkVeth, 3507, spec.DriverAFXDP, false},
+		{spec.LinkBridge, 9000, spec.DriverAFXDP, false}, {spec.LinkMacvlan, 9000, spec.DriverAFXDP, true},
+		{spec.LinkVeth, 9000, spec.DriverAFPacket, true},
+	} {
+		exp := bypass(c.kind, false)
+		exp.Topology.Links[0].MTU, exp.DPDK = c.mtu, &spec.DPDK{Driver: c.driver}
+		_, err := Make(exp, bypassHost(4, 1))
+		if (err == nil) != c.fits || err != nil && !strings.Contains(err.Error(), "leave mtu out") {
+			t.Errorf("%s with MTU %d by %s: %v", c.kind, c.mtu, c.driver, err)
+		}
+	}
+}
+
 // TestLessMemoryIsSuggestedWhereItIsEnough: not 32 MiB for what does not fit in there.
 func TestLessMemoryIsSuggestedWhereItIsEnough(t *testing.T) {
 	for _, c := range []struct {

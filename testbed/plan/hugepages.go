@@ -99,10 +99,18 @@ func (w *work) engineMemory(n *node) (int64, error) {
 	return int64(w.exp.DPDK.Memory), nil
 }
 
-// checkFrames refuses frames that a device of the node cannot carry.
+// checkFrames refuses frames, and links, that a device of the node cannot have.
 func (w *work) checkFrames(n *node) error {
 	for _, e := range n.endpoints {
-		if e.device == nil || e.device.driver() != driverAFXDP || w.frameBytes() <= maxAFXDPFrameBytes {
+		if e.device == nil || e.device.driver() != driverAFXDP {
+			continue
+		}
+		// A macvlan has no XDP of its own, so the kernel runs programs without such a limit.
+		if e.device.Driver != "" && e.link.kind != spec.LinkMacvlan && e.link.mtu > maxVethXDPMTU {
+			return &Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, for which a veth's MTU is at most %d, and it is %d", e, driverAFXDP, maxVethXDPMTU, e.link.mtu),
+				"use af_packet (--set dpdk.driver=af_packet), or leave mtu out"}
+		}
+		if w.frameBytes() <= maxAFXDPFrameBytes {
 			continue
 		}
 		remedy := "use af_packet (--set dpdk.driver=af_packet)"
