@@ -23,6 +23,7 @@ enum {
 	 * a page of 4 KiB (xdp_umem_reg in xdp_umem.c), and a pool makes that an odd number of
 	 * cache lines, 63 (optimize_object_size in rte_mempool.c). */
 	AF_XDP_FRAME_MAX = 3392,
+	BUFFER_ROOM_MAX = UINT16_MAX - RTE_PKTMBUF_HEADROOM, /* rte_mbuf.buf_len */
 };
 
 /* Says what was tried, and what DPDK had to say to that. */
@@ -85,7 +86,10 @@ static uint32_t rx_buffer_room(const struct device *d, uint32_t frame_bytes)
 		/* The kernel keeps this free before a frame (xsk_pool_get_rx_frame_size). */
 		return room + XDP_PACKET_HEADROOM;
 	case DEVICE_AF_PACKET:
-		/* It copies from a slot of its ring, and wants room for all of that. */
+		/* It copies from a slot of its ring, and wants room for all of that. Of slots
+		 * longer than any buffer it says so itself. */
+		if (d->text.slot_bytes > BUFFER_ROOM_MAX)
+			return BUFFER_ROOM_MAX;
 		return room > d->text.slot_bytes ? room : d->text.slot_bytes;
 	default:
 		return room;

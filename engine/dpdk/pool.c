@@ -3,6 +3,7 @@
 
 #include "dpdk/eal.h"
 
+#include <errno.h>
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>

@@ -5,6 +5,7 @@
 #define NINES_POOL_H
 
 #include <rte_mempool.h>
+#include <stdbool.h>
 
 /* What a pool is made of. */
 struct pool_config {

@@ -73,7 +73,7 @@ func (d *Device) portBytes(frameBytes, mtu int) int64 {
 				slot, _ = strconv.Atoi(given[1])
 			}
 		}
-		rxRoom = max(room, slot)
+		rxRoom = min(max(room, slot), 1<<16)
 	}
 	rx := int64(rxSlots+queueSlots+cachedBuffers) * int64(rxRoom+bufferHeadBytes)
 	tx := int64(max(rxSlots, queueSlots)+cachedBuffers) * int64(room+bufferHeadBytes)
