@@ -44,16 +44,18 @@ func (r Run) Located(err error) error {
 	if err == nil || r.tree == nil {
 		return err
 	}
-	switch e := err.(type) {
-	case interface{ Key() []string }:
-		return r.located(e.Key(), err)
-	case interface{ Unwrap() []error }:
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) {
 		var all []error
-		for _, one := range e.Unwrap() {
+		for _, one := range several.Unwrap() {
 			all = append(all, r.Located(one))
 		}
 		sort.SliceStable(all, func(i, j int) bool { return before(all[i], all[j]) })
 		return &locatedAll{err, all}
+	}
+	var about interface{ Key() []string }
+	if errors.As(err, &about) {
+		return r.located(about.Key(), err)
 	}
 	return err
 }
