@@ -69,7 +69,6 @@ func (w *work) checkHops() error {
 		if !h.out.addresses[0].Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
 			return at(&Conflict{"link " + h.out.link.name, fmt.Sprintf("%s has %s and %s has %s: not in one subnet", h.out, h.out.addresses[0], h.in, h.in.addresses[0]),
 				"give them addresses of one subnet, or node " + h.out.node.name + " a route"}, h.out.link.steps())
-
 		}
 	}
 	return nil
@@ -172,7 +171,6 @@ func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slot
 	if 32-hostBits < labRange.Bits() {
 		return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("wants %d addresses; %s has %d", addresses, labRange, 1<<(32-labRange.Bits())),
 			"use fewer flows, or flow_field: source_port"}, l.steps())
-
 	}
 	base := binary.BigEndian.Uint32(labRange.Addr().AsSlice())
 	count := uint64(1) << (32 - labRange.Bits() - hostBits)
@@ -196,7 +194,6 @@ func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slot
 	}
 	return netip.Prefix{}, at(&Conflict{"link " + l.name, fmt.Sprintf("%s has no free subnet for its %d addresses", labRange, addresses),
 		"list addresses of your own for some links, or use fewer flows by source address"}, l.steps())
-
 }
 
 func anySlot(slots map[uint32]bool, first, width uint32) bool {

@@ -180,7 +180,6 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 		return nil, at(&Conflict{"node " + n.name,
 			fmt.Sprintf("app %s works on %s, and the node has %d off the traffic's way", kind, plural(want, "interface"), len(ends)),
 			"give it that many links, or lead the traffic through it"}, n.steps())
-
 	}
 	return ends, nil
 }

@@ -51,7 +51,6 @@ func (w *work) attach() error {
 			if l.kind == spec.LinkMemif && !dpdk {
 				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is not used by DPDK, and memif joins nothing else", e),
 					"use the backend dpdk at both ends, or kind: veth"}, l.steps())
-
 			}
 			w.attachOne(e, i, dpdk)
 		}

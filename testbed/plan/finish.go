@@ -150,6 +150,8 @@ func (a *assignment) explainOwn(n *node) {
 		} else {
 			n.because("on NUMA %s; its %s is on node %d", numaText(numas), nic.Name, nic.NUMANode)
 		}
+	} else if why := a.decided[n]; why != "" && d.memoryNode < 0 && len(a.w.inv.NUMANodes) > 1 {
+		n.because("on NUMA %s, %s", numaText(numaOf(a.w.inv, n.cpus)), why)
 	}
 }
 

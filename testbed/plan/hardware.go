@@ -94,7 +94,6 @@ func (w *work) assignVFs(l *link, named bool) error {
 		if len(ports) == 2 && ports[0] == ports[1] {
 			return at(&Conflict{"link " + l.name + ": sriov.ports", fmt.Sprintf("%s and %s are one port, and no cable joins a port to itself", l.sriov().Ports[0], l.sriov().Ports[1]),
 				"name the port at the cable's other end, or the one port alone"}, l.steps("sriov", "ports"))
-
 		}
 	} else {
 		var err error

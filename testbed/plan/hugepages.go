@@ -54,7 +54,6 @@ func (w *work) assignDPDK() error {
 		if n.dpdk.Huge && w.pageBytes() == 0 {
 			return at(&Impossible{n.title() + " wants hugepages for DPDK", "this kernel has none (CONFIG_HUGETLBFS)",
 				"run it in ordinary memory (--set dpdk.hugepages=none)"}, n.steps())
-
 		}
 	}
 	return nil

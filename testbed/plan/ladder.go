@@ -37,8 +37,9 @@ type assignment struct {
 	cores        []*core
 	housekeeping []int
 	placed       map[*node][]int
-	onKept       []*node // engines on the housekeeping CPUs
-	crowd        []*node // engines that share what is left
+	decided      map[*node]string // why its NUMA node
+	onKept       []*node          // engines on the housekeeping CPUs
+	crowd        []*node          // engines that share what is left
 }
 
 // shortage is a demand that did not fit in a try.
@@ -60,7 +61,7 @@ func (w *work) assignCPUs() error {
 		if !w.applies(r) {
 			continue
 		}
-		a := &assignment{w: w, rung: r, cores: w.cores(), placed: map[*node][]int{}}
+		a := &assignment{w: w, rung: r, cores: w.cores(), placed: map[*node][]int{}, decided: map[*node]string{}}
 		if short = a.try(); short == nil {
 			w.cpus = a
 			a.finish()

@@ -33,7 +33,6 @@ func (w *work) sizeLinks() error {
 		if l.mtu < need {
 			return at(&Conflict{"link " + l.name, fmt.Sprintf("mtu %d is less than the %d of frames of %d bytes", l.mtu, need, w.stream.FrameBytes),
 				fmt.Sprintf("leave mtu out, or send frames of at most %d bytes", l.mtu+frameOverhead)}, l.steps("mtu"))
-
 		}
 		if err := w.fitParent(l, need); err != nil {
 			w.refuse(at(err, l.steps("parent")))
@@ -86,7 +85,6 @@ func (w *work) checkIPv6MTUs() error {
 				if a.Addr().Is6() {
 					return at(&Conflict{"link " + l.name, fmt.Sprintf("mtu %d is too small for %s of %s: IPv6 needs %d", l.mtu, a, e, ipv6LeastMTU),
 						"raise it, or leave out the IPv6 address"}, l.steps("mtu"))
-
 				}
 			}
 		}

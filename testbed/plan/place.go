@@ -41,7 +41,28 @@ func (a *assignment) place(n *node, waiting []*node) *shortage {
 		return slices.Compare(options[i].cost, options[j].cost) < 0
 	})
 	a.take(n, options[0].picks)
+	a.decided[n] = "the only one with room"
+	if len(options) > 1 {
+		a.decided[n] = decisive(options[0].cost, options[1].cost)
+	}
 	return nil
+}
+
+// costReasons say for each of the costs why a place with less of it is taken.
+var costReasons = []string{
+	"nearest to the node that it polls for", "nearest to its interface", "as the others have no memory",
+	"nearest to the nodes that its packets meet", "where those that it is joined to have room, too",
+	"where fewer CPUs are left to the host's scheduler", "with the most free cores", "the first of equal ones",
+}
+
+// decisive is the reason by which a place came before the next best.
+func decisive(cost, next []int) string {
+	for i := range cost {
+		if cost[i] != next[i] {
+			return costReasons[i]
+		}
+	}
+	return costReasons[len(costReasons)-1]
 }
 
 // cost says how bad a place is, the weightiest reason first.

@@ -55,7 +55,6 @@ func (w *work) checkSpinner(n *node, s *spec.Scheduling) error {
 	if n.exclusive && len(n.cpus) == 1 && s.Priority == highestPriority {
 		return at(&Conflict{n.title(), fmt.Sprintf("it polls with priority %d on its only CPU, so that nothing could stop it", s.Priority),
 			fmt.Sprintf("give it %d or less, or cpus: 2", highestPriority-1)}, n.steps("scheduling", "priority"))
-
 	}
 	if !n.exclusive && w.spinnersOn(n.cpus) >= len(n.cpus) {
 		return &Impossible{fmt.Sprintf("%s polls as %s on %s, which it does not have for itself", n.title(), s, cpuText(n.cpus)),

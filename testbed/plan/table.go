@@ -12,6 +12,13 @@ import (
 	"nines.dev/nines/testbed/host"
 )
 
+// addressReasons say how assignMACs and freeSubnet choose.
+var addressReasons = []string{
+	"a MAC is the hash of the lab's prefix, the link and the endpoint, made locally administered",
+	fmt.Sprintf("a link's subnet is a free one of %s, from a place that the hash of the prefix and the link gives", labRange),
+	"so both stay the same when other links come and go; what the file lists comes first",
+}
+
 // Write prints the plan: who gets which CPUs and memory, the links' addresses and
 // programs, the traffic's way, then why, then what to know.
 func (p *Plan) Write(out io.Writer) error {
@@ -67,6 +74,7 @@ func (p *Plan) Write(out io.Writer) error {
 			reasons("link "+l.Name+":", l.Switch.Why)
 		}
 	}
+	reasons("addresses:", addressReasons)
 	if err := w.Flush(); err != nil {
 		return err
 	}

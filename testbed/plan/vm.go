@@ -116,7 +116,6 @@ func (w *work) checkGuests() error {
 		if n.isVM() && len(n.endpoints) > maxGuestInterfaces {
 			return at(&Conflict{n.title(), fmt.Sprintf("a virtual machine with %d interfaces", len(n.endpoints)),
 				fmt.Sprintf("at most %d: a guest's bus has no more slots", maxGuestInterfaces)}, n.steps())
-
 		}
 	}
 	for _, l := range w.links {
@@ -202,7 +201,6 @@ func (w *work) guestDPDK(n *node) error {
 	if least := n.dpdk.MemoryBytes + (256 << 20); n.vmMemory() < least {
 		return at(&Conflict{n.title(), fmt.Sprintf("its memory is %s, of which DPDK takes %s", mebibytes(n.vmMemory()), mebibytes(n.dpdk.MemoryBytes)),
 			fmt.Sprintf("give it %s or more (--set nodes.%s.memory=%dMiB)", mebibytes(least), n.name, least>>20)}, n.steps())
-
 	}
 	return nil
 }
