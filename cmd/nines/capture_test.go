@@ -27,3 +27,11 @@ func TestCaptureRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestCaptureIntoNoFolder: the call is wrong, and the error says what would be right.
+func TestCaptureIntoNoFolder(t *testing.T) {
+	_, err := captureCall{files: []string{"/nonexistent/x.pcap"}}.sink(0, nil)
+	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "/nonexistent/x.pcap") || !strings.Contains(err.Error(), "name a file in a folder that is there") {
+		t.Errorf("the error is %v", err)
+	}
+}
