@@ -186,7 +186,7 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	}
 	if len(o.outcome.Faults) > 0 {
 		// The next trial gets a lab that is whole.
-		if err := b.clear(ctx); err != nil {
+		if err := b.abandon(ctx); err != nil {
 			return result.Record{}, err
 		}
 	}
@@ -238,7 +238,7 @@ func (b *bench) health() error {
 	return errors.Join(dead...)
 }
 
-// clear ends the engines and takes the lab down.
+// clear ends the engines and takes the lab down, all of it, after a Ctrl-C too.
 func (b *bench) clear(ctx context.Context) error {
 	err := b.stopGenerator()
 	if b.lab == nil {
@@ -247,7 +247,7 @@ func (b *bench) clear(ctx context.Context) error {
 	b.watch.Doing("taking " + b.lab.Plan().Name + " down")
 	lab := b.lab
 	b.lab, b.labID = nil, ""
-	return errors.Join(err, lab.Down(ctx))
+	return errors.Join(err, lab.Down(context.WithoutCancel(ctx)))
 }
 
 // abandon clears what has died in part, whose engines can say nothing more at their end.

@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/result"
+	"nines.dev/nines/testbed/host"
 )
 
 // Death is a trial in which a node, an engine or a link's program died.
@@ -17,80 +18,123 @@ type Death struct {
 	Variables map[string]any
 	Repeat    int
 	Reason    string
-	// Kept is true of a trial that was measured all the same, and is in the result as
-	// invalid. The others are what a run that goes on with the result measures.
-	Kept bool
+	Fate      Fate
 }
 
+// Fate is what became of a trial in which something died.
+type Fate string
+
+// A trial is kept as invalid where the generator was left, which has its figures; else it
+// is lost, and a run that goes on with the result measures it. What others build on (a
+// baseline, a maximum, a search's trial) is measured again at once.
+const (
+	Kept  Fate = "kept as invalid"
+	Lost  Fate = "not measured"
+	Again Fate = "measured again"
+)
+
 // DeathsError is that of an experiment in which something died, with all other trials
-// measured.
+// measured unless it gave up.
 type DeathsError struct {
 	Deaths []Death
-	// Of is how many trials and searches the experiment has.
-	Of int
+	// GaveUp is true where the rest was not measured, as too many trials were lost one
+	// after the other.
+	GaveUp bool
 }
 
 func (e *DeathsError) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "something of the network died in %d of %d trials:", len(e.Deaths), e.Of)
+	text.WriteString("something of the network died:")
 	for _, d := range e.Deaths {
 		text.WriteString("\n  ")
 		for _, name := range slices.Sorted(maps.Keys(d.Variables)) {
 			fmt.Fprintf(&text, "%s=%s ", name, result.FormatVariable(d.Variables[name]))
 		}
-		fmt.Fprintf(&text, "repeat %d: %s", d.Repeat, d.Reason)
-		if d.Kept {
-			text.WriteString(" (kept as invalid)")
-		}
+		fmt.Fprintf(&text, "repeat %d: %s (%s)", d.Repeat, d.Reason, d.Fate)
+	}
+	if e.GaveUp {
+		fmt.Fprintf(&text, "\n%d times one after the other is no accident, so the rest was given up", patience)
 	}
 	return text.String()
 }
 
-// Lost is true if trials are not in the result.
-func (e *DeathsError) Lost() bool {
-	for _, d := range e.Deaths {
-		if !d.Kept {
-			return true
-		}
-	}
-	return false
+// ExitCode is that of a failure, whatever else was left out.
+func (e *DeathsError) ExitCode() int { return 1 }
+
+// Whole is true if no trial is missing in the result.
+func (e *DeathsError) Whole() bool {
+	return !e.GaveUp && !slices.ContainsFunc(e.Deaths, func(d Death) bool { return d.Fate == Lost })
 }
 
-// patience is how many trials one after the other may be lost before the rest is given
-// up: by then it is no accident.
+// patience is how many trials may be lost one after the other.
 const patience = 3
+
+// errGaveUp ends an experiment; its DeathsError tells why.
+var errGaveUp = errors.New("gave up")
+
+// diedError is a trial that was measured and is of no use to what was to build on it.
+type diedError struct{ what string }
+
+func (e *diedError) Error() string { return e.what }
+
+// whole is a diedError if something had died by the end of the last trial.
+func (b *bench) whole() error {
+	if len(b.died) == 0 {
+		return nil
+	}
+	return &diedError{strings.Join(b.died, "; ")}
+}
 
 // deaths are those of an experiment until now.
 type deaths struct {
-	all []Death
-	of  int
-	// lost is how many of the latest trials were.
-	lost int
+	all    []Death
+	inARow int // lost trials
+	gaveUp bool
 }
 
-// in looks whether something died in a trial that ended with err. The next gets a
-// network that is whole. It returns the errors that are not of a death.
-func (d *deaths) in(ctx context.Context, b *bench, r run, repeat int, err error) error {
-	reason := strings.Join(b.died, "; ")
-	if err != nil {
-		reason = b.deathBehind(ctx, err)
+// once does a step, which is lost if something dies in it. It returns the errors that are
+// not of a death; the next step gets a network that is whole.
+func (d *deaths) once(ctx context.Context, b *bench, r run, repeat int, step func() error) error {
+	return d.try(ctx, b, Death{Variables: r.variables, Repeat: repeat, Fate: Lost}, step)
+}
+
+// again does a step until nothing dies in it, or the experiment gives up.
+func (d *deaths) again(ctx context.Context, b *bench, r run, repeat int, step func() error) error {
+	for {
+		before := len(d.all)
+		err := d.try(ctx, b, Death{Variables: r.variables, Repeat: repeat, Fate: Again}, step)
+		if err != nil || len(d.all) == before || d.all[len(d.all)-1].Fate == Kept {
+			return err
+		}
 	}
-	switch {
-	case reason == "":
-		d.lost = 0
-		return err
-	case err == nil:
-		d.lost = 0
-		d.all = append(d.all, Death{Variables: r.variables, Repeat: repeat, Reason: reason, Kept: true})
+}
+
+func (d *deaths) try(ctx context.Context, b *bench, death Death, step func() error) error {
+	b.died = nil
+	err := step()
+	if err == nil {
+		d.inARow = 0
+		if len(b.died) > 0 {
+			death.Reason, death.Fate = strings.Join(b.died, "; "), Kept
+			d.all = append(d.all, death)
+		}
 		return nil
 	}
-	death := Death{Variables: r.variables, Repeat: repeat, Reason: reason}
+	// A line for each trial.
+	death.Reason = strings.ReplaceAll(b.deathBehind(ctx, err), "\n", "; ")
+	if death.Reason == "" {
+		return err
+	}
 	d.all = append(d.all, death)
 	b.watch.Died(death)
-	if d.lost++; d.lost == patience {
-		return d.error()
+	if err := b.abandon(ctx); err != nil {
+		return err
 	}
-	return b.abandon(ctx)
+	if d.inARow++; d.inARow == patience {
+		d.gaveUp = true
+		return errGaveUp
+	}
+	return nil
 }
 
 // error is nil where nothing died.
@@ -98,17 +142,26 @@ func (d *deaths) error() error {
 	if len(d.all) == 0 {
 		return nil
 	}
-	return &DeathsError{Deaths: d.all, Of: d.of}
+	return &DeathsError{Deaths: d.all, GaveUp: d.gaveUp}
 }
 
 // deathBehind is the reason of an error that came of a death; empty for others, and for
 // those of a Ctrl-C.
 func (b *bench) deathBehind(ctx context.Context, err error) string {
-	if ctx.Err() != nil || b.lab == nil {
+	switch {
+	case ctx.Err() != nil, errors.As(err, new(*result.WriteError)), errors.As(err, new(*host.MissingError)):
 		return ""
+	case errors.As(err, new(*diedError)):
+		return err.Error()
 	}
-	faults, unread := b.lab.Faults()
-	if unread != nil || len(faults) == 0 && !errors.Is(err, client.ErrGone) {
+	var faults []string
+	if b.lab != nil {
+		var unread error
+		if faults, unread = b.lab.Faults(); unread != nil {
+			return ""
+		}
+	}
+	if len(faults) == 0 && !errors.Is(err, client.ErrGone) {
 		return ""
 	}
 	reason := err.Error()

@@ -285,44 +285,58 @@ func (s *Session) End() error {
 // context's error is returned. Where something of a network dies, the other trials are
 // measured nevertheless, and a DeathsError is returned. The lab is gone when it returns,
 // and the session over.
-func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) (err error) {
-	e := s.Experiment
-	b := &bench{source: e.Source, folder: writer.Dir(), watch: watch, right: s.right, realTime: e.inventory.RealTimeStop(), online: onlineCPUs(e.inventory), explain: e.Explain}
-	defer func() {
-		// Taking down must not be cut short by the Ctrl-C that led to it.
-		err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
-	}()
-	if err := e.measureBaselines(ctx, b, writer, result.Before); err != nil {
+func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) error {
+	b := &bench{source: s.Source, folder: writer.Dir(), watch: watch, right: s.right, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
+	dead := &deaths{}
+	err := s.measure(ctx, b, writer, dead)
+	if errors.Is(err, errGaveUp) {
+		err = nil
+	}
+	// Taking down must not be cut short by the Ctrl-C that led to it.
+	return errors.Join(err, dead.error(), b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
+}
+
+// measure does all that is left of the experiment.
+func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Writer, dead *deaths) error {
+	if err := e.measureBaselines(ctx, b, writer, dead, result.Before); err != nil {
 		return err
 	}
-	known, dead := maxima{}, deaths{of: e.Trials() + e.Searches()}
+	known := maxima{}
 	for _, step := range e.steps {
-		if isDone(writer, e.runs[step.Run], step.Repeat) {
+		r := e.runs[step.Run]
+		if isDone(writer, r, step.Repeat) {
 			continue
 		}
-		r, skip, err := known.settle(ctx, b, writer, e.runs[step.Run])
-		switch {
-		case err != nil:
+		var skip *result.Skipped
+		if err := dead.again(ctx, b, r, step.Repeat, func() (err error) {
+			r, skip, err = known.settle(ctx, b, writer, e.runs[step.Run])
 			return err
-		case skip != nil:
+		}); err != nil {
+			return err
+		}
+		if skip != nil {
 			if err := writer.Skip(*skip); err != nil {
 				return err
 			}
 			if r.skip == "" { // Check has told of the others
-				watch.Skipped(*skip)
+				b.watch.Skipped(*skip)
 			}
 			continue
 		}
-		if err := b.set(ctx, r.plan); err != nil {
-			return err
+		do := dead.once
+		if !r.spec.Method.Plain() {
+			do = dead.again // with the trials that it has
 		}
-		b.died = nil
-		err = e.step(ctx, b, writer, r, step.Repeat)
-		if err = dead.in(ctx, b, r, step.Repeat, err); err != nil {
+		if err := do(ctx, b, r, step.Repeat, func() error {
+			if err := b.set(ctx, r.plan); err != nil {
+				return err
+			}
+			return e.step(ctx, b, writer, r, step.Repeat)
+		}); err != nil {
 			return err
 		}
 	}
-	return errors.Join(e.measureBaselines(ctx, b, writer, result.After), dead.error())
+	return e.measureBaselines(ctx, b, writer, dead, result.After)
 }
 
 // step measures one combination and repeat on what is set: by a trial, or by as many as
@@ -370,25 +384,33 @@ func (e *Experiment) missingSizes(r run) string {
 	return fmt.Sprintf("no frames of %s bytes, where RFC 2544 section 9.1 wants all sizes, because the experiment file says so", strings.Join(missing, ", "))
 }
 
-func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *result.Writer, when result.When) error {
+func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *result.Writer, dead *deaths, when result.When) error {
 	for _, alone := range e.baselines {
 		if hasBaseline(writer, when, alone) {
 			continue
 		}
-		if err := b.set(ctx, alone.plan); err != nil {
-			return fmt.Errorf("baseline: %w", err)
-		}
-		b.watch.Baseline(alone.variables)
-		rec, err := b.trial(ctx, alone, 1)
-		if err != nil {
-			return fmt.Errorf("baseline: %w", err)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx) // half a baseline says nothing
-		}
-		if _, err := writer.AddBaseline(when, rec); err != nil {
+		if err := dead.again(ctx, b, alone, 1, func() error { return b.baseline(ctx, writer, when, alone) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (b *bench) baseline(ctx context.Context, writer *result.Writer, when result.When, alone run) error {
+	if err := b.set(ctx, alone.plan); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	b.watch.Baseline(alone.variables)
+	rec, err := b.trial(ctx, alone, 1)
+	if err == nil {
+		err = b.whole()
+	}
+	if err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // half a baseline says nothing
+	}
+	_, err = writer.AddBaseline(when, rec)
+	return err
 }

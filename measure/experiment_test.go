@@ -250,17 +250,23 @@ func TestDeathsInATrialAreNamed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			experiment, writer := prepare(t, "deaths", loopNetwork, "traffic.duration=2s", "repeat=2")
-			first := true
-			err := measureAll(context.Background(), experiment, writer, silent{began: func() {
-				if first {
-					pid := test.victim(t)
-					time.AfterFunc(700*time.Millisecond, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-				}
-				first = false
-			}})
+			trials, killed := 0, false
+			err := measureAll(context.Background(), experiment, writer, silent{
+				began: func() { trials++ },
+				received: func() {
+					if trials == 1 && !killed {
+						killed = true
+						_ = syscall.Kill(test.victim(t), syscall.SIGKILL)
+					}
+				},
+			})
+			fate := Lost
+			if test.kept {
+				fate = Kept
+			}
 			died := (*DeathsError)(nil)
-			if !errors.As(err, &died) || died.Of != 2 || len(died.Deaths) != 1 || !strings.Contains(err.Error(), test.says) ||
-				died.Deaths[0].Repeat != 1 || died.Deaths[0].Kept != test.kept || died.Lost() == test.kept {
+			if !errors.As(err, &died) || len(died.Deaths) != 1 || !strings.Contains(err.Error(), test.says) ||
+				died.Deaths[0].Repeat != 1 || died.Deaths[0].Fate != fate || died.Whole() != test.kept {
 				t.Errorf("Measure = %v (%+v), want one death and %q", err, died, test.says)
 			}
 			if strings.Count(fmt.Sprint(err), test.says) != 1 {

@@ -137,6 +137,9 @@ func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run)
 	}
 	b.watch.Maximum(most.variables, streamTime(most))
 	rec, err := b.trial(ctx, most, 1)
+	if err == nil {
+		err = b.whole()
+	}
 	if err != nil {
 		return maximum{}, fmt.Errorf("search for the maximum: %w", err)
 	}

@@ -154,8 +154,8 @@ func (s *searching) interruptions() (int, error) {
 func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome, error) {
 	r := s.run.at(load)
 	isWindow := strings.HasPrefix(load.Purpose, result.WindowPurpose)
-	if isWindow && s.warm {
-		// The windows of a soak are one load as nearly as can be.
+	if isWindow && s.warm && s.bench.lab != nil {
+		// The windows of a soak are one load as nearly as can be, but after a fault.
 		r.plan.Traffic.Stream.Warmup = 0
 	}
 	s.state.Purpose, s.state.RatePPS, s.state.Lasts = load.Purpose, load.RatePPS, streamTime(r)

@@ -133,7 +133,7 @@ func (l *Live) Skipped(skipped result.Skipped) {
 func (l *Live) Lost(variables map[string]any, repeat int, reason string) {
 	l.done++
 	l.ended = l.options.Now()
-	l.running = ""
+	l.running, l.searching = "", false
 	l.Say("%s  %s, repeat %d: %s", l.number(l.done), Describe(variables), repeat, reason)
 }
 

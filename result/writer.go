@@ -184,6 +184,9 @@ func (w *Writer) AddTrial(r Record) (Trial, error) {
 		_ = os.RemoveAll(filepath.Join(w.dir, trialsDir, r.Trial.ID)) // no summary names it
 		return Trial{}, w.failed(name, err)
 	}
+	if len(before) == 0 && w.root != "" {
+		_ = PointLatest(w.root, w.dir) // now already, for who resumes after a crash; Close says what fails
+	}
 	return r.Trial, nil
 }
 

@@ -146,6 +146,18 @@ func TestRunsOfTheSameSecondGetTheirOwnFolders(t *testing.T) {
 	}
 }
 
+// A run that is killed later is gone on with by results/latest.
+func TestLatestIsTheResultFromItsFirstTrialOn(t *testing.T) {
+	root := t.TempDir()
+	w := mustCreate(t, root)
+	if _, err := w.AddTrial(record(1, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := filepath.EvalSymlinks(filepath.Join(root, "latest")); err != nil || target != w.Dir() {
+		t.Errorf("latest leads to %q, %v", target, err)
+	}
+}
+
 func TestLatestIsNotReplacedWhereItIsNoLink(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "latest"), 0o755); err != nil {

@@ -40,7 +40,7 @@ a folder, and take the network down.
 
 The folder holds a page for the browser (report.html), the summary as JSON and
 CSV, and for each trial its histograms and its slowest packets. results/latest
-points to the newest. Ctrl-C keeps the trials that are done and puts everything
+points to the newest with a trial. Ctrl-C keeps the trials that are done and puts everything
 back; so does a crash. --resume goes on with a result that was cut off: what is in
 the folder stays, and the rest of its experiment is run, a soak from its next window.
 
@@ -189,17 +189,30 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 		// The folder says nothing that the error does not.
 		return errors.Join(measured, writer.Discard())
 	}
-	return errors.Join(resumable(measured, writer), r.finish(writer, stdout, stderr), experiment.LeftOut())
+	err = errors.Join(resumable(measured, writer), r.finish(writer, stdout, stderr))
+	if leftOut := experiment.LeftOut(); leftOut != nil && err == nil {
+		return leftOut
+	} else if leftOut != nil {
+		return errors.Join(err, errors.New(leftOut.Error())) // its exit code is of runs that lack nothing else
+	}
+	return err
 }
 
 // resumable adds to an error how the rest can be measured, if there is one.
 func resumable(measured error, writer *result.Writer) error {
 	died, kept := (*measure.DeathsError)(nil), (*result.WriteError)(nil)
+	hasDied := errors.As(measured, &died)
 	switch {
-	case measured == nil, errors.As(measured, &kept), errors.As(measured, &died) && !died.Lost():
+	case measured == nil, errors.As(measured, &kept):
 		return measured // nothing is left, or it says itself what is there
+	case hasDied && died.Whole() && measured.Error() == died.Error():
+		return measured
 	case errors.Is(measured, context.Canceled):
-		return fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' goes on with it", writer.Dir())
+		interrupted := fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' goes on with it", writer.Dir())
+		if hasDied {
+			return errors.Join(interrupted, died)
+		}
+		return interrupted
 	}
 	return fmt.Errorf("%w\nwhat was measured is in %s, and 'nines run --resume %[2]s' goes on with it", measured, writer.Dir())
 }
@@ -282,5 +295,9 @@ func (w *liveWatcher) Progress(second int, _, _ uint64) {
 func (w *liveWatcher) Measured(trial result.Trial) { w.live.Trial(trial) }
 
 func (w *liveWatcher) Died(death measure.Death) {
+	if death.Fate == measure.Again {
+		w.live.Say("%s; once more", death.Reason)
+		return
+	}
 	w.live.Lost(death.Variables, death.Repeat, death.Reason)
 }

@@ -165,14 +165,15 @@ func (x *Index) latest(root *os.Root) string {
 	return path.Clean(target)
 }
 
-// moveLatest points the link to the newest result that is there, or removes it.
+// moveLatest points the link to the newest result that is there and has trials, as a run
+// does, or removes it.
 func (x *Index) moveLatest(ctx context.Context, root *os.Root) error {
 	left, err := x.List(ctx, Filter{})
 	if err != nil {
 		return err
 	}
 	for _, l := range left {
-		if _, err := root.Lstat(path.Join(l.Folder, result.SummaryFile)); err != nil {
+		if _, err := root.Lstat(path.Join(l.Folder, result.SummaryFile)); err != nil || l.Trials == 0 {
 			continue
 		}
 		temporary := fmt.Sprintf(".%s.%d.tmp", latestLink, os.Getpid())
