@@ -11,6 +11,7 @@
 #include "clock/clock.h"
 #include "port/vhost_message.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/virtio_ring.h>
 #include <setjmp.h>
