@@ -128,7 +128,7 @@ endif
 .PHONY: test-root
 ## test-root: run all Go tests as root, with namespaces, links and containers
 test-root: build
-	hack/gotest.sh -- -p 1 $(AS_ROOT)
+	hack/gotest.sh -- -p 1 -timeout 40m $(AS_ROOT)
 
 # Tests for the virtual laboratory, a boot after another; BOOTS=main,rt and RUN=regexp
 # choose some. Images are kept in build/cache. The table is the last that is printed.
