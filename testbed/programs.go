@@ -73,8 +73,9 @@ func hasPrograms(p *plan.Plan) bool {
 	return false
 }
 
-// Faults says what of the lab has died since it came up: what is measured with it now
-// is not what the file describes.
+// Faults says what of the lab has died since it came up, or is received no more as it was
+// set up to be: what is measured with it now is not what the file describes, and only a
+// lab that is made anew is.
 func (l *Lab) Faults() ([]string, error) {
 	var faults []string
 	for _, n := range l.plan.Nodes {
@@ -97,8 +98,8 @@ func (l *Lab) Faults() ([]string, error) {
 	}
 	engines, unread := l.deadEngines()
 	disturbers, unknown := l.deadDisturbers()
-	pollers, unwritten := l.deadPollers()
-	return slices.Concat(faults, engines, disturbers, pollers), errors.Join(err, unread, unknown, unwritten)
+	receiving, unwritten := l.receiveFaults()
+	return slices.Concat(faults, engines, disturbers, receiving), errors.Join(err, unread, unknown, unwritten)
 }
 
 // deadEngines says which of the engines that serve an app have ended, where their node

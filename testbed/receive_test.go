@@ -363,12 +363,13 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	faults, err := lab.Faults()
-	if err != nil || len(faults) != 1 || !strings.Contains(faults[0], "the poller of dut:in has died") {
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "rx: busy_poll of dut:in is no more as it was set up: nines-poller has ended") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
 }
 
-// A device that is set down and up has instances for which nothing was set up.
+// A device that is set down and up has instances for which nothing was set up. That is a
+// fault of the lab, so that what is measured next gets another one.
 func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 	labtest.Root(t)
 	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
@@ -393,6 +394,10 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 			}
 			if list, err := lab.Received(); err != nil || len(list) != 1 || !strings.Contains(list[0].Problem, "is gone") {
 				t.Errorf("set down and up: %+v, %v", list, err)
+			}
+			faults, err := lab.Faults()
+			if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "rx: "+string(way)+" of dut:in is no more as it was set up") {
+				t.Errorf("faults: %q, %v", faults, err)
 			}
 		})
 	}

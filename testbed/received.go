@@ -88,17 +88,18 @@ func (l *Lab) receiveRecords() ([]receiveRecord, error) {
 	return list, nil
 }
 
-// deadPollers says which of the processes that poll, or keep CPUs awake, have ended where
-// their node has not: packets wait for timers then, or for CPUs that sleep.
-func (l *Lab) deadPollers() ([]string, error) {
-	records, err := l.receiveRecords()
+// receiveFaults says which interfaces are not received any more as they were set up to be,
+// where their node has not died: what polls has ended, or the device has other instances.
+// Nothing but a lab that is made anew has them received so again.
+func (l *Lab) receiveFaults() ([]string, error) {
+	states, err := l.Received()
 	if err != nil {
 		return nil, err
 	}
 	var faults []string
-	for _, r := range records {
-		if p := r.Poller; p.PID > 0 && !p.Alive() && l.Alive(r.Node) {
-			faults = append(faults, fmt.Sprintf("the poller of %s:%s has died (process %d); it said last: %s", r.Node, r.Interface, p.PID, lastLine(p.Log)))
+	for _, r := range states {
+		if r.Problem != "" && l.Alive(r.Node) {
+			faults = append(faults, fmt.Sprintf("rx: %s of %s:%s is no more as it was set up: %s", r.RX, r.Node, r.Interface, r.Problem))
 		}
 	}
 	return faults, nil
@@ -188,7 +189,7 @@ func (l *Lab) findReplaced(r *receiveRecord) {
 	case err != nil:
 		r.Problem = err.Error()
 	case replaced != "":
-		r.Problem = replaced + "; nines down and nines up set it up again"
+		r.Problem = replaced
 	}
 }
 

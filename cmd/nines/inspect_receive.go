@@ -18,7 +18,7 @@ func writeReceived(out io.Writer, list []testbed.ReceiveState) {
 			fmt.Fprintf(out, " (%s)", r.Why)
 		}
 		if r.Problem != "" {
-			fmt.Fprintf(out, "; %s", r.Problem)
+			fmt.Fprintf(out, "; %s; nines down and nines up set it up again", r.Problem)
 		}
 		fmt.Fprintln(out)
 		for _, t := range r.Threads {
