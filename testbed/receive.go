@@ -181,6 +181,9 @@ func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []re
 		if run.Poller != nil {
 			record.Poller, record.Scheduling = *run.Poller, run.Scheduling
 		}
+		if run.Guard != nil {
+			record.Guard = *run.Guard
+		}
 		list = append(list, record)
 	}
 	return list

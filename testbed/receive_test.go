@@ -356,14 +356,32 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	if faults, err := lab.Faults(); err != nil || len(faults) != 0 {
 		t.Fatalf("faults of a whole lab: %q, %v", faults, err)
 	}
-	if err := poller.Signal(9); err != nil {
-		t.Fatal(err)
-	}
-	for begun := time.Now(); poller.Alive() && time.Since(begun) < 20*time.Second; {
-		time.Sleep(time.Millisecond)
-	}
+	kill(t, poller.PID)
 	faults, err := lab.Faults()
 	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "rx: busy_poll of dut:in is no more as it was set up: nines-poller has ended") {
+		t.Errorf("faults: %q, %v", faults, err)
+	}
+}
+
+// So is a guard's death: a thread that it had stopped would be stopped for good.
+func TestAGuardThatDiesIsAFault(t *testing.T) {
+	labtest.Root(t)
+	canReceive(t, spec.ReceiveThreaded)
+	lab, err := Open(up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveThreaded)).Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := lab.receiveRecords()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if guard := records[0].Guard; !guard.Alive() {
+		t.Fatalf("nobody watches a thread of a real-time policy: %+v", records)
+	}
+	receivedOf(t, lab)
+	kill(t, records[0].Guard.PID)
+	faults, err := lab.Faults()
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "rx: threaded of dut:in is no more as it was set up: nobody watches") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
 }

@@ -67,6 +67,8 @@ type receiveRecord struct {
 	Scheduling string `json:"scheduling,omitempty"`
 	// Poller is the process that polls or spins; none where the kernel does it alone.
 	Poller busypoll.Poller `json:"poller,omitzero"`
+	// Guard is the one that watches the kernel's threads; none where they need none.
+	Guard busypoll.Poller `json:"guard,omitzero"`
 }
 
 func (s state) receive() string { return filepath.Join(s.dir, "receive.json") }
@@ -161,6 +163,7 @@ func (l *Lab) Received() ([]ReceiveState, error) {
 			r.readPoller()
 		} else if r.RX.Polls() {
 			l.readKernelThreads(&r)
+			r.readGuard()
 		}
 		l.findReplaced(&r)
 		list = append(list, r.ReceiveState)
@@ -193,10 +196,27 @@ func (l *Lab) findReplaced(r *receiveRecord) {
 	}
 }
 
+// readGuard says so where nobody watches the kernel's threads any more. One that was backed
+// off then stays so.
+func (r *receiveRecord) readGuard() {
+	if r.Problem == "" && r.Guard.PID > 0 && !r.Guard.Alive() {
+		r.Problem = "nobody watches its threads, and one that was stopped stays at SCHED_IDLE: " + ended(r.Guard)
+	}
+}
+
+// ended says how a poller that is there no more did end.
+func ended(p busypoll.Poller) string {
+	text := fmt.Sprintf("nines-poller has ended (process %d)", p.PID)
+	if said := lastLine(p.Log); said != "" {
+		return text + "; it said last: " + said
+	}
+	return text + "; it said nothing, as one that is killed"
+}
+
 // readPoller reads what a poller says of its threads.
 func (r *receiveRecord) readPoller() {
 	if !r.Poller.Alive() {
-		r.Problem = fmt.Sprintf("nines-poller has ended (process %d); it said last: %s", r.Poller.PID, lastLine(r.Poller.Log))
+		r.Problem = ended(r.Poller)
 		return
 	}
 	s, err := busypoll.ReadStatistics(r.Poller.Statistics)
