@@ -127,12 +127,17 @@ func (w *work) placePolling(n *node) error {
 			n.because("its polling threads: %s", why)
 		}
 	}
+	if s := p.Scheduling; s != nil && s.Policy.RealTime() && s.Priority == highestPriority {
+		return at(&Conflict{n.title(), fmt.Sprintf("its polling threads have priority %d, so that nothing could stop them", highestPriority),
+			fmt.Sprintf("give them %d or less", highestPriority-1)}, n.steps("polling", "scheduling", "priority"))
+	}
 	where := choose(r.CPUsExclusive, "of their own", "shared with all else in the node")
 	r.Threaded = p.Scheduling
 	if len(threaded) > 0 {
 		n.because("%s: received by kernel threads of its own on %s, %s", strings.Join(threaded, ", "), cpuText(r.CPUs), where)
 	}
 	if len(busy) == 0 {
+		w.noteThreaded(n)
 		return nil
 	}
 	r.Mechanism = p.Mechanism
@@ -157,29 +162,41 @@ func (w *work) placePolling(n *node) error {
 	return w.judgePolling(n, busy)
 }
 
+// remedyOwnCPUs gives a node's polling threads CPUs of their own.
+const remedyOwnCPUs = "--set nodes.%s.polling.cpus=1 gives them one of their own"
+
+// noteThreaded says what kernel threads of a real-time policy do to others, and the kernel
+// to them. They are no pollers, as they sleep when no packets come.
+func (w *work) noteThreaded(n *node) {
+	r := n.receive
+	if r.Threaded == nil || !r.Threaded.Policy.RealTime() {
+		return
+	}
+	if !r.CPUsExclusive {
+		w.note("%s is received as %s on %s, where the node itself runs, so nothing else runs there while packets come; "+remedyOwnCPUs+".",
+			n.title(), r.Threaded, cpuText(r.CPUs), n.name)
+	}
+	w.noteStop(n.title()+": a kernel thread that packets keep busy receives", r.CPUs[0], r.Threaded)
+}
+
 // judgePolling refuses pollers that leave nothing to others, and says what a lack of
 // CPUs does to the rest.
 func (w *work) judgePolling(n *node, busy []string) error {
 	r := n.receive
-	const remedy = "--set nodes.%s.polling.cpus=1 gives them one of their own"
 	realTime := r.Polling.Policy.RealTime()
 	switch {
 	case !r.CPUsExclusive && realTime:
 		return &Impossible{fmt.Sprintf("%s is polled as %s on %s, where the node itself runs", n.title(), r.Polling, cpuText(r.CPUs)),
-			"nothing else would run there", fmt.Sprintf(remedy, n.name) + " on a host with more CPUs; or leave polling.scheduling out"}
-	case realTime && r.Polling.Priority == highestPriority:
-		return at(&Conflict{n.title(), fmt.Sprintf("its pollers have priority %d, so that nothing could stop them", highestPriority),
-			fmt.Sprintf("give them %d or less", highestPriority-1)}, n.steps("polling", "scheduling", "priority"))
-
+			"nothing else would run there", fmt.Sprintf(remedyOwnCPUs, n.name) + " on a host with more CPUs; or leave polling.scheduling out"}
 	case realTime:
-		w.noteStop(&node{name: n.pollers.name, pollsFor: n, engineCPU: r.CPUs[0]}, r.Polling)
+		w.noteStop(n.pollers.title()+" polls", r.CPUs[0], r.Polling)
 	case r.CPUsExclusive:
 	case n.demand.spin && slices.Contains(r.CPUs, n.engineCPU) && len(r.CPUs) == 1:
 		return &Impossible{fmt.Sprintf("%s is polled on %s, where its engine never sleeps", n.title(), cpuText(r.CPUs)),
 			fmt.Sprintf("its pollers would get next to nothing of it as %s", r.Polling),
-			fmt.Sprintf(remedy, n.name) + " on a host with more CPUs; or let the engine sleep (wait: block)"}
+			fmt.Sprintf(remedyOwnCPUs, n.name) + " on a host with more CPUs; or let the engine sleep (wait: block)"}
 	default:
-		w.note("%s: its pollers share %s with the node, so they poll only while it does nothing, and hold up what wakes there; "+remedy+".",
+		w.note("%s: its pollers share %s with the node, so they poll only while it does nothing, and hold up what wakes there; "+remedyOwnCPUs+".",
 			n.title(), cpuText(r.CPUs), n.name)
 	}
 	if len(busy) > len(r.CPUs) {

@@ -135,6 +135,8 @@ func TestPollersThatCannotBe(t *testing.T) {
 		{"too few CPUs", "microvm", "receive-shared", func(n *spec.Node) { n.Polling = &spec.Polling{CPUs: 2} }, "the poller of dut wants 2", 3},
 		{"a priority that nothing stops", "epyc-7551p", "receive-isolated",
 			func(n *spec.Node) { n.Polling.Scheduling.Priority = 99 }, "98 or less", 2},
+		{"kernel threads whose guard could not come above them", "epyc-7551p", "receive-isolated",
+			func(n *spec.Node) { n.RX, n.Polling.Scheduling.Priority = spec.ReceiveThreaded, 99 }, "98 or less", 2},
 		{"the node's own CPU by name", "epyc-7551p", "receive-isolated",
 			func(n *spec.Node) { n.CPUList, n.Polling = "9", &spec.Polling{CPUList: "9"} }, "CPU 9 is in the list of node dut", 2},
 	} {
@@ -147,6 +149,49 @@ func TestPollersThatCannotBe(t *testing.T) {
 				t.Errorf("%v, not %q with exit code %d", err, c.says, c.exit)
 			}
 		})
+	}
+}
+
+// The key of a priority that is refused is the priority's.
+func TestPriorityThatNothingStopsIsFoundInTheFile(t *testing.T) {
+	for _, way := range []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll} {
+		exp := loadExperiment(t, "testdata/receive-isolated.yaml")
+		dut := exp.Topology.Nodes["dut"]
+		dut.RX, dut.Polling.Scheduling.Priority = way, 99
+		_, err := Make(exp, loadHost(t, "epyc-7551p"))
+		var has interface{ Key() []string }
+		if want := "topology nodes dut polling scheduling priority"; !errors.As(err, &has) || strings.Join(has.Key(), " ") != want {
+			t.Errorf("%s: %v is not of %s", way, err, want)
+		}
+	}
+}
+
+// Kernel threads of a real-time policy sleep when no packets come, so they may share their
+// CPUs; what they do to others there is said, and what the kernel does to them.
+func TestRealTimeKernelThreadsAreTold(t *testing.T) {
+	realTime := &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 5}
+	for _, c := range []struct {
+		name, host, file string
+		polling          *spec.Polling
+		shares, stopped  bool
+	}{
+		{"on CPUs of their own", "epyc-7551p", "receive-isolated", &spec.Polling{CPUs: 1, Scheduling: realTime}, false, true},
+		{"on the node's", "microvm", "receive-shared", &spec.Polling{Scheduling: realTime}, true, true},
+		{"of the kernel's policy", "microvm", "receive-shared", nil, false, false},
+	} {
+		exp := loadExperiment(t, "testdata/"+c.file+".yaml")
+		exp.Topology.Nodes["dut"].RX, exp.Topology.Nodes["dut"].Polling = spec.ReceiveThreaded, c.polling
+		p, err := Make(exp, loadHost(t, c.host))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		said := func(text string) bool {
+			return slices.ContainsFunc(p.Notes, func(note string) bool { return strings.Contains(note, text) })
+		}
+		if shares, stopped := said("so nothing else runs there while packets come"), said("a kernel thread that packets keep busy receives as fifo 5"); shares != c.shares || stopped != c.stopped {
+			t.Errorf("%s: told of sharing: %v, of what stops them: %v: %q", c.name, shares, stopped, p.Notes)
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func (w *work) checkSpinner(n *node, s *spec.Scheduling) error {
 		return &Impossible{fmt.Sprintf("%s polls as %s on %s, which it does not have for itself", n.title(), s, cpuText(n.cpus)),
 			"nothing else would run there", fmt.Sprintf("give it a CPU of its own (--set %s.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness", n.key())}
 	}
-	w.noteStop(n, s)
+	w.noteStop(n.title()+" polls", n.engineCPU, s)
 	if w.inv.Kernel.RealTime && s.Priority >= interruptPriority {
 		w.note("%s polls with priority %d, and this kernel's interrupt threads have %d: those of CPU %d never run.",
 			n.title(), s.Priority, interruptPriority, n.engineCPU)
@@ -81,20 +81,20 @@ func (w *work) spinnersOn(cpus []int) int {
 	return count
 }
 
-// noteStop says what the kernel does to keep a spinner from having all of its CPU.
-func (w *work) noteStop(n *node, s *spec.Scheduling) {
+// noteStop says what the kernel does to keep a real-time thread from having all of a CPU.
+func (w *work) noteStop(whoDoes string, cpu int, s *spec.Scheduling) {
 	if w.exp.Tuning == spec.TuningRealtime {
 		return // lifts it
 	}
-	stop := w.inv.RealTimeStop(n.engineCPU)
-	lifts := fmt.Sprintf("tuning: realtime, or nines tune apply --cpus %d --profile realtime, lifts that", n.engineCPU)
+	stop := w.inv.RealTimeStop(cpu)
+	lifts := fmt.Sprintf("tuning: realtime, or nines tune apply --cpus %d --profile realtime, lifts that", cpu)
 	switch stop.By {
 	case host.StopThrottling:
-		w.note("%s polls as %s, and RT throttling stops it for %v of each %v, whether or not others want CPU %d (kernel.sched_rt_runtime_us); %s.",
-			n.title(), s, stop.Stop, stop.Period, n.engineCPU, lifts)
+		w.note("%s as %s, and RT throttling stops it for %v of each %v, whether or not others want CPU %d (kernel.sched_rt_runtime_us); %s.",
+			whoDoes, s, stop.Stop, stop.Period, cpu, lifts)
 	case host.StopFairServer:
-		w.note("%s polls as %s, and the kernel's fair server gives up to %v of each %v to ordinary threads that starve on CPU %d; isolation: isolated leaves few there; %s.",
-			n.title(), s, stop.Stop, stop.Period, n.engineCPU, lifts)
+		w.note("%s as %s, and the kernel's fair server gives up to %v of each %v to ordinary threads that starve on CPU %d; isolation: isolated leaves few there; %s.",
+			whoDoes, s, stop.Stop, stop.Period, cpu, lifts)
 	}
 }
 
