@@ -2,7 +2,9 @@
 /*
  * Watches threads of the kernel that poll or receive: with a real-time policy one can starve the
  * softirqs of its CPU, and it has nobody else to look. One that does is at SCHED_IDLE for
- * a while, so that ksoftirqd and all others go first, and then has its policy back.
+ * a while, so that ksoftirqd and all others go first, and then has its policy back. One that
+ * may run on several CPUs is watched at each: it has its policy back when it is to back off
+ * at none of them any more.
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -18,6 +20,18 @@ struct guarded {
 };
 
 static struct guarded guarded[STATISTICS_THREADS];
+static int guarded_used;
+
+/* When the last of the pauses ends that the thread has at its CPUs. */
+static uint64_t guard__back_at(uint64_t tid)
+{
+	uint64_t last = 0;
+
+	for (int i = 0; i < guarded_used; i++)
+		if (guarded[i].statistics->tid == tid && guarded[i].back_at_ns > last)
+			last = guarded[i].back_at_ns;
+	return last;
+}
 
 static void guard__give_back(struct guarded *one, const char *scheduling, uint64_t now)
 {
@@ -35,7 +49,7 @@ static void guard__look(struct guarded *one, const char *scheduling, uint64_t no
 	if (one->statistics->state == STATISTICS_ENDED)
 		return;
 	if (one->back_at_ns != 0) {
-		if (now >= one->back_at_ns)
+		if (now >= guard__back_at(one->statistics->tid))
 			guard__give_back(one, scheduling, now);
 		return;
 	}
@@ -58,7 +72,8 @@ int guard__main(const struct options *options)
 		fputs("nines-poller: --thread is missing: what to watch\n", stderr);
 		return POLLER_EXIT_USAGE;
 	}
-	for (int i = 0; i < options->threads; i++) {
+	guarded_used = options->threads;
+	for (int i = 0; i < guarded_used; i++) {
 		guarded[i].statistics = &statistics->thread[i];
 		*guarded[i].statistics = (struct statistics_thread){
 			.tid = (uint64_t)options->thread[i].tid,
@@ -78,10 +93,10 @@ int guard__main(const struct options *options)
 		uint64_t now = statistics__now();
 
 		statistics__update(statistics);
-		for (int i = 0; i < options->threads; i++)
+		for (int i = 0; i < guarded_used; i++)
 			guard__look(&guarded[i], options->scheduling, now);
 	} while (watch__tick(options->netns));
-	for (int i = 0; i < options->threads; i++)
+	for (int i = 0; i < guarded_used; i++)
 		if (guarded[i].back_at_ns != 0)
 			guard__give_back(&guarded[i], options->scheduling, statistics__now());
 	return 0;

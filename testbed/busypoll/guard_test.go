@@ -1,6 +1,7 @@
 package busypoll
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +84,100 @@ func TestAGuardLetsSoftirqsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	becomes(policy)
+}
+
+// A thread that may run on several CPUs has its policy back when its pauses are over at all
+// of them. The CPUs are ones that no host has, and their ksoftirqd are played by processes
+// on CPU 1. The first is starved by the thread, which backs off for it, and only then the
+// second, by another thread: so its pause ends later.
+func TestAGuardWaitsForAllPausesOfAThread(t *testing.T) {
+	labtest.Root(t)
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		t.Fatal(err)
+	}
+	labtest.Require(t, "CPUs 0 and 1", set.IsSet(0) && set.IsSet(1))
+	const policy, first, second = "fifo:20", 1000, 1001
+	spin := func() proc.Identity {
+		return helper(t, "nines-disturb", proc.ReadyOnExtraFile, "--kind", "spin", "--cpu", "1", "--policy", "fifo", "--priority", "20",
+			"--length", "1000s", "--period", "1000s", "--ready-fd", "3")
+	}
+	runFirst, runSecond := playKsoftirqd(t, first), playKsoftirqd(t, second)
+	spinner := spin()
+	path := filepath.Join(t.TempDir(), "statistics")
+	helper(t, "nines-poller", proc.ReadyOnStdout, "guard", "--cpus", "1", "--scheduling", policy, "--statistics", path,
+		"--thread", fmt.Sprintf("%d@%d", spinner.PID, first), "--thread", fmt.Sprintf("%d@%d", spinner.PID, second))
+	// look says which of the two backs off, and where the thread is meanwhile.
+	look := func() (firstPaused, secondPaused bool, placed string) {
+		read := func() []ThreadStatistics {
+			read, err := ReadStatistics(path)
+			if err != nil || len(read.Threads) != 2 {
+				t.Fatalf("its statistics are %+v: %v", read, err)
+			}
+			return read.Threads
+		}
+		before := read()
+		placement, err := napi.PlacementOf(spinner.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := read()
+		paused := func(i int) bool {
+			return before[i].State == "backed off" && after[i].State == before[i].State && after[i].BackOffs == before[i].BackOffs
+		}
+		return paused(0), paused(1), placement.String()
+	}
+	runFirst()
+	begun, both, wrong := false, false, 0
+	for until := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		firstPaused, secondPaused, placed := look()
+		if (firstPaused || secondPaused) && placed != "idle:0@1" {
+			wrong++
+		} else {
+			wrong = 0
+		}
+		switch {
+		case wrong == 3: // it is told only after it is done
+			t.Fatalf("it is at %s, and is to back off: for the first %v, for the second %v", placed, firstPaused, secondPaused)
+		case firstPaused && !begun:
+			runSecond()
+			spin()
+			begun = true
+		case firstPaused && secondPaused:
+			both = true
+		case both && wrong == 0 && placed == policy+"@1":
+			return
+		case time.Now().After(until):
+			t.Fatalf("it did not back off for both and go on: %s", placed)
+		}
+	}
+}
+
+// playKsoftirqd starts a process on CPU 1 that has the name of a CPU's ksoftirqd. It waits
+// until it is told to run, and then runs all the time.
+func playKsoftirqd(t *testing.T, cpu int) (run func()) {
+	t.Helper()
+	cmd := exec.Command("taskset", "-c", "1", "sh", "-c",
+		fmt.Sprintf("printf ksoftirqd/%d > /proc/$$/comm; echo named; read _; while :; do :; done", cpu))
+	told, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if _, err := says.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _, _ = told.Write([]byte{'\n'}) }
 }
 
 // Threads of threaded NAPI can starve softirqs as those can that poll.
