@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Files that are large or deep on purpose are refused with one plain reason.
@@ -39,6 +41,36 @@ func TestLimits(t *testing.T) {
 				t.Errorf("got %v\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+// What is broken costs a few look-ups for each link, however much it is: a comparison with
+// all of it would take many minutes here.
+func TestManyBrokenPathsCostLittle(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("name: lab\ntopology:\n  nodes: {a: , b: }\n  links:\n")
+	for i := range maxLinks {
+		fmt.Fprintf(&b, "    - endpoints: [\"a:e%d\", \"b:e%d\"]\n", i, i)
+	}
+	b.WriteString("traffic: {from: \"a:e0\", to: \"b:e0\", rate_pps: 1}\nsweep:\n  traffic.burst: [1, 2, 3, 4, 5, 6]\n")
+	var want []string
+	for i, key := range []string{"kind", "mtu", "parent", "name", "rx", "switch", "sriov", "passthrough"} {
+		fmt.Fprintf(&b, "  links.*.%s: [[]]\n", key)
+		want = append(want, fmt.Sprintf("%d:%d: sweep.links.*.%s.0", maxLinks+8+i, len("  links.*.: [[")+len(key), key))
+	}
+	f := mustLoad(t, b.String())
+	done := make(chan error, 1)
+	go func() {
+		_, err := f.Runs()
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if got := placesOf(t, err); !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("the file is not checked after two minutes")
 	}
 }
 

@@ -95,7 +95,7 @@ func (f *File) Runs() ([]Run, error) {
 		own := &collector{}
 		experiment, broken := decodeExperiment(tree, own)
 		run.Experiment, run.tree = experiment, tree
-		broken.paths = append(broken.paths, s.broken...)
+		broken.add(s.broken...)
 		if !own.full() {
 			fillIn(run.Experiment, tree)
 			check(run.Experiment, tree, broken, own)
@@ -166,14 +166,14 @@ func readSweep(root, base *node, unread *broken, errs *collector) sweep {
 		s.broken = []string{""}
 	}
 	for _, e := range swept.entries {
-		before := len(d.broken.paths)
+		before := d.broken.added
 		a, places := d.axis(e)
 		if other := d.taken.claim(e.key.text, places); other != "" {
 			d.fail(e.key, "sweep."+e.key.text, fmt.Sprintf("sets the same value as %q", clip(other)), "", "keep one of the two")
 		}
 		// What it sets inside of something that could not be read would stand there alone.
 		inside := slices.ContainsFunc(places, func(steps []string) bool { return !unread.there(steps[:len(steps)-1]...) })
-		if len(d.broken.paths) == before && !inside {
+		if d.broken.added == before && !inside {
 			s.axes = append(s.axes, a)
 		} else {
 			s.broken = append(s.broken, wouldSet(e, places)...)
@@ -270,9 +270,9 @@ func (d *sweepReader) swept(key *node, path string) (target, bool) {
 // wrong one, and makes it the run's variable.
 func (d *sweepReader) variable(n *node, goal target, key, path string) Variable {
 	v := reflect.New(goal.typ).Elem()
-	before := len(d.broken.paths)
+	before := d.broken.added
 	d.value(n, v, path, goal.rule)
-	if len(d.broken.paths) > before {
+	if d.broken.added > before {
 		return Variable{Path: key}
 	}
 	variable := Variable{Path: key, Text: n.text}
