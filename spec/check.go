@@ -140,10 +140,16 @@ func (c *checker) endpointsKnown() bool {
 	return c.there("topology", "links") && c.there("topology", "nodes")
 }
 
-// appsKnown is true if it could be read which node has which app.
+// appsKnown is true if it could be read which node has which app, also those nodes that
+// only a sweep adds.
 func (c *checker) appsKnown() bool {
 	for name := range c.e.Topology.Nodes {
 		if !c.sound("topology", "nodes", name, "app") {
+			return false
+		}
+	}
+	for _, endpoint := range c.e.endpoints() {
+		if name, _ := splitEndpoint(endpoint); !c.there("topology", "nodes", name) {
 			return false
 		}
 	}

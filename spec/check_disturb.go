@@ -25,11 +25,11 @@ func (c *checker) disturbances() {
 // disturbed checks what is to be disturbed.
 func (c *checker) disturbed(d *Disturbance, at []string) {
 	n, known := c.e.Topology.Nodes[d.Node]
-	nodes := []string{"topology", "nodes"}
+	node := []string{"topology", "nodes", d.Node}
 	switch {
 	case d.Node != "" && d.CPU != nil:
 		c.fail("node and cpu exclude one another", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
-	case d.Node != "" && !c.there(nodes...), known && !c.soundKeys(under(nodes, d.Node), "app", "runtime"):
+	case d.Node != "" && !c.there(node...), known && !c.soundKeys(node, "app", "runtime"):
 	case d.Node != "" && !known:
 		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(sortedKeys(c.e.Topology.Nodes)),
 			didYouMean(d.Node, sortedKeys(c.e.Topology.Nodes)), under(at, "node")...)

@@ -86,6 +86,9 @@ func (c *checker) endpoint(endpoint string, link int, at []string) {
 	}
 	name, iface := splitEndpoint(endpoint)
 	if c.e.Topology.Nodes[name] == nil {
+		if !c.there("topology", "nodes", name) {
+			return // a sweep was to add it
+		}
 		names := c.nodeNames()
 		c.fail(fmt.Sprintf("there is no node %q", name), listed(names), didYouMean(name, names), at...)
 		return

@@ -62,6 +62,17 @@ traffic: {from: "a:e", to: "a:e", rat_pps: 1000}
 sweep: {nodes.*.app.wait: [spin]}
 `, []string{"3:24: topology.nodes.a.runtime", "3:39: topology.nodes.b.app", "4:31: topology.links.0.endpoints.1", "4:87: topology.links.1.kind", "5:35: traffic.rat_pps"},
 		},
+		"a node that a sweep adds with a wrong value": {
+			`topology:
+  nodes: {a: {}, b: {}}
+  links: [{endpoints: ["a:e", "c:e"]}, {endpoints: ["c:f", "b:e"]}, {endpoints: ["a:f", "d:e"]}]
+traffic: {from: "a:e", to: "b:e", rate_pps: 1000}
+disturb:
+  one: {kind: stop, node: c, period: 1s, length: 1ms}
+  two: {kind: stop, node: e, period: 1s, length: 1ms}
+sweep: {nodes.c: [{runtime: lxc, app: {kind: forward}}, {runtime: lcx}]}
+`, []string{"4:89: topology.links.2.endpoints.1", "8:27: disturb.two.node", "9:67: sweep.nodes.c.1.runtime"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
