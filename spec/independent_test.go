@@ -73,6 +73,16 @@ disturb:
 sweep: {nodes.c: [{runtime: lxc, app: {kind: forward}}, {runtime: lcx}]}
 `, []string{"4:89: topology.links.2.endpoints.1", "8:27: disturb.two.node", "9:67: sweep.nodes.c.1.runtime"},
 		},
+		"two virtual machines on links whose kinds are not known": {
+			`topology:
+  nodes: {a: {runtime: vm}, b: {runtime: vm}}
+  links:
+    - {endpoints: ["a:e", "b:e"], knd: bridge}
+    - {endpoints: ["a:f", "b:f"]}
+    - {endpoints: ["a:g", "b:g"]}
+sweep: {links.1.kind: [bridge, brigde]}
+`, []string{"5:35: topology.links.0.knd", "7:19: topology.links.2.endpoints", "8:32: sweep.links.1.kind.1"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
