@@ -42,7 +42,7 @@ func (c *checker) dpdk() {
 		case !c.soundEndpoints:
 		case !known:
 			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
-		case c.sound("traffic") && c.soundApps && !used[endpoint]:
+		case c.backendsKnown() && !used[endpoint]:
 			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(sortedKeys(used)),
 				"take it away, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
 		}

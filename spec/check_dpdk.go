@@ -23,12 +23,12 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
 
 // memifs refuses links of shared memory that an end does not share.
 func (c *checker) memifs() {
-	if !c.sound("traffic") || !c.soundApps || !c.soundEndpoints {
+	if !c.backendsKnown() || !c.soundEndpoints {
 		return
 	}
 	used := c.dpdkEndpoints()
 	for i, link := range c.e.Topology.Links {
-		if link.Kind != LinkMemif {
+		if link.Kind != LinkMemif || !c.soundKeys(linkSteps(i), "kind") {
 			continue
 		}
 		for j, endpoint := range link.Endpoints {
@@ -38,6 +38,12 @@ func (c *checker) memifs() {
 			}
 		}
 	}
+}
+
+// backendsKnown is true if it could be read which engines there are, and by what each opens
+// its endpoints.
+func (c *checker) backendsKnown() bool {
+	return c.soundApps && c.soundKeys([]string{"traffic"}, "backend", "from", "to")
 }
 
 // dpdkEndpoints are those that an engine opens by the backend dpdk.

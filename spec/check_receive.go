@@ -90,18 +90,18 @@ func inCaseOf(what string) string {
 	return fmt.Sprintf("where a sweep varies %s, write it in the case that has it", what)
 }
 
-// pastKernel is true for an endpoint whose packets never are the kernel's: those of DPDK,
-// but where it opens one of the kernel's devices (af_packet, af_xdp).
+// pastKernel is true for an endpoint whose packets are known never to be the kernel's: those
+// of DPDK, but where it opens one of the kernel's devices (af_packet, af_xdp).
 func (c *checker) pastKernel(endpoint string, link *Link) bool {
 	if link.Kind == LinkMemif {
 		return true
 	}
-	if !c.dpdkEndpoints()[endpoint] {
+	if !c.backendsKnown() || !c.dpdkEndpoints()[endpoint] {
 		return false
 	}
 	switch link.Kind {
 	case LinkVeth, LinkBridge, LinkMacvlan, LinkXDP, LinkOVS:
-		return c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != ""
+		return c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" && c.sound("dpdk", "device", endpoint)
 	case LinkMemif, LinkSwitch, LinkTestpmd, LinkOVSDPDK, LinkVPP, LinkSnabb, LinkSRIOV, LinkPassthrough:
 	}
 	return true

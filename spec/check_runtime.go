@@ -65,31 +65,32 @@ func (c *checker) vmNode(n *Node, at []string) {
 	}
 }
 
-// isVM tells whether an endpoint is in a virtual machine.
+// isVM is true for an endpoint that is known to be in a virtual machine.
 func (c *checker) isVM(endpoint string) bool {
 	name, _ := splitEndpoint(endpoint)
 	n := c.e.Topology.Nodes[name]
-	return n != nil && n.Runtime == RuntimeVM
+	return n != nil && n.Runtime == RuntimeVM && c.sound("topology", "nodes", name, "runtime")
 }
 
 // vmLinks refuses links that a virtual machine cannot join.
 func (c *checker) vmLinks() {
 	for i, link := range c.e.Topology.Links {
 		at := under(linkSteps(i), "endpoints")
-		guests := 0
+		kindKnown, guests := c.soundKeys(linkSteps(i), "kind"), 0
 		for j, endpoint := range link.Endpoints {
-			if !c.isVM(endpoint) {
+			here := under(at, strconv.Itoa(j))
+			if !c.sound(here...) || !c.isVM(endpoint) {
 				continue
 			}
 			guests++
-			if !slices.Contains(vmKinds, link.Kind) && c.soundKeys(linkSteps(i), "kind") {
-				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(vmKinds), "choose one of these, or another runtime", under(at, strconv.Itoa(j))...)
+			if !slices.Contains(vmKinds, link.Kind) && kindKnown {
+				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(vmKinds), "choose one of these, or another runtime", here...)
 			}
-			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" {
+			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" && c.sound("dpdk", "device", endpoint) {
 				c.failKey(fmt.Sprintf("%q is in a virtual machine, where DPDK opens the function that the guest has", endpoint), "", "take it away", "dpdk", "device", endpoint)
 			}
 		}
-		if link.Kind == LinkVeth && guests == 2 && c.soundKeys(linkSteps(i), "kind", "endpoints") {
+		if link.Kind == LinkVeth && guests == 2 && kindKnown && c.sound(at...) {
 			c.fail("both ends of a veth link are in virtual machines, whose tap devices something has to join", "", "use kind: bridge, xdp or switch", at...)
 		}
 	}
@@ -108,7 +109,7 @@ func listedKinds(kinds []LinkKind) string {
 func (c *checker) vmTraffic(t *Traffic) {
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)
-	if c.isVM(t.From) && t.Packets == PacketsRecord {
+	if c.isVM(t.From) && t.Packets == PacketsRecord && c.sound("traffic", "packets") {
 		c.fail("the packets of an engine in a virtual machine cannot be recorded: it sees none of the host's files", "", "take packets away, or end the traffic in another node", "traffic", "packets")
 	}
 	if from == to || !c.isVM(t.From) && !c.isVM(t.To) {

@@ -53,9 +53,12 @@ func (c *checker) traffic(t *Traffic) {
 		c.noRoute(t)
 		return
 	}
+	if !c.soundKeys(at, "frame_bytes") {
+		return
+	}
 	for _, i := range route {
 		link := c.e.Topology.Links[i]
-		if need := t.FrameBytes - frameOverheadBytes; link.MTU != 0 && link.MTU < need {
+		if need := t.FrameBytes - frameOverheadBytes; link.MTU != 0 && link.MTU < need && c.soundKeys(linkSteps(i), "mtu") {
 			c.fail(fmt.Sprintf("an MTU of %d is too small for frames of %d bytes", link.MTU, t.FrameBytes),
 				fmt.Sprintf("%d or more (the frame without its %d bytes of Ethernet header and FCS)", need, frameOverheadBytes),
 				"raise it, or take it away to let nines choose", under(linkSteps(i), "mtu")...)

@@ -83,6 +83,96 @@ sweep: {nodes.c: [{runtime: lxc, app: {kind: forward}}, {runtime: lcx}]}
 sweep: {links.1.kind: [bridge, brigde]}
 `, []string{"5:35: topology.links.0.knd", "7:19: topology.links.2.endpoints", "8:32: sweep.links.1.kind.1"},
 		},
+		"all frame sizes, where another was swept": {
+			`topology:
+  nodes: {a: {}, b: {}}
+  links: [{endpoints: ["a:e", "b:e"], mtu: 1000}]
+traffic: {from: "a:e", to: "b:e"}
+method: {kind: rfc2544}
+sweep: {traffic.frame_bytes: [64, fast]}
+`, []string{"7:35: sweep.traffic.frame_bytes.1"},
+		},
+		"all frame sizes, where one was to be given": {
+			`topology:
+  nodes: {a: {}, b: {}}
+  links: [{endpoints: ["a:e", "b:e"], mtu: 1000}]
+traffic: {from: "a:e", to: "b:e", frame_byts: 64}
+method: {kind: rfc2544}
+`, []string{"5:35: traffic.frame_byts"},
+		},
+		"all frame sizes, where the method is swept": {
+			`topology:
+  nodes: {a: {}, b: {}}
+  links: [{endpoints: ["a:e", "b:e"], mtu: 1000}]
+traffic: {from: "a:e", to: "b:e"}
+method: {kind: rfc2544}
+sweep: {method.kind: [tst009, tst09]}
+`, []string{"7:31: sweep.method.kind.1"},
+		},
+		"an MTU in place of which others were swept": {
+			`topology:
+  nodes: {a: {}, b: {}}
+  links: [{endpoints: ["a:e", "b:e"], mtu: 1000}]
+traffic: {from: "a:e", to: "b:e", rate_pps: 1, frame_bytes: 1518}
+sweep: {links.*.mtu: [9000, big]}
+`, []string{"6:29: sweep.links.*.mtu.1"},
+		},
+		"frames in place of which others were swept": {
+			`topology:
+  nodes: {a: {}, b: {}}
+  links: [{endpoints: ["a:e", "b:e"], mtu: 1000}]
+traffic: {from: "a:e", to: "b:e", rate_pps: 1, frame_bytes: 1518}
+sweep: {traffic.frame_bytes: [64, fast]}
+`, []string{"6:35: sweep.traffic.frame_bytes.1"},
+		},
+		"a runtime in place of which others were swept": {
+			`topology:
+  nodes: {a: {runtime: vm}, b: {}}
+  links: [{endpoints: ["a:e", "b:e"], kind: macvlan}]
+traffic: {from: "a:e", to: "b:e", rate_pps: 1, packets: record}
+sweep: {nodes.a.runtime: [netns, lcx]}
+`, []string{"6:34: sweep.nodes.a.runtime.1"},
+		},
+		"records of packets in place of which none were swept": {
+			`topology:
+  nodes: {a: {runtime: vm}, b: {app: {kind: reflect}}}
+  links: [{endpoints: ["a:e", "b:e"]}]
+traffic: {from: "a:e", to: "a:e", rate_pps: 1, packets: record}
+sweep: {traffic.packets: [none, al]}
+`, []string{"6:33: sweep.traffic.packets.1"},
+		},
+		"a backend in place of which others were swept": {
+			`topology:
+  nodes: {a: {}, b: {rx: threaded}}
+  links: [{endpoints: ["a:e", "b:e"], kind: switch, rx: {"a:e": threaded}}]
+traffic: {from: "a:e", to: "b:e", rate_pps: 1, backend: dpdk}
+sweep: {traffic.backend: [udp, dpkd]}
+`, []string{"6:32: sweep.traffic.backend.1"},
+		},
+		"a device in place of which others were swept": {
+			`topology:
+  nodes: {a: {runtime: vm}, b: {rx: threaded, app: {kind: reflect}}}
+  links: [{endpoints: ["a:e", "b:e"]}]
+traffic: {from: "a:e", to: "a:e", rate_pps: 1, backend: dpdk}
+dpdk: {device: {"a:e": net_null0, "b:e": net_null1}}
+sweep: {dpdk: [{}, {devise: {}}]}
+`, []string{"7:21: sweep.dpdk.1.devise"},
+		},
+		"a kind in place of which others were swept": {
+			`topology:
+  nodes: {a: {}, b: {rx: threaded}}
+  links: [{endpoints: ["a:e", "b:e"], kind: memif}]
+traffic: {from: "a:e", to: "b:e", rate_pps: 1}
+sweep: {links.*.kind: [veth, brigde]}
+`, []string{"6:30: sweep.links.*.kind.1"},
+		},
+		"backends, and what does not depend on them": {
+			`topology:
+  nodes: {a: {}, b: {rx: threaded}}
+  links: [{endpoints: ["a:e", "b:e"], kind: switch}, {endpoints: ["a:f", "b:f"], kind: memif}]
+traffic: {from: "a:e", to: "b:e", rate_pps: 1, backend: dpdk, frame_bytes: 1}
+`, []string{"3:26: topology.nodes.b.rx", "3:26: topology.nodes.b.rx", "4:67: topology.links.1.endpoints.0", "4:74: topology.links.1.endpoints.1", "5:76: traffic.frame_bytes"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -180,7 +180,15 @@ func readSweep(root, base *node, unread *broken, errs *collector) sweep {
 		}
 	}
 	if sizes, ok := standardSizes(base, s.axes, swept.place); ok {
-		s.axes = append(s.axes, sizes)
+		lost := &broken{root: base}
+		lost.add(s.broken...)
+		// Else the file was to say otherwise, and no run would have had them.
+		known := func(b *broken) bool { return b.sound("method", "kind") && b.sound("traffic", "frame_bytes") }
+		if known(unread) && known(lost) {
+			s.axes = append(s.axes, sizes)
+		} else {
+			s.broken = append(s.broken, sizes.path)
+		}
 	}
 	return s
 }
