@@ -20,6 +20,12 @@ func TestLimits(t *testing.T) {
 		}
 		return b.String()
 	}
+	sizes := manyNodes(2) + "    big: {env: {" + strings.Repeat("E%d: 1, ", 75_000) + "}}\n" +
+		"  links: [{endpoints: [\"n0:e\", \"n1:e\"]}]\ntraffic: {from: \"n0:e\", to: \"n1:e\"}\nmethod: {kind: rfc2544}\n"
+	variables := make([]any, 75_000)
+	for i := range variables {
+		variables[i] = i
+	}
 	bridge := "name: lab\ntopology:\n  nodes: {a: }\n  links:\n    - kind: bridge\n      endpoints: [" + strings.Repeat("%s", maxLinkEndpoints+1) + "]\n"
 	ends := make([]any, maxLinkEndpoints+1)
 	for i := range ends {
@@ -30,6 +36,7 @@ func TestLimits(t *testing.T) {
 		"brackets":  {strings.Repeat("[", 1<<20), "big.yaml:1:10001: not valid YAML: exceeded max depth of 10000"},
 		"nodes":     {manyNodes(maxNodes + 1), "big.yaml:4:5: topology.nodes: 8193 nodes; allowed: at most 8192"},
 		"values":    {manyNodes(maxTreeNodes/2 + 1), "big.yaml:100000:5: the file holds more than 200000 values, aliases written out; write a smaller experiment"},
+		"sizes":     {fmt.Sprintf(sizes, variables...), "big.yaml:9:9: method: makes 7 runs (7 × traffic.frame_bytes); give one size as traffic.frame_bytes, or write a smaller experiment; allowed: at most 6 runs with a file of this size"},
 		"endpoints": {fmt.Sprintf(bridge, ends...), "big.yaml:6:18: topology.links.0.endpoints: 1024 endpoints on one link; allowed: at most 1023, the ports of a Linux bridge"},
 	} {
 		t.Run(name, func(t *testing.T) {

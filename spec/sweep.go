@@ -330,8 +330,12 @@ func (s sweep) count(root, base *node, errs *collector) (int, bool) {
 	for i, a := range s.axes {
 		factors[i] = fmt.Sprintf("%d × %s", len(a.choices), a.path)
 	}
-	errs.fail(root.get("sweep"), "sweep", fmt.Sprintf("makes %.0f runs (%s)", count, listedInOrder(factors)),
-		fmt.Sprintf("at most %.0f runs with a file of this size", most), "sweep less, or in several files")
+	at, path, remedy := root.get("sweep"), "sweep", "sweep less, or in several files"
+	if at == nil { // the one axis is that of standardSizes
+		at, path, remedy = root.get("method"), "method", "give one size as traffic.frame_bytes, or write a smaller experiment"
+	}
+	errs.fail(at, path, fmt.Sprintf("makes %.0f runs (%s)", count, listedInOrder(factors)),
+		fmt.Sprintf("at most %.0f runs with a file of this size", most), remedy)
 	return 0, false
 }
 
