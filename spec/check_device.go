@@ -12,7 +12,9 @@ import (
 const maxDeviceBytes = 511
 
 // virtualDrivers are the drivers of the engine's DPDK that --vdev can name (DPDK_DRIVERS in
-// engine/dpdk/dpdk.mk); those of hardware are found by a PCI address.
+// engine/dpdk/dpdk.mk); those of hardware are found by a PCI address. DPDK would also open
+// aliases (virtio_user0) and any ending (net_tap_lan), but the plan and the engine read from
+// the name which memory and sockets a device takes, and so want this one form.
 var virtualDrivers = []string{
 	"net_af_packet", "net_af_xdp", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap", "net_vhost", "net_virtio_user",
 }
@@ -65,7 +67,7 @@ func (c *checker) device(device string, at []string) {
 	case strings.Contains(name, ":"):
 		c.fail(fmt.Sprintf("%q is no PCI address", clip(name)), "domain:bus:device.function, such as 0000:01:00.0", "nines host lists the functions that DPDK can open", at...)
 	case !slices.ContainsFunc(virtualDrivers, func(driver string) bool { return isDeviceOf(name, driver) }):
-		c.fail(fmt.Sprintf("the engine's DPDK has no driver for %q", clip(name)),
+		c.fail(fmt.Sprintf("%q is not in the form that nines wants: the name of a driver of the engine's DPDK, and a number", clip(name)),
 			"a PCI address, or one of "+listedInOrder(virtualDrivers)+" with a number, such as net_null0", didYouMean(deviceNumber.ReplaceAllString(name, ""), virtualDrivers), at...)
 	}
 }

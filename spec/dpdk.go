@@ -10,8 +10,9 @@ type DPDK struct {
 	// Driver is how an engine with the backend dpdk reaches a kernel link's
 	// interface (default af_packet).
 	Driver DPDKDriver `yaml:"driver,omitempty" json:"driver,omitempty"`
-	// Device replaces what the plan would open, by "node:interface": any argument of
-	// DPDK's --vdev, such as net_null0 or net_pcap0,rx_pcap=/a.pcap, or a PCI address.
+	// Device replaces what the plan would open, by "node:interface": an argument of
+	// DPDK's --vdev that begins with a driver's name and a number, such as net_null0 or
+	// net_pcap0,rx_pcap=/a.pcap, or a PCI address.
 	Device map[string]string `yaml:"device,omitempty" json:"device,omitempty"`
 }
 

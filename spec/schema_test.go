@@ -20,7 +20,7 @@ var semantic = []string{
 	"address-bad", "address-multicast", "address-network", "address-no-prefix", "address-twice",
 	"address-unknown-interface", "cases-and-key", "cases-bad-value", "cases-one-wrong", "cases-same-value",
 	"cases-top-key", "cases-unknown-key", "cpu-list-backwards", "dpdk-blocks", "dpdk-device-empty",
-	"dpdk-device-driver", "dpdk-device-endpoint", "dpdk-device-long", "dpdk-device-newline", "dpdk-device-option",
+	"dpdk-device-driver", "dpdk-device-endpoint", "dpdk-device-form", "dpdk-device-long", "dpdk-device-newline", "dpdk-device-option",
 	"dpdk-device-pci", "dpdk-device-unused", "dpdk-memory", "dpdk-single",
 	"memif-three", "memif-udp", "method-bounds-crossed", "method-goal-unknown", "method-key", "method-no-traffic",
 	"method-rate", "method-soak-rate", "method-soak-window", "method-soak-zero", "method-sweep-key", "method-swept-goal", "method-swept-rate", "method-y1564-rate",
