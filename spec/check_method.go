@@ -68,7 +68,7 @@ func (c *checker) method(m *Method) {
 	if c.e.Traffic == nil && !m.Plain() && c.there("traffic") {
 		c.fail("there is no traffic to measure", "", "add a traffic: section, or take the method away", "method")
 	}
-	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
+	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS && c.soundKeys(at, "max_rate_pps") {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
 	}
 	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && c.sound("traffic") && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {

@@ -31,7 +31,7 @@ func (c *checker) linkReceive() {
 	for i, link := range c.e.Topology.Links {
 		for _, endpoint := range sortedKeys(link.RX) {
 			at := under(linkSteps(i), "rx", endpoint)
-			if !c.soundKeys(linkSteps(i), "endpoints", "kind") {
+			if !c.soundKeys(linkSteps(i), "endpoints", "kind") || !c.sound(at...) {
 				continue
 			}
 			if !slices.Contains(link.Endpoints, endpoint) {

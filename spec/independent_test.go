@@ -166,6 +166,25 @@ traffic: {from: "a:e", to: "b:e", rate_pps: 1}
 sweep: {links.*.kind: [veth, brigde]}
 `, []string{"6:30: sweep.links.*.kind.1"},
 		},
+		"a rate's bound in place of which others were swept": {
+			`topology:
+  nodes: {a: {}, b: {}}
+  links: [{endpoints: ["a:e", "b:e"]}]
+traffic: {from: "a:e", to: "b:e", frame_bytes: 64}
+method: {kind: rfc2544, min_rate_pps: 1000, max_rate_pps: 10}
+sweep: {method.max_rate_pps: [2000, fast]}
+`, []string{"7:37: sweep.method.max_rate_pps.1"},
+		},
+		"values in place of which others were swept": {
+			`topology:
+  nodes: {a: {runtime: vm, memory: 64MiB}, b: {}, c: {cpu_list: 3-1}}
+  links: [{name: l, endpoints: ["a:e", "b:e"], rx: {"b:e": awake, "b:x": awake}}, {name: m, endpoints: ["a:f", "b:f"], kind: switch, mtu: 9200}]
+sweep:
+  nodes.a.memory: [1GiB, much]
+  links.l.rx: [{"b:e": awake}, {"b:e": away}]
+  links.m.mtu: [1500, big]
+`, []string{"3:65: topology.nodes.c.cpu_list", "6:26: sweep.nodes.a.memory.1", "7:40: sweep.links.l.rx.1.b:e", "8:23: sweep.links.m.mtu.1"},
+		},
 		"backends, and what does not depend on them": {
 			`topology:
   nodes: {a: {}, b: {rx: threaded}}
