@@ -27,6 +27,8 @@ type checker struct {
 	ends map[string]int
 	// interfaces lists each node's interfaces, in the links' order.
 	interfaces map[string][]string
+	// byDPDK is dpdkEndpoints, once links has learned the endpoints.
+	byDPDK map[string]bool
 }
 
 // fillIn sets the defaults that depend on other values; the tree tells what was given.
@@ -93,6 +95,7 @@ func check(e *Experiment, root *node, broken *broken, errs *collector) {
 		c.key("Topology.nodes", name, "topology", "nodes")
 	}
 	c.links()
+	c.byDPDK = c.dpdkEndpoints()
 	c.vmLinks()
 	c.linkReceive()
 	c.addresses()

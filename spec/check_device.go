@@ -34,7 +34,7 @@ func (c *checker) dpdk() {
 	if c.e.DPDK == nil {
 		return
 	}
-	all, used := c.e.endpoints(), c.dpdkEndpoints()
+	all, used := c.e.endpoints(), c.byDPDK
 	for _, endpoint := range sortedKeys(c.e.DPDK.Device) {
 		at := []string{"dpdk", "device", endpoint}
 		if !c.sound(at...) {

@@ -26,13 +26,12 @@ func (c *checker) memifs() {
 	if !c.backendsKnown() || !c.soundEndpoints {
 		return
 	}
-	used := c.dpdkEndpoints()
 	for i, link := range c.e.Topology.Links {
 		if link.Kind != LinkMemif || !c.soundKeys(linkSteps(i), "kind") {
 			continue
 		}
 		for j, endpoint := range link.Endpoints {
-			if !used[endpoint] {
+			if !c.byDPDK[endpoint] {
 				c.fail(fmt.Sprintf("memif joins engines with the backend dpdk, and none uses %q", endpoint), "",
 					"use backend: dpdk for the traffic or the app there, or kind: veth", under(linkSteps(i), "endpoints", strconv.Itoa(j))...)
 			}

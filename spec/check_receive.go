@@ -96,7 +96,7 @@ func (c *checker) pastKernel(endpoint string, link *Link) bool {
 	if link.Kind == LinkMemif {
 		return true
 	}
-	if !c.backendsKnown() || !c.dpdkEndpoints()[endpoint] {
+	if !c.backendsKnown() || !c.byDPDK[endpoint] {
 		return false
 	}
 	switch link.Kind {
