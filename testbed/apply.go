@@ -29,8 +29,7 @@ var errIsolation = errors.New("the lab's isolation changes")
 // Apply makes the lab follow another plan: it removes what is gone, makes what is
 // new, and leaves the rest running. If it fails the lab is incomplete: the next Apply
 // makes it anew, and Down removes it.
-func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (changes Changes, err error) {
-	defer func() { err = aboutState(err) }()
+func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
@@ -47,9 +46,9 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (changes Changes,
 	}
 	h, err := hold(l.name)
 	if err != nil {
-		return Changes{}, err
+		return Changes{}, aboutState(err)
 	}
-	changes, err = l.apply(ctx, h, programs, options)
+	changes, err := l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
 	if errors.Is(err, errUnfinished) || errors.Is(err, errIsolation) {
 		return l.anew(ctx, options)
@@ -92,7 +91,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
-			return changes, fmt.Errorf("%w; the lab is incomplete now: nines apply makes all of it anew, nines down %s removes it", err, l.name)
+			return changes, fmt.Errorf("%w; the lab is incomplete now: nines apply makes all of it anew, nines down %s removes it", aboutState(err), l.name)
 		}
 	}
 	return changes, writeFile(l.state.experiment(), options.Experiment)

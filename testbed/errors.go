@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,17 +34,41 @@ func (e *StateError) Error() string {
 func (e *StateError) Unwrap() error { return e.Err }
 
 // aboutState words an error of the system with a file below the labs' folder as what it
-// is, whoever wrote the file: the journal, a ledger, the plan.
+// is, whoever wrote the file: the journal, a ledger, the plan. An error that has another
+// cause, too, stays as it is, and so do words about what to do: those are put around.
 func aboutState(err error) error {
-	var known *StateError
-	var path *fs.PathError
-	if errors.As(err, &known) || !errors.As(err, &path) || !errors.Is(path.Err, syscall.ENOSPC) && !errors.Is(path.Err, syscall.EDQUOT) {
-		return err
+	if full := fullState(err); full != nil {
+		return full
 	}
-	if below, other := filepath.Rel(Root(), path.Path); other != nil || !filepath.IsLocal(below) {
-		return err
+	return err
+}
+
+// fullState is the first of an error's causes, if each is a file below the labs' folder
+// that the disk has no room for.
+func fullState(err error) *StateError {
+	switch e := err.(type) {
+	case *fs.PathError:
+		if !errors.Is(e.Err, syscall.ENOSPC) && !errors.Is(e.Err, syscall.EDQUOT) {
+			return nil
+		}
+		if below, other := filepath.Rel(Root(), e.Path); other != nil || !filepath.IsLocal(below) {
+			return nil
+		}
+		return &StateError{strings.TrimSuffix(e.Path, ".new"), e.Err}
+	case interface{ Unwrap() []error }:
+		var first *StateError
+		for _, cause := range e.Unwrap() {
+			full := fullState(cause)
+			if full == nil {
+				return nil
+			}
+			first = cmp.Or(first, full)
+		}
+		return first
+	case interface{ Unwrap() error }:
+		return fullState(e.Unwrap())
 	}
-	return &StateError{strings.TrimSuffix(path.Path, ".new"), path.Err}
+	return nil
 }
 
 // SysctlError is a sysctl that the kernel does not have for nodes.

@@ -29,8 +29,7 @@ type UpOptions struct {
 }
 
 // Up makes a lab. If it fails, or ctx ends, all that was made is removed again.
-func Up(ctx context.Context, options UpOptions) (lab *Lab, err error) {
-	defer func() { err = aboutState(err) }()
+func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
 	}
@@ -43,7 +42,7 @@ func Up(ctx context.Context, options UpOptions) (lab *Lab, err error) {
 	}
 	held, err := enroll(ctx, options)
 	if err != nil {
-		return nil, err
+		return nil, aboutState(err)
 	}
 	b := &builder{
 		Lab:      &Lab{name: options.Plan.Name, state: held.state, plan: options.Plan},
@@ -54,12 +53,7 @@ func Up(ctx context.Context, options UpOptions) (lab *Lab, err error) {
 	}
 	if err := b.buildAll(ctx, options); err != nil {
 		options.Progress("taking back what was made")
-		// What was cancelled still has to be undone.
-		back := held.undoAll(context.WithoutCancel(ctx), nil)
-		if back != nil {
-			back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, b.name)
-		}
-		return nil, errors.Join(err, back, held.free())
+		return nil, held.takeBack(ctx, b.name, err)
 	}
 	if options.Measurement != nil {
 		b.Lab.held = held
@@ -73,6 +67,16 @@ type holding struct {
 	state   state
 	lock    *lock
 	journal *journal.Journal
+}
+
+// takeBack undoes a lab that could not be made, and says why it could not.
+func (h *holding) takeBack(ctx context.Context, name string, cause error) error {
+	// What was cancelled still has to be undone.
+	back := h.undoAll(context.WithoutCancel(ctx), nil)
+	if back != nil {
+		back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, name)
+	}
+	return errors.Join(aboutState(cause), back, h.free())
 }
 
 func (h *holding) free() error {
@@ -118,7 +122,7 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 		Lab: p.Name, Prefix: p.Prefix, BootID: journal.BootID(), Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
-		return nil, errors.Join(err, h.state.remove(), h.lock.free())
+		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.free())
 	}
 	// Before the registry is free again: another's vacant looks at the plan.
 	if err := h.state.writePlan(p); err != nil {
