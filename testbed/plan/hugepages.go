@@ -91,9 +91,9 @@ func (w *work) engineMemory(n *node) (int64, error) {
 		return max(least, defaultEngineMemory), nil
 	}
 	if given := int64(w.exp.DPDK.Memory); given < least {
-		return 0, &Conflict{"dpdk.memory", fmt.Sprintf("%s is too little for the buffers of %s, which takes %s for its ports and frames of %d bytes",
+		return 0, at(&Conflict{"dpdk.memory", fmt.Sprintf("%s is too little for the buffers of %s, which takes %s for its ports and frames of %d bytes",
 			mebibytes(given), n.title(), mebibytes(least), w.frameBytes()),
-			fmt.Sprintf("give it that or more (--set dpdk.memory=%dMiB), or leave it out", least>>20)}
+			fmt.Sprintf("give it that or more (--set dpdk.memory=%dMiB), or leave it out", least>>20)}, []string{"dpdk", "memory"})
 	}
 	return int64(w.exp.DPDK.Memory), nil
 }
@@ -106,18 +106,18 @@ func (w *work) checkFrames(n *node) error {
 		}
 		// A macvlan has no XDP of its own, so the kernel runs programs without such a limit.
 		if e.device.Driver != "" && e.link.kind != spec.LinkMacvlan && e.link.mtu > maxVethXDPMTU {
-			return &Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, for which a veth's MTU is at most %d, and it is %d", e, driverAFXDP, maxVethXDPMTU, e.link.mtu),
-				"use af_packet (--set dpdk.driver=af_packet), or leave mtu out"}
+			return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, for which a veth's MTU is at most %d, and it is %d", e, driverAFXDP, maxVethXDPMTU, e.link.mtu),
+				"use af_packet (--set dpdk.driver=af_packet), or leave mtu out"}, e.link.steps("mtu"))
 		}
 		if w.frameBytes() <= maxAFXDPFrameBytes {
 			continue
 		}
-		remedy := "use af_packet (--set dpdk.driver=af_packet)"
+		remedy, key := "use af_packet (--set dpdk.driver=af_packet)", []string{"traffic", "frame_bytes"}
 		if e.device.Driver == "" {
-			remedy = "use net_af_packet in dpdk.device"
+			remedy, key = "use net_af_packet in dpdk.device", []string{"dpdk", "device", e.String()}
 		}
-		return &Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which takes frames of at most %d bytes, and they have %d", e, driverAFXDP, maxAFXDPFrameBytes, w.frameBytes()),
-			fmt.Sprintf("%s, or send smaller frames (--set traffic.frame_bytes=%d)", remedy, maxAFXDPFrameBytes)}
+		return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which takes frames of at most %d bytes, and they have %d", e, driverAFXDP, maxAFXDPFrameBytes, w.frameBytes()),
+			fmt.Sprintf("%s, or send smaller frames (--set traffic.frame_bytes=%d)", remedy, maxAFXDPFrameBytes)}, key)
 	}
 	return nil
 }

@@ -277,4 +277,22 @@ func TestRefusalsHaveKeys(t *testing.T) {
 			t.Errorf("without a key: %v", err)
 		}
 	}
+	for _, c := range []struct {
+		key        string
+		frameBytes int
+		mtu        int
+		dpdk       spec.DPDK
+	}{
+		{"dpdk memory", 9018, 0, spec.DPDK{Memory: 64 << 20}},
+		{"topology links 0 mtu", 64, 9000, spec.DPDK{Driver: spec.DriverAFXDP}},
+		{"traffic frame_bytes", 3393, 0, spec.DPDK{Driver: spec.DriverAFXDP}},
+		{"dpdk device a:x", 9000, 0, spec.DPDK{Device: map[string]string{"a:x": "net_af_xdp1,iface=x"}}},
+	} {
+		exp := bypass(spec.LinkVeth, false)
+		exp.Topology.Links[0].MTU, exp.Traffic.FrameBytes, exp.DPDK = c.mtu, c.frameBytes, &c.dpdk
+		_, err := Make(exp, bypassHost(4, 1))
+		if keyed := (interface{ Key() []string })(nil); !errors.As(err, &keyed) || strings.Join(keyed.Key(), " ") != c.key {
+			t.Errorf("not with the key %s: %v", c.key, err)
+		}
+	}
 }
