@@ -7,7 +7,8 @@
 // a file that all labs of a host share under a lock, says what each has added. A
 // change is in it before it is made, with the number before and after, so that
 // whoever comes next can tell how far a killed process got. What others do to the
-// number in between is left as it is.
+// number in between is left as it is. A lab's claim is released with the undoing of its
+// journal; should that file be lost, whoever comes next gives back what was added for it.
 //
 // Releasing pages that are still in use makes them surplus: the kernel frees them
 // with their last user. Needs root.

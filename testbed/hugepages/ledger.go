@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -54,6 +56,19 @@ type claim struct {
 	// the pool for it.
 	Wanted int `json:"wanted"`
 	Added  int `json:"added"`
+	// Journal is the lab's: without it nobody will ever release the claim. It is empty
+	// in one of a nines that did not write it down.
+	Journal string `json:"journal,omitempty"`
+}
+
+// isOrphan tells whether the lab's state has gone, and the claim stayed: somebody removed
+// the state folder of a lab that was up. A journal that cannot be looked at is there.
+func (c *claim) isOrphan() bool {
+	if c.Journal == "" {
+		return false
+	}
+	_, err := os.Lstat(c.Journal)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // change is from one number of reserved pages to another, for a claim that had Added.
@@ -65,9 +80,9 @@ type change struct {
 }
 
 // Claim adds to a pool what is missing for the wanted pages, and remembers it under
-// the token. Pages that are free now but were claimed by others count as theirs: they
+// the token, as long as there is the lab's journal, in which its release is to come. Pages that are free now but were claimed by others count as theirs: they
 // may not have taken them yet.
-func (l Ledger) Claim(pool Pool, token string, wanted int) error {
+func (l Ledger) Claim(pool Pool, token, journal string, wanted int) error {
 	return l.transact(pool, func(save func() error, a *account) error {
 		counts, err := pool.Read()
 		if err != nil {
@@ -78,7 +93,7 @@ func (l Ledger) Claim(pool Pool, token string, wanted int) error {
 			free -= other.Wanted
 		}
 		missing := max(0, wanted-max(0, free))
-		a.Claims[token] = &claim{Wanted: wanted}
+		a.Claims[token] = &claim{Wanted: wanted, Journal: journal}
 		if missing == 0 {
 			return save()
 		}
@@ -159,7 +174,8 @@ func (a *account) settle(pool Pool) error {
 	return nil
 }
 
-// transact runs f on a pool's account while no other process does.
+// transact runs f on a pool's account while no other process does, after it has released
+// what labs claimed there that have gone.
 func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error) error {
 	lock, err := l.openLock()
 	if err != nil {
@@ -184,7 +200,17 @@ func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error)
 	if err := a.settle(pool); err != nil {
 		return err
 	}
-	return f(func() error { return l.save(b) }, a)
+	save := func() error { return l.save(b) }
+	for _, token := range slices.Sorted(maps.Keys(a.Claims)) {
+		c := a.Claims[token]
+		if !c.isOrphan() {
+			continue
+		}
+		if err := l.release(pool, a, token, save); err != nil {
+			return fmt.Errorf("release the hugepages of a lab whose %s is gone: %w", c.Journal, err)
+		}
+	}
+	return f(save, a)
 }
 
 // openLock opens the file that is locked. Its folder may not be there yet, and others may

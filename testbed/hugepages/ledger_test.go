@@ -44,9 +44,19 @@ func (h *host) set(pages int) {
 	}
 }
 
+// journal is that of the lab with a token; it is there until the test removes it.
+func (h *host) journal(token string) string {
+	h.t.Helper()
+	path := filepath.Join(string(h.pool), token+".jsonl")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	return path
+}
+
 func (h *host) claim(token string, wanted int) {
 	h.t.Helper()
-	if err := h.ledger.Claim(h.pool, token, wanted); err != nil {
+	if err := h.ledger.Claim(h.pool, token, h.journal(token), wanted); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -138,7 +148,7 @@ func TestPagesInUseAreGivenBackToo(t *testing.T) {
 func TestAKernelThatFindsTooFewKeepsNone(t *testing.T) {
 	h := newHost(t, 100, 100)
 	h.most = 130
-	err := h.ledger.Claim(h.pool, "a", 40)
+	err := h.ledger.Claim(h.pool, "a", h.journal("a"), 40)
 	var short *ShortError
 	if !errors.As(err, &short) || short.Got != 30 || short.Missing != 40 {
 		t.Fatalf("got %v", err)
@@ -176,7 +186,7 @@ func TestAKilledProcessIsAccountedFor(t *testing.T) {
 						die(func() { _ = h.ledger.Release(h.pool, "a") })
 					} else {
 						h.most, h.dies = most, kill
-						die(func() { _ = h.ledger.Claim(h.pool, "a", 40) })
+						die(func() { _ = h.ledger.Claim(h.pool, "a", h.journal("a"), 40) })
 					}
 					h.dies, h.most = func(bool) {}, 1000
 					if otherFirst {
@@ -190,4 +200,37 @@ func TestAKilledProcessIsAccountedFor(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestALabWhoseStateIsLostIsReleased by the next that claims or releases, and no other is.
+func TestALabWhoseStateIsLostIsReleased(t *testing.T) {
+	for _, next := range []func(h *host){
+		func(h *host) { h.claim("c", 5); h.reserved(155); h.release("c") },
+		func(h *host) { h.release("a") },
+	} {
+		h := newHost(t, 100, 100)
+		h.claim("a", 40)
+		h.claim("b", 50)
+		if err := os.Remove(h.journal("a")); err != nil {
+			t.Fatal(err)
+		}
+		h.reserved(190)
+		next(h)
+		h.reserved(150)
+		h.release("b")
+		h.reserved(100)
+		h.closed()
+	}
+}
+
+// TestAClaimStaysWhereTheLabMayLive: its journal cannot be looked at, or is not known.
+func TestAClaimStaysWhereTheLabMayLive(t *testing.T) {
+	h := newHost(t, 100, 100)
+	for token, journal := range map[string]string{"a": filepath.Join(h.journal("file"), "journal.jsonl"), "b": ""} {
+		if err := h.ledger.Claim(h.pool, token, journal, 40); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.claim("c", 50)
+	h.reserved(230)
 }

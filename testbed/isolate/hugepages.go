@@ -50,7 +50,7 @@ func ReserveHugepages(j *journal.Journal, p *plan.Plan, ledger string) error {
 			Value: strconv.Itoa(demands[numaNode]), Token: j.Token(fmt.Sprintf("hugepages/%d", numaNode)),
 		}
 		err := j.Make(step, func() (journal.Learnt, error) {
-			return journal.Learnt{}, hugepages.Ledger{Path: ledger}.Claim(pool, step.Token, demands[numaNode])
+			return journal.Learnt{}, hugepages.Ledger{Path: ledger}.Claim(pool, step.Token, j.Path(), demands[numaNode])
 		})
 		if err != nil {
 			return explainShort(p, numaNode, err)

@@ -89,6 +89,9 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
+// Path is that of the file.
+func (j *Journal) Path() string { return j.file.Name() }
+
 // Token is the token of a step for name.
 func (j *Journal) Token(name string) string { return j.Header.Token + ":" + name }
 
