@@ -2,11 +2,10 @@ package testbed
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -398,7 +397,7 @@ traffic: {from: "a:x", to: "a:y", backend: dpdk, wait: spin, rate_pps: 1}
 		t.Fatalf("hugepages: %+v", p.Hugepages)
 	}
 	demand := &p.Hugepages.Demands[0]
-	counts, err := hugepages.Of(demand.MemoryNode, p.Hugepages.PageBytes).Read()
+	counts, err := poolOf(p).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -406,36 +405,33 @@ traffic: {from: "a:x", to: "a:y", backend: dpdk, wait: spin, rate_pps: 1}
 	return p
 }
 
-func reservedPages(t testing.TB, p *plan.Plan) int {
-	t.Helper()
-	counts, err := hugepages.Of(p.Hugepages.Demands[0].MemoryNode, p.Hugepages.PageBytes).Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counts.Reserved
+// poolOf is where a plan's hugepages are reserved.
+func poolOf(p *plan.Plan) hugepages.Pool {
+	return hugepages.Of(p.Hugepages.Demands[0].MemoryNode, p.Hugepages.PageBytes)
 }
 
-// addedPages is how many pages the labs of this host have added.
-func addedPages(t testing.TB) int {
+// foreignPages are those of a plan's pool that no lab of this host has added.
+func foreignPages(t testing.TB, p *plan.Plan) int {
 	t.Helper()
-	text, err := os.ReadFile(hugepageLedger)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0
-	}
+	counts, err := poolOf(p).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ledger struct {
-		Pools map[string]struct {
-			Claims map[string]struct{ Added int }
+	pages := counts.Reserved
+	for _, c := range hugepageClaims(t) {
+		if c.Pool == poolOf(p) {
+			pages -= c.Added
 		}
 	}
-	if err := json.Unmarshal(text, &ledger); err != nil {
-		t.Fatal(err)
-	}
+	return pages
+}
+
+// addedPages is how many pages were added for labs whose state is in one of the folders.
+func addedPages(t testing.TB, folders ...string) int {
+	t.Helper()
 	sum := 0
-	for _, pool := range ledger.Pools {
-		for _, c := range pool.Claims {
+	for _, c := range hugepageClaims(t) {
+		if slices.ContainsFunc(folders, c.isBelow) {
 			sum += c.Added
 		}
 	}
@@ -454,11 +450,11 @@ func TestHugepagesAreReservedAndGivenBack(t *testing.T) {
 // reserveTwice has the second lab's state in a folder.
 func reserveTwice(t *testing.T, secondFolder string) {
 	one, two := reserving(t, "tbhugea", 10), reserving(t, "tbhugeb", 30)
-	firstFolder, before := os.Getenv("NINES_STATE_DIR"), reservedPages(t, one)
+	firstFolder, before := os.Getenv("NINES_STATE_DIR"), foreignPages(t, one)
 	check := func(when string, least int) {
 		t.Helper()
-		if got, added := reservedPages(t, one), addedPages(t); got != before+added || added < least {
-			t.Errorf("%s %d pages are reserved; %d were before, and %d were added, where at least %d are missing", when, got, before, added, least)
+		if got, added := foreignPages(t, one), addedPages(t, firstFolder, secondFolder); got != before || added < least {
+			t.Errorf("%s %d pages are reserved besides those that labs added; %d were before, and %d were added for these labs, where at least %d are missing", when, got, before, added, least)
 		}
 	}
 	bring := func(p *plan.Plan, folder string) (down func()) {
@@ -481,26 +477,54 @@ func reserveTwice(t *testing.T, secondFolder string) {
 	endSecond := bring(two, secondFolder)
 	defer endSecond()
 	// The first lab has not taken its pages yet, and the second leaves it as many.
-	check("with two", one.Hugepages.Demands[0].Pages+two.Hugepages.Demands[0].Pages-before)
+	check("with two", 10+two.Hugepages.Demands[0].Pages)
 	endFirst()
 	check("without the first", 30)
 	endSecond()
 	check("without both", 0)
-	if left := addedPages(t); left != 0 {
+	if left := addedPages(t, firstFolder, secondFolder); left != 0 {
 		t.Errorf("%d pages are still accounted for", left)
+	}
+}
+
+// TestHugepagesBesideAnotherLab: what another lab of this host has reserved is no leak of
+// this one, and stays.
+func TestHugepagesBesideAnotherLab(t *testing.T) {
+	labtest.Root(t)
+	ours := os.Getenv("NINES_STATE_DIR")
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	other, err := Up(context.Background(), UpOptions{Plan: reserving(t, "tbhugeo", 5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := Root()
+	if left := leaks(t, other.Plan().Prefix, theirs); !strings.Contains(strings.Join(left, " "), "claim of hugepages") {
+		t.Errorf("no claim is seen in %v", left)
+	}
+	t.Setenv("NINES_STATE_DIR", ours)
+	t.Run("reserve beside it", func(t *testing.T) { reserveTwice(t, ours) })
+	if left := leaks(t, planOf(t, pairLab("tbhugea", "")).Prefix, ours); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if added := addedPages(t, theirs); added < 5 {
+		t.Errorf("%d pages of the other lab are left, which wants 5 more than there were", added)
+	}
+	t.Setenv("NINES_STATE_DIR", theirs)
+	if err := other.Down(context.Background()); err != nil {
+		t.Error(err)
 	}
 }
 
 func TestMoreHugepagesThanThereIsMemory(t *testing.T) {
 	labtest.Root(t)
 	p := reserving(t, "tbhuge", 1<<30)
-	before := reservedPages(t, p)
+	before := foreignPages(t, p)
 	_, err := Up(context.Background(), UpOptions{Plan: p})
 	if !errors.As(err, new(*host.MissingError)) || !strings.Contains(err.Error(), "hugepages") {
 		t.Errorf("got %v", err)
 	}
-	if got := reservedPages(t, p); got != before {
-		t.Errorf("%d pages are reserved, and were %d", got, before)
+	if got := foreignPages(t, p); got != before {
+		t.Errorf("%d pages are reserved besides those that labs added, and were %d", got, before)
 	}
 	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)

@@ -1,6 +1,8 @@
 package testbed
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/testbed/hugepages"
 	"nines.dev/nines/testbed/proc"
 )
 
@@ -77,10 +80,50 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 		}
 		return nil
 	})
-	if text, err := os.ReadFile(hugepageLedger); err == nil && strings.Contains(string(text), "claims") {
-		add("reserved hugepages %s", text)
+	for _, c := range hugepageClaims(t) {
+		if c.isBelow(stateDir) {
+			add("claim of hugepages %+v", c)
+		}
 	}
 	return found
+}
+
+// hugepageClaim is a lab's in a pool of hugepages.
+type hugepageClaim struct {
+	Pool    hugepages.Pool
+	Journal string
+	Added   int
+}
+
+// isBelow tells whether the lab's state is in a folder.
+func (c hugepageClaim) isBelow(folder string) bool { return strings.HasPrefix(c.Journal, folder+"/") }
+
+// hugepageClaims are what all labs of this host have claimed, other tests' among them.
+func hugepageClaims(t testing.TB) []hugepageClaim {
+	t.Helper()
+	text, err := os.ReadFile(hugepageLedger)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ledger struct {
+		Pools map[hugepages.Pool]struct {
+			Claims map[string]hugepageClaim
+		}
+	}
+	if err := json.Unmarshal(text, &ledger); err != nil {
+		t.Fatal(err)
+	}
+	var claims []hugepageClaim
+	for pool, account := range ledger.Pools {
+		for _, c := range account.Claims {
+			c.Pool = pool
+			claims = append(claims, c)
+		}
+	}
+	return claims
 }
 
 // settings reads every sysctl of the host that does not change by itself.
