@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What the engine's DPDK takes, as engine/dpdk/device.c makes its pools; a test there
-// (TestDPDKTakesWhatThePlanSays) opens ports with that much memory and no more.
+// What the engine's DPDK takes, as engine/dpdk/device.c makes its pools; a test of testbed
+// (TestTheLeastMemoryIsEnough) opens ports with that much memory and no more.
 const (
 	// engineBaseBytes is what the environment layer takes, portBaseBytes what a port takes
 	// besides its buffers, most of it the caches of its two pools for 128 threads.
