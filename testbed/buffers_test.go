@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 
 	"nines.dev/nines/spec"
@@ -47,6 +48,19 @@ func conflict(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return fmt.Sprint(err)
+}
+
+// TestTheLargestMTUOfAFPacket: engines open what the plan lets pass.
+func TestTheLargestMTUOfAFPacket(t *testing.T) {
+	labtest.Root(t)
+	wide := func(mtu int) string {
+		text := strings.ReplaceAll(forwardLab("veth", "af_packet", 1518, "512MiB"), "kind: veth", fmt.Sprintf("kind: veth, mtu: %d", mtu))
+		return strings.Replace(text, "tbleast", "tbwide", 1)
+	}
+	up(t, wide(32640))
+	if refused := conflict(t, wide(32641)); !strings.Contains(refused, "an MTU of at most 32640") {
+		t.Errorf("with one more: %s", refused)
+	}
 }
 
 // TestTheLeastMemoryIsEnough: where the plan refuses dpdk.memory, an engine opens its

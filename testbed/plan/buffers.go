@@ -31,6 +31,12 @@ const (
 	// other end of a veth pair: what a page of 4 KiB holds besides XDP's headroom, the
 	// Ethernet header and struct skb_shared_info (veth_xdp_set in drivers/net/veth.c).
 	maxVethXDPMTU = 4096 - 256 - 14 - 320
+	// maxPacketMTU is the largest MTU with DPDK's AF_PACKET driver: its slot is half of
+	// a block (64 KiB, packetBlockBytes of package link), and one as long as the block is
+	// longer than any buffer (BUFFER_ROOM_MAX).
+	maxPacketMTU = 1<<15 - packetOverhead
+	// packetOverhead are the headers of TPACKET_V2, aligned, and the Ethernet header.
+	packetOverhead = 128
 )
 
 // driver is the EAL's name of what drives a device; empty for a PCI function.
@@ -48,10 +54,8 @@ var slotSize = regexp.MustCompile(`,framesz=([0-9]{1,6})(,|$)`)
 // PacketSlotBytes is the size of the slots of DPDK's AF_PACKET driver that hold the frames
 // of a device: whole parts of a block, so a power of two.
 func PacketSlotBytes(mtu int) int {
-	// The headers of TPACKET_V2, aligned, and the Ethernet header.
-	const overhead = 128
 	slot := 2048
-	for slot < mtu+overhead {
+	for slot < mtu+packetOverhead {
 		slot *= 2
 	}
 	return slot

@@ -56,9 +56,9 @@ func TestEngineMemory(t *testing.T) {
 	}
 }
 
-// TestMTUOfAFXDP: a veth's, but not a macvlan's, has a bound, which is beyond the longest
-// frame.
-func TestMTUOfAFXDP(t *testing.T) {
+// TestMTUOfDevices: for AF_XDP a veth's, but not a macvlan's, has a bound, which is beyond
+// the longest frame; for AF_PACKET all that the engine gets slots for fits.
+func TestMTUOfDevices(t *testing.T) {
 	for _, c := range []struct {
 		kind   spec.LinkKind
 		mtu    int
@@ -68,6 +68,9 @@ func TestMTUOfAFXDP(t *testing.T) {
 		{spec.LinkVeth, 3506, spec.DriverAFXDP, true}, {spec.LinkVeth, 3507, spec.DriverAFXDP, false},
 		{spec.LinkBridge, 9000, spec.DriverAFXDP, false}, {spec.LinkMacvlan, 9000, spec.DriverAFXDP, true},
 		{spec.LinkVeth, 9000, spec.DriverAFPacket, true},
+		{spec.LinkVeth, 32640, spec.DriverAFPacket, true}, {spec.LinkVeth, 32641, spec.DriverAFPacket, false},
+		{spec.LinkMacvlan, 65408, spec.DriverAFPacket, false}, {spec.LinkBridge, 65535, spec.DriverAFPacket, false},
+		{spec.LinkMemif, 65535, spec.DriverAFPacket, true},
 	} {
 		exp := bypass(c.kind, false)
 		exp.Topology.Links[0].MTU, exp.DPDK = c.mtu, &spec.DPDK{Driver: c.driver}

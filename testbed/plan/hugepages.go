@@ -101,7 +101,14 @@ func (w *work) engineMemory(n *node) (int64, error) {
 // checkFrames refuses frames, and links, that a device of the node cannot have.
 func (w *work) checkFrames(n *node) error {
 	for _, e := range n.endpoints {
-		if e.device == nil || e.device.driver() != driverAFXDP {
+		if e.device == nil {
+			continue
+		}
+		if e.device.Driver == driverAFPacket && e.link.mtu > maxPacketMTU {
+			return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, which takes an MTU of at most %d, and it is %d", e, driverAFPacket, maxPacketMTU, e.link.mtu),
+				fmt.Sprintf("make it smaller (--set links.%s.mtu=%d), or leave mtu out", e.link.name, maxPacketMTU)}, e.link.steps("mtu"))
+		}
+		if e.device.driver() != driverAFXDP {
 			continue
 		}
 		// A macvlan has no XDP of its own, so the kernel runs programs without such a limit.

@@ -285,6 +285,7 @@ func TestRefusalsHaveKeys(t *testing.T) {
 	}{
 		{"dpdk memory", 9018, 0, spec.DPDK{Memory: 64 << 20}},
 		{"topology links 0 mtu", 64, 9000, spec.DPDK{Driver: spec.DriverAFXDP}},
+		{"topology links 0 mtu", 64, 32641, spec.DPDK{Driver: spec.DriverAFPacket}},
 		{"traffic frame_bytes", 3393, 0, spec.DPDK{Driver: spec.DriverAFXDP}},
 		{"dpdk device a:x", 9000, 0, spec.DPDK{Device: map[string]string{"a:x": "net_af_xdp1,iface=x"}}},
 	} {
