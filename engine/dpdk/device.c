@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <rte_dev.h>
+#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -131,22 +132,40 @@ static bool takes_mtu(const struct device *d)
 	return d->kind != DEVICE_MEMIF && d->kind != DEVICE_AF_PACKET;
 }
 
-static int configure(struct device *d, const struct rte_eth_dev_info *info, uint32_t frame_bytes,
-		     char *error, size_t size)
+/* What AF_XDP would lose without a word. */
+static int check_af_xdp(const struct device *d, uint32_t frame_bytes, char *error, size_t size)
 {
-	struct rte_eth_conf conf = {0};
-	if (d->kind == DEVICE_AF_XDP && frame_bytes > AF_XDP_FRAME_MAX) {
+	if (frame_bytes > AF_XDP_FRAME_MAX) {
 		snprintf(error, size,
 			 "%s takes frames of at most %d bytes, and they have %u: use "
 			 "net_af_packet, or smaller ones",
 			 d->text.name, AF_XDP_FRAME_MAX, frame_bytes);
 		return -EMSGSIZE;
 	}
+	/* Buffers in one piece (pool.h) cross from page to page, which physical addresses do
+	 * not. */
+	if (rte_eal_iova_mode() != RTE_IOVA_VA) {
+		snprintf(error, size,
+			 "%s would lose packets beside a PCI device for which no IOMMU translates: "
+			 "use net_af_packet, or turn the IOMMU on and bind that device to vfio-pci",
+			 d->text.name);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+static int configure(struct device *d, const struct rte_eth_dev_info *info, uint32_t frame_bytes,
+		     char *error, size_t size)
+{
+	struct rte_eth_conf conf = {0};
+	int err = d->kind == DEVICE_AF_XDP ? check_af_xdp(d, frame_bytes, error, size) : 0;
+	if (err)
+		return err;
 	if (frame_bytes > RTE_ETHER_MAX_LEN && takes_mtu(d))
 		conf.rxmode.mtu = frame_bytes - ETHERNET_OVERHEAD;
 	d->rx_slots = info->default_rxportconf.ring_size ?: QUEUE_SLOTS;
 	d->tx_slots = info->default_txportconf.ring_size ?: QUEUE_SLOTS;
-	int err = rte_eth_dev_configure(d->id, 1, 1, &conf);
+	err = rte_eth_dev_configure(d->id, 1, 1, &conf);
 	if (err)
 		return fail(d, err, "configure", error, size);
 	err = rte_eth_dev_adjust_nb_rx_tx_desc(d->id, &d->rx_slots, &d->tx_slots);

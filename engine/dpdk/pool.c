@@ -4,7 +4,6 @@
 #include "dpdk/eal.h"
 
 #include <errno.h>
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_memzone.h>
@@ -56,8 +55,7 @@ static struct rte_mempool *make_in_one_piece(const struct pool_config *c)
 
 struct rte_mempool *pool_make(const struct pool_config *c)
 {
-	/* What is in one piece for the process is so for a device only in virtual addresses. */
-	if (c->in_one_piece && rte_eal_iova_mode() == RTE_IOVA_VA)
+	if (c->in_one_piece)
 		return make_in_one_piece(c);
 	return rte_pktmbuf_pool_create(c->name, c->count, POOL_CACHE, 0, (uint16_t)c->room,
 				       eal_memory_node());

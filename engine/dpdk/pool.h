@@ -16,7 +16,9 @@ struct pool_config {
 	 * needs it: its umem is as long as all buffers are together, whatever lies between
 	 * them, and of what is beyond the kernel takes nothing and says nothing
 	 * (xdp_umem_configure in rte_eth_af_xdp.c). In ordinary pages of 4 KiB it saves
-	 * almost half, as a page else holds one buffer. */
+	 * almost half, as a page else holds one buffer. What is in one piece for the process
+	 * is so for a device only in virtual addresses: in ordinary memory EAL uses no others,
+	 * whatever it is told, and where it uses others net_af_xdp is refused (device.c). */
 	bool in_one_piece;
 };
 
