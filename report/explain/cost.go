@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/result"
@@ -23,13 +24,20 @@ type Recorder struct {
 	// has none.
 	Against *result.Traced `json:"against"`
 
-	alone bool // what was recorded is no trial of an experiment
+	alone  bool // what was recorded is no trial of an experiment
+	unlike bool // it is on the way of a search, at a rate that no other trial has
 }
 
-// RecorderOf puts together what a trial's files say of its recorder.
-func RecorderOf(details result.Details, trial result.Trial, all []result.Trial) Recorder {
+// RecorderOf puts together what a trial's files say of its recorder, and the trials of its
+// result that belong beside one another (result.Shown). What is compared is the trial as
+// it is among those, where it has its load as a variable.
+func RecorderOf(details result.Details, trial result.Trial, shown []result.Trial) Recorder {
+	at := slices.IndexFunc(shown, func(t result.Trial) bool { return t.ID == trial.ID })
+	if at >= 0 {
+		trial = shown[at]
+	}
 	trace := details.Trace
-	r := Recorder{Events: trace.Events, Kept: trace.Kept, CostNs: trace.CostNs, alone: alone(trace)}
+	r := Recorder{Events: trace.Events, Kept: trace.Kept, CostNs: trace.CostNs, alone: alone(trace), unlike: at < 0 && trial.Search != ""}
 	if trace.CostNs != nil && trace.ElapsedNs > 0 {
 		share := float64(*trace.CostNs) / float64(trace.ElapsedNs)
 		r.Share = &share
@@ -38,7 +46,7 @@ func RecorderOf(details result.Details, trial result.Trial, all []result.Trial) 
 			r.PacketNs = &each
 		}
 	}
-	for _, one := range result.TracedAgainstNot(all) {
+	for _, one := range result.TracedAgainstNot(shown) {
 		if one.Of(trial) {
 			r.Against = &one
 		}
@@ -49,7 +57,7 @@ func RecorderOf(details result.Details, trial result.Trial, all []result.Trial) 
 // words tells what the recorder cost.
 func (r Recorder) words(lost uint64) string {
 	text := r.took(lost)
-	if r.alone {
+	if r.alone || r.unlike {
 		return text
 	}
 	return text + " " + against(r.Against)

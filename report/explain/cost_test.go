@@ -43,3 +43,32 @@ func TestWhatTheRecorderCostIsTold(t *testing.T) {
 		}
 	}
 }
+
+// Trials that a search ran for the latency at a part of its result are compared as they are
+// shown, with that part as a variable; of those on its way nothing is said.
+func TestTracedTrialsOfSearchesAreCompared(t *testing.T) {
+	trial := func(id string, traced bool) result.Trial {
+		return result.Trial{ID: id, Search: id, TxPackets: 1000, RxPackets: 1000, OfferedPPS: 1, Verdict: result.Clean, Variables: map[string]any{"trace": traced}}
+	}
+	trials := []result.Trial{trial("0001", true), trial("0002", false), trial("0003", true)}
+	found := func(id string) result.Search {
+		return result.Search{ID: id, Findings: []result.Finding{{Name: "latency p99", Trial: id, Conditions: map[string]any{"load": 0.5, "of": "NDR"}}}}
+	}
+	searches := []result.Search{found("0001"), found("0002")}
+	for _, test := range []struct {
+		trial    result.Trial
+		searches []result.Search
+		want     string
+	}{
+		{trials[0], searches, "medians of 1 and 1 trial: received 1 against 1 pps"},
+		{trials[0], searches[:1], "was not measured: `sweep: {trace: [false, true]}`"},
+		{trials[2], searches, ""},
+	} {
+		details := result.Details{Trace: &result.Trace{Threads: []result.TracedThread{{Role: result.RoleSender}}}}
+		recorder := RecorderOf(details, test.trial, result.Shown(trials, test.searches))
+		said := strings.TrimPrefix(recorder.words(0), recorder.took(0))
+		if !strings.Contains(said, test.want) || test.want == "" && said != "" {
+			t.Errorf("trial %s: %q, not %q", test.trial.ID, said, test.want)
+		}
+	}
+}
