@@ -103,7 +103,7 @@ func TestDeathsAreOutlived(t *testing.T) {
 			if told := d.error(); (told != nil) != (len(test.fates) > 0) {
 				t.Errorf("the end tells %v", told)
 			}
-			if d.gaveUp != (test.ends == errGaveUp) {
+			if d.gaveUp != errors.Is(test.ends, errGaveUp) {
 				t.Errorf("gave up: %t", d.gaveUp)
 			}
 		})

@@ -46,18 +46,10 @@ func aboutState(err error) error {
 // fullState is the first of an error's causes, if each is a file below the labs' folder
 // that the disk has no room for.
 func fullState(err error) *StateError {
-	switch e := err.(type) {
-	case *fs.PathError:
-		if !errors.Is(e.Err, syscall.ENOSPC) && !errors.Is(e.Err, syscall.EDQUOT) {
-			return nil
-		}
-		if below, other := filepath.Rel(Root(), e.Path); other != nil || !filepath.IsLocal(below) {
-			return nil
-		}
-		return &StateError{strings.TrimSuffix(e.Path, ".new"), e.Err}
-	case interface{ Unwrap() []error }:
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) {
 		var first *StateError
-		for _, cause := range e.Unwrap() {
+		for _, cause := range several.Unwrap() {
 			full := fullState(cause)
 			if full == nil {
 				return nil
@@ -65,10 +57,15 @@ func fullState(err error) *StateError {
 			first = cmp.Or(first, full)
 		}
 		return first
-	case interface{ Unwrap() error }:
-		return fullState(e.Unwrap())
 	}
-	return nil
+	var file *fs.PathError
+	if !errors.As(err, &file) || !errors.Is(file, syscall.ENOSPC) && !errors.Is(file, syscall.EDQUOT) {
+		return nil
+	}
+	if below, other := filepath.Rel(Root(), file.Path); other != nil || !filepath.IsLocal(below) {
+		return nil
+	}
+	return &StateError{strings.TrimSuffix(file.Path, ".new"), file.Err}
 }
 
 // SysctlError is a sysctl that the kernel does not have for nodes.
