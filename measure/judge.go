@@ -68,7 +68,7 @@ func judge(e evidence) (result.Verdict, []string) {
 func invalidity(e evidence) []string {
 	reasons := append([]string{}, e.faults...)
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
-	reasons = append(reasons, unreceived(e.details.Receive)...)
+	reasons = append(reasons, unreceived(e.details.Receive, e.faults)...)
 	if e.interrupted {
 		say("interrupted after %v of %v", time.Duration(e.details.DurationNs).Round(time.Millisecond), e.duration)
 	}

@@ -2,6 +2,8 @@ package measure
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"nines.dev/nines/result"
@@ -104,11 +106,13 @@ func grown(before, now *uint64) *uint64 {
 	return &grown
 }
 
-// unreceived says which interfaces were not received as the experiment asks.
-func unreceived(list []result.Receive) []string {
+// unreceived says which interfaces were not received as the experiment asks, but for what
+// the lab's faults have said.
+func unreceived(list []result.Receive, faults []string) []string {
 	var reasons []string
 	for _, r := range list {
-		if r.Problem != "" {
+		said := slices.ContainsFunc(faults, func(fault string) bool { return strings.Contains(fault, r.Problem) })
+		if r.Problem != "" && !said {
 			reasons = append(reasons, r.Node+":"+r.Interface+" was not received by rx: "+r.RX+": "+r.Problem)
 		}
 	}

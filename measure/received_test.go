@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
 )
@@ -34,5 +35,19 @@ func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
 	}
 	if want := []float64{300_000, 200_000, -1, -1}; !slices.Equal(got, want) {
 		t.Errorf("polls a second %v, want %v", got, want)
+	}
+}
+
+// What has died is a fault of the lab, which says it.
+func TestWhatIsNotReceivedIsSaidOnce(t *testing.T) {
+	list := []result.Receive{
+		{Node: "dut", Interface: "in", RX: "threaded", Problem: "its kernel threads are gone"},
+		{Node: "dut", Interface: "out", RX: "busy_poll", Problem: "nines-poller has ended"},
+		{Node: "dut", Interface: "more", RX: "awake"},
+	}
+	got := unreceived(list, []string{"rx: busy_poll of dut:out is no more as it was set up: nines-poller has ended"})
+	want := []string{"dut:in was not received by rx: threaded: its kernel threads are gone"}
+	if !slices.Equal(got, want) {
+		t.Errorf("said %q, want %q", got, want)
 	}
 }
