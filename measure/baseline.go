@@ -1,9 +1,11 @@
 package measure
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/plan"
 )
@@ -97,4 +99,36 @@ func baselineIsolation(p *plan.Plan) spec.Isolation {
 func baselineName(lab string) string {
 	const suffix = "-baseline"
 	return lab[:min(len(lab), 32-len(suffix))] + suffix
+}
+
+// measureBaselines measures those that the result has not got.
+func (e *Experiment) measureBaselines(ctx context.Context, b *bench, writer *result.Writer, dead *deaths, when result.When) error {
+	for _, alone := range e.baselines {
+		if hasBaseline(writer, when, alone) {
+			continue
+		}
+		if err := dead.again(ctx, b, alone, 1, func() error { return b.baseline(ctx, writer, when, alone) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) baseline(ctx context.Context, writer *result.Writer, when result.When, alone run) error {
+	if err := b.set(ctx, alone.plan); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	b.watch.Baseline(alone.variables)
+	rec, err := b.trial(ctx, alone, 1)
+	if err == nil {
+		err = b.whole()
+	}
+	if err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // half a baseline says nothing
+	}
+	_, err = writer.AddBaseline(when, rec)
+	return err
 }

@@ -109,14 +109,7 @@ func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
 		return experiment, writer
 	}
 	experiment, writer := prepared("[veth, bridge]")
-	findings, err := experiment.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := ""
-	for _, finding := range findings {
-		said += finding.String() + "\n"
-	}
+	said := checked(t, experiment)
 	if !strings.Contains(said, "taken out by a test") || !strings.Contains(said, "1 of 2 runs are left out, the first with links.*.kind=bridge") {
 		t.Errorf("the findings say %q", said)
 	}
@@ -139,6 +132,19 @@ func TestALinkThatTheHostLacksLeavesTheOthers(t *testing.T) {
 	if _, err := experiment.Check(); err == nil || !strings.Contains(err.Error(), "taken out by a test") {
 		t.Errorf("Check = %v, where no run is left", err)
 	}
+}
+
+// checked is what Check finds, a line for each finding.
+func checked(t *testing.T, experiment *Experiment) (said string) {
+	t.Helper()
+	findings, err := experiment.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, finding := range findings {
+		said += finding.String() + "\n"
+	}
+	return said
 }
 
 // TestHardwareThatTheHostLacksLeavesTheOthers takes the network cards out of the inventory:
@@ -165,14 +171,7 @@ func TestHardwareThatTheHostLacksLeavesTheOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	findings, err := experiment.Check()
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := ""
-	for _, finding := range findings {
-		said += finding.String() + "\n"
-	}
+	said := checked(t, experiment)
 	if !strings.Contains(said, "sriov: link ") || !strings.Contains(said, wants) || !strings.Contains(said, "1 of 2 runs are left out, the first with links.*.kind=sriov") {
 		t.Errorf("the findings say %q", said)
 	}

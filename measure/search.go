@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -301,4 +302,24 @@ func (k *keptTrials) next(writer *result.Writer, load method.Load) (method.Outco
 	}
 	k.trials = k.trials[1:]
 	return outcomeOf(t, details, histograms.Latency), true, nil
+}
+
+// missingSizes is the deviation of a benchmark that wants all frame sizes of its
+// standard, and runs some of them only.
+func (e *Experiment) missingSizes(r run) string {
+	if r.spec.Method.Kind != spec.MethodRFC2544 {
+		return ""
+	}
+	var missing []string
+	for _, size := range method.FrameSizes {
+		if !slices.ContainsFunc(e.runs, func(other run) bool {
+			return other.spec.Method != nil && other.spec.Method.Kind == r.spec.Method.Kind && other.spec.Traffic.FrameBytes == size
+		}) {
+			missing = append(missing, fmt.Sprint(size))
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no frames of %s bytes, where RFC 2544 section 9.1 wants all sizes, because the experiment file says so", strings.Join(missing, ", "))
 }

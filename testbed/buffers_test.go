@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
@@ -31,19 +30,7 @@ traffic: {from: "gen:tx", to: "gen:rx", backend: dpdk, rate_pps: 500, frame_byte
 // conflict is why a lab cannot be planned; empty if it can.
 func conflict(t *testing.T, text string) string {
 	t.Helper()
-	file, err := spec.Load("test.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	experiment, err := file.Experiment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	inventory, err := host.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = plan.Make(experiment, inventory)
+	_, err := tryPlan(t, text, func(*host.Inventory) {})
 	if err != nil && !errors.As(err, new(*plan.Conflict)) {
 		t.Fatal(err)
 	}

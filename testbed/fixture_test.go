@@ -19,6 +19,16 @@ func planOf(t testing.TB, text string) *plan.Plan {
 // planOn plans for this host as something has changed it.
 func planOn(t testing.TB, text string, change func(*host.Inventory)) *plan.Plan {
 	t.Helper()
+	p, err := tryPlan(t, text, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// tryPlan is planOn for what may be refused.
+func tryPlan(t testing.TB, text string, change func(*host.Inventory)) (*plan.Plan, error) {
+	t.Helper()
 	file, err := spec.Load("test.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -32,11 +42,7 @@ func planOn(t testing.TB, text string, change func(*host.Inventory)) *plan.Plan 
 		t.Fatal(err)
 	}
 	change(inventory)
-	p, err := plan.Make(experiment, inventory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return plan.Make(experiment, inventory)
 }
 
 // up brings a lab up and takes it down with the test.

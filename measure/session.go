@@ -1,0 +1,148 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"nines.dev/nines/measure/method"
+	"nines.dev/nines/result"
+	"nines.dev/nines/testbed"
+)
+
+// Session is an experiment that has the right to measure on this host.
+type Session struct {
+	*Experiment
+	right *testbed.Measurement
+}
+
+// Begin takes the right to measure, which one process has at a time. Nothing is built.
+func (e *Experiment) Begin(ctx context.Context) (*Session, error) {
+	all := e.Plans()
+	for _, alone := range e.baselines {
+		all = append(all, alone.plan)
+	}
+	right, err := testbed.BeginMeasurement(ctx, e.Name(), all)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{e, right}, nil
+}
+
+// End gives the right back. It may be called more than once.
+func (s *Session) End() error {
+	if s.right == nil {
+		return nil
+	}
+	right := s.right
+	s.right = nil
+	return right.End()
+}
+
+// Measure runs the experiment and writes each trial as it ends. When ctx ends,
+// the running trial ends, what is done is kept, the lab is taken down, and the
+// context's error is returned. Where something of a network dies, the other trials are
+// measured nevertheless, and a DeathsError is returned. The lab is gone when it returns,
+// and the session over.
+func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watcher) error {
+	b := &bench{source: s.Source, folder: writer.Dir(), watch: watch, right: s.right, realTime: s.inventory.RealTimeStop(), online: onlineCPUs(s.inventory), explain: s.Explain}
+	dead := &deaths{}
+	err := s.measure(ctx, b, writer, dead)
+	if errors.Is(err, errGaveUp) {
+		err = nil
+	}
+	// Taking down must not be cut short by the Ctrl-C that led to it.
+	return errors.Join(err, dead.error(), b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
+}
+
+// measure does all that is left of the experiment.
+func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Writer, dead *deaths) error {
+	if err := e.measureBaselines(ctx, b, writer, dead, result.Before); err != nil {
+		return err
+	}
+	known := maxima{}
+	for _, step := range e.steps {
+		r := e.runs[step.Run]
+		if isDone(writer, r, step.Repeat) {
+			continue
+		}
+		var skip *result.Skipped
+		if err := dead.again(ctx, b, r, step.Repeat, func() (err error) {
+			r, skip, err = known.settle(ctx, b, writer, e.runs[step.Run])
+			return err
+		}); err != nil {
+			return err
+		}
+		if skip != nil {
+			if err := writer.Skip(*skip); err != nil {
+				return err
+			}
+			if r.skip == "" { // Check has told of the others
+				b.watch.Skipped(*skip)
+			}
+			continue
+		}
+		do := dead.once
+		if !r.spec.Method.Plain() {
+			do = dead.again // with the trials that it has
+		}
+		if err := do(ctx, b, r, step.Repeat, func() error {
+			if err := b.set(ctx, r.plan); err != nil {
+				return err
+			}
+			return e.step(ctx, b, writer, r, step.Repeat)
+		}); err != nil {
+			return err
+		}
+	}
+	return e.measureBaselines(ctx, b, writer, dead, result.After)
+}
+
+// step measures one combination and repeat on what is set: by a trial, or by as many as
+// a method wants.
+func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, r run, repeat int) error {
+	if m := r.spec.Method; !m.Plain() {
+		return b.search(ctx, writer, r, repeat, setting{
+			Setting:    method.Setting{CeilingPPS: max(r.ceilingPPS, m.MaxRatePPS), FrameBytes: r.spec.Traffic.FrameBytes},
+			otherSizes: e.missingSizes(r),
+		})
+	}
+	b.watch.Trial(r.variables, repeat, lasts(r))
+	rec, err := b.trial(ctx, r, repeat)
+	if err != nil {
+		return err
+	}
+	trial, err := writer.AddTrial(rec)
+	if err != nil {
+		return err
+	}
+	b.watch.Measured(trial)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Watcher is told how an experiment goes. Its methods are called one at a time.
+type Watcher interface {
+	// Doing says what is done between trials: "building the lab (bridge)".
+	Doing(what string)
+	// Baseline begins a baseline, and Trial a trial, whose traffic lasts so long.
+	Baseline(variables map[string]any)
+	Trial(variables map[string]any, repeat int, lasts time.Duration)
+	// Maximum begins a trial at rate 0, which finds what rates are fractions of.
+	Maximum(variables map[string]any, lasts time.Duration)
+	// Window hands over a finished window of a soak.
+	Window(trial result.Trial)
+	// Searching begins a trial of a search, and Found hands over a finished search.
+	Searching(state SearchState)
+	Found(search result.Search)
+	// Skipped tells of a combination that is not measured, and why.
+	Skipped(skipped result.Skipped)
+	// Progress is called about once a second within a trial.
+	Progress(second int, sent, received uint64)
+	// Measured hands over a finished trial.
+	Measured(trial result.Trial)
+	// Died tells of a trial that could not be measured to its end, and why.
+	Died(death Death)
+}
