@@ -29,18 +29,18 @@ var mayImport = map[string][]string{
 	"engine/client":      {},
 	"engine/enginetest":  {"engine/client"},
 	"testbed/host":       {},
-	"testbed/netns":      {},
-	"testbed/proc":       {},
-	"testbed/cgroup":     {},
-	"testbed/fault":      {},
-	"testbed/hugepages":  {"testbed/fault"},
-	"testbed/tasks":      {"testbed/host", "testbed/fault"},
+	"kernel/netns":      {},
+	"kernel/proc":       {},
+	"kernel/cgroup":     {},
+	"fault":      {},
+	"kernel/hugepages":  {"fault"},
+	"kernel/tasks":      {"testbed/host", "fault"},
 	"kmod":               {},
 	"testbed/kbp":        {"kmod", "testbed/host"},
-	"testbed/napi":       {"testbed/ethtool", "testbed/kbp", "testbed/netns"}, // netns: in its tests
-	"testbed/ethtool":    {"testbed/netns"},                                   // in its tests
+	"kernel/napi":       {"kernel/ethtool", "testbed/kbp", "kernel/netns"}, // netns: in its tests
+	"kernel/ethtool":    {"kernel/netns"},                                   // in its tests
 	"testbed/busypoll":   makers,
-	"testbed/pci":        {"testbed/host", "testbed/ethtool", "testbed/fault"},
+	"kernel/pci":        {"testbed/host", "kernel/ethtool", "fault"},
 
 	"testbed/machine/agent": {},
 	"testbed/machine/boot":  {},
@@ -51,19 +51,19 @@ var mayImport = map[string][]string{
 
 	"testbed/plan":        {"spec", "testbed/host"},
 	"testbed/graph":       {"spec", "testbed/plan"},
-	"testbed/journal":     {"testbed/kbp", "testbed/napi", "testbed/ethtool", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/fault", "testbed/hugepages", "testbed/pci", "testbed/tasks"},
-	"testbed/tune":        {"spec", "testbed/host", "testbed/journal", "testbed/proc", "testbed/fault"},
+	"testbed/journal":     {"testbed/kbp", "kernel/napi", "kernel/ethtool", "kernel/netns", "kernel/proc", "kernel/cgroup", "fault", "kernel/hugepages", "kernel/pci", "kernel/tasks"},
+	"testbed/tune":        {"spec", "testbed/host", "testbed/journal", "kernel/proc", "fault"},
 	"testbed/tune/jitter": {"engine/client"},
 	"testbed/doctor":      {"spec", "testbed/host", "testbed/plan", "testbed/tune"},
-	"testbed/isolate":     slices.Concat(makers, []string{"testbed/tune", "testbed/tasks"}),
+	"testbed/isolate":     slices.Concat(makers, []string{"testbed/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"testbed/node":       slices.Concat(makers, []string{"testbed/machine", "testbed/machine/boot"}),
-	"testbed/node/guest": {"testbed/link", "testbed/machine", "testbed/machine/agent", "testbed/netns", "testbed/node", "testbed/plan"},
+	"testbed/node/guest": {"testbed/link", "testbed/machine", "testbed/machine/agent", "kernel/netns", "testbed/node", "testbed/plan"},
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"testbed/link": slices.Concat(makers, []string{"testbed/node", "engine/client"}),
 	"testbed": slices.Concat(makers,
 		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client",
-			"testbed/machine", "testbed/machine/agent", "testbed/machine/image", "testbed/tasks", "testbed/busypoll"}),
+			"testbed/machine", "testbed/machine/agent", "testbed/machine/image", "kernel/tasks", "testbed/busypoll"}),
 
 	"measure/capture/clock":      {},
 	"measure/capture/packetfile": {},
@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "testbed/netns", "testbed/proc", "testbed/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "testbed/hugepages", "testbed/pci", "testbed/ethtool", "testbed/kbp", "testbed/napi"}
+var makers = []string{"spec", "testbed/host", "kernel/netns", "kernel/proc", "kernel/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "testbed/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}

@@ -15,10 +15,10 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // engineTimeout bounds the wait for an engine that was started to answer. It takes some

@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/hugepages"
+	"nines.dev/nines/kernel/hugepages"
 )
 
 // A switch with ports of DPDK's and of the kernel's, and hugepages that are reserved for

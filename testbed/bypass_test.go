@@ -17,10 +17,10 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/hugepages"
+	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // echoLab is a generator and a reflector on one link of a kind; DPDK opens what its

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/link"
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )

@@ -18,7 +18,7 @@ import (
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // disturbMark begins the Name of a disturbance's step in the journal. It is no node's and

@@ -12,7 +12,7 @@ import (
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // a ──veth── b, which reflects and is disturbed in two ways.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // StateError is a file of the labs' state that could not be written.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // load:tx ──in── dut:in ▸ reflect, by a process of the bare host

@@ -22,7 +22,7 @@ import (
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // Each test here rearranges a whole host, so all of them are for the virtual laboratory:

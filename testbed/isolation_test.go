@@ -15,11 +15,11 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // TestWithoutIsolationNothingIsPinned brings the same lab up with affinity and without,

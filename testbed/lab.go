@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Lab is a lab that is up. Any number of processes may look at a lab and run commands

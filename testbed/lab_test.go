@@ -16,7 +16,7 @@ import (
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // pairLab is two nodes and a veth pair.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/cgroup"
-	"nines.dev/nines/testbed/hugepages"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/kernel/proc"
 )
 
 // leaks lists everything on the host that belongs to a lab with the prefix, or whose

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 )

@@ -12,7 +12,7 @@ import (
 
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Measurement is the right to measure on this host, which one process has at a time:

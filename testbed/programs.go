@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // ProgramState is a process that a link needs, as it is now.

@@ -12,7 +12,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/busypoll"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"

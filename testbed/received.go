@@ -16,7 +16,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/busypoll"
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 )
 
 // ReceiveState is how an interface of a lab is received that is not by interrupts alone.

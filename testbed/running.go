@@ -4,7 +4,7 @@ import (
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/node"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // runningOf is the node whose first process a journal's entry started; nil if it

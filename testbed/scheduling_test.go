@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/node"
 )

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/testbed/cgroup"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // snapshot is every setting of a host that isolation may change, byte for byte, by the

@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // isolationSteps are those that keep all else off the nodes' CPUs. Which interrupts and

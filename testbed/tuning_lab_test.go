@@ -15,7 +15,7 @@ import (
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/testbed/tune"
 )
 

@@ -23,7 +23,7 @@ import (
 	"nines.dev/nines/testbed/machine/image"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // A virtual machine is two processes of the host's. nines-init holds namespaces, as for

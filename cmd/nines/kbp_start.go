@@ -20,8 +20,8 @@ import (
 	"nines.dev/nines/testbed/busypoll"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/node"
 )
 

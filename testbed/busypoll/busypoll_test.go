@@ -17,8 +17,8 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 )
 
 // fixture is two network namespaces, each with an end of a veth pair:

@@ -7,7 +7,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 )
 
 // byThreads gives the packets that polls by these threads brought, and those by others,

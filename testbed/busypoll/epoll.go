@@ -6,7 +6,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 )
 
 // behindEpoll is the policy of the kernel's threads that receive while the epoll poller

@@ -13,8 +13,8 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/proc"
 )
 
 // helper starts a program of nines that runs until the test ends.

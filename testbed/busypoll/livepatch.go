@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/kbp"
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 )
 
 // probeLivepatch tells whether the kernel has the module of kmod/kbp in force.

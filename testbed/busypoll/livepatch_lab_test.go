@@ -21,7 +21,7 @@ import (
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/kbp"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // loadModule has the live patch in the kernel until the test ends. Neither that nor what

@@ -9,7 +9,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // device is one of a namespace's, with the other end of a veth.

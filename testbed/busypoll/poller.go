@@ -15,8 +15,8 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/proc"
 )
 
 // PollerStep is the Name of a poller's step in a journal.

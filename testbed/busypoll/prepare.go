@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/ethtool"
+	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 )
 
 // tsoFeatures are NETIF_F_ALL_TSO of include/linux/netdev_features.h by name: while a

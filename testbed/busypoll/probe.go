@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 )
 
 // Probe asks the running kernel what it has, by trying, not by its version: distributions

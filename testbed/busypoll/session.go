@@ -18,7 +18,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // Session is a container that nines did not make, whose devices are received in another

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // newSession is a session in a state folder of its own, for the fixture's server.

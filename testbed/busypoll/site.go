@@ -8,9 +8,9 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Site is where devices are received in other ways than by interrupts: a network

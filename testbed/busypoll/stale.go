@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 )
 
 // Replaced says that NAPI instances of a device for which a way of receiving was set up

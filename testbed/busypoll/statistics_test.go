@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 func TestStatisticsAreReadAsThePollerWritesThem(t *testing.T) {

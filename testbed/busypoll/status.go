@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 )
 
 // State is how a session is.

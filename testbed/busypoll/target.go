@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // TargetError is a container, network namespace or interface that was named and is not

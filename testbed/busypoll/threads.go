@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 )
 
 // Thread is what a thread that polls, receives or spins has done so far; the difference

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
 )

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 )
 
 // TestBothVersionsControlDevices runs a program in a group of either version, as far as

@@ -1,7 +1,7 @@
 package isolate
 
 import (
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/hugepages"
+	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
 )

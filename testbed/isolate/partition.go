@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/testbed/tune"
 )
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // prepareV1 does what the thesis of 2023 does with cset: a housekeeping set takes all

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // The files of a partition, "Cpuset Interface Files" in

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/testbed/tune"
 )
 

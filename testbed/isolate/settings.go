@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/testbed/tune"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // machine is a host of 40 CPUs, as files.

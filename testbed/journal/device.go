@@ -7,8 +7,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 )
 
 // DeviceSetting is something of a device that shall have a value.

@@ -11,8 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 )
 
 // deviceFixture is a namespace with a veth pair, whose setting is in a journal.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 )
 
 // Inode is the inode of a path itself, not of what it links to; 0 if it is absent.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"nines.dev/nines/testbed/pci"
+	"nines.dev/nines/kernel/pci"
 )
 
 // releaseFunction makes a PCI function what it was. Its interface has come back to the

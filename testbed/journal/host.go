@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"nines.dev/nines/testbed/hugepages"
+	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/testbed/kbp"
-	"nines.dev/nines/testbed/pci"
-	"nines.dev/nines/testbed/tasks"
+	"nines.dev/nines/kernel/pci"
+	"nines.dev/nines/kernel/tasks"
 )
 
 // Host is the World that steps were really made in.

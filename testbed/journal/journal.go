@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 )
 
 // Header is the first line of a journal.

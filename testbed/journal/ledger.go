@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 )
 
 // HostLedger is the ledger of the settings of this host, whatever folder a lab's state

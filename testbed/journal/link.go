@@ -6,8 +6,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/netns"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/proc"
 )
 
 // removeLink deletes a device in the namespace of its holder, if that still lives

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/netns"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/proc"
 )
 
 // endTimeout bounds the wait for killed processes. A thousand nodes need some

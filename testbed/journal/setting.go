@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 )
 
 // ReadSetting reads a setting's file as a journal keeps it: without the space around

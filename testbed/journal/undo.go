@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 )
 
 // World is what undoing acts on: the host, or a test's stand-in.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/plan"
 )
 

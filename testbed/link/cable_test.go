@@ -13,7 +13,7 @@ import (
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // TestCable: a frame crosses what is joined, and what is not is told, in a namespace of

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/node"
-	"nines.dev/nines/testbed/pci"
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // Device is a device as the kernel has it now.

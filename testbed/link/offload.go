@@ -5,8 +5,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	tool "nines.dev/nines/testbed/ethtool"
-	"nines.dev/nines/testbed/netns"
+	tool "nines.dev/nines/kernel/ethtool"
+	"nines.dev/nines/kernel/netns"
 )
 
 // featureGRO on a veth is also what turns NAPI on, without which a device is no target

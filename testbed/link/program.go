@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Program is a process that stands between a link's endpoints, or one that such a

@@ -10,7 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 )
 
 // readyTimeout bounds the wait for devices to become operational; the kernel's

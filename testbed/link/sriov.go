@@ -9,8 +9,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/netns"
-	"nines.dev/nines/testbed/pci"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/plan"
 )
 

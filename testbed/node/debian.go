@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // cacheDir keeps Debian root file systems between labs; nothing undoes them.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Detached starts a command in a node that outlives its starter, with its output

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 )
 

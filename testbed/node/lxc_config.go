@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // netnsFlags are the namespaces of a netns node.

@@ -9,8 +9,8 @@ import (
 
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/netns"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Running is a node that runs.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )

@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/test/golden"
 	"nines.dev/nines/testbed/machine"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // machines are nodes with what their interfaces are connected to.

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/cgroup"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // PinVCPUs puts the threads that run a guest's CPUs where the plan says, one on each CPU

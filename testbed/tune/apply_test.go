@@ -9,7 +9,7 @@ import (
 
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 func newApplier(t *testing.T) (Applier, string) {

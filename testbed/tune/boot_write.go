@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 )
 
 // BootTree is a file tree with a boot loader: the host's, or a copy to try on.

@@ -10,7 +10,7 @@ import (
 	"os/exec"
 
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // hold starts a nines-init that keeps the setting's file open, until undo ends it.

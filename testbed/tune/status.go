@@ -9,7 +9,7 @@ import (
 
 	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/proc"
+	"nines.dev/nines/kernel/proc"
 )
 
 // Standing is how a setting that was changed stands now.

@@ -18,7 +18,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/testbed/link"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )

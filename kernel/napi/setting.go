@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/ethtool"
+	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/testbed/kbp"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 	"nines.dev/nines/testbed/host"
 )
 

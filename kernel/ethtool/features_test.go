@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/ethtool"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/ethtool"
+	"nines.dev/nines/kernel/netns"
 )
 
 func TestFeaturesOfLoopbackHaveNames(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 	"nines.dev/nines/testbed/host"
 )
 

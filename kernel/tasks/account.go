@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 )
 
 // Account is which CPUs the threads of a host might use before some were taken.

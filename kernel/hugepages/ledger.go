@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 )
 
 // Ledger is the file that says which labs have added pages to which pool. It is
@@ -214,7 +214,7 @@ func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error)
 }
 
 // openLock opens the file that is locked. Its folder may not be there yet, and others may
-// remove it while it is empty (testbed/pci does with the last claim).
+// remove it while it is empty (kernel/pci does with the last claim).
 func (l Ledger) openLock() (lock *os.File, err error) {
 	for range 10 {
 		if err = os.MkdirAll(filepath.Dir(l.Path), 0o755); err != nil {

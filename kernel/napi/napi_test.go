@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/napi"
-	"nines.dev/nines/testbed/netns"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 )
 
 // inPair runs f in a new network namespace that has a veth pair, one and two, which are up.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/ethtool"
+	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/testbed/host"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"nines.dev/nines/testbed/fault"
+	"nines.dev/nines/fault"
 	"nines.dev/nines/testbed/host"
 )
 

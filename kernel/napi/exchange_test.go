@@ -6,7 +6,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/napi"
+	"nines.dev/nines/kernel/napi"
 )
 
 // TestAllInstancesAreListed, those of several devices and of several queues.
