@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/doctor"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/doctor"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/host"
 )
 
 // Death is a trial in which a node, an engine or a link's program died.

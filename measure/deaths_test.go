@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/host"
 )
 
 func TestDeathsSayInWhichTrialAndWhatBecameOfIt(t *testing.T) {

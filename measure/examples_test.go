@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 )
 
 const examples = "../examples"
@@ -46,7 +46,7 @@ func loadExample(t *testing.T, path string) *spec.File {
 // CPUs, and for a server.
 func TestTwoCPUsAreEnoughForTheExamples(t *testing.T) {
 	for _, name := range []string{"microvm", "xeon-e5-2640v4"} {
-		data, err := os.ReadFile("../testbed/host/testdata/hosts/" + name + ".json")
+		data, err := os.ReadFile("../host/testdata/hosts/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestTwoCPUsAreEnoughForTheExamples(t *testing.T) {
 // TestTwoContainersOnAServer plans what the README of the comparison tells those who
 // have more than two CPUs.
 func TestTwoContainersOnAServer(t *testing.T) {
-	data, err := os.ReadFile("../testbed/host/testdata/hosts/xeon-e5-2640v4.json")
+	data, err := os.ReadFile("../host/testdata/hosts/xeon-e5-2640v4.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure/method"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 )
 
 // The networks of these tests. A trial ends when all packets have arrived; the drain is

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/host"
 )
 
 // The limits of a verdict. They are shares of what the reader of a tail cares

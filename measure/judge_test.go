@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/host"
 )
 
 // quiet is the evidence of an undisturbed trial of one second.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 )
 
 // fractions asks for parts of a wire's maximum:

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure/method"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 )
 
 // TestMethodExamplesRun runs each example of a method, shortened by quick and by a

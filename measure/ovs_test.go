@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 )
 
 // TestPacketsThroughOVSWithDPDK sends through vhost-user ports of which Open vSwitch is

@@ -6,13 +6,13 @@ import (
 	"sync"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/attribution"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

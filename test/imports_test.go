@@ -28,19 +28,19 @@ var mayImport = map[string][]string{
 	"result/extreme":     {"result/confidence"},
 	"engine/client":      {},
 	"engine/enginetest":  {"engine/client"},
-	"testbed/host":       {},
+	"host":       {},
 	"kernel/netns":      {},
 	"kernel/proc":       {},
 	"kernel/cgroup":     {},
 	"fault":      {},
 	"kernel/hugepages":  {"fault"},
-	"kernel/tasks":      {"testbed/host", "fault"},
+	"kernel/tasks":      {"host", "fault"},
 	"kmod":               {},
-	"testbed/kbp":        {"kmod", "testbed/host"},
+	"testbed/kbp":        {"kmod", "host"},
 	"kernel/napi":       {"kernel/ethtool", "testbed/kbp", "kernel/netns"}, // netns: in its tests
 	"kernel/ethtool":    {"kernel/netns"},                                   // in its tests
 	"testbed/busypoll":   makers,
-	"kernel/pci":        {"testbed/host", "kernel/ethtool", "fault"},
+	"kernel/pci":        {"host", "kernel/ethtool", "fault"},
 
 	"testbed/machine/agent": {},
 	"testbed/machine/boot":  {},
@@ -49,13 +49,13 @@ var mayImport = map[string][]string{
 	"testbed/machine":       {"testbed/machine/agent", "testbed/machine/boot"},
 	"testbed/vlab":          {"testbed/kbp", "testbed/machine", "testbed/machine/boot", "testbed/machine/image"},
 
-	"testbed/plan":        {"spec", "testbed/host"},
+	"testbed/plan":        {"spec", "host"},
 	"testbed/graph":       {"spec", "testbed/plan"},
 	"testbed/journal":     {"testbed/kbp", "kernel/napi", "kernel/ethtool", "kernel/netns", "kernel/proc", "kernel/cgroup", "fault", "kernel/hugepages", "kernel/pci", "kernel/tasks"},
-	"testbed/tune":        {"spec", "testbed/host", "testbed/journal", "kernel/proc", "fault"},
-	"testbed/tune/jitter": {"engine/client"},
-	"testbed/doctor":      {"spec", "testbed/host", "testbed/plan", "testbed/tune"},
-	"testbed/isolate":     slices.Concat(makers, []string{"testbed/tune", "kernel/tasks"}),
+	"host/tune":        {"spec", "host", "testbed/journal", "kernel/proc", "fault"},
+	"measure/jitter": {"engine/client"},
+	"host/doctor":      {"spec", "host", "testbed/plan", "host/tune"},
+	"testbed/isolate":     slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
 	"testbed/node":       slices.Concat(makers, []string{"testbed/machine", "testbed/machine/boot"}),
 	"testbed/node/guest": {"testbed/link", "testbed/machine", "testbed/machine/agent", "kernel/netns", "testbed/node", "testbed/plan"},
@@ -74,10 +74,10 @@ var mayImport = map[string][]string{
 	"measure/method/simulate": {"result", "measure/method"},
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
-	"measure/trace":           {"result", "testbed/host"},
+	"measure/trace":           {"result", "host"},
 	"measure/traffic":         measurers,
-	"measure/stall":           {"result", "result/attribution", "engine/client", "measure/trace", "testbed/tune/jitter"},
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "result/attribution", "testbed/doctor"}),
+	"measure/stall":           {"result", "result/attribution", "engine/client", "measure/trace", "measure/jitter"},
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "result/attribution", "host/doctor"}),
 
 	"report":         {"result", "result/confidence", "result/extreme"},
 	"report/explain": {"result", "result/attribution"},
@@ -95,10 +95,10 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "testbed/host", "kernel/netns", "kernel/proc", "kernel/cgroup", "testbed/plan", "testbed/journal", "testbed/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "testbed/kbp", "kernel/napi"}
+var makers = []string{"spec", "host", "kernel/netns", "kernel/proc", "kernel/cgroup", "testbed/plan", "testbed/journal", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "testbed/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "testbed", "testbed/host", "testbed/plan", "testbed/link", "engine/client"}
+var measurers = []string{"spec", "result", "testbed", "host", "testbed/plan", "testbed/link", "engine/client"}
 
 // forTests are what any package's tests may see, but the package itself may not.
 var forTests = []string{"test/labtest", "test/golden"}

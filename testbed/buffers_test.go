@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

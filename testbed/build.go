@@ -12,12 +12,12 @@ import (
 	"slices"
 	"sync"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
-	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )

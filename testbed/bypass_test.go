@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/proc"
 )
 
 // echoLab is a generator and a reflector on one link of a kind; DPDK opens what its

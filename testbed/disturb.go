@@ -13,12 +13,12 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/proc"
 )
 
 // disturbMark begins the Name of a disturbance's step in the journal. It is no node's and

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 )
 
 // The laboratory's two ports, which a cable joins:

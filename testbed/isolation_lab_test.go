@@ -18,11 +18,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
-	"nines.dev/nines/kernel/tasks"
 )
 
 // Each test here rearranges a whole host, so all of them are for the virtual laboratory:

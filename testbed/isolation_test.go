@@ -13,13 +13,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/tasks"
 )
 
 // TestWithoutIsolationNothingIsPinned brings the same lab up with affinity and without,

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/proc"
 )
 
 // Lab is a lab that is up. Any number of processes may look at a lab and run commands

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/test/labtest"
 )
 
 // pairLab is two nodes and a veth pair.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/isolate"
 )
 

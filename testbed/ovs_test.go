@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/link"
 )
 

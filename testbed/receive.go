@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/busypoll"
-	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )

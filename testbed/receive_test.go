@@ -14,10 +14,10 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/busypoll"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

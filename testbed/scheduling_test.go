@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/node"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/plan"

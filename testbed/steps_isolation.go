@@ -3,10 +3,10 @@ package testbed
 import (
 	"fmt"
 
-	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
 )
 
 // isolationSteps are those that keep all else off the nodes' CPUs. Which interrupts and

@@ -1,7 +1,7 @@
 package testbed
 
 import (
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )

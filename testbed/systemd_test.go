@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 )
 
 // a:x ──veth── b:x    b is a container whose systemd has its first CPU, its engine the second

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"time"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tune"
 )
 
 // TunedCPUs are the CPUs of a plan that the host is to leave alone: those that nodes have

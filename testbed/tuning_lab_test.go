@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/kernel/tasks"
-	"nines.dev/nines/testbed/tune"
 )
 
 // nines tune with whole profiles changes the whole host, so these are for the virtual

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tune"
 )
 
 // Labs that tune the host they run on. Here that is the profile throughput, which changes

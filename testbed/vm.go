@@ -14,8 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/link"
 	"nines.dev/nines/testbed/machine"
@@ -23,7 +24,6 @@ import (
 	"nines.dev/nines/testbed/machine/image"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/proc"
 )
 
 // A virtual machine is two processes of the host's. nines-init holds namespaces, as for

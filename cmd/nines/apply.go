@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 )
 
 // applyCall is one call of nines apply.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/doctor"
+	"nines.dev/nines/host/doctor"
 )
 
 // doctorCall is one call of nines doctor.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/testbed/doctor"
+	"nines.dev/nines/host/doctor"
 )
 
 // TestDoctor: the exit code says what the host is good for, the table and JSON say the

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/report/explain"
-	"nines.dev/nines/testbed/tune"
 )
 
 // TestRemediesNameWhatThereIs: each setting, boot parameter and finding that a remedy of

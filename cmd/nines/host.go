@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 func newHostCommand() *cobra.Command {

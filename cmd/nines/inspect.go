@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/link"
-	"nines.dev/nines/testbed/tune"
 )
 
 func newInspectCommand() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 )
 
 // writeReceived shows by what interfaces are received that are not by interrupts alone.

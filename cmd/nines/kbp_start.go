@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
 	"nines.dev/nines/testbed/busypoll"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/kernel/napi"
-	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/testbed/node"
 )
 

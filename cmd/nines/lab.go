@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/doctor"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/doctor"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

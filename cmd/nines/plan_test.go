@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // runNines runs one command line and gives its output.

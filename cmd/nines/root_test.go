@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 func TestExitCodes(t *testing.T) {

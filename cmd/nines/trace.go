@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure/stall"
 	"nines.dev/nines/report"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 func newTraceCommand() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure/stall"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/node"
 )
 

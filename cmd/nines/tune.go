@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/isolate"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/testbed/tune"
 )
 
 func newTuneCommand() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/tune"
+	"nines.dev/nines/host/tune"
 )
 
 // tuneApplyCall is one call of nines tune apply.

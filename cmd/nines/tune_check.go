@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/measure/jitter"
 	"nines.dev/nines/testbed/node"
-	"nines.dev/nines/testbed/tune"
-	"nines.dev/nines/testbed/tune/jitter"
 )
 
 // tuneCheckCall is one call of nines tune check.

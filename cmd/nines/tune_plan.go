@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/tune"
+	"nines.dev/nines/host/tune"
 )
 
 func newTunePlanCommand() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/tune"
+	"nines.dev/nines/host/tune"
 )
 
 func newTuneRevertCommand() *cobra.Command {

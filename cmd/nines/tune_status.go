@@ -3,9 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/tune"
 )
 
 func newTuneStatusCommand() *cobra.Command {

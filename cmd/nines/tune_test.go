@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/testbed/isolate"
-	"nines.dev/nines/testbed/tune"
 )
 
-const recordedHost = "../../testbed/host/testdata/hosts/laptop-i7-1165g7.json"
+const recordedHost = "../../host/testdata/hosts/laptop-i7-1165g7.json"
 
 func TestTuneRefusesWrongCalls(t *testing.T) {
 	profile := filepath.Join(t.TempDir(), "mine.yaml")

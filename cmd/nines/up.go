@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 )
 
 // upCall is one call of nines up.

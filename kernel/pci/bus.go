@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // Bus is where PCI functions are seen and changed. The zero value is the host's;

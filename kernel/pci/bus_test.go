@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/fault"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // TakenError is a function that somebody else has.

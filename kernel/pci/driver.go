@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // The drivers that leave a function to a program.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/fault"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // State is what a function was before a lab had it: all that is changed.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/ethtool"
-	"nines.dev/nines/testbed/host"
 )
 
 // Interface is the kernel's interface of a function, in our network namespace; empty

@@ -11,7 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"nines.dev/nines/fault"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // Port is what of a physical function a lab changes.

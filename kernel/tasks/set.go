@@ -3,7 +3,7 @@ package tasks
 import (
 	"slices"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // Set is a sorted set of CPUs.

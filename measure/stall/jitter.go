@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/measure/jitter"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/tune/jitter"
 )
 
 // JitterOptions say which CPUs are watched, and for how long.

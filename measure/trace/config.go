@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/host"
 )
 
 // Config says what is recorded.

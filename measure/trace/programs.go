@@ -15,7 +15,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // object is the programs; `make build` compiles them from their sources in bpf.

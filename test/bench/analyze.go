@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure/capture/packetfile"
 	"nines.dev/nines/measure/capture/synthetic"
-	"nines.dev/nines/testbed/host"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

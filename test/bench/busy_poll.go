@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/host"
 )
 
 // The rounds, in each of which every way of receiving has its turn. A trial has 40,000

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // bypassBurst is the burst of paper 001's figures for poll-mode ends.

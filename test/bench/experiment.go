@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/measure"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // runExperiment measures an experiment file, as nines run does, and gives its result,

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // A round has one trial of each degree of isolation, so that a host that drifts touches

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os/exec"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 const (

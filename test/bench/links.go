@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // easyPPS is a rate that both links carry without queueing.

@@ -9,7 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // benchmark is a group of figures that are measured together.

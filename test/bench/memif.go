@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // benchMemif holds two engines over shared memory, which stamp, read and record

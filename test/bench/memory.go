@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed/node"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/node"
 )
 

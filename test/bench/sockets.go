@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // Rounds and seconds are short and many rather than long and few: the median

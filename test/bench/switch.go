@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // lightLoad is the share of its own maximum at which latency is compared.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/host"
 )
 
 // The cost of tracing: trials without and with it take turns.

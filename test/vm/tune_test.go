@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/testbed/machine/agent"
 	"nines.dev/nines/testbed/machine/boot"
-	"nines.dev/nines/testbed/tune"
 	"nines.dev/nines/testbed/vlab"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // mechanism is one way of polling, with what it needs of the kernel.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // The kernels that matter, as Probe finds them.

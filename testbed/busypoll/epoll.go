@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/spec"
 )
 
 // behindEpoll is the policy of the kernel's threads that receive while the epoll poller

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"syscall"
 
-	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/journal"
 )
 
 // PollerStep is the Name of a poller's step in a journal.

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/ethtool"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/journal"
 )
 
 // tsoFeatures are NETIF_F_ALL_TSO of include/linux/netdev_features.h by name: while a

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
 )
 

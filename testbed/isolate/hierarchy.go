@@ -1,8 +1,8 @@
 package isolate
 
 import (
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
 )
 
 // Controller is what a control group controls.

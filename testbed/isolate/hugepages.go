@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
 )

@@ -6,12 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/tasks"
-	"nines.dev/nines/testbed/tune"
 )
 
 // accountFile is the account of threads in a lab's folder.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/tasks"
 )
 
 // These tests run on folders that look like hierarchies: what they write is held against

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/tasks"
 )
 
 // prepareV1 does what the thesis of 2023 does with cset: a housekeeping set takes all

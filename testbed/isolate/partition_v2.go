@@ -9,10 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/spec"
 )
 
 // The files of a partition, "Cpuset Interface Files" in

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strconv"
 
-	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/kernel/tasks"
-	"nines.dev/nines/testbed/tune"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
 )
 
 var adviceQueue = tune.Advice{

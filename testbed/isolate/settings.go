@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/kernel/tasks"
-	"nines.dev/nines/testbed/tune"
 )
 
 // What isolate sets of a host, beside control groups and threads.

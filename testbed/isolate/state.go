@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host/tune"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/plan"
 	"nines.dev/nines/kernel/tasks"
-	"nines.dev/nines/testbed/tune"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
 )
 
 // State is what isolation was in force when a lab came up.

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/kmod"
-	"nines.dev/nines/testbed/host"
 )
 
 // source is the module's folder in kmod.Sources.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // Instance is a NAPI instance of a device: what is polled for one queue, or a few.

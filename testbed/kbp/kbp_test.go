@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
 )
 
 // listed is what /proc/net/nines_kbp said in the virtual laboratory.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // Name is the module's, and the live patch's.

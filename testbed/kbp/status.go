@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // Status is what there is of the module on this host.

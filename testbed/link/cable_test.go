@@ -11,9 +11,9 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/test/labtest"
 )
 
 // TestCable: a frame crosses what is joined, and what is not is told, in a namespace of

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/node"
-	"nines.dev/nines/kernel/pci"
 	"nines.dev/nines/testbed/plan"
 )
 

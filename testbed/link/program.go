@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/proc"
 )
 
 // Program is a process that stands between a link's endpoints, or one that such a

@@ -9,7 +9,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/node"
 	"nines.dev/nines/testbed/plan"
 )

@@ -9,9 +9,9 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
 )
 

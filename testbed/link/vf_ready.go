@@ -7,7 +7,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed/plan"
 )
 

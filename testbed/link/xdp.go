@@ -13,7 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/journal"
 )
 
 // cacheDir keeps Debian root file systems between labs; nothing undoes them.

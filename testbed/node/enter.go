@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/spec"
 )
 
 // Entry says how a command is run in a node.

@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/testbed/journal"
 	"nines.dev/nines/testbed/plan"
-	"nines.dev/nines/kernel/proc"
 )
 
 // Groups are the control groups of a container, relative to the hierarchies' roots.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 	"nines.dev/nines/testbed/plan"
 )
 

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"nines.dev/nines/testbed/host"
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/testbed/journal"
 )
 
 // Running is a node that runs.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/spec"
+	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/cgroup"
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/spec"
 	"nines.dev/nines/testbed/plan"
 )
 

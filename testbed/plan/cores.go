@@ -3,7 +3,7 @@ package plan
 import (
 	"slices"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // core is a physical core with those of its threads that we may use.

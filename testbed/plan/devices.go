@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // maxPCI is how many PCI devices an engine opens (EAL_PCI_MAX in

@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // Disturbance is a process that disturbs a CPU, or a node's engine, while the lab is up.

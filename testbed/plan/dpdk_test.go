@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // bypass is an engine that sends over a link of a kind to itself, or, as a pair, to

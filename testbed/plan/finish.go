@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"nines.dev/nines/testbed/host"
+	"nines.dev/nines/host"
 )
 
 // nodesPerHousekeepingCPU is how many nodes share one CPU before housekeeping

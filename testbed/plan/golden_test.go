@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/golden"
-	"nines.dev/nines/testbed/host"
 )
 
 // goldenHosts are the machines of package host's testdata with the interfaces that

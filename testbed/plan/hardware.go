@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // usualVFs is how many virtual functions a port is given that has none: more than most

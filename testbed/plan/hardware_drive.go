@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // assignWhole gives the ends of a passthrough link the devices that the file names.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // twoPorts is a host with two ports that can have seven VFs each, on NUMA nodes 0 and

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // The VLAN ids that a plan gives out: IEEE 802.1Q keeps 0 and 4095, 1 is what switches

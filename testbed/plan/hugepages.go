@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // What the programs of links take of memory for packets and tables.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // isolation is the degree that the experiment asks for.

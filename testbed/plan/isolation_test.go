@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // isolated is the experiment of two(), with a CPU for the forwarder.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sort"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // work is a plan in the making.

@@ -3,8 +3,8 @@ package plan
 import (
 	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // Needs says what an experiment asks of a host beside CPUs and memory, for

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 func TestTracingNeedsTypesOfTheKernel(t *testing.T) {

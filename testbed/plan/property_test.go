@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // randomHost has 1 to 4 NUMA nodes, with or without SMT, and some CPUs offline,

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // randomReceive gives some nodes of a random experiment a way to receive, and pollers.

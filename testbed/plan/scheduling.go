@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // highestPriority is that of sched(7). What stops a packet thread runs one above it.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // TestSchedulingNotes: a plan tells what the kernel does to a real-time engine that never

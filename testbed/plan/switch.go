@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // defaultAgeing is IEEE 802.1Q's (8.8.3, table 8-6), as the Linux bridge has it.

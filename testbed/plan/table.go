@@ -8,8 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // addressReasons say how assignMACs and freeSubnet choose.

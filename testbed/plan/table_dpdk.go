@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // writePrograms lists the programs of links.

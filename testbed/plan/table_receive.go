@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/host"
 )
 
 // writeReceived lists the interfaces that are received by more than interrupts.

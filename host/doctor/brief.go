@@ -1,0 +1,56 @@
+package doctor
+
+import (
+	"fmt"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
+)
+
+// Planned is one run of an experiment with its plan.
+type Planned struct {
+	Experiment *spec.Experiment
+	Plan       *plan.Plan
+}
+
+// Brief is what the verbs that plan and run say of a host: in a line each, what makes
+// figures untrue, and in one line how much more there is and what matters most of it.
+// Runs that measure nothing are left out.
+func Brief(inv *host.Inventory, runs ...Planned) []host.Finding {
+	all := &merged{byID: map[string]*Finding{}, runs: map[string][]int{}, handled: map[Handled]bool{}}
+	known := map[string]bool{}
+	for at, run := range runs {
+		if run.Experiment.Traffic == nil {
+			continue
+		}
+		scope := ScopeOf(inv, run.Experiment, run.Plan)
+		if key := fmt.Sprint(scope); !known[key] {
+			known[key] = true
+			all.add(at+1, examineFor(inv, scope).findings)
+		}
+	}
+	var brief []host.Finding
+	var rest []Finding
+	for _, f := range all.result(len(runs)) {
+		switch {
+		case f.Severity != host.SeverityWarning:
+		case f.Subject == "clock":
+			brief = append(brief, f.Brief())
+		default:
+			rest = append(rest, f)
+		}
+	}
+	if len(rest) == 0 {
+		return brief
+	}
+	worst := rest[0].Title
+	if c := rest[0].Cost; c != nil {
+		worst += ", which may cost " + c.span()
+	}
+	return append(brief, host.Finding{
+		Severity: host.SeverityWarning, Capability: "latency",
+		Problem: fmt.Sprintf("%s on this host will show in the tail, above all: %s", plural(len(rest), "thing"), worst),
+		Remedy:  "nines doctor --for FILE tells all of them and what to do",
+	})
+}

@@ -1,0 +1,131 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
+)
+
+// judge collects findings on one host for one scope.
+type judge struct {
+	inv   *host.Inventory
+	scope Scope
+	list  []Finding
+	// settings are those of the profiles by name.
+	settings map[string][]tune.Setting
+}
+
+// Examine judges a host. The findings come in the order of how much they matter.
+func Examine(inv *host.Inventory, scope Scope) []Finding {
+	j := &judge{inv: inv, scope: scope, list: []Finding{}}
+	for _, subject := range []struct {
+		name string
+		look func(*judge)
+	}{
+		{"virtual", (*judge).virtual}, {"power", (*judge).power}, {"clock", (*judge).clock}, {"tick", (*judge).tick},
+		{"scheduler", (*judge).scheduler}, {"memory", (*judge).memory}, {"interrupts", (*judge).interrupts},
+		{"topology", (*judge).topology}, {"network", (*judge).network}, {"isolation", (*judge).isolation},
+		{"kernel", (*judge).kernel}, {"services", (*judge).services},
+	} {
+		before := len(j.list)
+		subject.look(j)
+		for i := before; i < len(j.list); i++ {
+			j.list[i].Subject = subject.name
+		}
+	}
+	rank(j.list)
+	return j.list
+}
+
+func (j *judge) find(f Finding) { j.list = append(j.list, f) }
+
+// setting reads a setting; ok is false where the inventory does not hold it.
+func (j *judge) setting(path string) (value string, ok bool) {
+	value, ok = j.inv.Settings[path]
+	return value, ok
+}
+
+// number reads a setting that is a number.
+func (j *judge) number(path string) (int, bool) {
+	n, err := strconv.Atoi(j.inv.Settings[path])
+	return n, err == nil
+}
+
+// chosen gives the inventory's CPUs of the scope that are online.
+func (j *judge) chosen() []host.CPU {
+	var list []host.CPU
+	for _, id := range j.scope.CPUs {
+		if cpu, err := j.inv.CPU(id); err == nil && cpu.Online {
+			list = append(list, cpu)
+		}
+	}
+	return list
+}
+
+// those gives the chosen CPUs of which something is true.
+func (j *judge) those(is func(host.CPU) bool) []int {
+	var list []int
+	for _, cpu := range j.chosen() {
+		if is(cpu) {
+			list = append(list, cpu.ID)
+		}
+	}
+	return list
+}
+
+// own gives the chosen CPUs that are not needed for all else, of which something is
+// true: those that noise can be kept off.
+func (j *judge) own(is func(host.CPU) bool) []int {
+	return j.those(func(c host.CPU) bool { return !contains(j.scope.Housekeeping, c.ID) && is(c) })
+}
+
+// target words the CPUs that settings are for: the chosen ones but for housekeeping.
+func (j *judge) target() string {
+	return list(j.scope.own())
+}
+
+// inMask reads a mask such as "ff,00000003", and gives those of the CPUs in it.
+func inMask(mask string, cpus []int) []int {
+	var list []int
+	groups := strings.Split(mask, ",")
+	for _, id := range cpus {
+		at := len(groups) - 1 - id/32
+		if at < 0 {
+			continue
+		}
+		if bits, err := strconv.ParseUint(groups[at], 16, 32); err == nil && bits>>(id%32)&1 == 1 {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// hexMask words CPUs as the kernel's masks are written.
+func hexMask(cpus []int) string {
+	groups := make([]uint32, 1+slices.Max(cpus)/32)
+	for _, id := range cpus {
+		groups[len(groups)-1-id/32] |= 1 << (id % 32)
+	}
+	words := []string{fmt.Sprintf("%x", groups[0])}
+	for _, g := range groups[1:] {
+		words = append(words, fmt.Sprintf("%08x", g))
+	}
+	return strings.Join(words, ",")
+}
+
+func list(cpus []int) string { return host.FormatCPUList(cpus) }
+
+// namedCPUs words CPUs: "CPU 3", "CPUs 2-5".
+func namedCPUs(cpus []int) string {
+	if len(cpus) == 1 {
+		return "CPU " + list(cpus)
+	}
+	return "CPUs " + list(cpus)
+}
+
+// words joins numbers for a shell's for loop.
+func words(cpus []int) string { return strings.Trim(fmt.Sprint(cpus), "[]") }

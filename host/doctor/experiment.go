@@ -1,0 +1,266 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/testbed/plan"
+)
+
+// JudgeFile judges a host for all runs of an experiment, and gives the worst of each
+// finding. An error is a file that contradicts itself; what the host lacks for a run is
+// a finding.
+func JudgeFile(inv *host.Inventory, runs []spec.Run) (*Report, error) {
+	r := newReport(inv)
+	all := &merged{byID: map[string]*Finding{}, runs: map[string][]int{}, handled: map[Handled]bool{}}
+	known := map[string]judged{} // by the scope's words: most runs of a sweep share one
+	cpus := []int{}
+	for at, run := range runs {
+		exp := run.Experiment
+		all.add(at+1, needs(inv, exp))
+		p, err := plan.Make(exp, inv)
+		if err != nil {
+			if conflict := new(plan.Conflict); errors.As(err, &conflict) {
+				return nil, fmt.Errorf("run %d: %w", at+1, run.Located(err))
+			}
+			for _, refused := range plan.Each(err) {
+				all.add(at+1, []Finding{unplanned(refused)})
+			}
+			continue
+		}
+		for _, lacking := range p.Lacking(inv) {
+			all.add(at+1, []Finding{need(lacking)})
+		}
+		scope := ScopeOf(inv, exp, p)
+		key := fmt.Sprint(scope)
+		one, seen := known[key]
+		if !seen {
+			one = examineFor(inv, scope)
+			known[key] = one
+		}
+		all.add(at+1, guests(inv, exp))
+		all.add(at+1, one.findings)
+		for _, h := range one.handled {
+			all.handled[h] = true
+		}
+		cpus = append(cpus, scope.CPUs...)
+	}
+	slices.Sort(cpus)
+	r.CPUs = slices.Compact(cpus)
+	r.Why = "those that the experiment's nodes, links and engines get"
+	r.Runs = len(runs)
+	r.Findings = all.result(len(runs))
+	for h := range all.handled {
+		r.Handled = append(r.Handled, h)
+	}
+	slices.SortFunc(r.Handled, func(a, b Handled) int { return strings.Compare(a.ID+a.By, b.ID+b.By) })
+	r.conclude()
+	return r, nil
+}
+
+// ScopeOf tells what of the host a planned run depends on.
+func ScopeOf(inv *host.Inventory, exp *spec.Experiment, p *plan.Plan) Scope {
+	s := Scope{Why: "the experiment's", Isolation: exp.Isolation, Tuning: exp.Tuning}
+	take := func(cpus ...int) {
+		for _, id := range cpus {
+			if id >= 0 && !contains(s.CPUs, id) {
+				s.CPUs = append(s.CPUs, id)
+			}
+		}
+	}
+	waits := func(w spec.Wait) { s.Sleeps = s.Sleeps || w != spec.WaitSpin }
+	for _, n := range p.Nodes {
+		if n.CPUsExclusive {
+			take(n.CPUs...)
+		}
+		if n.App != nil {
+			take(n.App.CPU)
+			// The kernel's forwarding runs in softirqs, wherever packets come in.
+			waits(n.App.Wait)
+		}
+		if n.Receive != nil {
+			if n.Receive.CPUsExclusive {
+				take(n.Receive.CPUs...)
+			}
+			s.RealTime = s.RealTime || n.Receive.Polling != nil && n.Receive.Polling.Policy.RealTime()
+		}
+		if from := exp.Topology.Nodes[n.Name]; from != nil && from.Scheduling != nil {
+			s.RealTime = s.RealTime || from.Scheduling.Policy.RealTime()
+		}
+	}
+	for _, l := range p.Links {
+		if l.Switch != nil {
+			take(l.Switch.CPUs...)
+		}
+		if l.Parent != "" {
+			s.NICs = append(s.NICs, l.Parent)
+		}
+		for _, e := range l.Endpoints {
+			if name := e.Function.Name; name != "" && !slices.Contains(s.NICs, name) {
+				s.NICs = append(s.NICs, name)
+			}
+		}
+	}
+	if p.Traffic != nil {
+		take(p.Traffic.FromCPU, p.Traffic.ToCPU)
+		waits(p.Traffic.Stream.Wait)
+	}
+	if len(s.CPUs) == 0 {
+		fallback := Default(inv)
+		s.CPUs, s.Why = fallback.CPUs, fallback.Why
+	}
+	slices.Sort(s.CPUs)
+	s.Apart = p.IsolatedCPUs
+	if p.Isolation == spec.IsolationIsolated {
+		s.Quiet = slices.Concat(p.IsolatedCPUs, p.QuietCPUs)
+	}
+	s.Housekeeping = p.HousekeepingCPUs
+	if len(s.Housekeeping) == 0 {
+		s.Housekeeping = tune.Housekeeping(inv, s.CPUs)
+	}
+	return s
+}
+
+// judged is a host judged for one scope.
+type judged struct {
+	findings []Finding
+	handled  []Handled
+}
+
+// examineFor judges a host as it will be while the experiment's tuning and isolation are
+// in force, and says what these take care of.
+func examineFor(inv *host.Inventory, scope Scope) judged {
+	open := scope
+	open.Apart, open.Quiet = nil, nil
+	bare, isolated := Examine(inv, open), Examine(inv, scope)
+	out := judged{findings: isolated}
+	if profile, known := tune.BuiltIn(string(scope.Tuning)); known {
+		out.findings = Examine(Applied(inv, tune.Settings(inv, scope.own(), profile)), scope)
+	}
+	has := func(list []Finding, id string) bool {
+		return slices.ContainsFunc(list, func(f Finding) bool { return f.ID == id })
+	}
+	for _, f := range bare {
+		switch {
+		case !has(isolated, f.ID):
+			out.handled = append(out.handled, Handled{f.ID, "isolation: " + string(scope.Isolation)})
+		case !has(out.findings, f.ID):
+			out.handled = append(out.handled, Handled{f.ID, "tuning: " + string(scope.Tuning)})
+		}
+	}
+	return out
+}
+
+// merged gathers the findings of runs.
+type merged struct {
+	byID    map[string]*Finding
+	order   []string
+	runs    map[string][]int
+	handled map[Handled]bool
+}
+
+func (m *merged) add(run int, findings []Finding) {
+	for _, f := range findings {
+		key := f.ID
+		switch {
+		case f.Severity != host.SeverityError:
+		case f.missing > 0: // more or less of the same
+			key += " " + f.Remedies[0].Text
+		default:
+			key += " " + f.Title // what two runs lack for different reasons are two things
+		}
+		if known := m.byID[key]; known == nil {
+			m.byID[key] = &f
+			m.order = append(m.order, key)
+		} else if worse(f, *known) {
+			*known = f
+		}
+		if of := m.runs[key]; len(of) == 0 || of[len(of)-1] != run {
+			m.runs[key] = append(of, run)
+		}
+	}
+}
+
+func worse(a, b Finding) bool {
+	if a.missing != b.missing {
+		return a.missing > b.missing
+	}
+	pair := []Finding{b, a}
+	rank(pair)
+	return pair[0].ID == a.ID && pair[0].Severity == a.Severity && (a.Severity != b.Severity || a.Cost != nil && b.Cost != nil && a.Cost.ToUS > b.Cost.ToUS || len(a.CPUs) > len(b.CPUs))
+}
+
+func (m *merged) result(total int) []Finding {
+	list := []Finding{}
+	for _, key := range m.order {
+		f := *m.byID[key]
+		if runs := m.runs[key]; len(runs) < total {
+			f.Runs = runs
+		}
+		list = append(list, f)
+	}
+	rank(list)
+	return list
+}
+
+// needs are the findings of what the experiment wants of the kernel and of programs.
+func needs(inv *host.Inventory, exp *spec.Experiment) []Finding {
+	var list []Finding
+	for _, lacking := range host.Check(inv, plan.Needs(exp)) {
+		list = append(list, need(lacking))
+	}
+	return list
+}
+
+// need gives a finding of package host, or of a plan, the form of this package.
+func need(lacking host.Finding) Finding {
+	f := Finding{
+		ID: "needs-" + strings.ReplaceAll(lacking.Capability, " ", "-"), Subject: "needs", Severity: lacking.Severity,
+		Title:    lacking.Capability + ": " + lacking.Problem,
+		Evidence: []Evidence{{"nines host", lacking.Problem}},
+		Why:      choose(lacking.Severity == host.SeverityError, "The experiment cannot run as it is written.", "The experiment runs, and the host does it by itself."),
+		Source:   "docs/planning.md",
+		missing:  lacking.Missing,
+	}
+	text := lacking.Remedy
+	if command, found := strings.CutPrefix(text, "apt-get install "); found {
+		f.Remedies = append(f.Remedies, Remedy{Text: "install it", Commands: []string{"apt-get install " + command}})
+	} else if text != "" {
+		f.Remedies = append(f.Remedies, Remedy{Text: text})
+	}
+	if lacking.Works != "" {
+		f.Remedies = append(f.Remedies, Remedy{Text: "or do without: " + lacking.Works})
+	}
+	if len(f.Remedies) == 0 {
+		f.Remedies = []Remedy{{Text: choose(lacking.Severity == host.SeverityError, "use a host that has it", "nothing needs to be done")}}
+	}
+	return f
+}
+
+// unplanned is the finding of a run that does not fit on the host.
+func unplanned(err error) Finding {
+	f := Finding{
+		ID: "needs-more", Subject: "needs", Severity: host.SeverityError, Title: err.Error(),
+		Evidence: []Evidence{{"nines plan", err.Error()}},
+		Why:      "The experiment cannot run as it is written.",
+		Remedies: []Remedy{{Text: "use a larger host, or ask for less"}},
+		Source:   "docs/planning.md",
+	}
+	impossible, missing := new(plan.Impossible), new(host.MissingError)
+	switch {
+	case errors.As(err, &impossible):
+		f.Title = impossible.Demand + ": " + impossible.Reason
+		if impossible.Remedy != "" {
+			f.Remedies = []Remedy{{Text: impossible.Remedy}}
+		}
+	case errors.As(err, &missing):
+		return need(host.Finding{Severity: host.SeverityError, Capability: missing.Capability, Problem: missing.Reason, Remedy: missing.Remedy})
+	}
+	f.Evidence[0].What = f.Title
+	return f
+}

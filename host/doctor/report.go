@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/host"
+)
+
+// Schema names the form of a report as JSON.
+const Schema = "nines/doctor/v1"
+
+// Verdict says in a word what a host is good for.
+type Verdict string
+
+// The verdicts: VerdictFit has notes at most, VerdictUnfit has warnings, and with
+// VerdictImpossible the experiment cannot run as it is written.
+const (
+	VerdictFit        Verdict = "fit"
+	VerdictUnfit      Verdict = "unfit"
+	VerdictImpossible Verdict = "impossible"
+)
+
+// Report is a host judged.
+type Report struct {
+	Schema   string `json:"schema"`
+	Hostname string `json:"hostname"`
+	// Source is the inventory's, where that is no live reading.
+	Source string `json:"source,omitempty"`
+	Kernel string `json:"kernel"`
+	System string `json:"system,omitempty"` // the distribution
+	RunsIn string `json:"runs_in"`
+	// CPUs are those that the host was judged for, and Why how they were chosen.
+	CPUs []int  `json:"cpus"`
+	Why  string `json:"why"`
+	// Runs is how many runs of an experiment were looked at; 0 without one.
+	Runs     int       `json:"runs,omitempty"`
+	Verdict  Verdict   `json:"verdict"`
+	Findings []Finding `json:"findings"`
+	// Handled is what the experiment's own tuning and isolation take care of.
+	Handled []Handled `json:"handled,omitempty"`
+	// Unseen is what could not be looked at.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Handled is a finding that is none while the experiment runs.
+type Handled struct {
+	ID string `json:"id"`
+	By string `json:"by"`
+}
+
+// Judge judges a host for no experiment.
+func Judge(inv *host.Inventory) *Report {
+	scope := Default(inv)
+	r := newReport(inv)
+	r.CPUs, r.Why, r.Findings = scope.CPUs, scope.Why, Examine(inv, scope)
+	r.conclude()
+	return r
+}
+
+func newReport(inv *host.Inventory) *Report {
+	return &Report{
+		Schema: Schema, Hostname: inv.Hostname, Source: inv.Source, Kernel: inv.Kernel.Release, System: inv.Distribution.Name,
+		RunsIn: inv.Virtualisation.String(), Unseen: unseen(inv),
+	}
+}
+
+// conclude gives the verdict that the findings make.
+func (r *Report) conclude() {
+	r.Verdict = VerdictFit
+	for _, f := range r.Findings {
+		switch f.Severity {
+		case host.SeverityError:
+			r.Verdict = VerdictImpossible
+			return
+		case host.SeverityWarning:
+			r.Verdict = VerdictUnfit
+		case host.SeverityNote:
+		}
+	}
+}
+
+// Count tells how many findings of a severity there are.
+func (r *Report) Count(s host.Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// unseen lists what the inventory does not tell.
+func unseen(inv *host.Inventory) []string {
+	list := []string{}
+	if len(inv.Settings) == 0 {
+		list = append(list, "the kernel's settings: the inventory is of an older nines")
+	}
+	if len(inv.Config) == 0 {
+		list = append(list, "the kernel's configuration: neither /proc/config.gz nor /boot/config-"+inv.Kernel.Release+" is there")
+	}
+	if len(inv.Interrupts) == 0 {
+		list = append(list, "interrupts of devices: /proc/interrupts has none")
+	}
+	if inv.WakeLatencyUS == nil && !slices.Contains(inv.Privileges.Capabilities, "dac_override") {
+		list = append(list, "whether a program keeps CPUs from sleeping: only root may read /dev/cpu_dma_latency")
+	}
+	if inv.Virtualisation.Hypervisor == "" {
+		list = append(list, "what the firmware does behind the kernel's back (SMIs, its profile of power): rtla hwnoise or hwlatdetect measure it")
+	} else {
+		list = append(list, "what the hypervisor and its other machines do: only whoever runs it can see that")
+	}
+	return list
+}
+
+// UnfitError is a report that is not all good; nil is one that is.
+func (r *Report) UnfitError() error {
+	if r.Verdict == VerdictFit {
+		return nil
+	}
+	return &UnfitError{Verdict: r.Verdict, Errors: r.Count(host.SeverityError), Warnings: r.Count(host.SeverityWarning)}
+}
+
+// UnfitError says that a host is not fit for low latency, or for an experiment.
+type UnfitError struct {
+	Verdict          Verdict
+	Errors, Warnings int
+}
+
+func (e *UnfitError) Error() string {
+	if e.Verdict == VerdictImpossible {
+		return fmt.Sprintf("this host cannot run the experiment as it is written: %s above", plural(e.Errors, "error"))
+	}
+	return fmt.Sprintf("this host is not fit for low latency: %s above", plural(e.Warnings, "warning"))
+}
+
+// The exit codes of nines; cmd/nines says what each means.
+const (
+	exitFailed      = 1
+	exitUnsupported = 3
+)
+
+// ExitCode is 3 where the experiment cannot run, else 1.
+func (e *UnfitError) ExitCode() int {
+	if e.Verdict == VerdictImpossible {
+		return exitUnsupported
+	}
+	return exitFailed
+}

@@ -1,0 +1,53 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"nines.dev/nines/host"
+)
+
+func choose(condition bool, yes, no string) string {
+	if condition {
+		return yes
+	}
+	return no
+}
+
+func orUnread(value, otherwise string) string { return choose(value == "", otherwise, value) }
+
+func contains(cpus []int, id int) bool { return slices.Contains(cpus, id) }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// duration words a time that is whole milliseconds, or a second.
+func duration(d time.Duration) string {
+	if d == time.Second {
+		return "a second"
+	}
+	return microseconds(float64(d.Microseconds()))
+}
+
+// seconds words "every n seconds".
+func seconds(n int) string {
+	if n == 1 {
+		return "every second"
+	}
+	return fmt.Sprintf("every %d seconds", n)
+}
+
+// debianArch is Debian's name of the machine's kind, as it is in names of kernels.
+func debianArch(inv *host.Inventory) string {
+	switch inv.Kernel.Machine {
+	case "aarch64":
+		return "arm64"
+	default:
+		return "amd64"
+	}
+}

@@ -1,0 +1,139 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/testbed/journal"
+)
+
+// Request is what a plan is made from.
+type Request struct {
+	// CPUs are the chosen ones, sorted.
+	CPUs    []int
+	Profile Profile
+	Use     Use
+	// Beside are the settings of BesideNames that package isolate finds on the host; the
+	// profile chooses among them.
+	Beside []Setting
+}
+
+// Plan is what tuning a host would change.
+type Plan struct {
+	Hostname string `json:"hostname"`
+	Kernel   string `json:"kernel"`
+	Profile  string `json:"profile"`
+	// Source is "nines" or the profile's file.
+	Source string `json:"source"`
+	// CPUs are the chosen ones; Housekeeping does everything else, and Idle are the other
+	// threads of the chosen one's cores, which are best left alone.
+	CPUs         []int       `json:"cpus"`
+	Housekeeping []int       `json:"housekeeping"`
+	Idle         []int       `json:"idle,omitempty"`
+	Settings     []Row       `json:"settings"`
+	Boot         []Parameter `json:"boot"`
+	// BootLine is what Boot adds; CommandLine is the kernel's of now with it.
+	BootLine    string    `json:"boot_line"`
+	CommandLine string    `json:"command_line"`
+	LeftOut     []LeftOut `json:"left_out,omitempty"`
+	Notes       []string  `json:"notes,omitempty"`
+}
+
+// Row is a setting beside what its file holds now.
+type Row struct {
+	Setting
+	// Now is empty where it is not known.
+	Now     string `json:"now,omitempty"`
+	InForce bool   `json:"in_force"`
+}
+
+// Current tells what a setting's file holds, or why the host does not have it; both are
+// empty if it is not known.
+type Current func(path string) (now, absent string)
+
+// Live reads the files of this machine.
+func Live(path string) (now, absent string) {
+	now, err := journal.ReadSetting(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", "this kernel has no " + path
+	case err != nil:
+		return "", "cannot be read: " + err.Error()
+	}
+	return now, ""
+}
+
+// Recorded is what an inventory has of them.
+func Recorded(inv *host.Inventory) Current {
+	known := map[string]string{}
+	for path, value := range inv.Settings {
+		known[path] = value
+	}
+	for _, cpu := range inv.CPUs {
+		dir := "/sys/devices/system/cpu/cpu" + strconv.Itoa(cpu.ID)
+		known[dir+"/cpufreq/scaling_governor"] = cpu.Governor
+		known[dir+"/cpufreq/energy_performance_preference"] = cpu.EnergyPreference
+	}
+	return func(path string) (now, absent string) { return known[path], "" }
+}
+
+// MakePlan is pure but for what current reads.
+func MakePlan(inv *host.Inventory, r Request, current Current) Plan {
+	p := Plan{
+		Hostname: inv.Hostname, Kernel: inv.Kernel.Release, Profile: r.Profile.Name, Source: r.Profile.Source,
+		CPUs: r.CPUs, Housekeeping: Housekeeping(inv, r.CPUs), Idle: Siblings(inv, r.CPUs),
+		Boot: BootParameters(inv, r.CPUs, r.Profile, r.Use),
+	}
+	for _, s := range Settings(inv, r.CPUs, r.Profile) {
+		p.Settings = append(p.Settings, row(inv, s, current))
+	}
+	for _, s := range r.Beside {
+		if r.Profile.Settings[s.Name] == Away {
+			p.Settings = append(p.Settings, row(inv, s, current))
+		}
+	}
+	p.BootLine = Line(p.Boot)
+	p.CommandLine = Merge(inv.Kernel.CommandLine, p.Boot)
+	p.LeftOut = NotAsked(p.Boot)
+	p.Notes = notes(inv, p)
+	return p
+}
+
+func row(inv *host.Inventory, s Setting, current Current) Row {
+	r := Row{Setting: s}
+	if s.Absent != "" {
+		return r
+	}
+	if s.Method == Hold {
+		if inv.WakeLatencyUS != nil {
+			r.Now = strconv.Itoa(*inv.WakeLatencyUS)
+			wanted, err := strconv.Atoi(s.Value)
+			r.InForce = err == nil && *inv.WakeLatencyUS <= wanted
+		}
+		return r
+	}
+	r.Now, r.Absent = current(s.Path)
+	r.InForce = r.Now != "" && journal.SameSetting(s.Path, r.Now, s.Value)
+	return r
+}
+
+func notes(inv *host.Inventory, p Plan) []string {
+	var list []string
+	if len(p.CPUs) == 0 {
+		list = append(list, "No CPUs are chosen, so what is for single CPUs is not in the plan: --cpus LIST or --for FILE chooses them.")
+	}
+	if len(p.Idle) > 0 {
+		list = append(list, fmt.Sprintf("CPUs %s are the other threads of the chosen cores: nothing should run there. nines counts them as neither chosen nor housekeeping.",
+			host.FormatCPUList(p.Idle)))
+	}
+	if len(p.CPUs) > 0 && len(p.CPUs) >= len(inv.AllowedCPUs) {
+		list = append(list, "All CPUs are chosen, so everything else on the host runs on them too: leave one at least for housekeeping.")
+	}
+	if inv.Virtualisation.Hypervisor != "" {
+		list = append(list, "This is a virtual machine: what its hypervisor takes away no setting in it gives back. nines tune check shows how much that is (steal).")
+	}
+	return list
+}

@@ -1,0 +1,185 @@
+package tune
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/testbed/journal"
+)
+
+// Standing is how a setting that was changed stands now.
+type Standing string
+
+// The standings.
+const (
+	// InForce settings hold what was set.
+	InForce Standing = "in force"
+	// ChangedSince settings hold something else: others have set them. Revert leaves
+	// them alone.
+	ChangedSince Standing = "changed since"
+	// Back settings hold what they did before: others have put them back.
+	Back Standing = "back"
+	// Covered settings are those that somebody else has set on top, who gives them back:
+	// that lab, or nines tune apply, is in By.
+	Covered Standing = "covered"
+	// Lost settings were held by a process that has ended, or their file is gone.
+	Lost Standing = "lost"
+)
+
+// ChangedSetting is one setting that the session has changed.
+type ChangedSetting struct {
+	Path string `json:"path"`
+	// Set is what was written, Old what was there before, Now what is there.
+	Set      string   `json:"set"`
+	Old      string   `json:"old,omitempty"`
+	Now      string   `json:"now,omitempty"`
+	Standing Standing `json:"standing"`
+	By       string   `json:"by,omitempty"`
+}
+
+// Status is what nines tune has in force on this host.
+type Status struct {
+	// Applied is nil if nothing is in force.
+	Applied *Applied `json:"applied"`
+	// CutOff is true if an apply was killed: revert puts back what it had made.
+	CutOff   bool             `json:"cut_off,omitempty"`
+	Settings []ChangedSetting `json:"settings"`
+	// Lab is the lab that holds the host's settings by its key tuning:.
+	Lab string `json:"lab,omitempty"`
+	// Boot are the boot parameters that were written; nil if none were.
+	Boot *BootStatus `json:"boot,omitempty"`
+}
+
+// Status reads what is in force; it needs no lock and changes nothing.
+func (s Session) Status() (Status, error) {
+	var status Status
+	if err := readHolder(s.Root, &status); err != nil {
+		return status, err
+	}
+	j, err := journal.Read(s.journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, journal.ErrEmpty):
+		return status, nil
+	case err != nil:
+		return status, err
+	case j.Header.BootID != journal.BootID():
+		return status, nil // the settings went with the reboot
+	}
+	applied, err := readApplied(s.dir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return status, err
+	}
+	status.Applied = applied
+	status.CutOff = applied == nil || !applied.Done
+	status.Settings = Standings(j, "")
+	return status, nil
+}
+
+// readHolder names the lab that holds the host's settings.
+func readHolder(root string, status *Status) error {
+	holder, err := Holder(root)
+	if lab, ok := strings.CutPrefix(holder, "labs/"); ok {
+		status.Lab = lab
+	}
+	return err
+}
+
+// Standings are how a journal's settings stand now, of the steps with that mark.
+func Standings(j *journal.Journal, mark string) []ChangedSetting {
+	list := []ChangedSetting{}
+	for _, e := range j.Entries() {
+		switch {
+		case e.Name != mark:
+		case e.Kind == journal.KindSetting:
+			list = append(list, standing(e))
+		case e.Kind == journal.KindProcess && e.Path != "" && e.Learnt != nil:
+			c := ChangedSetting{Path: e.Path, Set: e.Value, Standing: Lost}
+			if (proc.Identity{PID: e.Learnt.PID, StartTicks: e.Learnt.StartTicks}).Alive() {
+				c.Standing = InForce
+			}
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func standing(e journal.Entry) ChangedSetting {
+	c := ChangedSetting{Path: e.Path, Set: e.Value, Old: e.Old}
+	if e.Learnt != nil && e.Learnt.Took != "" {
+		c.Set = e.Learnt.Took
+	}
+	now, err := journal.ReadSetting(e.Path)
+	c.Now, c.By = now, journal.Covering(e)
+	switch {
+	case err != nil:
+		c.Standing = Lost
+	case c.By != "" && !journal.SameSetting(e.Path, now, c.Set):
+		c.Standing = Covered
+	case journal.SameSetting(e.Path, now, c.Set):
+		c.Standing = InForce
+	case journal.SameSetting(e.Path, now, e.Old):
+		c.Standing = Back
+	default:
+		c.Standing = ChangedSince
+	}
+	return c
+}
+
+// Write prints the status for people.
+func (s Status) Write(out io.Writer) error {
+	var b strings.Builder
+	switch {
+	case s.Lab != "":
+		fmt.Fprintf(&b, "Lab %q holds this host's settings (its key tuning:); nines inspect %s shows them.\n", s.Lab, s.Lab)
+	case s.CutOff:
+		fmt.Fprintf(&b, "A nines tune apply was cut off; nines tune revert puts back what it changed.\n")
+	case s.Applied == nil:
+		fmt.Fprintf(&b, "nines tune has changed no setting of this host.\n")
+	default:
+		a := s.Applied
+		fmt.Fprintf(&b, "Profile %s (%s)", a.Profile, a.Source)
+		if len(a.CPUs) > 0 {
+			fmt.Fprintf(&b, " for CPUs %s", host.FormatCPUList(a.CPUs))
+		}
+		fmt.Fprintf(&b, ", applied by %s at %s\n", a.User, a.Since.Format("2006-01-02 15:04:05 UTC"))
+	}
+	for _, c := range s.Settings {
+		fmt.Fprintf(&b, "  %s: %s, was %s", c.Path, c.Set, orNothing(c.Old))
+		switch c.Standing {
+		case InForce:
+			fmt.Fprintf(&b, "; in force\n")
+		case Covered:
+			fmt.Fprintf(&b, "; %s by %s meanwhile\n", c.Now, c.By)
+		case Back:
+			fmt.Fprintf(&b, "; others have put it back since\n")
+		case ChangedSince:
+			fmt.Fprintf(&b, "; others have made it %s since, and revert leaves it so\n", c.Now)
+		default:
+			fmt.Fprintf(&b, "; lost: the process that held it has ended, or the file is gone\n")
+		}
+	}
+	if s.Applied != nil {
+		for _, r := range s.Applied.Results {
+			if r.Outcome == Refused {
+				fmt.Fprintf(&b, "  %s: refused by the kernel: %s\n", r.Path, r.Reason)
+			}
+		}
+	}
+	if s.Boot != nil {
+		s.Boot.write(&b)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "not held"
+	}
+	return text
+}

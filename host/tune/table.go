@@ -1,0 +1,166 @@
+package tune
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/host"
+)
+
+// Write prints the plan for people: what would change first, then what is in force and
+// what the host does not have.
+func (p Plan) Write(out io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Profile %s (%s) on %s, Linux %s\n", p.Profile, p.Source, p.Hostname, p.Kernel)
+	if len(p.CPUs) > 0 {
+		fmt.Fprintf(&b, "CPUs %s; housekeeping: %s\n", host.FormatCPUList(p.CPUs), host.FormatCPUList(p.Housekeeping))
+	}
+	p.writeSettings(&b)
+	p.writeBoot(&b)
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "\nNote: %s\n", note)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func (p Plan) writeSettings(b *strings.Builder) {
+	var change, force, missing []group
+	for _, g := range grouped(p.Settings) {
+		switch {
+		case g.Absent != "":
+			missing = append(missing, g)
+		case g.InForce:
+			force = append(force, g)
+		default:
+			change = append(change, g)
+		}
+	}
+	if len(change) > 0 {
+		fmt.Fprintf(b, "\nSettings that nines tune apply would change\n")
+	}
+	for _, g := range change {
+		now := g.Now
+		switch {
+		case g.Method == Hold && now == "":
+			now = "not held"
+		case now == "":
+			now = "not known"
+		}
+		fmt.Fprintf(b, "  %s: %s → %s\n", g.title(), now, g.Value)
+		writeAdvice(b, g.Advice)
+	}
+	if len(force) > 0 {
+		fmt.Fprintf(b, "\nIn force already\n")
+	}
+	for _, g := range force {
+		fmt.Fprintf(b, "  %s: %s\n", g.title(), g.Now)
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(b, "\nNot on this host\n")
+	}
+	for _, g := range missing {
+		fmt.Fprintf(b, "  %s: %s\n", g.title(), g.Absent)
+	}
+}
+
+func (p Plan) writeBoot(b *strings.Builder) {
+	if len(p.Boot) > 0 {
+		fmt.Fprintf(b, "\nBoot parameters (nines tune apply --write puts them into the boot loader's files)\n")
+		fmt.Fprintf(b, "  %s\n", p.BootLine)
+	}
+	for _, q := range p.Boot {
+		switch {
+		case q.Absent != "":
+			fmt.Fprintf(b, "  %s: not here, for %s\n", q.Text, q.Absent)
+			continue
+		case q.InForce:
+			fmt.Fprintf(b, "  %s: in force\n", q.Text)
+			continue
+		case q.Now != "":
+			fmt.Fprintf(b, "  %s, in place of %s\n", q.Text, q.Now)
+		default:
+			fmt.Fprintf(b, "  %s\n", q.Text)
+		}
+		writeAdvice(b, q.Advice)
+		for _, conflict := range q.Conflicts {
+			writeWrapped(b, "conflict: ", conflict)
+		}
+	}
+	if len(p.Boot) > 0 {
+		fmt.Fprintf(b, "\nThe whole command line would be\n  %s\n", p.CommandLine)
+	}
+	if len(p.LeftOut) > 0 && len(p.Boot) > 0 {
+		fmt.Fprintf(b, "\nKnown, and not asked for (--boot NAME=VALUE asks)\n")
+		for _, l := range p.LeftOut {
+			fmt.Fprintf(b, "  %s: %s\n", l.Name, l.Why)
+		}
+	}
+}
+
+func writeAdvice(b *strings.Builder, a Advice) {
+	writeWrapped(b, "", a.What)
+	writeWrapped(b, "costs: ", a.Cost)
+	source := a.Source
+	if a.Since != "" {
+		source += " (since Linux " + a.Since + ")"
+	}
+	writeWrapped(b, "from: ", source)
+}
+
+// wide is how long a line of words may get.
+const wide = 100
+
+func writeWrapped(b *strings.Builder, label, text string) {
+	const indent = "      "
+	line := indent + label
+	start := len(line)
+	for _, word := range strings.Fields(text) {
+		if len(line) > start && len(line)+1+len(word) > wide {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = indent + "  "
+			start = len(line)
+		}
+		if len(line) > start {
+			line += " "
+		}
+		line += word
+	}
+	b.WriteString(line + "\n")
+}
+
+// group is a row, and the CPUs or devices for which it is the same.
+type group struct {
+	Row
+	cpus    []int
+	devices []string
+}
+
+func (g group) title() string {
+	switch g.Scope {
+	case ScopeCPU:
+		return fmt.Sprintf("%s of CPU %s", g.Name, host.FormatCPUList(g.cpus))
+	case ScopeDevice:
+		return fmt.Sprintf("%s of %s", g.Name, strings.Join(g.devices, ", "))
+	}
+	return g.Name
+}
+
+// grouped gathers what differs only by its CPU or device.
+func grouped(rows []Row) []group {
+	var list []group
+	for _, r := range rows {
+		at := slices.IndexFunc(list, func(g group) bool {
+			return g.Name == r.Name && g.Value == r.Value && g.Now == r.Now && g.Absent == r.Absent && g.Scope == r.Scope && r.Scope != ScopeHost
+		})
+		if at < 0 {
+			list = append(list, group{Row: r})
+			at = len(list) - 1
+		}
+		list[at].cpus = append(list[at].cpus, r.CPU)
+		list[at].devices = append(list[at].devices, r.Device)
+	}
+	return list
+}
