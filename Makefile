@@ -14,7 +14,7 @@ export GIT_CONFIG_KEY_0 := safe.directory
 export GIT_CONFIG_VALUE_0 := *
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-BPF_SOURCES := $(wildcard testbed/link/xdp/*.bpf.c measure/trace/bpf/*.bpf.c)
+BPF_SOURCES := $(wildcard lab/link/xdp/*.bpf.c measure/trace/bpf/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:.c=.o)
 # The kernel's <asm/types.h> is in the multiarch folder, which -target bpf does not search.
 BPF_CFLAGS := -O2 -g -Wall -Werror -target bpf -I/usr/include/$(shell gcc -print-multiarch 2>/dev/null)
@@ -63,21 +63,21 @@ bin/nines-engine: FORCE
 	@$(MAKE) -C engine
 
 bin/nines-init: FORCE
-	@$(MAKE) -C testbed/node/init
+	@$(MAKE) -C programs/nines-init
 
 bin/nines-disturb: FORCE
-	@$(MAKE) -C disturb
+	@$(MAKE) -C programs/nines-disturb
 
 bin/nines-poller: FORCE
-	@$(MAKE) -C poller
+	@$(MAKE) -C busypoll/poller
 
 # It is alone in a virtual machine, without a C library.
 bin/nines-guest: FORCE
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./testbed/machine/guest
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./programs/nines-guest
 
 # What a node has in such a machine, and speaks to it from the host.
 bin/nines-node: FORCE embedded
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./testbed/node/guest
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./programs/nines-node
 
 # What the Go code embeds, and so what go vet and go test need too.
 .PHONY: embedded

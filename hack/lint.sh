@@ -32,7 +32,7 @@ read -ra dpdk < <(pkg-config --cflags-only-I libdpdk | sed 's/-I/-isystem /g; s/
 mapfile -t go_files < <(git ls-files '*.go')
 mapfile -t c_files < <(git ls-files '*.c' '*.h')
 # The XDP programs are held to clang's own warnings, in the build.
-mapfile -t c_sources < <(git ls-files 'engine/*.c' 'testbed/node/init/*.c' 'disturb/*.c' 'poller/*.c' ':!*.bpf.c')
+mapfile -t c_sources < <(git ls-files 'engine/*.c' 'programs/*.c' 'busypoll/poller/*.c' ':!*.bpf.c')
 mapfile -t scripts < <(git ls-files '*.sh' hack/go .ci/run)
 
 # What go downloads on the way it tells, which would pass for a finding.

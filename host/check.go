@@ -128,7 +128,7 @@ var remedies = map[string]struct{ remedy, works string }{
 	FeatureVPP:     {"install vpp from packagecloud.io/fdio", "links of kind switch and testpmd work"},
 
 	FeatureThreadedNAPI:     {"use Linux 5.12 or newer", "rx: interrupt and awake work"},
-	FeatureBusyPoll:         {"use Linux 6.9 or newer with CONFIG_NET_RX_BUSY_POLL, or Debian's 6.1 or 6.12, which take the module of kmod/kbp", "rx: interrupt, awake and threaded work"},
+	FeatureBusyPoll:         {"use Linux 6.9 or newer with CONFIG_NET_RX_BUSY_POLL, or Debian's 6.1 or 6.12, which take the module of busypoll/kmod/kbp", "rx: interrupt, awake and threaded work"},
 	FeatureThreadedBusyPoll: {"use Linux 6.19 or newer", "polling: {mechanism: auto} takes what this kernel has"},
 	FeatureIOUringNAPI:      {"use Linux 6.13 or newer, and sysctl kernel.io_uring_disabled=0", "polling: {mechanism: auto} takes what this kernel has"},
 	FeatureEpollBusyPoll:    {"use Linux 6.9 or newer", "rx: interrupt, awake and threaded work"},

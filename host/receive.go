@@ -58,7 +58,7 @@ func readReceive(t Tree, k Kernel, config kernelConfig, ring Feature) []Feature 
 		}
 	}
 	if any.State == StateNo && t.Exists("/sys/kernel/livepatch") {
-		any.State, any.Detail = StateUnknown, "the module of kmod/kbp has to be tried"
+		any.State, any.Detail = StateUnknown, "the module of busypoll/kmod/kbp has to be tried"
 	}
 	return append(list, any)
 }

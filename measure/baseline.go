@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // baselineDuration bounds a baseline: long enough for its p99.9 at 1,000 packets

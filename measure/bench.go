@@ -10,12 +10,12 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 // bench is the measuring bench: the lab that is up and the engines that are
@@ -25,7 +25,7 @@ type bench struct {
 	// folder is that of the result, on whose disk packets are recorded.
 	folder string
 	watch  Watcher
-	right  *testbed.Measurement
+	right  *lab.Measurement
 	// realTime is what the kernel does to real-time threads that never sleep.
 	realTime host.RealTimeStop
 	// online are the host's CPUs.
@@ -33,7 +33,7 @@ type bench struct {
 	// explain is the experiment's.
 	explain func(*result.Causes, result.Details)
 
-	lab       *testbed.Lab
+	lab       *lab.Lab
 	labID     string
 	isolation *result.Isolation
 	tuning    *result.Tuning
@@ -48,19 +48,19 @@ type bench struct {
 // set brings up the lab that a plan asks for, unless it is up already, and the
 // engines of its stream.
 func (b *bench) set(ctx context.Context, p *plan.Plan) error {
-	lab := labIdentity(p)
-	if b.lab == nil || b.labID != lab {
+	l := labIdentity(p)
+	if b.lab == nil || b.labID != l {
 		if err := b.clear(ctx); err != nil {
 			return err
 		}
 		b.watch.Doing("building " + p.Name)
-		built, err := testbed.Up(ctx, testbed.UpOptions{
+		built, err := lab.Up(ctx, lab.UpOptions{
 			Plan: p, Experiment: b.source, Measurement: b.right, Progress: b.watch.Doing,
 		})
 		if err != nil {
 			return err
 		}
-		b.lab, b.labID = built, lab
+		b.lab, b.labID = built, l
 		if b.isolation, err = isolationOf(built); err != nil {
 			return err
 		}
@@ -245,9 +245,9 @@ func (b *bench) clear(ctx context.Context) error {
 		return err
 	}
 	b.watch.Doing("taking " + b.lab.Plan().Name + " down")
-	lab := b.lab
+	l := b.lab
 	b.lab, b.labID = nil, ""
-	return errors.Join(err, lab.Down(context.WithoutCancel(ctx)))
+	return errors.Join(err, l.Down(context.WithoutCancel(ctx)))
 }
 
 // abandon clears what has died in part, whose engines can say nothing more at their end.

@@ -8,8 +8,8 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/doctor"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
 )
 
 // Check holds the host against what the runs need, before anything is built. What
@@ -51,7 +51,7 @@ func (e *Experiment) Check() ([]host.Finding, error) {
 			continue
 		}
 		add(found)
-		switch err := testbed.Check(e.runs[i].plan); {
+		switch err := lab.Check(e.runs[i].plan); {
 		case lacksLink(err, e.runs[i].plan):
 			e.runs[i].skip = err.Error()
 			lacking = append(lacking, err)

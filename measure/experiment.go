@@ -9,9 +9,9 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/measure/method"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // Experiment is a sweep that is ready to be measured: every run is planned.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed"
 )
 
 // The networks of these tests. A trial ends when all packets have arrived; the drain is
@@ -137,7 +137,7 @@ func finish(t *testing.T, experiment *Experiment, writer *result.Writer) *result
 // noLabLeft fails the test if the experiment left its lab up.
 func noLabLeft(t *testing.T) {
 	t.Helper()
-	labs, err := testbed.List()
+	labs, err := lab.List()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,11 +240,11 @@ func TestDeathsInATrialAreNamed(t *testing.T) {
 	}{
 		"the generator's engine": {func(t *testing.T) int { return engineOf(t, "deaths") }, "the engine is gone", false},
 		"the node of the device under test": {func(t *testing.T) int {
-			lab, err := testbed.Open("deaths")
+			l, err := lab.Open("deaths")
 			if err != nil {
 				t.Fatal(err)
 			}
-			return lab.PID("dut")
+			return l.PID("dut")
 		}, "node dut is dead", true},
 	}
 	for name, test := range tests {
@@ -297,11 +297,11 @@ func TestDeathsInATrialAreNamed(t *testing.T) {
 // engineOf finds the engine that this test started in a lab's generator node.
 func engineOf(t *testing.T, name string) int {
 	t.Helper()
-	lab, err := testbed.Open(name)
+	l, err := lab.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", lab.PID("gen")))
+	want, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", l.PID("gen")))
 	if err != nil {
 		t.Fatal(err)
 	}

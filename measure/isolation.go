@@ -1,13 +1,13 @@
 package measure
 
 import (
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed"
 )
 
 // isolationOf is what of a lab's isolation belongs into its results.
-func isolationOf(lab *testbed.Lab) (*result.Isolation, error) {
-	s, err := lab.Isolation()
+func isolationOf(l *lab.Lab) (*result.Isolation, error) {
+	s, err := l.Isolation()
 	if err != nil {
 		return nil, err
 	}

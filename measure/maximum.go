@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // rateOfMaximum is the key of a rate that is a fraction of the measured maximum.

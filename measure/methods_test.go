@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure/method"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed"
 )
 
 // TestMethodExamplesRun runs each example of a method, shortened by quick and by a
@@ -150,7 +150,7 @@ func TestABurstHasItsPackets(t *testing.T) {
 // onBench sets an experiment's first run, and hands the bench over.
 func onBench(ctx context.Context, t *testing.T, e *Experiment, do func(*bench, run) error) (err error) {
 	t.Helper()
-	right, err := testbed.BeginMeasurement(ctx, e.Name(), e.Plans())
+	right, err := lab.BeginMeasurement(ctx, e.Name(), e.Plans())
 	if err != nil {
 		return err
 	}
@@ -167,13 +167,13 @@ func TestLabsStayUpBetweenTrials(t *testing.T) {
 	labtest.Root(t)
 	experiment, writer := prepare(t, "stays", pairNetwork, "traffic.rate_pps=", "traffic.duration=", "method={kind: tst009, quick: true, max_rate_pps: 3000}")
 	err := onBench(context.Background(), t, experiment, func(b *bench, r run) error {
-		lab, engines := b.lab, b.generator
+		l, engines := b.lab, b.generator
 		s := newSearching(b, writer, r, 1)
 		for _, rate := range []float64{100, 2000, 333} {
 			if _, err := s.trial(context.Background(), method.Load{RatePPS: rate, Duration: 100 * time.Millisecond, Purpose: "search"}); err != nil {
 				return err
 			}
-			if b.lab != lab || b.generator != engines {
+			if b.lab != l || b.generator != engines {
 				t.Errorf("the trial at %g packets/s was on another lab, or other engines", rate)
 			}
 		}

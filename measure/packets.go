@@ -6,9 +6,9 @@ import (
 
 	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // slowRecording is from how many packets on it is said that they are worked on: it takes

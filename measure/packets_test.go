@@ -17,10 +17,10 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/measure/recording"
 	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/plan"
 )
 
 // checkPackets holds the rows of a trial against its counts and histograms, and its

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // threadTime is how long a thread ran, and how long it waited for a CPU.

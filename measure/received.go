@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
 )
 
 // pollSample is how long polls are counted for before a trial, where nobody else counts.
@@ -17,25 +17,25 @@ const pollSample = 50 * time.Millisecond
 // reception is one reading of how a lab's interfaces are received, and when.
 type reception struct {
 	at     time.Time
-	states []testbed.ReceiveState
+	states []lab.ReceiveState
 	// rates are polls a second by thread, of a sample; nil where none was taken.
 	rates map[int]float64
 }
 
 // sampleReception reads what readReception does, and counts polls for a moment before.
 // Where they cannot be counted, which takes BTF, the result just lacks them.
-func sampleReception(ctx context.Context, lab *testbed.Lab) (reception, error) {
-	rates, err := lab.PollRates(ctx, pollSample)
+func sampleReception(ctx context.Context, l *lab.Lab) (reception, error) {
+	rates, err := l.PollRates(ctx, pollSample)
 	if err != nil { // a Ctrl-C among them, which the trial itself answers
 		rates = nil
 	}
-	r, err := readReception(lab)
+	r, err := readReception(l)
 	r.rates = rates
 	return r, err
 }
 
-func readReception(lab *testbed.Lab) (reception, error) {
-	states, err := lab.Received()
+func readReception(l *lab.Lab) (reception, error) {
+	states, err := l.Received()
 	return reception{at: time.Now(), states: states}, err
 }
 
@@ -46,7 +46,7 @@ func (now reception) since(before reception) []result.Receive {
 		node, iface string
 		place       int
 	}
-	then := map[key]testbed.ReceiveThread{}
+	then := map[key]lab.ReceiveThread{}
 	for _, s := range before.states {
 		for i, t := range s.Threads {
 			then[key{s.Node, s.Interface, i}] = t
@@ -77,7 +77,7 @@ func (now reception) since(before reception) []result.Receive {
 	return list
 }
 
-func threadSince(before, now testbed.ReceiveThread, span time.Duration) result.ReceiveThread {
+func threadSince(before, now lab.ReceiveThread, span time.Duration) result.ReceiveThread {
 	t := result.ReceiveThread{
 		Name: now.Name, TID: now.TID, CPUs: now.CPUs, Scheduling: now.Scheduling,
 		Polls: grown(before.Polls, now.Polls), Packets: grown(before.Packets, now.Packets),

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
 )
 
 // The rate of a sample is that of the thread that was at a place then, also where the
@@ -16,11 +16,11 @@ import (
 func TestSampledPollsAreOfTheThreadThatWasThere(t *testing.T) {
 	at := time.Unix(1, 0)
 	reading := func(at time.Time, tids ...int) reception {
-		state := testbed.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveBusyPoll}
+		state := lab.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveBusyPoll}
 		for _, tid := range tids {
-			state.Threads = append(state.Threads, testbed.ReceiveThread{TID: tid})
+			state.Threads = append(state.Threads, lab.ReceiveThread{TID: tid})
 		}
-		return reception{at: at, states: []testbed.ReceiveState{state}}
+		return reception{at: at, states: []lab.ReceiveState{state}}
 	}
 	before := reading(at, 11, 12, 13)
 	before.rates = map[int]float64{11: 300_000, 12: 200_000}

@@ -6,11 +6,11 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/link"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/link"
 )
 
 // observation is everything that was seen of one trial.

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"time"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure/method"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed"
 )
 
 // Session is an experiment that has the right to measure on this host.
 type Session struct {
 	*Experiment
-	right *testbed.Measurement
+	right *lab.Measurement
 }
 
 // Begin takes the right to measure, which one process has at a time. Nothing is built.
@@ -22,7 +22,7 @@ func (e *Experiment) Begin(ctx context.Context) (*Session, error) {
 	for _, alone := range e.baselines {
 		all = append(all, alone.plan)
 	}
-	right, err := testbed.BeginMeasurement(ctx, e.Name(), all)
+	right, err := lab.BeginMeasurement(ctx, e.Name(), all)
 	if err != nil {
 		return nil, err
 	}

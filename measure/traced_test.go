@@ -5,21 +5,21 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure/trace"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 // Packets pass the threads that receive, each of which is named once; not those that keep
 // CPUs awake, nor one that has ended.
 func TestPollersAreTraced(t *testing.T) {
-	states := []testbed.ReceiveState{
-		{Node: "gen", Interface: "tx", RX: spec.ReceiveBusyPoll, Threads: []testbed.ReceiveThread{{TID: 11}, {TID: 12}}},
-		{Node: "gen", Interface: "rx", RX: spec.ReceiveBusyPoll, Threads: []testbed.ReceiveThread{{TID: 11}}},
-		{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Threads: []testbed.ReceiveThread{{TID: 13}, {TID: 14}}},
-		{Node: "dut", Interface: "out", RX: spec.ReceiveAwake, Threads: []testbed.ReceiveThread{{TID: 15}}},
+	states := []lab.ReceiveState{
+		{Node: "gen", Interface: "tx", RX: spec.ReceiveBusyPoll, Threads: []lab.ReceiveThread{{TID: 11}, {TID: 12}}},
+		{Node: "gen", Interface: "rx", RX: spec.ReceiveBusyPoll, Threads: []lab.ReceiveThread{{TID: 11}}},
+		{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Threads: []lab.ReceiveThread{{TID: 13}, {TID: 14}}},
+		{Node: "dut", Interface: "out", RX: spec.ReceiveAwake, Threads: []lab.ReceiveThread{{TID: 15}}},
 	}
 	threads := map[int]trace.Thread{
 		11: {PID: 10, TID: 11, Name: "iou-sqp-10", CPU: 1}, 12: {PID: 10, TID: 12, Name: "iou-sqp-10", CPU: 2},
@@ -37,7 +37,7 @@ func TestPollersAreTraced(t *testing.T) {
 	}
 	// After the trial another thread is in the place of one, and one that came in that of
 	// the other has ended; both have received.
-	states[0].Threads = []testbed.ReceiveThread{{TID: 21, CPUs: []int{1}}, {TID: 22, CPUs: []int{2}}}
+	states[0].Threads = []lab.ReceiveThread{{TID: 21, CPUs: []int{1}}, {TID: 22, CPUs: []int{2}}}
 	states[1].Threads = states[0].Threads[:1]
 	threads[21] = trace.Thread{PID: 10, TID: 21, Name: "iou-sqp-10", CPU: 1}
 	further := []result.TracedThread{

@@ -7,13 +7,13 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/attribution"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 // smallHost is up to how many CPUs all of them are recorded.
@@ -236,7 +236,7 @@ func (t *tracer) addPollers() {
 // Those that only keep CPUs awake are in nobody's way, and handle none. That one sleeps is
 // not held against it: an adaptive one may, and those of the kernel do. One that has ended
 // came in the place of one that is known, or has seen nothing of the trial.
-func pollers(states []testbed.ReceiveState, known []result.TracedThread, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
+func pollers(states []lab.ReceiveState, known []result.TracedThread, threadOf func(tid int) (trace.Thread, bool)) []result.TracedThread {
 	var list []result.TracedThread
 	for _, s := range states {
 		if s.RX == spec.ReceiveAwake {

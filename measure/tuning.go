@@ -3,13 +3,13 @@ package measure
 import (
 	"slices"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed"
 )
 
 // tuningOf is what of a lab's tuning of the host belongs into its results.
-func tuningOf(lab *testbed.Lab) (*result.Tuning, error) {
-	applied, err := lab.Tuning()
+func tuningOf(l *lab.Lab) (*result.Tuning, error) {
+	applied, err := l.Tuning()
 	if applied == nil || err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type Disturbance struct {
 // DisturbanceKind is a way of disturbing a CPU or a process.
 type DisturbanceKind string
 
-// The kinds of disturbance; folder disturb/ has one file each.
+// The kinds of disturbance; folder programs/nines-disturb has one file each.
 const (
 	// DisturbSpin takes the CPU, as a process that computes does.
 	DisturbSpin DisturbanceKind = "spin"

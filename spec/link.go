@@ -3,7 +3,7 @@ package spec
 // LinkKind is how endpoints are joined.
 type LinkKind string
 
-// The link kinds; package testbed/link has one file each.
+// The link kinds; package lab/link has one file each.
 const (
 	LinkVeth    LinkKind = "veth"
 	LinkBridge  LinkKind = "bridge"

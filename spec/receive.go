@@ -49,7 +49,7 @@ const (
 	PollAuto PollMechanism = "auto"
 	// PollNetlink is the kernel's own threaded busy polling (Linux 6.19).
 	PollNetlink PollMechanism = "netlink"
-	// PollLivepatch is the module of kmod/kbp, for kernels that take live patches.
+	// PollLivepatch is the module of busypoll/kmod/kbp, for kernels that take live patches.
 	PollLivepatch PollMechanism = "livepatch"
 	// PollIOUring polls by io_uring with static NAPI ids (Linux 6.13).
 	PollIOUring PollMechanism = "io_uring"

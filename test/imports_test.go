@@ -28,42 +28,42 @@ var mayImport = map[string][]string{
 	"result/extreme":     {"result/confidence"},
 	"engine/client":      {},
 	"engine/enginetest":  {"engine/client"},
-	"host":       {},
-	"kernel/netns":      {},
-	"kernel/proc":       {},
-	"kernel/cgroup":     {},
-	"fault":      {},
-	"kernel/hugepages":  {"fault"},
-	"kernel/tasks":      {"host", "fault"},
-	"kmod":               {},
-	"testbed/kbp":        {"kmod", "host"},
-	"kernel/napi":       {"kernel/ethtool", "testbed/kbp", "kernel/netns"}, // netns: in its tests
-	"kernel/ethtool":    {"kernel/netns"},                                   // in its tests
-	"testbed/busypoll":   makers,
-	"kernel/pci":        {"host", "kernel/ethtool", "fault"},
+	"host":               {},
+	"kernel/netns":       {},
+	"kernel/proc":        {},
+	"kernel/cgroup":      {},
+	"fault":              {},
+	"kernel/hugepages":   {"fault"},
+	"kernel/tasks":       {"host", "fault"},
+	"busypoll/kmod":      {},
+	"busypoll/kbp":       {"busypoll/kmod", "host"},
+	"kernel/napi":        {"kernel/ethtool", "busypoll/kbp", "kernel/netns"}, // netns: in its tests
+	"kernel/ethtool":     {"kernel/netns"},                                   // in its tests
+	"busypoll":           makers,
+	"kernel/pci":         {"host", "kernel/ethtool", "fault"},
 
-	"testbed/machine/agent": {},
-	"testbed/machine/boot":  {},
-	"testbed/machine/image": {},
-	"testbed/machine/guest": {"testbed/machine/agent", "testbed/machine/boot"},
-	"testbed/machine":       {"testbed/machine/agent", "testbed/machine/boot"},
-	"testbed/vlab":          {"testbed/kbp", "testbed/machine", "testbed/machine/boot", "testbed/machine/image"},
+	"vm/agent":             {},
+	"vm/boot":              {},
+	"vm/image":             {},
+	"programs/nines-guest": {"vm/agent", "vm/boot"},
+	"vm":                   {"vm/agent", "vm/boot"},
+	"vm/vlab":              {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
-	"testbed/plan":        {"spec", "host"},
-	"testbed/graph":       {"spec", "testbed/plan"},
-	"testbed/journal":     {"testbed/kbp", "kernel/napi", "kernel/ethtool", "kernel/netns", "kernel/proc", "kernel/cgroup", "fault", "kernel/hugepages", "kernel/pci", "kernel/tasks"},
-	"host/tune":        {"spec", "host", "testbed/journal", "kernel/proc", "fault"},
+	"plan":           {"spec", "host"},
+	"lab/graph":      {"spec", "plan"},
+	"journal":        {"busypoll/kbp", "kernel/napi", "kernel/ethtool", "kernel/netns", "kernel/proc", "kernel/cgroup", "fault", "kernel/hugepages", "kernel/pci", "kernel/tasks"},
+	"host/tune":      {"spec", "host", "journal", "kernel/proc", "fault"},
 	"measure/jitter": {"engine/client"},
-	"host/doctor":      {"spec", "host", "testbed/plan", "host/tune"},
-	"testbed/isolate":     slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
+	"host/doctor":    {"spec", "host", "plan", "host/tune"},
+	"lab/isolate":    slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"testbed/node":       slices.Concat(makers, []string{"testbed/machine", "testbed/machine/boot"}),
-	"testbed/node/guest": {"testbed/link", "testbed/machine", "testbed/machine/agent", "kernel/netns", "testbed/node", "testbed/plan"},
+	"lab/node":            slices.Concat(makers, []string{"vm", "vm/boot"}),
+	"programs/nines-node": {"lab/link", "vm", "vm/agent", "kernel/netns", "lab/node", "plan"},
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
-	"testbed/link": slices.Concat(makers, []string{"testbed/node", "engine/client"}),
-	"testbed": slices.Concat(makers,
-		[]string{"testbed/isolate", "testbed/node", "testbed/link", "engine/client",
-			"testbed/machine", "testbed/machine/agent", "testbed/machine/image", "kernel/tasks", "testbed/busypoll"}),
+	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
+	"lab": slices.Concat(makers,
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client",
+			"vm", "vm/agent", "vm/image", "kernel/tasks", "busypoll"}),
 
 	"measure/capture/clock":      {},
 	"measure/capture/packetfile": {},
@@ -95,10 +95,10 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "host", "kernel/netns", "kernel/proc", "kernel/cgroup", "testbed/plan", "testbed/journal", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "testbed/kbp", "kernel/napi"}
+var makers = []string{"spec", "host", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
-var measurers = []string{"spec", "result", "testbed", "host", "testbed/plan", "testbed/link", "engine/client"}
+var measurers = []string{"spec", "result", "lab", "host", "plan", "lab/link", "engine/client"}
 
 // forTests are what any package's tests may see, but the package itself may not.
 var forTests = []string{"test/labtest", "test/golden"}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 // applyCall is one call of nines apply.
@@ -53,20 +53,20 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	lab, err := testbed.Open(p.Name)
+	l, err := lab.Open(p.Name)
 	if err != nil {
 		return err
 	}
-	var changes testbed.Changes
+	var changes lab.Changes
 	if a.dryRun {
-		if changes, err = lab.Changes(p.Plan); err != nil {
+		if changes, err = l.Changes(p.Plan); err != nil {
 			return err
 		}
 	} else {
 		if err := host.Missing(p.findings); err != nil {
 			return err
 		}
-		changes, err = lab.Apply(ctx, testbed.ApplyOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
+		changes, err = l.Apply(ctx, lab.ApplyOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 	return writeChanges(out, changes)
 }
 
-func writeChanges(out io.Writer, c testbed.Changes) error {
+func writeChanges(out io.Writer, c lab.Changes) error {
 	if c.Empty() {
 		_, err := fmt.Fprintln(out, "nothing to change")
 		return err

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure/capture/packetfile"
-	"nines.dev/nines/testbed"
 )
 
 // captureCall is one call of nines capture.
@@ -95,7 +95,7 @@ func (k captureCall) check() error {
 // capturePoint is where frames come from and go to.
 type capturePoint struct {
 	endpoint string
-	source   *testbed.Capture
+	source   *lab.Capture
 	sink     *captureSink
 	frames   int
 	err      error
@@ -136,7 +136,7 @@ func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err 
 		if dropped, counting := p.source.Dropped(); counting == nil {
 			fmt.Fprintf(progress, "%s captured at %s, %d lost\n", count(p.frames, "frame"), p.endpoint, dropped)
 		}
-		if k.wait == 0 || !errors.Is(p.err, testbed.ErrCaptureEnded) {
+		if k.wait == 0 || !errors.Is(p.err, lab.ErrCaptureEnded) {
 			err = errors.Join(err, p.err)
 		}
 	}
@@ -166,16 +166,16 @@ func (k captureCall) open(ctx context.Context) ([]*capturePoint, error) {
 }
 
 func (k captureCall) openNow() (points []*capturePoint, err error) {
-	lab, err := labByFlag(k.lab)
+	running, err := labByFlag(k.lab)
 	if err != nil {
 		return nil, err
 	}
-	if k.wait > 0 && !lab.Finished() {
+	if k.wait > 0 && !running.Finished() {
 		return nil, errors.New("it is not finished")
 	}
 	for _, endpoint := range k.endpoints {
 		node, iface, _ := strings.Cut(endpoint, ":")
-		source, err := lab.Capture(node, iface)
+		source, err := running.Capture(node, iface)
 		if err != nil {
 			return points, err
 		}
@@ -186,8 +186,8 @@ func (k captureCall) openNow() (points []*capturePoint, err error) {
 
 // pump moves frames until the context ends or there are enough. Frames that had been
 // captured by then are taken, so that two captures end at one moment.
-func pump(ctx context.Context, source *testbed.Capture, sink *captureSink, enough int) (frames int, err error) {
-	next := func() (testbed.Frame, bool, error) {
+func pump(ctx context.Context, source *lab.Capture, sink *captureSink, enough int) (frames int, err error) {
+	next := func() (lab.Frame, bool, error) {
 		frame, err := source.Next(ctx)
 		return frame, err == nil, err
 	}
@@ -216,7 +216,7 @@ func pump(ctx context.Context, source *testbed.Capture, sink *captureSink, enoug
 // captureSink is where frames go; it is flushed after each frame when somebody
 // watches, at its end when it is a file.
 type captureSink struct {
-	write func(testbed.Frame) error
+	write func(lab.Frame) error
 	close func() error
 }
 
@@ -224,7 +224,7 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 	if i >= len(k.files) {
 		var start time.Time
 		return &captureSink{
-			write: func(f testbed.Frame) error {
+			write: func(f lab.Frame) error {
 				if start.IsZero() {
 					start = f.Time
 				}
@@ -253,7 +253,7 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 
 func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, error) {
 	pcap, err := packetfile.NewWriter(out, packetfile.Layout{Format: packetfile.Pcap, Interfaces: []packetfile.Interface{{
-		LinkType: packetfile.Ethernet, Resolution: packetfile.Nanoseconds, SnapLength: testbed.SnapLength,
+		LinkType: packetfile.Ethernet, Resolution: packetfile.Nanoseconds, SnapLength: lab.SnapLength,
 	}}})
 	if err == nil {
 		err = pcap.Flush()
@@ -262,7 +262,7 @@ func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, err
 		return nil, errors.Join(fmt.Errorf("write the capture: %w", err), closer())
 	}
 	return &captureSink{
-		write: func(f testbed.Frame) error {
+		write: func(f lab.Frame) error {
 			err := pcap.Write(packetfile.Packet{TimeNs: f.Time.UnixNano(), Data: f.Data, Length: uint32(f.Length)})
 			if err == nil && flush {
 				err = pcap.Flush()
@@ -285,7 +285,7 @@ func isTerminal(f *os.File) bool {
 }
 
 // describeFrame is a frame in a line: when, which way, who to whom, what, how long.
-func describeFrame(f testbed.Frame, since time.Duration) string {
+func describeFrame(f lab.Frame, since time.Duration) string {
 	way := "<"
 	if f.Outgoing {
 		way = ">"

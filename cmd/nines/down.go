@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 // downCall is one call of nines down.
@@ -72,10 +72,10 @@ func (d downCall) names() ([]string, error) {
 		name, err := labName(d.lab)
 		return []string{name}, err
 	}
-	labs, err := testbed.List()
+	labs, err := lab.List()
 	var names []string
-	for _, lab := range labs {
-		names = append(names, lab.Name)
+	for _, l := range labs {
+		names = append(names, l.Name)
 	}
 	return names, err
 }
@@ -83,7 +83,7 @@ func (d downCall) names() ([]string, error) {
 func takeDown(ctx context.Context, out, problems io.Writer, name string) error {
 	start := time.Now()
 	slow := time.AfterFunc(2*time.Second, func() { fmt.Fprintf(problems, "taking lab %s down …\n", name) })
-	notes, err := testbed.Down(ctx, name)
+	notes, err := lab.Down(ctx, name)
 	slow.Stop()
 	for _, note := range notes {
 		fmt.Fprintln(problems, note)
@@ -96,7 +96,7 @@ func takeDown(ctx context.Context, out, problems io.Writer, name string) error {
 }
 
 func listUndo(out io.Writer, name string) error {
-	steps, err := testbed.Undoing(name)
+	steps, err := lab.Undoing(name)
 	if err != nil {
 		return err
 	}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 func newExecCommand() *cobra.Command {
-	var lab, dir string
+	var named, dir string
 	var env []string
 	c := &cobra.Command{
 		Use:   "exec NODE -- COMMAND [ARGUMENT]...",
@@ -31,10 +31,10 @@ its environment. nines exec ends with the command's exit code.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return become(c, lab, args[0], args[1:], testbed.ExecOptions{Dir: dir, Env: env})
+			return become(c, named, args[0], args[1:], lab.ExecOptions{Dir: dir, Env: env})
 		},
 	}
-	c.Flags().StringVar(&lab, "lab", "", "the lab, by name or file (default: the only one)")
+	c.Flags().StringVar(&named, "lab", "", "the lab, by name or file (default: the only one)")
 	c.Flags().StringVar(&dir, "dir", "", "the working folder in the node (default: /)")
 	c.Flags().StringArrayVar(&env, "env", nil, "set NAME=VALUE for the command (repeatable)")
 	return c
@@ -42,8 +42,8 @@ its environment. nines exec ends with the command's exit code.`,
 
 // become replaces nines by a command in a node, so that its terminal, its signals
 // and its exit code are the command's own.
-func become(c *cobra.Command, lab, node string, argv []string, options testbed.ExecOptions) error {
-	l, err := labByFlag(lab)
+func become(c *cobra.Command, named, node string, argv []string, options lab.ExecOptions) error {
+	l, err := labByFlag(named)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/graph"
-	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/graph"
+	"nines.dev/nines/plan"
 )
 
 // graphFormats are the ways to draw a network.
@@ -62,9 +62,9 @@ func (l *labFile) planOf(said string) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab, err := testbed.Open(name)
+	running, err := lab.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	return lab.Plan(), nil
+	return running.Plan(), nil
 }

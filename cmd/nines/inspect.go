@@ -12,8 +12,8 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/link"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/link"
 )
 
 func newInspectCommand() *cobra.Command {
@@ -32,11 +32,11 @@ else off its CPUs; and what was set on devices because it changes what is measur
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			lab, err := openLab(strings.Join(args, ""))
+			running, err := openLab(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
-			in, err := lab.Inspect(c.Context())
+			in, err := running.Inspect(c.Context())
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ else off its CPUs; and what was set on devices because it changes what is measur
 	return c
 }
 
-func writeInspection(out io.Writer, in *testbed.Inspection) error {
+func writeInspection(out io.Writer, in *lab.Inspection) error {
 	fmt.Fprintf(out, "lab %s: %s, prefix %s, since %s, state in %s\n\n", in.Name, in.Condition, in.Prefix,
 		in.Started.Format("2006-01-02 15:04:05"), in.StateDir)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -92,7 +92,7 @@ func writeInspection(out io.Writer, in *testbed.Inspection) error {
 	return writeSettings(out, in.Settings)
 }
 
-func writeDisturbances(out io.Writer, in *testbed.Inspection) {
+func writeDisturbances(out io.Writer, in *lab.Inspection) {
 	for _, d := range in.Disturbances {
 		if d.Alive {
 			fmt.Fprintf(out, "\ndisturb %s: %s on %s for %v in every %v, by process %d\n", d.Name, d.Kind, d.Where(), d.Length, d.Period, d.PID)
@@ -107,7 +107,7 @@ func deviceRow(d link.Device) string {
 		d.State, d.RxPackets, d.TxPackets, d.RxDropped+d.TxDropped)
 }
 
-func endpointNames(l testbed.LinkState) string {
+func endpointNames(l lab.LinkState) string {
 	var names []string
 	for _, e := range l.Endpoints {
 		names = append(names, e.Node+":"+e.Interface)
@@ -115,7 +115,7 @@ func endpointNames(l testbed.LinkState) string {
 	return strings.Join(names, " ")
 }
 
-func writeApps(out io.Writer, in *testbed.Inspection) {
+func writeApps(out io.Writer, in *lab.Inspection) {
 	for _, n := range in.NodeList {
 		if n.App == nil {
 			continue
@@ -151,7 +151,7 @@ func writeApps(out io.Writer, in *testbed.Inspection) {
 }
 
 // writePrograms writes what runs between a link's endpoints.
-func writePrograms(out io.Writer, l testbed.LinkState) {
+func writePrograms(out io.Writer, l lab.LinkState) {
 	for _, p := range l.Programs {
 		if p.Alive {
 			fmt.Fprintf(out, "\n%s: %s runs as process %d, on the CPUs %s; its log is %s\n", l.Name, p.Name, p.PID,
@@ -196,7 +196,7 @@ func writeSettings(out io.Writer, settings []link.Setting) error {
 }
 
 // writeTuning says which settings of the host are changed while the lab is up.
-func writeTuning(out io.Writer, t *testbed.TuningState) {
+func writeTuning(out io.Writer, t *lab.TuningState) {
 	if t == nil {
 		return
 	}

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/isolate"
 )
 
 // writeIsolation writes what keeps all else off a lab's CPUs; nothing of the usual degree.

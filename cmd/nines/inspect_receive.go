@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 // writeReceived shows by what interfaces are received that are not by interrupts alone.
-func writeReceived(out io.Writer, list []testbed.ReceiveState) {
+func writeReceived(out io.Writer, list []lab.ReceiveState) {
 	for _, r := range list {
 		fmt.Fprintf(out, "\n%s:%s: rx: %s by %s", r.Node, r.Interface, r.RX, r.Mechanism)
 		if r.Why != "" {

@@ -4,25 +4,25 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
 )
 
 // Of an interface that is received no more as it was set up, inspect says what to do about
 // it: who looks at a lab has it up.
 func TestInspectSaysWhatToDoAboutReceiving(t *testing.T) {
-	whole := testbed.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Mechanism: "threaded"}
+	whole := lab.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Mechanism: "threaded"}
 	broken := whole
 	broken.Problem = "NAPI instance 7 of in is gone"
 	for _, test := range []struct {
-		state testbed.ReceiveState
+		state lab.ReceiveState
 		want  string
 	}{
 		{whole, "\ndut:in: rx: threaded by threaded\n"},
 		{broken, "\ndut:in: rx: threaded by threaded; NAPI instance 7 of in is gone; nines down and nines up set it up again\n"},
 	} {
 		var out strings.Builder
-		writeReceived(&out, []testbed.ReceiveState{test.state})
+		writeReceived(&out, []lab.ReceiveState{test.state})
 		if out.String() != test.want {
 			t.Errorf("%q, not %q", out.String(), test.want)
 		}

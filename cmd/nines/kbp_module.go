@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/kbp"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/busypoll/kbp"
+	"nines.dev/nines/vm/vlab"
 )
 
 func newKbpModuleCommand() *cobra.Command {

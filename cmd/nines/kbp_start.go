@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/busypoll"
 	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/busypoll"
-	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/node"
 )
 
 // kbpStartCall is one call of nines kbp start.
@@ -270,7 +270,7 @@ func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
 	if k.dryRun {
 		return k.dry(ctx, out, ns, program, request)
 	}
-	record, err := busypoll.Session{Root: testbed.Root(), Name: name}.Start(ctx, ns, busypoll.Begin{
+	record, err := busypoll.Session{Root: lab.Root(), Name: name}.Start(ctx, ns, busypoll.Begin{
 		Target: target, User: whoAmI(), Program: program, Request: request,
 	})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/busypoll"
+	"nines.dev/nines/busypoll"
+	"nines.dev/nines/lab"
 )
 
 func newKbpStatusCommand() *cobra.Command {
@@ -64,11 +64,11 @@ func kbpStatus(ctx context.Context, names []string, over time.Duration) ([]*busy
 		if err := busypoll.CheckName(name); err != nil {
 			return nil, usageError{err}
 		}
-		sessions[i] = busypoll.Session{Root: testbed.Root(), Name: name}
+		sessions[i] = busypoll.Session{Root: lab.Root(), Name: name}
 	}
 	if len(names) == 0 {
 		var err error
-		if sessions, err = busypoll.Sessions(testbed.Root()); err != nil {
+		if sessions, err = busypoll.Sessions(lab.Root()); err != nil {
 			return nil, err
 		}
 	}

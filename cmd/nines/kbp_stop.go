@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/busypoll"
+	"nines.dev/nines/busypoll"
+	"nines.dev/nines/lab"
 )
 
 func newKbpStopCommand() *cobra.Command {
@@ -32,11 +32,11 @@ have changed since is left as it is, and said.`,
 			}
 			sessions := make([]busypoll.Session, len(args))
 			for i, name := range args {
-				sessions[i] = busypoll.Session{Root: testbed.Root(), Name: name}
+				sessions[i] = busypoll.Session{Root: lab.Root(), Name: name}
 			}
 			if all {
 				var err error
-				if sessions, err = busypoll.Sessions(testbed.Root()); err != nil {
+				if sessions, err = busypoll.Sessions(lab.Root()); err != nil {
 					return err
 				}
 			}

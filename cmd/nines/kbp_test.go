@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/busypoll"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/busypoll"
 )
 
 func TestKbpRefusesWrongCalls(t *testing.T) {

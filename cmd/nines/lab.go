@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 // labFile is an experiment file as the verbs that make labs take it.
@@ -70,7 +70,7 @@ func labName(said string) (string, error) {
 	if said != "" {
 		return nameOrFile(said)
 	}
-	labs, err := testbed.List()
+	labs, err := lab.List()
 	if err != nil {
 		return "", err
 	}
@@ -81,8 +81,8 @@ func labName(said string) (string, error) {
 		return labs[0].Name, nil
 	}
 	names := ""
-	for _, lab := range labs {
-		names += " " + lab.Name
+	for _, running := range labs {
+		names += " " + running.Name
 	}
 	return "", usageError{&severalLabsError{strings.TrimSpace(names)}}
 }
@@ -93,17 +93,17 @@ type severalLabsError struct{ names string }
 func (e *severalLabsError) Error() string { return "several labs are up, so name one: " + e.names }
 
 // labByFlag is openLab for the verbs that take the lab as --lab.
-func labByFlag(said string) (*testbed.Lab, error) {
-	lab, err := openLab(said)
+func labByFlag(said string) (*lab.Lab, error) {
+	running, err := openLab(said)
 	if several := new(severalLabsError); errors.As(err, &several) {
 		err = usageError{fmt.Errorf("several labs are up, so say which: --lab NAME, of %s", several.names)}
 	}
-	return lab, err
+	return running, err
 }
 
 // nameOrFile takes a lab's name first: a lab may be called like a file.
 func nameOrFile(said string) (string, error) {
-	if _, err := testbed.Open(said); err == nil {
+	if _, err := lab.Open(said); err == nil {
 		return said, nil
 	}
 	info, err := os.Stat(said)
@@ -122,12 +122,12 @@ func nameOrFile(said string) (string, error) {
 }
 
 // openLab opens the lab that is meant.
-func openLab(said string) (*testbed.Lab, error) {
+func openLab(said string) (*lab.Lab, error) {
 	name, err := labName(said)
 	if err != nil {
 		return nil, err
 	}
-	return testbed.Open(name)
+	return lab.Open(name)
 }
 
 // progressTo writes what takes long to w, a line each.

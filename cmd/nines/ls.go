@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 func newListCommand() *cobra.Command {
@@ -27,12 +27,12 @@ orphans.`,
 			if err := checkFormat(format); err != nil {
 				return err
 			}
-			labs, err := testbed.List()
+			labs, err := lab.List()
 			if err != nil {
 				return err
 			}
 			if format == "json" {
-				return writeJSON(c.OutOrStdout(), append([]testbed.Status{}, labs...))
+				return writeJSON(c.OutOrStdout(), append([]lab.Status{}, labs...))
 			}
 			return writeLabs(c.OutOrStdout(), labs)
 		},
@@ -41,20 +41,20 @@ orphans.`,
 	return c
 }
 
-func writeLabs(out io.Writer, labs []testbed.Status) error {
+func writeLabs(out io.Writer, labs []lab.Status) error {
 	if len(labs) == 0 {
 		_, err := fmt.Fprintln(out, "no lab is up")
 		return err
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "LAB\tCONDITION\tNODES\tDEAD\tLINKS\tPREFIX\tSINCE")
-	for _, lab := range labs {
-		condition := string(lab.Condition)
-		if lab.PID != 0 {
-			condition += fmt.Sprintf(" by %d", lab.PID)
+	for _, l := range labs {
+		condition := string(l.Condition)
+		if l.PID != 0 {
+			condition += fmt.Sprintf(" by %d", l.PID)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", lab.Name, condition, lab.Nodes, len(lab.DeadNodes)+len(lab.DeadPrograms),
-			lab.Links, lab.Prefix, lab.Started.Format("2006-01-02 15:04:05"))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", l.Name, condition, l.Nodes, len(l.DeadNodes)+len(l.DeadPrograms),
+			l.Links, l.Prefix, l.Started.Format("2006-01-02 15:04:05"))
 	}
 	return t.Flush()
 }

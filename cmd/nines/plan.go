@@ -9,9 +9,9 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/doctor"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 // planCall is one call of nines plan.
@@ -108,7 +108,7 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	run := runs[p.run-1]
 	exp := run.Experiment
 	if p.host == "" {
-		inv = testbed.WithOwnCPUs(inv, exp.Name)
+		inv = lab.WithOwnCPUs(inv, exp.Name)
 	}
 	made, err := plan.Make(exp, inv)
 	if err != nil {

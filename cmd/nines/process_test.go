@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed"
 )
 
 // pairFile is two nodes and a link, with a trial of the given length.
@@ -106,7 +106,7 @@ func (s *shell) start(arguments ...string) *process {
 	s.t.Cleanup(func() {
 		_ = p.Process.Kill()
 		<-p.ended
-		_, _ = testbed.DownAll(s.t.Context())
+		_, _ = lab.DownAll(s.t.Context())
 	})
 	return p
 }
@@ -133,11 +133,11 @@ func (p *process) await(t *testing.T) syscall.WaitStatus {
 }
 
 // reach waits until the list of labs is as wanted.
-func reach(t *testing.T, p *process, wanted func([]testbed.Status) bool) {
+func reach(t *testing.T, p *process, wanted func([]lab.Status) bool) {
 	t.Helper()
-	var labs []testbed.Status
+	var labs []lab.Status
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		labs, _ = testbed.List()
+		labs, _ = lab.List()
 		if wanted(labs) {
 			return
 		}
@@ -152,11 +152,11 @@ func reach(t *testing.T, p *process, wanted func([]testbed.Status) bool) {
 
 // inTrial is true once the lab's measuring process sends its own traffic: the
 // baseline is another lab.
-func inTrial(name string) func([]testbed.Status) bool {
-	return func(labs []testbed.Status) bool {
-		for _, lab := range labs {
-			if lab.Name == name && lab.Condition == testbed.ConditionMeasuring {
-				_, err := os.Stat(filepath.Join(testbed.Root(), "labs", name, "settings.json"))
+func inTrial(name string) func([]lab.Status) bool {
+	return func(labs []lab.Status) bool {
+		for _, l := range labs {
+			if l.Name == name && l.Condition == lab.ConditionMeasuring {
+				_, err := os.Stat(filepath.Join(lab.Root(), "labs", name, "settings.json"))
 				return err == nil
 			}
 		}
@@ -165,21 +165,21 @@ func inTrial(name string) func([]testbed.Status) bool {
 }
 
 // received is true once node b has received so many packets.
-func received(name string, packets uint64) func([]testbed.Status) bool {
-	return func([]testbed.Status) bool {
-		lab, err := testbed.Open(name)
+func received(name string, packets uint64) func([]lab.Status) bool {
+	return func([]lab.Status) bool {
+		l, err := lab.Open(name)
 		if err != nil {
 			return false
 		}
-		in, err := lab.Inspect(context.Background())
+		in, err := l.Inspect(context.Background())
 		return err == nil && len(in.NodeList[1].Interfaces) > 0 && in.NodeList[1].Interfaces[0].RxPackets >= packets
 	}
 }
 
-func list(t *testing.T, s *shell) []testbed.Status {
+func list(t *testing.T, s *shell) []lab.Status {
 	t.Helper()
 	code, said := s.call("ls", "--format", "json")
-	var labs []testbed.Status
+	var labs []lab.Status
 	if err := json.Unmarshal([]byte(said), &labs); err != nil || code != 0 {
 		t.Fatalf("ls = %d, %s", code, said)
 	}
@@ -239,7 +239,7 @@ func TestTheNextRunRemovesTheLabOfOneThatWasKilled(t *testing.T) {
 	reach(t, run, inTrial("killed"))
 	run.signal(t, syscall.SIGKILL)
 	run.await(t)
-	if labs := list(t, s); len(labs) != 1 || labs[0].Condition != testbed.ConditionOrphaned || labs[0].PID != run.Process.Pid {
+	if labs := list(t, s); len(labs) != 1 || labs[0].Condition != lab.ConditionOrphaned || labs[0].PID != run.Process.Pid {
 		t.Errorf("the list is %+v, want an orphan", labs)
 	}
 	// Of another file: the orphan's engines would run beside it.
@@ -261,7 +261,7 @@ name: deaf
 topology:
   nodes: {a: {runtime: netns, exec: [["sh", "-c", "trap '' TERM; touch %s; sleep 60; sleep 60"]]}}
 `, ready)))
-	reach(t, up, func([]testbed.Status) bool {
+	reach(t, up, func([]lab.Status) bool {
 		_, err := os.Stat(ready)
 		return err == nil
 	})

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed"
 )
 
 // soakFile is a soak of short windows.
@@ -88,7 +88,7 @@ func TestASoakSurvivesKill(t *testing.T) {
 	if len(done.Baselines) != 2 {
 		t.Errorf("%d baselines, want one before and one after", len(done.Baselines))
 	}
-	if labs, err := testbed.List(); err != nil || len(labs) > 0 {
+	if labs, err := lab.List(); err != nil || len(labs) > 0 {
 		t.Errorf("labs are left: %+v (%v)", labs, err)
 	}
 	if code, said := s.call("run", "--resume", first.Dir); code != exitUsage || !strings.Contains(said, "nothing is left") {

@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 // shellScript takes the best shell that the node's file system has.
 const shellScript = `cd; if command -v bash >/dev/null; then exec bash --norc -i; else exec sh -i; fi`
 
 func newShellCommand() *cobra.Command {
-	var lab string
+	var named string
 	c := &cobra.Command{
 		Use:   "shell NODE",
 		Short: "Open a shell in a node",
@@ -27,10 +27,10 @@ node. Leaving the shell leaves the node as it is.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			options := testbed.ExecOptions{Env: []string{"PS1=" + args[0] + `:\w# `}}
-			return become(c, lab, args[0], []string{"sh", "-c", shellScript}, options)
+			options := lab.ExecOptions{Env: []string{"PS1=" + args[0] + `:\w# `}}
+			return become(c, named, args[0], []string{"sh", "-c", shellScript}, options)
 		},
 	}
-	c.Flags().StringVar(&lab, "lab", "", "the lab, by name or file (default: the only one)")
+	c.Flags().StringVar(&named, "lab", "", "the lab, by name or file (default: the only one)")
 	return c
 }

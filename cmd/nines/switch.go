@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
 )
 
 // switchPatience bounds one conversation with a switch, which takes one client at a
@@ -85,21 +85,21 @@ func (call *switchCall) find(name string) (string, error) {
 	if !both {
 		labName, linkName = "", name
 	}
-	lab, err := openLab(labName)
+	running, err := openLab(labName)
 	if err != nil {
 		return "", err
 	}
 	if linkName == "" {
-		linkName = onlySwitch(lab)
+		linkName = onlySwitch(running)
 	}
-	return lab.SwitchSocket(linkName)
+	return running.SwitchSocket(linkName)
 }
 
 // onlySwitch is the link that is meant if none is named; SwitchSocket tells which there
 // are if that is not clear.
-func onlySwitch(lab *testbed.Lab) string {
+func onlySwitch(running *lab.Lab) string {
 	var names []string
-	for _, l := range lab.Plan().Links {
+	for _, l := range running.Plan().Links {
 		if l.Kind == spec.LinkSwitch {
 			names = append(names, l.Name)
 		}

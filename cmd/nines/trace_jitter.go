@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/measure/stall"
-	"nines.dev/nines/testbed/node"
 )
 
 // traceJitterCall is one call of nines trace jitter.

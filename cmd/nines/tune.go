@@ -13,12 +13,12 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/isolate"
-	"nines.dev/nines/testbed/journal"
-	"nines.dev/nines/testbed/node"
-	"nines.dev/nines/testbed/plan"
 )
 
 func newTuneCommand() *cobra.Command {
@@ -154,7 +154,7 @@ func (t *tuneCall) experiment(inv *host.Inventory) (tunedExperiment, error) {
 func (t *tuneCall) experimentCPUs(e tunedExperiment) ([]int, error) {
 	var cpus []int
 	for _, p := range e.plans {
-		cpus = append(cpus, testbed.TunedCPUs(p)...)
+		cpus = append(cpus, lab.TunedCPUs(p)...)
 	}
 	slices.Sort(cpus)
 	if cpus = slices.Compact(cpus); len(cpus) == 0 {
@@ -228,13 +228,13 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 // tuneSession is this host's.
 func tuneSession() (tune.Session, error) {
 	init, err := node.Program("nines-init")
-	return tune.Session{Root: testbed.Root(), Init: init, Ledger: journal.HostLedger}, err
+	return tune.Session{Root: lab.Root(), Init: init, Ledger: journal.HostLedger}, err
 }
 
 // tuneLasting is the folder for what outlives a reboot.
 func tuneLasting() string {
 	if os.Getenv("NINES_STATE_DIR") != "" {
-		return filepath.Join(testbed.Root(), "lasting")
+		return filepath.Join(lab.Root(), "lasting")
 	}
 	return "/var/lib/nines/tune"
 }

@@ -11,8 +11,8 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/measure/jitter"
-	"nines.dev/nines/testbed/node"
 )
 
 // tuneCheckCall is one call of nines tune check.

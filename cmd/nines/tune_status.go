@@ -5,7 +5,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 func newTuneStatusCommand() *cobra.Command {
@@ -38,7 +38,7 @@ running kernel has and which wait for a reboot. Nothing is changed.`,
 }
 
 func readTuneStatus() (tune.Status, error) {
-	status, err := tune.Session{Root: testbed.Root()}.Status()
+	status, err := tune.Session{Root: lab.Root()}.Status()
 	if err != nil {
 		return status, err
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/host/tune"
-	"nines.dev/nines/testbed/isolate"
+	"nines.dev/nines/lab/isolate"
 )
 
 const recordedHost = "../../host/testdata/hosts/laptop-i7-1165g7.json"

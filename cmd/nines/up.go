@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 // upCall is one call of nines up.
@@ -55,17 +55,17 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 	}
 	if u.dryRun {
 		// What cannot be built is an error here too, behind the steps of how it would be.
-		return errors.Join(writeLines(out, testbed.Steps(p.Plan)), host.Missing(p.findings))
+		return errors.Join(writeLines(out, lab.Steps(p.Plan)), host.Missing(p.findings))
 	}
 	if err := host.Missing(p.findings); err != nil {
 		return err
 	}
 	start := time.Now()
-	lab, err := testbed.Up(ctx, testbed.UpOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
+	l, err := lab.Up(ctx, lab.UpOptions{Plan: p.Plan, Experiment: p.text, Progress: progressTo(progress)})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "lab %s is up: %s, %s, in %s\n", lab.Name(),
+	_, err = fmt.Fprintf(out, "lab %s is up: %s, %s, in %s\n", l.Name(),
 		count(len(p.Nodes), "node"), count(len(p.Links), "link"), time.Since(start).Round(time.Millisecond))
 	return err
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/machine/boot"
-	"nines.dev/nines/testbed/machine/image"
-	"nines.dev/nines/testbed/node"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/vm/boot"
+	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/vlab"
 )
 
 func newVlabCommand() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/testbed/machine/image"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/vlab"
 )
 
 func newVlabBuildCommand() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/machine/agent"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/vlab"
 )
 
 func newVlabExecCommand() *cobra.Command {
@@ -25,7 +25,7 @@ exit code. --copy gives the laboratory files of this host, at the same paths.`,
   nines vlab exec --append isolcpus=2-3 -- cat /sys/devices/system/cpu/isolated
   nines vlab exec --kernel rt13 --cgroup hybrid -- sh -c 'uname -a; ls /sys/fs/cgroup'
   nines vlab exec --copy . -- nines plan lab.yaml          # files from here
-  go test -c ./testbed/link && nines vlab exec --copy . -- ./link.test -test.run TestLab`,
+  go test -c ./lab/link && nines vlab exec --copy . -- ./link.test -test.run TestLab`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("name a command, as in: nines vlab exec -- ip link")}

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/result"
-	"nines.dev/nines/testbed/machine/agent"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/vlab"
 )
 
 func newVlabRunCommand() *cobra.Command {

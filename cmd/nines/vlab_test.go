@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/vm/vlab"
 )
 
 // TestVlabCopiesAreLookedAtFirst: what is to be copied and is not there is a wrong call,

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // Planned is one run of an experiment with its plan.

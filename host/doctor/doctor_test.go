@@ -21,7 +21,7 @@ var hosts = []string{"laptop-i7-1165g7", "cloud-c6i-xlarge", "epyc-7551p", "rt-x
 
 func load(t *testing.T, name string) *host.Inventory {
 	t.Helper()
-	data, err := os.ReadFile("../host/testdata/hosts/" + name + ".json")
+	data, err := os.ReadFile("../testdata/hosts/" + name + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}

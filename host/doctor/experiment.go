@@ -8,8 +8,8 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // JudgeFile judges a host for all runs of an experiment, and gives the worst of each

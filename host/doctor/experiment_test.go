@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/golden"
-	"nines.dev/nines/testbed/plan"
 )
 
 // runsOf reads an experiment file, changes it and gives its runs.
@@ -73,9 +73,9 @@ func TestSpinningExperiment(t *testing.T) {
 
 // TestChosenCPUs: the CPUs are those of the plan, whatever was set apart at boot.
 func TestChosenCPUs(t *testing.T) {
-	report := judgeFile(t, load(t, "epyc-7551p"), "../plan/testdata/pinned.yaml")
+	report := judgeFile(t, load(t, "epyc-7551p"), "../../plan/testdata/pinned.yaml")
 	var planned []int
-	for _, run := range runsOf(t, "../plan/testdata/pinned.yaml") {
+	for _, run := range runsOf(t, "../../plan/testdata/pinned.yaml") {
 		p, err := plan.Make(run.Experiment, load(t, "epyc-7551p"))
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestImpossible(t *testing.T) {
 		sets       []string
 		want       string
 	}{
-		"hugepages": {"epyc-7551p", "../plan/testdata/bypass.yaml", []string{"dpdk.hugepages=auto"}, "needs-hugepages"},
+		"hugepages": {"epyc-7551p", "../../plan/testdata/bypass.yaml", []string{"dpdk.hugepages=auto"}, "needs-hugepages"},
 		"program":   {"microvm", "../../examples/quickstart.yaml", []string{"sweep.links.*.kind=[veth, snabb]", "traffic.backend=dpdk"}, "needs-snabb"},
 		"CPUs":      {"microvm", "../../examples/quickstart.yaml", []string{"nodes.dut.cpus=40"}, "needs-more"},
 		"privilege": {"laptop-i7-1165g7", "../../examples/quickstart.yaml", nil, "needs-root"},

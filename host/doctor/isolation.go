@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/plan"
 )
 
 // isolation looks at how far the chosen CPUs are, or can be, kept from everything else.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/journal"
 )
 
 // Outcome is what became of a setting.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"testing"
 
-	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/test/labtest"
 )
 
 func newApplier(t *testing.T) (Applier, string) {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/journal"
 )
 
 // The settings of a host are one thing: of two who tune it at once, the second would take

@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/journal"
 )
 
 // Request is what a plan is made from.

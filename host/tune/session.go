@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/journal"
 )
 
 // Session is what nines tune apply leaves in force: a journal, and who made it, in the

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"nines.dev/nines/testbed/journal"
+	"nines.dev/nines/journal"
 )
 
 // A session on files that stand for settings.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
-	"nines.dev/nines/testbed/journal"
 )
 
 // Standing is how a setting that was changed stands now.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/test/labtest"
 )
 
 func TestFeaturesOfLoopbackHaveNames(t *testing.T) {

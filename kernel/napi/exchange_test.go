@@ -5,8 +5,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/test/labtest"
 )
 
 // TestAllInstancesAreListed, those of several devices and of several queues.

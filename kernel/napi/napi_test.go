@@ -12,9 +12,9 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/test/labtest"
 )
 
 // inPair runs f in a new network namespace that has a veth pair, one and two, which are up.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/busypoll/kbp"
 	"nines.dev/nines/kernel/ethtool"
-	"nines.dev/nines/testbed/kbp"
 )
 
 // Setting names something of a device that can be read and written as text, so that a

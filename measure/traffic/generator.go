@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 // pairLead is how far in the future a generator and its sink are told to start:
@@ -26,7 +26,7 @@ const pairLeadMax = 8 * pairLead
 
 // Generator is the engines of one stream, with their ports open.
 type Generator struct {
-	lab     *testbed.Lab
+	lab     *lab.Lab
 	traffic plan.Traffic
 	tx, rx  *process // the same one for a loop
 	notes   []string // what the engines said of their ports
@@ -62,8 +62,8 @@ type Outcome struct {
 
 // Start starts the engines of a stream and opens their ports. Where every packet is to
 // be recorded, the disk of folder holds them from a trial to the next.
-func Start(ctx context.Context, lab *testbed.Lab, traffic plan.Traffic, folder string) (_ *Generator, err error) {
-	g := &Generator{lab: lab, traffic: traffic}
+func Start(ctx context.Context, l *lab.Lab, traffic plan.Traffic, folder string) (_ *Generator, err error) {
+	g := &Generator{lab: l, traffic: traffic}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.Close())
@@ -101,7 +101,7 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 		return nil, err
 	}
 	// On any of the node's CPUs: the trial pins the measuring thread alone.
-	cmd, err := g.lab.Command(ctx, node, []string{engine}, testbed.ExecOptions{Scheduled: true})
+	cmd, err := g.lab.Command(ctx, node, []string{engine}, lab.ExecOptions{Scheduled: true})
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node, err)
 	}

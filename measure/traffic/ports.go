@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"nines.dev/nines/engine/client"
-	"nines.dev/nines/testbed/plan"
+	"nines.dev/nines/plan"
 )
 
 // The engine's names for the two ports of a stream.

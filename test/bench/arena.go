@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/measure/traffic"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 // arena is a lab with one link, from a to b: where nines and its peers take turns.
 type arena struct {
-	lab  *testbed.Lab
+	lab  *lab.Lab
 	plan *plan.Plan
 }
 
@@ -55,11 +55,11 @@ func open(ctx context.Context, inventory *host.Inventory, text string) (*arena, 
 	if err != nil {
 		return nil, err
 	}
-	lab, err := testbed.Up(ctx, testbed.UpOptions{Plan: p, Experiment: []byte(text)})
+	l, err := lab.Up(ctx, lab.UpOptions{Plan: p, Experiment: []byte(text)})
 	if err != nil {
 		return nil, err
 	}
-	return &arena{lab: lab, plan: p}, nil
+	return &arena{lab: l, plan: p}, nil
 }
 
 func (a *arena) close() error { return a.lab.Down(context.Background()) }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/lab/node"
 )
 
 // wholeHost is the host's other work as nines-disturb makes it, all the time, each once for

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/lab/node"
 )
 
 // memoryGoalMpps is what one core should stamp, send, receive and record between

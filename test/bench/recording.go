@@ -10,8 +10,8 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed/node"
 )
 
 // recordingRounds are the turns without and with a recording, of a second each; the

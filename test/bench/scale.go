@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
-	"nines.dev/nines/testbed"
-	"nines.dev/nines/testbed/plan"
 )
 
 const (
@@ -31,13 +31,13 @@ func benchScale(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 		return nil, err
 	}
 	started := time.Now()
-	lab, err := testbed.Up(ctx, testbed.UpOptions{Plan: p, Experiment: []byte("# made by the bench\n")})
+	l, err := lab.Up(ctx, lab.UpOptions{Plan: p, Experiment: []byte("# made by the bench\n")})
 	if err != nil {
 		return nil, err
 	}
 	up := time.Since(started)
 	started = time.Now()
-	if err := lab.Down(context.WithoutCancel(ctx)); err != nil {
+	if err := l.Down(context.WithoutCancel(ctx)); err != nil {
 		return nil, err
 	}
 	down := time.Since(started)

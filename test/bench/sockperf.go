@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"nines.dev/nines/testbed"
+	"nines.dev/nines/lab"
 )
 
 // sockperfPayloadBytes is the UDP payload of a 64-byte frame, the same as ours.
@@ -21,8 +21,8 @@ const sockperfPort = "11111"
 
 // sockperfServer runs `sockperf server` in a node until the returned function is
 // called, which gives what the server said.
-func sockperfServer(ctx context.Context, lab *testbed.Lab, node string, cpu int, ip string) (stop func() (string, error), err error) {
-	server, err := lab.Command(ctx, node, []string{"sockperf", "server", "-i", ip, "-p", sockperfPort}, testbed.ExecOptions{CPUs: []int{cpu}})
+func sockperfServer(ctx context.Context, l *lab.Lab, node string, cpu int, ip string) (stop func() (string, error), err error) {
+	server, err := l.Command(ctx, node, []string{"sockperf", "server", "-i", ip, "-p", sockperfPort}, lab.ExecOptions{CPUs: []int{cpu}})
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +45,10 @@ func sockperfServer(ctx context.Context, lab *testbed.Lab, node string, cpu int,
 	}, nil
 }
 
-func sockperfClient(ctx context.Context, lab *testbed.Lab, node string, cpu int, args ...string) (string, error) {
+func sockperfClient(ctx context.Context, l *lab.Lab, node string, cpu int, args ...string) (string, error) {
 	args = append([]string{"sockperf"}, args...)
 	args = append(args, "-p", sockperfPort, "-m", strconv.Itoa(sockperfPayloadBytes))
-	client, err := lab.Command(ctx, node, args, testbed.ExecOptions{CPUs: []int{cpu}})
+	client, err := l.Command(ctx, node, args, lab.ExecOptions{CPUs: []int{cpu}})
 	if err != nil {
 		return "", err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 
-	"nines.dev/nines/testbed/node"
+	"nines.dev/nines/lab/node"
 )
 
 // flatGoal is how much more a packet may cost with many ports or addresses than with

@@ -1,7 +1,7 @@
 // Package golden holds what a test has made against a file that somebody has looked at,
 // or, with the flag -update, writes that file anew:
 //
-//	hack/go test ./testbed/plan -update
+//	hack/go test ./plan -update
 //
 // It is for tests only.
 package golden

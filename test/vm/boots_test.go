@@ -2,8 +2,8 @@ package vm
 
 import (
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/machine/boot"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/vm/boot"
+	"nines.dev/nines/vm/vlab"
 )
 
 // oneBoot is a laboratory that tests run in.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/machine"
-	"nines.dev/nines/testbed/machine/image"
+	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/image"
 )
 
 // required skips what make test-vm has not asked for, and wants what it needs.
@@ -23,7 +23,7 @@ func required(t *testing.T) (repository string, store image.Store) {
 		t.Skip("make test-vm runs it")
 	}
 	labtest.Require(t, "root", os.Geteuid() == 0)
-	for _, program := range []string{machine.Program, "mmdebstrap"} {
+	for _, program := range []string{vm.Program, "mmdebstrap"} {
 		_, err := exec.LookPath(program)
 		labtest.Require(t, program+" (make setup-vm)", err == nil)
 	}

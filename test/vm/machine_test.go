@@ -17,14 +17,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nines.dev/nines/testbed/machine"
-	"nines.dev/nines/testbed/machine/agent"
-	"nines.dev/nines/testbed/machine/image"
+	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/image"
 )
 
 // small is a machine without a disk: its guest stays in the initramfs, and has only
 // its own program.
-func small(t *testing.T) machine.Config {
+func small(t *testing.T) vm.Config {
 	t.Helper()
 	_, store := required(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -36,18 +36,18 @@ func small(t *testing.T) machine.Config {
 	return smallConfig(kernel, t.TempDir())
 }
 
-func smallConfig(kernel *image.Kernel, dir string) machine.Config {
-	return machine.Config{
-		Dir: dir, Kernel: kernel.Image, Initrd: kernel.Initrd, Accelerator: machine.TCG,
-		CPU: machine.CPU{Cores: 2}, Memory: machine.Memory{MiB: 256}, Agents: 2,
+func smallConfig(kernel *image.Kernel, dir string) vm.Config {
+	return vm.Config{
+		Dir: dir, Kernel: kernel.Image, Initrd: kernel.Initrd, Accelerator: vm.TCG,
+		CPU: vm.CPU{Cores: 2}, Memory: vm.Memory{MiB: 256}, Agents: 2,
 	}
 }
 
-func startMachine(t *testing.T, c machine.Config) *machine.Machine {
+func startMachine(t *testing.T, c vm.Config) *vm.Machine {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	m, err := machine.Start(ctx, c)
+	m, err := vm.Start(ctx, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestMachine(t *testing.T) {
 			t.Errorf("there is no thread %d: %v", thread, tasks)
 		}
 	}
-	second, err := machine.Attach(t.Context(), config)
+	second, err := vm.Attach(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestMachine(t *testing.T) {
 	// Both ports are in use.
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := machine.Attach(ctx, config); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := vm.Attach(ctx, config); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a third session: %v", err)
 	}
 	if err := second.Stop(); err != nil {
@@ -112,8 +112,8 @@ func TestAMachineThatDoesNotBootSaysWhy(t *testing.T) {
 	config.Initrd = ""
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	_, err := machine.Start(ctx, config)
-	var died *machine.DiedError
+	_, err := vm.Start(ctx, config)
+	var died *vm.DiedError
 	if !errors.As(err, &died) || !strings.Contains(died.Console, "Kernel panic") {
 		t.Errorf("got %v", err)
 	}
@@ -122,8 +122,8 @@ func TestAMachineThatDoesNotBootSaysWhy(t *testing.T) {
 func TestAMachineThatQEMURefusesSaysWhy(t *testing.T) {
 	config := small(t)
 	config.HostDevices = []string{"ffff:ff:1f.7"}
-	_, err := machine.Start(t.Context(), config)
-	var died *machine.DiedError
+	_, err := vm.Start(t.Context(), config)
+	var died *vm.DiedError
 	if !errors.As(err, &died) || !strings.Contains(died.Said, "ffff:ff:1f.7") {
 		t.Errorf("got %v", err)
 	}

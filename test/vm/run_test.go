@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"nines.dev/nines/test/labtest"
-	"nines.dev/nines/testbed/machine/agent"
-	"nines.dev/nines/testbed/machine/image"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/vlab"
 )
 
 // session is the tests of one boot, in as many machines as it takes.
@@ -46,7 +46,7 @@ func (s *session) start(t *testing.T) {
 		return
 	}
 	s.lab = lab
-	s.rows = append(s.rows, row{"boots", "testbed/machine", s.kernel(), "pass", time.Since(begin).Seconds()})
+	s.rows = append(s.rows, row{"boots", "vm", s.kernel(), "pass", time.Since(begin).Seconds()})
 }
 
 func (s *session) kernel() string {

@@ -6,16 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/testbed/kbp"
-	"nines.dev/nines/testbed/machine/image"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/busypoll/kbp"
+	"nines.dev/nines/vm/image"
+	"nines.dev/nines/vm/vlab"
 )
 
 // startLaboratory boots, with what the tests need of the repository at its own path.
 func startLaboratory(ctx context.Context, repository string, store image.Store, boot oneBoot) (*vlab.Laboratory, error) {
 	options := boot.options
 	options.Store, options.Progress, options.Programs = store, say, filepath.Join(repository, "bin")
-	for _, name := range []string{"bin", "cmd", "engine", "examples", "measure", "report", "result", "spec", "test", "testbed", "go.mod", filepath.Join("build", "vm")} {
+	for _, name := range []string{"bin", "cmd", "engine", "examples", "measure", "report", "result", "spec", "test", "lab", "go.mod", filepath.Join("build", "vm")} {
 		options.Copy = append(options.Copy, filepath.Join(repository, name))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
@@ -26,7 +26,7 @@ func startLaboratory(ctx context.Context, repository string, store image.Store, 
 	return vlab.Start(ctx, options)
 }
 
-// buildModule builds the live patch of kmod/kbp for a boot's kernel, which the laboratory
+// buildModule builds the live patch of busypoll/kmod/kbp for a boot's kernel, which the laboratory
 // then has: it has no compiler of its own. Only Debian's plain kernels get one.
 func buildModule(ctx context.Context, store image.Store, kernel string) error {
 	if !strings.HasPrefix(kernel, "debian") {

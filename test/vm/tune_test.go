@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"nines.dev/nines/host/tune"
-	"nines.dev/nines/testbed/machine/agent"
-	"nines.dev/nines/testbed/machine/boot"
-	"nines.dev/nines/testbed/vlab"
+	"nines.dev/nines/vm/agent"
+	"nines.dev/nines/vm/boot"
+	"nines.dev/nines/vm/vlab"
 )
 
 // tuneBoots are the kernels that must take what nines tune plan prints for them.

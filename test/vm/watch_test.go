@@ -140,7 +140,7 @@ func TestWatchEndsWhatStandsStill(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				g := &fakeGuest{whole: begin.Add(c.whole), cpu: begin.Add(c.cpu)}
-				w := newWatch(t.Context(), g, "testbed.test", testPatience)
+				w := newWatch(t.Context(), g, "lab.test", testPatience)
 				for time.Since(begin) < time.Hour && w.Err() == nil {
 					select {
 					case <-time.After(min(c.eachTest, time.Hour)):

@@ -1,0 +1,179 @@
+package kbp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/host"
+)
+
+// Instance is a NAPI instance of a device: what is polled for one queue, or a few.
+type Instance struct {
+	// IfIndex and Device are its device's in its namespace.
+	IfIndex int    `json:"ifindex"`
+	Device  string `json:"device"`
+	// Index is its place among those of the device, in the order in which the driver has
+	// made them; it stays when the driver makes them anew.
+	Index int `json:"index"`
+	// NAPI is the kernel's id of it; 0 for those that only send, or are gone.
+	NAPI uint32 `json:"napi_id"`
+	// Kind is "rx", "tx" for those that only clean up after sending, or "gone" while the
+	// device is down.
+	Kind string `json:"kind"`
+	// Group is the number that it was chosen with; 0: it is not polled. Longest is how long
+	// the group's thread sleeps at most.
+	Group   uint32        `json:"group"`
+	Longest time.Duration `json:"longest_ns"`
+	// Thread is the id of the thread that polls it.
+	Thread int `json:"thread"`
+	// Owned is true if the thread has got hold of it, so that no softirq polls it.
+	Owned bool `json:"owned"`
+	// Polls are the thread's, Packets what they brought, Empty those that brought none.
+	Polls   uint64 `json:"polls"`
+	Packets uint64 `json:"packets"`
+	Empty   uint64 `json:"empty"`
+	// Handovers are how often the patch has given it to the thread in place of a softirq.
+	Handovers uint64 `json:"handovers"`
+	// Sleeps are those of the thread.
+	Sleeps uint64 `json:"sleeps"`
+}
+
+// controlFile is the module's, of the calling thread's network namespace.
+const controlFile = "/proc/thread-self/net/" + Name
+
+// formatVersion is KBP_FORMAT of busypoll/kmod/kbp/control.c.
+const formatVersion = 1
+
+// List gives the instances of the namespace's devices. The error is a host.MissingError
+// where the module is not loaded.
+func List() ([]Instance, error) {
+	text, err := os.ReadFile(controlFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, notLoaded()
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", controlFile, err)
+	}
+	return list, nil
+}
+
+func parse(text string) ([]Instance, error) {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	var name, state string
+	var format int
+	if _, err := fmt.Sscan(lines[0], &name, &format, &state); err != nil || name != Name || format != formatVersion {
+		return nil, fmt.Errorf("this nines does not know its form %q: nines kbp module unload, build and load", lines[0])
+	}
+	list := []Instance{}
+	for _, line := range lines[min(2, len(lines)):] {
+		var i Instance
+		var owned int
+		fields := strings.Fields(line)
+		if len(fields) != 14 {
+			return nil, fmt.Errorf("%q has %d fields, not 14", line, len(fields))
+		}
+		_, err := fmt.Sscan(line, &i.IfIndex, &i.Device, &i.Index, &i.NAPI, &i.Kind, &i.Group, (*int64)(&i.Longest), &i.Thread, &owned,
+			&i.Polls, &i.Packets, &i.Empty, &i.Handovers, &i.Sleeps)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		i.Owned = owned != 0
+		list = append(list, i)
+	}
+	return list, nil
+}
+
+// Choice is what is polled, and how.
+type Choice struct {
+	// IfIndex is the device's, Index the instance's among those of the device.
+	IfIndex, Index int
+	// Group is the number of those that share a thread: not 0, and no other's (NewGroup).
+	Group uint32
+	// Longest is the longest that the thread sleeps when no packets come; 0: it does not.
+	Longest time.Duration
+}
+
+// Poll has an instance polled, from now on.
+func Poll(c Choice) error {
+	return write(fmt.Sprintf("poll %d %d %d %d", c.IfIndex, c.Index, c.Group, c.Longest.Nanoseconds()))
+}
+
+// NewGroup is a number that no other has, as good as surely.
+func NewGroup() uint32 { return rand.Uint32N(math.MaxInt32) + 1 }
+
+// AllOf stands for all instances of a device.
+const AllOf = -1
+
+// Leave gives an instance back to the kernel's softirq; it is unix.ENOENT if it was not
+// polled, and unix.ENODEV without such a device.
+func Leave(ifindex, index int) error {
+	return write(fmt.Sprintf("leave %d %d", ifindex, index))
+}
+
+func write(command string) error {
+	file, err := os.OpenFile(controlFile, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return notLoaded()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(command)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("busy polling: %s: %w", command, explain(err))
+	}
+	return nil
+}
+
+// reasons are what the module's errors mean (busypoll/kmod/kbp/choose.c), where the kernel's own
+// word for them says less.
+var reasons = map[unix.Errno]string{
+	unix.ENODEV: "there is no such device",
+	unix.ENOENT: "there is no such NAPI instance: has it another number, or is the device down, or a veth without GRO?",
+	unix.EBUSY:  "it is polled already",
+	unix.EINVAL: "another instance of its group has another longest sleep",
+	unix.EAGAIN: "the patch is not in effect",
+}
+
+func explain(err error) error {
+	var number unix.Errno
+	if errors.As(err, &number) && reasons[number] != "" {
+		return &refusedError{reasons[number], number}
+	}
+	return err
+}
+
+type refusedError struct {
+	reason string
+	number unix.Errno
+}
+
+func (e *refusedError) Error() string { return e.reason }
+func (e *refusedError) Unwrap() error { return e.number }
+
+// notLoaded is also fs.ErrNotExist, as what is polled goes with the module.
+func notLoaded() error {
+	reason, remedy := Lack()
+	if reason == "" {
+		reason, remedy = "the module "+Name+" is not loaded", "nines kbp module load"
+	}
+	return &notLoadedError{&host.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}}
+}
+
+type notLoadedError struct{ missing *host.MissingError }
+
+func (e *notLoadedError) Error() string        { return e.missing.Error() }
+func (e *notLoadedError) Unwrap() error        { return e.missing }
+func (e *notLoadedError) Is(target error) bool { return target == fs.ErrNotExist }

@@ -1,0 +1,235 @@
+package busypoll
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/spec"
+)
+
+// PollerStep is the Name of a poller's step in a journal.
+const PollerStep = "nines-poller"
+
+// lacksExit is nines-poller's exit code for what the kernel does not have.
+const lacksExit = 3
+
+// busyPoll has a thread poll the devices all the time.
+func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []device) error {
+	mechanism, why, err := Choose(s.Features, r.Mechanism)
+	if err != nil {
+		return err
+	}
+	run.Mechanism, run.Why = string(mechanism), why
+	run.noteThrottling(r)
+	if len(r.CPUs) == 0 {
+		return errors.New("busy polling needs a CPU to poll on")
+	}
+	if err := s.useNAPI(run, devices); err != nil {
+		return err
+	}
+	switch mechanism {
+	case spec.PollIOUring:
+		return s.pollByIOUring(ctx, r, run, devices)
+	case spec.PollEpoll:
+		return s.pollByEpoll(ctx, r, run, devices)
+	case spec.PollNetlink:
+		err = s.pollByNetlink(r, run, devices)
+	case spec.PollLivepatch:
+		err = s.pollByLivepatch(ctx, r, run, devices)
+	default:
+		err = fmt.Errorf("mechanism %q is not to be had here", mechanism)
+	}
+	if err != nil {
+		return err
+	}
+	return s.guard(ctx, r, run)
+}
+
+// noteThrottling says what the kernel does to threads of a real-time policy.
+func (run *Running) noteThrottling(r Request) {
+	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
+		return
+	}
+	if share, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us"); err == nil && string(bytes.TrimSpace(share)) != "-1" {
+		run.note("threads of a real-time policy may be stopped for a part of each second (sysctl kernel.sched_rt_runtime_us is %s); packets wait meanwhile", bytes.TrimSpace(share))
+	}
+}
+
+// guard has somebody watch the kernel's own threads that poll or receive, where their
+// policy lets them starve the softirqs of their CPU.
+func (s Site) guard(ctx context.Context, r Request, run *Running) error {
+	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
+		return nil
+	}
+	argv := []string{"guard"}
+	cpus := r.CPUs
+	guarded := 0
+	for _, tid := range run.kernelThreads() {
+		placement, err := napi.PlacementOf(tid)
+		if err != nil {
+			return err
+		}
+		if len(r.CPUs) == 0 { // the scheduler's choice
+			cpus = placement.CPUs
+		}
+		for _, cpu := range placement.CPUs { // it may starve any of those
+			if guarded++; guarded <= mostGuarded {
+				argv = append(argv, "--thread", fmt.Sprintf("%d@%d", tid, cpu))
+			}
+		}
+	}
+	if guarded > mostGuarded {
+		run.note("only the first %d threads and CPUs are watched, of %d: give the threads no real-time policy, or fewer CPUs", mostGuarded, guarded)
+	}
+	if guarded == 0 && !s.DryRun {
+		return nil
+	}
+	argv = append(argv, "--scheduling", schedulingText(r.Scheduling))
+	if len(cpus) > 0 { // what a dry run cannot know
+		argv = append(argv, "--cpus", cpuList(cpus[:min(len(cpus), mostGuarded)]))
+	}
+	var err error
+	run.Guard, err = s.startPoller(ctx, run, argv)
+	return err
+}
+
+// mostGuarded is how many threads the statistics of nines-poller have (statistics.h).
+const mostGuarded = 64
+
+// pollByNetlink has the kernel's own threads never sleep.
+func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
+	if err := s.list(run); err != nil {
+		return err
+	}
+	if r.Scheduling == nil {
+		r.Scheduling = &spec.Scheduling{Policy: spec.SchedulingIdle}
+	}
+	if r.Adaptive {
+		run.note("the polling threads are the kernel's, which never sleep: adaptive does nothing")
+	}
+	for i, d := range devices {
+		for _, instance := range run.Interfaces[i].NAPIs {
+			if err := s.set(run, i, d, napi.ThreadedOf(instance.ID), "2"); err != nil {
+				return err
+			}
+		}
+		if err := s.placeThreads(r, run, i, d, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pollByIOUring starts a poller with a ring on each CPU.
+func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, devices []device) error {
+	var given []string
+	var err error
+	if r.Shared {
+		run.note("the polling threads share their CPUs, so interrupts stay on: softirqs receive what comes while others have them")
+	} else {
+		if given, err = s.keepInterruptsOff(run, devices); err != nil {
+			return err
+		}
+	}
+	if err := s.list(run); err != nil {
+		return err
+	}
+	argv := append(s.pollArguments(r, run, spec.PollIOUring), given...)
+	if !s.Watch { // else it is told all the same; the devices are found there
+		argv = append(argv, "--netns", s.Namespace.Path())
+	}
+	run.Poller, err = s.startPoller(ctx, run, argv)
+	return err
+}
+
+func (s Site) pollArguments(r Request, run *Running, mechanism spec.PollMechanism) []string {
+	if run.Scheduling == "" {
+		run.Scheduling = "idle:0"
+	}
+	argv := []string{"poll", "--mechanism", string(mechanism), "--cpus", cpuList(r.CPUs), "--scheduling", run.Scheduling}
+	for _, i := range run.Interfaces {
+		for _, instance := range i.NAPIs {
+			argv = append(argv, "--napi", strconv.FormatUint(uint64(instance.ID), 10))
+		}
+	}
+	if r.Adaptive {
+		longest := r.Longest
+		if longest == 0 {
+			longest = defaultLongest
+		}
+		argv = append(argv, "--longest", strconv.FormatInt(max(longest.Microseconds(), 1), 10))
+	}
+	return argv
+}
+
+func cpuList(cpus []int) string {
+	words := make([]string, len(cpus))
+	for i, cpu := range cpus {
+		words[i] = strconv.Itoa(cpu)
+	}
+	return strings.Join(words, ",")
+}
+
+// startPoller starts nines-poller and returns when it polls. It is in the journal before
+// it exists, with a token among its arguments. A dry run starts none.
+func (s Site) startPoller(ctx context.Context, run *Running, argv []string) (*Poller, error) {
+	poller := &Poller{
+		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),
+		Log:        filepath.Join(s.Dir, s.Name+".poller.log"),
+	}
+	argv = append(argv, "--statistics", poller.Statistics)
+	for _, group := range s.Groups {
+		argv = append(argv, "--cgroup", group)
+	}
+	if s.Watch {
+		argv = append(argv, "--netns", s.Namespace.Path())
+	}
+	run.step("start nines-poller %s", strings.Join(argv, " "))
+	if s.DryRun {
+		return nil, nil
+	}
+	token := s.Journal.Token("poller/" + s.Name)
+	argv = append(argv, "--token", token)
+	step := journal.Step{Kind: journal.KindProcess, Node: s.Node, Name: PollerStep, Token: token}
+	err := s.Journal.Make(step, func() (learnt journal.Learnt, err error) {
+		poller.Identity, err = s.runPoller(ctx, poller.Log, argv)
+		return journal.Learnt{PID: poller.PID, StartTicks: poller.StartTicks}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return poller, nil
+}
+
+func (s Site) runPoller(ctx context.Context, logPath string, argv []string) (proc.Identity, error) {
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o644)
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	defer log.Close()
+	cmd := exec.Command(s.Program, argv...)
+	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{}, log
+	id, err := proc.Start(ctx, cmd, proc.ReadyOnStdout)
+	var ended *proc.EndedError
+	if !errors.As(err, &ended) {
+		return id, err
+	}
+	text, _ := os.ReadFile(logPath)
+	said := strings.TrimPrefix(string(bytes.TrimSpace(text)), "nines-poller: ")
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == lacksExit {
+		return proc.Identity{}, &host.MissingError{Capability: "busy polling", Reason: said, Remedy: "choose another mechanism, or rx: threaded or awake"}
+	}
+	return proc.Identity{}, fmt.Errorf("nines-poller: %s", said)
+}

@@ -1,0 +1,296 @@
+package busypoll
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/spec"
+)
+
+// Session is a container that nines did not make, whose devices are received in another
+// way from start to stop: a folder "kbp/NAME" of the state folder, with a journal and a
+// Record.
+type Session struct {
+	// Root is the state folder of all labs.
+	Root string
+	// Name is the session's.
+	Name string
+}
+
+// Record is what a session was asked for and what became of it.
+type Record struct {
+	Name string `json:"name"`
+	// Target is what the user named: "container web", "netns blue", "process 4711".
+	Target string `json:"target"`
+	// Namespace is the network namespace's path, and Cookie what it is known by.
+	Namespace string    `json:"namespace"`
+	Cookie    uint64    `json:"cookie"`
+	User      string    `json:"user"`
+	Since     time.Time `json:"since"`
+	// Done is false while it is being set up, or if that was cut off.
+	Done    bool     `json:"done"`
+	Running *Running `json:"running,omitempty"`
+}
+
+// ErrNoSession is a name that no session has.
+var ErrNoSession = errors.New("there is no such session of nines kbp")
+
+var sessionNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+
+// CheckName refuses what could not be a folder's name.
+func CheckName(name string) error {
+	if !sessionNames.MatchString(name) {
+		return fmt.Errorf("%q cannot be the name of a session: letters, digits, dots, dashes and underscores, at most 63, and the first a letter or digit", name)
+	}
+	return nil
+}
+
+func (s Session) dir() string        { return filepath.Join(s.Root, "kbp", s.Name) }
+func (s Session) journal() string    { return filepath.Join(s.dir(), "journal.jsonl") }
+func (s Session) recordPath() string { return filepath.Join(s.dir(), "session.json") }
+
+// Record reads what the session is.
+func (s Session) Record() (*Record, error) {
+	text, err := os.ReadFile(s.recordPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%q: %w", s.Name, ErrNoSession)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.recordPath(), err)
+	}
+	return &r, nil
+}
+
+func (s Session) write(r *Record) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	// At once, so that a reader sees the old or the new one.
+	next := s.recordPath() + ".new"
+	if err := os.WriteFile(next, append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, s.recordPath())
+}
+
+// Sessions are all that there are, by name.
+func Sessions(root string) ([]Session, error) {
+	entries, err := os.ReadDir(filepath.Join(root, "kbp"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Session
+	for _, entry := range entries {
+		if entry.IsDir() {
+			list = append(list, Session{root, entry.Name()})
+		}
+	}
+	return list, nil
+}
+
+// lock makes starts and stops of all sessions take turns; the kernel frees it when its
+// holder ends.
+func (s Session) lock(ctx context.Context) (free func(), err error) {
+	if err := os.MkdirAll(filepath.Join(s.Root, "kbp"), 0o755); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	// No session's name begins with a dot.
+	file, err := os.OpenFile(filepath.Join(s.Root, "kbp", ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the sessions: %w", err)
+	}
+	for {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock the sessions: %w", err), file.Close())
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("wait for another start or stop: %w", ctx.Err()), file.Close())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Begin is what a session is started with.
+type Begin struct {
+	Target  string
+	User    string
+	Program string
+	Request Request
+}
+
+// Start sets a session up. One of that name that was cut off, whose namespace is gone, or
+// that is of an earlier boot, is undone first; one that runs is an error. If ctx ends all
+// is put back.
+func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Record, error) {
+	if err := CheckName(s.Name); err != nil {
+		return nil, err
+	}
+	free, err := s.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	if err := s.clear(ctx); err != nil {
+		return nil, err
+	}
+	record := &Record{Name: s.Name, Target: b.Target, Namespace: ns.Path(), User: b.User, Since: time.Now().UTC()}
+	if record.Cookie, err = ns.Cookie(); err != nil {
+		return nil, err
+	}
+	if err := s.alone(record, b.Request); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.dir(), 0o755); err != nil {
+		return nil, fmt.Errorf("make the session's folder: %w", err)
+	}
+	token := make([]byte, 8)
+	_, _ = rand.Read(token) // never fails, crypto/rand
+	j, err := journal.Create(s.journal(), journal.Header{
+		Lab: "kbp/" + s.Name, BootID: journal.BootID(), Token: "nines-kbp-" + hex.EncodeToString(token),
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(s.dir()))
+	}
+	err = func() error {
+		if err := s.write(record); err != nil {
+			return err
+		}
+		site := Site{Journal: j, Namespace: ns, Watch: true, Program: b.Program, Dir: s.dir(), Name: "poller", Features: Probe()}
+		if record.Running, err = site.Start(ctx, b.Request); err != nil {
+			return err
+		}
+		record.Done = true
+		return s.write(record)
+	}()
+	if err != nil {
+		return nil, errors.Join(err, s.undo(context.WithoutCancel(ctx), j, nil))
+	}
+	return record, j.Close()
+}
+
+// alone refuses a device that another session has.
+func (s Session) alone(record *Record, r Request) error {
+	if r.Receive == spec.ReceiveAwake {
+		return nil // it is for CPUs, and touches no device
+	}
+	others, err := Sessions(s.Root)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		its, err := other.Record()
+		if err != nil || other.Name == s.Name || its.Cookie != record.Cookie || its.Running == nil {
+			continue // also one that is just gone
+		}
+		for _, i := range its.Running.Interfaces {
+			if len(r.Interfaces) == 0 || slices.Contains(r.Interfaces, i.Name) {
+				return fmt.Errorf("interface %q of %s is in session %q already; nines kbp stop %s ends that", i.Name, record.Target, other.Name, other.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// clear makes way for a Start.
+func (s Session) clear(ctx context.Context) error {
+	j, err := journal.Open(s.journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.remove()
+	case errors.Is(err, journal.ErrEmpty):
+		return s.remove()
+	case err != nil:
+		return err
+	}
+	record, err := s.Record()
+	if err == nil && record.Done && j.Header.BootID == journal.BootID() {
+		ns, err := netns.Find(record.Namespace, record.Cookie)
+		if err != nil {
+			return errors.Join(err, j.Close())
+		}
+		if ns != nil {
+			err := fmt.Errorf("session %q runs, for %s; nines kbp stop %s ends it", s.Name, record.Target, s.Name)
+			return errors.Join(err, ns.Close(), j.Close())
+		}
+	}
+	return s.undo(ctx, j, nil)
+}
+
+// undo puts all back, closes the journal and removes the session.
+func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
+	if err := j.Undo(ctx, journal.Host{BootID: j.Header.BootID, Note: note}, nil); err != nil {
+		return errors.Join(fmt.Errorf("put back what session %q changed: %w; nines kbp stop %s tries again", s.Name, err, s.Name), j.Close())
+	}
+	return errors.Join(j.Close(), s.remove())
+}
+
+// remove removes the folder, the journal last: without it nobody would look for the rest.
+func (s Session) remove() error {
+	entries, err := os.ReadDir(s.dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if path := filepath.Join(s.dir(), entry.Name()); path != s.journal() {
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return os.RemoveAll(s.dir())
+}
+
+// Stop puts everything back to what it was, also for a namespace that is gone and after a
+// crash; note is told what others changed since, which is left as it is. ErrNoSession if
+// there is none of that name.
+func (s Session) Stop(ctx context.Context, note func(string)) error {
+	if err := CheckName(s.Name); err != nil {
+		return err
+	}
+	free, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if _, err := os.Stat(s.dir()); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%q: %w", s.Name, ErrNoSession)
+	}
+	j, err := journal.Open(s.journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, journal.ErrEmpty):
+		return s.remove()
+	case err != nil:
+		return err
+	}
+	return s.undo(ctx, j, note)
+}

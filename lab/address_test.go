@@ -1,0 +1,30 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// IPv6 at one end of a link comes up, and hops are found through the on-link routes
+// before them, in both IP versions. The nodes share IPv4, by which they talk.
+func TestMixedFamiliesAndOnLinkHops(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, `name: tbmixed
+topology:
+  nodes:
+    a: {routes: [{to: 10.9.0.1/32, interface: x}, {to: 10.77.0.0/16, via: 10.9.0.1}]}
+    b: {addresses: {x: [10.5.0.1/24, "fd00::1/64"]}, routes: [{to: "fd09::/64", interface: x}, {to: "fd08::/64", via: "fd09::1"}]}
+  links: [{kind: veth, endpoints: ["a:x", "b:x"]}]
+`)
+	in(t, lab, "a", "ping", "-c1", "-W2", "10.5.0.1")
+	for node, c := range map[string]struct{ target, via string }{
+		"a": {"10.77.1.1", "via 10.9.0.1 dev x"},
+		"b": {"fd08::7", "via fd09::1 dev x"},
+	} {
+		if got := in(t, lab, node, "ip", "route", "get", c.target); !strings.Contains(got, c.via) {
+			t.Errorf("%s reaches %s by %q; want %q", node, c.target, got, c.via)
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/plan"
+)
+
+// ApplyOptions says what a lab shall become.
+type ApplyOptions struct {
+	Plan       *plan.Plan
+	Experiment []byte
+	Progress   func(string)
+}
+
+// errUnfinished is a lab that an Up or an Apply has left before its end.
+var errUnfinished = errors.New("the lab was not finished")
+
+// errIsolation is a lab of which every node would change its control groups.
+var errIsolation = errors.New("the lab's isolation changes")
+
+// Apply makes the lab follow another plan: it removes what is gone, makes what is
+// new, and leaves the rest running. If it fails the lab is incomplete: the next Apply
+// makes it anew, and Down removes it.
+func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	to := options.Plan
+	if to.Name != l.name {
+		return Changes{}, fmt.Errorf("the file describes lab %q, not %q", to.Name, l.name)
+	}
+	if to.Prefix != l.plan.Prefix {
+		return Changes{}, fmt.Errorf("lab %q has the prefix %q, the file %q; nines down and up change it", l.name, l.plan.Prefix, to.Prefix)
+	}
+	programs, err := check(to)
+	if err != nil {
+		return Changes{}, err
+	}
+	h, err := hold(l.name)
+	if err != nil {
+		return Changes{}, aboutState(err)
+	}
+	changes, err := l.apply(ctx, h, programs, options)
+	err = errors.Join(err, h.free())
+	if errors.Is(err, errUnfinished) || errors.Is(err, errIsolation) {
+		return l.anew(ctx, options)
+	}
+	return changes, err
+}
+
+// anew replaces a lab of which nobody knows how much is there: Up removes what the
+// journal of the earlier start says.
+func (l *Lab) anew(ctx context.Context, options ApplyOptions) (Changes, error) {
+	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Progress: options.Progress})
+	if err != nil {
+		return Changes{}, err
+	}
+	*l = *lab
+	return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, l.plan), nil
+}
+
+func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options ApplyOptions) (Changes, error) {
+	if h.journal == nil {
+		return Changes{}, &NotFoundError{l.name}
+	}
+	// As it is now that we hold it, not as it was when it was opened.
+	now, err := Open(l.name)
+	if err != nil {
+		return Changes{}, err
+	}
+	if _, err := os.Stat(l.state.settings()); errors.Is(err, fs.ErrNotExist) {
+		return Changes{}, errUnfinished
+	}
+	*l = *now
+	if !same(isolationOf(l.plan), isolationOf(options.Plan)) {
+		// Without its settings a lab counts as unfinished.
+		return Changes{}, errors.Join(errIsolation, os.Remove(l.state.settings()))
+	}
+	options.Plan = keepNames(l.plan, options.Plan)
+	changes, err := l.Changes(options.Plan)
+	if err != nil {
+		return Changes{}, err
+	}
+	if !changes.Empty() {
+		if err := l.change(ctx, h, programs, options, changes); err != nil {
+			return changes, fmt.Errorf("%w; the lab is incomplete now: nines apply makes all of it anew, nines down %s removes it", aboutState(err), l.name)
+		}
+	}
+	return changes, writeFile(l.state.experiment(), options.Experiment)
+}
+
+// Changes says what Apply would change: what Compare finds, and nodes and links that
+// have died, which are made anew.
+func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
+	if !same(isolationOf(l.plan), isolationOf(to)) {
+		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), nil
+	}
+	to = keepNames(l.plan, to)
+	living := *l.plan
+	living.Nodes, living.Links = nil, nil
+	programs, err := l.Programs()
+	if err != nil {
+		return Changes{}, err
+	}
+	for _, planned := range l.plan.Links {
+		died := func(p ProgramState) bool { return p.Link == planned.Name && !p.Alive }
+		if !slices.ContainsFunc(programs, died) {
+			living.Links = append(living.Links, planned)
+		}
+	}
+	for _, n := range l.plan.Nodes {
+		if l.Alive(n.Name) {
+			living.Nodes = append(living.Nodes, n)
+		}
+	}
+	changes := compare(&living, to, socketsOf(l.plan))
+	ended, err := l.deadDisturbers()
+	if err != nil {
+		return Changes{}, err
+	}
+	changes.Disturbances = changes.Disturbances || len(ended) > 0
+	var added []string
+	for _, name := range changes.AddedNodes {
+		if findNode(l.plan, name) != nil {
+			changes.ReplacedNodes = append(changes.ReplacedNodes, name)
+		} else {
+			added = append(added, name)
+		}
+	}
+	changes.AddedNodes = added
+	added = nil
+	for _, name := range changes.AddedLinks {
+		if findLink(l.plan, name) != nil {
+			changes.ReplacedLinks = append(changes.ReplacedLinks, name)
+		} else {
+			added = append(added, name)
+		}
+	}
+	changes.AddedLinks = added
+	for _, planned := range l.plan.Links {
+		if findLink(&living, planned.Name) == nil && findLink(to, planned.Name) == nil {
+			changes.RemovedLinks = append(changes.RemovedLinks, planned.Name)
+		}
+	}
+	for _, n := range l.plan.Nodes {
+		if !l.Alive(n.Name) && findNode(to, n.Name) == nil {
+			changes.RemovedNodes = append(changes.RemovedNodes, n.Name)
+		}
+	}
+	return changes, nil
+}
+
+func (l *Lab) change(ctx context.Context, h *holding, programs programs, options ApplyOptions, changes Changes) error {
+	// Without its settings a lab counts as unfinished, should we be killed.
+	if err := os.Remove(l.state.settings()); err != nil {
+		return err
+	}
+	if err := l.leave(ctx, h, programs, options, changes); err != nil {
+		return err
+	}
+	world := journal.Host{BootID: h.journal.Header.BootID, Note: options.Progress}
+	if err := h.journal.Undo(ctx, world, l.goes(changes, options.Plan)); err != nil {
+		return fmt.Errorf("remove what is gone: %w", err)
+	}
+	old := l.plan
+	l.plan = options.Plan
+	if err := l.state.writePlan(l.plan); err != nil {
+		return err
+	}
+	l.take(h.journal)
+	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress, before: old}
+	if changes.Tuning {
+		if err := b.tuneHost(ctx); err != nil {
+			return err
+		}
+	}
+	if changes.Hugepages {
+		if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger); err != nil {
+			return err
+		}
+	}
+	return b.build(ctx, l.comes(changes))
+}
+
+// leave takes endpoints out of the programs of links that stay.
+func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options ApplyOptions, c Changes) error {
+	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress}
+	site := b.newSite()
+	for _, planned := range l.plan.Links {
+		var gone []plan.Endpoint
+		for _, e := range planned.Endpoints {
+			if slices.Contains(c.RemovedEndpoints, endpointName(e)) {
+				gone = append(gone, e)
+			}
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		if err := site.Leave(ctx, planned, gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goes picks the steps to be undone.
+func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
+	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
+	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
+	return func(e journal.Entry) bool {
+		switch {
+		case e.Kind == journal.KindHugepages:
+			return c.Hugepages
+		case ofDisturbance(e):
+			return c.Disturbances
+		case ofTuning(e, to.Tuning == ""):
+			return c.Tuning
+		case e.Node != "" && slices.Contains(nodes, e.Node):
+			return true
+		case e.Link != "" && slices.Contains(links, e.Link):
+			return true
+		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
+			return true
+		case e.Kind == journal.KindProcess && e.Name == engineStep:
+			return slices.Contains(c.RestartedApps, e.Node)
+		case e.Kind == journal.KindLink && e.Node != "":
+			return slices.ContainsFunc(l.endpointsOf(e), func(name string) bool {
+				return slices.Contains(c.RemovedEndpoints, name)
+			})
+		}
+		return false
+	}
+}
+
+// endpointsOf names the endpoints that a device's step made.
+func (l *Lab) endpointsOf(e journal.Entry) []string {
+	var names []string
+	if old := findLink(l.plan, e.Link); old != nil {
+		for _, endpoint := range old.Endpoints {
+			if endpoint.Node == e.Node && (endpoint.FabricDevice == e.Name || endpoint.Interface == e.Name) {
+				names = append(names, endpointName(endpoint))
+			}
+		}
+	}
+	return names
+}
+
+// comes is the work that the changes ask for.
+func (l *Lab) comes(c Changes) work {
+	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}}
+	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.Received) {
+		w.received[name] = true
+	}
+	for _, n := range l.plan.Nodes {
+		if slices.Contains(c.AddedNodes, n.Name) || slices.Contains(c.ReplacedNodes, n.Name) {
+			w.nodes = append(w.nodes, n)
+		}
+		if slices.Contains(c.RestartedApps, n.Name) {
+			w.apps = append(w.apps, n)
+			w.adjusted[n.Name] = true
+		}
+	}
+	for _, name := range c.Adjusted {
+		w.adjusted[name] = true
+	}
+	for _, name := range c.Reconfigured {
+		w.interfaces[name] = true
+	}
+	for _, planned := range l.plan.Links {
+		todo := linkWork{Link: planned}
+		whole := slices.Contains(c.AddedLinks, planned.Name) || slices.Contains(c.ReplacedLinks, planned.Name)
+		for _, e := range planned.Endpoints {
+			if whole || slices.Contains(c.AddedEndpoints, endpointName(e)) {
+				todo.endpoints = append(todo.endpoints, e)
+				w.interfaces[endpointName(e)] = true
+			}
+		}
+		if len(todo.endpoints) > 0 {
+			w.links = append(w.links, todo)
+		}
+	}
+	return w
+}

@@ -1,0 +1,271 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// engineTimeout bounds the wait for an engine that was started to answer. It takes some
+// milliseconds, and on a busy machine that is emulated a quarter of a minute; one that died
+// is not waited for.
+const engineTimeout = 30 * time.Second
+
+// appSysctls are those that a node's app needs.
+func appSysctls(n plan.Node) map[string]string {
+	wanted := map[string]string{}
+	if n.App != nil && n.App.Kind == spec.AppRoute {
+		wanted["net/ipv4/ip_forward"] = "1"
+		// Reverse path filtering would drop what comes in on another interface than
+		// the answer would take; the kernel uses the larger of all's and the device's.
+		for _, scope := range []string{"all", "default"} {
+			wanted["net/ipv4/conf/"+scope+"/rp_filter"] = "0"
+		}
+		for _, i := range n.Interfaces {
+			if !inKernel(i) {
+				continue
+			}
+			wanted["net/ipv4/conf/"+i.Name+"/rp_filter"] = "0"
+		}
+	}
+	return wanted
+}
+
+// sysctls writes a node's sysctls, after those that its app needs.
+func (b *builder) sysctls(n plan.Node) error {
+	wanted := appSysctls(n)
+	var names []string
+	for name := range wanted {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var users []string
+	for name, value := range n.Sysctls {
+		wanted[name] = value
+		users = append(users, name)
+	}
+	sort.Strings(users)
+	if len(wanted) == 0 {
+		return nil
+	}
+	ns, err := b.running[n.Name].Namespace()
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	err = ns.Do(func() error {
+		for _, name := range append(names, users...) {
+			if !strings.HasPrefix(netns.SysctlPath(name), "/proc/sys/net/") {
+				continue
+			}
+			if err := netns.WriteSysctl(name, wanted[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return b.otherSysctls(n, users)
+}
+
+// otherSysctls writes those of the ipc and uts namespaces, from within the node.
+func (b *builder) otherSysctls(n plan.Node, names []string) error {
+	for _, name := range names {
+		path := netns.SysctlPath(name)
+		if strings.HasPrefix(path, "/proc/sys/net/") {
+			continue
+		}
+		if !namespaced(path) {
+			return fmt.Errorf("node %q: sysctl %s belongs to the whole host, not to a node; only net.*, fs.mqueue.*, kernel.msg*, kernel.sem and kernel.shm* are a node's own", n.Name, name)
+		}
+		// A program that every root file system has: ourselves.
+		root := filepath.Join("/proc", strconv.Itoa(b.running[n.Name].PID), "root")
+		if err := node.WriteInside(b.running[n.Name], filepath.Join(root, path), n.Sysctls[name]); err != nil {
+			return fmt.Errorf("node %q: sysctl %s: write %q: %w", n.Name, name, n.Sysctls[name], err)
+		}
+	}
+	return nil
+}
+
+// namespaced tells whether a sysctl below /proc/sys belongs to an ipc namespace;
+// see namespaces(7).
+func namespaced(path string) bool {
+	for _, prefix := range []string{
+		"/proc/sys/fs/mqueue/", "/proc/sys/kernel/msg", "/proc/sys/kernel/sem", "/proc/sys/kernel/shm",
+	} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// startApps starts the engines of new nodes, and of those whose app changed.
+func (b *builder) startApps(ctx context.Context, w work) error {
+	for _, n := range append(append([]plan.Node{}, w.nodes...), w.apps...) {
+		if n.App == nil || n.App.Kind == spec.AppRoute {
+			continue
+		}
+		if err := b.startEngine(ctx, n); err != nil {
+			return fmt.Errorf("engine of node %q: %w", n.Name, err)
+		}
+	}
+	return nil
+}
+
+// startEngine starts a node's engine and tells it what to serve.
+func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
+	if node.IsVM(n) {
+		return b.startGuestEngine(ctx, n)
+	}
+	program, err := b.EnginePath(n.Name)
+	if err != nil {
+		return err
+	}
+	socket := b.EngineSocket(n.Name)
+	// In a container the folder of sockets is mounted elsewhere.
+	inside := socket
+	if n.Runtime == spec.RuntimeLXC {
+		inside = filepath.Join(node.ContainerEngines, filepath.Base(socket))
+	}
+	if err := absentIsFine(os.Remove(socket)); err != nil {
+		return err
+	}
+	token := b.journal.Token("engine/" + n.Name)
+	// Its Name tells it from the node's first process.
+	step := journal.Step{Kind: journal.KindProcess, Node: n.Name, Name: engineStep, Token: token}
+	var engine proc.Identity
+	err = b.journal.Make(step, func() (journal.Learnt, error) {
+		log, err := os.Create(b.EngineLog(n.Name))
+		if err != nil {
+			return journal.Learnt{}, err
+		}
+		defer log.Close()
+		entry := entryFor(n, []string{program, "--socket", inside}, ExecOptions{
+			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true,
+		})
+		entry.Detach = token
+		engine, err = node.Detached(ctx, b.running[n.Name], b.programs.init, entry, log)
+		return journal.Learnt{PID: engine.PID, StartTicks: engine.StartTicks}, err
+	})
+	if err != nil {
+		return err
+	}
+	return b.serve(ctx, n, engine)
+}
+
+// engineStep is the Name of an engine's step in the journal.
+const engineStep = "nines-engine"
+
+// EngineLog is the file that the app engine of a node writes its errors to. It is not
+// beside the sockets: containers see those, and one could plant a link there for us
+// to write through.
+func (l *Lab) EngineLog(nodeName string) string {
+	return filepath.Join(l.state.logs(), nodeName+".log")
+}
+
+// appCPUs are where an engine does what does not touch packets, DPDK's interrupt thread
+// among it: the thread that does pins itself. On a node's only CPU they share it.
+func appCPUs(n plan.Node) []int {
+	others := slices.DeleteFunc(slices.Clone(n.CPUs), func(cpu int) bool { return cpu == n.App.CPU })
+	if len(others) == 0 {
+		return n.CPUs
+	}
+	return others
+}
+
+func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity) error {
+	patience := engineTimeout
+	if node.IsVM(n) {
+		patience = guestPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	go func() { // an engine that died at once will never answer
+		for engine.Alive() && ctx.Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+		cancel()
+	}()
+	err := b.configureEngine(ctx, n)
+	if err != nil {
+		if text, _ := os.ReadFile(b.EngineLog(n.Name)); len(text) > 0 {
+			err = errors.Join(err, fmt.Errorf("it said: %s", strings.TrimSpace(string(text))))
+		}
+	}
+	return err
+}
+
+func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
+	c, err := client.Dial(ctx, b.EngineSocket(n.Name))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// An engine that dies in a guest closes nothing on this side.
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	if _, err := c.Hello(); err != nil {
+		return err
+	}
+	if _, err := b.StartDPDK(c, n.Name, n.App.CPU); err != nil {
+		return err
+	}
+	serve := client.Serve{Role: string(n.App.Kind), CPU: n.GuestCPU(n.App.CPU)}
+	for _, p := range n.App.Ports {
+		port := client.Port{
+			Name: p.Interface, Backend: string(n.App.Backend), Interface: p.Interface,
+			IO: string(n.App.IO), Wait: string(n.App.Wait),
+			LocalMAC: p.LocalMAC, LocalIP: p.LocalIP, PeerMAC: p.PeerMAC, PeerIP: p.PeerIP,
+			UDPPort: p.UDPPort,
+		}
+		if b.plan.Traffic != nil {
+			port.FrameBytes = b.plan.Traffic.Stream.FrameBytes
+		}
+		if err := b.UseDevice(&port, n.Name); err != nil {
+			return err
+		}
+		if _, err := c.Open(port); err != nil {
+			return err
+		}
+		serve.Ports = append(serve.Ports, p.Interface)
+	}
+	return c.Serve(serve)
+}
+
+// runExecs runs the commands that the file gives new nodes.
+func (b *builder) runExecs(ctx context.Context, w work) error {
+	for _, n := range w.nodes {
+		for _, argv := range n.Exec {
+			cmd, err := b.Command(ctx, n.Name, argv, ExecOptions{Scheduled: true})
+			if err != nil {
+				return err
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				said := strings.TrimSpace(string(out))
+				if said == "" {
+					said = "it printed nothing"
+				}
+				return fmt.Errorf("node %q: exec %q: %w: %s; correct the command in the node's exec, or let it end with 0", n.Name, argv, err, said)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,474 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// fabricNode names the fabric namespace in the journal; no node can have that name.
+const fabricNode = "."
+
+// netnsDir is where ip(8) looks for named network namespaces.
+const netnsDir = "/run/netns"
+
+// programs are the paths of what nines starts.
+type programs struct{ init, engine, disturb, poller string }
+
+// Check finds out, without making anything, whether the host has what a lab
+// needs of this package.
+func Check(p *plan.Plan) error {
+	if _, err := check(p); err != nil {
+		return err
+	}
+	return isolate.CheckHugepages(p)
+}
+
+// check finds out, before anything is made, whether the host has what the plan
+// needs of this package.
+func check(p *plan.Plan) (programs, error) {
+	var found programs
+	if err := checkName(p.Name); err != nil {
+		return found, err
+	}
+	if os.Geteuid() != 0 {
+		return found, needRoot(nil)
+	}
+	var err error
+	if found.init, err = node.Program("nines-init"); err != nil {
+		return found, err
+	}
+	if err := isolate.Check(p); err != nil {
+		return found, err
+	}
+	if err := link.Check(p); err != nil {
+		return found, err
+	}
+	if err := checkSockets(p); err != nil {
+		return found, err
+	}
+	if found.poller, err = checkReceive(p); err != nil {
+		return found, err
+	}
+	needsEngine := p.Traffic != nil
+	for _, n := range p.Nodes {
+		if err := checkMounts(n); err != nil {
+			return found, err
+		}
+		if err := checkSysctls(n); err != nil {
+			return found, err
+		}
+		if err := node.CheckScheduling(n.Scheduling); err != nil {
+			return found, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+		needsEngine = needsEngine || n.App != nil && n.App.Kind != spec.AppRoute
+		if node.IsVM(n) {
+			needsEngine = true // it is in every guest
+			if err := checkVM(n); err != nil {
+				return found, err
+			}
+		}
+		if n.Runtime == spec.RuntimeLXC {
+			if err := node.CheckLXC(); err != nil {
+				return found, err
+			}
+			if err := node.CheckSystemd(n); err != nil {
+				return found, fmt.Errorf("node %q: %w", n.Name, err)
+			}
+		}
+	}
+	for _, l := range p.Links {
+		needsEngine = needsEngine || l.Kind == spec.LinkSwitch
+	}
+	if len(p.Disturbances) > 0 {
+		if found.disturb, err = node.Program("nines-disturb"); err != nil {
+			return found, err
+		}
+	}
+	found.engine, err = node.Program("nines-engine")
+	if err != nil && needsEngine {
+		return found, err
+	}
+	return found, nil
+}
+
+// checkSysctls finds names that the kernel does not have. A guest has a kernel of its own,
+// and what belongs to one interface is there when the interface is.
+func checkSysctls(n plan.Node) error {
+	if node.IsVM(n) {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
+		path := netns.SysctlPath(name)
+		if ofInterface.MatchString(path) {
+			continue
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return &SysctlError{Node: n.Name, Name: name}
+		}
+	}
+	return nil
+}
+
+// ofInterface are the sysctls below a folder of one interface.
+var ofInterface = regexp.MustCompile(`^/proc/sys/net/[^/]+/(conf|neigh)/`)
+
+// checkMounts finds mounts that cannot be made, which the kernel would tell only
+// after the lab was built, and without saying which of the two paths is missing.
+func checkMounts(n plan.Node) error {
+	for _, m := range n.Mounts {
+		_, err := os.Stat(m.Source)
+		if errors.Is(err, fs.ErrNotExist) {
+			return &MountError{Node: n.Name, Source: m.Source}
+		}
+		if err != nil {
+			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
+		}
+	}
+	if n.Runtime != spec.RuntimeNetns {
+		return nil // a container's targets are made
+	}
+	for i, m := range n.Mounts {
+		source, err := os.Stat(m.Source)
+		if err != nil {
+			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
+		}
+		target, err := os.Stat(underMounts(n.Mounts[:i], m.Target))
+		if err != nil || target.IsDir() != source.IsDir() {
+			return &MountError{Node: n.Name, Source: m.Source, Target: m.Target}
+		}
+	}
+	return nil
+}
+
+// underMounts is the host's path of what a node sees at path once the mounts are made.
+func underMounts(mounts []spec.Mount, path string) string {
+	path = filepath.Clean(path)
+	for _, m := range slices.Backward(mounts) {
+		below, err := filepath.Rel(m.Target, path)
+		if err == nil && filepath.IsLocal(below) {
+			path = filepath.Join(m.Source, below)
+		}
+	}
+	return path
+}
+
+// builder makes what is new in a lab.
+type builder struct {
+	*Lab
+	journal  *journal.Journal
+	programs programs
+	progress func(string)
+	site     *link.Site
+	// measured is true for a lab that this process measures.
+	measured bool
+	// before is the plan that the lab followed; nil for a new lab.
+	before *plan.Plan
+}
+
+// buildAll makes a whole lab.
+func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
+	b.running, b.machines = map[string]*node.Running{}, &sync.Map{}
+	if options.Measurement != nil {
+		if err := writeJSON(b.state.measured(), options.Measurement.owner); err != nil {
+			return err
+		}
+	}
+	if err := writeFile(b.state.experiment(), options.Experiment); err != nil {
+		return err
+	}
+	for _, dir := range []string{b.state.engines(), b.state.logs(), b.state.switches()} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return fmt.Errorf("make a folder of the lab: %w", err)
+		}
+	}
+	if err := isolate.ReserveHugepages(b.journal, b.plan, hugepageLedger); err != nil {
+		return err
+	}
+	if err := slow(b.progress, "tuning the host", func() error { return b.tuneHost(ctx) }); err != nil {
+		return err
+	}
+	if err := b.startFabric(); err != nil {
+		return err
+	}
+	whole := work{nodes: b.plan.Nodes, received: map[string]bool{}}
+	for _, n := range b.plan.Nodes {
+		whole.received[n.Name] = true
+	}
+	for _, l := range b.plan.Links {
+		whole.links = append(whole.links, linkWork{l, l.Endpoints})
+	}
+	return b.build(ctx, whole)
+}
+
+// work is what has to be made.
+type work struct {
+	nodes []plan.Node
+	links []linkWork
+	// interfaces are those to be set up, by node, besides those of the new nodes.
+	interfaces map[string]bool
+	// apps are nodes that stay and get another app.
+	apps []plan.Node
+	// adjusted are nodes that stay and get other routes or sysctls.
+	adjusted map[string]bool
+	// received are nodes whose interfaces are to be received as the plan says.
+	received map[string]bool
+}
+
+type linkWork struct {
+	plan.Link
+	endpoints []plan.Endpoint
+}
+
+// build makes nodes, then links, then what runs in them.
+func (b *builder) build(ctx context.Context, w work) error {
+	stages := []struct {
+		name string
+		run  func(context.Context, work) error
+	}{
+		{"making the folders of sockets", b.makeSockets},
+		{"preparing network cards", b.prepareHardware},
+		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
+		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
+		{"starting virtual machines", b.startMachines},
+		{"setting up interfaces", b.configure},
+		{"waiting until the links are up", b.awaitLinks},
+		{"sending interrupts beside their nodes", b.steer},
+		{"letting interfaces be received", b.receive},
+		{"starting engines", b.startApps},
+		{"running the nodes' commands", b.runExecs},
+		{"starting to disturb", b.startDisturbances},
+	}
+	for _, stage := range stages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := slow(b.progress, stage.name, func() error { return stage.run(ctx, w) })
+		if err != nil {
+			return err
+		}
+	}
+	b.settings = b.mergedSettings()
+	return writeJSON(b.state.settings(), b.settings)
+}
+
+func (b *builder) place() node.Place {
+	return node.Place{
+		Journal: b.journal, StateDir: b.state.dir, Prefix: b.plan.Prefix,
+		InitPath: b.programs.init, EnginePath: b.programs.engine, Progress: b.progress,
+		Sockets: b.socketFolders(),
+	}
+}
+
+// fabricName is the host name of the fabric, where programs of links and bridges are.
+func fabricName(p *plan.Plan) string { return p.Prefix + ".fabric" }
+
+func (b *builder) startFabric() error {
+	if err := b.directory(netnsDir); err != nil {
+		return err
+	}
+	hostName := fabricName(b.plan)
+	fabric, err := b.place().StartNetns(fabricNode, hostName, nil)
+	if err != nil {
+		return err
+	}
+	b.fabric = fabric
+	if err := b.nameNamespace(fabricNode, hostName, fabric); err != nil {
+		return err
+	}
+	return link.Quiet(holderOf(fabric))
+}
+
+// directory makes a directory of the host that others may use too.
+func (b *builder) directory(path string) error {
+	if journal.Inode(path) != 0 {
+		return nil
+	}
+	return b.journal.Make(journal.Step{Kind: journal.KindDirectory, Path: path}, func() (journal.Learnt, error) {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learnt{Inode: journal.Inode(path)}, nil
+	})
+}
+
+// nameNamespace lets `ip netns exec HOSTNAME` find a node's namespace.
+func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) error {
+	step := journal.Step{
+		Kind: journal.KindSymlink, Node: nodeName,
+		Path: filepath.Join(netnsDir, hostName), Target: fmt.Sprintf("/proc/%d/ns/net", r.PID),
+	}
+	if journal.Inode(step.Path) != 0 {
+		return &TakenError{step.Path, b.plan.Prefix}
+	}
+	return b.journal.Make(step, func() (journal.Learnt, error) {
+		if err := os.Symlink(step.Target, step.Path); err != nil {
+			return journal.Learnt{}, err
+		}
+		return journal.Learnt{Inode: journal.Inode(step.Path)}, nil
+	})
+}
+
+func (b *builder) startNodes(ctx context.Context, w work) error {
+	started := make([]*node.Running, len(w.nodes))
+	groups := b.groups()
+	if len(w.nodes) > 0 {
+		if err := groups.Prepare(ctx); err != nil {
+			return err
+		}
+	}
+	err := node.Each(ctx, len(w.nodes), func(i int) error {
+		r, err := b.startNode(ctx, w.nodes[i], groups)
+		started[i] = r
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range started {
+		b.running[r.Name] = r
+	}
+	return b.settleGroups(ctx, groups, len(started))
+}
+
+func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.Lab) (*node.Running, error) {
+	var r *node.Running
+	n, err := b.withDevices(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	switch n.Runtime {
+	case spec.RuntimeNetns:
+		if r, err = b.place().StartNetns(n.Name, n.HostName, n.Mounts); err != nil {
+			return nil, err
+		}
+		if err := groups.Confine(n, r.PID); err != nil {
+			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+		if err := groups.Restrict(n, r.PID); err != nil {
+			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+		}
+	case spec.RuntimeVM:
+		// Its QEMU comes when its links are made.
+		if r, err = b.place().StartNetns(n.Name, n.HostName, nil); err != nil {
+			return nil, err
+		}
+	case spec.RuntimeHost:
+		if r, err = b.place().StartHost(n.Name, n.HostName); err != nil {
+			return nil, err
+		}
+	case spec.RuntimeLXC:
+		if r, err = b.startLXC(ctx, n); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, &host.MissingError{
+			Capability: string(n.Runtime), Reason: "this nines does not know the runtime",
+			Remedy: "use netns or lxc",
+		}
+	}
+	if err := b.nameNamespace(n.Name, n.HostName, r); err != nil {
+		return nil, err
+	}
+	return r, link.Quiet(holderOf(r))
+}
+
+func holderOf(r *node.Running) link.Holder { return link.Holder{PID: r.PID, Step: r.Step} }
+
+// newSite is where links are made between the nodes that run now.
+func (b *builder) newSite() *link.Site {
+	site := &link.Site{
+		Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), FabricNode: b.fabric, Nodes: map[string]link.Holder{},
+		StateDir: b.state.dir, InitPath: b.programs.init, EnginePath: b.programs.engine,
+	}
+	for name, r := range b.running {
+		site.Nodes[name] = holderOf(r)
+	}
+	return site
+}
+
+func (b *builder) makeLinks(ctx context.Context, w work) error {
+	b.site = b.newSite()
+	return node.Each(ctx, len(w.links), func(i int) error {
+		return b.site.Make(ctx, w.links[i].Link, w.links[i].endpoints)
+	})
+}
+
+// configure sets up the interfaces of new nodes and those that the work names.
+func (b *builder) configure(ctx context.Context, w work) error {
+	isNew := map[string]bool{}
+	for _, n := range w.nodes {
+		isNew[n.Name] = true
+	}
+	return node.Each(ctx, len(b.plan.Nodes), func(i int) error {
+		n := b.plan.Nodes[i]
+		var todo []plan.Interface
+		for _, iface := range n.Interfaces {
+			if !node.IsVM(n) && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
+				todo = append(todo, iface)
+			}
+		}
+		// A guest sets itself up, when it is new.
+		if node.IsVM(n) || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
+			return nil
+		}
+		if err := b.site.Configure(ctx, n, todo, b.goneRoutes(n)); err != nil {
+			return err
+		}
+		return b.sysctls(n)
+	})
+}
+
+// awaitLinks waits for the links of the work: at both ends and in the fabric.
+func (b *builder) awaitLinks(ctx context.Context, w work) error {
+	var holders []link.Holder
+	seen := map[string]bool{}
+	for _, l := range w.links {
+		for _, e := range l.endpoints {
+			if !seen[e.Node] {
+				seen[e.Node] = true
+				holders = append(holders, holderOf(b.running[e.Node]))
+			}
+		}
+	}
+	for _, l := range w.links {
+		if h := b.site.FabricOf(l.Link); !slices.Contains(holders, h) {
+			holders = append(holders, h)
+		}
+	}
+	return node.Each(ctx, len(holders), func(i int) error { return link.AwaitReady(ctx, holders[i]) })
+}
+
+// goneRoutes are routes that a node had and has no more.
+func (b *builder) goneRoutes(n plan.Node) []spec.Route {
+	if b.before == nil {
+		return nil
+	}
+	old := findNode(b.before, n.Name)
+	if old == nil {
+		return nil
+	}
+	var gone []spec.Route
+	for _, r := range old.Routes {
+		if !slices.Contains(n.Routes, r) {
+			gone = append(gone, r)
+		}
+	}
+	return gone
+}

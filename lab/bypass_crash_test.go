@@ -1,0 +1,71 @@
+package lab
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/test/labtest"
+)
+
+// A switch with ports of DPDK's and of the kernel's, and hugepages that are reserved for
+// an engine that only a measurement starts:
+//
+//	a:x (vhost-user) ──╮
+//	a:y (vhost-user) ──┼── switch
+//	b:z (veth) ────────╯
+func bypassLab(memoryMiB int) string {
+	return fmt.Sprintf(`
+name: tbcrashby
+dpdk: {hugepages: reserve, memory: %dMiB}
+topology:
+  nodes:
+    a: {runtime: netns}
+    b: {runtime: lxc}
+  links:
+    - {name: l1, kind: switch, endpoints: ["a:x", "a:y", "b:z"]}
+traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io: batch}
+`, memoryMiB)
+}
+
+// TestNothingIsLeftOfABypassThatWasKilled kills up, apply and down at every point, the
+// reservation of hugepages among them: it wants more than the host has.
+func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	pool := hugepages.Of(0, 2<<20)
+	counts, err := pool.Read()
+	labtest.Require(t, fmt.Sprintf("hugepages (%v)", err), err == nil)
+	whole := bypassLab(2 * (counts.Reserved + 32))
+	// Another node, and one port more and one less on the switch that stays.
+	changed := strings.NewReplacer(`"b:z"]`, `"c:z"]`, "    b: {runtime: lxc}", "    c: {runtime: netns}",
+		fmt.Sprint(2*(counts.Reserved+32), "MiB"), fmt.Sprint(2*(counts.Reserved+40), "MiB")).Replace(whole)
+	c := newCrasherOf(t, whole, changed)
+	before := settings(t)
+	for what, step := range map[string]struct{ first, killed []string }{
+		"up":    {nil, []string{"up", c.whole}},
+		"apply": {[]string{"up", c.whole}, []string{"apply", c.changed}},
+		"down":  {[]string{"up", c.whole}, []string{"down", "tbcrashby"}},
+	} {
+		for n := 1; ; n++ {
+			if step.first != nil {
+				c.run(0, step.first...)
+			}
+			killed, said := c.run(n, step.killed...)
+			if killed || what != "down" {
+				c.run(0, "down", "tbcrashby")
+			}
+			c.gone(what + " killed at " + said)
+			now, err := pool.Read()
+			if err != nil || now.Reserved != counts.Reserved {
+				t.Fatalf("%s killed at %s: %d hugepages are reserved, not %d: %v", what, said, now.Reserved, counts.Reserved, err)
+			}
+			if !killed {
+				t.Logf("%s: %d points", what, n-1)
+				break
+			}
+		}
+	}
+	unchanged(t, before)
+}

@@ -1,0 +1,532 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// echoLab is a generator and a reflector on one link of a kind; DPDK opens what its
+// backends say:
+//
+//	a:x (generator, from) ──kind── b:y (reflector, app)
+//
+// It takes ordinary memory, so that it runs where no hugepages are free.
+func echoLab(kind, runtime, from, app string) string {
+	wait := func(backend string) string {
+		if backend == "dpdk" {
+			return "dpdk, wait: spin, io: batch"
+		}
+		return backend
+	}
+	return fmt.Sprintf(`name: tbbypass
+dpdk: {hugepages: none}
+topology:
+  nodes:
+    a: {runtime: netns}
+    b: {runtime: %s, app: {kind: reflect, backend: %s}}
+  links: [{name: l1, kind: %s, endpoints: ["a:x", "b:y"]}]
+traffic: {from: "a:x", to: "a:x", backend: %s, rate_pps: 500, frame_bytes: 64}
+`, runtime, wait(app), kind, wait(from))
+}
+
+// needLinks skips a test where the host has not what the plan's links need.
+func needLinks(t testing.TB, p *plan.Plan) {
+	t.Helper()
+	err := link.Check(p)
+	if err != nil && !errors.As(err, new(*host.MissingError)) {
+		t.Fatal(err)
+	}
+	labtest.Require(t, fmt.Sprint(err), err == nil)
+}
+
+// drive runs f with an engine in the node that generates the lab's traffic, whose port
+// is open.
+func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
+	t.Helper()
+	traffic := lab.Plan().Traffic
+	engine, err := lab.EnginePath(traffic.From.Node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := lab.Command(context.Background(), traffic.From.Node, []string{engine}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := labtest.RunEngine(t, cmd)
+	defer running.End(t) // before the lab does
+	c := running.Client
+	if _, err := lab.StartDPDK(c, traffic.From.Node, traffic.FromCPU); err != nil {
+		t.Fatal(err)
+	}
+	from := traffic.From
+	port := client.Port{
+		Name: "tx", Backend: string(traffic.Stream.Backend), Interface: from.Interface,
+		IO: string(traffic.Stream.IO), Wait: string(traffic.Stream.Wait),
+		LocalMAC: from.LocalMAC, LocalIP: from.LocalIP, PeerMAC: from.PeerMAC, PeerIP: from.PeerIP,
+		UDPPort: from.UDPPort, FrameBytes: traffic.Stream.FrameBytes,
+	}
+	if err := lab.UseDevice(&port, from.Node); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open(port); err != nil {
+		t.Fatal(err)
+	}
+	f(c)
+}
+
+// echo is a trial of half a second in which nothing may be lost, after a second in
+// which whatever connects has time to.
+func echo(t testing.TB, lab *Lab) {
+	t.Helper()
+	drive(t, lab, func(c *client.Client) {
+		// A busy host may keep the engine from its CPU for all of so short a trial.
+		for range 5 {
+			result, err := c.Trial(client.Trial{
+				Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
+				WarmupNs: int64(time.Second), DurationNs: int64(500 * time.Millisecond), DrainNs: int64(5 * time.Second),
+			}, client.Events{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.RxPackets != result.TxPackets {
+				t.Errorf("sent %d, and %d came back", result.TxPackets, result.RxPackets)
+			}
+			if result.TxPackets > 0 {
+				return
+			}
+		}
+		t.Error("nothing was sent")
+	})
+}
+
+// TestLabsPastTheKernelCarryPackets has a generator and a reflector on every kind of
+// link for DPDK, in namespaces and in a container, and with one end in the kernel.
+func TestLabsPastTheKernelCarryPackets(t *testing.T) {
+	for _, test := range []struct{ kind, runtime, from, app string }{
+		{"memif", "netns", "dpdk", "dpdk"}, {"memif", "lxc", "dpdk", "dpdk"},
+		{"switch", "netns", "dpdk", "dpdk"}, {"switch", "lxc", "dpdk", "dpdk"},
+		{"switch", "netns", "raw", "dpdk"}, {"switch", "lxc", "dpdk", "raw"},
+		{"testpmd", "netns", "dpdk", "dpdk"}, {"testpmd", "lxc", "dpdk", "dpdk"},
+		{"testpmd", "netns", "raw", "dpdk"},
+		{"veth", "lxc", "dpdk", "dpdk"},
+	} {
+		t.Run(strings.Join([]string{test.kind, test.runtime, test.from, test.app}, "/"), func(t *testing.T) {
+			labtest.Root(t)
+			if test.runtime == "lxc" {
+				lxc(t)
+			}
+			text := echoLab(test.kind, test.runtime, test.from, test.app)
+			needLinks(t, planOf(t, text))
+			lab := up(t, text)
+			echo(t, lab)
+			if test.runtime == "lxc" && test.kind == "switch" && test.app == "dpdk" {
+				if got := in(t, lab, "b", "ls", "/nines/sockets"); got != "l1.1" {
+					t.Errorf("the container sees the sockets %q", got)
+				}
+			}
+			if test.runtime == "netns" {
+				echo(t, lab) // the second engine meets the same sockets
+			}
+			if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+				t.Errorf("faults: %v, %v", faults, err)
+			}
+			if err := lab.Down(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestTheSwitchJoinsTheKernel(t *testing.T) {
+	for _, nodes := range []int{2, 3} {
+		labtest.Root(t)
+		lab := up(t, star("switch", nodes, 1500))
+		for _, n := range lab.Plan().Nodes {
+			for _, neighbour := range n.Interfaces[0].Neighbours {
+				in(t, lab, n.Name, "ping", "-c1", "-W5", "-M", "do", "-s", "1472", neighbour.IP)
+			}
+		}
+		seen, err := lab.Inspect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := seen.LinkList[0]
+		if l.Counters == nil || len(l.Counters.Ports) != nodes || len(l.Programs) != 1 || !l.Programs[0].Alive {
+			t.Fatalf("inspect shows %+v", l)
+		}
+		for _, p := range l.Counters.Ports {
+			if p.RxPackets == 0 || p.TxPackets == 0 {
+				t.Errorf("port %s received %d and sent %d", p.Port, p.RxPackets, p.TxPackets)
+			}
+		}
+		if err := lab.Down(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kill ends a process and waits until it is over.
+func kill(t testing.TB, pid int) {
+	t.Helper()
+	id, err := proc.Of(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := id.Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for id.Alive() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestADeadSwitchIsToldAndMadeAnew kills a link's program: its lab says so, the next
+// apply makes the link anew, and down removes it as if nothing had been.
+func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
+	for _, kind := range []string{"switch", "testpmd"} {
+		t.Run(kind, func(t *testing.T) {
+			labtest.Root(t)
+			text := echoLab(kind, "netns", "dpdk", "dpdk")
+			needLinks(t, planOf(t, text))
+			lab := up(t, text)
+			programs, err := lab.Programs()
+			if err != nil || len(programs) != 1 {
+				t.Fatalf("programs: %+v, %v", programs, err)
+			}
+			kill(t, programs[0].PID)
+			faults, err := lab.Faults()
+			if err != nil || len(faults) != 1 || !strings.Contains(faults[0], "of link l1 has died") {
+				t.Fatalf("faults: %q, %v", faults, err)
+			}
+			if silent := programs[0].Name == "nines-engine"; silent != strings.Contains(faults[0], "dmesg") {
+				t.Errorf("what it ended by: %q", faults[0])
+			}
+			if labs, err := List(); err != nil || len(labs) != 1 || len(labs[0].DeadPrograms) != 1 {
+				t.Errorf("the list is %+v, %v", labs, err)
+			}
+			changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+			if err != nil || len(changes.ReplacedLinks) != 1 || len(changes.ReplacedNodes) != 0 {
+				t.Fatalf("apply changed %+v, %v", changes, err)
+			}
+			echo(t, lab)
+		})
+	}
+}
+
+// TestASwitchThatIsEndedSaysBy: nobody but its log is there to be told.
+func TestASwitchThatIsEndedSaysBy(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, echoLab("switch", "netns", "raw", "raw"))
+	programs, err := lab.Programs()
+	if err != nil || len(programs) != 1 {
+		t.Fatalf("programs: %+v, %v", programs, err)
+	}
+	if err := unix.Kill(programs[0].PID, unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		faults, err := lab.Faults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(faults) == 1 && strings.Contains(faults[0], "it said last: nines-engine: ended by SIGTERM") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("faults: %q", faults)
+		}
+	}
+}
+
+// TestAnEngineThatDiesInTrafficLeavesNothing kills the reflector's engine while the
+// generator sends.
+func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
+	labtest.Root(t)
+	text := echoLab("switch", "netns", "dpdk", "dpdk")
+	lab := up(t, text)
+	c, err := client.Dial(context.Background(), lab.EngineSocket("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello, err := c.Hello()
+	if err := errors.Join(err, c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	drive(t, lab, func(c *client.Client) {
+		result, err := c.Trial(client.Trial{
+			Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
+			WarmupNs: int64(time.Second), DurationNs: int64(2 * time.Second), DrainNs: int64(100 * time.Millisecond),
+		}, client.Events{Progress: func(p client.Progress) {
+			if p.Second == 1 {
+				// Its pid is of its own namespace.
+				in(t, lab, "b", "kill", "-9", fmt.Sprint(hello.PID))
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.TxPackets == 0 || result.RxPackets >= result.TxPackets {
+			t.Errorf("sent %d, and %d came back from an engine that was killed", result.TxPackets, result.RxPackets)
+		}
+	})
+	if programs, err := lab.Programs(); err != nil || !programs[0].Alive {
+		t.Errorf("the switch went with its guest: %+v, %v", programs, err)
+	}
+	faults, err := lab.Faults()
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "the engine of node b has died") {
+		t.Errorf("faults: %q, %v", faults, err)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestPortsJoinAndLeaveARunningSwitch takes the first node away and adds another, while
+// the rest of the switch goes on.
+func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
+	labtest.Root(t)
+	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), `endpoints: ["a:x"`, `endpoints: ["first:z", "a:x"`, 1)
+	text = strings.Replace(text, "  nodes:\n", "  nodes:\n    first: {runtime: netns}\n", 1)
+	lab := up(t, text)
+	programs, err := lab.Programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]int{"switch": programs[0].PID, "a": lab.PID("a"), "b": lab.PID("b")}
+	text = strings.NewReplacer(`["first:z", "a:x", "b:y"]`, `["a:x", "b:y", "last:z"]`, "first: {", "last: {").Replace(text)
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(changes.RemovedEndpoints, changes.AddedEndpoints, changes.ReplacedLinks); got != "[first:z] [last:z] []" {
+		t.Errorf("apply changed %+v", changes)
+	}
+	programs, err = lab.Programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := map[string]int{"switch": programs[0].PID, "a": lab.PID("a"), "b": lab.PID("b")}; fmt.Sprint(now) != fmt.Sprint(before) {
+		t.Errorf("processes were %v and are %v", before, now)
+	}
+	echo(t, lab)
+	seen, err := lab.Inspect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ports []string
+	if c := seen.LinkList[0].Counters; c != nil {
+		for _, p := range c.Ports {
+			ports = append(ports, p.Port)
+		}
+	}
+	if got := strings.Join(ports, " "); !strings.Contains(got, "last:z") || strings.Contains(got, "first:z") {
+		t.Errorf("the switch has the ports %s", got)
+	}
+	// The same file once more changes nothing, though the sockets have other numbers.
+	again, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
+	if err != nil || !again.Empty() {
+		t.Errorf("once more: %+v, %v", again, err)
+	}
+}
+
+func TestALabPastTheKernelIsRefusedBesideItsTwin(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, echoLab("switch", "netns", "dpdk", "dpdk"))
+	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), "name: tbbypass", "name: tbtwin\nprefix: "+lab.Plan().Prefix, 1)
+	var exists *ExistsError
+	if err := upError(t, text); !errors.As(err, &exists) || exists.Other != "tbbypass" {
+		t.Errorf("got %v", err)
+	}
+	echo(t, lab)
+}
+
+func TestASocketWithTooLongAPathIsRefusedAtOnce(t *testing.T) {
+	labtest.Root(t)
+	t.Setenv("NINES_STATE_DIR", os.Getenv("NINES_STATE_DIR")+"/"+strings.Repeat("d", 80))
+	var long *link.PathError
+	if err := upError(t, echoLab("switch", "netns", "dpdk", "dpdk")); !errors.As(err, &long) || !strings.Contains(err.Error(), "NINES_STATE_DIR") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestACaptureWhereTheKernelSeesNothing(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, echoLab("switch", "netns", "dpdk", "dpdk"))
+	_, err := lab.Capture("a", "x")
+	var bypass *BypassError
+	if !errors.As(err, &bypass) || !strings.Contains(err.Error(), "nines switch mirror") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// reserving is a lab that reserves hugepages for an engine that never starts: more than
+// the host has, whoever uses them.
+func reserving(t testing.TB, name string, more int) *plan.Plan {
+	t.Helper()
+	text := fmt.Sprintf(`name: %s
+dpdk: {hugepages: reserve}
+topology: {nodes: {a: {runtime: netns}}, links: [{name: m, kind: memif, endpoints: ["a:x", "a:y"]}]}
+traffic: {from: "a:x", to: "a:y", backend: dpdk, wait: spin, rate_pps: 1}
+`, name)
+	p := planOf(t, text)
+	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve || len(p.Hugepages.Demands) != 1 {
+		t.Fatalf("hugepages: %+v", p.Hugepages)
+	}
+	demand := &p.Hugepages.Demands[0]
+	counts, err := poolOf(p).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	demand.Pages = counts.Reserved + more
+	return p
+}
+
+// poolOf is where a plan's hugepages are reserved.
+func poolOf(p *plan.Plan) hugepages.Pool {
+	return hugepages.Of(p.Hugepages.Demands[0].MemoryNode, p.Hugepages.PageBytes)
+}
+
+// foreignPages are those of a plan's pool that no lab of this host has added.
+func foreignPages(t testing.TB, p *plan.Plan) int {
+	t.Helper()
+	counts, err := poolOf(p).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := counts.Reserved
+	for _, c := range hugepageClaims(t) {
+		if c.Pool == poolOf(p) {
+			pages -= c.Added
+		}
+	}
+	return pages
+}
+
+// addedPages is how many pages were added for labs whose state is in one of the folders.
+func addedPages(t testing.TB, folders ...string) int {
+	t.Helper()
+	sum := 0
+	for _, c := range hugepageClaims(t) {
+		if slices.ContainsFunc(folders, c.isBelow) {
+			sum += c.Added
+		}
+	}
+	return sum
+}
+
+// TestHugepagesAreReservedAndGivenBack has two labs at once, of one state folder or of
+// two, of which the first ends first. How many pages are free, and so how many are
+// missing, is up to other processes.
+func TestHugepagesAreReservedAndGivenBack(t *testing.T) {
+	labtest.Root(t)
+	t.Run("one state folder", func(t *testing.T) { reserveTwice(t, os.Getenv("NINES_STATE_DIR")) })
+	t.Run("two state folders", func(t *testing.T) { reserveTwice(t, t.TempDir()) })
+}
+
+// reserveTwice has the second lab's state in a folder.
+func reserveTwice(t *testing.T, secondFolder string) {
+	one, two := reserving(t, "tbhugea", 10), reserving(t, "tbhugeb", 30)
+	firstFolder, before := os.Getenv("NINES_STATE_DIR"), foreignPages(t, one)
+	check := func(when string, least int) {
+		t.Helper()
+		if got, added := foreignPages(t, one), addedPages(t, firstFolder, secondFolder); got != before || added < least {
+			t.Errorf("%s %d pages are reserved besides those that labs added; %d were before, and %d were added for these labs, where at least %d are missing", when, got, before, added, least)
+		}
+	}
+	bring := func(p *plan.Plan, folder string) (down func()) {
+		t.Helper()
+		t.Setenv("NINES_STATE_DIR", folder)
+		lab, err := Up(context.Background(), UpOptions{Plan: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sync.OnceFunc(func() {
+			t.Setenv("NINES_STATE_DIR", folder)
+			if err := lab.Down(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	endFirst := bring(one, firstFolder)
+	defer endFirst()
+	check("with a lab", 10)
+	endSecond := bring(two, secondFolder)
+	defer endSecond()
+	// The first lab has not taken its pages yet, and the second leaves it as many.
+	check("with two", 10+two.Hugepages.Demands[0].Pages)
+	endFirst()
+	check("without the first", 30)
+	endSecond()
+	check("without both", 0)
+	if left := addedPages(t, firstFolder, secondFolder); left != 0 {
+		t.Errorf("%d pages are still accounted for", left)
+	}
+}
+
+// TestHugepagesBesideAnotherLab: what another lab of this host has reserved is no leak of
+// this one, and stays.
+func TestHugepagesBesideAnotherLab(t *testing.T) {
+	labtest.Root(t)
+	ours := os.Getenv("NINES_STATE_DIR")
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	other, err := Up(context.Background(), UpOptions{Plan: reserving(t, "tbhugeo", 5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := Root()
+	if left := leaks(t, other.Plan().Prefix, theirs); !strings.Contains(strings.Join(left, " "), "claim of hugepages") {
+		t.Errorf("no claim is seen in %v", left)
+	}
+	t.Setenv("NINES_STATE_DIR", ours)
+	t.Run("reserve beside it", func(t *testing.T) { reserveTwice(t, ours) })
+	if left := leaks(t, planOf(t, pairLab("tbhugea", "")).Prefix, ours); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if added := addedPages(t, theirs); added < 5 {
+		t.Errorf("%d pages of the other lab are left, which wants 5 more than there were", added)
+	}
+	t.Setenv("NINES_STATE_DIR", theirs)
+	if err := other.Down(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMoreHugepagesThanThereIsMemory(t *testing.T) {
+	labtest.Root(t)
+	p := reserving(t, "tbhuge", 1<<30)
+	before := foreignPages(t, p)
+	_, err := Up(context.Background(), UpOptions{Plan: p})
+	if !errors.As(err, new(*host.MissingError)) || !strings.Contains(err.Error(), "hugepages") {
+		t.Errorf("got %v", err)
+	}
+	if got := foreignPages(t, p); got != before {
+		t.Errorf("%d pages are reserved besides those that labs added, and were %d", got, before)
+	}
+	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

@@ -1,0 +1,199 @@
+package lab
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/spec"
+)
+
+// Capture is a packet socket on an interface of a node. It sees what the kernel's
+// stack receives and sends there; what an XDP program takes before, it does not see.
+// It is used by one goroutine at a time.
+type Capture struct {
+	fd      int
+	node    string
+	alive   func() bool
+	buffer  []byte
+	control []byte
+	dropped uint64
+}
+
+// Frame is one captured frame, with the kernel's time stamp. Data is valid until the
+// next call.
+type Frame struct {
+	Time time.Time
+	Data []byte
+	// Length is the frame's, Data may hold less.
+	Length   int
+	Outgoing bool
+}
+
+const (
+	// captureBufferBytes is the socket's buffer: 32 MiB hold some 100,000 small frames.
+	captureBufferBytes = 32 << 20
+	// SnapLength is how much of a frame a capture keeps: all of a jumbo frame.
+	SnapLength = 9216 + 256
+)
+
+// Capture opens a packet socket in a node's network namespace.
+func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
+	_, r, err := l.node(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Alive() {
+		return nil, fmt.Errorf("node %q is dead; nines apply with the lab's file makes it anew", nodeName)
+	}
+	if err := l.bypassed(nodeName, interfaceName); err != nil {
+		return nil, err
+	}
+	if findNode(l.plan, nodeName).VM != nil {
+		return nil, &GuestError{Node: nodeName, Interface: interfaceName}
+	}
+	ns, err := r.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	defer ns.Close()
+	c := &Capture{fd: -1, node: nodeName, alive: r.Alive, buffer: make([]byte, SnapLength), control: make([]byte, 256)}
+	if err := ns.Do(func() error { return c.open(l.name, nodeName, interfaceName) }); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// bypassed is an error for an interface that only DPDK has.
+func (l *Lab) bypassed(nodeName, interfaceName string) error {
+	planned, e := endpointOf(l.plan, nodeName, interfaceName)
+	if planned == nil {
+		return nil
+	}
+	if i := findInterface(l.plan, e); i == nil || inKernel(*i) {
+		return nil
+	}
+	err := &BypassError{Node: nodeName, Interface: interfaceName}
+	if planned.Kind == spec.LinkSwitch {
+		err.Switch = planned.Name
+	}
+	return err
+}
+
+func (c *Capture) open(lab, nodeName, interfaceName string) error {
+	devices, err := net.Interfaces()
+	if err != nil {
+		return fmt.Errorf("list the interfaces of node %q: %w", nodeName, err)
+	}
+	at := slices.IndexFunc(devices, func(d net.Interface) bool { return d.Name == interfaceName })
+	if at < 0 {
+		missing := &NoInterfaceError{Lab: lab, Node: nodeName, Interface: interfaceName}
+		for _, d := range devices {
+			missing.Interfaces = append(missing.Interfaces, d.Name)
+		}
+		return missing
+	}
+	device := devices[at]
+	// Protocol 0 until it is bound, so that nothing of other interfaces comes in.
+	if c.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	patience := unix.NsecToTimeval(int64(100 * time.Millisecond)) // to look at the context
+	err = errors.Join(
+		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, captureBufferBytes),
+		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
+		unix.SetsockoptTimeval(c.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &patience),
+		unix.SetsockoptPacketMreq(c.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
+			&unix.PacketMreq{Ifindex: int32(device.Index), Type: unix.PACKET_MR_PROMISC}),
+	)
+	if err != nil {
+		return fmt.Errorf("set up the packet socket: %w", err)
+	}
+	all := binary.BigEndian.Uint16(binary.NativeEndian.AppendUint16(nil, unix.ETH_P_ALL))
+	if err := unix.Bind(c.fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: device.Index}); err != nil {
+		return fmt.Errorf("bind the packet socket to %s:%s: %w", nodeName, interfaceName, err)
+	}
+	return nil
+}
+
+// ErrCaptureEnded is what there is to capture at having gone away: the interface went
+// down, or the node ended.
+var ErrCaptureEnded = errors.New("the capture ended")
+
+// Next waits for a frame; it returns the context's error when that ends, and an
+// ErrCaptureEnded when there is nothing to wait for any more.
+func (c *Capture) Next(ctx context.Context) (Frame, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return Frame{}, err
+		}
+		f, there, err := c.receive(0)
+		switch {
+		case err != nil:
+			return Frame{}, err
+		case there:
+			return f, nil
+		case !c.alive():
+			return Frame{}, fmt.Errorf("%w: node %q ended", ErrCaptureEnded, c.node)
+		}
+	}
+}
+
+// Waiting is the next frame that was captured already; false if there is none.
+func (c *Capture) Waiting() (Frame, bool, error) { return c.receive(unix.MSG_DONTWAIT) }
+
+func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
+	n, controls, _, from, err := unix.Recvmsg(c.fd, c.buffer, c.control, unix.MSG_TRUNC|flags)
+	switch {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+		return Frame{}, false, nil
+	case errors.Is(err, unix.ENETDOWN):
+		return Frame{}, false, fmt.Errorf("%w: the interface went down", ErrCaptureEnded)
+	case err != nil:
+		return Frame{}, false, os.NewSyscallError("recvmsg", err)
+	}
+	f = Frame{Time: stamp(c.control[:controls]), Length: n, Data: c.buffer[:min(n, len(c.buffer))]}
+	if link, ok := from.(*unix.SockaddrLinklayer); ok {
+		f.Outgoing = link.Pkttype == unix.PACKET_OUTGOING
+	}
+	return f, true, nil
+}
+
+// stamp takes the kernel's time stamp from the control messages of a frame.
+func stamp(control []byte) time.Time {
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err == nil {
+		for _, m := range messages {
+			if m.Header.Level == unix.SOL_SOCKET && m.Header.Type == unix.SO_TIMESTAMPNS && len(m.Data) >= 16 {
+				return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:])))
+			}
+		}
+	}
+	return time.Now()
+}
+
+// Dropped is how many frames did not fit the socket's buffer so far.
+func (c *Capture) Dropped() (uint64, error) {
+	// Reading it resets the kernel's counter, packet(7).
+	stats, err := unix.GetsockoptTpacketStats(c.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
+	if err != nil {
+		return c.dropped, fmt.Errorf("read the capture's counters: %w", err)
+	}
+	c.dropped += uint64(stats.Drops)
+	return c.dropped, nil
+}
+
+// Close ends the capture.
+func (c *Capture) Close() error {
+	if c.fd < 0 {
+		return nil
+	}
+	return unix.Close(c.fd)
+}

@@ -1,0 +1,85 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// volatile are words of ip link that change by use and cannot be set back: the qdisc
+// that a device gets when it is first set up, the index of one that was made again, and
+// the address that a VF draws when its driver starts, beneath the one that it has.
+var volatile = regexp.MustCompile(`qdisc \w+ |(?m:^\d+: )|permaddr [0-9a-f:]+ `)
+
+// The state of an interface that has been set down says for up to a second what it was.
+var (
+	linkUp    = regexp.MustCompile(`[<,]UP[,>]`)
+	linkState = regexp.MustCompile(`state \w+ `)
+)
+
+// cardLines is everything that a lab may change on network cards, as text.
+type cardLines []string
+
+// settling is how long what a driver does by itself may go on afterwards. The kernel looks
+// at links once a second (net/core/link_watch.c), and a virtual function that has missed
+// its port's word begins anew 10 s after it last did (igbvf_has_link in
+// drivers/net/ethernet/intel/igbvf/netdev.c).
+const settling = 30 * time.Second
+
+// changes are the lines that differ from now on; none is "".
+func (c cardLines) changes(t testing.TB) string {
+	t.Helper()
+	for deadline := time.Now().Add(settling); ; time.Sleep(100 * time.Millisecond) {
+		if diff := cmp.Diff(c, cards(t)); diff == "" || time.Now().After(deadline) {
+			return diff
+		}
+	}
+}
+
+func cards(t testing.TB) cardLines {
+	t.Helper()
+	var b strings.Builder
+	names, err := os.ReadDir("/sys/class/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names { // in order of name, for the kernel's is that of making
+		text := volatile.ReplaceAllString(sh(t, "ip", "-details", "link", "show", "dev", name.Name()), "")
+		if !linkUp.MatchString(text) {
+			text = linkState.ReplaceAllString(text, "")
+		}
+		b.WriteString(text)
+	}
+	devices, err := filepath.Glob("/sys/bus/pci/devices/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range devices {
+		class, _ := os.ReadFile(dir + "/class")
+		if !bytes.HasPrefix(class, []byte("0x02")) {
+			continue
+		}
+		driver, _ := os.Readlink(dir + "/driver")
+		override, _ := os.ReadFile(dir + "/driver_override")
+		vfs, _ := os.ReadFile(dir + "/sriov_numvfs")
+		fmt.Fprintf(&b, "%s driver %s override %s VFs %s\n", filepath.Base(dir), filepath.Base(driver), strings.TrimSpace(string(override)), strings.TrimSpace(string(vfs)))
+	}
+	for _, port := range []string{leftPort, rightPort} {
+		files, err := filepath.Glob("/proc/sys/net/ipv[46]/*/" + port + "/*")
+		if err != nil || len(files) < 50 {
+			t.Fatalf("%s has only the settings %v, %v", port, files, err)
+		}
+		for _, file := range files {
+			text, _ := os.ReadFile(file) // a secret that is not set cannot be read
+			fmt.Fprintf(&b, "%s %s\n", file, strings.TrimSpace(string(text)))
+		}
+	}
+	return strings.Split(b.String(), "\n")
+}

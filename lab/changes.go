@@ -1,0 +1,302 @@
+package lab
+
+import (
+	"encoding/json"
+	"slices"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// Changes is what separates a running lab from another plan. Interfaces are written
+// "node:interface". What is named nowhere stays as it is.
+type Changes struct {
+	AddedNodes    []string `json:"added_nodes"`
+	RemovedNodes  []string `json:"removed_nodes"`
+	ReplacedNodes []string `json:"replaced_nodes"`
+	AddedLinks    []string `json:"added_links"`
+	RemovedLinks  []string `json:"removed_links"`
+	ReplacedLinks []string `json:"replaced_links"`
+	// AddedEndpoints and RemovedEndpoints join and leave links that stay.
+	AddedEndpoints   []string `json:"added_endpoints"`
+	RemovedEndpoints []string `json:"removed_endpoints"`
+	// Reconfigured are interfaces that get other addresses or neighbours.
+	Reconfigured []string `json:"reconfigured"`
+	// RestartedApps are nodes that stay, with another app.
+	RestartedApps []string `json:"restarted_apps"`
+	// Adjusted are nodes that stay, with other routes, sysctls or environment.
+	Adjusted []string `json:"adjusted"`
+	// Received are nodes that stay, whose interfaces are received in another way.
+	Received []string `json:"received,omitempty"`
+	// Hugepages is true if other hugepages have to be reserved.
+	Hugepages bool `json:"hugepages,omitempty"`
+	// Tuning is true if the host's settings are to be others.
+	Tuning bool `json:"tuning,omitempty"`
+	// Disturbances is true if what disturbs on purpose is started anew.
+	Disturbances bool `json:"disturbances,omitempty"`
+}
+
+// Empty is true if nothing has to change.
+func (c *Changes) Empty() bool {
+	return !c.Hugepages && !c.Tuning && !c.Disturbances && len(c.AddedNodes)+len(c.RemovedNodes)+len(c.ReplacedNodes)+
+		len(c.AddedLinks)+len(c.RemovedLinks)+len(c.ReplacedLinks)+
+		len(c.AddedEndpoints)+len(c.RemovedEndpoints)+
+		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received) == 0
+}
+
+// Compare finds the changes from one plan to another. A node is replaced only if
+// what it is made of changes; a link only if its kind, its MTU, its device or, where
+// the kind cannot take endpoints one by one, its endpoints do.
+func Compare(from, to *plan.Plan) Changes { return compare(from, to, socketsOf(from)) }
+
+// compare does so for containers that see the sockets given, by node.
+func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
+	d := differ{from: from, to: to, mounted: mounted, renewed: map[string]bool{}}
+	d.nodes()
+	d.guests()
+	d.links()
+	d.interfaces()
+	d.apps()
+	d.received()
+	d.Hugepages = reserved(from) != reserved(to)
+	d.Tuning = !tunedAlike(from, to)
+	// What stops an engine knows its process, which is another one after a restart.
+	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.RestartedApps) > 0
+	return d.Changes
+}
+
+// reserved is what a plan wants reserved, as text.
+func reserved(p *plan.Plan) string {
+	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve {
+		return ""
+	}
+	text, err := json.Marshal(p.Hugepages)
+	if err != nil {
+		return err.Error() // a plan that was read or written has no such values
+	}
+	return string(text)
+}
+
+type differ struct {
+	Changes
+	from, to *plan.Plan
+	mounted  map[string][]string
+	// renewed holds nodes and interfaces that are made anew.
+	renewed map[string]bool
+}
+
+func (d *differ) nodes() {
+	for _, n := range d.from.Nodes {
+		if findNode(d.to, n.Name) == nil {
+			d.RemovedNodes = append(d.RemovedNodes, n.Name)
+		}
+	}
+	for _, n := range d.to.Nodes {
+		old := findNode(d.from, n.Name)
+		switch {
+		case old == nil:
+			d.AddedNodes = append(d.AddedNodes, n.Name)
+			d.renewed[n.Name] = true
+		case !same(substance(*old), substance(n)) || d.seesNewSocket(n) || lost(old.Sysctls, n.Sysctls) || routes(*old) != routes(n):
+			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
+			d.renewed[n.Name] = true
+		case !same(old.Routes, n.Routes) || !same(old.Sysctls, n.Sysctls) || !same(old.Env, n.Env):
+			d.Adjusted = append(d.Adjusted, n.Name)
+		}
+	}
+}
+
+// seesNewSocket is true for a container that needs a folder of a socket which it has
+// not mounted. Those that it has and does not need do no harm.
+func (d *differ) seesNewSocket(n plan.Node) bool {
+	if n.Runtime != spec.RuntimeLXC {
+		return false
+	}
+	return slices.ContainsFunc(socketsOf(d.to)[n.Name], func(socket string) bool {
+		return !slices.Contains(d.mounted[n.Name], socket)
+	})
+}
+
+// substance is what of a node cannot change while it runs.
+func substance(n plan.Node) plan.Node {
+	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.Receive = nil
+	return n
+}
+
+// routes is true if the kernel forwards in a node, which takes sysctls.
+func routes(n plan.Node) bool { return n.App != nil && n.App.Kind == spec.AppRoute }
+
+// lost is true if a sysctl was set and is not any more: what it was is not known.
+func lost(old, now map[string]string) bool {
+	for name := range old {
+		if _, still := now[name]; !still {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *differ) links() {
+	for _, l := range d.from.Links {
+		if findLink(d.to, l.Name) == nil {
+			d.RemovedLinks = append(d.RemovedLinks, l.Name)
+		}
+	}
+	for _, l := range d.to.Links {
+		old := findLink(d.from, l.Name)
+		switch {
+		case old == nil:
+			d.AddedLinks = append(d.AddedLinks, l.Name)
+			d.renew(l.Endpoints)
+		case old.Kind != l.Kind || old.MTU != l.MTU || old.Device != l.Device || old.Parent != l.Parent ||
+			!same(program(*old), program(l)):
+			d.ReplacedLinks = append(d.ReplacedLinks, l.Name)
+			d.renew(l.Endpoints)
+		default:
+			d.endpoints(*old, l)
+		}
+	}
+}
+
+// program is what of a link's program cannot change while it runs: its ports can,
+// where the kind takes endpoints one by one.
+func program(l plan.Link) *plan.Switch {
+	if l.Switch == nil {
+		return nil
+	}
+	s := *l.Switch
+	s.Why = nil
+	if link.Incremental(l.Kind) {
+		s.Settings.Ports = nil
+	}
+	return &s
+}
+
+// port is what a file says of an endpoint's port.
+func port(l plan.Link, e plan.Endpoint) *spec.SwitchPort {
+	if l.Switch == nil {
+		return nil
+	}
+	return l.Switch.Settings.Ports[endpointName(e)]
+}
+
+func (d *differ) renew(endpoints []plan.Endpoint) {
+	for _, e := range endpoints {
+		d.renewed[endpointName(e)] = true
+	}
+}
+
+func (d *differ) endpoints(old, now plan.Link) {
+	stays := func(e plan.Endpoint) bool {
+		was, is := findInterface(d.from, e), findInterface(d.to, e)
+		return !d.renewed[e.Node] && slices.Contains(old.Endpoints, e) && slices.Contains(now.Endpoints, e) &&
+			was != nil && is != nil && was.MAC == is.MAC && was.MTU == is.MTU &&
+			same(was.Device, is.Device) && same(port(old, e), port(now, e))
+	}
+	var added, removed []plan.Endpoint
+	for _, e := range old.Endpoints {
+		if !stays(e) {
+			removed = append(removed, e)
+		}
+	}
+	for _, e := range now.Endpoints {
+		if !stays(e) {
+			added = append(added, e)
+		}
+	}
+	switch {
+	case len(added)+len(removed) == 0:
+	case !link.Incremental(now.Kind):
+		d.ReplacedLinks = append(d.ReplacedLinks, now.Name)
+		d.renew(now.Endpoints)
+	default:
+		for _, e := range removed {
+			d.RemovedEndpoints = append(d.RemovedEndpoints, endpointName(e))
+		}
+		for _, e := range added {
+			d.AddedEndpoints = append(d.AddedEndpoints, endpointName(e))
+		}
+		d.renew(added)
+	}
+}
+
+func (d *differ) interfaces() {
+	for _, n := range d.to.Nodes {
+		for _, i := range n.Interfaces {
+			e := plan.Endpoint{Node: n.Name, Interface: i.Name}
+			old := findInterface(d.from, e)
+			if d.renewed[n.Name] || d.renewed[endpointName(e)] || old == nil {
+				continue
+			}
+			if !same(old.Addresses, i.Addresses) || !same(old.Neighbours, i.Neighbours) {
+				d.Reconfigured = append(d.Reconfigured, endpointName(e))
+			}
+		}
+	}
+}
+
+// apps finds engines that have to be told anew: another app, or another interface
+// under the same one.
+func (d *differ) apps() {
+	for _, n := range d.to.Nodes {
+		old := findNode(d.from, n.Name)
+		if old == nil || d.renewed[n.Name] {
+			continue
+		}
+		restart := !same(old.App, n.App) || n.App != nil && (!same(old.DPDK, n.DPDK) || !same(old.Scheduling, n.Scheduling))
+		if n.App != nil {
+			for _, i := range n.Interfaces {
+				restart = restart || d.renewed[n.Name+":"+i.Name]
+			}
+		}
+		if restart {
+			d.RestartedApps = append(d.RestartedApps, n.Name)
+		}
+	}
+}
+
+func endpointName(e plan.Endpoint) string { return e.Node + ":" + e.Interface }
+
+func findNode(p *plan.Plan, name string) *plan.Node {
+	for i := range p.Nodes {
+		if p.Nodes[i].Name == name {
+			return &p.Nodes[i]
+		}
+	}
+	return nil
+}
+
+func findLink(p *plan.Plan, name string) *plan.Link {
+	for i := range p.Links {
+		if p.Links[i].Name == name {
+			return &p.Links[i]
+		}
+	}
+	return nil
+}
+
+func findInterface(p *plan.Plan, e plan.Endpoint) *plan.Interface {
+	n := findNode(p, e.Node)
+	if n == nil {
+		return nil
+	}
+	for i := range n.Interfaces {
+		if n.Interfaces[i].Name == e.Interface {
+			return &n.Interfaces[i]
+		}
+	}
+	return nil
+}
+
+// same compares as the plan's file would: nil and empty are alike.
+func same(a, b any) bool {
+	left, errLeft := json.Marshal(a)
+	right, errRight := json.Marshal(b)
+	empty := func(text []byte) bool {
+		return string(text) == "null" || string(text) == "[]" || string(text) == "{}"
+	}
+	return errLeft == nil && errRight == nil &&
+		(string(left) == string(right) || empty(left) && empty(right))
+}

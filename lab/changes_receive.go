@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"slices"
+	"strings"
+
+	"nines.dev/nines/busypoll"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// received finds nodes that stay and are to be received in another way, or whose devices,
+// or those at the other ends of their links, are made or set up anew: that takes away
+// what was set on them.
+func (d *differ) received() {
+	for _, n := range d.to.Nodes {
+		old := findNode(d.from, n.Name)
+		if old == nil || d.renewed[n.Name] {
+			continue
+		}
+		changed := !same(waysOf(*old), waysOf(n))
+		if old.Receive != nil || n.Receive != nil {
+			changed = changed || d.disturbs(n)
+		}
+		if changed {
+			d.Received = append(d.Received, n.Name)
+		}
+	}
+}
+
+// waysOf is how a node's interfaces are received.
+func waysOf(n plan.Node) any {
+	ways := map[string]spec.Receive{}
+	for _, i := range n.Interfaces {
+		if i.RX != "" {
+			ways[i.Name] = i.RX
+		}
+	}
+	return struct {
+		Receive *plan.Receive
+		Ways    map[string]spec.Receive
+	}{n.Receive, ways}
+}
+
+// disturbs is true if the changes so far touch what a node is received by: its links'
+// devices, or the affinity of kernel threads, which isolation sets when nodes start.
+func (d *differ) disturbs(n plan.Node) bool {
+	if d.to.Isolation == spec.IsolationIsolated && len(d.AddedNodes)+len(d.ReplacedNodes) > 0 {
+		return true
+	}
+	for _, l := range d.to.Links {
+		mine := slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Node == n.Name })
+		anew := slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool {
+			return d.renewed[e.Node] || d.renewed[endpointName(e)] || slices.Contains(d.Reconfigured, endpointName(e))
+		})
+		if mine && anew {
+			return true
+		}
+	}
+	return false
+}
+
+// ofReceiving picks the steps by which a node is received: settings of devices and of
+// CPUs' wake-up, and the processes that poll or keep CPUs awake.
+func ofReceiving(e journal.Entry, node string) bool {
+	if e.Node != node {
+		return false
+	}
+	switch e.Kind {
+	case journal.KindDevice, journal.KindModule:
+		return true
+	case journal.KindSetting:
+		return strings.Contains(e.Path, "/power/pm_qos_")
+	case journal.KindProcess:
+		return e.Name == busypoll.PollerStep
+	}
+	return false
+}

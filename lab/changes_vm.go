@@ -1,0 +1,62 @@
+package lab
+
+import (
+	"slices"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// guests replaces the virtual machines to which anything of the changes leads: QEMU is
+// attached to its links when it starts, and the guest set up then. A machine that is
+// made anew takes links along that cannot be changed end by end, and these the machines
+// at their other ends, until nothing is added.
+func (d *differ) guests() {
+	for more := true; more; {
+		more = false
+		for _, n := range d.to.Nodes {
+			old := findNode(d.from, n.Name)
+			if !node.IsVM(n) || old == nil || d.renewed[n.Name] || !d.guestChanges(*old, n) {
+				continue
+			}
+			d.Adjusted = slices.DeleteFunc(d.Adjusted, func(name string) bool { return name == n.Name })
+			d.ReplacedNodes = append(d.ReplacedNodes, n.Name)
+			d.renewed[n.Name] = true
+			more = true
+		}
+	}
+}
+
+// guestChanges is true if a machine, or a link that it is on, is another.
+func (d *differ) guestChanges(old, now plan.Node) bool {
+	for _, n := range []*plan.Node{&old, &now} {
+		n.App, n.Why, n.Exec = nil, nil, nil
+	}
+	if !same(old, now) {
+		return true
+	}
+	for _, i := range now.Interfaces {
+		was, is := findLink(d.from, i.Link), findLink(d.to, i.Link)
+		if was == nil || is == nil || !same(unexplained(*was), unexplained(*is)) {
+			return true
+		}
+		if link.Incremental(is.Kind) {
+			continue
+		}
+		if slices.ContainsFunc(is.Endpoints, func(e plan.Endpoint) bool { return d.renewed[e.Node] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// unexplained is a link without the reasons for what it is.
+func unexplained(l plan.Link) plan.Link {
+	if l.Switch != nil {
+		s := *l.Switch
+		s.Why = nil
+		l.Switch = &s
+	}
+	return l
+}

@@ -1,0 +1,179 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// Every kind of node, of link and of app in one lab:
+//
+//	a:v ──veth── b:v      a:br, b:br, c:br, h:br ──bridge──      a:mac, b:mac ──macvlan──
+//	c:x1 ──xdp── a:x1     a:x3, b:x3, c:x3 ──xdp, a switch──
+//
+// a has a limit on its memory and CPUs, b reflects and is disturbed, c is a container, and
+// h is the bare host, with a process in the background.
+const wholeLab = `
+name: tbcrash
+topology:
+  nodes:
+    a: {runtime: netns, cpu_list: "0", memory: 1GiB}
+    b: {runtime: netns, app: {kind: reflect, backend: raw}, exec: [["true"]]}
+    h: {runtime: host, exec: [["sh", "-c", "sleep 1000 >/dev/null 2>&1 &"]]}
+    c: {runtime: lxc, memory: 256MiB, app: {kind: route}, sysctls: {net.ipv4.ip_default_ttl: "65"}}
+  links:
+    - {name: v, kind: veth, endpoints: ["a:v", "b:v"]}
+    - {name: br, kind: bridge, endpoints: ["a:br", "b:br", "c:br", "h:br"]}
+    - {name: mac, kind: macvlan, endpoints: ["a:mac", "b:mac"]}
+    - {name: x1, kind: xdp, endpoints: ["c:x1", "a:x1"]}
+    - {name: x3, kind: xdp, endpoints: ["a:x3", "b:x3", "c:x3"]}
+traffic: {from: "a:v", to: "a:v", rate_pps: 1000, backend: raw}
+disturb:
+  it: {kind: timers, node: b, period: 1s, length: 1ms}
+`
+
+// changedLab is what wholeLab is changed into: another app, one link less, one
+// endpoint less, one node more, another disturbance.
+var changedLab = strings.NewReplacer(
+	`kind: bridge, endpoints: ["a:br", "b:br", "c:br", "h:br"]`, `kind: bridge, endpoints: ["a:br", "d:br", "c:br", "h:br"]`,
+	`    - {name: mac, kind: macvlan, endpoints: ["a:mac", "b:mac"]}`+"\n", "",
+	`  links:`, "    d: {runtime: lxc}\n  links:",
+	`name: x1, kind: xdp`, `name: x1, kind: veth`,
+	`length: 1ms`, `length: 2ms`,
+).Replace(wholeLab)
+
+// crasher runs a nines that kills itself at the n-th fault point.
+type crasher struct {
+	t                *testing.T
+	binary           string
+	whole, changed   string
+	stateDir, prefix string
+}
+
+func newCrasher(t *testing.T) *crasher {
+	t.Helper()
+	labtest.Root(t)
+	lxc(t)
+	return newCrasherOf(t, wholeLab, changedLab)
+}
+
+func newCrasherOf(t *testing.T, whole, changed string) *crasher {
+	t.Helper()
+	c := &crasher{t: t, stateDir: os.Getenv("NINES_STATE_DIR"), prefix: planOf(t, whole).Prefix}
+	dir := t.TempDir()
+	c.binary = filepath.Join(dir, "nines")
+	build := exec.Command("go", "build", "-tags", "faultpoint", "-o", c.binary, "../cmd/nines")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build with fault points: %v: %s", err, out)
+	}
+	c.whole, c.changed = filepath.Join(dir, "whole.yaml"), filepath.Join(dir, "changed.yaml")
+	for path, text := range map[string]string{c.whole: whole, c.changed: changed} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// run runs nines with a fault at the n-th point, or none if n is 0, and returns
+// whether it was killed. Any other failure ends the test.
+func (c *crasher) run(n int, arguments ...string) (killed bool, output string) {
+	c.t.Helper()
+	cmd := exec.Command(c.binary, arguments...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("NINES_FAULT_AT=%d", n))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return true, out.String()
+	}
+	// A lab that was killed before it was anything, or after it was nothing, is not found.
+	if err != nil && !strings.Contains(out.String(), "there is no lab") {
+		c.t.Fatalf("nines %s, fault %d: %v: %s", strings.Join(arguments, " "), n, err, out.String())
+	}
+	return false, out.String()
+}
+
+// gone fails the test if anything of the lab is left.
+func (c *crasher) gone(what string) {
+	c.t.Helper()
+	if left := leaks(c.t, c.prefix, c.stateDir); len(left) > 0 {
+		c.t.Fatalf("%s: left behind:\n%s", what, strings.Join(left, "\n"))
+	}
+}
+
+func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
+	c := newCrasher(t)
+	before := settings(t)
+	for n := 1; ; n++ {
+		killed, said := c.run(n, "up", c.whole)
+		if !killed && len(leaks(t, c.prefix, c.stateDir)) < 20 {
+			t.Fatal("the lab is up, and the check for what is left sees little of it")
+		}
+		c.run(0, "down", "tbcrash")
+		c.gone("up killed at " + said)
+		if !killed {
+			t.Logf("%d points", n-1)
+			break
+		}
+	}
+	unchanged(t, before)
+}
+
+func TestUpAgainAfterUpWasKilled(t *testing.T) {
+	c := newCrasher(t)
+	// Each tenth point: what is left is the same code's to remove as in the test above.
+	for n := 1; ; n += 10 {
+		killed, said := c.run(n, "up", c.whole)
+		if !killed {
+			c.run(0, "down", "tbcrash")
+			break
+		}
+		c.run(0, "up", c.whole)
+		c.run(0, "down", "tbcrash")
+		c.gone("up killed and done again, " + said)
+	}
+}
+
+func TestDownAfterDownWasKilledAtEveryPoint(t *testing.T) {
+	c := newCrasher(t)
+	before := settings(t)
+	for n := 1; ; n++ {
+		c.run(0, "up", c.whole)
+		killed, said := c.run(n, "down", "tbcrash")
+		if killed {
+			c.run(0, "down", "tbcrash")
+		}
+		c.gone("down killed at " + said)
+		if !killed {
+			t.Logf("%d points", n-1)
+			break
+		}
+	}
+	unchanged(t, before)
+}
+
+func TestDownAfterApplyWasKilledAtEveryPoint(t *testing.T) {
+	c := newCrasher(t)
+	before := settings(t)
+	for n := 1; ; n++ {
+		c.run(0, "up", c.whole)
+		killed, said := c.run(n, "apply", c.changed)
+		c.run(0, "down", "tbcrash")
+		c.gone("apply killed at " + said)
+		if !killed {
+			t.Logf("%d points", n-1)
+			break
+		}
+	}
+	unchanged(t, before)
+}

@@ -1,0 +1,179 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// StartDPDK lets the engine of a node start DPDK, where the node's plan says that it
+// opens devices of DPDK. DPDK's own threads keep away from the CPUs named, which are
+// those that its packets are handled on, as far as the node has others.
+func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
+	n := findNode(l.plan, nodeName)
+	if n == nil || n.DPDK == nil {
+		return nil, nil
+	}
+	started, err := c.StartDPDK(client.DPDK{
+		Prefix: n.DPDK.Prefix, MemoryBytes: n.DPDK.MemoryBytes, MemoryNode: n.DPDK.MemoryNode,
+		Huge: n.DPDK.Huge, PCI: n.DPDK.PCI, CPU: n.GuestCPU(quietCPU(n.CPUs, busy)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", nodeName, err)
+	}
+	return append([]string{started.Version}, started.Notes...), nil
+}
+
+// quietCPU is the last CPU that is not busy, or the last; -1, which is any, if there is
+// none, or if what is busy is pinned nowhere.
+func quietCPU(cpus, busy []int) int {
+	if slices.Contains(busy, -1) {
+		return -1
+	}
+	for _, cpu := range slices.Backward(cpus) {
+		if !slices.Contains(busy, cpu) {
+			return cpu
+		}
+	}
+	if len(cpus) == 0 {
+		return -1
+	}
+	return cpus[len(cpus)-1]
+}
+
+// UseDevice makes a port that an engine in a node is to open one of DPDK's, if the
+// port's interface is DPDK's there.
+func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
+	device, err := l.device(nodeName, port.Interface)
+	if device != "" {
+		port.Device, port.Interface = device, ""
+	}
+	return err
+}
+
+// TakesXDPFrames is true if an interface of a node takes frames now that an engine makes
+// there, which a veth does from when its other end has a program or GRO.
+func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
+	running := l.running[port.Node]
+	if running == nil {
+		return false, nil
+	}
+	ns, err := running.Namespace()
+	if err != nil {
+		return false, err
+	}
+	defer ns.Close()
+	err = ns.Do(func() error {
+		takes, err = napi.TakesRedirects(port.Interface)
+		return err
+	})
+	return takes, err
+}
+
+// device is what an engine in a node has to open for an interface that is DPDK's; it
+// is empty for an interface of the kernel's. Where the engine is to listen on the
+// interface's socket, one that a dead engine left is removed.
+func (l *Lab) device(nodeName, interfaceName string) (string, error) {
+	n := findNode(l.plan, nodeName)
+	if n == nil {
+		return "", nil
+	}
+	at := slices.IndexFunc(n.Interfaces, func(i plan.Interface) bool { return i.Name == interfaceName })
+	if at < 0 || n.Interfaces[at].Device == nil {
+		return "", nil
+	}
+	i := n.Interfaces[at]
+	socket := ""
+	if i.Device.Socket != "" {
+		socket = i.Device.Socket
+		if made, e := endpointOf(l.plan, nodeName, interfaceName); made != nil {
+			socket = link.SocketOf(*made, e)
+		}
+		if i.Device.Server {
+			if err := link.RemoveStaleSocket(link.SocketPath(link.SocketsDir(l.state.dir), socket)); err != nil {
+				return "", fmt.Errorf("interface %s:%s: %w", nodeName, interfaceName, err)
+			}
+		}
+		socket = link.SocketPath(l.socketsSeenBy(*n), socket)
+	}
+	return deviceArgument(i, at, socket), nil
+}
+
+// socketsSeenBy is the folder of sockets as a node's processes see it.
+func (l *Lab) socketsSeenBy(n plan.Node) string {
+	if n.Runtime == spec.RuntimeLXC {
+		return node.ContainerSockets
+	}
+	return link.SocketsDir(l.state.dir)
+}
+
+// endpointOf is the link that an interface is on, and its end there.
+func endpointOf(p *plan.Plan, nodeName, interfaceName string) (*plan.Link, plan.Endpoint) {
+	for i := range p.Links {
+		for _, e := range p.Links[i].Endpoints {
+			if e.Node == nodeName && e.Interface == interfaceName {
+				return &p.Links[i], e
+			}
+		}
+	}
+	return nil, plan.Endpoint{}
+}
+
+// EAL's names of the drivers whose arguments are known here.
+const (
+	driverVirtioUser = "net_virtio_user"
+	driverMemif      = "net_memif"
+	driverAFPacket   = "net_af_packet"
+	driverAFXDP      = "net_af_xdp"
+)
+
+const (
+	// ringSlots is the length of a virtio queue: at 10 million packets a second it
+	// lets the other side pause for 100 µs.
+	ringSlots = 1024
+	// memifRingLog2 is the same for memif, which takes the logarithm.
+	memifRingLog2 = 10
+)
+
+// deviceArgument is the argument of --vdev for an interface, or its PCI address; index
+// is the interface's number in its node, which makes the device's name unique in the
+// node's engine. It is pure.
+func deviceArgument(i plan.Interface, index int, socket string) string {
+	d := i.Device
+	words := []string{fmt.Sprintf("%s%d", d.Driver, index)}
+	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	switch d.Driver {
+	case "":
+		return d.Arguments
+	case driverVirtioUser:
+		add("path=%s", socket)
+		add("mac=%s", i.MAC)
+		add("queue_size=%d", ringSlots)
+		// The engine's buffers hold whole frames: merging small ones would be work for nothing.
+		add("mrg_rxbuf=0")
+		if d.Server {
+			add("server=1")
+		}
+	case driverMemif:
+		add("role=%s", map[bool]string{true: "server", false: "client"}[d.Server])
+		add("socket=%s", socket)
+		add("socket-abstract=no")
+		add("mac=%s", i.MAC)
+		add("rsize=%d", memifRingLog2)
+	case driverAFPacket:
+		words = []string{link.AFPacketDevice(index, i.Name, i.MTU)}
+	case driverAFXDP:
+		add("iface=%s", i.Name)
+	}
+	if d.Arguments != "" {
+		words = append(words, d.Arguments)
+	}
+	return strings.Join(words, ",")
+}

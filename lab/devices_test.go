@@ -1,0 +1,58 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// TestNodesOpenOnlyTheDevicesOfTheirPlan opens a device of the host in a netns node and
+// in a container, without permission, with it, and by a node of the file system that
+// the lab's own root makes.
+func TestNodesOpenOnlyTheDevicesOfTheirPlan(t *testing.T) {
+	labtest.Root(t)
+	const device = "/dev/kmsg"
+	var st unix.Stat_t
+	labtest.Require(t, device, unix.Stat(device, &st) == nil)
+	made := fmt.Sprintf("rm -f /tmp/nines-device; mknod /tmp/nines-device c %d %d && exec 3</tmp/nines-device", unix.Major(st.Rdev), unix.Minor(st.Rdev))
+	t.Cleanup(func() { _ = os.Remove("/tmp/nines-device") })
+	for _, runtime := range []string{"netns", "lxc"} {
+		for _, allowed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/%v", runtime, allowed), func(t *testing.T) {
+				if runtime == "lxc" {
+					lxc(t)
+				}
+				text := fmt.Sprintf("name: tbdevices\ntopology: {nodes: {a: {runtime: %s}}}\n", runtime)
+				p := planOf(t, text)
+				if allowed {
+					p.Nodes[0].Devices = []string{device}
+				}
+				lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if err := lab.Down(context.Background()); err != nil {
+						t.Error(err)
+					}
+				}()
+				for _, script := range []string{"exec 3<" + device, made} {
+					cmd, err := lab.Command(context.Background(), "a", []string{"sh", "-c", script}, ExecOptions{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					out, err := cmd.CombinedOutput()
+					if (err == nil) != allowed {
+						t.Errorf("%s: %v: %s", script, err, out)
+					}
+				}
+				in(t, lab, "a", "sh", "-c", "echo >/dev/null; head -c 8 /dev/urandom >/dev/zero")
+			})
+		}
+	}
+}

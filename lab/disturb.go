@@ -1,0 +1,253 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// disturbMark begins the Name of a disturbance's step in the journal. It is no node's and
+// no link's: it runs on the host, whose other work it stands for.
+const disturbMark = "nines-disturb "
+
+// Injection is one time that something was disturbed, in nanoseconds of CLOCK_MONOTONIC.
+type Injection struct {
+	BeginNs int64 `json:"begin_ns"`
+	EndNs   int64 `json:"end_ns"`
+	// BusyNs is what it took of the CPU; 0 where that is not known.
+	BusyNs int64 `json:"busy_ns"`
+	// Events is how many forks, packets, interrupts, flushes or timers it was.
+	Events uint64 `json:"events"`
+}
+
+// DisturbanceState is a disturbance as it is now.
+type DisturbanceState struct {
+	plan.Disturbance
+	PID   int  `json:"pid"`
+	Alive bool `json:"alive"`
+	// LastLines are the last that it said of a dead one.
+	LastLines string `json:"last_lines,omitempty"`
+}
+
+// startDisturbances starts what the plan disturbs on purpose, unless it is there already.
+func (b *builder) startDisturbances(ctx context.Context, _ work) error {
+	there, err := b.disturbers()
+	if err != nil {
+		return err
+	}
+	for _, d := range b.plan.Disturbances {
+		if _, is := there[d.Name]; is {
+			continue
+		}
+		if err := b.startDisturbance(ctx, d); err != nil {
+			return fmt.Errorf("disturb.%s: %w", d.Name, err)
+		}
+	}
+	return nil
+}
+
+func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) error {
+	argv := disturbanceArguments(d)
+	if d.Node != "" {
+		engine, err := b.engineOf(d.Node)
+		if err != nil {
+			return err
+		}
+		argv = append(argv, "--pid", strconv.Itoa(engine.PID))
+	}
+	if err := os.MkdirAll(b.state.disturbances(), 0o700); err != nil {
+		return err
+	}
+	token := b.journal.Token("disturb/" + d.Name)
+	step := journal.Step{Kind: journal.KindProcess, Name: disturbMark + d.Name, Token: token}
+	return b.journal.Make(step, func() (journal.Learnt, error) {
+		id, err := b.runDisturber(ctx, d.Name, token, argv)
+		return journal.Learnt{PID: id.PID, StartTicks: id.StartTicks}, err
+	})
+}
+
+// disturbanceArguments are those of nines-disturb, but for a process.
+func disturbanceArguments(d plan.Disturbance) []string {
+	argv := []string{"--kind", string(d.Kind), "--period", nanoseconds(d.Period), "--length", nanoseconds(d.Length)}
+	if d.CPU >= 0 {
+		argv = append(argv, "--cpu", strconv.Itoa(d.CPU))
+	}
+	if d.From >= 0 {
+		argv = append(argv, "--from", strconv.Itoa(d.From))
+	}
+	if s := d.Scheduling; s != nil {
+		priority := s.Nice
+		if s.Policy.RealTime() {
+			priority = s.Priority
+		}
+		argv = append(argv, "--policy", string(s.Policy), "--priority", strconv.Itoa(priority))
+	}
+	return argv
+}
+
+func nanoseconds(d spec.Duration) string { return strconv.FormatInt(int64(d), 10) + "ns" }
+
+// runDisturber returns when it is about to disturb for the first time. Only a lab that is measured keeps its
+// log, as nobody else would ever make that shorter.
+func (b *builder) runDisturber(ctx context.Context, name, token string, argv []string) (proc.Identity, error) {
+	said, err := os.Create(b.disturbanceSaid(name))
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	defer said.Close()
+	path := os.DevNull
+	if b.measured {
+		path = b.disturbanceLog(name)
+	}
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	defer log.Close()
+	cmd := exec.Command(b.programs.disturb, append(argv, "--ready-fd", "3")...)
+	cmd.Dir = "/"
+	cmd.Env = []string{"NINES_TOKEN=" + token, "NINES_DISTURBANCE=" + b.plan.Prefix + "-" + name}
+	cmd.Stdout, cmd.Stderr = log, said
+	id, err := proc.Start(ctx, cmd, proc.ReadyOnExtraFile)
+	var ended *proc.EndedError
+	if errors.As(err, &ended) {
+		err = disturberError(ended.Err, link.LastLines(b.disturbanceSaid(name)))
+	}
+	return id, err
+}
+
+// disturberError is what a disturber that did not start says; its exit code 3 is a host
+// that lacks something.
+func disturberError(failed error, said string) error {
+	said = strings.TrimPrefix(said, "nines-disturb: ")
+	var exit *exec.ExitError
+	if errors.As(failed, &exit) && exit.ExitCode() == 3 {
+		return &host.MissingError{Capability: "disturb", Reason: said, Remedy: "use another kind or CPU, or take disturb away"}
+	}
+	return fmt.Errorf("nines-disturb: %w: %s", failed, said)
+}
+
+func (s state) disturbances() string { return filepath.Join(s.dir, "disturbances") }
+
+func (l *Lab) disturbanceLog(name string) string {
+	return filepath.Join(l.state.disturbances(), name+".jsonl")
+}
+
+func (l *Lab) disturbanceSaid(name string) string {
+	return filepath.Join(l.state.disturbances(), name+".log")
+}
+
+// disturbers are the processes that disturb, by the names in the plan.
+func (l *Lab) disturbers() (map[string]proc.Identity, error) {
+	if len(l.plan.Disturbances) == 0 {
+		return nil, nil
+	}
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]proc.Identity{}
+	for _, entry := range j.Entries() {
+		if name, is := strings.CutPrefix(entry.Name, disturbMark); is && ofDisturbance(entry) && entry.Learnt != nil {
+			found[name] = proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+		}
+	}
+	return found, nil
+}
+
+func ofDisturbance(e journal.Entry) bool {
+	return e.Kind == journal.KindProcess && strings.HasPrefix(e.Name, disturbMark)
+}
+
+// engineOf is the engine of a node's app.
+func (l *Lab) engineOf(nodeName string) (proc.Identity, error) {
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	for _, entry := range j.Entries() {
+		if entry.Kind == journal.KindProcess && entry.Name == engineStep && entry.Link == "" && entry.Node == nodeName && entry.Learnt != nil {
+			return proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}, nil
+		}
+	}
+	return proc.Identity{}, fmt.Errorf("node %q has no engine", nodeName)
+}
+
+// Disturbances are those of the plan as they are now.
+func (l *Lab) Disturbances() ([]DisturbanceState, error) {
+	running, err := l.disturbers()
+	if err != nil {
+		return nil, err
+	}
+	var list []DisturbanceState
+	for _, d := range l.plan.Disturbances {
+		id := running[d.Name]
+		s := DisturbanceState{Disturbance: d, PID: id.PID, Alive: id.PID != 0 && id.Alive()}
+		if !s.Alive {
+			s.LastLines = link.LastLines(l.disturbanceSaid(d.Name))
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// deadDisturbers says which of them have ended: what was to be disturbed is not.
+func (l *Lab) deadDisturbers() ([]string, error) {
+	states, err := l.Disturbances()
+	var faults []string
+	for _, s := range states {
+		if s.Alive {
+			continue
+		}
+		fault := fmt.Sprintf("disturb.%s has ended (process %d)", s.Name, s.PID)
+		if s.LastLines != "" {
+			fault += "; it said last: " + s.LastLines
+		}
+		faults = append(faults, fault)
+	}
+	return faults, err
+}
+
+// TakeInjections gives what a disturbance did in a span of CLOCK_MONOTONIC, and forgets
+// it and all before. Only a lab that is measured knows.
+func (l *Lab) TakeInjections(name string, fromNs, toNs int64) ([]Injection, error) {
+	file, err := os.OpenFile(l.disturbanceLog(name), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var list []Injection
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var i Injection
+		if err := json.Unmarshal(lines.Bytes(), &i); err != nil {
+			return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+		}
+		if i.EndNs > fromNs && i.BeginNs < toNs {
+			list = append(list, i)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+	}
+	// It is written at its end (O_APPEND), wherever that is.
+	return list, file.Truncate(0)
+}

@@ -1,0 +1,116 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sort"
+
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// ExecOptions says how a command runs in a node.
+type ExecOptions struct {
+	// CPUs that the command may use; nil is the node's.
+	CPUs []int
+	// Dir is the working folder in the node; empty is /.
+	Dir string
+	// Env is added to the node's env.
+	Env []string
+	// Scheduled gives it the node's scheduling policy: it is what the node is there for,
+	// and not somebody's look at it.
+	Scheduled bool
+}
+
+// Command makes a command that runs inside a node: in its control groups, all its
+// namespaces and its root file system. Its exit code is the command's; signals sent
+// to it reach the command, which ends with it. When ctx ends it gets SIGTERM.
+func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, options ExecOptions) (*exec.Cmd, error) {
+	initPath, err := node.Program("nines-init")
+	if err != nil {
+		return nil, err
+	}
+	n, r, err := l.node(nodeName)
+	if err != nil {
+		return nil, err
+	}
+	if node.IsVM(n) {
+		return l.guestCommand(ctx, n, entryFor(n, argv, options))
+	}
+	return r.Enter(ctx, initPath, entryFor(n, argv, options))
+}
+
+func entryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
+	entry := node.Entry{Argv: argv, Dir: options.Dir, CPUs: options.CPUs}
+	if entry.CPUs == nil {
+		entry.CPUs = n.CPUs
+	}
+	if options.Scheduled {
+		entry.Scheduling = n.Scheduling
+	}
+	for name, value := range n.Env {
+		entry.Env = append(entry.Env, name+"="+value)
+	}
+	sort.Strings(entry.Env)
+	if terminal := os.Getenv("TERM"); terminal != "" {
+		entry.Env = append([]string{"TERM=" + terminal}, entry.Env...)
+	}
+	entry.Env = append(entry.Env, options.Env...)
+	return entry
+}
+
+// EnginePath is the path of nines-engine as commands in a node see it.
+func (l *Lab) EnginePath(nodeName string) (string, error) {
+	n, _, err := l.node(nodeName)
+	if err != nil {
+		return "", err
+	}
+	if n.Runtime == spec.RuntimeLXC {
+		return node.ContainerEngine, nil
+	}
+	if node.IsVM(n) {
+		return node.GuestEngine, nil
+	}
+	return node.Program("nines-engine")
+}
+
+// EngineSocket is the control socket of a node's app engine, as the host sees it.
+func (l *Lab) EngineSocket(nodeName string) string {
+	return l.state.engineSocket(nodeName)
+}
+
+// PID is the process id of a node's first process; 0 if the node is dead.
+func (l *Lab) PID(nodeName string) int {
+	if !l.Alive(nodeName) {
+		return 0
+	}
+	return l.running[nodeName].PID
+}
+
+// FabricPID is the process that holds the namespace between the nodes; 0 without one.
+func (l *Lab) FabricPID() int {
+	if l.fabric == nil {
+		return 0
+	}
+	return l.fabric.PID
+}
+
+func (l *Lab) node(name string) (plan.Node, *node.Running, error) {
+	for _, n := range l.plan.Nodes {
+		if n.Name != name {
+			continue
+		}
+		if r := l.running[name]; r != nil {
+			return n, r, nil
+		}
+		return n, nil, fmt.Errorf("node %q of lab %q was never started; nines down %s, then up", name, l.name, l.name)
+	}
+	var names []string
+	for _, n := range l.plan.Nodes {
+		names = append(names, n.Name)
+	}
+	return plan.Node{}, nil, &NoNodeError{Lab: l.name, Node: name, Nodes: names}
+}

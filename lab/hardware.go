@@ -1,0 +1,37 @@
+package lab
+
+import (
+	"context"
+	"slices"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+)
+
+func (b *builder) hardware() *link.Hardware {
+	return &link.Hardware{Journal: b.journal, Plan: b.plan, Progress: b.progress}
+}
+
+// prepareHardware makes the PCI functions of the work's links ready, before nodes
+// start that open them.
+func (b *builder) prepareHardware(ctx context.Context, w work) error {
+	var links []plan.Link
+	for _, l := range w.links {
+		links = append(links, l.Link)
+	}
+	return b.hardware().Prepare(ctx, links)
+}
+
+// withDevices is a node with the device nodes of its functions among those that it may
+// open; a plan cannot know them, as they come with the functions.
+func (b *builder) withDevices(ctx context.Context, n plan.Node) (plan.Node, error) {
+	if len(n.Functions) == 0 {
+		return n, nil
+	}
+	files, err := b.hardware().Files(ctx, n)
+	if err != nil {
+		return n, err
+	}
+	n.Devices = slices.Concat(n.Devices, files)
+	return n, nil
+}

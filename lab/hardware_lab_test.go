@@ -1,0 +1,416 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/test/labtest"
+)
+
+// The laboratory's two ports, which a cable joins:
+//
+//	eth0 (igb, 7 VFs) ──cable── eth1 (igb, 7 VFs)
+const (
+	leftPort  = "eth0"
+	rightPort = "eth1"
+)
+
+// laboratory is for tests in it; it gives the test root and a state folder, and checks
+// in the end that the cards are what they were.
+func laboratory(t *testing.T) {
+	t.Helper()
+	laboratoryOn(t)
+}
+
+// laboratoryOn is that for other boots than the main one.
+func laboratoryOn(t *testing.T, boots ...string) {
+	t.Helper()
+	labtest.VirtualLab(t, boots...)
+	labtest.Root(t)
+	before := cards(t)
+	t.Cleanup(func() {
+		if changes := before.changes(t); changes != "" {
+			t.Errorf("the cards have changed:\n%s", changes)
+		}
+		if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
+			t.Errorf("claims are left: %v", left)
+		}
+	})
+}
+
+// sh runs a command of the host that has to succeed.
+func sh(t testing.TB, argv ...string) string {
+	t.Helper()
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v: %s", argv, err, out)
+	}
+	return string(out)
+}
+
+// down takes a lab down before the test ends.
+func down(t testing.TB, lab *Lab) {
+	t.Helper()
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestLabSRIOVInOneCard: with one port its own switch joins the two functions.
+func TestLabSRIOVInOneCard(t *testing.T) {
+	laboratory(t)
+	lab := up(t, `name: tbinside
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{name: wire, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0]}}]
+`)
+	in(t, lab, "a", "ping", "-c", "2", "-W", "5", strings.Split(lab.Plan().Nodes[1].Interfaces[0].Addresses[0], "/")[0])
+	down(t, lab)
+}
+
+// TestLabSRIOVChain: three containers in a line with a VLAN a hop (figure 2.3 of the
+// thesis), the one in the middle routing, on pairs of VFs over the cable that are
+// interfaces of the containers; they have the plan's names, addresses and settings, and
+// what is sent on one hop is not seen on the other.
+func TestLabSRIOVChain(t *testing.T) {
+	laboratory(t)
+	lxc(t)
+	lab := up(t, `name: tbchain
+topology:
+  nodes:
+    a: {runtime: lxc, addresses: {x: [10.1.0.1/24]}, routes: [{to: 10.2.0.0/24, via: 10.1.0.2}]}
+    b: {runtime: lxc, addresses: {x: [10.1.0.2/24], y: [10.2.0.2/24]}, app: {kind: route}}
+    c: {runtime: lxc, addresses: {x: [10.2.0.3/24]}, routes: [{to: 10.1.0.0/24, via: 10.2.0.2}]}
+  links:
+    - {name: ab, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0, eth1], vlan: 401, rate: 500Mbit/s, trust: true, spoof_check: true}}
+    - {name: bc, kind: sriov, endpoints: ["b:y", "c:x"], sriov: {ports: [eth0, eth1]}}
+`)
+	in(t, lab, "a", "ping", "-c", "2", "-W", "5", "-s", "1472", "10.2.0.3")
+	a := lab.Plan().Nodes[0].Interfaces[0]
+	left := sh(t, "ip", "link", "show", leftPort)
+	if !regexp.MustCompile(`vf \d .*` + a.MAC + `.*vlan 401.*500Mbps.*spoof checking on.*trust on`).MatchString(left) {
+		t.Errorf("the port says\n%s", left)
+	}
+	if got := in(t, lab, "a", "cat", "/sys/class/net/x/address"); got != a.MAC {
+		t.Errorf("a:x has the address %s, want %s", got, a.MAC)
+	}
+	if got := in(t, lab, "a", "cat", "/proc/sys/net/ipv6/conf/x/disable_ipv6"); got != "1" {
+		t.Errorf("IPv6 of a:x is on")
+	}
+	links := lab.Plan().Links
+	first, second := links[0].Endpoints[0].Function.VLAN, links[1].Endpoints[0].Function.VLAN
+	port := sh(t, "ip", "link", "show", rightPort)
+	if first == second || !strings.Contains(port, fmt.Sprintf("vlan %d,", first)) || !strings.Contains(port, fmt.Sprintf("vlan %d,", second)) {
+		t.Errorf("VLANs %d and %d; the port says\n%s", first, second, port)
+	}
+	counted := func() int {
+		n, err := strconv.Atoi(in(t, lab, "c", "cat", "/sys/class/net/x/statistics/rx_packets"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := counted()
+	// Nobody has that address, so that a asks everybody on its hop who does.
+	cmd, err := lab.Command(context.Background(), "a", []string{"ping", "-c", "3", "-W", "1", "10.1.0.77"}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := cmd.CombinedOutput() // nobody answers
+	if !bytes.Contains(out, []byte("3 packets transmitted")) {
+		t.Fatalf("ping: %s", out)
+	}
+	if after := counted(); after != before {
+		t.Errorf("c received %d packets that a sent to its own hop", after-before)
+	}
+	down(t, lab)
+}
+
+// TestLabSRIOVWithDPDK: functions that vfio-pci has, driven by engines in containers
+// and namespaces, or at one end by the kernel.
+func TestLabSRIOVWithDPDK(t *testing.T) {
+	for _, c := range []struct{ runtime, from, app string }{{"lxc", "dpdk", "dpdk"}, {"netns", "raw", "dpdk"}} {
+		t.Run(c.runtime+"/"+c.from, func(t *testing.T) {
+			laboratory(t)
+			lxc(t)
+			text := strings.Replace(echoLab("sriov", c.runtime, c.from, c.app), `"b:y"]`, `"b:y"], sriov: {ports: [eth0, eth1]}`, 1)
+			lab := up(t, text)
+			f := lab.Plan().Links[0].Endpoints[1].Function
+			if driver, err := os.Readlink("/sys/bus/pci/devices/" + f.Address + "/driver"); err != nil || filepath.Base(driver) != "vfio-pci" {
+				t.Errorf("the driver of %s is %s, %v", f.Address, driver, err)
+			}
+			echo(t, lab)
+			down(t, lab)
+		})
+	}
+}
+
+// TestLabSRIOVWithUIO: functions that uio_pci_generic has, driven by engines in a namespace
+// and in a container. They have to be told physical addresses, so the IOMMU of this boot
+// translates none (iommu=pt), and the memory is of hugepages.
+func TestLabSRIOVWithUIO(t *testing.T) {
+	for _, runtime := range []string{"netns", "lxc"} {
+		t.Run(runtime, func(t *testing.T) {
+			laboratoryOn(t, labtest.BootV1)
+			lxc(t)
+			text := strings.Replace(echoLab("sriov", runtime, "dpdk", "dpdk"), `"b:y"]`, `"b:y"], sriov: {ports: [eth0, eth1], driver: uio_pci_generic}`, 1)
+			lab := up(t, strings.Replace(text, "hugepages: none", "hugepages: reserve, memory: 32MiB", 1))
+			f := lab.Plan().Links[0].Endpoints[1].Function
+			if driver, err := os.Readlink("/sys/bus/pci/devices/" + f.Address + "/driver"); err != nil || filepath.Base(driver) != "uio_pci_generic" {
+				t.Errorf("the driver of %s is %s, %v", f.Address, driver, err)
+			}
+			echo(t, lab)
+			down(t, lab)
+		})
+	}
+}
+
+// TestLabPassthrough: both ports whole, as interfaces, and for DPDK in a container.
+func TestLabPassthrough(t *testing.T) {
+	labtest.VirtualLab(t)
+	// What somebody has set of the ports, which the kernel forgets when they move.
+	for file, value := range map[string]string{"ipv4/conf/" + leftPort + "/arp_ignore": "1", "ipv6/neigh/" + rightPort + "/gc_stale_time": "77"} {
+		path := "/proc/sys/net/" + file
+		old, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(value), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.WriteFile(path, old, 0o644) })
+	}
+	t.Run("kernel", func(t *testing.T) {
+		laboratory(t)
+		lxc(t)
+		lab := up(t, `name: tbwhole
+topology:
+  nodes: {a: {}, b: {runtime: lxc}}
+  links: [{name: wire, kind: passthrough, endpoints: ["a:x", "b:x"], passthrough: {devices: [eth0, "0000:42:00.0"]}}]
+`)
+		in(t, lab, "a", "ping", "-c", "2", "-W", "5", strings.Split(lab.Plan().Nodes[1].Interfaces[0].Addresses[0], "/")[0])
+		down(t, lab)
+	})
+	t.Run("dpdk", func(t *testing.T) {
+		laboratory(t)
+		lxc(t)
+		lab := up(t, strings.Replace(echoLab("passthrough", "lxc", "dpdk", "dpdk"), `"b:y"]`, `"b:y"], passthrough: {devices: [eth0, eth1]}`, 1))
+		echo(t, lab)
+		down(t, lab)
+	})
+}
+
+// withOthers makes VFs of the left port that are somebody else's: VF 0 is in use, and
+// VF 1 is set up and named in its own way, and free.
+func withOthers(t *testing.T) {
+	t.Helper()
+	file := "/sys/class/net/" + leftPort + "/device/sriov_numvfs"
+	sh(t, "sh", "-c", "echo 3 > "+file)
+	t.Cleanup(func() { sh(t, "sh", "-c", "echo 0 > "+file) })
+	sh(t, "ip", "link", "set", leftPort, "vf", "1", "mac", "02:11:22:33:44:55", "vlan", "77", "spoofchk", "off")
+	name := func(index int) string {
+		names, err := filepath.Glob(fmt.Sprintf("/sys/class/net/%s/device/virtfn%d/net/*", leftPort, index))
+		if err != nil || len(names) != 1 {
+			t.Fatalf("VF %d has the interfaces %v, %v", index, names, err)
+		}
+		return filepath.Base(names[0])
+	}
+	sh(t, "ip", "link", "set", name(0), "up")
+	sh(t, "ip", "link", "set", name(1), "name", "keepme")
+	sh(t, "ip", "link", "set", "keepme", "mtu", "1400")
+	sh(t, "ip", "link", "set", leftPort, "up")
+	t.Cleanup(func() { sh(t, "ip", "link", "set", leftPort, "down") })
+	awaitCarrier(t, name(0))
+}
+
+// awaitCarrier waits until an interface has one, so that what is compared later has.
+func awaitCarrier(t *testing.T, name string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		text, _ := os.ReadFile("/sys/class/net/" + name + "/operstate")
+		if string(text) == "up\n" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is %q", name, text)
+		}
+	}
+}
+
+const aroundOthers = `name: tbothers
+topology:
+  nodes: {a: {}, b: {app: {kind: reflect, backend: dpdk}}}
+  links: [{name: wire, kind: sriov, endpoints: ["a:x", "b:y"], sriov: {ports: [eth0]}}]
+dpdk: {hugepages: none}
+traffic: {from: "a:x", to: "a:x", backend: raw, rate_pps: 500, frame_bytes: 64}
+`
+
+// TestLabVFsOfOthers: VFs that are there already are used as far as they are free, and
+// get back their names, addresses, MTUs and settings; one that is in use is not touched.
+func TestLabVFsOfOthers(t *testing.T) {
+	labtest.VirtualLab(t)
+	withOthers(t)
+	laboratory(t)
+	lab := up(t, aroundOthers)
+	ends := lab.Plan().Links[0].Endpoints
+	if ends[0].Function.Index != 1 || ends[1].Function.Index != 2 {
+		t.Fatalf("the plan took %+v", ends)
+	}
+	if sh(t, "cat", "/sys/class/net/"+leftPort+"/device/sriov_numvfs") != "3\n" {
+		t.Error("the number of VFs has changed")
+	}
+	echo(t, lab)
+	down(t, lab)
+}
+
+// TestLabTwoLabsShareAPort: two labs of two state folders have VFs of the same ports,
+// and the last one that ends gives the port back.
+func TestLabTwoLabsShareAPort(t *testing.T) {
+	laboratory(t)
+	text := func(name string) string {
+		return `name: ` + name + `
+topology:
+  nodes: {a: {}, b: {}}
+  links: [{name: wire, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0, eth1]}}]
+`
+	}
+	one := up(t, text("tbone"))
+	first := os.Getenv("NINES_STATE_DIR")
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	two := up(t, text("tbtwo"))
+	for _, lab := range []*Lab{one, two} {
+		if ends := lab.Plan().Links[0].Endpoints; ends[0].Function.Index != map[*Lab]int{one: 0, two: 1}[lab] {
+			t.Errorf("%s has %+v", lab.Name(), ends)
+		}
+	}
+	// What was planned when the function was free is refused when it is not.
+	stolen := planOf(t, text("tbthree"))
+	stolen.Links[0].Endpoints = one.Plan().Links[0].Endpoints
+	if lab, err := Up(context.Background(), UpOptions{Plan: stolen}); err == nil || !strings.Contains(err.Error(), "the lab tbone") {
+		t.Errorf("another's function: %v, %v", lab, err)
+	}
+	down(t, two)
+	t.Setenv("NINES_STATE_DIR", first)
+	in(t, one, "a", "ping", "-c", "1", "-W", "5", strings.Split(one.Plan().Nodes[1].Interfaces[0].Addresses[0], "/")[0])
+	down(t, one)
+}
+
+// TestLabHardwareAfterKill: nines up is killed at moments spread over its time, and nines
+// down restores the cards each time, with VFs that it has made and with those that
+// others have. (Two ports at once are in TestLabAKilledUpLeavesTheHostAsItWas.) NINES_KILL_CYCLES is how many moments.
+func TestLabHardwareAfterKill(t *testing.T) {
+	cycles := 2
+	if n, err := strconv.Atoi(os.Getenv("NINES_KILL_CYCLES")); err == nil {
+		cycles = n
+	}
+	for _, whose := range []string{"made", "others"} {
+		t.Run(whose, func(t *testing.T) {
+			labtest.VirtualLab(t)
+			if whose == "others" {
+				withOthers(t)
+			}
+			laboratory(t)
+			file := filepath.Join(t.TempDir(), "lab.yaml")
+			if err := os.WriteFile(file, []byte(aroundOthers), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			nines := func(arguments ...string) *exec.Cmd {
+				return exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), arguments...)
+			}
+			before := cards(t)
+			start := time.Now()
+			if out, err := nines("up", file).CombinedOutput(); err != nil {
+				t.Fatalf("up: %v: %s", err, out)
+			}
+			took := time.Since(start)
+			killed := 0
+			for i := range cycles + 1 {
+				if i > 0 {
+					up := nines("up", file)
+					if err := up.Start(); err != nil {
+						t.Fatal(err)
+					}
+					timer := time.AfterFunc(took*time.Duration(i)/time.Duration(cycles+1), func() { _ = up.Process.Kill() })
+					err := up.Wait()
+					timer.Stop()
+					var exit *exec.ExitError
+					if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+						killed++
+					} else if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if out, err := nines("down", "tbothers").CombinedOutput(); err != nil && !strings.Contains(string(out), "there is no lab") {
+					t.Fatalf("down after cycle %d: %v: %s", i, err, out)
+				}
+				if changes := before.changes(t); changes != "" {
+					t.Fatalf("after cycle %d of %d (an up takes %v) the cards have changed:\n%s", i, cycles, took, changes)
+				}
+				if left, _ := os.ReadDir(host.ClaimsDir); len(left) > 0 {
+					t.Fatalf("after cycle %d claims are left: %v", i, left)
+				}
+			}
+			if killed < cycles/2 {
+				t.Errorf("only %d of %d were killed", killed, cycles)
+			}
+			t.Logf("%d of %d killed in an up of %v", killed, cycles, took)
+		})
+	}
+}
+
+// TestLabApplyHardware: a lab that is changed gives a function back, moves another
+// link's to programs, and takes more.
+func TestLabApplyHardware(t *testing.T) {
+	laboratory(t)
+	lab := up(t, `name: tbapply
+topology:
+  nodes: {a: {}, b: {}, c: {}}
+  links:
+    - {name: stays, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0, eth1]}}
+    - {name: goes, kind: sriov, endpoints: ["a:y", "c:y"], sriov: {ports: [eth0, eth1]}}
+`)
+	changed := `name: tbapply
+topology:
+  nodes: {a: {}, b: {}, c: {}}
+  links:
+    - {name: stays, kind: sriov, endpoints: ["a:x", "b:x"], sriov: {ports: [eth0, eth1]}}
+    - {name: comes, kind: sriov, endpoints: ["b:z", "c:z"], sriov: {ports: [eth1]}}
+`
+	again := planOf(t, strings.Replace(changed, "comes, kind: sriov, endpoints: [\"b:z\", \"c:z\"], sriov: {ports: [eth1]}", "goes, kind: sriov, endpoints: [\"a:y\", \"c:y\"], sriov: {ports: [eth0, eth1]}", 1))
+	if changes, err := lab.Changes(again); err != nil || !changes.Empty() {
+		t.Errorf("a lab that is up is planned otherwise: %+v, %v", changes, err)
+	}
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, changed), Experiment: []byte(changed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(changes.RemovedLinks, []string{"goes"}) || !slices.Equal(changes.AddedLinks, []string{"comes"}) || len(changes.ReplacedLinks)+len(changes.ReplacedNodes) > 0 {
+		t.Errorf("changes %+v", changes)
+	}
+	for _, c := range [][2]string{{"a", "x"}, {"b", "z"}} {
+		for _, n := range lab.Plan().Nodes {
+			for _, i := range n.Interfaces {
+				if n.Name == c[0] && i.Name == c[1] {
+					in(t, lab, c[0], "ping", "-c", "1", "-W", "5", i.Neighbours[0].IP)
+				}
+			}
+		}
+	}
+	down(t, lab)
+}

@@ -1,0 +1,202 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// Inspection is a lab as it is now, beside what its plan says.
+type Inspection struct {
+	Status
+	StateDir string      `json:"state_dir"`
+	NodeList []NodeState `json:"node_list"`
+	LinkList []LinkState `json:"link_list"`
+	// Settings are what was set on devices because it changes what is measured.
+	Settings []link.Setting `json:"settings"`
+	// Tuning is the host's, nil where the plan leaves it alone.
+	Tuning *TuningState `json:"tuning,omitempty"`
+	// Disturbances are made on purpose while the lab is up.
+	Disturbances []DisturbanceState `json:"disturbances,omitempty"`
+	// Received is how interfaces are received that are not by interrupts alone.
+	Received []ReceiveState `json:"received,omitempty"`
+	// Isolation is what was found in force when the lab came up, with the state of its
+	// control groups as it is now.
+	Isolation isolate.State `json:"isolation"`
+}
+
+// NodeState is a node as it is now.
+type NodeState struct {
+	Name     string       `json:"name"`
+	Runtime  spec.Runtime `json:"runtime"`
+	HostName string       `json:"host_name"`
+	Alive    bool         `json:"alive"`
+	// PID is of the node's first process, as the host sees it; 0 for a dead node.
+	PID         int           `json:"pid"`
+	CPUs        []int         `json:"cpus"`
+	MemoryBytes int64         `json:"memory_bytes"`
+	Interfaces  []link.Device `json:"interfaces"`
+	App         *AppState     `json:"app,omitempty"`
+	// Problem is why the node's devices could not be read.
+	Problem string `json:"problem,omitempty"`
+}
+
+// AppState is a node's app and the engine that serves it.
+type AppState struct {
+	Kind spec.AppKind `json:"kind"`
+	CPU  int          `json:"cpu"`
+	// Engine is "serving", "dead" or "busy" (somebody else talks to it); empty for
+	// the kernel's forwarding.
+	Engine string             `json:"engine,omitempty"`
+	Ports  []client.PortStats `json:"ports,omitempty"`
+}
+
+// LinkState is a link as it is now.
+type LinkState struct {
+	plan.Link
+	// Devices are the link's in the fabric.
+	Devices []link.Device `json:"devices"`
+	// Programs are the processes between the endpoints.
+	Programs []ProgramState `json:"programs,omitempty"`
+	// Counters are those of a link of the kind switch; nil if it does not answer.
+	Counters *client.SwitchStats `json:"counters,omitempty"`
+}
+
+// Inspect looks at the lab.
+func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
+	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.dir, Settings: l.settings}
+	var err error
+	if in.Isolation, err = l.Isolation(); err != nil {
+		return nil, err
+	}
+	now := isolate.Look(l.plan)
+	in.Isolation.Groups, in.Isolation.HostCPUs = now.Groups, now.HostCPUs
+	if in.Tuning, err = l.inspectTuning(); err != nil {
+		return nil, err
+	}
+	if in.Disturbances, err = l.Disturbances(); err != nil {
+		return nil, err
+	}
+	if in.Received, err = l.Received(); err != nil {
+		return nil, err
+	}
+	for _, n := range l.plan.Nodes {
+		in.NodeList = append(in.NodeList, l.inspectNode(ctx, n))
+	}
+	var fabric []link.Device
+	if l.fabric != nil && l.fabric.Alive() {
+		if fabric, err = link.Devices(holderOf(l.fabric)); err != nil {
+			return nil, err
+		}
+	}
+	programs, err := l.Programs()
+	if err != nil {
+		return nil, err
+	}
+	for _, planned := range l.plan.Links {
+		names := []string{planned.Device}
+		for _, e := range planned.Endpoints {
+			names = append(names, e.FabricDevice)
+		}
+		s := LinkState{Link: planned, Devices: []link.Device{}}
+		for _, p := range programs {
+			if p.Link == planned.Name {
+				s.Programs = append(s.Programs, p)
+			}
+		}
+		devices := fabric
+		if link.OwnNamespace(planned.Kind) {
+			if devices, err = devicesOf(s.Programs); err != nil {
+				return nil, err
+			}
+		}
+		for _, d := range devices {
+			if slices.Contains(names, d.Name) {
+				s.Devices = append(s.Devices, d)
+			}
+		}
+		s.Counters = l.switchStats(ctx, planned)
+		in.LinkList = append(in.LinkList, s)
+	}
+	return in, nil
+}
+
+// devicesOf are the devices in the namespace of a link's first program; none if that
+// has died.
+func devicesOf(programs []ProgramState) ([]link.Device, error) {
+	if len(programs) == 0 || !programs[0].Alive {
+		return nil, nil
+	}
+	return link.Devices(link.Holder{PID: programs[0].PID})
+}
+
+func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
+	s := NodeState{
+		Name: n.Name, Runtime: n.Runtime, HostName: n.HostName,
+		Alive: l.Alive(n.Name), PID: l.PID(n.Name),
+		CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, Interfaces: []link.Device{},
+	}
+	if s.Alive {
+		devices, err := l.devicesIn(ctx, n)
+		if err != nil {
+			s.Problem = err.Error()
+		} else {
+			s.Interfaces = devices
+		}
+	}
+	if n.App != nil {
+		s.App = l.inspectApp(ctx, n, s.Alive)
+	}
+	return s
+}
+
+// devicesIn are the devices in a node.
+func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error) {
+	if node.IsVM(n) {
+		return l.guestDevices(ctx, n.Name)
+	}
+	return link.Devices(holderOf(l.running[n.Name]))
+}
+
+// inspectPatience is how long an engine that serves somebody else is waited for.
+const inspectPatience = 500 * time.Millisecond
+
+func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState {
+	s := &AppState{Kind: n.App.Kind, CPU: n.App.CPU}
+	if n.App.Kind == spec.AppRoute {
+		return s
+	}
+	s.Engine = "dead"
+	if !alive {
+		return s
+	}
+	patience := inspectPatience
+	if node.IsVM(n) {
+		patience *= 10 // translated, its answer takes a while
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c, err := client.Dial(ctx, l.EngineSocket(n.Name))
+	if err != nil {
+		return s
+	}
+	// The engine takes one client at a time: it may be talking to another, and then
+	// this one only ever waits.
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	stats, err := c.Stats()
+	if err != nil {
+		s.Engine = "busy"
+		return s
+	}
+	_ = c.Close()
+	s.Engine, s.Ports = "serving", stats.Ports
+	return s
+}

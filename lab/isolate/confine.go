@@ -1,0 +1,152 @@
+package isolate
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// Lab makes the groups of one lab. It may be used by several goroutines.
+type Lab struct {
+	Journal *journal.Journal
+	Plan    *plan.Plan
+	// StateDir is the lab's folder.
+	StateDir string
+	// Ledger is the file of all settings of the host; empty is journal.HostLedger.
+	Ledger string
+
+	mu sync.Mutex
+	// restricted are the groups whose device rules are made.
+	restricted map[string]bool
+	state      State
+}
+
+// Confine makes a node's groups and moves its first process into them.
+func (l *Lab) Confine(n plan.Node, pid int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	dirs := map[string]bool{}
+	for _, c := range Controllers(l.Plan, n) {
+		h, err := Find(c)
+		if err != nil && c == HugeTLB {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		dir, err := l.group(h, c, n)
+		if err != nil {
+			return err
+		}
+		for _, limit := range Limits(l.Plan, n, h.Version, c) {
+			if err := write(filepath.Join(dir, limit.File), limit.Value); err != nil {
+				return err
+			}
+		}
+		if c == CPUSet && h.Version == 1 && len(n.MemoryNodes) == 0 {
+			if err := inherit(filepath.Dir(dir), dir, "cpuset.mems"); err != nil {
+				return err
+			}
+		}
+		dirs[dir] = true
+	}
+	for dir := range dirs {
+		if err := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group makes <parent>/<host name>, with a controller ready for use in it.
+func (l *Lab) group(h cgroup.Hierarchy, c Controller, n plan.Node) (string, error) {
+	parent, err := l.parent(h, c, n)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(parent, n.HostName)
+	return dir, l.directory(dir, n.Name)
+}
+
+// Limit is one file of a node's control group and what it is to hold.
+type Limit struct {
+	File, Value string
+}
+
+// Limits are the files by which a controller of a version limits a node, in the order of
+// their writing. It is pure.
+func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
+	switch c {
+	case Memory:
+		file := map[int]string{1: "memory.limit_in_bytes", 2: "memory.max"}[version]
+		return []Limit{{File: file, Value: strconv.FormatInt(n.MemoryBytes, 10)}}
+	case HugeTLB:
+		return hugepageLimits(n, version)
+	case CPUSet:
+	}
+	limits := []Limit{{File: "cpuset.cpus", Value: host.FormatCPUList(n.CPUs)}}
+	if len(n.MemoryNodes) > 0 {
+		limits = append(limits, Limit{File: "cpuset.mems", Value: host.FormatCPUList(n.MemoryNodes)})
+	}
+	// Exclusive is the lab's set around it: LXC gives a new set all the CPUs of the one
+	// above before it takes these, and must not meet another node's then.
+	if version == 1 && n.Isolated && p.Isolation == spec.IsolationIsolated {
+		limits = append(limits, Limit{File: balanceFile, Value: "0"})
+	}
+	return limits
+}
+
+// VersionedLimit is a limit of a hierarchy of version 1 or 2.
+type VersionedLimit struct {
+	Version int
+	Limit
+}
+
+// NodeLimits are all of a node's limits on this host, for who makes its groups himself.
+func NodeLimits(p *plan.Plan, n plan.Node) ([]VersionedLimit, error) {
+	var list []VersionedLimit
+	for _, c := range Controllers(p, n) {
+		h, err := Find(c)
+		if err != nil && c == HugeTLB {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, limit := range Limits(p, n, h.Version, c) {
+			list = append(list, VersionedLimit{h.Version, limit})
+		}
+	}
+	return list, nil
+}
+
+// hugepageLimits limit what a node may have, and also what it may reserve: without the
+// latter (Linux 5.7, Documentation/admin-guide/cgroup-v1/hugetlb.rst) a mapping beyond
+// the limit is made, and the program is killed when it touches it.
+func hugepageLimits(n plan.Node, version int) []Limit {
+	size := pageName(n.HugepageSize)
+	value := strconv.FormatInt(n.HugepageBytes, 10)
+	if version == 2 {
+		return []Limit{{"hugetlb." + size + ".max", value}, {"hugetlb." + size + ".rsvd.max", value}}
+	}
+	return []Limit{{"hugetlb." + size + ".limit_in_bytes", value}, {"hugetlb." + size + ".rsvd.limit_in_bytes", value}}
+}
+
+// pageName is a hugepage's size as the controller's files have it (mem_fmt in
+// mm/hugetlb_cgroup.c).
+func pageName(bytes int64) string {
+	switch {
+	case bytes >= 1<<30:
+		return fmt.Sprintf("%dGB", bytes>>30)
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%dMB", bytes>>20)
+	}
+	return fmt.Sprintf("%dKB", bytes>>10)
+}

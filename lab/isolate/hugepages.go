@@ -1,0 +1,82 @@
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/hugepages"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// CheckHugepages finds out whether the host has the hugepages that a plan takes, or
+// could reserve them, as far as that can be told without trying.
+func CheckHugepages(p *plan.Plan) error {
+	if p.Hugepages == nil || p.Hugepages.Mode == spec.HugepagesNone || len(p.Hugepages.Demands) == 0 {
+		return nil
+	}
+	inventory, err := host.Read()
+	if err != nil {
+		return err
+	}
+	return host.Missing(p.Lacking(inventory))
+}
+
+// ReserveHugepages reserves what is missing for a plan whose mode is reserve, a step
+// of the journal for each memory node; ledger is the file that all labs of the host
+// share. If the kernel finds too few, it keeps none of them.
+func ReserveHugepages(j *journal.Journal, p *plan.Plan, ledger string) error {
+	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve {
+		return nil
+	}
+	demands := map[int]int{}
+	for _, d := range p.Hugepages.Demands {
+		demands[d.MemoryNode] += d.Pages
+	}
+	var numaNodes []int
+	for numaNode := range demands {
+		numaNodes = append(numaNodes, numaNode)
+	}
+	sort.Ints(numaNodes)
+	for _, numaNode := range numaNodes {
+		pool := hugepages.Of(numaNode, p.Hugepages.PageBytes)
+		step := journal.Step{
+			Kind: journal.KindHugepages, Path: string(pool), Target: ledger,
+			Value: strconv.Itoa(demands[numaNode]), Token: j.Token(fmt.Sprintf("hugepages/%d", numaNode)),
+		}
+		err := j.Make(step, func() (journal.Learnt, error) {
+			return journal.Learnt{}, hugepages.Ledger{Path: ledger}.Claim(pool, step.Token, j.Path(), demands[numaNode])
+		})
+		if err != nil {
+			return explainShort(p, numaNode, err)
+		}
+	}
+	return nil
+}
+
+// explainShort turns memory in too many pieces into the host's lack.
+func explainShort(p *plan.Plan, numaNode int, err error) error {
+	h := p.Hugepages
+	var short *hugepages.ShortError
+	if !errors.As(err, &short) {
+		return fmt.Errorf("reserve hugepages: %w", err)
+	}
+	var who []string
+	for _, d := range h.Demands {
+		if d.MemoryNode == numaNode {
+			who = append(who, fmt.Sprintf("%s %d", d.Who, d.Pages))
+		}
+	}
+	return &host.MissingError{
+		Capability: host.FeatureHugepages,
+		Reason: fmt.Sprintf("on NUMA node %d (%s), of %d KiB each; those that were found are given back",
+			numaNode, strings.Join(who, ", "), h.PageBytes>>10),
+		Err:    short,
+		Remedy: "free some memory, reserve them at boot (hugepages=N), " + p.TakeLess() + "--set dpdk.hugepages=none",
+	}
+}

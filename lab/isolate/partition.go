@@ -1,0 +1,148 @@
+package isolate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// accountFile is the account of threads in a lab's folder.
+const accountFile = "threads.json"
+
+func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, accountFile) }
+
+// Prepare makes the lab's own groups and takes its CPUs from all else on the host, as far
+// as the plan says. Nodes come after it, then Settle. Doing it again does nothing.
+//
+// The order is the reverse of how it is undone, and matters: the account of threads comes
+// first, so that their masks are restored when no cpuset can change them any more; the
+// mask of workqueues comes before the partition, for the kernel takes a partition's CPUs
+// out of what that file shows (workqueue_unbound_exclude_cpumask, Linux 6.7).
+func (l *Lab) Prepare(ctx context.Context) error {
+	if !plan.Partitions(l.Plan.Isolation) {
+		return l.Claim()
+	}
+	if l.prepared() {
+		return nil
+	}
+	h, err := Find(CPUSet)
+	if err != nil {
+		return err
+	}
+	taken := tasks.Set(l.Plan.IsolatedCPUs)
+	step := journal.Step{Kind: journal.KindThreads, Path: l.accountPath()}
+	err = l.Journal.Make(step, func() (journal.Learnt, error) {
+		return journal.Learnt{}, tasks.Write(step.Path, taken, l.Plan.QuietCPUs)
+	})
+	if err != nil {
+		return err
+	}
+	if l.Plan.Isolation == spec.IsolationIsolated {
+		applier := tune.Applier{Journal: l.Journal, Ledger: l.ledger()}
+		made, err := applier.Apply(ctx, Settings(Away{"/", l.offLimits(), l.hostCPUs(), journal.Held(l.ledger())}))
+		if err != nil {
+			return err
+		}
+		l.state.take(made)
+	}
+	switch {
+	case len(taken) == 0: // nodes and programs that keep to theirs by affinity alone
+		return l.Claim()
+	case h.Version == 1:
+		return l.prepareV1(h, taken)
+	}
+	return l.prepareV2(h, taken)
+}
+
+// prepared is true if the journal has the account of threads, which Prepare begins with.
+func (l *Lab) prepared() bool {
+	for _, entry := range l.Journal.Entries() {
+		if entry.Kind == journal.KindThreads {
+			return true
+		}
+	}
+	return false
+}
+
+// offLimits are the CPUs that interrupts and kernel threads keep off.
+func (l *Lab) offLimits() tasks.Set {
+	return tasks.Set(l.Plan.IsolatedCPUs).Plus(l.Plan.QuietCPUs)
+}
+
+// hostCPUs are those that all else keeps to.
+func (l *Lab) hostCPUs() tasks.Set { return l.Plan.HousekeepingCPUs }
+
+// Settle makes the partitions of the nodes, where each has its own, takes the kernel's
+// threads off the isolated CPUs, and looks whether all of it is in force.
+func (l *Lab) Settle(ctx context.Context, pids map[string]int) error {
+	if !plan.Partitions(l.Plan.Isolation) {
+		return nil
+	}
+	h, err := Find(CPUSet)
+	if err != nil {
+		return err
+	}
+	if h.Version == 2 && remote(filepath.Join(h.Mount, l.Plan.Prefix)) {
+		for _, n := range l.Plan.Nodes {
+			if !n.Isolated {
+				continue
+			}
+			if err := l.partitionNode(h, n, pids[n.Name]); err != nil {
+				return err
+			}
+		}
+	}
+	cleared, err := tasks.Clear(l.accountPath(), l.Plan.Isolation == spec.IsolationIsolated)
+	if err != nil {
+		return err
+	}
+	l.state.cleared(cleared)
+	return ctx.Err()
+}
+
+// partitionNode gives a node's group its CPUs for itself.
+func (l *Lab) partitionNode(h cgroup.Hierarchy, n plan.Node, pid int) error {
+	dirs, err := cgroup.DirsOf(pid)
+	if err != nil {
+		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	dir := dirs[h.Mount]
+	if !within(dir, filepath.Join(h.Mount, l.Plan.Prefix)) {
+		return fmt.Errorf("node %q: its first process is in the control group %s, not in the lab's", n.Name, dir)
+	}
+	// The first process of a system container may have moved on into a group below.
+	dir = filepath.Join(h.Mount, Parent(l.Plan, n), n.HostName)
+	if err := partition(h, dir, n.CPUs, l.Plan.Isolation); err != nil {
+		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return nil
+}
+
+// checkPartition finds out, without making anything, whether the host can keep others off
+// CPUs as far as the plan asks.
+func checkPartition(p *plan.Plan) error {
+	if !plan.Partitions(p.Isolation) {
+		return nil
+	}
+	h, err := Find(CPUSet)
+	if err != nil {
+		return err
+	}
+	if h.Version == 1 {
+		return checkOthersV1(h, p.IsolatedCPUs)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,170 @@
+package isolate
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// prepareV1 does what the thesis of 2023 does with cset: a housekeeping set takes all
+// tasks of the root, the lab's set has its CPUs exclusively, and the root balances no load
+// any more, so that each set is a scheduling domain of its own, and an isolated one none
+// (Documentation/admin-guide/cgroup-v1/cpusets.rst, 1.7).
+//
+// Exclusive alone is not enough in version 1: it keeps other sets off the CPUs, but the
+// tasks of the root are in no such set.
+func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
+	if err := l.shrinkOthers(h, taken); err != nil {
+		return err
+	}
+	if err := l.Claim(); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(l.Plan.Nodes, func(n plan.Node) bool { return n.Runtime == spec.RuntimeLXC }) {
+		// Without it LXC gives the first set on a container's way, which is ours, all the
+		// CPUs that the root has (cpuset1_initialize in its src/lxc/cgroups/cgfsng.c).
+		if _, _, err := l.Journal.MakeSetting(journal.Step{Path: filepath.Join(h.Mount, "cgroup.clone_children"), Value: "1"}); err != nil {
+			return err
+		}
+	}
+	everybody, err := cpusOf(h.Mount)
+	if err != nil {
+		return err
+	}
+	house, own := filepath.Join(h.Mount, shared(l.Plan.Prefix)), filepath.Join(h.Mount, l.Plan.Prefix)
+	if err := set(h, house, everybody.Minus(taken)); err != nil {
+		return err
+	}
+	step := journal.Step{Kind: journal.KindHousekeeping, Path: house, Target: h.Mount}
+	err = l.Journal.Make(step, func() (journal.Learnt, error) {
+		moved, err := tasks.Move(h.Mount, house, initProcess)
+		l.state.moved(moved)
+		return journal.Learnt{}, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := set(h, own, taken); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(own, "cpuset.cpu_exclusive"), "1"); err != nil {
+		return explainExclusive(h, own, taken, err)
+	}
+	if l.Plan.Isolation != spec.IsolationIsolated {
+		return nil
+	}
+	if err := write(filepath.Join(own, balanceFile), "0"); err != nil {
+		return err
+	}
+	_, _, err = l.Journal.MakeSetting(journal.Step{Path: filepath.Join(h.Mount, balanceFile), Value: "0"})
+	return err
+}
+
+// initProcess stays in the root, as the thesis leaves it: LXC makes its groups below that
+// of process 1. It loses the CPUs by its own mask, in Settle, and so do those it starts.
+const initProcess = 1
+
+const balanceFile = "cpuset.sched_load_balance"
+
+// set makes a cpuset of some CPUs, with all the memory that the root has.
+func set(h cgroup.Hierarchy, dir string, cpus tasks.Set) error {
+	if err := mkdir(dir); err != nil {
+		return err
+	}
+	if err := write(filepath.Join(dir, cpusFile), cpus.String()); err != nil {
+		return err
+	}
+	return inherit(h.Mount, dir, "cpuset.mems")
+}
+
+func cpusOf(dir string) (tasks.Set, error) {
+	text, err := readFile(filepath.Join(dir, cpusFile))
+	if err != nil {
+		return nil, err
+	}
+	cpus, err := tasks.ParseSet(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir, cpusFile), err)
+	}
+	return cpus, nil
+}
+
+// shrinkOthers takes the CPUs from the sets of others, each a setting of the journal: the
+// deepest first, as a set can have no less than those in it.
+func (l *Lab) shrinkOthers(h cgroup.Hierarchy, taken tasks.Set) error {
+	others, err := othersV1(h, taken)
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		rest := o.cpus.Minus(taken)
+		if len(rest) == 0 {
+			return o.refusal(taken)
+		}
+		if _, _, err := l.Journal.MakeSetting(journal.Step{Path: filepath.Join(o.dir, cpusFile), Value: rest.String()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOthersV1 refuses CPUs that another's set has and no others.
+func checkOthersV1(h cgroup.Hierarchy, taken tasks.Set) error {
+	others, err := othersV1(h, taken)
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		if len(o.cpus.Minus(taken)) == 0 {
+			return o.refusal(taken)
+		}
+	}
+	return nil
+}
+
+// other is a cpuset that is not ours.
+type other struct {
+	dir  string
+	cpus tasks.Set
+}
+
+func (o other) refusal(taken tasks.Set) error {
+	return &host.MissingError{
+		Capability: "cpuset partition",
+		Reason:     fmt.Sprintf("the control group %s has CPUs %s, which the lab wants for itself, and no others", o.dir, o.cpus),
+		Remedy:     fmt.Sprintf("take down what is in it, or keep to CPUs other than %s with cpu_list", taken),
+	}
+}
+
+// othersV1 lists the sets below the root that have some of the CPUs, the deepest first.
+func othersV1(h cgroup.Hierarchy, taken tasks.Set) ([]other, error) {
+	var list []other
+	err := filepath.WalkDir(h.Mount, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || path == h.Mount {
+			return ignoreAbsent(err)
+		}
+		cpus, err := cpusOf(path)
+		if err != nil {
+			return ignoreAbsent(err)
+		}
+		if cpus.Meets(taken) {
+			list = append(list, other{path, cpus})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for the cpusets of others: %w", err)
+	}
+	depth := func(o other) int { return strings.Count(o.dir, "/") }
+	slices.SortStableFunc(list, func(a, b other) int { return depth(b) - depth(a) })
+	return list, nil
+}

@@ -1,0 +1,97 @@
+package isolate
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+var adviceQueue = tune.Advice{
+	Name:   "irq-affinity-queue",
+	What:   "the interrupts of a device that a node has for itself come beside that node: on the node's CPUs but the engine's, else on a housekeeping CPU of the device's NUMA node",
+	Cost:   "a node with one CPU has its packets received on another",
+	Source: "Documentation/core-api/irq/irq-affinity.rst; Documentation/networking/scaling.rst, RSS IRQ Configuration",
+}
+
+// Queues are the settings that send the interrupts of nodes' own devices on a link, whose
+// drivers are the kernel's, beside their nodes, for the host whose /proc and /sys are
+// below root and whose inventory is inv. The devices have to be there. It changes nothing.
+func Queues(root string, p *plan.Plan, l plan.Link, inv *host.Inventory) []tune.Setting {
+	if p.Isolation != spec.IsolationIsolated {
+		return nil
+	}
+	c := collector{Away: Away{Root: root}}
+	for _, e := range l.Endpoints {
+		if e.Function.Address == "" || e.Function.Driver != "" {
+			continue
+		}
+		at := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.Name == e.Node })
+		if at < 0 {
+			continue
+		}
+		cpus := beside(p, p.Nodes[at], e.Function.NUMANode, inv)
+		for _, number := range c.names(c.path("sys/bus/pci/devices", e.Function.Address, "msi_irqs")) {
+			if _, err := strconv.Atoi(number); err != nil {
+				continue
+			}
+			s := interrupt(c.path("proc/irq", number), cpus)
+			s.Advice = adviceQueue
+			c.list = append(c.list, s)
+		}
+	}
+	return c.list
+}
+
+// beside are the CPUs for the interrupts of a device on a NUMA node that a node has.
+func beside(p *plan.Plan, n plan.Node, numa int, inv *host.Inventory) tasks.Set {
+	var engines tasks.Set
+	if n.App != nil && n.App.CPU >= 0 {
+		engines = append(engines, n.App.CPU)
+	}
+	if t := p.Traffic; t != nil && t.From.Node == n.Name {
+		engines = append(engines, t.FromCPU)
+	}
+	if t := p.Traffic; t != nil && t.To.Node == n.Name {
+		engines = append(engines, t.ToCPU)
+	}
+	if own := tasks.Set(n.CPUs).Minus(engines); len(own) > 0 {
+		return own
+	}
+	var near tasks.Set
+	for _, id := range p.HousekeepingCPUs {
+		if cpu, err := inv.CPU(id); err == nil && cpu.NUMANode == numa {
+			near = append(near, id)
+		}
+	}
+	if len(near) > 0 {
+		return near
+	}
+	return p.HousekeepingCPUs
+}
+
+// Steer applies Queues, when the links are up. Each link's are steps of that link, and
+// are taken back when it goes.
+func (l *Lab) Steer(ctx context.Context) error {
+	if l.Plan.Isolation != spec.IsolationIsolated {
+		return nil
+	}
+	inv, err := host.Read()
+	if err != nil {
+		return err
+	}
+	for _, link := range l.Plan.Links {
+		applier := tune.Applier{Journal: l.Journal, Link: link.Name, Ledger: l.ledger()}
+		made, err := applier.Apply(ctx, Queues("/", l.Plan, link, inv))
+		l.state.take(made)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// TestEveryKindCarriesPackets pings from every node to every other over each kind,
+// with two endpoints and with three, with frames of the usual and of jumbo size.
+func TestEveryKindCarriesPackets(t *testing.T) {
+	for _, kind := range []string{"veth", "bridge", "macvlan", "xdp"} {
+		for _, nodes := range []int{2, 3} {
+			if kind == "veth" && nodes != 2 {
+				continue
+			}
+			for _, mtu := range []int{1500, 9000} {
+				t.Run(fmt.Sprintf("%s/%d/%d", kind, nodes, mtu), func(t *testing.T) {
+					labtest.Root(t)
+					everyPing(t, up(t, star(kind, nodes, mtu)), mtu)
+				})
+			}
+		}
+	}
+}
+
+// star is a lab of nodes n1, n2, … with one interface each on one link.
+func star(kind string, nodes, mtu int) string {
+	var names, endpoints []string
+	for i := 1; i <= nodes; i++ {
+		names = append(names, fmt.Sprintf("    n%d: {runtime: netns}\n", i))
+		endpoints = append(endpoints, fmt.Sprintf(`"n%d:eth"`, i))
+	}
+	return fmt.Sprintf("name: tbstar\ntopology:\n  nodes:\n%s  links:\n    - {name: lan, kind: %s, mtu: %d, endpoints: [%s]}\n",
+		strings.Join(names, ""), kind, mtu, strings.Join(endpoints, ", "))
+}
+
+func everyPing(t *testing.T, lab *Lab, mtu int) {
+	t.Helper()
+	// 20 bytes of IP and 8 of ICMP fill the frame.
+	size := fmt.Sprint(mtu - 28)
+	for _, n := range lab.Plan().Nodes {
+		for _, neighbour := range n.Interfaces[0].Neighbours {
+			out := in(t, lab, n.Name, "ping", "-c2", "-i0.01", "-W2", "-M", "do", "-s", size, neighbour.IP)
+			if !strings.Contains(out, " 0% packet loss") {
+				t.Errorf("%s to %s: %s", n.Name, neighbour.IP, out)
+			}
+		}
+	}
+	for _, s := range lab.Settings() {
+		for _, feature := range []string{"tso", "gso", "tx_checksum"} {
+			// A macvlan cannot do without (ALWAYS_ON_OFFLOADS in drivers/net/macvlan.c);
+			// with GSO off TCP has no use for TSO.
+			fixed := lab.Plan().Links[0].Kind == spec.LinkMacvlan && s.Node != "" && feature != "gso"
+			if s.Values[feature] == "on" && !fixed {
+				t.Errorf("%s %s: %s is on", s.Node, s.Device, feature)
+			}
+		}
+	}
+}
+
+func TestTheSwitchLearnsAndFloods(t *testing.T) {
+	labtest.Root(t)
+	lab := up(t, star("xdp", 3, 1500))
+	counters := func() link.SwitchCounters {
+		seen, err := lab.Inspect(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range seen.LinkList[0].Devices {
+			if d.Switch != nil {
+				return *d.Switch
+			}
+		}
+		t.Fatal("no port has the switch's counters")
+		return link.SwitchCounters{}
+	}
+	before := counters()
+	everyPing(t, lab, 1500)
+	// 6 pairs, 2 requests and 2 answers each: all addresses were known.
+	after := counters()
+	if got := after.Forwarded - before.Forwarded; got < 24 || after.Flooded != before.Flooded {
+		t.Errorf("it forwarded %d frames and flooded %d", got, after.Flooded-before.Flooded)
+	}
+	// An address that nobody has goes everywhere.
+	in(t, lab, "n1", "ip", "neigh", "replace", "198.18.255.1", "lladdr", "02:00:00:00:00:99", "dev", "eth")
+	cmd, err := lab.Command(context.Background(), "n1", []string{"ping", "-c1", "-W1", "-I", "eth", "198.18.255.1"}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Run() // nobody answers
+	if got := counters().Flooded - after.Flooded; got != 1 {
+		t.Errorf("it flooded %d frames, not 1", got)
+	}
+}

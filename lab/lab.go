@@ -1,0 +1,225 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// Lab is a lab that is up. Any number of processes may look at a lab and run commands
+// in it: that takes no lock.
+type Lab struct {
+	name     string
+	state    state
+	plan     *plan.Plan
+	settings []link.Setting
+	running  map[string]*node.Running
+	// machines are the QEMUs of virtual machines, by node; they start at the same time.
+	machines *sync.Map
+	fabric   *node.Running
+	// held is the lab's lock and journal while this process measures it; else nil.
+	held *holding
+}
+
+// Open finds a lab by its name.
+func Open(name string) (*Lab, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	s := stateOf(name)
+	j, err := journal.Read(s.journal())
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty) {
+		return nil, &NotFoundError{name}
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, needRoot(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.readPlan()
+	if err != nil {
+		return nil, fmt.Errorf("lab %q was not finished: %w; nines down %s removes it", name, err, name)
+	}
+	l := &Lab{name: name, state: s, plan: p}
+	l.take(j)
+	if err := l.readSettings(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// take learns from the journal which processes the nodes are.
+func (l *Lab) take(j *journal.Journal) {
+	l.running, l.machines = map[string]*node.Running{}, &sync.Map{}
+	for _, entry := range j.Entries() {
+		if r := runningOf(j, entry); r != nil && entry.Node == fabricNode {
+			l.fabric = r
+		} else if r != nil {
+			l.running[entry.Node] = r
+		}
+		if entry.Kind == journal.KindProcess && entry.Name == node.QEMUProgram && entry.Link == "" && entry.Learnt != nil {
+			l.machines.Store(entry.Node, proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks})
+		}
+	}
+}
+
+func (l *Lab) readSettings() error {
+	text, err := os.ReadFile(l.state.settings())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the lab's settings: %w", err)
+	}
+	if err := json.Unmarshal(text, &l.settings); err != nil {
+		return fmt.Errorf("read %s: %w", l.state.settings(), err)
+	}
+	return nil
+}
+
+// Name is the lab's name.
+func (l *Lab) Name() string { return l.name }
+
+// Plan is the plan that the lab follows.
+func (l *Lab) Plan() *plan.Plan { return l.plan }
+
+// Settings lists what was set on the lab's devices, so that a result can say under
+// which conditions it was measured.
+func (l *Lab) Settings() []link.Setting { return l.settings }
+
+// Experiment is the file that the lab was made from.
+func (l *Lab) Experiment() ([]byte, error) {
+	text, err := os.ReadFile(l.state.experiment())
+	if err != nil {
+		return nil, fmt.Errorf("read the lab's file: %w", err)
+	}
+	return text, nil
+}
+
+// Condition is how far a lab is.
+type Condition string
+
+// ConditionUp is a lab that was finished; ConditionIncomplete one whose making was
+// cut off; ConditionChanging one that a process makes, changes or removes now;
+// ConditionMeasuring one that a process measures, which holds it from its making to
+// its end; ConditionOrphaned one whose measuring process died.
+const (
+	ConditionUp         Condition = "up"
+	ConditionIncomplete Condition = "incomplete"
+	ConditionChanging   Condition = "changing"
+	ConditionMeasuring  Condition = "measuring"
+	ConditionOrphaned   Condition = "orphaned"
+)
+
+// Status is a lab at a glance.
+type Status struct {
+	Name      string    `json:"name"`
+	Prefix    string    `json:"prefix"`
+	Condition Condition `json:"condition"`
+	// PID is the process that measures the lab, or did so and died; else 0.
+	PID   int `json:"pid,omitempty"`
+	Nodes int `json:"nodes"`
+	// DeadNodes are nodes whose first process has ended.
+	DeadNodes []string `json:"dead_nodes"`
+	// DeadPrograms are processes of links that have ended: "link: program".
+	DeadPrograms []string  `json:"dead_programs,omitempty"`
+	Links        int       `json:"links"`
+	Started      time.Time `json:"started"`
+}
+
+// List lists the labs of this host by name.
+func List() ([]Status, error) {
+	entries, err := os.ReadDir(filepath.Join(Root(), "labs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, needRoot(err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list labs: %w", err)
+	}
+	var list []Status
+	for _, entry := range entries {
+		if _, err := Open(entry.Name()); errors.As(err, new(*host.MissingError)) {
+			return nil, err // no right to read its journal
+		}
+		if entry.IsDir() {
+			list = append(list, statusOf(entry.Name()))
+		}
+	}
+	return list, nil
+}
+
+func statusOf(name string) Status {
+	s := stateOf(name)
+	status := Status{Name: name, Condition: ConditionIncomplete, DeadNodes: []string{}}
+	if info, err := os.Stat(s.lock()); err == nil {
+		status.Started = info.ModTime()
+	}
+	if j, err := journal.Read(s.journal()); err == nil {
+		status.Prefix = j.Header.Prefix
+	}
+	lab, err := Open(name)
+	if err == nil {
+		status.Nodes, status.Links = len(lab.plan.Nodes), len(lab.plan.Links)
+		for _, n := range lab.plan.Nodes {
+			if !lab.Alive(n.Name) {
+				status.DeadNodes = append(status.DeadNodes, n.Name)
+			}
+		}
+		programs, _ := lab.Programs()
+		for _, p := range programs {
+			if !p.Alive {
+				status.DeadPrograms = append(status.DeadPrograms, p.Link+": "+p.Name)
+			}
+		}
+		if info, err := os.Stat(s.settings()); err == nil {
+			status.Condition = ConditionUp
+			status.Started = info.ModTime()
+		}
+	}
+	locked, owner := isLocked(s.lock()), readOwner(s.measured())
+	switch {
+	case locked && owner.alive():
+		status.Condition, status.PID = ConditionMeasuring, owner.PID
+	case locked:
+		status.Condition = ConditionChanging
+	case owner.PID != 0 && !owner.alive():
+		status.Condition, status.PID = ConditionOrphaned, owner.PID
+	}
+	return status
+}
+
+// Finished is true once all of the lab has been made.
+func (l *Lab) Finished() bool {
+	_, err := os.Stat(l.state.settings())
+	return err == nil
+}
+
+// Alive is true while a node's first process runs.
+func (l *Lab) Alive(nodeName string) bool {
+	r := l.running[nodeName]
+	return r != nil && r.Alive() && l.machineAlive(nodeName)
+}
+
+// needRoot is the host's answer to a caller who may not.
+func needRoot(err error) error {
+	return &host.MissingError{
+		Capability: "root", Reason: "network namespaces, devices and control groups need it", Err: err,
+		Remedy: "run it with sudo; nines plan and nines validate work without",
+	}
+}

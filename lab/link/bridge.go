@@ -1,0 +1,92 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/plan"
+)
+
+// bridgePorts is how many ports a Linux bridge has: BR_MAX_PORTS in
+// net/bridge/br_private.h.
+const bridgePorts = 1024
+
+// bridgeAgeingSeconds keeps learnt addresses for as long as any trial lasts, so
+// that no packet of a quiet flow is flooded. (Ageing 0 would mean to learn nothing.)
+const bridgeAgeingSeconds = 1_000_000
+
+// makeBridge joins endpoints by a Linux bridge in the fabric namespace:
+//
+//	ip link add BR type bridge ageing_time … mcast_snooping 0
+//	ip link add FABRIC_DEVICE master BR type veth peer name IF netns NODE
+func makeBridge(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+	if len(l.Endpoints) > bridgePorts {
+		return fmt.Errorf("has %d endpoints, but a Linux bridge has at most %d ports; use several bridges",
+			len(l.Endpoints), bridgePorts)
+	}
+	return s.inFabric(func(f *fabric) error {
+		bridge, err := s.bridge(f, l)
+		if err != nil {
+			return err
+		}
+		for _, e := range endpoints {
+			if _, err := s.addFabricPair(f, l, e, bridge.Attrs().Index); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Site) bridge(f *fabric, l plan.Link) (netlink.Link, error) {
+	// The kernel counts these times in hundredths of a second (USER_HZ).
+	ageing, off := uint32(bridgeAgeingSeconds*100), false
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = l.Device
+	attrs.MTU = l.MTU
+	attrs.TxQLen = txQueueLen
+	bridge, isNew, err := s.findOrAdd(f, l, &netlink.Bridge{
+		LinkAttrs:         attrs,
+		AgeingTime:        &ageing,
+		MulticastSnooping: &off,
+	})
+	if err != nil || !isNew {
+		return bridge, err
+	}
+	values, err := f.ethtool.apply(l.Device, honest)
+	if err != nil {
+		return nil, err
+	}
+	describe(bridge, values)
+	values["ageing_seconds"] = fmt.Sprint(bridgeAgeingSeconds)
+	values["multicast_snooping"] = "off"
+	values["stp"] = "off" // the kernel's default for a new bridge, as is no VLAN filtering
+	if err := bypassNetfilter(f.ns); err != nil {
+		return nil, err
+	}
+	values["netfilter"] = "off"
+	s.record("", l.Name, l.Device, values)
+	if err := f.LinkSetUp(bridge); err != nil {
+		return nil, fmt.Errorf("set %s up: %w", l.Device, err)
+	}
+	return bridge, nil
+}
+
+// bypassNetfilter keeps bridged packets out of iptables and its kin, where the
+// kernel would otherwise send them (br_netfilter, on by default in each new
+// namespace).
+func bypassNetfilter(ns *netns.Namespace) error {
+	return ns.Do(func() error {
+		for _, table := range []string{"iptables", "ip6tables", "arptables"} {
+			err := netns.WriteSysctl("net/bridge/bridge-nf-call-"+table, "0")
+			if err != nil && !errors.Is(err, netns.ErrNoSysctl) { // no br_netfilter
+				return err
+			}
+		}
+		return nil
+	})
+}

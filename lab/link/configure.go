@@ -1,0 +1,239 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// Quiet turns off, in a namespace without devices yet, what would send packets of
+// its own: IPv6 (router solicitations, duplicate address detection, MLD). It sets
+// the loopback up.
+func Quiet(h Holder) error {
+	return inside(h, func(ns *netns.Namespace, handle *netlink.Handle) error {
+		err := ns.Do(func() error {
+			for _, scope := range []string{"all", "default"} {
+				err := netns.WriteSysctl("net/ipv6/conf/"+scope+"/disable_ipv6", "1")
+				if err != nil && !errors.Is(err, netns.ErrNoSysctl) { // a kernel without IPv6
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		loopback, err := handle.LinkByName("lo")
+		if err != nil {
+			return fmt.Errorf("find lo: %w", err)
+		}
+		return handle.LinkSetUp(loopback)
+	})
+}
+
+// Configure sets up interfaces of a node whose links are made: offloads,
+// addresses, neighbours, up; and then the node's routes, without those that are
+// gone. It can be repeated.
+func (s *Site) Configure(ctx context.Context, n plan.Node, interfaces []plan.Interface, gone []spec.Route) error {
+	holder, err := s.node(n.Name)
+	if err != nil {
+		return err
+	}
+	return inside(holder, func(ns *netns.Namespace, handle *netlink.Handle) error {
+		e, err := openEthtool(ns)
+		if err != nil {
+			return err
+		}
+		defer e.close()
+		for _, i := range interfaces {
+			if err := s.configure(ctx, n, i, ns, handle, e); err != nil {
+				return fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
+			}
+		}
+		for _, r := range gone {
+			// With its interface or its address a route may have gone already.
+			route, err := parseRoute(handle, r)
+			if err != nil {
+				continue
+			}
+			if err := handle.RouteDel(route); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("node %q: remove route to %s: %w", n.Name, r.To, err)
+			}
+		}
+		for _, r := range n.Routes {
+			if err := replaceRoute(handle, r); err != nil {
+				return fmt.Errorf("node %q: route to %s: %w", n.Name, r.To, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns *netns.Namespace, handle *netlink.Handle, e *ethtool) error {
+	device, err := handle.LinkByName(i.Name)
+	if err != nil {
+		return err
+	}
+	if s.isVirtualFunction(n.Name, i) {
+		if err := awaitVF(ctx, handle, device); err != nil {
+			return err
+		}
+	}
+	values, err := e.apply(i.Name, honest)
+	if err != nil {
+		return err
+	}
+	describe(device, values)
+	values["ipv6"] = "off"
+	if err := removeOtherAddresses(handle, device, i.Addresses); err != nil {
+		return err
+	}
+	for _, address := range i.Addresses {
+		parsed, err := netlink.ParseAddr(address)
+		if err != nil {
+			return fmt.Errorf("address %q: %w", address, err)
+		}
+		if parsed.IP.To4() == nil {
+			if err := ns.Sysctl("net/ipv6/conf/"+i.Name+"/disable_ipv6", "0"); err != nil {
+				return err
+			}
+			values["ipv6"] = "on"
+			// No duplicate address detection: the plan gave it out once.
+			parsed.Flags = unix.IFA_F_NODAD
+		}
+		if err := handle.AddrReplace(device, parsed); err != nil {
+			return fmt.Errorf("add address %s: %w", address, err)
+		}
+	}
+	if err := handle.LinkSetUp(device); err != nil {
+		return fmt.Errorf("set up: %w", err)
+	}
+	if s.needsNAPI(i) {
+		// After it is up: only then does a veth tell its peer that it may be the target
+		// of redirects (veth_set_features in drivers/net/veth.c).
+		gro, err := e.apply(i.Name, offloads{{featureGRO, true}})
+		if err != nil {
+			return err
+		}
+		maps.Copy(values, gro)
+	}
+	s.record(n.Name, i.Link, i.Name, values)
+	return setNeighbours(handle, device, i.Neighbours)
+}
+
+// removeOtherAddresses takes away what an earlier plan gave; the kernel's own
+// link-local addresses stay.
+func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
+	have, err := handle.AddrList(device, unix.AF_UNSPEC)
+	if err != nil {
+		return fmt.Errorf("list addresses: %w", err)
+	}
+	for _, address := range have {
+		if address.IP.IsLinkLocalUnicast() || slices.Contains(wanted, address.IPNet.String()) {
+			continue
+		}
+		if err := handle.AddrDel(device, &address); err != nil {
+			return fmt.Errorf("remove address %s: %w", address.IPNet, err)
+		}
+	}
+	return nil
+}
+
+// needsNAPI is true for ends that an XDP redirect has to reach.
+func (s *Site) needsNAPI(i plan.Interface) bool {
+	for _, l := range s.Plan.Links {
+		if l.Name == i.Link {
+			return l.Kind == spec.LinkXDP
+		}
+	}
+	return false
+}
+
+// setNeighbours makes the permanent entries those of the plan, so that no ARP runs
+// in a trial.
+func setNeighbours(handle *netlink.Handle, device netlink.Link, wanted []plan.Neighbour) error {
+	index := device.Attrs().Index
+	keep := map[string]bool{}
+	for _, w := range wanted {
+		mac, err := net.ParseMAC(w.MAC)
+		if err != nil {
+			return err
+		}
+		ip := net.ParseIP(w.IP)
+		if ip == nil {
+			return fmt.Errorf("neighbour %q is no IP address", w.IP)
+		}
+		entry := netlink.Neigh{LinkIndex: index, State: unix.NUD_PERMANENT, IP: ip, HardwareAddr: mac}
+		if err := handle.NeighSet(&entry); err != nil {
+			return fmt.Errorf("set neighbour %s: %w", w.IP, err)
+		}
+		keep[ip.String()] = true
+	}
+	have, err := handle.NeighList(index, unix.AF_UNSPEC)
+	if err != nil {
+		return fmt.Errorf("list neighbours: %w", err)
+	}
+	for _, n := range have {
+		if n.State == unix.NUD_PERMANENT && !keep[n.IP.String()] {
+			if err := handle.NeighDel(&n); err != nil && !errors.Is(err, unix.ENOENT) {
+				return fmt.Errorf("remove neighbour %s: %w", n.IP, err)
+			}
+		}
+	}
+	return nil
+}
+
+func replaceRoute(handle *netlink.Handle, r spec.Route) error {
+	route, err := parseRoute(handle, r)
+	if err != nil {
+		return err
+	}
+	if err := handle.RouteReplace(route); err != nil {
+		return fmt.Errorf("add: %w", err)
+	}
+	return nil
+}
+
+func parseRoute(handle *netlink.Handle, r spec.Route) (*netlink.Route, error) {
+	to := r.To
+	switch {
+	case to == "default" && strings.Contains(r.Via, ":"):
+		to = "::/0"
+	case to == "default":
+		to = "0.0.0.0/0"
+	}
+	route := netlink.Route{}
+	var err error
+	if _, route.Dst, err = net.ParseCIDR(to); err != nil {
+		return nil, err
+	}
+	if r.Via == "" {
+		// Only through a route of link scope does the kernel find the next hop of another
+		// (fib_check_nh_v4_gw in net/ipv4/fib_semantics.c). IPv6 has no scopes.
+		route.Scope = netlink.SCOPE_LINK
+	}
+	if r.Via != "" {
+		if route.Gw = net.ParseIP(r.Via); route.Gw == nil {
+			return nil, fmt.Errorf("via %q is no IP address", r.Via)
+		}
+	}
+	if r.Interface != "" {
+		device, err := handle.LinkByName(r.Interface)
+		if err != nil {
+			return nil, fmt.Errorf("interface %q: %w", r.Interface, err)
+		}
+		route.LinkIndex = device.Attrs().Index
+	}
+	return &route, nil
+}

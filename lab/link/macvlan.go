@@ -1,0 +1,133 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/plan"
+)
+
+// makeMacvlan gives each endpoint a macvlan device in bridge mode, made in its
+// node, on a private parent in the fabric, or on an interface of the host:
+//
+//	ip link add PARENT type veth peer name PREFIX~N
+//	ip link add link PARENT name IF address MAC netns NODE type macvlan mode bridge
+//
+// The private parent is a veth whose peer nobody listens to: it has a carrier, and
+// every kernel that runs labs has it, which cannot be said of dummy devices.
+func makeMacvlan(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
+	if l.Parent != "" {
+		return s.onHostParent(l, endpoints)
+	}
+	return s.inFabric(func(f *fabric) error {
+		parent, err := s.privateParent(f, l)
+		if err != nil {
+			return err
+		}
+		return s.addMacvlans(f.Handle, l, parent, endpoints)
+	})
+}
+
+func (s *Site) privateParent(f *fabric, l plan.Link) (netlink.Link, error) {
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = l.Device
+	attrs.MTU = l.MTU
+	attrs.TxQLen = txQueueLen
+	attrs.NumTxQueues, attrs.NumRxQueues = 1, 1
+	quiet := s.quietEnd(l)
+	parent, isNew, err := s.findOrAdd(f, l, &netlink.Veth{LinkAttrs: attrs, PeerName: quiet, PeerMTU: uint32(l.MTU)})
+	if err != nil || !isNew {
+		return parent, err
+	}
+	values, err := f.ethtool.apply(l.Device, honest)
+	if err != nil {
+		return nil, err
+	}
+	describe(parent, values)
+	values["mode"] = "bridge"
+	s.record("", l.Name, l.Device, values)
+	for _, name := range []string{quiet, l.Device} {
+		device, err := f.LinkByName(name)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", name, err)
+		}
+		if err := f.LinkSetUp(device); err != nil {
+			return nil, fmt.Errorf("set %s up: %w", name, err)
+		}
+	}
+	return parent, nil
+}
+
+// quietEnd names the far end of a private parent; a prefix has at most 8 bytes and
+// no other device's name has a tilde.
+func (s *Site) quietEnd(l plan.Link) string {
+	for i := range s.Plan.Links {
+		if s.Plan.Links[i].Name == l.Name {
+			return fmt.Sprintf("%s~%d", s.Plan.Prefix, i+1)
+		}
+	}
+	return s.Plan.Prefix + "~"
+}
+
+func (s *Site) onHostParent(l plan.Link, endpoints []plan.Endpoint) error {
+	ns, err := netns.Current()
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	handle, err := ns.Netlink()
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	parent, err := handle.LinkByName(l.Parent)
+	if err != nil {
+		return fmt.Errorf("parent %q: %w", l.Parent, err)
+	}
+	if parent.Attrs().MTU < l.MTU {
+		return fmt.Errorf("parent %q has an MTU of %d, the link needs %d; raise it, or send smaller frames",
+			l.Parent, parent.Attrs().MTU, l.MTU)
+	}
+	return s.addMacvlans(handle, l, parent, endpoints)
+}
+
+func (s *Site) addMacvlans(handle *netlink.Handle, l plan.Link, parent netlink.Link, endpoints []plan.Endpoint) error {
+	for _, e := range endpoints {
+		if err := s.addMacvlan(handle, l, parent, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Site) addMacvlan(handle *netlink.Handle, l plan.Link, parent netlink.Link, e plan.Endpoint) error {
+	holder, err := s.node(e.Node)
+	if err != nil {
+		return err
+	}
+	i, err := s.interfaceOf(e)
+	if err != nil {
+		return err
+	}
+	ns, err := netns.OfProcess(holder.PID)
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = i.Name
+	attrs.MTU = l.MTU
+	attrs.TxQLen = txQueueLen
+	attrs.ParentIndex = parent.Attrs().Index
+	attrs.Namespace = netlink.NsFd(ns.FD())
+	if attrs.HardwareAddr, err = net.ParseMAC(i.MAC); err != nil {
+		return err
+	}
+	step := journal.Step{Link: l.Name, Node: e.Node, Holder: holder.Step}
+	return s.add(handle, step, &netlink.Macvlan{LinkAttrs: attrs, Mode: netlink.MACVLAN_MODE_BRIDGE})
+}

@@ -1,0 +1,83 @@
+package link
+
+import (
+	"os/exec"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// ovsPrograms are the paths of Open vSwitch's programs, and of unshare(1).
+type ovsPrograms struct{ tool, server, vswitchd, vsctl, ofctl, unshare string }
+
+// The remedies where Open vSwitch is missing. Debian's packages start a service, which
+// is neither needed nor touched.
+const (
+	ovsRemedy     = "apt-get install openvswitch-switch, or choose another link kind"
+	ovsDPDKRemedy = "apt-get install openvswitch-switch-dpdk, or choose another link kind"
+)
+
+// findOVS finds the programs of a link of the kinds ovs and ovs-dpdk.
+func findOVS(k spec.LinkKind) (ovsPrograms, error) {
+	var p ovsPrograms
+	remedy := ovsRemedy
+	if k == spec.LinkOVSDPDK {
+		remedy = ovsDPDKRemedy
+	}
+	for _, program := range []struct {
+		path *string
+		name string
+	}{
+		{&p.tool, "ovsdb-tool"}, {&p.server, "ovsdb-server"}, {&p.vsctl, "ovs-vsctl"}, {&p.ofctl, "ovs-ofctl"}, {&p.unshare, "unshare"},
+	} {
+		var err error
+		*program.path, err = Find(string(k), remedy, program.name, "/usr/sbin/"+program.name, "/usr/bin/"+program.name)
+		if err != nil {
+			return p, err
+		}
+	}
+	var err error
+	if k == spec.LinkOVSDPDK {
+		p.vswitchd, err = findOVSWithDPDK()
+	} else {
+		p.vswitchd, err = Find(string(k), remedy, "ovs-vswitchd", "/usr/sbin/ovs-vswitchd")
+	}
+	return p, err
+}
+
+// debianOVSDPDK is where Debian has the build with DPDK; update-alternatives makes it
+// or the other one ovs-vswitchd, and is left as it is.
+const debianOVSDPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
+
+func findOVSWithDPDK() (string, error) {
+	const capability = string(spec.LinkOVSDPDK)
+	if path, err := Find(capability, ovsDPDKRemedy, "ovs-vswitchd-dpdk", debianOVSDPDK); err == nil {
+		return path, nil
+	}
+	// Other distributions build their only ovs-vswitchd with DPDK.
+	path, err := Find(capability, ovsDPDKRemedy, "ovs-vswitchd", "/usr/sbin/ovs-vswitchd")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(path, "--version").Output()
+	if err != nil || !strings.Contains(string(out), "DPDK") {
+		return "", &host.MissingError{
+			Capability: capability, Reason: path + " was built without DPDK", Err: err, Remedy: ovsDPDKRemedy,
+		}
+	}
+	return path, nil
+}
+
+func checkOVS(l plan.Link) error {
+	_, err := findOVS(l.Kind)
+	return err
+}
+
+func checkOVSDPDK(l plan.Link) error {
+	if _, err := findOVS(l.Kind); err != nil {
+		return err
+	}
+	return checkOVSMemory(l)
+}

@@ -1,0 +1,109 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// guestsPatience bounds the wait for guests; Open vSwitch tries to reach one that was
+// not there once a second.
+const guestsPatience = 20 * time.Second
+
+// AwaitGuests returns when the program of a link forwards for all its guests, whose
+// engines have opened their ports by now. Open vSwitch needs its main thread for that,
+// for which there is less of a CPU left once the engines poll. Other kinds of links
+// have nothing to wait for.
+func AwaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
+	guests := ovsGuests(l)
+	if len(guests) == 0 {
+		return nil
+	}
+	appctl, err := Find(string(l.Kind), ovsDPDKRemedy, "ovs-appctl", "/usr/bin/ovs-appctl")
+	if err != nil {
+		return err
+	}
+	files := ovsFiles{runDir(stateDir, l.Name)}
+	ask := func(ctx context.Context) (string, error) {
+		var answers strings.Builder
+		for _, command := range []string{"dpif/show", "dpif-netdev/pmd-rxq-show"} {
+			cmd := exec.CommandContext(ctx, appctl, "--target="+files.control(), command)
+			cmd.Env = append(os.Environ(), files.environment()...)
+			out, err := cmd.CombinedOutput()
+			answers.Write(out)
+			if err != nil {
+				return answers.String(), err
+			}
+		}
+		return answers.String(), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, guestsPatience)
+	defer cancel()
+	for {
+		answer, err := ask(ctx)
+		waiting := missingGuests(guests, answer)
+		if err == nil && len(waiting) == 0 {
+			// The main thread answers once a round, and what it does for a guest is done
+			// in the round after that in which it has noticed.
+			_, first := ask(ctx)
+			_, second := ask(ctx)
+			return inLink(l, errors.Join(first, second))
+		}
+		if err != nil && ctx.Err() == nil {
+			return inLink(l, fmt.Errorf("ask %s for its guests: %w: %s", ovsSwitchProgram, err, strings.TrimSpace(answer)))
+		}
+		select {
+		case <-ctx.Done():
+			return inLink(l, fmt.Errorf("%s does not see the guests %s after %v; its log is %s",
+				ovsSwitchProgram, strings.Join(waiting, ", "), guestsPatience, LogPath(stateDir, l.Name, ovsSwitchProgram)))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// guest is an endpoint at a vhost-user port.
+type guest struct{ port, endpoint string }
+
+func ovsGuests(l plan.Link) []guest {
+	if l.Kind != spec.LinkOVSDPDK {
+		return nil
+	}
+	var guests []guest
+	for i, e := range l.Endpoints {
+		if e.Attach == plan.AttachVhost {
+			guests = append(guests, guest{vhostPort(i), e.Node + ":" + e.Interface})
+		}
+	}
+	return guests
+}
+
+// missingGuests are those whose ports are not set up yet, by ovs-appctl's answers to
+// dpif/show, "vhost1 1/1: (dpdkvhostuserclient: …, mtu=1500, …)", and to
+// dpif-netdev/pmd-rxq-show, "port: vhost1  queue-id:  0 (enabled)   pmd usage:  0 %".
+// A port gets its buffers, and with them its MTU, when its first guest is there, and
+// its queue is disabled when that goes.
+func missingGuests(guests []guest, answers string) []string {
+	hasBuffers, polled := map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(answers) {
+		switch words := strings.Fields(line); {
+		case len(words) > 4 && words[0] == "port:":
+			polled[words[1]] = words[4] == "(enabled)"
+		case len(words) > 2:
+			hasBuffers[words[0]] = strings.Contains(line, " mtu=") && !strings.Contains(line, " mtu=0,")
+		}
+	}
+	var missing []string
+	for _, g := range guests {
+		if !hasBuffers[g.port] || !polled[g.port] {
+			missing = append(missing, g.endpoint)
+		}
+	}
+	return missing
+}

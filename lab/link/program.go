@@ -1,0 +1,255 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// Program is a process that stands between a link's endpoints, or one that such a
+// process needs: a switch, its database. It runs in the namespaces of the lab's
+// fabric, as root, and belongs to its link alone.
+type Program struct {
+	// Name is the process's in the journal, in nines inspect and in its log's name;
+	// unique in its link: "ovsdb-server".
+	Name string
+	// Argv is what to run; Argv[0] is a path that Find gave.
+	Argv []string
+	// Env is added to a small base environment: "OVS_RUNDIR=/…".
+	Env []string
+	// CPUs that it may use; nil is what the link's plan gives it: the CPUs that poll
+	// and the one for the other threads. Which thread polls where, it is told itself.
+	CPUs []int
+	// Inside is a program of the same link whose namespaces it shares; nil is the
+	// fabric. For a program whose devices have names that it cannot choose, and that
+	// would meet another's of its kind, the first of a link is run by unshare(1).
+	Inside *Process
+	// Dir is its working folder; empty is the link's own (RunDir).
+	Dir string
+	// Ready is asked until it gives nil; nil where a program is ready once it runs.
+	Ready func(ctx context.Context) error
+	// Patience bounds the wait for Ready; 0 is 20 seconds.
+	Patience time.Duration
+}
+
+// Process is a program that was started.
+type Process struct {
+	proc.Identity
+	// Link and Name are its program's.
+	Link, Name string
+	// Step is the number of the journal's step that started it.
+	Step int
+	// Log is the file with all that it wrote to standard output and error.
+	Log string
+}
+
+// programPatience is for programs that set up gigabytes of memory or large tables
+// first; dpdk-testpmd and ovs-vswitchd need a second or two.
+const programPatience = 20 * time.Second
+
+// Find is the path of a program of the host. Where there is none of its names, it is
+// a host.MissingError for the capability, with the remedy: how to get the program.
+func Find(capability, remedy string, names ...string) (string, error) {
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", &host.MissingError{
+		Capability: capability, Remedy: remedy,
+		Reason: "there is no " + strings.Join(names, ", nor ") + " in PATH",
+	}
+}
+
+// LogPath is where a link's program writes. The folder is not one that nodes see:
+// a container could plant a link there for us to write through.
+func LogPath(stateDir, linkName, program string) string {
+	// No node's log has a second dot in its name.
+	return filepath.Join(stateDir, "logs", linkName+"."+program+".log")
+}
+
+// runDir is the folder of a link's programs.
+func runDir(stateDir, linkName string) string { return filepath.Join(stateDir, "switches", linkName) }
+
+// RunDir makes the folder of a link's programs, for their control sockets, databases
+// and pid files. It goes with the link.
+func (s *Site) RunDir(l plan.Link) (string, error) {
+	path := runDir(s.StateDir, l.Name)
+	if journal.Inode(path) != 0 {
+		return path, nil
+	}
+	step := journal.Step{Kind: journal.KindTree, Link: l.Name, Path: path}
+	return path, s.Journal.Make(step, func() (journal.Learnt, error) {
+		return journal.Learnt{}, os.MkdirAll(path, 0o700)
+	})
+}
+
+// Start starts a program and returns when it is ready. It is in the journal before it
+// exists, outlives nines, and is killed with its link. A program that ends before it
+// is ready is an error with the last lines of its log.
+func (s *Site) Start(ctx context.Context, l plan.Link, p Program) (*Process, error) {
+	dir, err := s.RunDir(l)
+	if err != nil {
+		return nil, err
+	}
+	if p.Dir == "" {
+		p.Dir = dir
+	}
+	if p.CPUs == nil {
+		p.CPUs = programCPUs(l)
+	}
+	where := s.FabricNode
+	if p.Inside != nil {
+		where = &node.Running{Name: l.Name + "/" + p.Inside.Name, Step: p.Inside.Step, Identity: p.Inside.Identity}
+	}
+	process := &Process{Link: l.Name, Name: p.Name, Log: LogPath(s.StateDir, l.Name, p.Name)}
+	token := s.Journal.Token("link/" + l.Name + "/" + p.Name)
+	step := journal.Step{Kind: journal.KindProcess, Link: l.Name, Name: p.Name, Token: token}
+	if process.Step, err = s.Journal.Begin(step); err != nil {
+		return nil, err
+	}
+	learnt, err := func() (journal.Learnt, error) {
+		log, err := os.Create(process.Log)
+		if err != nil {
+			return journal.Learnt{}, err
+		}
+		defer log.Close()
+		process.Identity, err = node.Detached(ctx, where, s.InitPath, node.Entry{
+			Argv: p.Argv, Dir: p.Dir, CPUs: p.CPUs, Detach: token,
+			Env: append(slices.Clone(p.Env), "NINES_TOKEN="+token),
+		}, log)
+		return journal.Learnt{PID: process.PID, StartTicks: process.StartTicks}, err
+	}()
+	if err == nil {
+		err = s.Journal.Done(process.Step, learnt)
+	}
+	if err == nil {
+		err = process.await(ctx, p)
+	}
+	if err != nil {
+		return nil, withLog(fmt.Errorf("%s: %w", p.Name, err), process.Log)
+	}
+	return process, nil
+}
+
+// holder is the process as the holder of its namespaces.
+func (p *Process) holder() Holder { return Holder{PID: p.PID, Step: p.Step} }
+
+// onEnd calls f when the process has ended, unless the function that it returns is
+// called before.
+func (p *Process) onEnd(f func()) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for p.Alive() {
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		f()
+	}()
+	return sync.OnceFunc(func() { close(done) })
+}
+
+// runs is true if the journal knows a program of a link.
+func (s *Site) runs(l plan.Link, program string) bool {
+	return slices.ContainsFunc(s.Journal.Entries(), func(e journal.Entry) bool {
+		return e.Kind == journal.KindProcess && e.Link == l.Name && e.Name == program && e.Learnt != nil
+	})
+}
+
+// programCPUs are the CPUs of a link's program: those that poll, and the one for
+// everything else.
+func programCPUs(l plan.Link) []int {
+	if l.Switch == nil {
+		return nil
+	}
+	cpus := append(slices.Clone(l.Switch.CPUs), l.Switch.HousekeepingCPU)
+	slices.Sort(cpus)
+	return slices.Compact(cpus)
+}
+
+// await returns when the program is ready, or has ended, or patience has.
+func (p *Process) await(ctx context.Context, program Program) error {
+	patience := program.Patience
+	if patience == 0 {
+		patience = programPatience
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		if !p.Alive() {
+			return errors.New("it ended at once")
+		}
+		if program.Ready == nil {
+			return nil
+		}
+		err := program.Ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("it was not ready after %v: %w", patience, err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Run runs a short command beside the link's programs and returns what it printed;
+// an error has that in it.
+func (s *Site) Run(ctx context.Context, l plan.Link, env []string, argv ...string) (string, error) {
+	entry := node.Entry{Argv: argv, Env: env, Dir: runDir(s.StateDir, l.Name)}
+	if l.Switch != nil {
+		entry.CPUs = []int{l.Switch.HousekeepingCPU}
+	}
+	cmd, err := s.FabricNode.Enter(ctx, s.InitPath, entry)
+	if err != nil {
+		return "", err
+	}
+	out, err := cmd.CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		return text, fmt.Errorf("%s: %w: %s", strings.Join(argv, " "), err, text)
+	}
+	return text, nil
+}
+
+// lastLines is how many lines of a log an error quotes.
+const lastLines = 5
+
+// withLog adds what a program said last to an error.
+func withLog(err error, log string) error {
+	if said := LastLines(log); said != "" {
+		return fmt.Errorf("%w; its last lines, of %s: %s", err, log, said)
+	}
+	return err
+}
+
+// LastLines are a log's last lines that are not empty, in one; nothing if the log
+// cannot be read.
+func LastLines(log string) string {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return ""
+	}
+	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
+		return strings.TrimSpace(line) == ""
+	})
+	return strings.Join(lines[max(0, len(lines)-lastLines):], "; ")
+}

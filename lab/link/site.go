@@ -1,0 +1,158 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// Holder is the process that holds a network namespace of the lab.
+type Holder struct {
+	PID int
+	// Step is the number of the journal's step that started it.
+	Step int
+}
+
+// Site is where links are made.
+type Site struct {
+	Journal *journal.Journal
+	Plan    *plan.Plan
+	// Nodes are the holders of the nodes' namespaces by the nodes' names.
+	Nodes map[string]Holder
+	// Fabric holds the lab's own namespace; FabricNode is the same process, for the
+	// programs that run there.
+	Fabric     Holder
+	FabricNode *node.Running
+	// StateDir is the lab's folder.
+	StateDir string
+	// InitPath and EnginePath are the programs nines-init and nines-engine.
+	InitPath, EnginePath string
+
+	mu       sync.Mutex
+	settings map[deviceKey]map[string]string
+	// fabrics hold the namespaces of links that have one instead of the lab's fabric.
+	fabrics map[string]Holder
+}
+
+// Make makes a link between the endpoints given, which are all of the link's, or,
+// where Incremental says that the kind can, those that are new.
+func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
+	maker := kinds[l.Kind].make
+	if maker == nil {
+		return fmt.Errorf("link %q: this nines does not make links of the kind %q", l.Name, l.Kind)
+	}
+	return inLink(l, maker(ctx, s, l, endpoints))
+}
+
+// Leave takes endpoints out of a link that stays, before what the journal knows of
+// them is undone.
+func (s *Site) Leave(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
+	leave := kinds[l.Kind].leave
+	if leave == nil {
+		return nil
+	}
+	return inLink(l, leave(ctx, s, l, endpoints))
+}
+
+// inLink says of an error in which link it was.
+func inLink(l plan.Link, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("link %q (%s): %w", l.Name, l.Kind, explain(l.Kind, err))
+}
+
+// explain turns a kernel that does not know a kind of device into the host's lack.
+func explain(kind spec.LinkKind, err error) error {
+	if !isUnsupported(err) {
+		return err
+	}
+	return &host.MissingError{
+		Capability: string(kind), Reason: "the kernel refuses to make such a device", Err: err,
+		Remedy: "load the kernel's module, or choose another link kind; nines host shows what there is",
+	}
+}
+
+// interfaceOf finds the plan's interface for an endpoint.
+func (s *Site) interfaceOf(e plan.Endpoint) (plan.Interface, error) {
+	for _, n := range s.Plan.Nodes {
+		if n.Name != e.Node {
+			continue
+		}
+		for _, i := range n.Interfaces {
+			if i.Name == e.Interface {
+				return i, nil
+			}
+		}
+	}
+	return plan.Interface{}, fmt.Errorf("the plan has no interface %s:%s", e.Node, e.Interface)
+}
+
+// FabricOf is what holds the namespace with a link's devices that are in no node: the
+// lab's fabric, or a program of the link.
+func (s *Site) FabricOf(l plan.Link) Holder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, ok := s.fabrics[l.Name]; ok {
+		return h
+	}
+	return s.Fabric
+}
+
+// own notes that a link has a namespace of its own instead of the fabric.
+func (s *Site) own(l plan.Link, holder Holder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fabrics == nil {
+		s.fabrics = map[string]Holder{}
+	}
+	s.fabrics[l.Name] = holder
+}
+
+func (s *Site) node(name string) (Holder, error) {
+	h, ok := s.Nodes[name]
+	if !ok {
+		return Holder{}, fmt.Errorf("node %q does not run", name)
+	}
+	return h, nil
+}
+
+// inside runs f with a routing socket in the namespace of a holder.
+func inside(h Holder, f func(*netns.Namespace, *netlink.Handle) error) error {
+	ns, err := netns.OfProcess(h.PID)
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	handle, err := ns.Netlink()
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	return f(ns, handle)
+}
+
+// add journals a device and makes it.
+func (s *Site) add(handle *netlink.Handle, step journal.Step, device netlink.Link) error {
+	step.Kind = journal.KindLink
+	step.Name = device.Attrs().Name
+	return s.Journal.Make(step, func() (journal.Learnt, error) {
+		if err := handle.LinkAdd(device); err != nil {
+			return journal.Learnt{}, fmt.Errorf("add %s %s: %w", device.Type(), step.Name, err)
+		}
+		if device.Attrs().Namespace != nil {
+			// Made in another namespace: the index found by name is not its own.
+			return journal.Learnt{}, nil
+		}
+		return journal.Learnt{Index: device.Attrs().Index}, nil
+	})
+}

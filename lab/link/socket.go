@@ -1,0 +1,136 @@
+package link
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// SocketsDir is the folder of the sockets over which endpoints and programs meet.
+// Each socket has a folder of its own in it: a container sees the folders of its own
+// endpoints and no others.
+func SocketsDir(stateDir string) string { return filepath.Join(stateDir, "sockets") }
+
+// socketName is a socket in its folder: short, since the path is limited.
+const socketName = "s"
+
+// SocketPath is the path of a plan's socket below a folder: that of SocketsDir as the
+// host, the fabric and netns nodes see it, another in a container.
+func SocketPath(dir, socket string) string { return filepath.Join(dir, socket, socketName) }
+
+// SocketOf is an endpoint's socket as the plan names it. Both ends of a memif link
+// meet at the first one's.
+func SocketOf(l plan.Link, e plan.Endpoint) string {
+	if l.Kind == spec.LinkMemif && len(l.Endpoints) > 0 {
+		return l.Endpoints[0].Socket
+	}
+	return e.Socket
+}
+
+// Socket is the path of an endpoint's socket for the link's program. If the program
+// is to listen on it, one that an earlier program left is removed.
+func (s *Site) Socket(l plan.Link, e plan.Endpoint) (string, error) {
+	path := SocketPath(SocketsDir(s.StateDir), SocketOf(l, e))
+	if err := CheckSocketPath(path); err != nil {
+		return "", err
+	}
+	if !e.SocketServer {
+		return path, nil
+	}
+	return path, RemoveStaleSocket(path)
+}
+
+// PathError is a socket whose path the kernel would cut.
+type PathError struct{ Path string }
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("the socket %s has a path of %d bytes, and the kernel takes %d (unix(7)); set NINES_STATE_DIR to a shorter folder, or shorten the lab's name",
+		e.Path, len(e.Path), maxSocketPath)
+}
+
+// ExitCode is 2: the call or the file is wrong for this host.
+func (e *PathError) ExitCode() int { return 2 }
+
+// maxSocketPath is what fits sun_path with its final zero, unix(7).
+const maxSocketPath = len(unix.RawSockaddrUnix{}.Path) - 1
+
+// CheckSocketPath is a PathError for a path that is too long.
+func CheckSocketPath(path string) error {
+	if len(path) > maxSocketPath {
+		return &PathError{path}
+	}
+	return nil
+}
+
+// RemoveStaleSocket removes the socket that a dead process has left where another
+// is to listen. The folder is the lab's own; what is no socket stays, and is an error.
+func RemoveStaleSocket(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for a stale socket: %w", err)
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is there and is no socket; remove it", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a stale socket: %w", err)
+	}
+	return nil
+}
+
+// Listening is ready when a process of the fabric listens on every one of the
+// sockets. It asks the kernel and does not connect: a vhost-user back end would take
+// that for a guest. The kernel lists one that a killed program left, too, as long as one
+// of its threads is on its way out; its file has been removed by then (Socket).
+func (s *Site) Listening(paths ...string) func(context.Context) error {
+	return func(context.Context) error {
+		// A process's file shows the sockets of its network namespace.
+		open, err := listeners("/proc/" + strconv.Itoa(s.Fabric.PID) + "/net/unix")
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if _, err := os.Lstat(path); err != nil || !open[path] {
+				return fmt.Errorf("nobody listens on %s", path)
+			}
+		}
+		return nil
+	}
+}
+
+// listeners are the paths of listening sockets in a file such as /proc/net/unix:
+// Num, RefCount, Protocol, Flags, Type, St, Inode, Path (proc(5)).
+func listeners(file string) (map[string]bool, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	open := map[string]bool{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 8 {
+			continue
+		}
+		// __SO_ACCEPTCON in include/uapi/linux/net.h
+		if flags, err := strconv.ParseUint(fields[3], 16, 64); err == nil && flags&(1<<16) != 0 {
+			open[strings.Join(fields[7:], " ")] = true
+		}
+	}
+	return open, lines.Err()
+}

@@ -1,0 +1,59 @@
+package lab
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/test/labtest"
+)
+
+// a:x ──veth── b:x    a is a process in namespaces, b an LXC container
+const mixedLab = `
+name: tbmixed
+topology:
+  nodes:
+    a: {runtime: netns}
+    b: {runtime: lxc, cpus: 1, memory: 256MiB, env: {COLOUR: green}}
+  links:
+    - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
+`
+
+func lxc(t testing.TB) {
+	t.Helper()
+	_, err := exec.LookPath("lxc-start")
+	labtest.Require(t, "lxc", err == nil)
+}
+
+func TestContainerIsAMachineOfItsOwn(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	lab := up(t, mixedLab)
+	a := lab.Plan().Nodes[0].Interfaces[0]
+	if out := in(t, lab, "b", "ping", "-c1", "-W2", strings.SplitN(a.Addresses[0], "/", 2)[0]); !strings.Contains(out, " 0% packet loss") {
+		t.Error(out)
+	}
+	if out := in(t, lab, "b", "sh", "-c", "echo $COLOUR $(hostname)"); out != "green "+lab.Plan().Nodes[1].HostName {
+		t.Errorf("the container says %q", out)
+	}
+	if out := in(t, lab, "b", "grep", "Cpus_allowed_list", "/proc/self/status"); out != "Cpus_allowed_list:\t"+host.FormatCPUList(lab.Plan().Nodes[1].CPUs) {
+		t.Errorf("the container says %q", out)
+	}
+	memory, err := isolate.Find(isolate.Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := cgroup.DirsOf(lab.PID("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := map[int]string{1: "memory.limit_in_bytes", 2: "memory.max"}[memory.Version]
+	if text, err := os.ReadFile(filepath.Join(dirs[memory.Mount], file)); string(text) != "268435456\n" {
+		t.Errorf("the container's limit is %q: %v", text, err)
+	}
+}

@@ -1,0 +1,163 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/plan"
+)
+
+// Measurement is the right to measure on this host, which one process has at a time:
+// two that share CPUs and caches would both measure each other. It also keeps the
+// names and prefixes of its labs from others while a lab is down between two runs.
+// A lab that is brought up with it (UpOptions.Measurement) stays locked until its Down.
+type Measurement struct {
+	lock  *lock
+	owner owner
+}
+
+// owner is a process that measures, as others find it in a file.
+type owner struct {
+	PID        int       `json:"pid"`
+	StartTicks uint64    `json:"start_ticks"`
+	BootID     string    `json:"boot_id"`
+	Since      time.Time `json:"since"`
+	Experiment string    `json:"experiment"`
+	// Labs and Prefixes are what the measurement will bring up.
+	Labs     []string `json:"labs"`
+	Prefixes []string `json:"prefixes"`
+}
+
+// BeginMeasurement takes the right to measure the plans of an experiment, or says
+// who has it. It removes what measurements that died have left: their engines would
+// still be running. A lab that is up under one of the plans' names is an ExistsError.
+func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan) (*Measurement, error) {
+	self, err := proc.Of(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	o := owner{
+		PID: self.PID, StartTicks: self.StartTicks, BootID: journal.BootID(),
+		Since: time.Now(), Experiment: experiment,
+	}
+	for _, p := range plans {
+		o.Labs = append(o.Labs, p.Name)
+		o.Prefixes = append(o.Prefixes, p.Prefix)
+	}
+	// Who holds the registry sees the lock and what the file says together.
+	registry, err := lockRegistry()
+	if err != nil {
+		return nil, err
+	}
+	defer registry.free()
+	held, err := takeLock(measurementLock(), experiment, 0)
+	if busy := (*BusyError)(nil); errors.As(err, &busy) {
+		other := readOwner(measurementFile())
+		return nil, &MeasuringError{Experiment: other.Experiment, PID: busy.PID, Since: other.Since}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err = removeOrphans(ctx); err == nil {
+		err = vacant(plans...)
+	}
+	if err == nil {
+		err = writeJSON(measurementFile(), o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, held.free())
+	}
+	return &Measurement{lock: held, owner: o}, nil
+}
+
+func removeOrphans(ctx context.Context) error {
+	labs, err := List()
+	if err != nil {
+		return err
+	}
+	for _, lab := range labs {
+		if lab.Condition != ConditionOrphaned {
+			continue
+		}
+		_, err := takeDown(context.WithoutCancel(ctx), lab.Name)
+		if err != nil && !errors.As(err, new(*NotFoundError)) {
+			return fmt.Errorf("remove lab %q, whose measurement died: %w", lab.Name, err)
+		}
+	}
+	return nil
+}
+
+// End gives the right back. The labs have to be down by then.
+func (m *Measurement) End() error {
+	return errors.Join(absentIsFine(os.Remove(measurementFile())), m.lock.free())
+}
+
+// forgetDeadMeasurement removes the file of a measurement whose process died before
+// its End.
+func forgetDeadMeasurement() error {
+	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+		return nil
+	}
+	// Another may begin just now, which writes the file with the registry held.
+	registry, err := lockRegistry()
+	if err != nil {
+		return err
+	}
+	defer registry.free()
+	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
+		return nil
+	}
+	return absentIsFine(os.Remove(measurementFile()))
+}
+
+func measurementLock() string { return filepath.Join(Root(), "measuring.lock") }
+func measurementFile() string { return filepath.Join(Root(), "measuring.json") }
+
+// reserved is the error of a lab whose name or prefix a measurement of another
+// process has reserved, also while that lab is down. The caller holds the registry.
+func (m *Measurement) reserved(p *plan.Plan) error {
+	if m != nil || !isLocked(measurementLock()) {
+		return nil // ours, or nobody's: a dead owner's lock is free
+	}
+	o := readOwner(measurementFile())
+	if !o.alive() || !slices.Contains(o.Labs, p.Name) && !slices.Contains(o.Prefixes, p.Prefix) {
+		return nil
+	}
+	return &BusyError{Name: p.Name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}
+}
+
+// readOwner reads an owner's file; the zero owner lives nowhere.
+func readOwner(path string) owner {
+	var o owner
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &o) != nil {
+		return owner{}
+	}
+	return o
+}
+
+// alive is true while the process that measures runs.
+func (o owner) alive() bool {
+	return o.PID != 0 && o.BootID == journal.BootID() &&
+		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
+}
+
+// lockLab takes a lab's lock, and says of a lab that is being measured that it is.
+func lockLab(s state, name string) (*lock, error) {
+	held, err := takeLock(s.lock(), name, 0)
+	var busy *BusyError
+	if errors.As(err, &busy) {
+		if o := readOwner(s.measured()); o.PID == busy.PID && o.alive() {
+			busy.Measuring, busy.Since = o.Experiment, o.Since
+		}
+	}
+	return held, err
+}

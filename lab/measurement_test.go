@@ -1,0 +1,308 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/test/labtest"
+)
+
+// begin begins a measurement of the plans and ends it with the test.
+func begin(t *testing.T, plans ...*plan.Plan) *Measurement {
+	t.Helper()
+	m, err := BeginMeasurement(context.Background(), plans[0].Name, plans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.End(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestALabThatIsMeasuredIsHeldUntilItsDown(t *testing.T) {
+	labtest.Root(t)
+	ctx, text := context.Background(), pairLab("tbheld", "")
+	p := planOf(t, text)
+	m := begin(t, p)
+	lab, err := Up(ctx, UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Open("tbheld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, err error) {
+		t.Helper()
+		var busy *BusyError
+		if !errors.As(err, &busy) || busy.PID != os.Getpid() || busy.Measuring != "tbheld" {
+			t.Errorf("%s = %v, want that it is being measured, and by whom", what, err)
+		}
+	}
+	_, err = Down(ctx, "tbheld")
+	refused("Down", err)
+	_, err = other.Apply(ctx, ApplyOptions{Plan: planOf(t, pairLab("tbheld", "")), Experiment: []byte(text)})
+	refused("Apply", err)
+	refused("Up", upError(t, text))
+
+	labs, err := List()
+	if err != nil || len(labs) != 1 || labs[0].Condition != ConditionMeasuring || labs[0].PID != os.Getpid() {
+		t.Errorf("the list is %+v, %v", labs, err)
+	}
+	in(t, other, "a", "true")
+	if _, err := other.Inspect(ctx); err != nil {
+		t.Errorf("Inspect of a lab that is being measured: %v", err)
+	}
+	if err := lab.Down(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
+	labtest.Root(t)
+	p := planOf(t, pairLab("tbkept", ""))
+	m, err := BeginMeasurement(context.Background(), "tbkept", []*plan.Plan{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var busy *BusyError
+	for what, text := range map[string]string{
+		"name":   pairLab("tbkept", "prefix: other\n"),
+		"prefix": pairLab("tbother", "prefix: "+p.Prefix+"\n"),
+	} {
+		if err := upError(t, text); !errors.As(err, &busy) || busy.PID != os.Getpid() || !strings.Contains(err.Error(), "--set name=") {
+			t.Errorf("Up of another lab with its %s = %v", what, err)
+		}
+	}
+	up(t, pairLab("tbbeside", "")) // others may come up
+	var measuring *MeasuringError
+	_, err = BeginMeasurement(context.Background(), "tbsecond", []*plan.Plan{planOf(t, pairLab("tbsecond", ""))})
+	if !errors.As(err, &measuring) || measuring.PID != os.Getpid() || measuring.Experiment != "tbkept" {
+		t.Errorf("a second measurement = %v, want who measures what", err)
+	}
+	if err := m.End(); err != nil {
+		t.Fatal(err)
+	}
+	up(t, pairLab("tbkept", ""))
+	var exists *ExistsError
+	if _, err := BeginMeasurement(context.Background(), "tbkept", []*plan.Plan{p}); !errors.As(err, &exists) {
+		t.Errorf("a measurement in a lab that is up = %v, want ExistsError", err)
+	}
+	begin(t, planOf(t, pairLab("tbsecond", ""))) // the refused one holds nothing
+}
+
+// TestAContainerCannotMakeUsWriteElsewhere plants, in the folder that containers
+// share with the host, a link where the host would write.
+func TestAContainerCannotMakeUsWriteElsewhere(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	text := `
+name: tbplant
+topology:
+  nodes:
+    a: {runtime: netns}
+    c: {runtime: lxc, app: {kind: reflect, backend: raw}}
+  links: [{name: v, kind: veth, endpoints: ["a:x", "c:x"]}]
+`
+	lab := up(t, text)
+	victim := filepath.Join(t.TempDir(), "victim")
+	in(t, lab, "c", "ln", "-sf", victim, "/nines/engines/"+filepath.Base(lab.EngineLog("c")))
+	changed := strings.Replace(text, "kind: reflect, backend: raw", "kind: reflect, backend: ring", 1)
+	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, changed), Experiment: []byte(changed)})
+	if err != nil || len(changes.RestartedApps) != 1 {
+		t.Fatalf("Apply = %+v, %v, want that the engine is started anew", changes, err)
+	}
+	if _, err := os.Lstat(victim); err == nil {
+		t.Error("the host has written through a container's link")
+	}
+}
+
+func TestAMountOfNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
+	labtest.Root(t)
+	p := planOf(t, strings.Replace(pairLab("tbmount", ""), "b: {runtime: netns}",
+		`b: {runtime: netns, mounts: [{source: /nowhere, target: /mnt}]}`, 1))
+	var none *MountError
+	if err := Check(p); !errors.As(err, &none) || none.Node != "b" || none.Source != "/nowhere" || none.ExitCode() != 2 {
+		t.Errorf("Check = %v", err)
+	}
+	if _, err := Up(context.Background(), UpOptions{Plan: p}); !errors.As(err, &none) {
+		t.Errorf("Up = %v", err)
+	}
+	if entries, _ := os.ReadDir(os.Getenv("NINES_STATE_DIR")); len(entries) != 0 {
+		t.Errorf("made: %v", entries)
+	}
+}
+
+func TestAMountOnNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
+	labtest.Root(t)
+	source, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	if err := errors.Join(os.Mkdir(filepath.Join(source, "inner"), 0o755), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	mounts := func(list string) *plan.Plan {
+		return planOf(t, strings.Replace(pairLab("tbmount", ""), "b: {runtime: netns}", "b: {runtime: netns, mounts: ["+list+"]}", 1))
+	}
+	for what, test := range map[string]struct{ list, target string }{
+		"a target that is not there":   {"{source: " + source + ", target: /nowhere/at/all}", "/nowhere/at/all"},
+		"a directory on a file":        {"{source: " + source + ", target: /etc/passwd}", "/etc/passwd"},
+		"a file on a directory":        {"{source: " + file + ", target: /mnt}", "/mnt"},
+		"a target in an earlier mount": {"{source: " + source + ", target: /mnt}, {source: " + source + ", target: /mnt/inner}", ""},
+		"one that a mount hides":       {"{source: " + source + ", target: /etc}, {source: " + file + ", target: /etc/passwd}", "/etc/passwd"},
+	} {
+		err := Check(mounts(test.list))
+		var none *MountError
+		switch {
+		case test.target == "" && err != nil:
+			t.Errorf("%s: Check = %v", what, err)
+		case test.target != "" && (!errors.As(err, &none) || none.Target != test.target || none.ExitCode() != 2 || !strings.Contains(err.Error(), test.target)):
+			t.Errorf("%s: Check = %v", what, err)
+		}
+	}
+	lab, err := Up(context.Background(), UpOptions{Plan: mounts("{source: " + source + ", target: /mnt}, {source: " + source + ", target: /mnt/inner}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in(t, lab, "b", "ls", "/mnt/inner/inner")
+	if err := lab.Down(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUpRemovesAnOrphan makes an orphan by letting go of a measured lab and writing a
+// dead process into its state, as kill -9 leaves it.
+func TestUpRemovesAnOrphan(t *testing.T) {
+	labtest.Root(t)
+	ctx, text := context.Background(), pairLab("tborphan", "")
+	p := planOf(t, text)
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	m := begin(t, p)
+	lab, err := Up(ctx, UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := m.owner
+	gone.PID, gone.StartTicks = dead.Process.Pid, 1
+	if err := errors.Join(writeJSON(lab.state.measured(), gone), lab.held.free()); err != nil {
+		t.Fatal(err)
+	}
+	if labs, err := List(); err != nil || len(labs) != 1 || labs[0].Condition != ConditionOrphaned {
+		t.Fatalf("the list is %+v, %v, want an orphan", labs, err)
+	}
+	old := lab.PID("a")
+	again, err := Up(ctx, UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lab.Alive("a") || again.PID("a") == old {
+		t.Error("the orphan's node lives on")
+	}
+	if err := again.Down(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDownForgetsAMeasurementThatDied leaves what kill -9 leaves of a measurement, and
+// then one that lives, which is left alone.
+func TestDownForgetsAMeasurementThatDied(t *testing.T) {
+	labtest.Root(t)
+	text := pairLab("tbdead", "")
+	p := planOf(t, text)
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	m := begin(t, p)
+	for _, c := range []struct {
+		name  string
+		owner owner
+		stays bool
+	}{
+		{"dead", owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}, false},
+		{"alive", m.owner, true},
+	} {
+		// Up as the measurement's own, then nobody's: a lab that is only down.
+		lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(lab.held.free(), writeJSON(measurementFile(), c.owner)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Down(context.Background(), "tbdead"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(measurementFile()); (err == nil) != c.stays {
+			t.Errorf("%s: after Down the file of the measurement: %v, want that it stays: %v", c.name, err, c.stays)
+		}
+	}
+	// Where no lab is up, DownAll still finds what a dead measurement left.
+	gone := owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}
+	if err := writeJSON(measurementFile(), gone); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DownAll(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(measurementFile()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after DownAll the file of a dead measurement is there: %v", err)
+	}
+}
+
+func TestAnUnknownSysctlIsFoundBeforeAnythingIsMade(t *testing.T) {
+	with := func(sysctls string) error {
+		return Check(planOf(t, strings.Replace(pairLab("tbsysctl", ""), "b: {runtime: netns}", "b: {runtime: netns, sysctls: {"+sysctls+"}}", 1)))
+	}
+	labtest.Root(t)
+	var none *SysctlError
+	if err := with(`net.ipv4.no_such: "1"`); !errors.As(err, &none) || none.Node != "b" || none.ExitCode() != 2 || !strings.Contains(err.Error(), "/proc/sys/net/ipv4/no_such") {
+		t.Errorf("Check = %v", err)
+	}
+	// That of an interface is there when the interface is.
+	if err := with(`net.ipv4.ip_forward: "1", net.ipv4.conf.eth0.rp_filter: "0"`); err != nil {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+// TestAFullStateFolder: whatever cannot be written for want of space is told once, with
+// what to do.
+func TestAFullStateFolder(t *testing.T) {
+	labtest.Root(t)
+	dir := t.TempDir()
+	if err := unix.Mount("none", dir, "tmpfs", 0, "nr_inodes=1000,size=8192"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("NINES_STATE_DIR", dir)
+	lab, err := Up(context.Background(), UpOptions{Plan: planOf(t, pairLab("tbfull", ""))})
+	if err == nil {
+		t.Error(lab.Down(context.Background()))
+	}
+	var full *StateError
+	if !errors.As(err, &full) || !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("Up = %v", err)
+	}
+	if text := full.Error(); strings.Count(text, dir) != 1 || strings.Contains(text, ".new") || !strings.Contains(text, "free some space") || !strings.Contains(text, "NINES_STATE_DIR") {
+		t.Errorf("it says %q", text)
+	}
+}

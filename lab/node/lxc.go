@@ -1,0 +1,159 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/plan"
+)
+
+// Groups are the control groups of a container, relative to the hierarchies' roots.
+type Groups struct {
+	// Container has what runs in it, Monitor the process that watches over it.
+	Container, Monitor string
+	// Limits are written to the container's, in order.
+	Limits []GroupLimit
+}
+
+// GroupLimit is a file of the control groups of version 1 or 2, and what it is to hold.
+type GroupLimit struct {
+	Version     int
+	File, Value string
+}
+
+// CheckLXC finds out whether the LXC tools are there.
+func CheckLXC() error {
+	for _, tool := range []string{"lxc-start", "lxc-info"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return &host.MissingError{
+				Capability: host.FeatureLXC, Reason: "there is no " + tool,
+				Remedy: "apt-get install lxc busybox-static, or use runtime: netns",
+			}
+		}
+	}
+	return nil
+}
+
+// lxcPath is LXC's folder of containers in a lab. It occurs in the arguments of
+// every LXC tool and monitor of the lab, and of no other.
+func (p Place) lxcPath() string { return filepath.Join(p.StateDir, "lxc") }
+
+// StartLXC makes a container with the LXC tools and starts it with nines-init as
+// its pid 1. LXC makes the control groups.
+func (p Place) StartLXC(ctx context.Context, n plan.Node, groups Groups) (*Running, error) {
+	root, err := p.makeRootfs(ctx, n)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: make its root file system: %w", n.Name, err)
+	}
+	if err := p.claimCgroups(n, groups); err != nil {
+		return nil, err
+	}
+	token := p.Journal.Token(n.Name)
+	config, err := p.lxcConfig(n, root, groups, token)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	dir := filepath.Join(p.lxcPath(), n.HostName)
+	configPath := filepath.Join(dir, "config")
+	if err := os.WriteFile(configPath, []byte(config), 0o644); err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	var systemd *net.UnixConn
+	if usesSystemd(n) {
+		if systemd, err = p.listenSystemd(n); err != nil {
+			return nil, fmt.Errorf("node %q: listen to its systemd: %w", n.Name, err)
+		}
+		defer func() { _ = systemd.Close() }() // what it said was read
+	}
+	step, err := p.Journal.Begin(journal.Step{
+		Kind: journal.KindContainer, Node: n.Name, Path: p.lxcPath(), Name: n.HostName, Token: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	id, err := p.lxcStart(ctx, n.HostName, configPath, filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	running := &Running{Name: n.Name, Step: step, Identity: id}
+	learnt := journal.Learnt{PID: id.PID, StartTicks: id.StartTicks, NetInode: id.NetInode()}
+	if err := p.Journal.Done(step, learnt); err != nil || systemd == nil {
+		return running, err
+	}
+	if err := p.awaitSystemd(ctx, running, systemd); err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return running, nil
+}
+
+// claimCgroups journals the groups that LXC is going to make.
+func (p Place) claimCgroups(n plan.Node, groups Groups) error {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	for _, name := range []string{groups.Container, groups.Monitor} {
+		for _, h := range hierarchies {
+			if path := filepath.Join(h.Mount, name); journal.Inode(path) != 0 {
+				return fmt.Errorf("node %q: control group %s is there already, and not ours; set another prefix in the file",
+					n.Name, path)
+			}
+		}
+		step := journal.Step{Kind: journal.KindCgroup, Name: name, Node: n.Name}
+		if _, err := p.Journal.Begin(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lxcStart runs lxc-start, which returns when the container runs, and asks for the
+// container's pid 1. Go opens files close-on-exec, so LXC inherits none of ours.
+func (p Place) lxcStart(ctx context.Context, name, config, log string) (proc.Identity, error) {
+	start := exec.CommandContext(ctx, "lxc-start", "-P", p.lxcPath(), "-n", name, "-f", config,
+		"-d", "-o", log, "-l", "ERROR")
+	// Not CombinedOutput: the monitor would hold the pipe open.
+	output, err := os.Create(log + ".start")
+	if err != nil {
+		return proc.Identity{}, err
+	}
+	defer output.Close()
+	start.Stdout, start.Stderr = output, output
+	if err := start.Run(); err != nil {
+		return proc.Identity{}, fmt.Errorf("lxc-start: %w: %s", err, tail(log, log+".start"))
+	}
+	out, err := exec.CommandContext(ctx, "lxc-info", "-P", p.lxcPath(), "-n", name, "-p", "-H").Output()
+	if err != nil {
+		return proc.Identity{}, fmt.Errorf("lxc-info: %w", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		return proc.Identity{}, errors.Join(errors.New("the container ended at once: "+tail(log)), err)
+	}
+	return proc.Of(pid)
+}
+
+// tail is what the files say at their ends, in one line.
+func tail(paths ...string) string {
+	var said []string
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		said = append(said, lines[max(0, len(lines)-3):]...)
+	}
+	return strings.Join(said, "; ")
+}

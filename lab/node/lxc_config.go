@@ -1,0 +1,148 @@
+package node
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/plan"
+)
+
+// The paths of what is nines' own in every container.
+const (
+	containerFolder = "/nines"
+	containerInit   = containerFolder + "/nines-init"
+	// ContainerEngine is nines-engine, ContainerEngines the folder of control sockets.
+	ContainerEngine  = containerFolder + "/nines-engine"
+	ContainerEngines = containerFolder + "/engines"
+	// ContainerSockets has the folders of the sockets of the container's own endpoints.
+	ContainerSockets = containerFolder + "/sockets"
+)
+
+// bind is a mount of the host's into a container.
+type bind struct {
+	source, target string
+	file, readOnly bool
+}
+
+// lxcConfig is the container's configuration, lxc.container.conf(5). The network
+// is a namespace with nothing in it; package link fills it.
+func (p Place) lxcConfig(n plan.Node, root rootfs, groups Groups, token string) (string, error) {
+	var b strings.Builder
+	set := func(key, format string, values ...any) {
+		fmt.Fprintf(&b, "%s = %s\n", key, fmt.Sprintf(format, values...))
+	}
+	set("lxc.uts.name", "%s", n.HostName)
+	set("lxc.rootfs.path", "%s", root.path)
+	set("lxc.net.0.type", "empty")
+	if usesSystemd(n) {
+		set("lxc.init.cmd", "/lib/systemd/systemd")
+		set("lxc.signal.halt", "SIGRTMIN+3") // systemd(1)
+		set("lxc.environment", "NOTIFY_SOCKET=%s/%s", containerNotify, notifySocket)
+	} else {
+		// Our own pid 1 keeps the container quiet: no services, no timers.
+		set("lxc.init.cmd", "%s lxc", containerInit)
+		set("lxc.signal.halt", "SIGTERM")
+	}
+	set("lxc.environment", "NINES_TOKEN=%s", token)
+	set("lxc.mount.auto", "proc:mixed %s", sysfsOf(n))
+	set("lxc.tty.max", "0")
+	set("lxc.pty.max", "64")
+	set("lxc.console.path", "none")
+	// The engine needs raw sockets and BPF; what would change the host is taken.
+	set("lxc.cap.drop", "sys_module sys_time sys_boot mac_admin mac_override")
+	set("lxc.apparmor.profile", "unconfined")
+	set("lxc.cgroup.dir.container", "%s", groups.Container)
+	set("lxc.cgroup.dir.monitor", "%s", groups.Monitor)
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return "", err
+	}
+	if err := devices(set, n, hierarchies); err != nil {
+		return "", err
+	}
+	for _, limit := range groups.Limits {
+		set(map[int]string{1: "lxc.cgroup.", 2: "lxc.cgroup2."}[limit.Version]+limit.File, "%s", limit.Value)
+	}
+	for _, m := range p.binds(n, root) {
+		kind, mode := "dir", ""
+		if m.file {
+			kind = "file"
+		}
+		if m.readOnly {
+			mode = ",ro"
+		}
+		set("lxc.mount.entry", "%s %s none bind,create=%s%s 0 0",
+			escape(m.source), escape(strings.TrimPrefix(m.target, "/")), kind, mode)
+	}
+	return b.String(), nil
+}
+
+// sysfsOf is how a container sees /sys: to read it, but for one that drives a device by
+// UIO, whose registers of PCI configuration are files there (uio_pci_generic.rst).
+func sysfsOf(n plan.Node) string {
+	if slices.ContainsFunc(n.Devices, func(file string) bool { return strings.HasPrefix(file, "/dev/uio") }) {
+		return "sys:rw"
+	}
+	return "sys:mixed"
+}
+
+func (p Place) binds(n plan.Node, root rootfs) []bind {
+	binds := append([]bind{}, root.binds...)
+	binds = append(binds,
+		bind{p.InitPath, containerInit, true, true},
+		bind{filepath.Join(p.StateDir, "engines"), ContainerEngines, false, false})
+	if usesSystemd(n) {
+		binds = append(binds, bind{p.notifyFolder(n), containerNotify, false, false})
+	}
+	if p.EnginePath != "" {
+		binds = append(binds, bind{p.EnginePath, ContainerEngine, true, true})
+	}
+	for _, device := range n.Devices {
+		binds = append(binds, bind{device, device, true, false})
+	}
+	for _, folder := range p.Sockets[n.Name] {
+		binds = append(binds, bind{folder, filepath.Join(ContainerSockets, filepath.Base(folder)), false, false})
+	}
+	for _, m := range n.Mounts {
+		binds = append(binds, bind{m.Source, m.Target, !isDir(m.Source), m.ReadOnly})
+	}
+	return binds
+}
+
+// devices lets the container open the usual devices and those of its plan, by the
+// control groups of version 1, or by LXC's BPF program where there is only version 2.
+func devices(set func(string, string, ...any), n plan.Node, hierarchies []cgroup.Hierarchy) error {
+	key := ""
+	for _, h := range hierarchies {
+		switch {
+		case h.Version == 1 && h.Has("devices"):
+			key = "lxc.cgroup.devices."
+		case h.Version == 2 && key == "":
+			key = "lxc.cgroup2.devices."
+		}
+	}
+	if key == "" {
+		return nil // nothing on this host controls devices
+	}
+	var mounted []string
+	for _, m := range n.Mounts {
+		mounted = append(mounted, m.Source)
+	}
+	rules, err := cgroup.DeviceRules(n.Devices, mounted)
+	if err != nil {
+		return err
+	}
+	set(key+"deny", "a")
+	for _, r := range rules {
+		set(key+"allow", "%s", r)
+	}
+	return nil
+}
+
+// escape writes a path for fstab(5), whose form mount entries have.
+func escape(path string) string {
+	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
+}

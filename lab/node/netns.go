@@ -1,0 +1,102 @@
+package node
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/spec"
+)
+
+// netnsFlags are the namespaces of a netns node.
+const netnsFlags = unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
+	unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
+
+// StartNetns starts nines-init as pid 1 of new namespaces on the host's file
+// system. It waits on a pipe until its process id is journalled, and ends by itself
+// if we die before; init/node.c is the other side.
+func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running, error) {
+	var arguments []string
+	for _, m := range mounts {
+		mode := "rw"
+		if m.ReadOnly {
+			mode = "ro"
+		}
+		arguments = append(arguments, mode, m.Source, m.Target)
+	}
+	step := journal.Step{Kind: journal.KindProcess, Node: name, Name: hostName, Token: p.Journal.Token(name)}
+	return p.startInit(step, netnsFlags, "node", arguments...)
+}
+
+// startInit starts nines-init in a role that holds new namespaces.
+func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments ...string) (*Running, error) {
+	name := s.Node
+	step, err := p.Journal.Begin(s)
+	if err != nil {
+		return nil, err
+	}
+	control, child, err := controlPair()
+	if err != nil {
+		return nil, err
+	}
+	defer control.Close()
+	cmd := exec.Command(p.InitPath, append([]string{role, s.Token, s.Name}, arguments...)...)
+	cmd.Env = []string{}
+	cmd.ExtraFiles = []*os.File{child}
+	// A session of its own, or Ctrl-C in the terminal would end the node.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Setsid: true}
+	err = cmd.Start()
+	child.Close()
+	if err != nil {
+		return nil, fmt.Errorf("node %q: start %s: %w", name, p.InitPath, err)
+	}
+	id, err := proc.Of(cmd.Process.Pid)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", name, err)
+	}
+	// The process is the journal's from here on; nobody waits for it.
+	_ = cmd.Process.Release()
+	running := &Running{Name: name, Step: step, Identity: id}
+	if s.Kind == journal.KindHostNode {
+		running.Token = s.Token
+	}
+	learnt := journal.Learnt{PID: id.PID, StartTicks: id.StartTicks, NetInode: id.NetInode()}
+	if err := p.Journal.Done(step, learnt); err != nil {
+		return nil, err
+	}
+	return running, running.begin(control)
+}
+
+// begin lets the node's pid 1 go on, and waits until it has.
+func (r *Running) begin(control *os.File) error {
+	if _, err := control.Write([]byte{'g'}); err != nil {
+		return fmt.Errorf("node %q: %w", r.Name, err)
+	}
+	answer, err := bufio.NewReader(control).ReadString('\n')
+	switch {
+	case answer == "ok\n":
+		return nil
+	case answer != "":
+		return fmt.Errorf("node %q: %s", r.Name, strings.TrimSpace(answer))
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("node %q: its first process died at once", r.Name)
+	}
+	return fmt.Errorf("node %q: %w", r.Name, err)
+}
+
+func controlPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "node control"), os.NewFile(uintptr(fds[1]), "node control"), nil
+}

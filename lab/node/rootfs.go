@@ -1,0 +1,146 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// rootfs is a container's root file system: LXC's path for it, and what is mounted
+// into it.
+type rootfs struct {
+	path  string
+	binds []bind
+}
+
+// containerFolders are in every minimal root file system.
+var containerFolders = []string{
+	"bin", "dev", "etc", "nines", "proc", "root", "run", "sys", "tmp", "usr", "var",
+}
+
+// makeRootfs makes what a container needs on disk, all of it in the lab's folder.
+func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
+	dir := filepath.Join(p.lxcPath(), n.HostName)
+	if err := os.RemoveAll(dir); err != nil {
+		return rootfs{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return rootfs{}, err
+	}
+	if n.Rootfs != nil && n.Rootfs.Kind == spec.RootfsDebian {
+		base, err := p.debian(ctx, n.Rootfs.Release, n.Rootfs.Init)
+		if err != nil {
+			return rootfs{}, err
+		}
+		upper := filepath.Join(dir, "changes")
+		if err := os.Mkdir(upper, 0o755); err != nil {
+			return rootfs{}, err
+		}
+		if usesSystemd(n) {
+			if err := writeSystemd(n, upper); err != nil {
+				return rootfs{}, err
+			}
+		}
+		// LXC mounts the overlay in the container's own mount namespace.
+		return rootfs{path: "overlay:" + base + ":" + upper}, nil
+	}
+	return p.minimal(n, filepath.Join(dir, "rootfs"))
+}
+
+// minimal makes a root file system around busybox: /bin is shared by the lab's
+// containers and read-only, the rest is the container's own.
+func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
+	bin, err := p.busybox()
+	if err != nil {
+		return rootfs{}, err
+	}
+	for _, folder := range containerFolders {
+		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
+			return rootfs{}, err
+		}
+	}
+	for name, target := range map[string]string{
+		"sbin": "bin", "usr/bin": "../bin", "usr/sbin": "../bin", "var/run": "../run", "var/tmp": "../tmp",
+	} {
+		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+			return rootfs{}, err
+		}
+	}
+	for name, text := range map[string]string{
+		"passwd":   "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+		"group":    "root:x:0:\nnogroup:x:65534:\n",
+		"hostname": n.HostName + "\n",
+		"hosts":    "127.0.0.1 localhost\n127.0.1.1 " + n.HostName + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(root, "etc", name), []byte(text), 0o644); err != nil {
+			return rootfs{}, err
+		}
+	}
+	if err := os.Chmod(filepath.Join(root, "tmp"), 0o777|os.ModeSticky); err != nil {
+		return rootfs{}, err
+	}
+	return rootfs{path: "dir:" + root, binds: []bind{{bin, "/bin", false, true}}}, nil
+}
+
+// busyboxOnce keeps two containers that start together from making the same files.
+var busyboxOnce sync.Mutex
+
+// busybox makes the lab's shared /bin: busybox and a link for each of its applets.
+func (p Place) busybox() (string, error) {
+	busyboxOnce.Lock()
+	defer busyboxOnce.Unlock()
+	bin := filepath.Join(p.lxcPath(), "bin")
+	if isDir(bin) {
+		return bin, nil
+	}
+	program, err := exec.LookPath("busybox")
+	if err != nil {
+		return "", missingBusybox("there is no busybox")
+	}
+	applets, err := exec.Command(program, "--list").Output()
+	if err != nil {
+		return "", fmt.Errorf("busybox --list: %w", err)
+	}
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return "", err
+	}
+	if strings.Contains(string(text), "/lib64/ld-linux") || strings.Contains(string(text), "/lib/ld-") {
+		return "", missingBusybox(program + " is not static")
+	}
+	next := bin + ".new"
+	if err := errors.Join(os.RemoveAll(next), os.MkdirAll(next, 0o755)); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(next, "busybox"), text, 0o755); err != nil {
+		return "", err
+	}
+	for _, applet := range strings.Fields(string(applets)) {
+		err := os.Symlink("busybox", filepath.Join(next, applet))
+		if err != nil && applet != "busybox" {
+			return "", err
+		}
+	}
+	return bin, os.Rename(next, bin)
+}
+
+func missingBusybox(reason string) error {
+	return &host.MissingError{
+		Capability: "busybox-static", Reason: reason,
+		Remedy: "apt-get install busybox-static, or use rootfs: {kind: debian} or runtime: netns",
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

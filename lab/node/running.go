@@ -1,0 +1,107 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/proc"
+)
+
+// Running is a node that runs.
+type Running struct {
+	Name string
+	// Step is the number of the journal's step that started it.
+	Step int
+	// Token is found by everything that is started in a host node, in its environment;
+	// empty for other nodes, whose namespaces take what is in them along.
+	Token string
+	// Identity is its pid 1 as the host sees it.
+	proc.Identity
+}
+
+// Namespace opens the node's network namespace.
+func (r *Running) Namespace() (*netns.Namespace, error) {
+	ns, err := netns.OfProcess(r.PID)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", r.Name, err)
+	}
+	return ns, nil
+}
+
+// Place is where a lab's nodes are made.
+type Place struct {
+	Journal *journal.Journal
+	// StateDir is the lab's folder.
+	StateDir string
+	// Prefix is the lab's.
+	Prefix string
+	// InitPath and EnginePath are the programs nines-init and nines-engine.
+	InitPath   string
+	EnginePath string
+	// Sockets are, by node, the folders of sockets that a container sees.
+	Sockets map[string][]string
+	// Progress is told what takes long; never nil.
+	Progress func(string)
+}
+
+// Program finds one of the programs that belong to nines: in the folder named by
+// NINES_LIBEXEC, or else beside the running program.
+func Program(name string) (string, error) {
+	dir := os.Getenv("NINES_LIBEXEC")
+	if dir == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("find %s: %w", name, err)
+		}
+		dir = filepath.Dir(self)
+	}
+	path, err := filepath.Abs(filepath.Join(dir, name))
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", name, err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", &host.MissingError{
+			Capability: name, Reason: "there is no " + path,
+			Remedy: "run make build, or name its folder in NINES_LIBEXEC",
+		}
+	}
+	return path, nil
+}
+
+// workers is how many nodes or links are made at the same time. More than two gain
+// nothing: the kernel makes namespaces and devices under one lock (RTNL).
+const workers = 2
+
+// Each calls f for 0 to n-1 with a few workers, and stops at the first error.
+func Each(ctx context.Context, n int, f func(i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(workers, n) {
+		group.Go(func() {
+			for i := range next {
+				if err := f(i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+feed:
+	for i := range n {
+		select {
+		case <-ctx.Done():
+			break feed
+		case next <- i:
+		}
+	}
+	close(next)
+	group.Wait()
+	return context.Cause(ctx)
+}

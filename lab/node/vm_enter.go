@@ -1,0 +1,49 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/plan"
+)
+
+// GuestCommand is a command that runs in the guest of a node: nines-node stands for it on
+// the host, with its input, output and exit code, as nines-init does for other nodes. The
+// file is the machine's. The CPUs of the entry are the plan's; taskset numbers the
+// guest's own.
+func GuestCommand(ctx context.Context, program, file string, n plan.Node, e Entry) *exec.Cmd {
+	arguments := []string{"enter", "--machine", file}
+	if e.Dir != "" {
+		arguments = append(arguments, "--dir", e.Dir)
+	}
+	for _, list := range [][]string{baseEnv, e.Env} {
+		for _, word := range list {
+			arguments = append(arguments, "--env", word)
+		}
+	}
+	arguments = append(arguments, "--")
+	if cpus := n.GuestCPUs(e.CPUs); n.VM.Pinned && len(cpus) > 0 && len(cpus) < n.VM.VCPUs {
+		arguments = append(arguments, "taskset", cpuMask(cpus))
+	}
+	cmd := exec.CommandContext(ctx, program, append(arguments, e.Argv...)...)
+	cmd.Env = append(append([]string{}, baseEnv...), e.Env...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
+	cmd.WaitDelay = killDelay
+	return cmd
+}
+
+// cpuMask is a set of CPUs as busybox's taskset takes it: hexadecimal.
+func cpuMask(cpus []int) string {
+	mask := make([]byte, cpus[len(cpus)-1]/4+1)
+	for _, cpu := range cpus {
+		mask[len(mask)-1-cpu/4] |= 1 << (cpu % 4)
+	}
+	text := "0x"
+	for _, digit := range mask {
+		text += fmt.Sprintf("%x", digit)
+	}
+	return text
+}

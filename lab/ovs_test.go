@@ -1,0 +1,252 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// needOVS skips a test where a link of the kind cannot be made.
+func needOVS(t testing.TB, kind string) {
+	t.Helper()
+	labtest.Root(t)
+	// Without hugepages: what is tested is Open vSwitch, and others may have them.
+	err := link.Check(planOf(t, ovsStar(kind, 2, 1500)))
+	if err != nil && !errors.As(err, new(*host.MissingError)) {
+		t.Fatal(err)
+	}
+	labtest.Require(t, fmt.Sprintf("%s (%v)", kind, err), err == nil)
+}
+
+func ovsStar(kind string, nodes, mtu int) string {
+	return star(kind, nodes, mtu) + "dpdk: {hugepages: none}\n"
+}
+
+// systemOVS lists what belongs to a system's own Open vSwitch and DPDK.
+func systemOVS(t testing.TB) []string {
+	t.Helper()
+	var list []string
+	for _, dir := range []string{"/run/openvswitch", "/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"} {
+		_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err != nil {
+				return nil //nolint:nilerr // what is not there is not listed
+			}
+			if info, err := d.Info(); err == nil {
+				list = append(list, fmt.Sprint(path, info.Mode(), info.Size(), info.ModTime()))
+			}
+			return nil
+		})
+	}
+	return list
+}
+
+// everyPingOnce pings from every node to every other over its first link with a full
+// frame. One at a time, for ping waits no longer for a second answer than twice as long
+// as for the first, and a switch in userspace waits for its CPU now and then.
+func everyPingOnce(t *testing.T, lab *Lab) {
+	t.Helper()
+	for _, n := range lab.Plan().Nodes {
+		for _, i := range n.Interfaces {
+			for _, neighbour := range i.Neighbours {
+				out := in(t, lab, n.Name, "ping", "-c1", "-W5", "-M", "do", "-s", fmt.Sprint(i.MTU-28), neighbour.IP)
+				if !strings.Contains(out, " 0% packet loss") {
+					t.Errorf("%s to %s: %s", n.Name, neighbour.IP, out)
+				}
+			}
+		}
+	}
+}
+
+// TestOVSCarriesPackets pings from every node to every other:
+//
+//	n1:eth ── AF_XDP or AF_PACKET ─┐
+//	n2:eth ────────────────────────┼─ br0 of ovs-vswitchd
+//	n3:eth ────────────────────────┘
+func TestOVSCarriesPackets(t *testing.T) {
+	for _, kind := range []string{"ovs", "ovs-dpdk"} {
+		for _, c := range []struct{ nodes, mtu int }{{2, 1500}, {3, 1500}, {2, 9000}} {
+			t.Run(fmt.Sprintf("%s/%d/%d", kind, c.nodes, c.mtu), func(t *testing.T) {
+				needOVS(t, kind)
+				everyPingOnce(t, up(t, ovsStar(kind, c.nodes, c.mtu)))
+			})
+		}
+	}
+}
+
+// ovsCommand runs one of Open vSwitch's programs on a link's private instance.
+func ovsCommand(t testing.TB, lab *Lab, linkName, program string, arguments ...string) string {
+	t.Helper()
+	dir := filepath.Join(lab.state.dir, "switches", linkName)
+	for i, a := range arguments {
+		arguments[i] = strings.ReplaceAll(a, "DIR", dir)
+	}
+	cmd := exec.Command(program, arguments...)
+	cmd.Env = append(os.Environ(), "OVS_RUNDIR="+dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v: %s", program, arguments, err, out)
+	}
+	return string(out)
+}
+
+func TestOVSLearns(t *testing.T) {
+	needOVS(t, "ovs")
+	lab := up(t, ovsStar("ovs", 3, 1500))
+	everyPingOnce(t, lab)
+	table := ovsCommand(t, lab, "lan", "ovs-appctl", "--target=DIR/vswitchd.ctl", "fdb/show", "br0")
+	for _, n := range lab.Plan().Nodes {
+		if mac := n.Interfaces[0].MAC; !strings.Contains(table, mac) {
+			t.Errorf("it has not learnt %s of %s:\n%s", mac, n.Name, table)
+		}
+	}
+	seen, err := lab.Inspect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if devices := seen.LinkList[0].Devices; len(devices) != 3 || devices[0].RxPackets == 0 {
+		t.Errorf("its ports are %+v, want three with packets", devices)
+	}
+	// What n1 and n2 say to each other is not n3's to see.
+	before := in(t, lab, "n3", "cat", "/sys/class/net/eth/statistics/rx_packets")
+	neighbour := lab.Plan().Nodes[0].Interfaces[0].Neighbours[0].IP
+	for range 10 {
+		in(t, lab, "n1", "ping", "-c1", "-W5", neighbour)
+	}
+	if after := in(t, lab, "n3", "cat", "/sys/class/net/eth/statistics/rx_packets"); after != before {
+		t.Errorf("n3 had %s packets and has %s: known addresses are flooded", before, after)
+	}
+}
+
+func TestOVSForwardsByFlows(t *testing.T) {
+	needOVS(t, "ovs")
+	lab := up(t, strings.Replace(ovsStar("ovs", 2, 1500), "kind: ovs,", "kind: ovs, switch: {forwarding: flows},", 1))
+	everyPingOnce(t, lab)
+	flows := ovsCommand(t, lab, "lan", "ovs-ofctl", "dump-flows", "unix:DIR/br0.mgmt")
+	if strings.Contains(flows, "NORMAL") || strings.Count(flows, "actions=output:") != 2 {
+		t.Errorf("not one rule a direction:\n%s", flows)
+	}
+}
+
+// TestTwoInstancesOfOVS has both kinds in one lab, and a second lab beside it. The
+// userspace datapaths all have a device of the name ovs-netdev.
+func TestTwoInstancesOfOVS(t *testing.T) {
+	needOVS(t, "ovs")
+	needOVS(t, "ovs-dpdk")
+	before := systemOVS(t)
+	both := `
+name: tbovstwo
+topology:
+  nodes: {n1: {runtime: netns}, n2: {runtime: netns}}
+  links:
+    - {name: user, kind: ovs, endpoints: ["n1:a", "n2:a"]}
+    - {name: dpdk, kind: ovs-dpdk, endpoints: ["n1:b", "n2:b"]}
+dpdk: {hugepages: none}
+`
+	lab := up(t, both)
+	everyPingOnce(t, up(t, ovsStar("ovs", 2, 1500)))
+	everyPingOnce(t, lab)
+	if after := systemOVS(t); !slices.Equal(before, after) {
+		t.Errorf("the system's Open vSwitch was touched:\n%v\n%v", before, after)
+	}
+	if left, err := filepath.Glob(filepath.Join("/run/dpdk", lab.Plan().Prefix+"*")); err != nil || len(left) > 0 {
+		t.Errorf("DPDK has folders of the host's: %q, %v", left, err)
+	}
+}
+
+func TestADeadOVSIsTold(t *testing.T) {
+	for _, kind := range []string{"ovs", "ovs-dpdk"} {
+		t.Run(kind, func(t *testing.T) {
+			needOVS(t, kind)
+			lab := up(t, ovsStar(kind, 2, 1500))
+			everyPingOnce(t, lab)
+			programs, err := lab.Programs()
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(programs, func(p ProgramState) bool { return p.Name == "ovs-vswitchd" })
+			if at < 0 {
+				t.Fatalf("no ovs-vswitchd among %+v", programs)
+			}
+			if err := syscall.Kill(programs[at].PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				dead := statusOf(lab.Name()).DeadPrograms
+				if slices.Equal(dead, []string{"lan: ovs-vswitchd"}) {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("dead programs are %q", dead)
+				}
+			}
+			// The interfaces are still there: only what joined them is gone.
+			in(t, lab, "n1", "ip", "link", "show", "eth")
+			prefix := lab.Plan().Prefix
+			if err := lab.Down(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if left := leaks(t, prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+				t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+			}
+		})
+	}
+}
+
+// TestDownAfterUpWithOVSWasKilled kills nines at every step of making a lab with both
+// kinds.
+func TestDownAfterUpWithOVSWasKilled(t *testing.T) {
+	needOVS(t, "ovs")
+	needOVS(t, "ovs-dpdk")
+	c := newCrasher(t)
+	text := `
+name: tbcrash
+topology:
+  nodes: {a: {runtime: netns}, b: {runtime: netns}}
+  links:
+    - {name: user, kind: ovs, endpoints: ["a:u", "b:u"]}
+    - {name: dpdk, kind: ovs-dpdk, endpoints: ["a:d", "b:d"]}
+dpdk: {hugepages: none}
+`
+	c.prefix = planOf(t, text).Prefix
+	if err := os.WriteFile(c.whole, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Each seventh point: the others are the same code's, which the tests of the whole
+	// lab go through one by one.
+	for n := 1; ; n += 7 {
+		killed, said := c.run(n, "up", c.whole)
+		c.run(0, "down", "tbcrash")
+		c.gone("up killed at " + said)
+		if !killed {
+			t.Logf("fewer than %d points", n)
+			break
+		}
+	}
+}
+
+// TestAMissingProgramIsToldBeforeAnythingIsMade hides Open vSwitch from nines.
+func TestAMissingProgramIsToldBeforeAnythingIsMade(t *testing.T) {
+	for _, kind := range []spec.LinkKind{spec.LinkVPP, spec.LinkSnabb} {
+		labtest.Root(t)
+		t.Setenv("PATH", t.TempDir())
+		p := planOf(t, ovsStar(string(kind), 2, 1500))
+		_, err := Up(context.Background(), UpOptions{Plan: p})
+		var missing *host.MissingError
+		if !errors.As(err, &missing) || missing.Capability != string(kind) || missing.Remedy == "" || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line that names what is missing and how to get it", kind, err)
+		}
+	}
+}

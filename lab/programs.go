@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"nines.dev/nines/engine/client"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// ProgramState is a process that a link needs, as it is now.
+type ProgramState struct {
+	Link  string `json:"link"`
+	Name  string `json:"name"`
+	PID   int    `json:"pid"`
+	Alive bool   `json:"alive"`
+	// Log is the file with what it wrote; LastLines are its last, for a dead one.
+	Log       string `json:"log"`
+	LastLines string `json:"last_lines,omitempty"`
+}
+
+// Programs are the processes that the lab's links have started, in that order, with
+// those that have died since.
+func (l *Lab) Programs() ([]ProgramState, error) {
+	if !hasPrograms(l.plan) {
+		return nil, nil
+	}
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	var list []ProgramState
+	for _, entry := range j.Entries() {
+		if entry.Kind != journal.KindProcess || entry.Link == "" || entry.Learnt == nil {
+			continue
+		}
+		id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+		p := ProgramState{
+			Link: entry.Link, Name: entry.Name, PID: id.PID, Alive: id.Alive(),
+			Log: link.LogPath(l.state.dir, entry.Link, entry.Name),
+		}
+		if !p.Alive {
+			p.LastLines = link.LastLines(p.Log)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// AwaitGuests returns when the programs of the lab's links forward for all engines,
+// which have opened their ports by now.
+func (l *Lab) AwaitGuests(ctx context.Context) error {
+	for _, planned := range l.plan.Links {
+		if err := link.AwaitGuests(ctx, l.state.dir, planned); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hasPrograms(p *plan.Plan) bool {
+	for _, l := range p.Links {
+		if l.Switch != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Faults says what of the lab has died since it came up, or is received no more as it was
+// set up to be: what is measured with it now is not what the file describes, and only a
+// lab that is made anew is.
+func (l *Lab) Faults() ([]string, error) {
+	var faults []string
+	for _, n := range l.plan.Nodes {
+		if !l.Alive(n.Name) {
+			faults = append(faults, fmt.Sprintf("node %s is dead: its first process has ended", n.Name))
+		}
+	}
+	programs, err := l.Programs()
+	for _, p := range programs {
+		if p.Alive {
+			continue
+		}
+		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
+		if p.LastLines != "" {
+			fault += "; it said last: " + p.LastLines
+		} else {
+			fault += "; it said nothing, as one that is killed or crashes: dmesg has what the kernel did (out of memory, a fault)"
+		}
+		faults = append(faults, fault)
+	}
+	engines, unread := l.deadEngines()
+	disturbers, unknown := l.deadDisturbers()
+	receiving, unwritten := l.receiveFaults()
+	return slices.Concat(faults, engines, disturbers, receiving), errors.Join(err, unread, unknown, unwritten)
+}
+
+// deadEngines says which of the engines that serve an app have ended, where their node
+// has not.
+func (l *Lab) deadEngines() ([]string, error) {
+	if !slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.App != nil }) {
+		return nil, nil
+	}
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	var faults []string
+	for _, entry := range j.Entries() {
+		if entry.Kind != journal.KindProcess || entry.Name != engineStep || entry.Link != "" || entry.Learnt == nil {
+			continue
+		}
+		id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+		if id.Alive() || !l.Alive(entry.Node) {
+			continue
+		}
+		fault := fmt.Sprintf("the engine of node %s has died (process %d)", entry.Node, id.PID)
+		if said := link.LastLines(l.EngineLog(entry.Node)); said != "" {
+			fault += "; it said last: " + said
+		}
+		faults = append(faults, fault)
+	}
+	return faults, nil
+}
+
+// SwitchSocket is the control socket of the switch of a link, as the host sees it.
+func (l *Lab) SwitchSocket(linkName string) (string, error) {
+	made := findLink(l.plan, linkName)
+	if made == nil || made.Kind != spec.LinkSwitch {
+		missing := &NoSwitchError{Lab: l.name, Link: linkName}
+		for _, other := range l.plan.Links {
+			if other.Kind == spec.LinkSwitch {
+				missing.Links = append(missing.Links, other.Name)
+			}
+		}
+		return "", missing
+	}
+	return link.SwitchSocket(l.state.dir, linkName), nil
+}
+
+// switchStats asks the switch of a link for its counters; nil if it does not answer.
+func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.SwitchStats {
+	if planned.Kind != spec.LinkSwitch {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, inspectPatience)
+	defer cancel()
+	c, err := client.Dial(ctx, link.SwitchSocket(l.state.dir, planned.Name))
+	if err != nil {
+		return nil
+	}
+	// It takes one client at a time: it may be talking to another.
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	stats, err := c.SwitchStats()
+	if err != nil {
+		return nil
+	}
+	_ = c.Close()
+	return &stats
+}

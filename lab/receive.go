@@ -1,0 +1,229 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"nines.dev/nines/busypoll"
+	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// receiveOrder is the order in which a node's ways of receiving are set up.
+var receiveOrder = []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend, spec.ReceiveAwake}
+
+// receivedBy lists a node's interfaces that are received in one way.
+func receivedBy(n plan.Node, way spec.Receive) []string {
+	var list []string
+	for _, i := range n.Interfaces {
+		if i.RX == way {
+			list = append(list, i.Name)
+		}
+	}
+	return list
+}
+
+// checkReceive finds out, before anything is made, whether the kernel can receive as the
+// plan says, and gives the path of the program that polls.
+func checkReceive(p *plan.Plan) (poller string, err error) {
+	asked := slices.ContainsFunc(p.Nodes, func(n plan.Node) bool { return n.Receive != nil })
+	if !asked {
+		return "", nil
+	}
+	features := busypoll.Probe()
+	for _, n := range p.Nodes {
+		if n.Receive == nil {
+			continue
+		}
+		if len(receivedBy(n, spec.ReceiveBusyPoll)) > 0 {
+			if _, _, err := busypoll.Choose(features, n.Receive.Mechanism); err != nil {
+				return "", fmt.Errorf("node %q: rx: busy_poll: %w", n.Name, err)
+			}
+		}
+		for _, one := range []struct {
+			way  spec.Receive
+			lack busypoll.Lack
+			name string
+		}{
+			{spec.ReceiveThreaded, features.Threaded, host.FeatureThreadedNAPI},
+			{spec.ReceiveSuspend, features.Suspend, host.FeatureIRQSuspend},
+		} {
+			if len(receivedBy(n, one.way)) > 0 && !one.lack.None() {
+				return "", fmt.Errorf("node %q: rx: %s: %w", n.Name, one.way,
+					&host.MissingError{Capability: one.name, Reason: string(one.lack), Remedy: "use a newer kernel, or rx: interrupt or awake"})
+			}
+		}
+	}
+	return node.Program("nines-poller")
+}
+
+// receive lets the interfaces of the work's nodes be received as the plan says. Their
+// devices are up by now, and nothing has opened a socket there yet.
+func (b *builder) receive(ctx context.Context, w work) error {
+	records, err := b.receiveRecords()
+	if err != nil {
+		return err
+	}
+	stays := func(r receiveRecord) bool { return !w.received[r.Node] && findNode(b.plan, r.Node) != nil }
+	records = slices.DeleteFunc(records, func(r receiveRecord) bool { return !stays(r) })
+	var features busypoll.Features
+	for _, n := range b.plan.Nodes {
+		if n.Receive == nil || !w.received[n.Name] {
+			continue
+		}
+		if features == (busypoll.Features{}) {
+			features = busypoll.Probe()
+		}
+		list, err := b.receiveNode(ctx, n, features)
+		if err != nil {
+			return fmt.Errorf("node %q: %w", n.Name, err)
+		}
+		records = append(records, list...)
+	}
+	if len(records) == 0 {
+		return absentIsFine(os.Remove(b.state.receive()))
+	}
+	return writeJSON(b.state.receive(), records)
+}
+
+func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypoll.Features) ([]receiveRecord, error) {
+	if err := os.MkdirAll(b.state.pollers(), 0o700); err != nil {
+		return nil, err
+	}
+	ns, err := b.running[n.Name].Namespace()
+	if err != nil {
+		return nil, err
+	}
+	defer ns.Close()
+	var records []receiveRecord
+	for _, way := range receiveOrder {
+		interfaces := receivedBy(n, way)
+		if len(interfaces) == 0 {
+			continue
+		}
+		site := busypoll.Site{
+			Journal: b.journal, Namespace: ns, Program: b.programs.poller, Dir: b.state.pollers(),
+			Name: n.Name + "." + string(way), Node: n.Name, Features: features,
+		}
+		if way == spec.ReceiveAwake || !n.Receive.CPUsExclusive {
+			if site.Groups, err = b.cpusetOf(n); err != nil {
+				return nil, err
+			}
+		}
+		run, err := site.Start(ctx, receiveRequest(n, way, interfaces))
+		if err != nil {
+			return nil, fmt.Errorf("rx: %s: %w", way, err)
+		}
+		records = append(records, recordsOf(n.Name, interfaces, run)...)
+	}
+	return records, nil
+}
+
+// receiveRequest is what the plan says of one way of receiving.
+func receiveRequest(n plan.Node, way spec.Receive, interfaces []string) busypoll.Request {
+	r := n.Receive
+	request := busypoll.Request{Receive: way, Interfaces: interfaces}
+	switch way {
+	case spec.ReceiveAwake:
+		request.CPUs = r.AwakeCPUs
+	case spec.ReceiveThreaded:
+		request.CPUs, request.Scheduling = r.CPUs, r.Threaded
+	case spec.ReceiveBusyPoll:
+		request.CPUs, request.Scheduling, request.Mechanism = r.CPUs, r.Polling, r.Mechanism
+		request.Shared = !r.CPUsExclusive
+		request.Adaptive, request.Longest = r.Adaptive, time.Duration(r.Longest)
+	case spec.ReceiveInterrupt, spec.ReceiveSuspend:
+	}
+	return request
+}
+
+// cpusetOf is the file by which a process joins the cpuset that a node's CPUs are isolated
+// by: only there can it have them. Nodes without one have none.
+func (b *builder) cpusetOf(n plan.Node) ([]string, error) {
+	if !n.Isolated {
+		return nil, nil
+	}
+	dirs, err := cgroup.DirsOf(b.PID(n.Name))
+	if err != nil {
+		return nil, err
+	}
+	if dirs["cpuset"] == "" {
+		return nil, errors.New("its cpuset is not to be found")
+	}
+	return []string{filepath.Join(dirs["cpuset"], "cgroup.procs")}, nil
+}
+
+// recordsOf writes down what was set up, by interface.
+func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []receiveRecord {
+	var list []receiveRecord
+	for _, name := range interfaces {
+		record := receiveRecord{ReceiveState: ReceiveState{
+			Node: nodeName, Interface: name, RX: run.Receive, Mechanism: run.Mechanism, Why: run.Why, Notes: run.Notes,
+		}}
+		for _, made := range run.Interfaces {
+			if made.Name != name {
+				continue
+			}
+			record.Index, record.Settings = made.Index, made.Changed
+			for _, instance := range made.NAPIs {
+				record.NAPIs = append(record.NAPIs, instance.ID)
+			}
+		}
+		if run.Poller != nil {
+			record.Poller, record.Scheduling = *run.Poller, run.Scheduling
+		}
+		if run.Guard != nil {
+			record.Guard = *run.Guard
+		}
+		list = append(list, record)
+	}
+	return list
+}
+
+// receiveSteps are the steps of Steps for how interfaces are received.
+func receiveSteps(add func(string, ...any), n plan.Node) {
+	for _, way := range receiveOrder {
+		interfaces := strings.Join(receivedBy(n, way), ", ")
+		if interfaces == "" {
+			continue
+		}
+		r := n.Receive
+		switch way {
+		case spec.ReceiveThreaded:
+			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; threaded NAPI, its threads on CPUs %s",
+				n.Name, interfaces, host.FormatCPUList(r.CPUs))
+		case spec.ReceiveBusyPoll:
+			add("node %s: %s: GRO on and TSO of the other end off where it is a veth%s; polled by %s on CPUs %s, scheduled as %s",
+				n.Name, interfaces, deferralText(r), mechanismText(r.Mechanism), host.FormatCPUList(r.CPUs), r.Polling)
+		case spec.ReceiveSuspend:
+			add("node %s: %s: GRO on and TSO of the other end off where it is a veth; interrupts deferred, and suspended while polled", n.Name, interfaces)
+		case spec.ReceiveAwake:
+			add("node %s: keep CPUs %s awake, for %s: by PM QoS, or nines-poller at SCHED_IDLE", n.Name, host.FormatCPUList(r.AwakeCPUs), interfaces)
+		case spec.ReceiveInterrupt:
+		}
+	}
+}
+
+// deferralText says what is done to interrupts: none where the pollers may not get the CPU.
+func deferralText(r *plan.Receive) string {
+	if r.CPUsExclusive {
+		return ", interrupts deferred"
+	}
+	return ""
+}
+
+func mechanismText(m spec.PollMechanism) string {
+	if m == spec.PollAuto {
+		return "the best mechanism that the kernel has"
+	}
+	return string(m)
+}

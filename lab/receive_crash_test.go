@@ -1,0 +1,75 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// Every way to receive in one lab:
+//
+//	load:a ──── one:in (polled)     load:b ──── two:in (threads)
+//	load:c ──── one:out (suspended) load:d ──── two:out (awake)
+const everyReceive = `
+name: tbrxcrash
+topology:
+  nodes:
+    load: {}
+    one: {rx: busy_poll}
+    two: {runtime: host, rx: threaded}
+  links:
+    - {name: a, endpoints: ["load:a", "one:in"]}
+    - {name: b, endpoints: ["load:b", "two:in"]}
+    - {name: c, endpoints: ["load:c", "one:out"], rx: {"one:out": suspend}}
+    - {name: d, endpoints: ["load:d", "two:out"], rx: {"two:out": awake}}
+`
+
+// otherReceive is what it is changed into: other ways, at nodes and links that stay.
+var otherReceive = strings.NewReplacer("one: {rx: busy_poll}", "one: {rx: threaded}", "rx: threaded}", "rx: busy_poll}",
+	`"two:out": awake`, `"two:out": interrupt`).Replace(everyReceive)
+
+func newReceiveCrasher(t *testing.T) *crasher {
+	t.Helper()
+	labtest.Root(t)
+	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
+		canReceive(t, way)
+	}
+	return newCrasherOf(t, everyReceive, otherReceive)
+}
+
+// Whatever nines was doing to let a lab be received when it was killed: down takes all of
+// it back, on the CPUs that outlive the lab too.
+func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
+	c := newReceiveCrasher(t)
+	before, latencies := settings(t), wakeLatencies(t)
+	for n := 1; ; n++ {
+		killed, said := c.run(n, "up", c.whole)
+		c.run(0, "down", "tbrxcrash")
+		c.gone("up killed at " + said)
+		asleepAgain(t, latencies, "up killed at "+said)
+		if !killed {
+			t.Logf("%d points", n-1)
+			break
+		}
+	}
+	unchanged(t, before)
+}
+
+// Between two ways as well: every fifth point, for each is a lab of its own.
+func TestReceiveDownAfterApplyWasKilled(t *testing.T) {
+	c := newReceiveCrasher(t)
+	before, latencies := settings(t), wakeLatencies(t)
+	for n := 1; ; n += 5 {
+		c.run(0, "up", c.whole)
+		killed, said := c.run(n, "apply", c.changed)
+		c.run(0, "down", "tbrxcrash")
+		c.gone("apply killed at " + said)
+		asleepAgain(t, latencies, "apply killed at "+said)
+		if !killed {
+			break
+		}
+	}
+	unchanged(t, before)
+}

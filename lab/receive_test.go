@@ -1,0 +1,460 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/busypoll"
+	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// load:tx ──in── dut:in, which is received by %s; its threads have the last of two CPUs
+const receiveLab = `
+name: tbreceive
+topology:
+  nodes:
+    load: {}
+    dut: {runtime: %s, rx: %s, polling: {cpus: 1, scheduling: {policy: fifo, priority: 1}}}
+  links:
+    - {name: in, endpoints: ["load:tx", "dut:in"]}
+`
+
+// polled pings a lab's dut and tells how often its interface was polled by its threads,
+// and how often by whoever was interrupted. While a poller is starved, or starves others, its
+// watchdog stops it and leaves the work to softirqs: that is tried again.
+func polled(t *testing.T, lab *Lab, pings int) (own, others uint64) {
+	t.Helper()
+	threads := func() string {
+		text := ""
+		for _, thread := range receivedOf(t, lab).Threads {
+			text += fmt.Sprintf("%s %d stopped %d times, ", thread.Name, thread.TID, thread.BackOffs)
+		}
+		return text
+	}
+	for begun := time.Now(); ; {
+		before := threads()
+		own, others = pollsOnce(t, lab, pings)
+		after := threads()
+		if before == after && !strings.Contains(after, "backed off") {
+			return own, others
+		}
+		if time.Since(begun) > 3*time.Minute {
+			t.Fatalf("a thread was never left alone for %d packets: %s, then %s", pings, before, after)
+		}
+	}
+}
+
+func pollsOnce(t *testing.T, lab *Lab, pings int) (own, others uint64) {
+	t.Helper()
+	polls, err := busypoll.CountPolls()
+	labtest.Require(t, fmt.Sprintf("BPF programs at tracepoints (%v)", err), err == nil)
+	defer polls.Close()
+	address := findNode(lab.Plan(), "dut").Interfaces[0].Addresses[0]
+	address, _, _ = strings.Cut(address, "/")
+	in(t, lab, "load", "ping", "-q", "-c", fmt.Sprint(pings), "-i", "0.002", "-W", "2", address)
+	counts, err := polls.Counts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := receivedOf(t, lab)
+	for poll, count := range counts {
+		switch {
+		case !slices.Contains(received.NAPIs, poll.NAPI):
+		case slices.ContainsFunc(received.Threads, func(r ReceiveThread) bool { return r.TID == poll.TID }):
+			own += count.Polls
+		default:
+			others += count.Polls
+		}
+	}
+	return own, others
+}
+
+// receivedOf is how the dut's interface is received.
+func receivedOf(t *testing.T, lab *Lab) ReceiveState {
+	t.Helper()
+	list, err := lab.Received()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("received: %+v, %v", list, err)
+	}
+	if list[0].Problem != "" {
+		t.Fatal(list[0].Problem)
+	}
+	return list[0]
+}
+
+// In each runtime the polling thread polls, on its CPU and as it was told, and next to
+// nobody does on behalf of an interrupt any more. That softirqs would be seen, those of an
+// interface show that is not polled.
+func TestBusyPollTakesEffect(t *testing.T) {
+	labtest.Root(t)
+	const pings = 300
+	for _, runtime := range []spec.Runtime{spec.RuntimeNetns, spec.RuntimeLXC, spec.RuntimeHost} {
+		t.Run(string(runtime), func(t *testing.T) {
+			if runtime == spec.RuntimeLXC {
+				lxc(t)
+			}
+			canReceive(t, spec.ReceiveBusyPoll)
+			lab := up(t, fmt.Sprintf(receiveLab, runtime, spec.ReceiveBusyPoll))
+			now := receivedOf(t, lab)
+			wanted := findNode(lab.Plan(), "dut").Receive.CPUs
+			if now.Mechanism == "" || len(now.Threads) != 1 || now.Threads[0].Scheduling != "fifo:1" || !slices.Equal(now.Threads[0].CPUs, wanted) {
+				t.Errorf("its threads, which are to have CPUs %v as fifo:1: %+v", wanted, now)
+			}
+			own, others := polled(t, lab, pings)
+			t.Logf("%d polls by its thread and %d by others, for %d packets", own, others, pings)
+			// Real-time throttling stops the thread for 50 ms of each second.
+			if own < 10*pings || others > pings/2 {
+				t.Errorf("%d polls by its thread and %d by others, for %d packets", own, others, pings)
+			}
+		})
+	}
+	t.Run("softirqs are seen", func(t *testing.T) {
+		canReceive(t, spec.ReceiveSuspend) // uses NAPI, and has nobody that polls here
+		own, others := polled(t, up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveSuspend)), pings)
+		t.Logf("%d polls by threads and %d by softirqs, for %d packets", own, others, pings)
+		if own > 0 || others < pings/10 {
+			t.Errorf("%d polls by threads and %d by softirqs, for %d packets", own, others, pings)
+		}
+	})
+}
+
+// canReceive skips on a kernel that cannot.
+func canReceive(t *testing.T, way spec.Receive) {
+	t.Helper()
+	features := busypoll.Probe()
+	lack := map[spec.Receive]busypoll.Lack{spec.ReceiveThreaded: features.Threaded, spec.ReceiveSuspend: features.Suspend}[way]
+	if way == spec.ReceiveBusyPoll {
+		if _, _, err := busypoll.Choose(features, spec.PollAuto); err != nil {
+			lack = busypoll.Lack(err.Error())
+		}
+	}
+	labtest.Require(t, fmt.Sprintf("a kernel for rx: %s (%s)", way, lack), lack.None())
+}
+
+// Kernel threads receive in place of softirqs, where and as they were told.
+func TestThreadedTakesEffect(t *testing.T) {
+	labtest.Root(t)
+	canReceive(t, spec.ReceiveThreaded)
+	lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveThreaded))
+	now := receivedOf(t, lab)
+	wanted := findNode(lab.Plan(), "dut").Receive.CPUs
+	if len(now.Threads) != 1 || !strings.HasPrefix(now.Threads[0].Name, "napi/in-") || now.Threads[0].Scheduling != "fifo:1" || !slices.Equal(now.Threads[0].CPUs, wanted) {
+		t.Errorf("its threads, which are to have CPUs %v as fifo:1: %+v", wanted, now.Threads)
+	}
+	if own, others := polled(t, lab, 100); own < 10 || others > 0 {
+		t.Errorf("%d polls by its thread and %d by others", own, others)
+	}
+}
+
+// A CPU that is kept awake never stops.
+func TestAwakeTakesEffect(t *testing.T) {
+	labtest.Root(t)
+	before := wakeLatencies(t)
+	lab := up(t, `
+name: tbawake
+topology:
+  nodes:
+    load: {}
+    dut: {cpus: 1, rx: awake}
+  links:
+    - {name: in, endpoints: ["load:tx", "dut:in"]}
+`)
+	now := receivedOf(t, lab)
+	cpu := findNode(lab.Plan(), "dut").Receive.AwakeCPUs[0]
+	// What counts its halts: time without work where a thread spins; states but the first,
+	// which polls, where the idle loop does.
+	var pattern string
+	switch now.Mechanism {
+	case "spin":
+		if len(now.Threads) != 1 || now.Threads[0].Scheduling != "idle:0" || !slices.Equal(now.Threads[0].CPUs, []int{cpu}) {
+			t.Errorf("what keeps CPU %d awake: %+v", cpu, now.Threads)
+		}
+	case "pm_qos":
+		pattern = fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpuidle/state[1-9]/usage", cpu)
+	default:
+		t.Fatalf("kept awake by %q", now.Mechanism)
+	}
+	halts := func() string {
+		if pattern == "" {
+			return idleTicks(t, cpu)
+		}
+		var all []string
+		paths, _ := filepath.Glob(pattern)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, strings.TrimSpace(string(text)))
+		}
+		return strings.Join(all, " ")
+	}
+	// What it was doing when it was told may end yet.
+	time.Sleep(50 * time.Millisecond)
+	first := halts()
+	time.Sleep(500 * time.Millisecond)
+	if last := halts(); last != first {
+		t.Errorf("CPU %d stopped: %s, then %s", cpu, first, last)
+	}
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	asleepAgain(t, before, "down")
+}
+
+// idleTicks is the time that a CPU had nothing to do, from /proc/stat.
+func idleTicks(t *testing.T, cpu int) string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); fields[0] == fmt.Sprintf("cpu%d", cpu) {
+			return fields[4]
+		}
+	}
+	t.Fatalf("/proc/stat has no CPU %d", cpu)
+	return ""
+}
+
+// wakeLatencies is what each CPU's wake-up may take, by PM QoS; a CPU that somebody else
+// keeps awake is left out.
+func wakeLatencies(t testing.TB) map[string]string {
+	t.Helper()
+	paths, _ := filepath.Glob("/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us")
+	all := map[string]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value := strings.TrimSpace(string(text)); value != "n/a" {
+			all[path] = value
+		}
+	}
+	return all
+}
+
+// asleepAgain fails the test if CPUs are still kept awake that were not before. Another
+// lab of this host may do so for a while.
+func asleepAgain(t testing.TB, before map[string]string, what string) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		now := wakeLatencies(t)
+		left := slices.DeleteFunc(slices.Sorted(maps.Keys(before)), func(path string) bool { return now[path] == before[path] })
+		if len(left) == 0 {
+			return
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatalf("%s: %s were %v and are %v", what, left, before, now)
+		}
+	}
+}
+
+// Another way of receiving takes no new lab: all that runs in it goes on, and what the old
+// way had set is as it was.
+func TestApplyChangesHowALabIsReceived(t *testing.T) {
+	labtest.Root(t)
+	canReceive(t, spec.ReceiveBusyPoll)
+	// On the dut's own CPU, for CPUs for threads alone would move the nodes to others.
+	text := func(rx spec.Receive) string {
+		return strings.Replace(fmt.Sprintf(receiveLab, spec.RuntimeNetns, rx), "polling: {cpus: 1, scheduling: {policy: fifo, priority: 1}}", "cpus: 1", 1)
+	}
+	lab := up(t, text(spec.ReceiveInterrupt))
+	pids := []int{lab.PID("load"), lab.PID("dut")}
+	device := func() string {
+		return in(t, lab, "dut", "sh", "-c", "cat /sys/class/net/in/threaded /sys/class/net/in/gro_flush_timeout /sys/class/net/in/napi_defer_hard_irqs; ethtool -k in") +
+			in(t, lab, "load", "ethtool", "-k", "tx")
+	}
+	before := device()
+	var last ReceiveState
+	for _, rx := range []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveAwake, spec.ReceiveBusyPoll} {
+		changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text(rx)), Experiment: []byte(text(rx))})
+		if err != nil {
+			t.Fatalf("%s: %v", rx, err)
+		}
+		if len(changes.Received) != 1 || len(changes.ReplacedNodes)+len(changes.ReplacedLinks)+len(changes.RestartedApps) > 0 {
+			t.Errorf("%s: more than the way of receiving changes: %+v", rx, changes)
+		}
+		if now := []int{lab.PID("load"), lab.PID("dut")}; !slices.Equal(now, pids) {
+			t.Errorf("%s: the nodes' processes were %v and are %v", rx, pids, now)
+		}
+		if last = receivedOf(t, lab); last.RX != rx {
+			t.Errorf("received by %s, not %s", last.RX, rx)
+		}
+	}
+	if len(last.Threads) != 1 {
+		t.Fatalf("its threads: %+v", last.Threads)
+	}
+	poller := last.Threads[0].TID
+	back := text(spec.ReceiveInterrupt)
+	if _, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, back), Experiment: []byte(back)}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := lab.Received(); err != nil || len(list) != 0 {
+		t.Errorf("received still: %+v, %v", list, err)
+	}
+	if now := device(); now != before {
+		t.Errorf("the devices were\n%s\nand are\n%s", before, now)
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", poller)); err == nil {
+		t.Errorf("thread %d still polls", poller)
+	}
+}
+
+// Later commands know a lab by its journal only: they find the nodes, and not what polls
+// for them in the host's namespaces.
+func TestALaterCommandFindsTheNodesOfAPolledLab(t *testing.T) {
+	labtest.Root(t)
+	for _, rx := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveAwake} {
+		t.Run(string(rx), func(t *testing.T) {
+			canReceive(t, rx)
+			lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, rx))
+			later, err := Open(lab.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"load", "dut"} {
+				if later.PID(name) != lab.PID(name) {
+					t.Errorf("the process of %s is %d, and later %d", name, lab.PID(name), later.PID(name))
+				}
+			}
+			if links := in(t, later, "dut", "ip", "-br", "link"); !strings.Contains(links, "in@") {
+				t.Errorf("in the node are\n%s", links)
+			}
+		})
+	}
+}
+
+// A poller that dies is a fault: what it polled waits for timers.
+func TestAPollerThatDiesIsAFault(t *testing.T) {
+	labtest.Root(t)
+	lab, err := Open(up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll)).Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := lab.receiveRecords()
+	if err != nil {
+		t.Fatal(err)
+	}
+	poller := records[0].Poller
+	labtest.Require(t, "a mechanism with a process of its own, not "+records[0].Mechanism, poller.PID > 0)
+	if faults, err := lab.Faults(); err != nil || len(faults) != 0 {
+		t.Fatalf("faults of a whole lab: %q, %v", faults, err)
+	}
+	kill(t, poller.PID)
+	faults, err := lab.Faults()
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "rx: busy_poll of dut:in is no more as it was set up: nines-poller has ended") {
+		t.Errorf("faults: %q, %v", faults, err)
+	}
+}
+
+// So is a guard's death: a thread that it had stopped would be stopped for good.
+func TestAGuardThatDiesIsAFault(t *testing.T) {
+	labtest.Root(t)
+	canReceive(t, spec.ReceiveThreaded)
+	lab, err := Open(up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveThreaded)).Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := lab.receiveRecords()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if guard := records[0].Guard; !guard.Alive() {
+		t.Fatalf("nobody watches a thread of a real-time policy: %+v", records)
+	}
+	receivedOf(t, lab)
+	kill(t, records[0].Guard.PID)
+	faults, err := lab.Faults()
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "rx: threaded of dut:in is no more as it was set up: nobody watches") {
+		t.Errorf("faults: %q, %v", faults, err)
+	}
+}
+
+// A device that is set down and up has instances for which nothing was set up. That is a
+// fault of the lab, so that what is measured next gets another one.
+func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
+	labtest.Root(t)
+	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
+		t.Run(string(way), func(t *testing.T) {
+			canReceive(t, way)
+			lab := up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, way))
+			now := receivedOf(t, lab)
+			labtest.Require(t, "NAPI instances that are not followed, as by "+now.Mechanism, len(now.NAPIs) > 0 && now.Mechanism != string(spec.PollLivepatch))
+			ns, err := lab.running["dut"].Namespace()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ns.Close()
+			if err := ns.Do(func() error {
+				link, err := netlink.LinkByName("in")
+				if err != nil {
+					return err
+				}
+				return errors.Join(netlink.LinkSetDown(link), netlink.LinkSetUp(link))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if list, err := lab.Received(); err != nil || len(list) != 1 || !strings.Contains(list[0].Problem, "is gone") {
+				t.Errorf("set down and up: %+v, %v", list, err)
+			}
+			faults, err := lab.Faults()
+			if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "rx: "+string(way)+" of dut:in is no more as it was set up") {
+				t.Errorf("faults: %q, %v", faults, err)
+			}
+		})
+	}
+}
+
+// What the kernel cannot do is refused by name before anything is made.
+func TestReceivingThatThisKernelCannotDo(t *testing.T) {
+	labtest.Root(t)
+	p := planOf(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll))
+	features := busypoll.Probe()
+	for mechanism, lack := range map[spec.PollMechanism]busypoll.Lack{
+		spec.PollNetlink: features.Netlink, spec.PollLivepatch: features.Livepatch, spec.PollIOUring: features.IOUring,
+	} {
+		findNode(p, "dut").Receive.Mechanism = mechanism
+		_, err := checkReceive(p)
+		missing := (*host.MissingError)(nil)
+		switch {
+		case lack.None() && err != nil:
+			t.Errorf("%s, which this kernel has: %v", mechanism, err)
+		case !lack.None() && (!errors.As(err, &missing) || missing.ExitCode() != 3 || !strings.Contains(err.Error(), "dut")):
+			t.Errorf("%s, which it lacks (%s): %v", mechanism, lack, err)
+		}
+	}
+}
+
+// The steps that would be made name each interface, its way and its CPUs.
+func TestReceiveSteps(t *testing.T) {
+	n := plan.Node{Name: "dut", Interfaces: []plan.Interface{
+		{Name: "a", RX: spec.ReceiveBusyPoll}, {Name: "b", RX: spec.ReceiveThreaded}, {Name: "c", RX: spec.ReceiveAwake}, {Name: "d", RX: spec.ReceiveSuspend}, {Name: "e"},
+	}, Receive: &plan.Receive{CPUs: []int{2, 3}, AwakeCPUs: []int{1}, Mechanism: spec.PollAuto, Polling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 5}}}
+	var steps []string
+	receiveSteps(func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }, n)
+	all := strings.Join(steps, "\n")
+	for _, want := range []string{"dut: a: ", "on CPUs 2-3, scheduled as fifo 5", "dut: b: ", "threaded NAPI, its threads on CPUs 2-3", "keep CPUs 1 awake, for c", "dut: d: "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("the steps do not say %q:\n%s", want, all)
+		}
+	}
+	if len(steps) != 4 {
+		t.Errorf("%d steps:\n%s", len(steps), all)
+	}
+}

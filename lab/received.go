@@ -1,0 +1,315 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"nines.dev/nines/busypoll"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/spec"
+)
+
+// ReceiveState is how an interface of a lab is received that is not by interrupts alone.
+type ReceiveState struct {
+	Node      string       `json:"node"`
+	Interface string       `json:"interface"`
+	RX        spec.Receive `json:"rx"`
+	// Mechanism is what is in force, and Why it is and no other.
+	Mechanism string `json:"mechanism"`
+	Why       string `json:"why,omitempty"`
+	// NAPIs are the interface's instances, one a queue.
+	NAPIs []uint32 `json:"napis,omitempty"`
+	// Settings are what was set on devices for it, by package napi's names.
+	Settings map[string]string `json:"settings,omitempty"`
+	// Threads are those that receive, or that keep CPUs awake.
+	Threads []ReceiveThread `json:"threads,omitempty"`
+	// Problem is why there are none where there should be.
+	Problem string `json:"problem,omitempty"`
+	// Notes are what it costs.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// ReceiveThread is a thread that receives, with what it has done since it was started.
+type ReceiveThread struct {
+	Name string `json:"name"`
+	TID  int    `json:"tid"`
+	CPUs []int  `json:"cpus"`
+	// Scheduling is its policy as the kernel tells it, "fifo:5".
+	Scheduling string `json:"scheduling"`
+	// Polls and Packets are nil where nobody counts them.
+	Polls   *uint64 `json:"polls,omitempty"`
+	Packets *uint64 `json:"packets,omitempty"`
+	// Ran is its CPU time, and Waited how long others had its CPU, by schedstat.
+	Ran    time.Duration `json:"ran_ns"`
+	Waited time.Duration `json:"waited_ns"`
+	// Slept is how long it slept because nothing came, where it is adaptive; BackOffs is
+	// how often the watchdog stopped it.
+	Slept    time.Duration `json:"slept_ns,omitempty"`
+	BackOffs uint64        `json:"back_offs,omitempty"`
+}
+
+// receiveRecord is what is written down of an interface when its receiving is set up.
+type receiveRecord struct {
+	ReceiveState
+	// Index is the device's in its namespace.
+	Index int `json:"index"`
+	// Scheduling is the policy of its threads, "idle:0".
+	Scheduling string `json:"scheduling,omitempty"`
+	// Poller is the process that polls or spins; none where the kernel does it alone.
+	Poller busypoll.Poller `json:"poller,omitzero"`
+	// Guard is the one that watches the kernel's threads; none where they need none.
+	Guard busypoll.Poller `json:"guard,omitzero"`
+}
+
+func (s state) receive() string { return filepath.Join(s.dir, "receive.json") }
+func (s state) pollers() string { return filepath.Join(s.dir, "pollers") }
+
+// receiveRecords reads what was written down; none for a lab that is interrupted.
+func (l *Lab) receiveRecords() ([]receiveRecord, error) {
+	text, err := os.ReadFile(l.state.receive())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how the lab is received: %w", err)
+	}
+	var list []receiveRecord
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("read %s: %w", l.state.receive(), err)
+	}
+	return list, nil
+}
+
+// receiveFaults says which interfaces are not received any more as they were set up to be,
+// where their node has not died: what polls has ended, or the device has other instances.
+// Nothing but a lab that is made anew has them received so again.
+func (l *Lab) receiveFaults() ([]string, error) {
+	states, err := l.Received()
+	if err != nil {
+		return nil, err
+	}
+	var faults []string
+	for _, r := range states {
+		if r.Problem != "" && l.Alive(r.Node) {
+			faults = append(faults, fmt.Sprintf("rx: %s of %s:%s is no more as it was set up: %s", r.RX, r.Node, r.Interface, r.Problem))
+		}
+	}
+	return faults, nil
+}
+
+// PollRates counts for a while how often each thread polls the lab's interfaces that are
+// polled all the time, in polls a second by thread; nil where there are none. The kernel's
+// own threads count nothing themselves. Each poll costs a little more meanwhile, so it is
+// no part of a trial.
+func (l *Lab) PollRates(ctx context.Context, span time.Duration) (map[int]float64, error) {
+	records, err := l.receiveRecords()
+	if err != nil {
+		return nil, err
+	}
+	ours := map[uint32]bool{}
+	for _, r := range records {
+		for _, id := range r.NAPIs {
+			if r.RX == spec.ReceiveBusyPoll {
+				ours[id] = true
+			}
+		}
+	}
+	if len(ours) == 0 {
+		return nil, nil
+	}
+	polls, err := busypoll.CountPolls()
+	if err != nil {
+		return nil, err
+	}
+	defer polls.Close()
+	begun := time.Now()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(span):
+	}
+	counts, err := polls.Counts()
+	if err != nil {
+		return nil, err
+	}
+	rates := map[int]float64{}
+	for poll, count := range counts {
+		if ours[poll.NAPI] && !poll.Softirq() {
+			rates[poll.TID] += float64(count.Polls) / time.Since(begun).Seconds()
+		}
+	}
+	return rates, nil
+}
+
+// Received tells how each interface is received now that is not by interrupts alone.
+func (l *Lab) Received() ([]ReceiveState, error) {
+	records, err := l.receiveRecords()
+	if err != nil {
+		return nil, err
+	}
+	list := []ReceiveState{}
+	for _, r := range records {
+		if r.Poller.PID > 0 {
+			r.readPoller()
+		} else if r.RX.Polls() {
+			l.readKernelThreads(&r)
+			r.readGuard()
+		}
+		l.findReplaced(&r)
+		list = append(list, r.ReceiveState)
+	}
+	return list, nil
+}
+
+// findReplaced says so where the instances that it was set up for are there no more.
+func (l *Lab) findReplaced(r *receiveRecord) {
+	running := l.running[r.Node]
+	if r.Problem != "" || len(r.NAPIs) == 0 || running == nil || !running.Alive() {
+		return
+	}
+	ns, err := running.Namespace()
+	if err != nil {
+		r.Problem = err.Error()
+		return
+	}
+	defer ns.Close()
+	device := busypoll.Interface{Name: r.Interface, Index: r.Index}
+	for _, id := range r.NAPIs {
+		device.NAPIs = append(device.NAPIs, napi.Instance{ID: id})
+	}
+	replaced, err := busypoll.Replaced(ns, r.Mechanism, device)
+	switch {
+	case err != nil:
+		r.Problem = err.Error()
+	case replaced != "":
+		r.Problem = replaced
+	}
+}
+
+// readGuard says so where nobody watches the kernel's threads any more. One that was backed
+// off then stays so.
+func (r *receiveRecord) readGuard() {
+	if r.Problem == "" && r.Guard.PID > 0 && !r.Guard.Alive() {
+		r.Problem = "nobody watches its threads, and one that was stopped stays at SCHED_IDLE: " + ended(r.Guard)
+	}
+}
+
+// ended says how a poller that is there no more did end.
+func ended(p busypoll.Poller) string {
+	text := fmt.Sprintf("nines-poller has ended (process %d)", p.PID)
+	if said := lastLine(p.Log); said != "" {
+		return text + "; it said last: " + said
+	}
+	return text + "; it said nothing, as one that is killed"
+}
+
+// readPoller reads what a poller says of its threads.
+func (r *receiveRecord) readPoller() {
+	if !r.Poller.Alive() {
+		r.Problem = ended(r.Poller)
+		return
+	}
+	s, err := busypoll.ReadStatistics(r.Poller.Statistics)
+	if err != nil {
+		r.Problem = err.Error()
+		return
+	}
+	for _, t := range s.Threads {
+		thread := threadOf(t.TID)
+		if thread.Name == "" { // stopped by the watchdog, for a while
+			thread.Name, thread.Scheduling = t.State, r.Scheduling
+		}
+		// Those of a thread that was stopped and started again go on.
+		thread.CPUs, thread.Ran, thread.Waited = []int{t.CPU}, t.CPUTime, t.Waited
+		thread.Polls, thread.Packets = t.Slices, t.Packets
+		thread.Slept, thread.BackOffs = t.Slept, t.BackOffs
+		if t.State == busypoll.StaleThread {
+			r.Problem = "nines-poller polls no more: " + lastLine(r.Poller.Log)
+		}
+		r.Threads = append(r.Threads, thread)
+	}
+}
+
+func lastLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
+
+// readKernelThreads finds the threads by which the kernel itself receives.
+func (l *Lab) readKernelThreads(r *receiveRecord) {
+	running := l.running[r.Node]
+	if running == nil || !running.Alive() {
+		r.Problem = "the node is dead"
+		return
+	}
+	ns, err := running.Namespace()
+	if err != nil {
+		r.Problem = err.Error()
+		return
+	}
+	defer ns.Close()
+	err = ns.Do(func() error {
+		if r.Mechanism == string(spec.PollLivepatch) {
+			r.Threads, r.Problem, err = livepatchThreads(r.Index)
+			return err
+		}
+		tids := map[int]string{}
+		instances, err := napi.List(r.Index)
+		switch {
+		case errors.Is(err, napi.ErrNoFamily), errors.Is(err, napi.ErrNoNAPIGet):
+			if tids, err = napi.Threads(r.Interface); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		}
+		for _, i := range instances {
+			if i.PID > 0 {
+				tids[i.PID] = ""
+			}
+		}
+		// In an order, because two readings are compared by place.
+		for _, tid := range slices.Sorted(maps.Keys(tids)) {
+			r.Threads = append(r.Threads, threadOf(tid))
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		r.Problem = err.Error()
+	case len(r.Threads) == 0 && r.Problem == "":
+		r.Problem = "its kernel threads are gone: somebody has turned threaded NAPI off"
+	}
+}
+
+// threadOf reads what the kernel tells of a thread; one that has ended has only its id.
+func threadOf(tid int) ReceiveThread {
+	t := ReceiveThread{TID: tid}
+	dir := filepath.Join("/proc", strconv.Itoa(tid))
+	if name, err := os.ReadFile(filepath.Join(dir, "comm")); err == nil {
+		t.Name = strings.TrimSpace(string(name))
+	}
+	if placed, err := napi.PlacementOf(tid); err == nil {
+		t.CPUs = placed.CPUs
+		t.Scheduling, _, _ = strings.Cut(placed.String(), "@")
+	}
+	// Documentation/scheduler/sched-stats.rst: ns on the CPU, ns waiting for it.
+	if text, err := os.ReadFile(filepath.Join(dir, "schedstat")); err == nil {
+		_, _ = fmt.Sscanf(string(text), "%d %d", (*int64)(&t.Ran), (*int64)(&t.Waited))
+	}
+	return t
+}

@@ -1,0 +1,86 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// inKernel is true for an interface that is a device of the kernel in its node.
+func inKernel(i plan.Interface) bool { return i.Device == nil || i.Device.Kernel }
+
+// checkSockets finds paths of sockets that the kernel would cut.
+func checkSockets(p *plan.Plan) error {
+	s := stateOf(p.Name)
+	var paths []string
+	for _, l := range p.Links {
+		for _, e := range l.Endpoints {
+			if e.Socket != "" {
+				paths = append(paths, link.SocketPath(link.SocketsDir(s.dir), e.Socket))
+			}
+		}
+		if l.Kind == spec.LinkSwitch {
+			paths = append(paths, link.SwitchSocket(s.dir, l.Name))
+		}
+	}
+	for _, n := range p.Nodes {
+		if n.App != nil && n.App.Kind != spec.AppRoute {
+			paths = append(paths, s.engineSocket(n.Name))
+		}
+	}
+	for _, n := range p.Nodes {
+		if node.IsVM(n) {
+			paths = append(paths, s.engineSocket(n.Name), filepath.Join(node.VMFolder(s.dir, n.Name), "agent0"))
+		}
+	}
+	for _, path := range paths {
+		if err := link.CheckSocketPath(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeSockets makes the folder of each socket of the plan. They stay until the lab
+// goes: a container that has one mounted would not see another in its place.
+func (b *builder) makeSockets(context.Context, work) error {
+	for _, folders := range b.socketFolders() {
+		for _, folder := range folders {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return fmt.Errorf("make a folder of sockets: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// socketFolders are, by node, the folders of the sockets of its endpoints.
+func (b *builder) socketFolders() map[string][]string {
+	folders := map[string][]string{}
+	for nodeName, sockets := range socketsOf(b.plan) {
+		for _, socket := range sockets {
+			folders[nodeName] = append(folders[nodeName], filepath.Join(link.SocketsDir(b.state.dir), socket))
+		}
+	}
+	return folders
+}
+
+// socketsOf lists, by node, the sockets of its endpoints.
+func socketsOf(p *plan.Plan) map[string][]string {
+	sockets := map[string][]string{}
+	for _, l := range p.Links {
+		for _, e := range l.Endpoints {
+			if socket := link.SocketOf(l, e); socket != "" && !slices.Contains(sockets[e.Node], socket) {
+				sockets[e.Node] = append(sockets[e.Node], socket)
+			}
+		}
+	}
+	return sockets
+}

@@ -1,0 +1,138 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"nines.dev/nines/plan"
+)
+
+// defaultRoot is where labs keep their state. /run is emptied at boot, as a lab is.
+const defaultRoot = "/run/nines"
+
+// Root is the folder of all labs' state: NINES_STATE_DIR, or /run/nines.
+func Root() string {
+	if dir := os.Getenv("NINES_STATE_DIR"); dir != "" {
+		if abs, err := filepath.Abs(dir); err == nil {
+			return abs
+		}
+		return dir
+	}
+	return defaultRoot
+}
+
+// state is the folder of one lab.
+type state struct{ dir string }
+
+func stateOf(name string) state { return state{filepath.Join(Root(), "labs", name)} }
+
+func (s state) journal() string    { return filepath.Join(s.dir, "journal.jsonl") }
+func (s state) experiment() string { return filepath.Join(s.dir, "experiment.yaml") }
+func (s state) plan() string       { return filepath.Join(s.dir, "plan.json") }
+func (s state) settings() string   { return filepath.Join(s.dir, "settings.json") }
+func (s state) isolation() string  { return filepath.Join(s.dir, "isolation.json") }
+func (s state) lock() string       { return filepath.Join(s.dir, "lock") }
+func (s state) tuning() string     { return filepath.Join(s.dir, "tuning.json") }
+func (s state) measured() string   { return filepath.Join(s.dir, "measured.json") }
+func (s state) engines() string    { return filepath.Join(s.dir, "engines") }
+func (s state) logs() string       { return filepath.Join(s.dir, "logs") }
+func (s state) switches() string   { return filepath.Join(s.dir, "switches") }
+
+// hugepageLedger is the file in which the labs of a host account for the hugepages
+// that they have reserved: labs of every state folder, for the host's number is one.
+const hugepageLedger = defaultRoot + "/hugepages.json"
+
+// engineSocket is the control socket of a node's app engine.
+func (s state) engineSocket(nodeName string) string {
+	return filepath.Join(s.engines(), nodeName+".sock")
+}
+
+// checkName refuses names that are no plain folder name.
+func checkName(name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("%q cannot be the name of a lab", name)
+	}
+	return nil
+}
+
+func (s state) readPlan() (*plan.Plan, error) {
+	text, err := os.ReadFile(s.plan())
+	if err != nil {
+		return nil, fmt.Errorf("read the lab's plan: %w", err)
+	}
+	var p plan.Plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.plan(), err)
+	}
+	return &p, nil
+}
+
+func (s state) writePlan(p *plan.Plan) error { return writeJSON(s.plan(), p) }
+
+func writeJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return writeFile(path, append(text, '\n'))
+}
+
+// writeFile replaces a file at once, so that a reader sees the old or the new one.
+func writeFile(path string, text []byte) error {
+	next := path + ".new"
+	if err := os.WriteFile(next, text, 0o644); err != nil {
+		reason := err
+		if failed := new(fs.PathError); errors.As(err, &failed) {
+			reason = failed.Err // its path is a temporary one
+		}
+		return errors.Join(&StateError{path, reason}, absentIsFine(os.Remove(next)))
+	}
+	if err := os.Rename(next, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// empty deletes all in the lab's folder but its journal and lock.
+func (s state) empty() error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return absentIsFine(err)
+	}
+	for _, entry := range entries {
+		path := filepath.Join(s.dir, entry.Name())
+		if path == s.journal() || path == s.lock() {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove the lab's state: %w", err)
+		}
+	}
+	return nil
+}
+
+// remove deletes the lab's folder: the journal after everything that it might still
+// speak of, and the lock last, so that nobody takes a half-removed lab.
+func (s state) remove() error {
+	if err := s.empty(); err != nil {
+		return err
+	}
+	for _, path := range []string{s.journal(), s.lock(), s.dir} {
+		if err := absentIsFine(os.Remove(path)); err != nil {
+			return fmt.Errorf("remove the lab's state: %w", err)
+		}
+	}
+	return nil
+}
+
+func absentIsFine(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

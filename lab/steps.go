@@ -1,0 +1,194 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// Steps says what Up would make for a plan, in order, a line a step. Nothing is made
+// and nothing is asked of the host.
+func Steps(p *plan.Plan) []string {
+	var steps []string
+	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
+	add("lab %s: keep its state in %s", p.Name, stateOf(p.Name).dir)
+	hugepageSteps(add, p)
+	if p.Tuning != "" {
+		add("host: settings of the profile %s for CPUs %s, until the lab goes; nines tune plan --for FILE lists them",
+			p.Tuning, host.FormatCPUList(TunedCPUs(p)))
+	}
+	add("fabric: start nines-init in namespaces of its own, named %s.fabric", p.Prefix)
+	portSteps(add, p)
+	for _, l := range p.Links {
+		functionSteps(add, l)
+	}
+	isolationSteps(add, p)
+	for _, n := range p.Nodes {
+		nodeSteps(add, p, n)
+	}
+	for _, l := range p.Links {
+		linkSteps(add, p, l)
+	}
+	for _, n := range p.Nodes {
+		vmSteps(add, n)
+	}
+	for _, n := range p.Nodes {
+		for _, i := range n.Interfaces {
+			if !inKernel(i) {
+				continue
+			}
+			add("node %s: interface %s: offloads off, addresses %s, %d static neighbours, up",
+				n.Name, i.Name, strings.Join(i.Addresses, " "), len(i.Neighbours))
+		}
+		for _, r := range n.Routes {
+			add("node %s: route to %s", n.Name, strings.Join(strings.Fields(r.To+" "+prefixed("via ", r.Via)+" "+prefixed("dev ", r.Interface)), " "))
+		}
+	}
+	for _, n := range p.Nodes {
+		if n.Receive != nil {
+			receiveSteps(add, n)
+		}
+	}
+	for _, n := range p.Nodes {
+		if n.App != nil && n.App.Kind != spec.AppRoute {
+			add("node %s: start nines-engine on %s to %s", n.Name, engineCPU(n.App.CPU), n.App.Kind)
+		}
+		for _, argv := range n.Exec {
+			add("node %s: run %s", n.Name, strings.Join(argv, " "))
+		}
+	}
+	for _, d := range p.Disturbances {
+		add("disturb %s: start nines-disturb, %s on %s for %v in every %v", d.Name, d.Kind, d.Where(), d.Length, d.Period)
+	}
+	return steps
+}
+
+func hugepageSteps(add func(string, ...any), p *plan.Plan) {
+	if p.Hugepages == nil || p.Hugepages.Mode == spec.HugepagesNone {
+		return
+	}
+	for _, d := range p.Hugepages.Demands {
+		if p.Hugepages.Mode == spec.HugepagesReserve {
+			add("hugepages: see that %s finds %d of %d KiB on NUMA node %d, and reserve what is missing", d.Who, d.Pages, p.Hugepages.PageBytes>>10, d.MemoryNode)
+		} else {
+			add("hugepages: %s takes %d of %d KiB on NUMA node %d from those that are free", d.Who, d.Pages, p.Hugepages.PageBytes>>10, d.MemoryNode)
+		}
+	}
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
+	what := map[spec.Runtime]string{
+		spec.RuntimeNetns: "start nines-init in namespaces of its own",
+		spec.RuntimeLXC:   "make a root file system and start an LXC container",
+		spec.RuntimeVM:    "start nines-init in namespaces of its own, for QEMU",
+		spec.RuntimeHost:  "start nines-init, which holds a network namespace and nothing else",
+	}[n.Runtime]
+	add("node %s: %s, named %s", n.Name, what, n.HostName)
+	group := filepath.Join(isolate.Parent(p, n), n.HostName)
+	for _, c := range isolate.Controllers(p, n) {
+		switch c {
+		case isolate.CPUSet:
+			add("node %s: control group %s with CPUs %s", n.Name, group, host.FormatCPUList(n.CPUs))
+		case isolate.Memory:
+			add("node %s: control group %s with %d bytes of memory", n.Name, group, n.MemoryBytes)
+		case isolate.HugeTLB:
+			add("node %s: control group %s with at most %d hugepages of %d KiB", n.Name, group, n.HugepageBytes/n.HugepageSize, n.HugepageSize>>10)
+		}
+	}
+	for _, m := range n.Mounts {
+		add("node %s: show %s at %s", n.Name, m.Source, m.Target)
+	}
+	if len(n.Devices) > 0 {
+		add("node %s: allow it to open %s", n.Name, strings.Join(n.Devices, " "))
+	}
+	add("node %s: link %s/%s to its network namespace", n.Name, netnsDir, n.HostName)
+	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
+		add("node %s: sysctl %s=%s", n.Name, name, n.Sysctls[name])
+	}
+	if n.App != nil && n.App.Kind == spec.AppRoute {
+		add("node %s: let the kernel forward IPv4", n.Name)
+	}
+}
+
+func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
+	switch {
+	case l.Switch != nil:
+		programSteps(add, p, l)
+		return
+	case link.IsHardware(l.Kind):
+		moveSteps(add, l)
+		return
+	case l.Kind == spec.LinkMemif && len(l.Endpoints) == 2:
+		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, endpointName(l.Endpoints[0]),
+			endpointName(l.Endpoints[1]), link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), l.Endpoints[0].Socket))
+		return
+	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2 && (l.Endpoints[0].Guest || l.Endpoints[1].Guest):
+		add("link %s: tap between %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
+		return
+	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2:
+		add("link %s: veth pair %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
+		return
+	case l.Kind == spec.LinkBridge:
+		add("link %s: bridge %s in the fabric", l.Name, l.Device)
+	case l.Kind == spec.LinkMacvlan && l.Parent == "":
+		add("link %s: private parent %s in the fabric", l.Name, l.Device)
+	}
+	for _, e := range l.Endpoints {
+		if l.Kind == spec.LinkMacvlan {
+			add("link %s: macvlan %s on %s, MTU %d", l.Name, endpointName(e), firstOf(l.Parent, l.Device), l.MTU)
+		} else {
+			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), endpointName(e), e.FabricDevice, l.MTU)
+		}
+	}
+	if l.Kind == spec.LinkXDP {
+		program := "redirect to each other"
+		if len(l.Endpoints) > 2 {
+			program = "learning switch"
+		}
+		add("link %s: XDP program on the fabric's ends: %s", l.Name, program)
+	}
+}
+
+// programSteps are those of a link that has a program between its endpoints.
+func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
+	for _, e := range l.Endpoints {
+		switch {
+		case e.Attach == plan.AttachVeth || e.FabricDevice != "":
+			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), endpointName(e), e.FabricDevice, l.MTU)
+		case e.Socket != "":
+			who := map[bool]string{true: "the program listens", false: "the node listens"}[e.SocketServer]
+			add("link %s: %s meets the program over %s at the socket %s, where %s", l.Name, endpointName(e), e.Attach,
+				link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), e.Socket), who)
+		}
+	}
+	where := "on CPU " + host.FormatCPUList(l.Switch.CPUs)
+	if len(l.Switch.CPUs) == 0 {
+		where = "with the kernel's datapath"
+	}
+	add("link %s: start the program of kind %s in the fabric, %s, with its files in %s", l.Name, l.Kind, where,
+		filepath.Join(stateOf(p.Name).switches(), l.Name))
+}
+
+func firstOf(words ...string) string {
+	for _, word := range words {
+		if word != "" {
+			return word
+		}
+	}
+	return ""
+}

@@ -1,0 +1,145 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// a:x ──veth── b:x    b is a container whose systemd has its first CPU, its engine the second
+const systemdLab = `
+name: tbsystemd
+isolation: %s
+topology:
+  nodes:
+    a: {runtime: netns}
+    b: {runtime: lxc, cpu_list: %d-%d, rootfs: {kind: debian, init: systemd}, app: {kind: reflect}}
+  links:
+    - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
+`
+
+// TestSystemd: a container's systemd is up when the lab is, keeps to the container's
+// first CPU with all that it starts, and leaves the others to what nines starts, which is
+// in a group that systemd leaves alone. NINES_CACHE_DIR may name a folder that has the
+// file system already.
+func TestSystemd(t *testing.T) {
+	labtest.Root(t)
+	lxc(t)
+	if os.Getenv("NINES_CACHE_DIR") == "" {
+		_, err := exec.LookPath("debootstrap")
+		labtest.Require(t, "debootstrap", err == nil)
+		t.Setenv("NINES_CACHE_DIR", t.TempDir())
+	}
+	testSystemd(t, spec.IsolationAffinity, 0)
+}
+
+// The laboratory's own file system stands in for the one that debootstrap makes.
+func TestLabSystemd(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootIsolated, labtest.BootNew)
+	labtest.Root(t)
+	cache := t.TempDir()
+	t.Setenv("NINES_CACHE_DIR", cache)
+	out, err := exec.Command("sh", "-c", ". /etc/os-release; echo debian-$VERSION_CODENAME-$(dpkg --print-architecture)-systemd").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(cache, strings.TrimSpace(string(out)))
+	if err := errors.Join(os.Mkdir(tree, 0o755), unix.Mount("/", tree, "", unix.MS_BIND, "")); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Unmount(tree, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}()
+	// The laboratory's services are no container's: LXC's waits half a minute for a network.
+	for _, unit := range []string{"lxc.service", "lxc-net.service", "dpdk.service", "openvswitch-switch.service", "ovsdb-server.service", "ovs-vswitchd.service"} {
+		path := filepath.Join("/etc/systemd/system", unit)
+		if err := os.Symlink("/dev/null", path); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(path)
+	}
+	for _, isolation := range []spec.Isolation{spec.IsolationAffinity, spec.IsolationIsolated} {
+		t.Run(string(isolation), func(t *testing.T) { testSystemd(t, isolation, 2) })
+	}
+}
+
+// Where version 2 is not mounted, a lab with systemd is refused before anything is made.
+func TestLabSystemdWantsVersion2(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootV1)
+	labtest.Root(t)
+	err := Check(planOf(t, fmt.Sprintf(systemdLab, spec.IsolationAffinity, 2, 3)))
+	var missing *host.MissingError
+	if !errors.As(err, &missing) || missing.Capability != "cgroup version 2" {
+		t.Errorf("Check says %v", err)
+	}
+}
+
+// testSystemd is for a container with two CPUs from first on.
+func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
+	text := fmt.Sprintf(systemdLab, isolation, first, first+1)
+	services, engine := strconv.Itoa(first), strconv.Itoa(first+1)
+	p := planOf(t, text)
+	lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lab.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if left := leaks(t, p.Prefix, os.Getenv("NINES_STATE_DIR")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}()
+	state := in(t, lab, "b", "sh", "-c", "systemctl is-system-running || true")
+	if state != "running" && state != "degraded" {
+		t.Errorf("systemd is %s", state)
+	}
+	// Each thread: what it is, its CPUs, its group.
+	const threads = `for t in /proc/[0-9]*/task/[0-9]*; do
+		echo $(cat $t/comm) $(grep Cpus_allowed_list $t/status | cut -f2) $(grep -E '(^0:|name=systemd):' $t/cgroup | tail -1 | cut -d: -f3); done`
+	found := map[string]bool{}
+	for line := range strings.Lines(in(t, lab, "b", "sh", "-c", threads)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue // it ended meanwhile
+		}
+		name, cpus, group := fields[0], fields[1], fields[2]
+		want := services
+		switch {
+		case name == "nines-serve":
+			want = engine
+		case name == "sh" || name == "cat" || name == "cut" || name == "grep":
+			want = services + "-" + engine
+		case name == "nines-init":
+			continue // only holds the group
+		}
+		if cpus != want {
+			t.Errorf("%s has the CPUs %s, want %s", name, cpus, want)
+		}
+		inWorkload := strings.HasPrefix(group, "/nines.slice/")
+		if ours := name == "nines-serve" || name == "nines-engine" || name == "sh"; ours != inWorkload {
+			t.Errorf("%s is in %s", name, group)
+		}
+		found[name] = true
+	}
+	for _, name := range []string{"systemd", "systemd-journal", "nines-engine", "nines-serve", "sh"} {
+		if !found[name] {
+			t.Errorf("%s does not run there", name)
+		}
+	}
+}

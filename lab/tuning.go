@@ -1,0 +1,150 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// TunedCPUs are the CPUs of a plan that the host is to leave alone: those that nodes have
+// for themselves, those of engines, of polling threads, and of links' programs. They are sorted.
+func TunedCPUs(p *plan.Plan) []int {
+	cpus := slices.Concat(p.IsolatedCPUs, p.QuietCPUs)
+	for _, n := range p.Nodes {
+		if n.CPUsExclusive {
+			cpus = append(cpus, n.CPUs...)
+		}
+		if n.App != nil {
+			cpus = append(cpus, n.App.CPU)
+		}
+		if n.Receive != nil && n.Receive.CPUsExclusive {
+			cpus = append(cpus, n.Receive.CPUs...)
+		}
+	}
+	if t := p.Traffic; t != nil {
+		cpus = append(cpus, t.FromCPU, t.ToCPU)
+	}
+	for _, l := range p.Links {
+		if l.Switch != nil {
+			cpus = append(cpus, l.Switch.CPUs...)
+		}
+	}
+	cpus = slices.DeleteFunc(cpus, func(cpu int) bool { return cpu < 0 })
+	slices.Sort(cpus)
+	return slices.Compact(cpus)
+}
+
+// tuningMark marks the steps of the host's tuning in a lab's journal.
+const tuningMark = "tuning"
+
+// tuneHost puts the plan's profile of host settings in force. One lab at a time can: the
+// second would take the first one's values for the host's own.
+func (b *builder) tuneHost(ctx context.Context) error {
+	if b.plan.Tuning == "" {
+		return nil
+	}
+	profile, known := tune.BuiltIn(string(b.plan.Tuning))
+	if !known {
+		return fmt.Errorf("tuning: there is no profile %q", b.plan.Tuning)
+	}
+	inv, err := host.Read()
+	if err != nil {
+		return err
+	}
+	holder := filepath.Join("labs", b.name)
+	if err := tune.Claim(b.journal, Root(), holder); err != nil {
+		return fmt.Errorf("tuning: %w", err)
+	}
+	applied := &tune.Applied{
+		Profile: profile.Name, Source: "lab " + b.name, CPUs: TunedCPUs(b.plan),
+		User: fmt.Sprint("user ", os.Getuid()), PID: os.Getpid(), Since: time.Now().UTC(),
+	}
+	request := tune.Request{CPUs: applied.CPUs, Profile: profile}
+	if b.plan.Isolation != spec.IsolationIsolated && len(applied.CPUs) > 0 {
+		// The degree isolated moves these away itself, and what is in its partitions too.
+		request.Beside = isolate.Settings(isolate.Away{
+			Root: "/", Off: applied.CPUs, Housekeeping: tune.Housekeeping(inv, applied.CPUs), Held: journal.Held(journal.HostLedger),
+		})
+	}
+	var settings []tune.Setting
+	for _, row := range tune.MakePlan(inv, request, tune.Live).Settings {
+		settings = append(settings, row.Setting)
+	}
+	applied.Results, err = tune.Applier{Journal: b.journal, Ledger: journal.HostLedger, Init: b.programs.init, Mark: tuningMark}.Apply(ctx, settings)
+	if err != nil {
+		return fmt.Errorf("tuning: %w", err)
+	}
+	applied.Done = true
+	for _, r := range applied.Results {
+		if r.Outcome == tune.Refused {
+			b.progress(fmt.Sprintf("tuning: the kernel refuses %s in %s (%s)", r.Value, r.Path, r.Reason))
+		}
+	}
+	return writeJSON(b.state.tuning(), applied)
+}
+
+// ofTuning picks the steps of the host's tuning: all of them, or where the lab is to be
+// tuned otherwise all but the claim.
+func ofTuning(e journal.Entry, claim bool) bool {
+	if e.Kind == journal.KindSymlink {
+		return claim && e.Path == tune.ClaimPath(Root())
+	}
+	return e.Name == tuningMark && (e.Kind == journal.KindSetting || e.Kind == journal.KindProcess)
+}
+
+// tunedAlike is true if two plans want the same of the host's settings.
+func tunedAlike(a, b *plan.Plan) bool {
+	return a.Tuning == b.Tuning && (a.Tuning == "" || slices.Equal(TunedCPUs(a), TunedCPUs(b)))
+}
+
+// Tuning is what became of the host's settings when the lab came up; nil if the plan
+// leaves them alone.
+func (l *Lab) Tuning() (*tune.Applied, error) {
+	if l.plan.Tuning == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(l.state.tuning())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // a lab that is being built
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the lab's tuning: %w", err)
+	}
+	var applied tune.Applied
+	if err := json.Unmarshal(text, &applied); err != nil {
+		return nil, fmt.Errorf("read %s: %w", l.state.tuning(), err)
+	}
+	return &applied, nil
+}
+
+// TuningState is a lab's tuning of the host as it is now.
+type TuningState struct {
+	*tune.Applied
+	// Settings are those that the lab changed, with what they hold now.
+	Settings []tune.ChangedSetting `json:"settings"`
+}
+
+func (l *Lab) inspectTuning() (*TuningState, error) {
+	applied, err := l.Tuning()
+	if applied == nil || err != nil {
+		return nil, err
+	}
+	j, err := journal.Read(l.state.journal())
+	if err != nil {
+		return nil, err
+	}
+	return &TuningState{applied, tune.Standings(j, tuningMark)}, nil
+}

@@ -1,0 +1,217 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nines.dev/nines/host/tune"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/tasks"
+	"nines.dev/nines/test/labtest"
+)
+
+// nines tune with whole profiles changes the whole host, so these are for the virtual
+// laboratory. CPUs 2 and 3 are the chosen ones.
+
+// nines runs a verb in the laboratory, or fails the test.
+func nines(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), arguments...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("nines %s: %v: %s", strings.Join(arguments, " "), err, out)
+	}
+	return string(out)
+}
+
+// wholeHost is what a snapshot has, and every setting of the catalogue.
+func wholeHost(t *testing.T) (snapshot, map[string]string) {
+	t.Helper()
+	return takeSnapshot(t), hostSettings(t)
+}
+
+func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootIsolated, labtest.BootRT, labtest.BootNew, labtest.BootNewRT)
+	labtest.Root(t)
+	for _, profile := range tune.ProfileNames() {
+		t.Run(profile, func(t *testing.T) {
+			before, files := wholeHost(t)
+			nines(t, "tune", "apply", "--cpus", "2-3", "--profile", profile)
+			var status tune.Status
+			if err := json.Unmarshal([]byte(nines(t, "tune", "status", "--format", "json")), &status); err != nil {
+				t.Fatal(err)
+			}
+			if len(status.Settings) < 2 {
+				t.Errorf("only %d settings changed: %+v", len(status.Settings), status.Settings)
+			}
+			for _, s := range status.Settings {
+				if s.Standing != tune.InForce {
+					t.Errorf("%+v", s)
+				}
+			}
+			for _, r := range status.Applied.Results {
+				if r.Outcome == tune.Refused && r.Name != "irq-affinity" { // a timer's, or one of each CPU
+					t.Errorf("%s: the kernel refuses %q: %s", r.Path, r.Value, r.Reason)
+				}
+				if r.Outcome == tune.Changed && r.Method == tune.Write {
+					if now, err := journal.ReadSetting(r.Path); err != nil || !journal.SameSetting(r.Path, now, r.Value) {
+						t.Errorf("%s is %q (%v), want %q", r.Path, now, err, r.Value)
+					}
+				}
+			}
+			if profile != tune.Throughput {
+				quiet(t, slices.ContainsFunc(status.Applied.Results, func(r tune.Result) bool {
+					return r.Name == "cpu_dma_latency" && r.Outcome == tune.Changed // not where CPUs have no sleep states
+				}))
+			}
+			nines(t, "tune", "revert")
+			if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+				t.Errorf("after revert:\n%s", strings.Join(changes, "\n"))
+			}
+			sameSettings(t, files)
+		})
+	}
+}
+
+// quiet looks whether unbound work and the lockup watchdog keep off the chosen CPUs.
+func quiet(t *testing.T, held bool) {
+	t.Helper()
+	mask, err := journal.ReadSetting("/sys/devices/virtual/workqueue/cpumask")
+	if err != nil || !journal.SameSetting("cpumask", mask, "3") {
+		t.Errorf("unbound work may run on %q (%v)", mask, err)
+	}
+	if watched, err := journal.ReadSetting("/proc/sys/kernel/watchdog_cpumask"); err == nil {
+		soft, _ := journal.ReadSetting("/proc/sys/kernel/soft_watchdog")
+		cpus, err := tasks.ParseSet(watched)
+		if err != nil || soft == "1" && cpus.Meets(tasks.Set{2, 3}) {
+			t.Errorf("the watchdog watches %q (%v)", watched, err)
+		}
+	}
+	if !held {
+		return
+	}
+	latency, err := exec.Command("od", "-An", "-td4", "/dev/cpu_dma_latency").Output()
+	if err != nil || strings.TrimSpace(string(latency)) == "2000000000" {
+		t.Errorf("nobody holds /dev/cpu_dma_latency: %s, %v", latency, err)
+	}
+}
+
+// tuneKills is how often an apply is killed: each takes some seconds without KVM. And each
+// makes the kernel rewrite its own code (static keys, such as that of timer migration),
+// which QEMU's TCG does not always survive: Linux 6.12 died in hrtimer_start_range_ns of a
+// breakpoint that was there no more. So they are few, and in one boot.
+const tuneKills = 8
+
+func TestLabTuneKilledAnywhere(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain)
+	labtest.Root(t)
+	before, files := wholeHost(t)
+	apply := []string{"tune", "apply", "--cpus", "2-3", "--profile", "realtime"}
+	begun := time.Now()
+	nines(t, apply...)
+	whole := time.Since(begun)
+	nines(t, "tune", "revert")
+	killed, halves := 0, 0
+	for cycle := range tuneKills {
+		cmd := exec.Command(filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines"), apply...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		after := time.Duration(rand.Int64N(int64(whole)))
+		time.Sleep(after)
+		_ = cmd.Process.Kill()
+		var exit *exec.ExitError
+		if err := cmd.Wait(); errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+			killed++
+		}
+		if len(before.changes(takeSnapshot(t))) > 0 {
+			halves++
+		}
+		nines(t, "tune", "revert")
+		changes := before.changes(takeSnapshot(t))
+		sameSettings(t, files)
+		if len(changes) > 0 || t.Failed() {
+			t.Fatalf("cycle %d, killed after %v of %v:\n%s", cycle, after, whole, strings.Join(changes, "\n"))
+		}
+	}
+	t.Logf("%d cycles, %d killed, %d with the host changed at that time", tuneKills, killed, halves)
+	if killed == 0 || halves == 0 {
+		t.Error("nothing was killed while it changed the host")
+	}
+}
+
+// A lab that is isolated and tuned at once: both change interrupts and workqueues.
+func TestLabIsolationAndTuningTogether(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1)
+	labtest.Root(t)
+	before, files := wholeHost(t)
+	text := strings.Replace(isolatedLab, "isolation: isolated", "isolation: isolated\ntuning: realtime", 1)
+	lab := up(t, text)
+	state, err := lab.inspectTuning()
+	if err != nil || state == nil || !slices.ContainsFunc(state.Settings, func(s tune.ChangedSetting) bool {
+		return s.Path == "/proc/sys/vm/stat_interval" && s.Standing == tune.InForce
+	}) {
+		t.Errorf("%+v, %v", state, err)
+	}
+	if err := lab.Down(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+		t.Errorf("after down:\n%s", strings.Join(changes, "\n"))
+	}
+	sameSettings(t, files)
+}
+
+// Who tunes the host and who isolates CPUs of it move the same interrupts and workqueues,
+// and go in any order: what the other has set stays in force until then, and at the end
+// the host has its own values.
+func TestLabTuneAndIsolationGoInAnyOrder(t *testing.T) {
+	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootNew)
+	labtest.Root(t)
+	lxc(t)
+	before, files := wholeHost(t)
+	tuneHost := func() { nines(t, "tune", "apply", "--cpus", "2-3", "--profile", "realtime") }
+	revert := func() { nines(t, "tune", "revert") }
+	var lab *Lab
+	isolate := func() { lab = up(t, isolatedLab) }
+	down := func() {
+		if err := lab.Down(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, order := range []struct {
+		name                       string
+		first, second, third, last func()
+	}{
+		{"tune goes under a lab", tuneHost, isolate, revert, down},
+		{"a lab goes under tune", isolate, tuneHost, down, revert},
+	} {
+		t.Run(order.name, func(t *testing.T) {
+			order.first()
+			order.second()
+			order.third()
+			// The one that is left still has what it wants.
+			checkInterrupts(t, tasks.Set{2, 3})
+			mask, err := journal.ReadSetting("/sys/devices/virtual/workqueue/cpumask")
+			if err != nil || !journal.SameSetting("cpumask", mask, "3") {
+				t.Errorf("unbound work may run on %q (%v)", mask, err)
+			}
+			order.last()
+			if changes := before.changes(takeSnapshot(t)); len(changes) > 0 {
+				t.Errorf("at the end:\n%s", strings.Join(changes, "\n"))
+			}
+			sameSettings(t, files)
+			if _, err := os.Stat(journal.HostLedger); err == nil {
+				t.Error("the ledger of settings is left")
+			}
+		})
+	}
+}

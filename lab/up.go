@@ -1,0 +1,211 @@
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/plan"
+)
+
+// UpOptions says what to bring up.
+type UpOptions struct {
+	Plan *plan.Plan
+	// Experiment is the file that the plan comes from; it is kept with the lab.
+	Experiment []byte
+	// Measurement is what the lab is brought up for; nil if it is to stay. The lab
+	// is locked until its Down then, and an orphan if this process dies before.
+	Measurement *Measurement
+	// Progress is told what takes long, in a few words; nil drops it.
+	Progress func(string)
+}
+
+// Up makes a lab. If it fails, or ctx ends, all that was made is removed again.
+func Up(ctx context.Context, options UpOptions) (*Lab, error) {
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	programs, err := check(options.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if err := isolate.CheckHugepages(options.Plan); err != nil {
+		return nil, err
+	}
+	held, err := enroll(ctx, options)
+	if err != nil {
+		return nil, aboutState(err)
+	}
+	b := &builder{
+		Lab:      &Lab{name: options.Plan.Name, state: held.state, plan: options.Plan},
+		journal:  held.journal,
+		programs: programs,
+		progress: options.Progress,
+		measured: options.Measurement != nil,
+	}
+	if err := b.buildAll(ctx, options); err != nil {
+		options.Progress("taking back what was made")
+		return nil, held.takeBack(ctx, b.name, err)
+	}
+	if options.Measurement != nil {
+		b.Lab.held = held
+		return b.Lab, nil
+	}
+	return b.Lab, held.free()
+}
+
+// holding is a lab that this process changes.
+type holding struct {
+	state   state
+	lock    *lock
+	journal *journal.Journal
+}
+
+// takeBack undoes a lab that could not be made, and says why it could not.
+func (h *holding) takeBack(ctx context.Context, name string, cause error) error {
+	// What was cancelled still has to be undone.
+	back := h.undoAll(context.WithoutCancel(ctx), nil)
+	if back != nil {
+		back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, name)
+	}
+	return errors.Join(aboutState(cause), back, h.free())
+}
+
+func (h *holding) free() error {
+	err := h.lock.free()
+	if h.journal != nil {
+		err = errors.Join(err, h.journal.Close())
+	}
+	return err
+}
+
+// enroll reserves the lab's name and prefix, removes what a killed Up of the same
+// name, or a measurement that died, left, starts the journal and writes the plan down.
+func enroll(ctx context.Context, options UpOptions) (*holding, error) {
+	p := options.Plan
+	registry, err := lockRegistry()
+	if err != nil {
+		return nil, err
+	}
+	defer registry.free()
+	if err := options.Measurement.reserved(p); err != nil {
+		return nil, err
+	}
+	if err := vacant(p); err != nil {
+		return nil, err
+	}
+	h := &holding{state: stateOf(p.Name)}
+	if err := os.MkdirAll(h.state.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the lab's folder: %w", err)
+	}
+	if h.lock, err = lockLab(h.state, p.Name); err != nil {
+		return nil, err
+	}
+	if err := h.clear(ctx, options.Progress); err != nil {
+		return nil, errors.Join(err, h.lock.free())
+	}
+	// Only now: what an earlier start left had the same names.
+	if err := untaken(p); err != nil {
+		return nil, errors.Join(err, h.state.remove(), h.lock.free())
+	}
+	token := make([]byte, 8)
+	_, _ = rand.Read(token) // never fails, crypto/rand
+	h.journal, err = journal.Create(h.state.journal(), journal.Header{
+		Lab: p.Name, Prefix: p.Prefix, BootID: journal.BootID(), Token: "nines-" + hex.EncodeToString(token),
+	})
+	if err != nil {
+		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.free())
+	}
+	// Before the registry is free again: another's vacant looks at the plan.
+	if err := h.state.writePlan(p); err != nil {
+		return nil, errors.Join(err, h.state.remove(), h.free())
+	}
+	return h, nil
+}
+
+// vacant is nil if no lab that is up has the plan's name, no other its prefix, and no
+// other CPUs of its own if the plan wants some: of two who move a host's interrupts and
+// tasks, the second would take the first one's order for the host's own, and put that
+// back.
+func vacant(plans ...*plan.Plan) error {
+	labs, err := List()
+	if err != nil {
+		return err
+	}
+	for _, other := range labs {
+		for _, p := range plans {
+			switch {
+			case other.Name == p.Name && other.Condition == ConditionUp:
+				return &ExistsError{Name: p.Name}
+			case other.Name != p.Name && other.Prefix == p.Prefix:
+				return &ExistsError{Name: p.Name, Prefix: p.Prefix, Other: other.Name}
+			case other.Name != p.Name && isolates(other.Name) && plan.Partitions(p.Isolation):
+				return &IsolatingError{Name: p.Name, Isolation: p.Isolation, Other: other.Name}
+			}
+		}
+	}
+	return nil
+}
+
+// untaken is nil if the host has none of the plan's names: labs of another state
+// directory are not in our list.
+func untaken(p *plan.Plan) error {
+	names := []string{fabricName(p)}
+	for _, n := range p.Nodes {
+		names = append(names, n.HostName)
+	}
+	for _, name := range names {
+		if path := filepath.Join(netnsDir, name); journal.Inode(path) != 0 {
+			return &TakenError{path, p.Prefix}
+		}
+	}
+	for _, name := range isolate.GroupNames(p) {
+		path, err := isolate.Taken(name)
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			return &TakenError{path, p.Prefix}
+		}
+	}
+	return nil
+}
+
+// clear removes what a lab of the same name left when its Up or its measurement was
+// killed.
+func (h *holding) clear(ctx context.Context, progress func(string)) error {
+	old, err := journal.Open(h.state.journal())
+	switch {
+	case err == nil:
+		progress("removing what an earlier start left")
+		world := journal.Host{BootID: old.Header.BootID}
+		if err := old.Undo(context.WithoutCancel(ctx), world, nil); err != nil {
+			return errors.Join(fmt.Errorf("remove what an earlier start left: %w", err), old.Close())
+		}
+		if err := old.Close(); err != nil {
+			return err
+		}
+	case errors.Is(err, journal.ErrEmpty), errors.Is(err, fs.ErrNotExist):
+	default:
+		return err
+	}
+	if err := h.state.empty(); err != nil {
+		return err
+	}
+	return absentIsFine(os.Remove(h.state.journal()))
+}
+
+// slow calls progress if f takes longer than people like to wait in silence.
+func slow(progress func(string), what string, f func() error) error {
+	timer := time.AfterFunc(2*time.Second, func() { progress(what) })
+	defer timer.Stop()
+	return f()
+}

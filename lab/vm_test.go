@@ -1,0 +1,211 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/test/labtest"
+	"nines.dev/nines/vm"
+)
+
+// load:tx ──in, a tap── dut:in ▸ forward, in a virtual machine ▸ dut:out ──out, vhost-user── load:rx
+const vmLab = `
+name: tbvm
+topology:
+  nodes:
+    load: {}
+    dut: {runtime: vm, app: {kind: forward, backend: raw}, env: {COLOUR: blue}, sysctls: {kernel.pid_max: "4242"}, vm: {acceleration: tcg}}
+  links:
+    - {name: in, endpoints: ["load:tx", "dut:in"]}
+    - {name: out, kind: switch, endpoints: ["dut:out", "load:rx"]}
+`
+
+// requireQEMU is for tests that boot guests.
+func requireQEMU(t testing.TB) {
+	t.Helper()
+	labtest.Root(t)
+	_, err := exec.LookPath(vm.Program)
+	labtest.Require(t, vm.Program+" (make setup-vm)", err == nil)
+	_, err = os.Stat("/dev/net/tun")
+	labtest.Require(t, "/dev/net/tun", err == nil)
+}
+
+// TestAVirtualMachineIsANode: all that a node is, in a machine of Debian's kernel.
+func TestAVirtualMachineIsANode(t *testing.T) {
+	requireQEMU(t)
+	lab := up(t, vmLab)
+	dut := lab.Plan().Nodes[0]
+
+	if got := in(t, lab, "dut", "sh", "-c", `echo "$COLOUR $(hostname) $(cat /proc/sys/kernel/pid_max)"; uname -v`); !strings.HasPrefix(got, "blue "+dut.HostName+" 4242\n") || !strings.Contains(got, "Debian") {
+		t.Errorf("in the guest: %s", got)
+	}
+	fails, err := lab.Command(context.Background(), "dut", []string{"sh", "-c", "cat >&2; exit 7"}, ExecOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails.Stdin = strings.NewReader("words\n")
+	var said strings.Builder
+	fails.Stderr = &said
+	if err := fails.Run(); fails.ProcessState.ExitCode() != 7 || said.String() != "words\n" {
+		t.Errorf("a command that fails: %v, %q", err, said.String())
+	}
+	for _, i := range dut.Interfaces {
+		peer := i.Neighbours[0].IP
+		if out := in(t, lab, "dut", "ping", "-c2", "-W5", peer); !strings.Contains(out, " 0% packet loss") {
+			t.Errorf("%s to %s: %s", i.Name, peer, out)
+		}
+	}
+	seen, err := lab.Inspect(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := seen.NodeList[0]
+	if len(state.Interfaces) != 2 || state.Interfaces[0].Addresses[0] != dut.Interfaces[0].Addresses[0] || state.App.Engine != "serving" {
+		t.Errorf("nines inspect: %+v, app %+v", state, state.App)
+	}
+	if !slices.ContainsFunc(lab.Settings(), func(s link.Setting) bool { return s.Node == "dut" && s.Device == "out" && s.Values["tso"] == "off" }) {
+		t.Errorf("what was set in the guest is not among the settings: %v", lab.Settings())
+	}
+	if untimed := lab.Untimed(); len(untimed) != 1 || !strings.Contains(untimed[0], "timings mean nothing") {
+		t.Errorf("what its timings are worth: %q", untimed)
+	}
+	if _, err := lab.Capture("dut", "in"); err == nil {
+		t.Error("a capture in a guest was begun")
+	}
+	pinned(t, lab)
+	if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
+		t.Errorf("faults of a lab that is well: %v, %v", faults, err)
+	}
+	dies(t, lab)
+}
+
+// pinned checks that one thread of QEMU, and no other, is where the plan has the guest.
+func pinned(t *testing.T, lab *Lab) {
+	t.Helper()
+	dut := lab.Plan().Nodes[0]
+	if !dut.VM.Pinned {
+		return // too few CPUs
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", lab.machine("dut").PID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := 0
+	for _, thread := range threads {
+		id, err := strconv.Atoi(thread.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var set unix.CPUSet
+		if unix.SchedGetaffinity(id, &set) == nil && set.Count() == 1 && set.IsSet(dut.CPUs[0]) {
+			there++
+		}
+	}
+	if there != 1 {
+		t.Errorf("%d of %d threads are on CPU %v, which is the guest's", there, len(threads), dut.CPUs)
+	}
+}
+
+// dies ends QEMU behind the lab's back.
+func dies(t *testing.T, lab *Lab) {
+	t.Helper()
+	if err := lab.machine("dut").Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); lab.Alive("dut") && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	faults, err := lab.Faults()
+	if err != nil || !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, "node dut is dead") }) {
+		t.Errorf("a dead machine is no fault: %v, %v", faults, err)
+	}
+	if _, err := lab.Command(context.Background(), "dut", []string{"true"}, ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {
+		t.Errorf("a command in a dead machine: %v", err)
+	}
+}
+
+// TestDownAfterUpOfAMachineWasKilled: before QEMU starts, around that, and while the guest
+// boots.
+func TestDownAfterUpOfAMachineWasKilled(t *testing.T) {
+	requireQEMU(t)
+	const text = `
+name: tbvmkill
+topology:
+  nodes:
+    a: {}
+    g: {runtime: vm, vm: {acceleration: tcg}}
+  links:
+    - {name: v, endpoints: ["a:v", "g:v"]}
+    - {name: br, kind: bridge, endpoints: ["a:br", "g:br"]}
+`
+	c := newCrasherOf(t, text, text)
+	// Each second point: the others leave the same things to be removed.
+	for n := 1; ; n += 2 {
+		killed, said := c.run(n, "up", c.whole)
+		if !killed {
+			t.Logf("%d points", n/2)
+			break
+		}
+		c.run(0, "down", "tbvmkill")
+		c.gone("up killed at " + said)
+	}
+	c.run(0, "down", "tbvmkill")
+	c.gone("down of a whole lab")
+
+	// While the guest boots: no point is reached then.
+	cmd := exec.Command(c.binary, "up", c.whole)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if lab, err := Open("tbvmkill"); err == nil && lab.machine("g").Alive() {
+			break
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	c.run(0, "down", "tbvmkill")
+	c.gone("up killed while the guest boots")
+}
+
+// TestChangesOfMachines: a guest is set up once, so what leads to it makes it anew.
+func TestChangesOfMachines(t *testing.T) {
+	const text = `
+name: tbvmchange
+topology:
+  nodes:
+    a: {}
+    b: {runtime: vm}
+    c: {}
+    d: {runtime: vm}
+  links:
+    - {name: ab, kind: veth, endpoints: ["a:b", "b:a"]}
+    - {name: bd, kind: xdp, endpoints: ["b:d", "d:b"]}
+    - {name: lan, kind: bridge, endpoints: ["a:lan", "c:lan", "d:lan"]}
+`
+	before := planOf(t, text)
+	for _, change := range []struct{ old, new, nodes string }{
+		{`a: {}`, `a: {}`, ""},
+		{`c: {}`, `c: {memory: 64MiB}`, "c"},
+		{`d: {runtime: vm}`, `d: {runtime: vm, memory: 1GiB}`, "b d"},
+		{`a: {}`, `a: {memory: 64MiB}`, "a b d"},
+		{`kind: veth`, `kind: bridge`, "b d"},
+		{`kind: bridge, endpoints`, `kind: bridge, mtu: 9000, endpoints`, "b d"},
+	} {
+		changes := Compare(before, planOf(t, strings.Replace(text, change.old, change.new, 1)))
+		slices.Sort(changes.ReplacedNodes)
+		if got := strings.Join(changes.ReplacedNodes, " "); got != change.nodes {
+			t.Errorf("%s: replaces %q, not %q", change.new, got, change.nodes)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/lab/node"
+)
+
+// relay joins the engine's control socket to the port that the host speaks to: for each
+// host that connects, one connection to the engine.
+func relay() error {
+	path, err := findPort(node.GuestEnginePort)
+	if err != nil {
+		return err
+	}
+	p, err := openPort(path)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := p.await(); err != nil {
+			return err
+		}
+		if err := p.serve(); err != nil {
+			fmt.Fprintln(os.Stderr, "nines-node:", err)
+		}
+	}
+}
+
+// findPort is the device of a named port of virtio-serial.
+func findPort(name string) (string, error) {
+	names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
+	for _, path := range names {
+		if text, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(text)) == name {
+			return "/dev/" + filepath.Base(filepath.Dir(path)), nil
+		}
+	}
+	return "", fmt.Errorf("this machine has no port %s", name)
+}
+
+// port is a port of virtio-serial. Without a host a read ends at once, so that only an
+// event tells when to look again: nothing may wake the guest's CPUs in a measurement.
+type port struct {
+	fd, events int
+}
+
+// errNoHost is a port whose host has gone.
+var errNoHost = errors.New("the host has gone")
+
+func openPort(path string) (*port, error) {
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	events, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	// Edge-triggered: a port without a host is hung up for as long as there is none.
+	interest := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLET&(1<<32-1)}
+	if err := unix.EpollCtl(events, unix.EPOLL_CTL_ADD, fd, &interest); err != nil {
+		return nil, os.NewSyscallError("epoll_ctl", err)
+	}
+	return &port{fd, events}, nil
+}
+
+// event sleeps until something about the port changes.
+func (p *port) event() error {
+	var list [1]unix.EpollEvent
+	_, err := unix.EpollWait(p.events, list[:], -1)
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return os.NewSyscallError("epoll_wait", err)
+	}
+	return nil
+}
+
+// state polls without waiting.
+func (p *port) state() (int16, error) {
+	list := []unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN | unix.POLLOUT}}
+	if _, err := unix.Poll(list, 0); err != nil && !errors.Is(err, unix.EINTR) {
+		return 0, os.NewSyscallError("poll", err)
+	}
+	return list[0].Revents, nil
+}
+
+// await returns when a host has sent something.
+func (p *port) await() error {
+	for {
+		now, err := p.state()
+		if err != nil {
+			return err
+		}
+		switch {
+		case now&unix.POLLIN == 0:
+			err = p.event()
+		case now&unix.POLLHUP == 0:
+			return nil
+		default:
+			err = p.settle()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// settlePatience is how long the word that a host is there may come after what it sends.
+const settlePatience = time.Second
+
+// settle waits where there are bytes and no host: both come over queues of their own, so
+// that the host may be about to be there, or have gone, and then nobody waits for an
+// answer.
+func (p *port) settle() error {
+	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if now, err := p.state(); err != nil || now&unix.POLLHUP == 0 {
+			return err
+		}
+	}
+	if _, err := unix.Read(p.fd, make([]byte, 4096)); err != nil && !errors.Is(err, unix.EAGAIN) {
+		return os.NewSyscallError("read", err)
+	}
+	return nil
+}
+
+// Read waits for bytes of the host; errNoHost when that has gone.
+func (p *port) Read(buffer []byte) (int, error) {
+	for {
+		n, err := unix.Read(p.fd, buffer)
+		switch {
+		case n > 0:
+			return n, nil
+		case err == nil:
+			return 0, errNoHost
+		case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR):
+			return 0, os.NewSyscallError("read", err)
+		}
+		if err := p.event(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Write writes all, or ends with the host.
+func (p *port) Write(data []byte) (int, error) {
+	for written := 0; ; {
+		n, err := unix.Write(p.fd, data[written:])
+		if written += max(n, 0); written == len(data) {
+			return written, nil
+		}
+		if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			return written, os.NewSyscallError("write", err)
+		}
+		now, err := p.state()
+		if err != nil {
+			return written, err
+		}
+		if now&unix.POLLHUP != 0 {
+			return written, errNoHost
+		}
+		// The reader has the events; a full queue is emptied soon.
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// noEngine is an engine's answer to any command, docs/engine-protocol.md.
+const noEngine = `{"reply":"?","ok":false,"error":"no engine runs in the guest","errno":"ECONNREFUSED"}` + "\n"
+
+// enginePatience bounds the wait for an engine that is just starting, and has no socket
+// yet: translated, on a busy host, it takes minutes to be read. It is less than what the
+// host waits.
+const enginePatience = 150 * time.Second
+
+// serve relays for one host. A host that finds no engine is told so as an engine would.
+func (p *port) serve() error {
+	conn, err := dialEngine(node.GuestEngineSocket)
+	if err != nil {
+		if _, e := fmt.Fprint(p, noEngine); e != nil {
+			return e
+		}
+		if _, e := p.Read(make([]byte, 64<<10)); e != nil {
+			return errors.Join(err, e)
+		}
+		return err
+	}
+	defer conn.Close()
+	go func() {
+		// It ends with the connection, or when nobody takes what the engine says. An
+		// engine that dies in a conversation owes an answer.
+		if _, err := io.Copy(p, conn); err == nil {
+			_, _ = fmt.Fprint(p, noEngine)
+		}
+		_ = conn.Close()
+	}()
+	if _, err := io.Copy(conn, p); !errors.Is(err, errNoHost) {
+		return err
+	}
+	return nil
+}
+
+func dialEngine(path string) (net.Conn, error) {
+	for deadline := time.Now().Add(enginePatience); ; {
+		conn, err := net.Dial("unix", path)
+		starting := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED) && bound(path)
+		if !starting || time.Now().After(deadline) {
+			return conn, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// bound is true if a living process has the socket. One that refuses and is nobody's has
+// been left by a process that ended; somebody's is about to listen, between bind(2) and
+// listen(2).
+func bound(path string) bool {
+	text, err := os.ReadFile("/proc/net/unix")
+	return err == nil && slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {
+		return strings.HasSuffix(line, " "+path)
+	})
+}

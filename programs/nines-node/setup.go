@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+)
+
+// setup makes of the guest's devices the interfaces of the plan, and prints what was
+// set on them.
+func setup(input io.Reader, output io.Writer) error {
+	var wanted node.GuestSetup
+	if err := json.NewDecoder(input).Decode(&wanted); err != nil {
+		return fmt.Errorf("read the plan: %w", err)
+	}
+	at := slices.IndexFunc(wanted.Plan.Nodes, func(n plan.Node) bool { return n.Name == wanted.Node })
+	if at < 0 {
+		return fmt.Errorf("the plan has no node %q", wanted.Node)
+	}
+	n := wanted.Plan.Nodes[at]
+	self := link.Holder{PID: os.Getpid()}
+	site := &link.Site{Plan: wanted.Plan, Nodes: map[string]link.Holder{n.Name: self}}
+	if err := link.Quiet(self); err != nil {
+		return err
+	}
+	kernel, err := takeDevices(n)
+	if err != nil {
+		return err
+	}
+	if err := site.Configure(context.Background(), n, kernel, nil); err != nil {
+		return err
+	}
+	if err := writeSysctls(wanted.Sysctls); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(output).Encode(site.Settings()); err != nil {
+		return err
+	}
+	return nil
+}
+
+// takeDevices gives the kernel's interfaces their names, and DPDK the others' functions.
+// It returns the former.
+func takeDevices(n plan.Node) ([]plan.Interface, error) {
+	var kernel []plan.Interface
+	for _, i := range n.Interfaces {
+		device, err := findDevice(i)
+		if err != nil {
+			return nil, fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
+		}
+		if i.Device != nil && !i.Device.Kernel {
+			if err := giveToPrograms(i.PCI, device.Attrs().Name); err != nil {
+				return nil, fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
+			}
+			continue
+		}
+		if err := netlink.LinkSetName(device, i.Name); err != nil {
+			return nil, fmt.Errorf("interface %s:%s: rename %s: %w", n.Name, i.Name, device.Attrs().Name, err)
+		}
+		if err := takeAddress(device, i.MAC); err != nil {
+			return nil, fmt.Errorf("interface %s:%s: %w", n.Name, i.Name, err)
+		}
+		if err := netlink.LinkSetMTU(device, i.MTU); err != nil {
+			return nil, fmt.Errorf("interface %s:%s: set the MTU to %d: %w", n.Name, i.Name, i.MTU, err)
+		}
+		kernel = append(kernel, i)
+	}
+	return kernel, nil
+}
+
+// devicePatience bounds the wait for a driver to make its device.
+const devicePatience = 20 * time.Second
+
+// findDevice is the device of an interface: the one with its address, or, for a function
+// of the host's whose address is its own, the one at the plan's place on the bus.
+func findDevice(i plan.Interface) (netlink.Link, error) {
+	function := filepath.Join("/sys/bus/pci/devices", i.PCI)
+	if alias, err := os.ReadFile(filepath.Join(function, "modalias")); err == nil {
+		// As udev would; virtio's is there by now, and the module of most is built in nowhere.
+		_ = exec.Command("modprobe", strings.TrimSpace(string(alias))).Run()
+	}
+	for deadline := time.Now().Add(devicePatience); ; time.Sleep(10 * time.Millisecond) {
+		device, err := byMAC(i.MAC)
+		if err == nil {
+			return device, nil
+		}
+		if names, _ := filepath.Glob(filepath.Join(function, "net", "*")); len(names) == 1 {
+			return netlink.LinkByName(filepath.Base(names[0]))
+		}
+		if time.Now().After(deadline) {
+			return nil, err
+		}
+	}
+}
+
+// takeAddress gives a function of the host's the address of the plan.
+func takeAddress(device netlink.Link, mac string) error {
+	wanted, err := net.ParseMAC(mac)
+	if err != nil || slices.Equal(device.Attrs().HardwareAddr, wanted) {
+		return err
+	}
+	if err := netlink.LinkSetHardwareAddr(device, wanted); err != nil {
+		return fmt.Errorf("give %s the address %s: %w", device.Attrs().Name, mac, err)
+	}
+	return nil
+}
+
+// byMAC is the guest's device with an address.
+func byMAC(mac string) (netlink.Link, error) {
+	wanted, err := net.ParseMAC(mac)
+	if err != nil {
+		return nil, err
+	}
+	links, err := netlink.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list devices: %w", err)
+	}
+	var have []string
+	for _, l := range links {
+		if slices.Equal(l.Attrs().HardwareAddr, wanted) {
+			return l, nil
+		}
+		have = append(have, fmt.Sprintf("%s %s", l.Attrs().Name, l.Attrs().HardwareAddr))
+	}
+	return nil, fmt.Errorf("the guest's kernel has no device with the address %s; it has %s", mac, strings.Join(have, ", "))
+}
+
+// programDrivers leave a function to programs; a guest has no IOMMU that would keep it
+// to the program's memory.
+var programDrivers = []string{"uio_pci_generic", "vfio-pci"}
+
+// giveToPrograms binds the function of a device to a driver that leaves it to DPDK.
+func giveToPrograms(address, device string) error {
+	path, err := filepath.EvalSymlinks(filepath.Join("/sys/class/net", device, "device"))
+	if err != nil {
+		return err
+	}
+	// virtio's device is on a bus of its own, below the function.
+	for ; !strings.HasPrefix(filepath.Base(path), "0000:"); path = filepath.Dir(path) {
+		if path == "/" {
+			return fmt.Errorf("%s is no function of PCI", device)
+		}
+	}
+	if found := filepath.Base(path); found != address {
+		return fmt.Errorf("the guest has %s at %s, and the plan at %s", device, found, address)
+	}
+	// vfio without an IOMMU has to be allowed (VFIO_NOIOMMU); uio has no such switch.
+	_ = os.WriteFile("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode", []byte("1"), 0o644)
+	var failures []error
+	for _, driver := range programDrivers {
+		if err := bind(path, driver); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		return nil
+	}
+	return fmt.Errorf("no driver of the guest's kernel leaves %s to DPDK; the kernel debian has one: %w", address, errors.Join(failures...))
+}
+
+// bind gives a function to a driver, Documentation/ABI/testing/sysfs-bus-pci.
+func bind(function, driver string) error {
+	address := filepath.Base(function)
+	if _, err := os.Stat(filepath.Join("/sys/bus/pci/drivers", driver)); err != nil {
+		return fmt.Errorf("%s: the guest's kernel has no such driver", driver)
+	}
+	if err := os.WriteFile(filepath.Join(function, "driver_override"), []byte(driver), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(function, "driver", "unbind"), []byte(address), 0o644); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("take %s from its driver: %w", address, err)
+	}
+	if err := os.WriteFile("/sys/bus/pci/drivers_probe", []byte(address), 0o644); err != nil {
+		return fmt.Errorf("give %s to %s: %w", address, driver, err)
+	}
+	now, err := os.Readlink(filepath.Join(function, "driver"))
+	if err != nil || filepath.Base(now) != driver {
+		return fmt.Errorf("%s does not take %s", driver, address)
+	}
+	return nil
+}
+
+// writeSysctls writes those of the app first and the user's after: these win.
+func writeSysctls(list []map[string]string) error {
+	for _, values := range list {
+		names := make([]string, 0, len(values))
+		for name := range values {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		for _, name := range names {
+			if err := netns.WriteSysctl(name, values[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// inspect prints the guest's devices.
+func inspect(output io.Writer) error {
+	devices, err := link.Devices(link.Holder{PID: os.Getpid()})
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(output).Encode(devices)
+}

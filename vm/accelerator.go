@@ -1,0 +1,91 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Choice is how guests are run on this host, and why not in a better way.
+type Choice struct {
+	Accelerator Accelerator
+	// Reason is empty for KVM.
+	Reason string
+}
+
+// Verdict is what is to be said beside every timing that was taken in the guest; empty
+// for KVM.
+func (c Choice) Verdict() string {
+	if c.Accelerator == KVM {
+		return ""
+	}
+	return "timings mean nothing: the guest's instructions are translated (TCG), as " + c.Reason
+}
+
+// probePatience is for a guest without disks under KVM, which takes a second or two.
+const probePatience = 10 * time.Second
+
+// Choose tries whether KVM runs a guest with this kernel and initramfs: a /dev/kvm that
+// can be opened may still be one, as in some nested virtual machines, on which a guest
+// gets nowhere. The answer, which is the host's more than the kernel's, is kept in a file
+// of the folder until the next boot.
+func Choose(ctx context.Context, kernel, initrd, cache string) (Choice, error) {
+	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+	if err != nil {
+		return Choice{TCG, "there is no KVM: " + err.Error()}, nil
+	}
+	_ = device.Close()
+	memo := filepath.Join(cache, "kvm")
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	question := strings.TrimSpace(string(boot))
+	if text, err := os.ReadFile(memo); err == nil {
+		asked, answer, _ := strings.Cut(string(text), "\n")
+		if asked == question {
+			return parseChoice(answer), nil
+		}
+	}
+	choice, err := probe(ctx, kernel, initrd)
+	if err != nil {
+		return Choice{}, err
+	}
+	return choice, os.WriteFile(memo, []byte(question+"\n"+string(choice.Accelerator)+" "+choice.Reason), 0o644)
+}
+
+func parseChoice(text string) Choice {
+	accelerator, reason, _ := strings.Cut(text, " ")
+	if Accelerator(accelerator) == KVM {
+		return Choice{Accelerator: KVM}
+	}
+	return Choice{TCG, reason}
+}
+
+// probe boots a guest under KVM.
+func probe(ctx context.Context, kernel, initrd string) (Choice, error) {
+	dir, err := os.MkdirTemp("", "nines-kvm")
+	if err != nil {
+		return Choice{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	limited, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	m, err := Start(limited, Config{
+		Dir: dir, Kernel: kernel, Initrd: initrd, Accelerator: KVM, Memory: Memory{MiB: 512},
+	})
+	var missing *NoQEMUError
+	switch {
+	case err == nil:
+		return Choice{Accelerator: KVM}, m.Stop()
+	case ctx.Err() != nil:
+		return Choice{}, context.Cause(ctx)
+	case errors.As(err, &missing):
+		return Choice{}, err
+	case limited.Err() != nil:
+		return Choice{TCG, fmt.Sprintf("a guest on /dev/kvm was not up after %v", probePatience)}, nil
+	}
+	reason, _, _ := strings.Cut(err.Error(), "\n")
+	return Choice{TCG, "no guest runs on /dev/kvm: " + reason}, nil
+}

@@ -1,0 +1,316 @@
+package vm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/vm/agent"
+)
+
+// Program is QEMU.
+const Program = "qemu-system-x86_64"
+
+// Machine is a running machine, with a session of its agent.
+type Machine struct {
+	config Config
+	client *agent.Client
+	lock   *os.File
+	// pid is QEMU's.
+	pid int
+	// ended is closed when QEMU has ended; nil for a machine that was attached to.
+	ended <-chan struct{}
+	said  *bytes.Buffer
+
+	stop    sync.Once
+	stopErr error
+}
+
+// Command is QEMU for a machine, to be started by a caller who has more to arrange,
+// as a network namespace or a journal; Attach then finds the machine.
+func Command(c Config) (*exec.Cmd, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	program, err := exec.LookPath(Program)
+	if err != nil {
+		return nil, &NoQEMUError{}
+	}
+	return exec.Command(program, Arguments(c)...), nil
+}
+
+// Start starts a machine and returns when its agent answers. A context that ends before
+// ends the machine; later it has no meaning.
+func Start(ctx context.Context, c Config) (*Machine, error) {
+	cmd, err := Command(c)
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{config: c, said: &bytes.Buffer{}}
+	cmd.Stdout, cmd.Stderr = m.said, m.said
+	// Not to get the terminal's Ctrl-C: ending the machine in order is ours to do.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if !c.Detached {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
+	if m.ended, err = start(cmd); err != nil {
+		return nil, fmt.Errorf("start %s: %w", Program, err)
+	}
+	m.pid = cmd.Process.Pid
+	ready, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-m.ended:
+			cancel(m.died())
+		case <-ready.Done():
+		}
+	}()
+	if err := m.connect(ready); err != nil {
+		if ctx.Err() == nil { // its agent's socket may tell of a machine's end first
+			select {
+			case <-m.ended:
+				return nil, m.died()
+			case <-time.After(endPatience):
+			}
+		}
+		return nil, errors.Join(err, m.kill())
+	}
+	return m, nil
+}
+
+// Attach finds a machine that is running, started by another process perhaps, and
+// returns when its agent answers. Stopping it ends it as if it had been started here.
+// The number of processes that are attached at a time is the Config's Agents.
+func Attach(ctx context.Context, c Config) (*Machine, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	m := &Machine{config: c}
+	if err := m.connect(ctx); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// start starts a process that the kernel ends when this one dies, even of SIGKILL. The
+// signal comes when the thread ends that started it, prctl(2), which therefore waits.
+func start(cmd *exec.Cmd) (<-chan struct{}, error) {
+	started, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		close(ended)
+	}()
+	return ended, <-started
+}
+
+// connect begins a session on the first port that nobody has.
+func (m *Machine) connect(ctx context.Context) error {
+	socket, err := m.claim(ctx)
+	if err != nil {
+		return err
+	}
+	conn, err := dial(ctx, socket)
+	if err == nil {
+		m.client, err = agent.Dial(ctx, conn)
+	}
+	if err != nil {
+		_ = m.lock.Close()
+		return fmt.Errorf("the machine's agent: %w", err)
+	}
+	return nil
+}
+
+// claim takes a port: the lock on a file beside its socket, which ends with us.
+func (m *Machine) claim(ctx context.Context) (socket string, err error) {
+	for {
+		for i := range max(m.config.Agents, 1) {
+			socket := m.config.agentSocket(i)
+			lock, err := os.OpenFile(socket+".lock", os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+			if err != nil {
+				return "", err
+			}
+			if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+				m.lock = lock
+				return socket, nil
+			}
+			_ = lock.Close()
+		}
+		if err := sleep(ctx); err != nil {
+			return "", fmt.Errorf("all %d agents of the machine are in use: %w", max(m.config.Agents, 1), err)
+		}
+	}
+}
+
+// dial waits for a socket that QEMU makes as it starts.
+func dial(ctx context.Context, path string) (net.Conn, error) {
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if err == nil {
+			return conn, nil
+		}
+		if sleep(ctx) != nil {
+			return nil, errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// sleep waits a little, or for the end of the context.
+func sleep(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(10 * time.Millisecond):
+		return nil
+	}
+}
+
+// Run runs a command in the guest as root, and returns its exit code. A cancelled
+// context ends the command, and is then the error.
+func (m *Machine) Run(ctx context.Context, argv []string, stdout, stderr io.Writer) (exit int, err error) {
+	return m.Do(ctx, agent.Request{Argv: argv}, agent.Streams{Stdout: stdout, Stderr: stderr})
+}
+
+// Do is Run with all that a command can have.
+func (m *Machine) Do(ctx context.Context, request agent.Request, streams agent.Streams) (exit int, err error) {
+	return m.client.Run(ctx, request, streams)
+}
+
+// Spawn starts a command in the guest that stays when this process ends, and returns its
+// process there.
+func (m *Machine) Spawn(ctx context.Context, request agent.Request) (pid int, err error) {
+	return m.client.Start(ctx, request)
+}
+
+// Output runs a command in the guest and returns what it printed. An exit code other
+// than 0 is an error with what it said.
+func (m *Machine) Output(ctx context.Context, argv ...string) (string, error) {
+	var stdout, stderr bytes.Buffer
+	code, err := m.Run(ctx, argv, &stdout, &stderr)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("%s in the guest: exit code %d: %s", strings.Join(argv, " "), code, strings.TrimSpace(stderr.String()))
+	}
+	return stdout.String(), err
+}
+
+// Gone is closed when the session with the guest has ended, as when the guest has.
+func (m *Machine) Gone() <-chan struct{} { return m.client.Gone() }
+
+// Config is what the machine was started with.
+func (m *Machine) Config() Config { return m.config }
+
+// Close ends the session and leaves the machine, which must be a detached one.
+func (m *Machine) Close() error {
+	return errors.Join(m.client.Close(), m.lock.Close())
+}
+
+const (
+	// stopPatience is for a guest to write its disks and end.
+	stopPatience = 10 * time.Second
+	// endPatience is for QEMU to end when its guest has.
+	endPatience = time.Second
+	// killPatience is for QEMU to die of SIGKILL.
+	killPatience = 10 * time.Second
+)
+
+// Stop ends the machine: it asks the guest, and kills QEMU if the guest takes too long.
+// It returns when QEMU has ended, and may be called again.
+func (m *Machine) Stop() error {
+	m.stop.Do(func() {
+		_ = m.client.PowerOff()
+		select {
+		case <-m.client.Gone():
+		case <-time.After(stopPatience):
+		}
+		m.stopErr = m.kill()
+		_ = m.client.Close()
+		_ = m.lock.Close()
+	})
+	return m.stopErr
+}
+
+// kill ends QEMU, if it has not ended by itself.
+func (m *Machine) kill() error {
+	if m.ended == nil {
+		return m.quit()
+	}
+	select {
+	case <-m.ended:
+		return nil
+	case <-time.After(endPatience):
+	}
+	_ = unix.Kill(m.pid, unix.SIGKILL) // ours, and not yet waited for
+	select {
+	case <-m.ended:
+		return nil
+	case <-time.After(killPatience):
+		return fmt.Errorf("%s (process %d) does not die", Program, m.pid)
+	}
+}
+
+// died says why a machine has ended before its agent answered.
+func (m *Machine) died() error {
+	return &DiedError{Said: strings.TrimSpace(m.said.String()), Console: consoleEnd(m.config.ConsoleLog())}
+}
+
+// DiedError is a machine that has ended by itself.
+type DiedError struct {
+	// Said is QEMU's own words, and Console the last lines of the guest's console.
+	Said, Console string
+}
+
+func (e *DiedError) Error() string {
+	text := "the virtual machine has ended before its guest was ready"
+	if e.Said != "" {
+		text += "; QEMU said: " + e.Said
+	}
+	if e.Console != "" {
+		text += "; its console's last lines:\n" + e.Console
+	}
+	return text
+}
+
+// NoQEMUError is a host without QEMU.
+type NoQEMUError struct{}
+
+func (e *NoQEMUError) Error() string {
+	return "virtual machines need " + Program + ", 8.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)"
+}
+
+// ExitCode is that of a host that cannot do it.
+func (e *NoQEMUError) ExitCode() int { return 3 }
+
+// consoleEnd is what a console's log says of its guest's end: a panic and what follows,
+// or the last lines; nothing if it cannot be read.
+func consoleEnd(path string) string {
+	const most = 12
+	text, err := os.ReadFile(filepath.Clean(path))
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(text), "\r", "")), "\n")
+	panicked := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Kernel panic") })
+	if panicked >= 0 {
+		return strings.Join(lines[panicked:min(len(lines), panicked+most)], "\n")
+	}
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}

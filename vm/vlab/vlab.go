@@ -1,0 +1,279 @@
+// Package vlab is the virtual laboratory: a virtual machine with the hardware and the
+// kernels that the host may lack, to try experiments and to test nines in.
+//
+//	              QEMU: 4 CPUs, 2 NUMA nodes, an Intel IOMMU
+//	┌────────────────────────────────────────────────────────────────┐
+//	│ node 0: CPUs 0, 1              node 1: CPUs 2, 3               │
+//	│                                 ├─ igb (82576), 7 VFs ─┐       │
+//	│ Debian's kernel, cloud, rt      └─ igb (82576), 7 VFs ─┴ cable │
+//	└────────────────────────────────────────────────────────────────┘
+//
+// Each start is a first boot: what the guest writes is in its memory, and gone when it
+// stops. Files of the host come in on a disk that is made for it.
+package vlab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"nines.dev/nines/busypoll/kbp"
+	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/boot"
+	"nines.dev/nines/vm/image"
+)
+
+// Options are what can be chosen of a laboratory.
+type Options struct {
+	// Kernel is one of image.KernelNames, or a kind alone; empty means debian.
+	Kernel string
+	// CommandLine is added to the kernel's.
+	CommandLine []string
+	// Cgroup is the layout of the control groups; empty means version 2.
+	Cgroup boot.Cgroup
+	// Virtio adds two cards of virtio-net, cabled to each other.
+	Virtio bool
+	// MemoryMiB of the machine; 0 means DefaultMemoryMiB.
+	MemoryMiB int
+	// Programs is the folder of nines' programs, which the guest has in its PATH.
+	Programs string
+	// Copy are files and folders of the host that the guest has at the same paths.
+	Copy []string
+	// Store has the images.
+	Store image.Store
+	// Progress is told what takes time; nil tells nobody.
+	Progress func(what string)
+}
+
+// DefaultMemoryMiB is enough for labs of some nodes with DPDK.
+const DefaultMemoryMiB = 2048
+
+// MinMemoryMiB is what a kernel, its modules and a lab of two nodes take.
+const MinMemoryMiB = 512
+
+// Packages are what the root file system has beside what every Debian has: what nines
+// runs, and what one misses when looking around; systemd is for containers of it.
+var Packages = []string{
+	"bridge-utils", "busybox-static", "dbus", "dpdk-dev", "ethtool", "iperf3", "iproute2", "iputils-ping", "kmod", "less", "lxc",
+	"nftables", "numactl", "openvswitch-switch-dpdk", "pciutils", "procps", "rt-tests", "sockperf", "systemd", "tcpdump",
+}
+
+// ProgramFolder is where the guest has nines' programs.
+const ProgramFolder = "/opt/nines/bin"
+
+// programs are those.
+var programs = []string{"nines", "nines-disturb", "nines-engine", "nines-guest", "nines-init", "nines-node", "nines-poller"}
+
+// Laboratory is a running one.
+type Laboratory struct {
+	*vm.Machine
+	// Kernel is what it runs, Choice how.
+	Kernel *image.Kernel
+	Choice vm.Choice
+	dir    string
+}
+
+// Images makes what the laboratory boots from, where it is not there yet.
+func Images(ctx context.Context, store image.Store, kernel string) (*image.Kernel, *image.Root, error) {
+	if kernel == "" {
+		kernel = "debian"
+	}
+	k, err := store.Kernel(ctx, kernel)
+	if err != nil {
+		return nil, nil, err
+	}
+	root, err := store.Root(ctx, Packages)
+	return k, root, err
+}
+
+// Start starts a laboratory and returns when commands can be run in it.
+func Start(ctx context.Context, o Options) (*Laboratory, error) {
+	kernel, root, err := Images(ctx, o.Store, o.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	progress := o.Progress
+	if progress == nil {
+		progress = func(string) {}
+	}
+	choice, err := vm.Choose(ctx, kernel.Image, kernel.Initrd, o.Store.Dir)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "nines-vlab")
+	if err != nil {
+		return nil, err
+	}
+	lab := &Laboratory{Kernel: kernel, Choice: choice, dir: dir}
+	disk, binds, err := makeFiles(ctx, dir, kernel.Version, o)
+	if err == nil {
+		progress(fmt.Sprintf("booting the laboratory: %s (Linux %s), by %s", kernel.Name, kernel.Version, strings.ToUpper(string(choice.Accelerator))))
+		err = lab.boot(ctx, Config(o, dir, kernel, root, choice.Accelerator, disk), binds, progress)
+	}
+	if err != nil {
+		return nil, errors.Join(err, lab.Stop())
+	}
+	return lab, nil
+}
+
+// bootPatience bounds one boot, which takes some seconds, translated a minute at most.
+const bootPatience = 100 * time.Second
+
+// boot starts the machine, anew where it does not come up.
+func (l *Laboratory) boot(ctx context.Context, config vm.Config, binds [][2]string, progress func(string)) error {
+	start := func(ctx context.Context) (err error) {
+		if l.Machine, err = vm.Start(ctx, config); err != nil {
+			return err
+		}
+		return errors.Join(l.bind(ctx, binds), l.AwaitTimers(ctx))
+	}
+	end := func() error {
+		m := l.Machine
+		l.Machine = nil
+		if m == nil {
+			return nil
+		}
+		return m.Stop()
+	}
+	return vm.Patience{bootPatience, bootPatience, bootPatience}.Boot(ctx, progress, start, end)
+}
+
+// AwaitTimers waits until a sleep ends on each CPU. Where a translated guest's CPU has lost
+// its timer (vm.Patience), it is often up nevertheless, and stands still as soon as
+// something sleeps there.
+func (l *Laboratory) AwaitTimers(ctx context.Context) (failed error) {
+	for cpu := range l.Config().CPU.Count() {
+		if _, err := l.Machine.Output(ctx, "taskset", "-c", strconv.Itoa(cpu), "sleep", "0.02"); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("a sleep on CPU %d of the laboratory: %w", cpu, err))
+		}
+	}
+	return failed
+}
+
+// Stop ends the laboratory, and all that was in it.
+func (l *Laboratory) Stop() error {
+	var err error
+	if l.Machine != nil {
+		err = l.Machine.Stop()
+	}
+	return errors.Join(err, os.RemoveAll(l.dir))
+}
+
+// Config is the laboratory as a machine.
+func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accelerator vm.Accelerator, files string) vm.Config {
+	cgroup, memory := o.Cgroup, o.MemoryMiB
+	if cgroup == "" {
+		cgroup = boot.CgroupV2
+	}
+	if memory == 0 {
+		memory = DefaultMemoryMiB
+	}
+	// On an ordinary host udev loads the driver of VFs when they appear.
+	modules := []string{"igbvf", "vfio-pci", "8021q"}
+	nics := []vm.NIC{
+		{Model: vm.IGB, Backend: vm.Hub, MAC: "52:54:00:00:01:00", NUMANode: 1},
+		{Model: vm.IGB, Backend: vm.Hub, MAC: "52:54:00:00:02:00", NUMANode: 1},
+	}
+	if o.Virtio {
+		modules = append(modules, "virtio_net")
+		nics = append(nics,
+			vm.NIC{Model: vm.Virtio, Backend: vm.Hub, Hub: 1, MAC: "52:54:00:00:03:00"},
+			vm.NIC{Model: vm.Virtio, Backend: vm.Hub, Hub: 1, MAC: "52:54:00:00:04:00"})
+	}
+	return vm.Config{
+		Dir: dir, Kernel: kernel.Image, Initrd: kernel.Initrd, Accelerator: accelerator,
+		Boot: boot.Parameters{
+			Name: "vlab", Root: "root", Cgroup: cgroup,
+			Mounts: []boot.Mount{
+				{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true},
+				{Name: "files", Folder: filesFolder, Disk: true},
+			},
+			Modules: modules,
+		},
+		Append: o.CommandLine,
+		CPU:    vm.CPU{Sockets: 2, Cores: 2},
+		Memory: vm.Memory{MiB: memory},
+		NUMA:   []vm.NUMANode{{CPUs: []int{0, 1}}, {CPUs: []int{2, 3}}},
+		IOMMU:  true,
+		Disks: []vm.Disk{
+			{Name: "root", Path: root.Disk, ReadOnly: true},
+			{Name: "modules", Path: kernel.Modules, ReadOnly: true},
+			{Name: "files", Path: files},
+		},
+		NICs:   nics,
+		Agents: 2,
+	}
+}
+
+// guestModules is where nines in the guest looks for a module kbp that was built: its
+// kbp.CacheDir. The guest has no compiler.
+const guestModules = "/var/cache/nines/kbp"
+
+// Headers gives a kernel's release, and a root file system in which modules can be built
+// for it, made if the store has not got it.
+func Headers(ctx context.Context, store image.Store, kernel string) (release, root string, err error) {
+	k, err := store.Kernel(ctx, kernel)
+	if err != nil {
+		return "", "", err
+	}
+	root, err = store.Headers(ctx, k)
+	return k.Version, root, err
+}
+
+// filesFolder is where the guest mounts the disk with the host's files.
+const filesFolder = "/mnt/files"
+
+// makeFiles makes that disk. What it returns says which of its folders and files belong
+// where in the guest.
+func makeFiles(ctx context.Context, dir, release string, o Options) (disk string, binds [][2]string, err error) {
+	tree := filepath.Join(dir, "files")
+	if err := os.Mkdir(tree, 0o755); err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tree)) }()
+	sources := map[string]string{}
+	if module, err := kbp.Find(release); err == nil {
+		sources[filepath.Join(guestModules, filepath.Base(filepath.Dir(module)), filepath.Base(module))] = module
+	}
+	for _, name := range programs {
+		sources[filepath.Join(ProgramFolder, name)] = filepath.Join(o.Programs, name)
+	}
+	for _, path := range o.Copy {
+		whole, err := filepath.Abs(path)
+		if err != nil {
+			return "", nil, err
+		}
+		sources[whole] = whole
+	}
+	for guest, source := range sources {
+		name := fmt.Sprint(len(binds))
+		if err := stage(source, filepath.Join(tree, name)); err != nil {
+			return "", nil, err
+		}
+		binds = append(binds, [2]string{filepath.Join(filesFolder, name), guest})
+	}
+	disk = filepath.Join(dir, "files.ext4")
+	return disk, binds, image.MakeDisk(ctx, disk, tree)
+}
+
+// bind shows the files at their places.
+func (l *Laboratory) bind(ctx context.Context, binds [][2]string) error {
+	const script = `set -e
+while [ $# -gt 0 ]; do
+	if [ -d "$1" ]; then mkdir -p "$2"; else mkdir -p "${2%/*}"; : >"$2"; fi
+	mount --bind "$1" "$2"
+	shift 2
+done
+for program in ` + ProgramFolder + `/*; do ln -s "$program" /usr/local/bin/; done`
+	argv := []string{"sh", "-c", script, "bind"}
+	for _, b := range binds {
+		argv = append(argv, b[0], b[1])
+	}
+	_, err := l.Output(ctx, argv...)
+	return err
+}
