@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
@@ -12,7 +13,6 @@ import (
 	"nines.dev/nines/measure/traffic"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 	"nines.dev/nines/spec"
 )
 

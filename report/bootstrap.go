@@ -1,7 +1,7 @@
 package report
 
 import (
-	"nines.dev/nines/result/confidence"
+	"nines.dev/nines/analysis/confidence"
 )
 
 // bootstrapSeed is fixed, so that a table or a comparison is the same each time.

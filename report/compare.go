@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 )
 
 // Comparison puts the trials of two results, or of two values of a variable in

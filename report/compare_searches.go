@@ -1,8 +1,8 @@
 package report
 
 import (
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 )
 
 // ComparedFinding is one figure of a search on both sides.

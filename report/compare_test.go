@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 	"nines.dev/nines/test/golden"
 )
 

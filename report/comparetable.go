@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 )
 
 // comparedInTable are the figures of the terminal's table; JSON has all.

@@ -5,8 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 )
 
 // Group is all repeats of one combination of the swept variables.

@@ -9,8 +9,8 @@ import (
 	"sort"
 	"time"
 
+	"nines.dev/nines/analysis/extreme"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/extreme"
 )
 
 // PageSchema names the form of the data in the page; web/src/data.ts reads it.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 )
 
 // SearchGroup is all repeats of a search of one combination of the swept variables.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 )
 
 // writeSearches writes what searches found: a line for each figure, and below it what

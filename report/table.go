@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/confidence"
 )
 
 // TableOptions choose what a table shows.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"nines.dev/nines/analysis/extreme"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/extreme"
 )
 
 // GroupTail is what the slowest packets of a group's counted repeats tell of a

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/analysis/extreme"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/extreme"
 )
 
 // tailTrial is a trial of packets 10 µs apart, of which the slowest 1,000 are kept.

@@ -19,28 +19,28 @@ const module = "nines.dev/nines/"
 // it in the way of the data (ARCHITECTURE.md), and no others. A new package needs a
 // line here. Its tests are held to the same.
 var mayImport = map[string][]string{
-	"spec":               {},
-	"result":             {},
-	"result/export":      {"result"},
-	"result/index":       {"result"},
-	"result/attribution": {"result"},
-	"result/confidence":  {},
-	"result/extreme":     {"result/confidence"},
-	"engine/client":      {},
-	"engine/enginetest":  {"engine/client"},
-	"host":               {},
-	"kernel/netns":       {},
-	"kernel/proc":        {},
-	"kernel/cgroup":      {},
-	"fault":              {},
-	"kernel/hugepages":   {"fault"},
-	"kernel/tasks":       {"host", "fault"},
-	"busypoll/kmod":      {},
-	"busypoll/kbp":       {"busypoll/kmod", "host"},
-	"kernel/napi":        {"kernel/ethtool", "busypoll/kbp", "kernel/netns"}, // netns: in its tests
-	"kernel/ethtool":     {"kernel/netns"},                                   // in its tests
-	"busypoll":           makers,
-	"kernel/pci":         {"host", "kernel/ethtool", "fault"},
+	"spec":                 {},
+	"result":               {},
+	"result/export":        {"result"},
+	"result/index":         {"result"},
+	"analysis/attribution": {"result"},
+	"analysis/confidence":  {},
+	"analysis/extreme":     {"analysis/confidence"},
+	"engine/client":        {},
+	"engine/enginetest":    {"engine/client"},
+	"host":                 {},
+	"kernel/netns":         {},
+	"kernel/proc":          {},
+	"kernel/cgroup":        {},
+	"fault":                {},
+	"kernel/hugepages":     {"fault"},
+	"kernel/tasks":         {"host", "fault"},
+	"busypoll/kmod":        {},
+	"busypoll/kbp":         {"busypoll/kmod", "host"},
+	"kernel/napi":          {"kernel/ethtool", "busypoll/kbp", "kernel/netns"}, // netns: in its tests
+	"kernel/ethtool":       {"kernel/netns"},                                   // in its tests
+	"busypoll":             makers,
+	"kernel/pci":           {"host", "kernel/ethtool", "fault"},
 
 	"vm/agent":             {},
 	"vm/boot":              {},
@@ -65,10 +65,10 @@ var mayImport = map[string][]string{
 		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client",
 			"vm", "vm/agent", "vm/image", "kernel/tasks", "busypoll"}),
 
-	"measure/capture/clock":      {},
-	"measure/capture/packetfile": {},
-	"measure/capture/synthetic":  {"measure/capture/packetfile"},
-	"measure/capture":            {"result", "measure/metrics", "measure/capture/packetfile", "measure/capture/clock", "measure/capture/synthetic"},
+	"analyze/clock":      {},
+	"analyze/packetfile": {},
+	"analyze/synthetic":  {"analyze/packetfile"},
+	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic"},
 
 	"measure/method":          {"spec", "result", "measure/method/simulate"}, // simulate: in tests only
 	"measure/method/simulate": {"result", "measure/method"},
@@ -76,11 +76,11 @@ var mayImport = map[string][]string{
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "host"},
 	"measure/traffic":         measurers,
-	"measure/stall":           {"result", "result/attribution", "engine/client", "measure/trace", "measure/jitter"},
-	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "result/attribution", "host/doctor"}),
+	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter"},
+	"measure":                 slices.Concat(measurers, []string{"measure/method", "measure/traffic", "measure/recording", "measure/trace", "analysis/attribution", "host/doctor"}),
 
-	"report":         {"result", "result/confidence", "result/extreme"},
-	"report/explain": {"result", "result/attribution"},
+	"report":         {"result", "analysis/confidence", "analysis/extreme"},
+	"report/explain": {"result", "analysis/attribution"},
 	"report/figure":  {"result", "report"},
 
 	"cmd/nines":     {everything},

@@ -12,14 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"nines.dev/nines/measure/capture"
+	"nines.dev/nines/analyze"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
 
 // analyzeCall is one call of nines analyze.
 type analyzeCall struct {
-	options capture.Options
+	options analyze.Options
 	key     string
 	out     string
 	without string
@@ -76,17 +76,17 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 		return err
 	}
 	if k.key != "" {
-		if k.options.Key, err = capture.ParseKey(k.key); err != nil {
+		if k.options.Key, err = analyze.ParseKey(k.key); err != nil {
 			return usageError{err}
 		}
 	}
-	without, err := capture.ParseFiles(k.without)
+	without, err := analyze.ParseFiles(k.without)
 	if err != nil {
 		return usageError{fmt.Errorf("--without: %w", err)}
 	}
 	show := newProgressLine(errOut)
 	k.options.Progress = show.bytes
-	a, err := capture.Analyze(ctx, k.options)
+	a, err := analyze.Analyze(ctx, k.options)
 	if err != nil {
 		show.clear()
 		return cancelled(ctx, err)
@@ -104,7 +104,7 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 	if err != nil {
 		return cancelled(ctx, err)
 	}
-	for _, c := range []capture.CaptureSummary{summary.Pre, summary.Post} {
+	for _, c := range []analyze.CaptureSummary{summary.Pre, summary.Post} {
 		if c.Damage != "" {
 			fmt.Fprintf(errOut, "nines: %s is damaged: %s\n", c.Path, c.Damage)
 		}
@@ -125,7 +125,7 @@ func cancelled(ctx context.Context, err error) error {
 }
 
 // write writes the published files and the result folder side by side.
-func (k analyzeCall) write(ctx context.Context, a *capture.Analysis, without map[capture.File]bool) (files []string, folder string, err error) {
+func (k analyzeCall) write(ctx context.Context, a *analyze.Analysis, without map[analyze.File]bool) (files []string, folder string, err error) {
 	var both sync.WaitGroup
 	var filesErr, recordErr error
 	var record result.Record
@@ -155,7 +155,7 @@ func (k analyzeCall) write(ctx context.Context, a *capture.Analysis, without map
 	return files, folder, err
 }
 
-func (k analyzeCall) writeFolder(a *capture.Analysis, record result.Record) (folder string, err error) {
+func (k analyzeCall) writeFolder(a *analyze.Analysis, record result.Record) (folder string, err error) {
 	started, known := a.Started()
 	if !known {
 		started = time.Now()

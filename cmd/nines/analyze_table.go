@@ -5,17 +5,17 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"nines.dev/nines/measure/capture"
+	"nines.dev/nines/analyze"
 	"nines.dev/nines/result"
 )
 
 // writeAnalysis writes a summary for people.
-func writeAnalysis(out io.Writer, s capture.Summary) error {
+func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(t, format+"\n", args...) } // Flush has the error
 	for _, c := range []struct {
 		name string
-		of   capture.CaptureSummary
+		of   analyze.CaptureSummary
 	}{{"pre", s.Pre}, {"post", s.Post}} {
 		line("%s\t%s: %s in %.3f s, %.0f a second", c.name, c.of.Path, count(int(c.of.Packets), "packet"), float64(c.of.LastNs-c.of.FirstNs)/1e9, c.of.PPS)
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/measure/capture"
-	"nines.dev/nines/measure/capture/packetfile"
-	"nines.dev/nines/measure/capture/synthetic"
+	"nines.dev/nines/analyze"
+	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/analyze/synthetic"
 	"nines.dev/nines/result"
 )
 
@@ -31,7 +31,7 @@ func TestAnalyzeLeavesAResultThatOtherVerbsShow(t *testing.T) {
 	if code := execute([]string{"analyze", pre, post, "--out", out, "--format", "json", "--without", "latency-ts"}, &stdout, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
-	var summary capture.Summary
+	var summary analyze.Summary
 	if err := json.Unmarshal([]byte(stdout.String()), &summary); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"nines.dev/nines/measure/capture/packetfile"
+	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/result"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/lab"
-	"nines.dev/nines/measure/capture/packetfile"
 )
 
 // captureCall is one call of nines capture.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // explainCall is one call of nines explain.

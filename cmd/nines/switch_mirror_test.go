@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/engine/client"
-	"nines.dev/nines/measure/capture/packetfile"
 )
 
 func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {

@@ -3,7 +3,7 @@
 //
 //	jitter   a thread of the engine spins on each CPU and announces its gaps   ┐  measure/trace keeps what the
 //	program  the recorder finds where threads could have run, and did not      ┘  CPUs did around the longest
-//	         ─▸ result/attribution says what had the CPU ─▸ Report, and a result folder
+//	         ─▸ analysis/attribution says what had the CPU ─▸ Report, and a result folder
 //
 // A gap of a spinning thread, and a stretch in which a program's thread waited, is for the
 // attribution what the wait of a sender is.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"testing"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 func TestEachCPUKeepsItsOwnLongestGaps(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // Schema names the form of a Report as JSON.

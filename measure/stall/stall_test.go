@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 	"nines.dev/nines/test/labtest"
 )
 

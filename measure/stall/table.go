@@ -8,9 +8,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // sharesMost is how many causes of a CPU the table lists; JSON has all.

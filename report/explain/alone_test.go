@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // Who records a program of his own has no experiment file to write keys into.

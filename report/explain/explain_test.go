@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 	"nines.dev/nines/test/golden"
 )
 

@@ -3,8 +3,8 @@ package explain
 import (
 	"fmt"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // throttling is the trap of a real-time policy; docs/measuring.md tells it whole.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // A priority that does not go before the thread that had the CPU is no remedy.

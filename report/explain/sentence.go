@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // Fill words the sentences and remedies of a trial's causes.

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 )
 
 // Shown is what nines explain tells of a trial.

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
+	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/analyze/synthetic"
 	"nines.dev/nines/host"
-	"nines.dev/nines/measure/capture/packetfile"
-	"nines.dev/nines/measure/capture/synthetic"
 )
 
 const (

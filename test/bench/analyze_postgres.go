@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"nines.dev/nines/measure/capture/packetfile"
+	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/test/postgres"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"nines.dev/nines/measure/capture"
-	"nines.dev/nines/measure/capture/packetfile"
-	"nines.dev/nines/measure/capture/synthetic"
+	"nines.dev/nines/analyze"
+	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/analyze/synthetic"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -41,7 +41,7 @@ func TestPostgresWritesTheSameFiles(t *testing.T) {
 	if _, err := p.evaluate(ctx, pair); err != nil {
 		t.Fatal(err)
 	}
-	a, err := capture.Analyze(ctx, capture.Options{Pre: pair.pre, Post: pair.post})
+	a, err := analyze.Analyze(ctx, analyze.Options{Pre: pair.pre, Post: pair.post})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
-	"nines.dev/nines/result/attribution"
 	"nines.dev/nines/test/labtest"
 )
 

@@ -1,0 +1,324 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"nines.dev/nines/analyze/clock"
+	"nines.dev/nines/analyze/packetfile"
+)
+
+// Options are what to evaluate, and how.
+type Options struct {
+	Pre, Post string
+	// Key is what identifies a packet; empty: MoonSniff for .mscap files, else Content.
+	Key Key
+	// MaskTTL is for content that passes routers.
+	MaskTTL bool
+	// Trim leaves out arrivals until so long after POST's first packet; whole
+	// milliseconds.
+	Trim time.Duration
+	// Offset is added to POST's times, whose clock is known to be behind by as much.
+	Offset time.Duration
+	// Progress is told how far a stage is; nil for nobody. It is called by several
+	// goroutines.
+	Progress func(stage string, done, size int64)
+}
+
+// Source is one of the two captures.
+type Source struct {
+	Path    string
+	Packets uint64
+	Info    packetfile.Info
+	Seen    packetfile.Seen
+	Damage  *packetfile.Damage // nil: whole
+	// FrameBytes is the length of all packets on the wire without FCS; 0 if they differ.
+	FrameBytes int
+}
+
+// Analysis is an evaluated pair. Close gives back its memory, which is outside of Go's
+// heap.
+type Analysis struct {
+	Options   Options
+	Pre, Post Source
+	Counts    Counts
+	Clocks    clock.Estimate
+	*Evaluation
+
+	pre, post *side
+	matched   *matched
+	extract   *extractor
+	fromNs    int64 // arrivals before do not count
+	trimNs    int64
+}
+
+// Analyze reads and evaluates a pair. Its errors are of type *PairError if the two files
+// are no pair.
+func Analyze(ctx context.Context, o Options) (*Analysis, error) {
+	if o.Trim < 0 || o.Trim > maxOffset || o.Trim%time.Millisecond != 0 {
+		return nil, &PairError{fmt.Sprintf("a trim of %v: it has to be whole milliseconds, which the names of the files have", o.Trim)}
+	}
+	if o.Offset > maxOffset || o.Offset < -maxOffset {
+		return nil, &PairError{fmt.Sprintf("an offset of %v: no clocks are that far apart", o.Offset)}
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	a := &Analysis{Options: o, trimNs: o.Trim.Nanoseconds()}
+	if err := a.analyze(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func (a *Analysis) analyze(ctx context.Context) (err error) {
+	if err := a.open(); err != nil {
+		return err
+	}
+	if err := a.load(ctx); err != nil {
+		return err
+	}
+	a.matched, err = match(ctx, a.pre, a.post, a.Options.Key.wraps(), func(done, all int64) { a.Options.Progress("matching", done, all) })
+	if err != nil {
+		return err
+	}
+	a.Counts = a.matched.counts
+	if a.Counts.Pairs == 0 {
+		return a.noPair()
+	}
+	a.pre.freeEntries()
+	a.post.freeEntries()
+	a.post.sortTimes()
+	a.fromNs = a.post.timesNs()[0] + a.trimNs
+	a.Options.Progress("evaluating", 0, 0)
+	if a.Evaluation, err = evaluate(ctx, a.pairs(), a.post.timesNs(), a.trimNs); err != nil {
+		return err
+	}
+	if a.Evaluation.Pairs == 0 {
+		return &PairError{fmt.Sprintf("a trim of %v leaves none of %d pairs", a.Options.Trim, a.Counts.Pairs)}
+	}
+	if err := a.clocks(); err != nil {
+		return err
+	}
+	return a.worstKeys(ctx)
+}
+
+// clocks estimates what can be said of the two clocks.
+func (a *Analysis) clocks() error {
+	var latency column[int64]
+	defer latency.free()
+	if err := latency.reserve(a.pre.count); err != nil {
+		return err
+	}
+	sent, list := a.pre.timesNs(), latency.all[:a.pre.count]
+	for i, ns := range a.matched.receivedNs.all[:a.pre.count] {
+		list[i] = clock.Lost
+		if ns > leftOut {
+			list[i] = ns - sent[i]
+		}
+	}
+	a.Clocks = clock.Of(sent, list)
+	return nil
+}
+
+// Close gives back memory and files.
+func (a *Analysis) Close() error {
+	var errs []error
+	for _, s := range []*side{a.pre, a.post} {
+		if s != nil {
+			errs = append(errs, s.close())
+		}
+	}
+	if a.matched != nil {
+		a.matched.receivedNs.free()
+	}
+	return errors.Join(errs...)
+}
+
+func (a *Analysis) pairs() pairs {
+	return pairs{a.pre.timesNs(), a.matched.receivedNs.all[:a.pre.count], a.matched.again, a.fromNs}
+}
+
+// open opens both files, and refuses one file in two roles.
+func (a *Analysis) open() error {
+	o := &a.Options
+	open := packetfile.Open
+	if o.Key == MoonSniff {
+		open = packetfile.OpenMoonSniff
+	}
+	var readers [2]*packetfile.Reader
+	var estimate int64
+	for i, path := range []string{o.Pre, o.Post} {
+		r, err := open(path)
+		if err != nil {
+			if readers[0] != nil {
+				err = errors.Join(err, readers[0].Close())
+			}
+			return err
+		}
+		readers[i] = r
+		estimate = max(estimate, estimatePackets(r))
+	}
+	bits := partitionBits(estimate)
+	a.pre, a.post = newSide(o.Pre, bits), newSide(o.Post, bits)
+	a.pre.reader, a.post.reader = readers[0], readers[1]
+	if one, err := os.Stat(o.Pre); err == nil {
+		if other, err := os.Stat(o.Post); err == nil && os.SameFile(one, other) {
+			return &PairError{fmt.Sprintf("%s and %s are the same file; name the capture before the device under test and the one behind it", o.Pre, o.Post)}
+		}
+	}
+	ids := 0
+	for _, r := range readers {
+		if r.Info().Format == packetfile.MoonSniff {
+			ids++
+		}
+	}
+	if o.Key == "" {
+		o.Key = Content
+		if ids > 0 {
+			o.Key = MoonSniff
+		}
+	}
+	if ids > 0 && o.Key != MoonSniff {
+		return &PairError{fmt.Sprintf("an .mscap file has ids only, which the key %q does not read; leave --key away, or use --key moonsniff", o.Key)}
+	}
+	if o.MaskTTL && o.Key != Content {
+		return &PairError{fmt.Sprintf("the key %q has no TTL in it to mask; --mask-ttl goes with --key content", o.Key)}
+	}
+	a.extract = &extractor{key: o.Key, maskTTL: o.MaskTTL, hash: newHasher()}
+	return nil
+}
+
+// estimatePackets guesses from a file's size, for nothing but the number of partitions.
+func estimatePackets(r *packetfile.Reader) int64 {
+	_, size := r.Progress()
+	switch {
+	case r.Info().Format == packetfile.MoonSniff:
+		return size / 12
+	case r.Info().Compression != packetfile.Plain:
+		return size / 12 // seen of published captures: 10 bytes a packet
+	}
+	return size / 100
+}
+
+// partitionBits makes partitions whose tables fit into a core's own cache: of some 2^16
+// packets, 16 bytes each for entry and slots. More than 2^11 would be slower to fill, as
+// each is a place in memory that is written to in turns.
+func partitionBits(packets int64) uint {
+	return min(max(uint(bits.Len64(uint64(packets)>>16)), 4), 11)
+}
+
+// load reads both captures side by side.
+func (a *Analysis) load(ctx context.Context) error {
+	a.pre.flows = newFlowTable(a.extract)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var lock sync.Mutex
+	var done, size [2]int64
+	var errs [2]error
+	var both sync.WaitGroup
+	for i, s := range []*side{a.pre, a.post} {
+		l := loading{extract: a.extract, progress: func(d, n int64) {
+			lock.Lock()
+			done[i], size[i] = d, n
+			d, n = done[0]+done[1], max(size[0], 1)+max(size[1], 1)
+			lock.Unlock()
+			a.Options.Progress("reading", d, n)
+		}}
+		if s == a.post {
+			l.offsetNs = a.Options.Offset.Nanoseconds()
+		}
+		both.Go(func() {
+			if errs[i] = s.load(ctx, l); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	both.Wait()
+	// The other one was cancelled, which is no news.
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	if err := errors.Join(errs[0], errs[1]); err != nil {
+		return err
+	}
+	a.Pre, a.Post = a.pre.source(), a.post.source()
+	for _, s := range []*side{a.pre, a.post} {
+		if s.count == 0 {
+			return a.noPacket(s)
+		}
+	}
+	a.pre.order()
+	return nil
+}
+
+func (s *side) source() Source {
+	return Source{Path: s.path, Packets: uint64(s.count), Info: s.reader.Info(), Seen: s.seen, Damage: s.damage, FrameBytes: int(s.length.same())}
+}
+
+// worstKeys reads PRE again for the keys of the slowest packets: to keep all of them would
+// take more memory than everything else.
+func (a *Analysis) worstKeys(ctx context.Context) error {
+	type place struct {
+		number uint32 // in the file
+		worst  *Worst
+	}
+	wanted := make([]place, 0, len(a.Worst))
+	for i := range a.Worst {
+		w := &a.Worst[i]
+		number := w.Packet
+		if a.pre.file != nil {
+			number = a.pre.file[number]
+		}
+		w.Number, w.ID = uint64(number)+1, number+1
+		wanted = append(wanted, place{number, w})
+	}
+	slices.SortFunc(wanted, func(a, b place) int { return cmp.Compare(a.number, b.number) })
+	if err := a.pre.reader.Rewind(); err != nil {
+		return err
+	}
+	batch := make([]packetfile.Packet, batchPackets)
+	for at := uint32(0); len(wanted) > 0; {
+		n, err := a.pre.reader.NextBatch(batch)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("read %s again: %w; has it changed meanwhile?", a.Options.Pre, err)
+		}
+		for len(wanted) > 0 && wanted[0].number-at < uint32(n) {
+			p := &batch[wanted[0].number-at]
+			a.identify(wanted[0].worst, a.pre.reader.Info().Interfaces[p.Interface].LinkType, p.Data)
+			wanted = wanted[1:]
+		}
+		at += uint32(n)
+		done, size := a.pre.reader.Progress()
+		a.Options.Progress("reading the keys of the slowest packets", done, size)
+	}
+	return nil
+}
+
+func (a *Analysis) identify(w *Worst, link packetfile.LinkType, data []byte) {
+	w.Key = a.extract.bytes(link, data)
+	if a.Options.Key != Content && len(w.Key) >= 4 {
+		w.ID = binary.LittleEndian.Uint32(w.Key)
+	}
+}
+
+// WritePublished writes the published evaluation's files into a folder, and returns their
+// paths. All of them appear, or none.
+func (a *Analysis) WritePublished(ctx context.Context, dir string, without map[File]bool) ([]string, error) {
+	p := publisher{dir: dir, capture: filepath.Base(a.Options.Pre), trimMs: a.Options.Trim.Milliseconds(), without: without}
+	return p.write(ctx, a.Evaluation, a.pairs())
+}

@@ -1,0 +1,333 @@
+package analyze
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sort"
+
+	"nines.dev/nines/result"
+)
+
+// What the published evaluation is set to.
+const (
+	bucketNs  = 100  // of its histograms
+	worstRows = 5000 // of its list of the slowest packets
+)
+
+// Bucket is a row of a histogram: values from LowNs on, below LowNs + 100 ns.
+type Bucket struct {
+	LowNs int64
+	Count uint64
+}
+
+// Second is a row of a packet rate.
+type Second struct {
+	StartNs int64
+	Count   uint64
+}
+
+// Worst is one of the slowest pairs.
+type Worst struct {
+	LatencyNs, PreNs, PostNs int64
+	// Packet is its place in PRE in order of time; Number is the one in the file, from 1.
+	Packet uint32
+	Number uint64
+	Key    []byte
+	ID     uint32 // read from the key, if that has one; else the number
+}
+
+// Evaluation is what the published files say.
+type Evaluation struct {
+	// PreReceived and PostReceived are all packets of the files; with Trimmed, those
+	// whose times are at least the trim after the first one's.
+	PreReceived, PostReceived               uint64
+	PreReceivedTrimmed, PostReceivedTrimmed uint64
+	// Pairs is how many pairs are evaluated: not those whose arrival was trimmed.
+	Pairs uint64
+	// Latency has no empty buckets.
+	Latency []Bucket
+	// Percentiles are those of PublishedPercentiles; nil without a pair.
+	Percentiles       []int64
+	Worst             []Worst
+	PreRate, PostRate []Second
+	PreGaps, PostGaps []Bucket
+
+	first result.Sparse // latency of the first arrivals
+}
+
+// pair is a pair of times; packet is its place in PRE.
+type pair struct {
+	preNs, postNs int64
+	packet        uint32
+	again         bool
+}
+
+// pairs goes through the pairs in order of PRE's times, then of POST's.
+type pairs struct {
+	sentNs, receivedNs []int64
+	again              []again
+	// fromNs is the earliest arrival that counts.
+	fromNs int64
+}
+
+const blockPairs = 2048
+
+func (p pairs) each(ctx context.Context, do func([]pair) error) error {
+	block := make([]pair, 0, blockPairs)
+	rest := p.again
+	flush := func() error {
+		// Packets of one time: their arrivals in order too.
+		for i := 1; i < len(block); i++ {
+			if block[i].preNs == block[i-1].preNs && block[i].postNs < block[i-1].postNs {
+				sort.SliceStable(block, func(a, b int) bool {
+					x, y := &block[a], &block[b]
+					return x.preNs < y.preNs || x.preNs == y.preNs && x.postNs < y.postNs
+				})
+				break
+			}
+		}
+		err := do(block)
+		block = block[:0]
+		return err
+	}
+	for i, ns := range p.receivedNs {
+		if ns <= leftOut { // lost, too
+			continue
+		}
+		sent := p.sentNs[i]
+		// A block ends between packets of different times.
+		if len(block) >= blockPairs-64 && block[len(block)-1].preNs != sent {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if ns >= p.fromNs {
+			block = append(block, pair{preNs: sent, postNs: ns, packet: uint32(i)})
+		}
+		for len(rest) > 0 && rest[0].packet == uint32(i) {
+			if rest[0].ns >= p.fromNs {
+				block = append(block, pair{sent, rest[0].ns, uint32(i), true})
+			}
+			rest = rest[1:]
+		}
+	}
+	if len(block) == 0 {
+		return nil
+	}
+	return flush()
+}
+
+// evaluate makes all of the published evaluation but the file of all pairs.
+func evaluate(ctx context.Context, p pairs, post []int64, trimNs int64) (*Evaluation, error) {
+	pre := p.sentNs
+	preTrimmed, postTrimmed := trimmed(pre, trimNs), trimmed(post, trimNs)
+	e := &Evaluation{
+		PreReceived: uint64(len(pre)), PostReceived: uint64(len(post)),
+		PreReceivedTrimmed: uint64(len(preTrimmed)), PostReceivedTrimmed: uint64(len(postTrimmed)),
+		PreRate: rate(preTrimmed), PostRate: rate(postTrimmed),
+		PreGaps: gapHistogram(preTrimmed), PostGaps: gapHistogram(postTrimmed),
+	}
+	var latencies counter
+	first := newSparse()
+	err := p.each(ctx, func(block []pair) error {
+		for i := range block {
+			latency := block[i].postNs - block[i].preNs
+			latencies.add(latency / bucketNs)
+			if !block[i].again {
+				first.add(latency)
+			}
+		}
+		e.Pairs += uint64(len(block))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.Latency, e.first = latencies.buckets(), first.sparse()
+	return e, e.second(ctx, p)
+}
+
+// trimmed are the times from the first one and the trim on.
+func trimmed(times []int64, trimNs int64) []int64 {
+	if len(times) == 0 {
+		return times
+	}
+	from, _ := slices.BinarySearch(times, times[0]+trimNs)
+	return times[from:]
+}
+
+// rate counts packets in seconds from the first one on; seconds without one have no row.
+func rate(times []int64) []Second {
+	var rows []Second
+	for i := 0; i < len(times); {
+		start := times[0] + (times[i]-times[0])/1e9*1e9
+		n, _ := slices.BinarySearch(times[i:], start+1e9)
+		rows = append(rows, Second{start, uint64(n)})
+		i += n
+	}
+	return rows
+}
+
+func gapHistogram(times []int64) []Bucket {
+	var gaps counter
+	for i := 1; i < len(times); i++ {
+		gaps.add((times[i] - times[i-1]) / bucketNs)
+	}
+	return gaps.buckets()
+}
+
+// second goes through the pairs once more, with what the histogram tells: the values of
+// the buckets that percentiles lie in, and of those with the worst.
+func (e *Evaluation) second(ctx context.Context, p pairs) error {
+	if e.Pairs == 0 {
+		return nil
+	}
+	percentiles := newRanks(e.Latency, e.Pairs)
+	slowest := newSlowest(e.Latency)
+	err := p.each(ctx, func(block []pair) error {
+		for i := range block {
+			latency := block[i].postNs - block[i].preNs
+			percentiles.add(latency)
+			if latency >= slowest.from {
+				slowest.add(&block[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	e.Percentiles, e.Worst = percentiles.values(), slowest.sorted()
+	return nil
+}
+
+// ranks finds exact percentiles. A bucket has a hundred values: those that a percentile
+// lies in are counted one by one, so that nothing needs to be sorted.
+type ranks struct {
+	where []rankPlace
+	// fine is the index of a bucket's counts, + 1.
+	fine   []uint16
+	counts [][bucketNs]uint32
+}
+
+type rankPlace struct {
+	low    int64  // of the bucket
+	index  int    // of its counts
+	within uint64 // rank in the bucket, from 1
+}
+
+func newRanks(buckets []Bucket, count uint64) *ranks {
+	r := &ranks{fine: make([]uint16, buckets[len(buckets)-1].LowNs/bucketNs+1)}
+	at, before := 0, uint64(0)
+	for _, p := range PublishedPercentiles() {
+		// percentile_disc: the first value whose position is at least p·N, which
+		// PostgreSQL computes in double precision (orderedsetaggs.c).
+		rank := uint64(max(1, math.Ceil(p.P*float64(count))))
+		for before+buckets[at].Count < rank {
+			before += buckets[at].Count
+			at++
+		}
+		low := buckets[at].LowNs
+		if r.fine[low/bucketNs] == 0 {
+			r.counts = append(r.counts, [bucketNs]uint32{})
+			r.fine[low/bucketNs] = uint16(len(r.counts))
+		}
+		r.where = append(r.where, rankPlace{low, int(r.fine[low/bucketNs]) - 1, rank - before})
+	}
+	return r
+}
+
+func (r *ranks) add(latency int64) {
+	bucket := latency / bucketNs
+	if f := r.fine[bucket]; f != 0 {
+		r.counts[f-1][latency-bucket*bucketNs]++
+	}
+}
+
+func (r *ranks) values() []int64 {
+	values := make([]int64, len(r.where))
+	for i, w := range r.where {
+		seen := uint64(0)
+		for v, n := range r.counts[w.index] {
+			if seen += uint64(n); seen >= w.within {
+				values[i] = w.low + int64(v)
+				break
+			}
+		}
+	}
+	return values
+}
+
+// slowest keeps the worst pairs in a heap, the best of them on top.
+type slowest struct {
+	from int64 // no latency below it is among them
+	heap []pair
+}
+
+func newSlowest(buckets []Bucket) *slowest {
+	s := &slowest{from: buckets[0].LowNs}
+	above := uint64(0)
+	for i := len(buckets) - 1; i >= 0; i-- {
+		if above += buckets[i].Count; above >= worstRows {
+			s.from = buckets[i].LowNs
+			break
+		}
+	}
+	return s
+}
+
+// worse is the order of the list: the largest latency, then the earliest in PRE, then in
+// POST.
+func worse(a, b *pair) bool {
+	switch la, lb := a.postNs-a.preNs, b.postNs-b.preNs; {
+	case la != lb:
+		return la > lb
+	case a.preNs != b.preNs:
+		return a.preNs < b.preNs
+	default:
+		return a.packet < b.packet
+	}
+}
+
+func (s *slowest) add(p *pair) {
+	h := s.heap
+	if len(h) < worstRows {
+		h = append(h, *p)
+		for i := len(h) - 1; i > 0 && worse(&h[(i-1)/2], &h[i]); i = (i - 1) / 2 {
+			h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+		}
+		s.heap = h
+		return
+	}
+	if !worse(p, &h[0]) {
+		return
+	}
+	h[0] = *p
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= len(h) {
+			return
+		}
+		if child+1 < len(h) && worse(&h[child], &h[child+1]) {
+			child++
+		}
+		if !worse(&h[i], &h[child]) {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}
+
+func (s *slowest) sorted() []Worst {
+	sort.Slice(s.heap, func(i, j int) bool { return worse(&s.heap[i], &s.heap[j]) })
+	rows := make([]Worst, len(s.heap))
+	for i, p := range s.heap {
+		rows[i] = Worst{LatencyNs: p.postNs - p.preNs, PreNs: p.preNs, PostNs: p.postNs, Packet: p.packet}
+	}
+	return rows
+}

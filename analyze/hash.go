@@ -1,0 +1,98 @@
+package analyze
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"math/bits"
+)
+
+// A content key has up to 52 bytes; 100 million of them would need more memory than all
+// the rest. A hash stands for it: two independent ones of the multilinear family over
+// the ring of integers modulo 2^128 (D. Lemire, O. Kaser, "Strongly universal string
+// hashing is fast", The Computer Journal 57 (11), 2014, section 2), with multipliers
+// from the system's random source. That family is strongly universal: any two different
+// keys have the same 64-bit hash with a probability of 2^-64 at most, whatever the
+// packets are and whoever made them, since the multipliers are drawn anew each time.
+//
+// 96 bits of the two are kept, and their partition adds some more. With 10^8 packets on
+// each side there are 2·10^16 pairs of packets, so that the probability that any two
+// different keys are taken for one is below 2·10^16 / 2^96 < 10^-12: less than that of
+// an undetected error of the memory that they are in. Ids are not hashed but mixed by a
+// bijection, and cannot collide at all.
+
+// contentBytes is the most that a content key has: the first 64 bytes of a frame
+// without its MAC addresses.
+const contentBytes = 64 - 12
+
+const contentWords = 7 // 52 bytes, the last 4 of 56 are zero
+
+// multiplier is a random number of 128 bits.
+type multiplier struct{ hi, lo uint64 }
+
+// hasher holds the random numbers of one evaluation.
+type hasher struct {
+	add, length [2]multiplier
+	word        [2][contentWords]multiplier
+}
+
+func newHasher() *hasher {
+	var raw [2 * (2 + contentWords) * 16]byte
+	_, _ = rand.Read(raw[:]) // never fails (crypto/rand)
+	at := 0
+	draw := func() multiplier {
+		m := multiplier{binary.LittleEndian.Uint64(raw[at:]), binary.LittleEndian.Uint64(raw[at+8:])}
+		at += 16
+		return m
+	}
+	h := new(hasher)
+	for lane := range 2 {
+		h.add[lane], h.length[lane] = draw(), draw()
+		for i := range h.word[lane] {
+			h.word[lane][i] = draw()
+		}
+	}
+	return h
+}
+
+// of hashes a key of n bytes, which words holds with zeros behind them. The length is
+// one more word, so that no key is another one with zeros behind it.
+//
+// A lane is the upper half of add + Σ word·multiplier modulo 2^128; both are computed
+// side by side, as a core can.
+func (h *hasher) of(words *[contentWords]uint64, n int) hash96 {
+	first, second := &h.word[0], &h.word[1]
+	hi0, lo0 := h.add[0].plus(uint64(n), h.length[0])
+	hi1, lo1 := h.add[1].plus(uint64(n), h.length[1])
+	for i, w := range words {
+		var carry uint64
+		high, low := bits.Mul64(w, first[i].lo)
+		lo0, carry = bits.Add64(lo0, low, 0)
+		hi0 += high + carry + w*first[i].hi
+		high, low = bits.Mul64(w, second[i].lo)
+		lo1, carry = bits.Add64(lo1, low, 0)
+		hi1 += high + carry + w*second[i].hi
+	}
+	return hash96{hi0, uint32(hi1 >> 32)}
+}
+
+// plus is m + w·by modulo 2^128.
+func (m multiplier) plus(w uint64, by multiplier) (hi, lo uint64) {
+	high, low := bits.Mul64(w, by.lo)
+	lo, carry := bits.Add64(m.lo, low, 0)
+	return m.hi + high + carry + w*by.hi, lo
+}
+
+// hash96 is a hashed key: equal for equal keys, and different for others.
+type hash96 struct {
+	hi uint64
+	lo uint32
+}
+
+// mix spreads an id over 64 bits by a bijection (each step can be undone), so that its
+// upper and lower bits choose partitions and slots evenly. It is the finaliser of
+// SplitMix64 (G. Steele et al., OOPSLA 2014).
+func mix(id uint64) hash96 {
+	id = (id ^ id>>30) * 0xbf58476d1ce4e5b9
+	id = (id ^ id>>27) * 0x94d049bb133111eb
+	return hash96{hi: id ^ id>>31}
+}

@@ -1,0 +1,361 @@
+package analyze
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"nines.dev/nines/measure/metrics"
+)
+
+// A pair of the published evaluation has less than this between its times.
+const windowNs = 5_000_000_000
+
+// What stands in the place of a receive time.
+const (
+	lost    = int64(metrics.Lost)      // was not received
+	leftOut = int64(math.MinInt64) + 1 // has no key, or one that others have too
+)
+
+// again is a further arrival of a packet of PRE.
+type again struct {
+	packet uint32 // place in PRE, in order of time
+	ns     int64
+}
+
+// apart is a packet that both captures have, though its times do not fit.
+type apart struct{ preNs, postNs int64 }
+
+// matched says which packet of PRE arrived when.
+type matched struct {
+	// receivedNs is the first arrival of each packet of PRE, or lost, or leftOut.
+	receivedNs column[int64]
+	again      []again // in order
+	counts     Counts
+	// apart are some of the packets whose times do not fit, chosen by their hash.
+	apart []apart
+}
+
+// Counts says what became of the packets' keys.
+type Counts struct {
+	// Pairs is how many pairs there are, further arrivals included, and Again how many
+	// of them are that.
+	Pairs uint64 `json:"pairs"`
+	Again uint64 `json:"again_packets"`
+	// PreAmbiguous and PostAmbiguous are packets whose key more than one packet of PRE
+	// has, so that they belong to no pair.
+	PreAmbiguous  uint64 `json:"pre_ambiguous_packets"`
+	PostAmbiguous uint64 `json:"post_ambiguous_packets"`
+	// PreUnkeyed and PostUnkeyed are packets without a key, as ARP among ids.
+	PreUnkeyed  uint64 `json:"pre_unkeyed_packets"`
+	PostUnkeyed uint64 `json:"post_unkeyed_packets"`
+	// PostUnknown are packets of POST whose key no packet of PRE has.
+	PostUnknown uint64 `json:"post_unknown_packets"`
+	// Early and Late are packets of POST whose key fits, but whose time does not: not
+	// after that in PRE, or by five seconds or more.
+	Early uint64 `json:"early_packets"`
+	Late  uint64 `json:"late_packets"`
+	// Lost are packets of PRE that arrived nowhere in POST.
+	Lost uint64 `json:"lost_packets"`
+}
+
+func (c *Counts) add(o Counts) {
+	c.Pairs += o.Pairs
+	c.Again += o.Again
+	c.PreAmbiguous += o.PreAmbiguous
+	c.PostAmbiguous += o.PostAmbiguous
+	c.PostUnknown += o.PostUnknown
+	c.Early += o.Early
+	c.Late += o.Late
+	c.Lost += o.Lost
+}
+
+// match finds the pairs. Partitions are independent of each other: one is matched by one
+// goroutine, and touches no packet of another.
+func match(ctx context.Context, pre, post *side, wraps bool, progress func(done, all int64)) (*matched, error) {
+	m := new(matched)
+	if err := m.receivedNs.reserve(max(pre.count, 1)); err != nil {
+		return nil, err
+	}
+	received := m.receivedNs.all[:pre.count]
+	untouched := lost
+	if pre.unkeyed > 0 {
+		untouched = leftOut
+	}
+	for i := range received {
+		received[i] = untouched
+	}
+	parts := len(pre.chunks)
+	var next, done atomic.Int64
+	var lock sync.Mutex
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), parts) {
+		workers.Go(func() {
+			w := matcher{pre: pre, post: post, sentNs: pre.timesNs(), arrivedNs: post.timesNs(), receivedNs: received, wraps: wraps}
+			for ctx.Err() == nil {
+				part := int(next.Add(1)) - 1
+				if part >= parts {
+					break
+				}
+				w.partition(part)
+				progress(done.Add(1), int64(parts))
+			}
+			lock.Lock()
+			defer lock.Unlock()
+			m.again = append(m.again, w.again...)
+			m.apart = append(m.apart, w.apart...)
+			m.counts.add(w.counts)
+		})
+	}
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		m.receivedNs.free()
+		return nil, err
+	}
+	slices.SortFunc(m.again, func(a, b again) int {
+		if a.packet != b.packet {
+			return int(int64(a.packet) - int64(b.packet))
+		}
+		return compare(a.ns, b.ns)
+	})
+	m.counts.PreUnkeyed, m.counts.PostUnkeyed = pre.unkeyed, post.unkeyed
+	for _, ns := range received {
+		switch ns {
+		case lost:
+			m.counts.Lost++
+		case leftOut:
+			m.counts.PreAmbiguous++
+		}
+	}
+	m.counts.PreAmbiguous -= pre.unkeyed
+	m.counts.Again = uint64(len(m.again))
+	return m, nil
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// slot of a hash table: a part of the hash, and where its entry is.
+type slot struct {
+	tag   uint32
+	place uint32 // in the column of entries, + 1; 0: free
+}
+
+// matcher matches partitions, one after the other.
+type matcher struct {
+	pre, post  *side
+	sentNs     []int64 // of PRE
+	arrivedNs  []int64 // of POST
+	receivedNs []int64 // of PRE
+	wraps      bool
+
+	table []slot
+	mask  uint64
+	// Only with keys that come again: further packets of a key, and groups of them by
+	// the place of the key's first entry.
+	repeats []repeat
+	groups  map[uint32][]uint32
+
+	again  []again
+	apart  []apart
+	room   int // for more of these, in this partition
+	counts Counts
+}
+
+type repeat struct{ first, packet uint32 }
+
+// apartOfPartition bounds the samples of packets whose times do not fit.
+const apartOfPartition = 256
+
+func (w *matcher) partition(part int) {
+	w.clear(w.pre.partitionCount(part))
+	w.pre.partition(part, func(first uint32, entries []entry) {
+		for i := range entries {
+			w.insert(&entries[i], first+uint32(i))
+		}
+	})
+	if len(w.repeats) > 0 {
+		w.group()
+	}
+	w.room = apartOfPartition
+	w.post.partition(part, func(_ uint32, entries []entry) { w.arrive(entries) })
+}
+
+// clear makes an empty table of at most half its slots in use.
+func (w *matcher) clear(entries int) {
+	size := 1 << bits.Len(uint(max(2*entries, 16)-1))
+	if size > len(w.table) {
+		w.table = make([]slot, size)
+	} else {
+		clear(w.table[:size])
+	}
+	w.mask = uint64(size - 1)
+	w.repeats = w.repeats[:0]
+	w.groups = nil
+}
+
+// The hash's lower bits choose the slot, those above them the tag; the highest have
+// chosen the partition.
+func tagOf(hi uint64) uint32 { return uint32(hi >> 24) }
+
+// insert takes a packet of PRE. The first of a key gets a slot.
+func (w *matcher) insert(e *entry, place uint32) {
+	tag := tagOf(e.hi)
+	entries := w.pre.entries.all
+	for i := e.hi & w.mask; ; i = (i + 1) & w.mask {
+		s := &w.table[i]
+		if s.place == 0 {
+			*s = slot{tag, place + 1}
+			if w.pre.unkeyed > 0 { // else it is that already
+				w.receivedNs[e.at] = lost
+			}
+			return
+		}
+		if s.tag != tag {
+			continue
+		}
+		first := &entries[s.place-1]
+		if first.hi != e.hi || first.lo != e.lo {
+			continue
+		}
+		if !w.wraps {
+			w.receivedNs[first.at], w.receivedNs[e.at] = leftOut, leftOut
+			return
+		}
+		w.receivedNs[e.at] = lost
+		w.repeats = append(w.repeats, repeat{s.place, e.at})
+		return
+	}
+}
+
+// group sorts the packets of keys that came again, and leaves out those that are too
+// close for a pair to be certain.
+func (w *matcher) group() {
+	w.groups = make(map[uint32][]uint32)
+	for _, r := range w.repeats {
+		members, ok := w.groups[r.first]
+		if !ok {
+			members = append(members, w.pre.entries.all[r.first-1].at)
+		}
+		w.groups[r.first] = append(members, r.packet)
+	}
+	for _, members := range w.groups {
+		slices.Sort(members) // places are in order of time
+		for i := 1; i < len(members); i++ {
+			if w.sentNs[members[i]]-w.sentNs[members[i-1]] < windowNs {
+				w.receivedNs[members[i]], w.receivedNs[members[i-1]] = leftOut, leftOut
+			}
+		}
+	}
+}
+
+// arrive takes packets of POST, at most a chunk. What is looked up lies all over the
+// memory; each step is done for all of them before the next, so that the core can wait
+// for many of them at once.
+func (w *matcher) arrive(entries []entry) {
+	var arrived, sent, received [chunkEntries]int64
+	var packets [chunkEntries]uint32
+	for i := range entries {
+		arrived[i] = w.arrivedNs[entries[i].at]
+	}
+	n := 0
+	for i := range entries {
+		packet, ok := w.find(&entries[i], arrived[i])
+		if !ok {
+			w.counts.PostUnknown++
+			continue
+		}
+		packets[n], arrived[n] = packet, arrived[i]
+		n++
+	}
+	for i, p := range packets[:n] {
+		sent[i] = w.sentNs[p]
+	}
+	for i, p := range packets[:n] {
+		received[i] = w.receivedNs[p]
+	}
+	for i, p := range packets[:n] {
+		// Nearly all: the first arrival. Another one may be in the same chunk, though.
+		if d := arrived[i] - sent[i]; received[i] == lost && d > 0 && d < windowNs && w.receivedNs[p] == lost {
+			w.receivedNs[p] = arrived[i]
+			w.counts.Pairs++
+			continue
+		}
+		w.pair(p, arrived[i])
+	}
+}
+
+// find looks for the packet of PRE with the key of one of POST, which arrived at ns.
+func (w *matcher) find(e *entry, ns int64) (packet uint32, ok bool) {
+	tag := tagOf(e.hi)
+	entries := w.pre.entries.all
+	for i := e.hi & w.mask; ; i = (i + 1) & w.mask {
+		s := w.table[i]
+		if s.place == 0 {
+			return 0, false
+		}
+		if s.tag != tag {
+			continue
+		}
+		first := &entries[s.place-1]
+		if first.hi != e.hi || first.lo != e.lo {
+			continue
+		}
+		if w.groups != nil {
+			return w.latest(s.place, first.at, ns), true
+		}
+		return first.at, true
+	}
+}
+
+// latest is the last packet of a key that was sent before ns; the first if none was.
+func (w *matcher) latest(first, packet uint32, ns int64) uint32 {
+	members, ok := w.groups[first]
+	if !ok {
+		return packet
+	}
+	n, _ := slices.BinarySearchFunc(members, ns, func(m uint32, ns int64) int { return compare(w.sentNs[m], ns) })
+	return members[max(n-1, 0)]
+}
+
+// pair takes an arrival of a packet of PRE.
+func (w *matcher) pair(packet uint32, ns int64) {
+	r, sent := w.receivedNs[packet], w.sentNs[packet]
+	if r == leftOut {
+		w.counts.PostAmbiguous++
+		return
+	}
+	switch delay := ns - sent; {
+	case delay <= 0:
+		w.counts.Early++
+	case delay >= windowNs:
+		w.counts.Late++
+	default:
+		w.counts.Pairs++
+		switch {
+		case r == lost:
+			w.receivedNs[packet] = ns
+		case ns < r:
+			w.receivedNs[packet] = ns
+			w.again = append(w.again, again{packet, r})
+		default:
+			w.again = append(w.again, again{packet, ns})
+		}
+		return
+	}
+	if w.room > 0 {
+		w.room--
+		w.apart = append(w.apart, apart{sent, ns})
+	}
+}

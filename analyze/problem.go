@@ -1,0 +1,144 @@
+package analyze
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"nines.dev/nines/analyze/packetfile"
+)
+
+// PairError is a call, or two files, that cannot be evaluated.
+type PairError struct{ Reason string }
+
+func (e *PairError) Error() string { return e.Reason }
+
+// ExitCode is 2: the files or the call are wrong.
+func (e *PairError) ExitCode() int { return 2 }
+
+// noPacket is a capture without packets.
+func (a *Analysis) noPacket(s *side) error {
+	reason := "has no packets"
+	if s.damage != nil {
+		reason = "has no packet that can be read: " + s.damage.String()
+	}
+	return &packetfile.FileError{Path: s.path, Reason: reason, Remedy: "without packets on both sides there is nothing to evaluate"}
+}
+
+// noPair says why not one pair was found, and shows what speaks for it.
+func (a *Analysis) noPair() error {
+	c, o := a.Counts, a.Options
+	keyedPre, keyedPost := uint64(a.pre.count)-c.PreUnkeyed, uint64(a.post.count)-c.PostUnkeyed
+	switch {
+	case keyedPre == 0 || keyedPost == 0:
+		which := o.Pre
+		if keyedPre > 0 {
+			which = o.Post
+		}
+		return &PairError{fmt.Sprintf("no packet of %s has a key of kind %q; choose another one with --key.%s", which, o.Key, a.show())}
+	case c.PostAmbiguous > 0 && c.PostAmbiguous+c.PostUnknown == keyedPost:
+		return &PairError{fmt.Sprintf("each key of %s that %s has too comes more than once in it, so that no packet can be told from others (%s ambiguous packets); choose another key with --key.%s",
+			o.Pre, o.Post, grouped(c.PreAmbiguous), a.show())}
+	case c.Early+c.Late == 0:
+		remedy := "are they of the same run?"
+		if o.Key == Content && !o.MaskTTL {
+			remedy += " If the packets pass a router, use --mask-ttl; if something changes them, use --key flow, nines or moonsniff, whichever id they carry."
+		}
+		return &PairError{fmt.Sprintf("%s and %s have no packet in common; %s%s", o.Pre, o.Post, remedy, a.show())}
+	}
+	return &PairError{a.clocksApart()}
+}
+
+// clocksApart describes packets that both captures have, at times that do not fit.
+func (a *Analysis) clocksApart() string {
+	c, o := a.Counts, a.Options
+	var delays []int64
+	for _, p := range a.matched.apart {
+		delays = append(delays, p.postNs-p.preNs)
+	}
+	slices.Sort(delays)
+	least, median, most := delays[0], delays[len(delays)/2], delays[len(delays)-1]
+	switch {
+	case least == 0 && most == 0:
+		return fmt.Sprintf("%s and %s have the same packets at the same times: they are copies of one capture", o.Pre, o.Post)
+	case c.Early >= c.Late && median > -windowNs:
+		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v (median; %v to %v): the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v or more moves POST's times; it has to be known from elsewhere",
+			grouped(c.Early), grouped(c.Early+c.Late), o.Post, o.Pre, duration(-median), duration(-most), duration(-least), o.Post, o.Pre, duration(-least))
+	}
+	return fmt.Sprintf("the same packets are in %s %v later than in %s (median; %v to %v), further apart than the 5 s within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times by as much; what is then measured is relative to that",
+		o.Post, duration(median), o.Pre, duration(least), duration(most), duration(-median))
+}
+
+func duration(ns int64) time.Duration { return time.Duration(ns) }
+
+// show describes the first packets of both captures.
+func (a *Analysis) show() string {
+	var b strings.Builder
+	for _, s := range []*side{a.pre, a.post} {
+		fmt.Fprintf(&b, "\n  %s begins with", s.path)
+		for _, line := range a.firstKeys(s, 3) {
+			b.WriteString("\n    " + line)
+		}
+	}
+	return b.String()
+}
+
+func (a *Analysis) firstKeys(s *side, n int) []string {
+	if err := s.reader.Rewind(); err != nil {
+		return []string{err.Error()}
+	}
+	var lines []string
+	for len(lines) < n {
+		p, err := s.reader.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				lines = append(lines, err.Error())
+			}
+			break
+		}
+		lines = append(lines, a.extract.describe(s.reader.Info().Interfaces[p.Interface].LinkType, p))
+	}
+	return lines
+}
+
+// describe is a packet and its key for people.
+func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) string {
+	if link == packetfile.MoonSniffID {
+		id, _ := x.id(link, p.Data)
+		return fmt.Sprintf("id %d", id)
+	}
+	f := dissect(link, p.Data)
+	what := f.flowName()
+	if what == "other" {
+		what = fmt.Sprintf("%s, EtherType %#04x", link, f.etherType)
+	}
+	if f.network >= 0 {
+		switch h := f.data[min(f.network, len(f.data)):]; {
+		case f.etherType == etherIPv4 && len(h) >= 20:
+			what += fmt.Sprintf(", TTL %d", h[8])
+		case f.etherType == etherIPv6 && len(h) >= 40:
+			what += fmt.Sprintf(", hop limit %d", h[7])
+		}
+	}
+	what += fmt.Sprintf(", %d bytes", p.Length)
+	if _, ok := x.of(link, p.Data); !ok {
+		return what + ", no key"
+	}
+	if id, ok := (&extractor{key: Flow}).id(link, p.Data); ok {
+		what += fmt.Sprintf(", id %d", uint32(id))
+	}
+	return what + ", key " + hex.EncodeToString(x.bytes(link, p.Data))
+}
+
+// grouped writes a number with commas between its thousands.
+func grouped(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,238 @@
+package analyze
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"nines.dev/nines/measure/metrics"
+	"nines.dev/nines/result"
+)
+
+// Role is what a trial's details have for a pair of captures.
+const Role = "capture"
+
+// recordOutliers is how many of the slowest packets go into outliers.csv.
+const recordOutliers = 1000
+
+// stream is what a result counts: packets of PRE that belong to no other key, less what
+// was trimmed.
+type stream struct {
+	sentNs, receivedNs []int64
+	flow               []uint8 // nil: not told apart
+	again              uint64
+	lost               uint64
+	againOf            []uint64 // by flow
+	owned              []interface{ free() }
+}
+
+func (s *stream) free() {
+	for _, c := range s.owned {
+		c.free()
+	}
+}
+
+// stream copies nothing where all packets count.
+func (a *Analysis) stream() (*stream, error) {
+	sent, received := a.pre.timesNs(), a.matched.receivedNs.all[:a.pre.count]
+	s := &stream{sentNs: sent, receivedNs: received}
+	flows := a.pre.flows
+	if flows.several() {
+		s.flow = flows.of.all[:a.pre.count]
+		s.againOf = make([]uint64, len(flows.names))
+	}
+	for _, r := range a.matched.again {
+		if r.ns >= a.fromNs && received[r.packet] >= a.fromNs {
+			s.again++
+			if s.flow != nil {
+				s.againOf[s.flow[r.packet]]++
+			}
+		}
+	}
+	if a.Counts.PreAmbiguous == 0 && a.Counts.PreUnkeyed == 0 && a.trimNs == 0 {
+		s.lost = a.Counts.Lost
+		return s, nil
+	}
+	var newSent, newReceived column[int64]
+	var newFlow column[uint8]
+	s.owned = []interface{ free() }{&newSent, &newReceived, &newFlow}
+	if err := newSent.reserve(len(sent)); err != nil {
+		return s, err
+	}
+	if err := newReceived.reserve(len(sent)); err != nil {
+		return s, err
+	}
+	if s.flow != nil {
+		if err := newFlow.reserve(len(sent)); err != nil {
+			return s, err
+		}
+	}
+	n := 0
+	for i, ns := range received {
+		switch {
+		case ns == leftOut, ns == lost && sent[i] < sent[0]+a.trimNs, ns != lost && ns < a.fromNs:
+			continue
+		case ns == lost:
+			s.lost++
+		}
+		newSent.all[n], newReceived.all[n] = sent[i], ns
+		if s.flow != nil {
+			newFlow.all[n] = s.flow[i]
+		}
+		n++
+	}
+	s.sentNs, s.receivedNs = newSent.all[:n], newReceived.all[:n]
+	if s.flow != nil {
+		s.flow = newFlow.all[:n]
+	}
+	return s, nil
+}
+
+// metrics are those of all packets, and of each flow where there are several.
+func (a *Analysis) metrics(s *stream) *result.Metrics {
+	whole := metrics.Stream{SentNs: s.sentNs, ReceivedNs: s.receivedNs, Duplicates: s.again}
+	m := &result.Metrics{Schema: result.MetricsSchema, All: metrics.Of("", whole)}
+	if s.flow == nil {
+		return m
+	}
+	flows := make([]metrics.Flow, len(a.pre.flows.names))
+	for i, name := range a.pre.flows.names {
+		flows[i] = metrics.Flow{Name: name, Duplicates: s.againOf[i]}
+	}
+	for _, f := range metrics.OfFlows(flows, func(i int) int { return int(s.flow[i]) }, whole) {
+		if f.Sent > 0 { // not one of packets without a key alone
+			m.Flows = append(m.Flows, f)
+		}
+	}
+	return m
+}
+
+// Record is the pair as a trial of a result folder.
+func (a *Analysis) Record(ctx context.Context) (result.Record, error) {
+	s, err := a.stream()
+	defer s.free()
+	if err != nil {
+		return result.Record{}, err
+	}
+	latency, err := result.ImportHistogram(a.first)
+	if err != nil {
+		return result.Record{}, fmt.Errorf("the latencies: %w", err)
+	}
+	fromTx, err := result.ImportHistogram(a.first)
+	if err != nil {
+		return result.Record{}, fmt.Errorf("the latencies: %w", err)
+	}
+	m := a.metrics(s)
+	if err := ctx.Err(); err != nil {
+		return result.Record{}, err
+	}
+	t := result.Trial{
+		Repeat:    1,
+		TxPackets: uint64(len(s.sentNs)), RxPackets: uint64(len(s.sentNs)) - s.lost, LostPackets: s.lost,
+		DuplicatePackets: s.again, ReorderedPackets: m.All.Reordering.Reordered,
+	}
+	t.Verdict, t.Reasons = a.verdict()
+	r := result.Record{
+		Trial:      t,
+		Histograms: result.Histograms{Latency: latency, FromTx: fromTx, SendLag: result.NewHistogram()},
+		Metrics:    m,
+		Outliers:   a.outliers(),
+	}
+	a.details(&r, s)
+	return r, nil
+}
+
+func (a *Analysis) details(r *result.Record, s *stream) {
+	first, last := s.sentNs[0], s.sentNs[len(s.sentNs)-1]
+	span := last - first
+	if span > 0 {
+		r.Trial.OfferedPPS = float64(len(s.sentNs)-1) / float64(span) * 1e9
+	}
+	r.Rates = rates(s, first)
+	d := &r.Details
+	d.Role = Role
+	d.IntendedPPS = r.Trial.OfferedPPS
+	if span > 0 {
+		d.ReceivedPPS = float64(r.Trial.RxPackets) / float64(span) * 1e9
+	}
+	if a.Pre.FrameBytes > 0 {
+		d.FrameBytes = a.Pre.FrameBytes + 4 // with the FCS, which captures lack
+	}
+	d.InvalidPackets = a.Counts.PostUnkeyed + a.Counts.PostAmbiguous
+	d.EarlyPackets = a.Counts.Early
+	d.DurationNs = span
+	if sinceUnix(first) {
+		d.StartedUnixNs = first
+	}
+	d.Spacing = r.Metrics.All.GapsSent
+	for _, c := range []Source{a.Pre, a.Post} {
+		for _, i := range c.Info.Interfaces {
+			if i.Dropped > 0 {
+				d.Drops = append(d.Drops, result.Counter{Name: fmt.Sprintf("%s: %s", c.Path, i.Name), Count: i.Dropped})
+			}
+		}
+	}
+	d.Notes = a.Notes()
+	if r.Rates == nil {
+		d.Notes = append(d.Notes, "the capture spans more than 48 days, so that rate.csv is left empty")
+	}
+}
+
+// sinceUnix is false for times that count from when a device was started, as some write.
+func sinceUnix(ns int64) bool { return time.Unix(0, ns).Year() > 1980 }
+
+// Started is when the first packet was captured; false if the times do not say.
+func (a *Analysis) Started() (time.Time, bool) {
+	first := a.pre.timesNs()[0]
+	return time.Unix(0, first), sinceUnix(first)
+}
+
+// maxRateSeconds bounds rate.csv, which has a row for each second: 48 days. A clock that
+// was set by years in between would fill the disk.
+const maxRateSeconds = 1 << 22
+
+func rates(s *stream, first int64) []result.Rate {
+	if (s.sentNs[len(s.sentNs)-1]-first)/1e9 > maxRateSeconds {
+		return nil
+	}
+	var rows []result.Rate
+	at := func(ns int64) *result.Rate {
+		second := int((ns - first) / 1e9)
+		for len(rows) <= second {
+			rows = append(rows, result.Rate{Second: len(rows)})
+		}
+		return &rows[second]
+	}
+	// The times are in order, so that a second's packets are found at once.
+	for from := 0; from < len(s.sentNs); {
+		second := (s.sentNs[from] - first) / 1e9
+		n, _ := slices.BinarySearch(s.sentNs[from:], first+(second+1)*1e9)
+		row := at(s.sentNs[from])
+		row.Offered, row.Sent = uint64(n), uint64(n)
+		from += n
+	}
+	for _, ns := range s.receivedNs {
+		if ns != lost {
+			at(ns).Received++
+		}
+	}
+	return rows
+}
+
+func (a *Analysis) outliers() []result.Outlier {
+	list := a.Worst[:min(len(a.Worst), recordOutliers)]
+	first := a.pre.timesNs()[0]
+	rows := make([]result.Outlier, len(list))
+	for i, w := range list {
+		rows[i] = result.Outlier{
+			ID: w.ID, Stream: 1, LatencyNs: w.LatencyNs, FromTxNs: w.LatencyNs,
+			IntendedNs: w.PreNs - first, TxNs: w.PreNs - first, RxNs: w.PostNs - first,
+			TxCPU: -1, RxCPU: -1,
+		}
+		if a.Options.Key == Nines && len(w.Key) == 5 {
+			rows[i].Stream = w.Key[4]
+		}
+	}
+	return rows
+}

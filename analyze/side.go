@@ -1,0 +1,250 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"nines.dev/nines/analyze/packetfile"
+)
+
+// entry is a packet by its key; at is its place in times.
+type entry struct {
+	hi uint64
+	lo uint32
+	at uint32
+}
+
+// Times in this range, 1896 to 2116, can be subtracted from each other whatever they are,
+// even with an offset added; pcap's own end in 2106.
+const (
+	minTimeNs = -1 << 61
+	maxTimeNs = 1 << 62
+	maxOffset = 1 << 59 // 18 years
+)
+
+// Entries are kept in chunks, so that partitions grow side by side in one column.
+const (
+	chunkEntries = 256
+	batchPackets = 512
+)
+
+// side is one capture in memory.
+type side struct {
+	path    string
+	reader  *packetfile.Reader
+	damage  *packetfile.Damage
+	seen    packetfile.Seen
+	times   column[int64]
+	count   int
+	unkeyed uint64 // packets without a key, which have a time but no entry
+	flows   *flowTable
+	length  lengths
+	// rank is the place in order of time of each packet, by its place in the file, and
+	// file the other way round; nil where the file is in order.
+	rank, file []uint32
+
+	shift   uint // of a hash, to its partition
+	entries column[entry]
+	used    int        // entries in chunks that have been handed out
+	chunks  [][]uint32 // of each partition, by its first entry
+	next    []uint32   // where each partition goes on; at a multiple of chunkEntries, it needs a chunk
+}
+
+func newSide(path string, partitionBits uint) *side {
+	n := 1 << partitionBits
+	return &side{path: path, shift: 64 - partitionBits, chunks: make([][]uint32, n), next: make([]uint32, n)}
+}
+
+// timesNs are the times of all packets.
+func (s *side) timesNs() []int64 { return s.times.all[:s.count] }
+
+// loading is how a capture is read.
+type loading struct {
+	extract *extractor
+	// offsetNs is added to all times.
+	offsetNs int64
+	// progress is told bytes read and to be read.
+	progress func(done, size int64)
+}
+
+// load reads the whole capture.
+func (s *side) load(ctx context.Context, l loading) error {
+	batch := make([]packetfile.Packet, batchPackets)
+	for {
+		n, err := s.reader.NextBatch(batch)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = s.take(batch[:n], l)
+		}
+		if err != nil {
+			return err
+		}
+		l.progress(s.reader.Progress())
+	}
+	s.seen, s.damage = s.reader.Seen(), s.reader.Damage()
+	return nil
+}
+
+func (s *side) take(batch []packetfile.Packet, l loading) error {
+	if uint64(s.count)+uint64(len(batch)) >= math.MaxUint32 {
+		return &packetfile.FileError{Path: s.path, Reason: fmt.Sprintf("has more than %d packets", uint32(math.MaxUint32)), Remedy: "split it with editcap -c, and evaluate the parts"}
+	}
+	if err := s.times.reserve(s.count + len(batch)); err != nil {
+		return err
+	}
+	// Each packet may need a new chunk at most.
+	if err := s.entries.reserve(s.used + chunkEntries*len(batch)); err != nil {
+		return err
+	}
+	if s.flows != nil {
+		if err := s.flows.reserve(s.count + len(batch)); err != nil {
+			return err
+		}
+	}
+	interfaces := s.reader.Info().Interfaces
+	times, entries := s.times.all[s.count:], s.entries.all
+	for i := range batch {
+		p := &batch[i]
+		s.length.see(p.Length)
+		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
+			return &packetfile.FileError{Path: s.path, Reason: fmt.Sprintf("packet %d has a time %d s from 1970, which no capture has", s.count+i+1, p.TimeNs/1e9), Remedy: "take it out, with editcap -A and -B, or capture anew"}
+		}
+		times[i] = p.TimeNs + l.offsetNs
+		link := interfaces[p.Interface].LinkType
+		if s.flows != nil {
+			s.flows.take(s.count+i, link, p.Data)
+		}
+		key, ok := l.extract.of(link, p.Data)
+		if !ok {
+			s.unkeyed++
+			continue
+		}
+		part := key.hi >> s.shift
+		at := s.next[part]
+		if at%chunkEntries == 0 {
+			at = uint32(s.used)
+			s.used += chunkEntries
+			s.chunks[part] = append(s.chunks[part], at)
+		}
+		entries[at] = entry{key.hi, key.lo, uint32(s.count + i)}
+		s.next[part] = at + 1
+	}
+	s.count += len(batch)
+	return nil
+}
+
+// partition calls do with a partition's entries, in the order of the file, by pieces;
+// first is the place of the first one.
+func (s *side) partition(part int, do func(first uint32, entries []entry)) {
+	chunks := s.chunks[part]
+	for i, first := range chunks {
+		end := first + chunkEntries
+		if i == len(chunks)-1 {
+			end = s.next[part]
+		}
+		do(first, s.entries.all[first:end])
+	}
+}
+
+// partitionCount is the number of entries of a partition.
+func (s *side) partitionCount(part int) int {
+	n := len(s.chunks[part])
+	if n == 0 {
+		return 0
+	}
+	return (n-1)*chunkEntries + int(s.next[part]-s.chunks[part][n-1])
+}
+
+// order puts the packets into the order of their times, where the file has not: what
+// several queues captured, or a clock that was set. Packets of one time stay as they are.
+func (s *side) order() {
+	times := s.timesNs()
+	if slices.IsSorted(times) {
+		return
+	}
+	s.file = make([]uint32, len(times))
+	for i := range s.file {
+		s.file[i] = uint32(i)
+	}
+	slices.SortFunc(s.file, func(a, b uint32) int {
+		switch x, y := times[a], times[b]; {
+		case x < y || x == y && a < b:
+			return -1
+		default:
+			return 1
+		}
+	})
+	s.rank = make([]uint32, len(times))
+	for place, file := range s.file {
+		s.rank[file] = uint32(place)
+	}
+	slices.Sort(times)
+	for part := range s.chunks {
+		s.partition(part, func(_ uint32, entries []entry) {
+			for i := range entries {
+				entries[i].at = s.rank[entries[i].at]
+			}
+		})
+	}
+	if s.flows != nil {
+		s.flows.order(s.file)
+	}
+}
+
+// sortTimes puts the times alone into order, when nothing refers to packets any more.
+func (s *side) sortTimes() {
+	if times := s.timesNs(); !slices.IsSorted(times) {
+		slices.Sort(times)
+	}
+}
+
+// lengths tells whether all packets have one length.
+type lengths struct {
+	first       uint32
+	any, differ bool
+}
+
+func (l *lengths) see(n uint32) {
+	if n != l.first {
+		l.differ = l.differ || l.any
+		l.first = n
+	}
+	l.any = true
+}
+
+func (l *lengths) same() uint32 {
+	if l.differ {
+		return 0
+	}
+	return l.first
+}
+
+// freeEntries gives back what matching needed.
+func (s *side) freeEntries() {
+	s.entries.free()
+	s.chunks, s.next = nil, nil
+	s.rank = nil
+}
+
+// close gives everything back.
+func (s *side) close() error {
+	s.freeEntries()
+	s.times.free()
+	s.file = nil
+	if s.flows != nil {
+		s.flows.free()
+	}
+	if s.reader == nil {
+		return nil
+	}
+	return s.reader.Close()
+}

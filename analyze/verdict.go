@@ -1,0 +1,104 @@
+package analyze
+
+import (
+	"fmt"
+	"time"
+
+	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/result"
+)
+
+// driftShare is how much of the median latency a drift may add up to unmentioned.
+const driftShare = 0.1
+
+// median is the 50th percentile, exact.
+func (a *Analysis) median() int64 {
+	for i, p := range PublishedPercentiles() {
+		if p.P == 0.5 {
+			return a.Percentiles[i]
+		}
+	}
+	return 0
+}
+
+// verdict says what the pair is worth, from what the captures themselves show. What they
+// cannot show is in Notes.
+func (a *Analysis) verdict() (result.Verdict, []string) {
+	c := a.Counts
+	var reasons []string
+	say := func(when bool, format string, args ...any) {
+		if when {
+			reasons = append(reasons, fmt.Sprintf(format, args...))
+		}
+	}
+	for _, s := range []Source{a.Pre, a.Post} {
+		say(s.Damage != nil, "%s is damaged: %v", s.Path, s.Damage)
+		for _, i := range s.Info.Interfaces {
+			say(i.Dropped > 0, "%s: the capturing tool lost %s packets of interface %q", s.Path, grouped(i.Dropped), i.Name)
+		}
+		say(s.Seen.Untimed > 0, "%s: %s packets have no time", s.Path, grouped(s.Seen.Untimed))
+		say(s.Seen.Backwards > 0, "%s: times go back %s times, by up to %v: the clock was set, or several queues were captured; packets are taken in order of their times",
+			s.Path, grouped(s.Seen.Backwards), duration(s.Seen.LargestBackwardsNs))
+	}
+	say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", grouped(c.PostUnknown), a.Post.Path, a.Pre.Path)
+	say(c.PreAmbiguous > 0, "%s packets of %s have a key that others have too, and are left out", grouped(c.PreAmbiguous), a.Pre.Path)
+	say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", grouped(c.Late))
+	early := fmt.Sprintf("%s packets are earlier in %s than in %s, and count as lost: the clocks are apart, or the captures are swapped", grouped(c.Early), a.Post.Path, a.Pre.Path)
+	if c.Early > c.Pairs {
+		return result.Invalid, append([]string{early}, reasons...)
+	}
+	say(c.Early > 0, "%s", early)
+	if d := a.Clocks.Drift; d.Known() {
+		median := a.median()
+		over := max(d.OverNs, -d.OverNs)
+		say(float64(over) > driftShare*float64(median), "the clocks drift by %v over the captures, which is more than %.0f %% of the median latency (%v): the latencies hold it", duration(over), 100*driftShare, duration(median))
+	}
+	for _, step := range a.Clocks.Steps {
+		say(true, "from %v on the least latency is %+d ns different: a clock was set, or the path changed", duration(step.AtNs-a.Clocks.FirstNs).Round(time.Millisecond), step.ByNs)
+	}
+	if len(reasons) > 0 {
+		return result.Noisy, reasons
+	}
+	return result.Clean, nil
+}
+
+// Notes say how the pair was evaluated, and what captures cannot tell.
+func (a *Analysis) Notes() []string {
+	notes := []string{
+		fmt.Sprintf("a pair of captures, %s and %s; packets are told apart by the key %q", a.Pre.Path, a.Post.Path, a.Options.Key),
+		"latency is from the time in the first capture: when packets were meant to be sent is not known, so that what held up the sender is not in it",
+		"captures do not tell what the hosts did meanwhile: the verdict is of the captures alone",
+	}
+	for _, s := range []Source{a.Pre, a.Post} {
+		coarse := s.Info.Resolution
+		for _, i := range s.Info.Interfaces {
+			coarse = min(coarse, i.Resolution)
+			if !i.LinkType.Understood() {
+				notes = append(notes, fmt.Sprintf("%s has packets of %s, of which only the first bytes can be compared; Ethernet, raw IP, Linux cooked and loopback are understood", s.Path, i.LinkType))
+			}
+		}
+		if coarse < packetfile.Nanoseconds {
+			notes = append(notes, fmt.Sprintf("the times in %s are in steps of %s: latencies are no finer", s.Path, coarse))
+		}
+	}
+	notes = append(notes, a.Clocks.Sentences()...)
+	if a.Options.MaskTTL {
+		notes = append(notes, "TTL, IP checksum and VLAN tags are not part of the key")
+	}
+	if a.Options.Trim > 0 {
+		notes = append(notes, fmt.Sprintf("arrivals in the first %v are left out", a.Options.Trim))
+	}
+	if a.Options.Offset != 0 {
+		notes = append(notes, fmt.Sprintf("%v was added to the times of %s, as asked for", a.Options.Offset, a.Post.Path))
+	}
+	if n := a.Counts.PreUnkeyed; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", grouped(n), a.Pre.Path))
+	}
+	if n := a.Counts.PostUnkeyed; n > 0 {
+		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", grouped(n), a.Post.Path))
+	}
+	if a.pre.flows.tooFew {
+		notes = append(notes, fmt.Sprintf("there are more than %d flows, which are not told apart", maxFlows))
+	}
+	return notes
+}
