@@ -67,7 +67,7 @@ func (n *node) isVM() bool { return n.link == nil && n.spec.Runtime == spec.Runt
 
 // guestPCI is an endpoint's address in its guest; empty elsewhere. Each interface is
 // behind a root port of its own, whose buses are numbered from 1: first QEMU's network
-// cards, then the host's functions (Arguments of package machine).
+// cards, then the host's functions (Arguments of package vm).
 func (e *endpoint) guestPCI() string {
 	if !e.node.isVM() {
 		return ""
