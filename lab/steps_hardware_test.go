@@ -14,7 +14,7 @@ import (
 // TestStepsOfHardware: a dry run names ports, cables, functions and their drivers before
 // the nodes, and what is moved into them after.
 func TestStepsOfHardware(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("host", "testdata", "hosts", "laboratory.json"))
+	data, err := os.ReadFile(filepath.Join("..", "host", "testdata", "hosts", "laboratory.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func runNines(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func hostFile(name string) string {
-	return filepath.Join("..", "..", "lab", "host", "testdata", "hosts", name+".json")
+	return filepath.Join("..", "..", "host", "testdata", "hosts", name+".json")
 }
 
 const quickstartFile = "../../examples/quickstart.yaml"
