@@ -106,7 +106,7 @@ func packagesWithLabTests(t *testing.T, repository string) []string {
 	}
 	// First what looks at the machine as it has booted. With isolcpus, processes were seen
 	// to be allowed on all CPUs after partitions of control groups had come and gone.
-	if i := slices.Index(found, filepath.Join("lab", "vlab")); i > 0 {
+	if i := slices.Index(found, filepath.Join("vm", "vlab")); i > 0 {
 		booted := found[i]
 		found = slices.Insert(slices.Delete(found, i, i+1), 0, booted)
 	}
