@@ -54,6 +54,10 @@ struct kind {
 extern const struct kind kind_spin, kind_fork, kind_softirq, kind_ipi, kind_tlb, kind_timers,
 	kind_stop;
 
+/* options_parse reads the command line: NULL, with an exit code, where there is nothing
+ * more to do. */
+const struct kind *options_parse(int argc, char **argv, struct request *r, int *code);
+
 /* failed says what did not work, with the reason of errno, and returns an exit code: 3
  * where the kernel forbids it or has it not, else 1. */
 int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -65,7 +69,9 @@ uint64_t clock_thread_cpu(void);
 void clock_sleep_until(uint64_t ns);
 bool clock_parse(const char *text, uint64_t *ns);
 
-/* stopping is true once SIGTERM or SIGINT came, or nobody reads the log. */
+/* The end of the program: stopping is true once SIGTERM or SIGINT came. Both stay blocked
+ * from stopping_init on. */
+void stopping_init(void);
 bool stopping(void);
 
 /* Where a thread runs. */

@@ -19,20 +19,6 @@ static DEFINE_HASHTABLE(kbp_table, 6); /* by device; under kbp_mutex, read under
 static unsigned int kbp_count; /* of entries; 0 spares others the look */
 static bool kbp_opened; /* under kbp_mutex */
 
-/* kbp_instance is a device's instance by its place, under RTNL or RCU. Drivers' newest is
- * the first of the list.
- */
-struct napi_struct *kbp_instance(struct net_device *dev, unsigned int index)
-{
-	struct napi_struct *napi;
-	unsigned int count = 0;
-
-	list_for_each_entry_rcu(napi, &dev->napi_list, dev_list, lockdep_rtnl_is_held()) count++;
-	list_for_each_entry_rcu(napi, &dev->napi_list, dev_list,
-				lockdep_rtnl_is_held()) if (--count == index) return napi;
-	return NULL;
-}
-
 /* kbp_hand_over gives a scheduled instance to its thread, if it has one. Any context. */
 bool kbp_hand_over(struct napi_struct *napi)
 {

@@ -73,6 +73,9 @@ struct kbp_entry {
 	u64 polls, packets, empty, handovers;
 };
 
+/* instance.c: a device's instances. */
+struct napi_struct *kbp_instance(struct net_device *dev, unsigned int index);
+
 /* choose.c: which thread polls what. */
 extern struct mutex kbp_mutex; /* taken with RTNL held */
 extern struct list_head kbp_entries, kbp_threads;
@@ -83,7 +86,6 @@ void kbp_open(void);
 void kbp_close(void);
 bool kbp_is_open(void);
 bool kbp_hand_over(struct napi_struct *napi);
-struct napi_struct *kbp_instance(struct net_device *dev, unsigned int index);
 int kbp_choose_init(void);
 void kbp_choose_exit(void);
 
