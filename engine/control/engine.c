@@ -1,8 +1,8 @@
 /* What each command does; see engine.h. */
 #include "control/engine.h"
 
-#include "control/engine_switch.h"
 #include "control/reply.h"
+#include "control/switch_command.h"
 #include "dpdk/eal.h"
 
 #include <errno.h>
@@ -14,29 +14,7 @@
 #define NINES_VERSION "devel"
 #endif
 
-static json_t *accepted(const char *name)
-{
-	return json_pack("{s:s,s:b}", "reply", name, "ok", 1);
-}
-
-json_t *engine_refusal(const char *name, int err, const char *why)
-{
-	json_t *o = json_pack("{s:s,s:b}", "reply", name, "ok", 0);
-	const char *symbol = err ? strerrorname_np(err < 0 ? -err : err) : NULL;
-	char text[COMMAND_ERROR_BYTES + 128];
-	if (err && err != -EINVAL)
-		snprintf(text, sizeof text, "%s: %s", why, strerror(err < 0 ? -err : err));
-	else
-		snprintf(text, sizeof text, "%s", why);
-	/* A message may quote a byte that is no UTF-8, which JSON cannot hold. */
-	json_t *message = json_string(text);
-	json_object_set_new(o, "error", message ? message : json_string("unreadable text"));
-	if (symbol)
-		json_object_set_new(o, "errno", json_string(symbol));
-	return o;
-}
-
-struct port *engine_find(struct engine *e, const char *name, unsigned *at)
+static struct port *find_port(struct engine *e, const char *name, unsigned *at)
 {
 	for (unsigned i = 0; i < e->port_count; i++)
 		if (strcmp(e->ports[i]->config.name, name) == 0) {
@@ -56,21 +34,21 @@ static json_t *no_port(const char *command, const char *name)
 {
 	char why[COMMAND_ERROR_BYTES];
 	snprintf(why, sizeof why, "no port \"%s\" is open; open it first", name);
-	return engine_refusal(command, -ENOENT, why);
+	return reply_refusal(command, -ENOENT, why);
 }
 
 static json_t *refuse_busy(const struct engine *e, const char *command)
 {
-	return engine_refusal(command, -EBUSY,
-			      e->trial	   ? "a trial is running; wait for it or send abort"
-			      : e->switch_ ? "the switch is running; send stop first"
-			      : e->watch   ? "a watch is running; send stop first"
-					   : "a role is serving; send stop first");
+	return reply_refusal(command, -EBUSY,
+			     e->trial	  ? "a trial is running; wait for it or send abort"
+			     : e->switch_ ? "the switch is running; send stop first"
+			     : e->watch	  ? "a watch is running; send stop first"
+					  : "a role is serving; send stop first");
 }
 
 static json_t *do_hello(const struct engine *e)
 {
-	json_t *o = accepted("hello"), *names = json_array(), *notes = json_array();
+	json_t *o = reply_accepted("hello"), *names = json_array(), *notes = json_array();
 	for (size_t i = 0; port_backends[i]; i++)
 		json_array_append_new(names, json_string(port_backends[i]->name));
 	for (unsigned i = 0; i < e->note_count; i++)
@@ -92,8 +70,8 @@ static json_t *do_dpdk(const struct engine *e, const struct command *c)
 		return refuse_busy(e, "dpdk");
 	int err = eal_start(&c->dpdk, &started, error, sizeof error);
 	if (err)
-		return engine_refusal("dpdk", err, error);
-	json_t *o = accepted("dpdk"), *notes = json_array();
+		return reply_refusal("dpdk", err, error);
+	json_t *o = reply_accepted("dpdk"), *notes = json_array();
 	for (unsigned i = 0; i < started.note_count; i++)
 		json_array_append_new(notes, json_string(started.notes[i]));
 	json_object_set_new(o, "version", json_string(started.version));
@@ -107,15 +85,15 @@ static json_t *do_open(struct engine *e, const struct command *c)
 	struct port *port;
 	if (busy(e) && !e->switch_)
 		return refuse_busy(e, "open");
-	if (engine_find(e, c->config.name, NULL))
-		return engine_refusal("open", -EEXIST, "a port of that name is open");
+	if (find_port(e, c->config.name, NULL))
+		return reply_refusal("open", -EEXIST, "a port of that name is open");
 	if (e->port_count == ENGINE_PORTS_MAX)
-		return engine_refusal("open", -EMFILE, "too many ports are open");
+		return reply_refusal("open", -EMFILE, "too many ports are open");
 	int err = c->backend->open(&c->config, &port, error, sizeof error);
 	if (err)
-		return engine_refusal("open", err, error);
+		return reply_refusal("open", err, error);
 	e->ports[e->port_count++] = port;
-	json_t *o = accepted("open"), *notes = json_array();
+	json_t *o = reply_accepted("open"), *notes = json_array();
 	json_object_set_new(o, "port", json_string(port->config.name));
 	json_object_set_new(o, "mode", json_string(port->mode));
 	json_object_set_new(o, "wait", json_string(port->waits));
@@ -128,15 +106,15 @@ static json_t *do_open(struct engine *e, const struct command *c)
 static json_t *do_close(struct engine *e, const struct command *c)
 {
 	unsigned at;
-	struct port *port = engine_find(e, c->port, &at);
+	struct port *port = find_port(e, c->port, &at);
 	if (!port)
 		return no_port("close", c->port);
 	if (e->switch_ && switch_find(e->switch_, port))
-		return engine_refusal("close", -EBUSY, "the switch has it; detach it first");
+		return reply_refusal("close", -EBUSY, "the switch has it; detach it first");
 	if (busy(e) && !e->switch_)
 		return refuse_busy(e, "close");
 	port->ops->refresh(port);
-	json_t *o = accepted("close"), *counters = reply_port(port);
+	json_t *o = reply_accepted("close"), *counters = reply_port(port);
 	json_object_update(o, counters);
 	json_decref(counters);
 	port->ops->close(port);
@@ -151,17 +129,17 @@ static json_t *do_serve(struct engine *e, const struct command *c)
 	if (busy(e))
 		return refuse_busy(e, "serve");
 	for (unsigned i = 0; i < c->serve_port_count; i++) {
-		ports[i] = engine_find(e, c->serve_ports[i], NULL);
+		ports[i] = find_port(e, c->serve_ports[i], NULL);
 		if (!ports[i])
 			return no_port("serve", c->serve_ports[i]);
 	}
 	int err = service_start(&e->service, ports, c->trial.cpu, error, sizeof error);
-	return err ? engine_refusal("serve", err, error) : accepted("serve");
+	return err ? reply_refusal("serve", err, error) : reply_accepted("serve");
 }
 
 static json_t *with_counters(const char *name, struct engine *e)
 {
-	json_t *o = accepted(name), *counters = NULL;
+	json_t *o = reply_accepted(name), *counters = NULL;
 	if (e->service) {
 		counters = reply_service(e->service);
 	} else {
@@ -196,8 +174,8 @@ static json_t *do_watch(struct engine *e, const struct command *c)
 		return refuse_busy(e, "watch");
 	int err = watch_start(&e->watch, &c->watch, error, sizeof error);
 	if (err)
-		return engine_refusal("watch", err, error);
-	json_t *o = accepted("watch");
+		return reply_refusal("watch", err, error);
+	json_t *o = reply_accepted("watch");
 	if (c->watch.notices)
 		json_object_set_new(o, "notices", reply_watch_notices(e->watch));
 	return o;
@@ -206,7 +184,7 @@ static json_t *do_watch(struct engine *e, const struct command *c)
 static json_t *stop_watch(struct engine *e)
 {
 	watch_stop(e->watch);
-	json_t *o = accepted("stop");
+	json_t *o = reply_accepted("stop");
 	json_object_set_new(o, "watched", reply_watch(e->watch));
 	watch_free(e->watch);
 	e->watch = NULL;
@@ -218,9 +196,9 @@ static json_t *do_stop(struct engine *e)
 	if (e->watch)
 		return stop_watch(e);
 	if (e->switch_)
-		return engine_switch_stop(e);
+		return switch_command_stop(&e->switch_);
 	if (!e->service)
-		return engine_refusal("stop", -ESRCH, "nothing is serving");
+		return reply_refusal("stop", -ESRCH, "nothing is serving");
 	service_stop(e->service);
 	json_t *o = with_counters("stop", e);
 	service_free(e->service);
@@ -240,22 +218,22 @@ static json_t *do_trial(struct engine *e, const struct command *c)
 	struct trial_config config = c->trial;
 	if (busy(e))
 		return refuse_busy(e, "trial");
-	if (c->tx[0] && !(config.tx = engine_find(e, c->tx, NULL)))
+	if (c->tx[0] && !(config.tx = find_port(e, c->tx, NULL)))
 		return no_port("trial", c->tx);
-	if (c->rx[0] && !(config.rx = engine_find(e, c->rx, NULL)))
+	if (c->rx[0] && !(config.rx = find_port(e, c->rx, NULL)))
 		return no_port("trial", c->rx);
 	if (config.tx && config.tx->ops->needs_peer && !has_peer(config.tx))
-		return engine_refusal("trial", -EDESTADDRREQ,
-				      "the tx port does not know whom to send to; open it with "
-				      "peer_ip (and, but for udp, peer_mac and local_ip)");
+		return reply_refusal("trial", -EDESTADDRREQ,
+				     "the tx port does not know whom to send to; open it with "
+				     "peer_ip (and, but for udp, peer_mac and local_ip)");
 	int err = trial_new(&config, &e->trial, error, sizeof error);
 	if (err)
-		return engine_refusal("trial", err, error);
+		return reply_refusal("trial", err, error);
 	err = trial_start(e->trial, error, sizeof error);
 	if (err) {
 		trial_free(e->trial);
 		e->trial = NULL;
-		return engine_refusal("trial", err, error);
+		return reply_refusal("trial", err, error);
 	}
 	e->started_told = false;
 	e->seconds_told = 0;
@@ -285,24 +263,24 @@ json_t *engine_command(struct engine *e, const struct command *c)
 	case COMMAND_WATCH:
 		return do_watch(e, c);
 	case COMMAND_SWITCH:
-		return busy(e) ? refuse_busy(e, "switch") : engine_switch_start(e, c);
+		return busy(e) ? refuse_busy(e, "switch") : switch_command_start(&e->switch_, c);
 	case COMMAND_ATTACH:
 	case COMMAND_DETACH:
 	case COMMAND_SWITCH_STATS:
 	case COMMAND_MACS:
 	case COMMAND_MIRROR:
-		return engine_switch_command(e, c);
+		return switch_command(e->switch_, find_port(e, c->port, NULL), c);
 	case COMMAND_END:
 	case COMMAND_ABORT:
 		if (!e->trial)
-			return engine_refusal(c->name, -ESRCH, "no trial is running");
+			return reply_refusal(c->name, -ESRCH, "no trial is running");
 		if (c->kind == COMMAND_ABORT)
 			trial_stop(e->trial);
 		else
 			trial_expect(e->trial, c->tx_packets);
-		return accepted(c->name);
+		return reply_accepted(c->name);
 	}
-	return engine_refusal(c->name, -EINVAL, "this is no command for here");
+	return reply_refusal(c->name, -EINVAL, "this is no command for here");
 }
 
 int engine_event_fd(const struct engine *e)

@@ -33,12 +33,6 @@ struct engine {
 /* The answer, or NULL for a trial that is now running. */
 json_t *engine_command(struct engine *e, const struct command *c);
 
-/* The open port of that name, or NULL; its place if wanted. */
-struct port *engine_find(struct engine *e, const char *name, unsigned *at);
-
-/* An answer that says why not; err 0 leaves errno out. */
-json_t *engine_refusal(const char *name, int err, const char *why);
-
 /* To be polled for reading while a trial runs; -1 when none does. */
 int engine_event_fd(const struct engine *e);
 

@@ -1,6 +1,10 @@
 /* Results as JSON; see reply.h. */
 #include "control/reply.h"
 
+#include "control/command.h"
+
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static json_t *number(uint64_t n)
@@ -249,5 +253,27 @@ json_t *reply_trial(const struct trial *t)
 	for (unsigned i = 0; i < t->note_count; i++)
 		json_array_append_new(notes, json_string(t->notes[i]));
 	json_object_set_new(o, "notes", notes);
+	return o;
+}
+
+json_t *reply_accepted(const char *name)
+{
+	return json_pack("{s:s,s:b}", "reply", name, "ok", 1);
+}
+
+json_t *reply_refusal(const char *name, int err, const char *why)
+{
+	json_t *o = json_pack("{s:s,s:b}", "reply", name, "ok", 0);
+	const char *symbol = err ? strerrorname_np(err < 0 ? -err : err) : NULL;
+	char text[COMMAND_ERROR_BYTES + 128];
+	if (err && err != -EINVAL)
+		snprintf(text, sizeof text, "%s: %s", why, strerror(err < 0 ? -err : err));
+	else
+		snprintf(text, sizeof text, "%s", why);
+	/* A message may quote a byte that is no UTF-8, which JSON cannot hold. */
+	json_t *message = json_string(text);
+	json_object_set_new(o, "error", message ? message : json_string("unreadable text"));
+	if (symbol)
+		json_object_set_new(o, "errno", json_string(symbol));
 	return o;
 }

@@ -8,6 +8,10 @@
 
 #include <jansson.h>
 
+/* An answer that says yes. */
+json_t *reply_accepted(const char *command);
+/* An answer that says why not; err 0 leaves errno out. */
+json_t *reply_refusal(const char *command, int err, const char *why);
 /* The event that a trial's thread is about to begin. */
 json_t *reply_started(const struct trial *t);
 json_t *reply_trial(const struct trial *t);

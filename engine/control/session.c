@@ -1,6 +1,8 @@
 /* The control thread's loop; see session.h. */
 #include "control/session.h"
 
+#include "control/reply.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -45,13 +47,13 @@ static void handle_line(struct session *s, const char *line, size_t length)
 	char error[COMMAND_ERROR_BYTES] = "";
 	struct command command;
 	int err = command_parse(line, length, &command, error, sizeof error);
-	answer(s, err ? engine_refusal(command.name, err, error)
-		      : engine_command(s->engine, &command));
+	answer(s,
+	       err ? reply_refusal(command.name, err, error) : engine_command(s->engine, &command));
 }
 
 static void too_long(struct session *s)
 {
-	answer(s, engine_refusal("?", -E2BIG, "a line is longer than 1 MiB"));
+	answer(s, reply_refusal("?", -E2BIG, "a line is longer than 1 MiB"));
 }
 
 /* Takes the whole lines out of the buffer. */

@@ -1,5 +1,5 @@
-/* The commands of the switch; see engine_switch.h. */
-#include "control/engine_switch.h"
+/* The commands of the switch; see switch_command.h. */
+#include "control/switch_command.h"
 
 #include "clock/clock.h"
 #include "control/reply.h"
@@ -9,23 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static json_t *accepted(const char *name)
-{
-	return json_pack("{s:s,s:b}", "reply", name, "ok", 1);
-}
-
 static json_t *refuse_port(const char *command, const char *name, const char *what, int err)
 {
 	char why[COMMAND_ERROR_BYTES];
 	snprintf(why, sizeof why, "no port \"%s\" is %s", name, what);
-	return engine_refusal(command, err, why);
+	return reply_refusal(command, err, why);
 }
 
-json_t *engine_switch_start(struct engine *e, const struct command *c)
+json_t *switch_command_start(struct switch_ **s, const struct command *c)
 {
 	char error[COMMAND_ERROR_BYTES] = "cannot start the switch";
-	int err = switch_start(&e->switch_, &c->switch_, error, sizeof error);
-	return err ? engine_refusal("switch", err, error) : accepted("switch");
+	int err = switch_start(s, &c->switch_, error, sizeof error);
+	return err ? reply_refusal("switch", err, error) : reply_accepted("switch");
 }
 
 static uint64_t read_count(const uint64_t *counter)
@@ -134,13 +129,13 @@ static void set_stats(json_t *o, struct switch_ *s)
 	json_object_set_new(o, "macs", json_integer(atomic_load(&s->table.count)));
 }
 
-json_t *engine_switch_stop(struct engine *e)
+json_t *switch_command_stop(struct switch_ **s)
 {
-	switch_stop(e->switch_);
-	json_t *o = accepted("stop");
-	set_stats(o, e->switch_);
-	switch_free(e->switch_);
-	e->switch_ = NULL;
+	switch_stop(*s);
+	json_t *o = reply_accepted("stop");
+	set_stats(o, *s);
+	switch_free(*s);
+	*s = NULL;
 	return o;
 }
 
@@ -169,84 +164,81 @@ static void add_mac(void *arg, uint64_t key, uint64_t value)
 
 static json_t *do_macs(struct switch_ *s)
 {
-	json_t *o = accepted("macs");
+	json_t *o = reply_accepted("macs");
 	struct macs_visit visit = {.s = s, .list = json_array()};
 	mac_table_each(&s->table, add_mac, &visit);
 	json_object_set_new(o, "macs", visit.list);
 	return o;
 }
 
-static json_t *do_attach(struct engine *e, const struct command *c)
+static json_t *do_attach(struct switch_ *s, struct port *port, const struct command *c)
 {
 	char error[COMMAND_ERROR_BYTES] = "cannot attach";
-	struct port *port = engine_find(e, c->port, NULL);
 	if (!port)
 		return refuse_port("attach", c->port, "open; open it first", -ENOENT);
-	int err = switch_attach(e->switch_, port, &c->attach, error, sizeof error);
-	return err ? engine_refusal("attach", err, error) : accepted("attach");
+	int err = switch_attach(s, port, &c->attach, error, sizeof error);
+	return err ? reply_refusal("attach", err, error) : reply_accepted("attach");
 }
 
-static json_t *do_detach(struct engine *e, const struct command *c)
+static json_t *do_detach(struct switch_ *s, struct port *port, const struct command *c)
 {
-	struct port *port = engine_find(e, c->port, NULL);
-	int err = port ? switch_detach(e->switch_, port) : -ENOENT;
+	int err = port ? switch_detach(s, port) : -ENOENT;
 	if (err == -ENOENT)
 		return refuse_port("detach", c->port, "attached", err);
-	return err ? engine_refusal("detach", err, "cannot detach") : accepted("detach");
+	return err ? reply_refusal("detach", err, "cannot detach") : reply_accepted("detach");
 }
 
-static json_t *end_mirror(struct engine *e, struct switch_port *p, const struct command *c)
+static json_t *end_mirror(struct switch_ *s, struct switch_port *p, const struct command *c)
 {
 	char why[COMMAND_ERROR_BYTES];
 	struct mirror_counts ended;
 	snprintf(why, sizeof why, "the mirror of %s was ended by another call", c->port);
-	int err = switch_end_mirror(e->switch_, p, c->mirror.id, &ended);
+	int err = switch_end_mirror(s, p, c->mirror.id, &ended);
 	if (!err && ended.err) {
 		snprintf(why, sizeof why, "%" PRIu64 " packets were mirrored and %" PRIu64 " lost",
 			 ended.packets, ended.dropped);
 		err = ended.err;
 	}
 	if (err)
-		return engine_refusal("mirror", err, why);
+		return reply_refusal("mirror", err, why);
 	return json_pack("{s:s,s:b,s:I,s:I}", "reply", "mirror", "ok", 1, "packets",
 			 (json_int_t)ended.packets, "dropped", (json_int_t)ended.dropped);
 }
 
-static json_t *do_mirror(struct engine *e, const struct command *c)
+static json_t *do_mirror(struct switch_ *s, struct port *port, const struct command *c)
 {
 	char error[COMMAND_ERROR_BYTES] = "cannot mirror";
 	uint64_t id;
-	struct port *port = engine_find(e, c->port, NULL);
-	struct switch_port *p = port ? switch_find(e->switch_, port) : NULL;
+	struct switch_port *p = port ? switch_find(s, port) : NULL;
 	if (!p)
 		return refuse_port("mirror", c->port, "attached", -ENOENT);
 	if (!c->mirror.file[0])
-		return end_mirror(e, p, c);
+		return end_mirror(s, p, c);
 	int err = switch_mirror(p, &c->mirror, &id, error, sizeof error);
 	if (err)
-		return engine_refusal("mirror", err, error);
+		return reply_refusal("mirror", err, error);
 	return json_pack("{s:s,s:b,s:I}", "reply", "mirror", "ok", 1, "id", (json_int_t)id);
 }
 
-json_t *engine_switch_command(struct engine *e, const struct command *c)
+json_t *switch_command(struct switch_ *s, struct port *port, const struct command *c)
 {
-	if (!e->switch_)
-		return engine_refusal(c->name, -ESRCH, "no switch is running; send switch first");
+	if (!s)
+		return reply_refusal(c->name, -ESRCH, "no switch is running; send switch first");
 	switch (c->kind) {
 	case COMMAND_ATTACH:
-		return do_attach(e, c);
+		return do_attach(s, port, c);
 	case COMMAND_DETACH:
-		return do_detach(e, c);
+		return do_detach(s, port, c);
 	case COMMAND_MACS:
-		return do_macs(e->switch_);
+		return do_macs(s);
 	case COMMAND_SWITCH_STATS:
 		break;
 	case COMMAND_MIRROR:
-		return do_mirror(e, c);
+		return do_mirror(s, port, c);
 	default:
-		return engine_refusal(c->name, -ENOSYS, "not a command of the switch");
+		return reply_refusal(c->name, -ENOSYS, "not a command of the switch");
 	}
-	json_t *o = accepted("switch_stats");
-	set_stats(o, e->switch_);
+	json_t *o = reply_accepted("switch_stats");
+	set_stats(o, s);
 	return o;
 }

@@ -1,0 +1,20 @@
+/* switch_command: the commands of the switch; see engine.h. */
+#ifndef NINES_SWITCH_COMMAND_H
+#define NINES_SWITCH_COMMAND_H
+
+#include "control/command.h"
+#include "switch/switch.h"
+
+#include <jansson.h>
+
+/* Nothing else may be running. */
+json_t *switch_command_start(struct switch_ **s, const struct command *c);
+
+/* Ends the switch and clears *s; the answer has its last counters. */
+json_t *switch_command_stop(struct switch_ **s);
+
+/* attach, detach, switch_stats, macs, mirror. port is the open port that the command
+ * names, or NULL. */
+json_t *switch_command(struct switch_ *s, struct port *port, const struct command *c);
+
+#endif
