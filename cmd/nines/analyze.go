@@ -30,20 +30,21 @@ func newAnalyzeCommand() *cobra.Command {
 	var call analyzeCall
 	c := &cobra.Command{
 		Use:   "analyze PRE POST",
-		Short: "Evaluate a pair of captures, taken before and behind what is tested",
-		Long: `Evaluate a pair of captures: PRE was taken before the device or network under test,
-POST behind it. Each packet is found in both by a key; its latency is the difference
-of the two times, exact to the nanosecond. Captures may be pcap or pcapng, plain or
-compressed with gzip or zstd, or MoonSniff's .mscap.
+		Short: "Evaluate a pair of captures from before and after a device",
+		Long: `Evaluate a pair of captures. PRE was taken before the device or network under test,
+POST after it. nines finds each packet in both captures by a key. The packet's latency
+is the difference of its two times, exact to the nanosecond. Captures may be pcap,
+pcapng or MoonSniff's .mscap, plain or compressed with gzip or zstd.
 
-With --out the published evaluation's files (docs/analyze.md) go into DIR, named
-after PRE, and a result folder into DIR/NAME/TIME, for report, compare and figure.
-latency-ts has a row for each packet, 45 bytes or so; --without leaves files out.
+--out DIR writes the files of the published evaluation (docs/analyze.md), named after
+PRE, and a result folder DIR/NAME/TIME for report, compare and figure. latency-ts has a
+row of about 45 bytes for each packet. --without skips files.
 
-Loss is told twice: packets whose key does not arrive, and the difference of the
-counts. Clocks that are apart are shown, never corrected, unless --offset says by how
-much. A damaged file is used as far as it can be read: that is said, makes the verdict
-noisy, and the exit code is 0 nevertheless. It is 2 where the two are no pair.`,
+Loss is reported in two ways: packets whose key does not arrive, and the difference of
+the packet counts. nines reports an offset between the two clocks, but corrects it only
+if --offset gives it. A damaged file is used as far as it is readable: the report says
+so, the verdict is noisy, and the exit code is 0. The exit code is 2 if the two files
+are not a pair.`,
 		Example: `  nines analyze pre.pcap post.pcap                          # look at it
   nines analyze pre.pcap.zst post.pcap.zst --out results    # and keep it
   nines report results/latest
@@ -62,11 +63,11 @@ noisy, and the exit code is 0 nevertheless. It is 2 where the two are no pair.`,
 		},
 	}
 	c.Flags().StringVar(&call.key, "key", "", "what identifies a packet: content (its first 64 bytes), moonsniff, nines, or flow (id and ports) (default content; moonsniff for .mscap)")
-	c.Flags().BoolVar(&call.options.MaskTTL, "mask-ttl", false, "leave TTL, hop limit and VLAN tags out of the content, for routed paths")
-	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "leave out what arrived in the first so many milliseconds (default: nothing)")
-	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add so much to POST's times, if its clock is known to be behind by that (default: nothing)")
-	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder into this folder")
-	c.Flags().StringVar(&call.without, "without", "", "files to leave out, such as latency-ts (default: none)")
+	c.Flags().BoolVar(&call.options.MaskTTL, "mask-ttl", false, "ignore TTL, hop limit and VLAN tags, for routed paths")
+	c.Flags().DurationVar(&call.options.Trim, "trim", 0, "ignore packets that arrived within this time of the first (default: none)")
+	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
+	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder here")
+	c.Flags().StringVar(&call.without, "without", "", "files not to write, such as latency-ts (default: none)")
 	c.Flags().StringVar(&call.format, "format", "table", "table or json")
 	return c
 }

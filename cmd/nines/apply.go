@@ -23,13 +23,12 @@ func newApplyCommand() *cobra.Command {
 	var call applyCall
 	c := &cobra.Command{
 		Use:   "apply FILE",
-		Short: "Change a running lab into what its file says now",
-		Long: `Change a running lab into what its file says now: make what is new, remove what
-is gone, and leave the rest running, with the processes in it. What changed is
-told, a line each.
+		Short: "Change a running lab to match its file",
+		Long: `Change a running lab to match its file: make what is new, remove what is gone, and keep
+the rest running with its processes. The output has one line for each change.
 
-A node is made anew only if its runtime, CPUs, memory, mounts or root file system
-change; a bridge or macvlan takes and loses endpoints while the others stay.`,
+A node is rebuilt only if its runtime, CPUs, memory, mounts or root file system change.
+A bridge or macvlan can gain and lose endpoints while the others stay connected.`,
 		Example: `  nines apply lab.yaml
   nines apply lab.yaml --dry-run
   nines apply lab.yaml --set links.*.kind=xdp`,
@@ -43,7 +42,7 @@ change; a bridge or macvlan takes and loses endpoints while the others stay.`,
 		},
 	}
 	call.flags(c)
-	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would change, and change nothing")
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would change, and change nothing")
 	c.Flags().StringVar(&call.format, "format", "table", "table or json")
 	return c
 }

@@ -33,17 +33,17 @@ func newCaptureCommand() *cobra.Command {
 	var call captureCall
 	c := &cobra.Command{
 		Use:   "capture NODE:INTERFACE [NODE:INTERFACE]",
-		Short: "Capture packets at an interface of a node, or at two at once",
-		Long: `Capture packets at an interface of a node, until Ctrl-C, --count, --duration or the
-end of the node: as lines of text, or as a pcap file with nanosecond times for
-Wireshark, tcpdump and nines analyze. At the end it tells how many frames the
-capture itself lost. With two interfaces, and -w for each, it makes a pair of
-captures by one clock, before and behind what is between them.
+		Short: "Capture packets at one or two interfaces of a lab",
+		Long: `Capture packets at an interface of a node until Ctrl-C, --count, --duration or the end
+of the node. The output is one line of text per packet, or a pcap file with nanosecond
+times for Wireshark, tcpdump and nines analyze. The last line says how many frames the
+capture itself lost. Two interfaces, with -w for each, give a pair of captures with one
+clock, before and after what lies between them.
 
-It sees what the kernel's stack handles. Frames that an XDP program or an AF_XDP
-socket takes off the interface are not among them, nor those that an engine sends
-from there by a packet socket (backend raw or ring): they are seen where they arrive.
-Let the traffic end before the capture: packets that are on their way look lost.`,
+A capture sees what the kernel's network stack handles. It does not see frames that an
+XDP program or an AF_XDP socket takes off the interface, or frames that an engine sends
+there through a packet socket (backends raw and ring): capture those where they arrive.
+Stop the traffic before you stop the capture, or packets in flight count as lost.`,
 		Example: `  nines capture dut:in
   nines capture dut:in -w in.pcap --duration 10s
   nines capture loadgen:rx --count 5
@@ -72,10 +72,10 @@ Let the traffic end before the capture: packets that are on their way look lost.
 		},
 	}
 	c.Flags().StringVar(&call.lab, "lab", "", "the lab, by name or file (default: the only one)")
-	c.Flags().StringArrayVarP(&call.files, "write", "w", nil, "write a pcap file; - is standard output; once for each interface (default: text)")
-	c.Flags().IntVar(&call.count, "count", 0, "end after so many frames, at either interface (default: no limit)")
-	c.Flags().DurationVar(&call.duration, "duration", 0, "end after so long (default: no limit)")
-	c.Flags().DurationVar(&call.wait, "wait", 0, "wait so long for the lab to come up, and end with it (default: it has to be up)")
+	c.Flags().StringArrayVarP(&call.files, "write", "w", nil, "write a pcap file, - for standard output; once per interface (default: text)")
+	c.Flags().IntVar(&call.count, "count", 0, "stop after this many frames at either interface (default: no limit)")
+	c.Flags().DurationVar(&call.duration, "duration", 0, "stop after this time (default: no limit)")
+	c.Flags().DurationVar(&call.wait, "wait", 0, "wait this long for the lab to come up, and stop when it goes down (default: the lab must be up)")
 	return c
 }
 

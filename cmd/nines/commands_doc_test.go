@@ -26,7 +26,7 @@ const commandsIntroduction = `# Commands
 
 <!-- Written by make generate from the help texts in cmd/nines. -->
 
-Every verb tells the same with ` + "`--help`" + `. Errors go to standard error, with what to do next.
+` + "`--help`" + ` shows the same text for every command. Errors go to standard error and say what to do next.
 
 | exit code | meaning |
 |---|---|

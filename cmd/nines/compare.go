@@ -13,14 +13,14 @@ func newCompareCommand() *cobra.Command {
 	var format, by string
 	c := &cobra.Command{
 		Use:   "compare A B | compare A --by VARIABLE=VALUE,VALUE",
-		Short: "Put two results, or two values of a variable, side by side",
-		Long: `Put the trials of two results side by side, matched by their variables: rate, loss
-and each percentile, with the ratio B/A and its 95 % confidence interval.
+		Short: "Compare two results, or two values of a variable",
+		Long: `Show the trials of two results side by side, matched by their variables: rate, loss and
+each percentile, with the ratio B/A and its 95 % confidence interval.
 
-The interval is a percentile bootstrap over the repeats (10,000 draws, a fixed
-seed, so that it is the same each time). A figure is called higher or lower only
-where the interval does not hold 1. With a single repeat there is no interval.
-With --by, two values of a swept variable are compared within one result.`,
+The interval is a percentile bootstrap over the repeats (10,000 draws with a fixed
+seed, so the interval is the same every time). nines calls a figure higher or lower
+only if the interval does not contain 1. A single repeat has no interval.
+--by compares two values of a swept variable within one result.`,
 		Example: `  nines compare results/base/2026-11-20T18-30-05Z results/latest   # did the change help?
   nines compare results/latest --by kind=bridge,veth               # two kinds of link in one result
   nines compare old new --format json | jq '.pairs[].figures.latency_p99_ns.ratio'`,

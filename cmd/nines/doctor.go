@@ -20,23 +20,22 @@ func newDoctorCommand() *cobra.Command {
 	var call doctorCall
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what stands in the way of low latency on this machine, and what to do",
-		Long: `Say what stands in the way of low latency on this machine: what was seen and where,
-how it delays packets, what it may cost at the tail with the source of the figure,
-and the commands that help. The worst comes first. Nothing is changed, and no
-privileges are needed; root sees some more.
+		Short: "Find what prevents low latency on this machine, and how to fix it",
+		Long: `Report what stands in the way of low latency on this machine. Each finding says what was
+seen and where, how it delays packets, what it may cost at the tail, where that figure
+comes from, and which commands help. The worst finding comes first. doctor changes
+nothing and needs no privileges; as root it sees a little more.
 
-Without --for, the machine is judged for the CPUs that were set apart at boot, or
-for all but the first core. With --for FILE it is judged for one experiment: the
-worst case over all its runs, for the CPUs and cards that these get, and with what
-they cannot do without (programs, hugepages, virtual functions, …). What the file's
-own tuning and isolation take care of is listed, and no finding.
+Without --for, doctor judges the machine for the CPUs that were set apart at boot, or
+for all but the first core. With --for FILE it judges one experiment: the worst case
+over all its runs, for the CPUs and network cards they get and for what they require
+(programs, hugepages, virtual functions, …). Problems that the file's own tuning and
+isolation solve are listed, but are not findings.
 
-An error keeps the experiment from running as it is written. A warning may cost
-10 µs or more, touches every packet, or makes figures untrue. A note costs less, or
-only at times that it names. The exit code is 0 if there are notes at most (the
-machine is fit), 1 if there are warnings, 3 if there are errors, and 2 if the file
-or the call is wrong.`,
+An error prevents the experiment from running as written. A warning may cost 10 µs or
+more, affects every packet, or makes figures wrong. A note costs less, or only at times
+that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warnings,
+3 for errors, 2 if the file or the call is wrong.`,
 		Example: `  nines doctor
   nines doctor --for lab.yaml
   nines doctor --for lab.yaml --set isolation=isolated --set tuning=latency
@@ -64,7 +63,7 @@ or the call is wrong.`,
 		},
 	}
 	c.Flags().StringVar(&call.file, "for", "", "judge the machine for this experiment file")
-	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key of the file first: KEY=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.host, "host", "", "a recording or an inventory, from 'nines host' (default: this machine)")
 	c.Flags().StringVar(&call.format, "format", "table", "table or json")
 	return c

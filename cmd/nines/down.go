@@ -22,17 +22,17 @@ func newDownCommand() *cobra.Command {
 	var call downCall
 	c := &cobra.Command{
 		Use:   "down [NAME|FILE]",
-		Short: "Take a lab down and put everything back",
-		Long: `Take a lab down: end its nodes, and remove what the lab's journal says was made.
-What nines did not make is not touched. It returns when all of it is gone.
+		Short: "Take a lab down and restore the host",
+		Long: `Take a lab down: end its nodes and remove what the lab's journal lists. nines does not
+touch anything it did not make. The command returns when everything is gone.
 
 It works after any crash, also after kill -9 in the middle of 'nines up' or of
-'nines down' itself. The name may be left out if there is only one lab.`,
+'nines down' itself. You may omit the name if there is only one lab.`,
 		Example: `  nines down                 # the only lab
   nines down quickstart      # by name
   nines down lab.yaml        # by its file
   nines down --all
-  nines down --dry-run       # say what would be undone`,
+  nines down --dry-run       # show what would be undone`,
 		Args: atMostOneLab,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -44,8 +44,8 @@ It works after any crash, also after kill -9 in the middle of 'nines up' or of
 			return call.down(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	c.Flags().BoolVar(&call.all, "all", false, "take every lab of this host down")
-	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would be undone, and undo nothing")
+	c.Flags().BoolVar(&call.all, "all", false, "take down every lab of this host")
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be undone, and undo nothing")
 	return c
 }
 

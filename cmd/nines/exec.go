@@ -17,8 +17,8 @@ func newExecCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec NODE -- COMMAND [ARGUMENT]...",
 		Short: "Run a command in a node",
-		Long: `Run a command in a node: in its namespaces, its file system, on its CPUs and with
-its environment. nines exec ends with the command's exit code.`,
+		Long: `Run a command in a node: in its namespaces and file system, on its CPUs and with its
+environment. nines exec exits with the exit code of the command.`,
 		Example: `  nines exec dut -- ip addr
   nines exec loadgen -- ping -c3 198.18.0.2
   nines exec --lab quickstart dut -- sh -c 'cat /proc/net/dev'

@@ -29,29 +29,30 @@ func newExplainCommand() *cobra.Command {
 	var call explainCall
 	c := &cobra.Command{
 		Use:   "explain [DIR | latest]",
-		Short: "Say why the slowest packets of a traced trial were late",
-		Long: `Say why the slowest packets of a trial were late: what ran on the CPUs on their way
-while they waited, ranked by how many of them each cause accounts for, with a sentence
-and a remedy each. It needs a trial that was traced: 'trace: true' in the experiment
-file, or 'nines run --set trace=true'.
+		Short: "Explain why the slowest packets of a traced trial were late",
+		Long: `Explain why the slowest packets of a trial were late: what ran on the CPUs along their
+path while they waited. Causes are ranked by the number of slow packets they account
+for, each with one sentence and a remedy. The trial must have been traced: set
+'trace: true' in the experiment file, or 'nines run --set trace=true'.
 
-A packet's latency has three parts: the send wait, from when it was due until it was
-sent; the transit, until it was there; and the receive wait, until its receiver had it.
-Of each part the causes are given in microseconds. An instant is never counted twice:
-an interrupt within a softirq within a thread is the interrupt's. "Ordinary" is what the
-median packet has as well, and "unexplained" is time for which nothing was recorded: in
-a virtual machine the hypervisor's doing, most likely.
+A packet's latency has three parts. The send wait lasts from the intended send time to
+the send, the transit until the packet arrives, and the receive wait until the receiver
+has it. nines gives the causes of each part in microseconds and counts no instant twice:
+time of an interrupt within a softirq within a thread belongs to the interrupt.
+"Ordinary" is time that the median packet has as well. "Unexplained" is time with no
+recorded event: in a virtual machine, most likely the hypervisor's.
 
-Packets picked at random are recorded, too. A cause that is as likely around them, such
-as a timer tick that hits everything, is no cause, and says so ("lift" in JSON).
+nines also records packets picked at random. A cause that is as likely around them, for
+example a timer tick that hits everything, is not a cause of lateness, and the output
+says so ("lift" in JSON).
 
-Last comes what the recorder lost, the CPU time that it took, and, where the result has
-the same trials without it ('sweep: {trace: [false, true]}'), what it changed of their
-latency and rate.
+The output ends with what the recorder lost, the CPU time it used and, if the result
+has the same trials without tracing ('sweep: {trace: [false, true]}'), how tracing
+changed their latency and rate.
 
-Without --trial the traced trial with the slowest packet is explained; without DIR the
-newest result. What is shown is computed from the folder each time, so a result from
-another machine shows the same. docs/explain.md lists all causes.`,
+Default: the newest result, and its traced trial with the slowest packet. nines
+computes the output from the folder each time, so a result from another machine shows
+the same. docs/explain.md lists all causes.`,
 		Example: `  nines explain                                      # the newest result
   nines explain results/latest --trial 0003 --worst 20
   nines explain latest --packet 48213                # one packet, by its id in outliers.csv
@@ -71,8 +72,8 @@ another machine shows the same. docs/explain.md lists all causes.`,
 		},
 	}
 	c.Flags().StringVar(&call.trial, "trial", "", "the trial, such as 0003 (default: the traced one with the slowest packet)")
-	c.Flags().IntVar(&call.worst, "worst", 5, "of how many of the slowest packets the parts are shown")
-	c.Flags().StringVar(&call.packet, "packet", "", "show the parts of the packet with this id, instead of the slowest")
+	c.Flags().IntVar(&call.worst, "worst", 5, "show this many of the slowest packets")
+	c.Flags().StringVar(&call.packet, "packet", "", "show the packet with this id instead of the slowest")
 	c.Flags().StringVar(&call.format, "format", "table", "table or json")
 	return c
 }

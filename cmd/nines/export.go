@@ -34,19 +34,19 @@ func newExportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export DIR",
 		Short: "Write a result as CSV, Parquet, HdrHistogram log, JSON or CSIT strings",
-		Long: `Write a result folder in a form that other tools read, to standard output or to
-a file with --out:
+		Long: `Write a result folder in a format for other tools, to standard output or with --out to
+a file:
 
-  csv      one row a trial: variables, counts, all percentiles, verdict, details
-  parquet  the same with typed columns, for DuckDB, pandas, Spark
-  hlog     an HdrHistogram log with a line a trial and series; with --merge the
-           repeats of a combination are added up
-  json     one document with everything a referee needs: the experiment, the host,
-           the plan, and each trial with its histograms, outliers and verdict
-  csit     a line a trial with FD.io CSIT's latency string, min/avg/max/hdrh, in
+  csv      one row per trial: variables, counts, all percentiles, verdict, details
+  parquet  the same with typed columns, for DuckDB, pandas and Spark
+  hlog     an HdrHistogram log with one line per trial and series; --merge adds up the
+           repeats of a combination
+  json     one document with everything a reviewer needs: the experiment, the host, the
+           plan, and each trial with its histograms, outliers and verdict
+  csit     one line per trial with FD.io CSIT's latency string, min/avg/max/hdrh, in
            microseconds; hdrh is base64 of a compressed HdrHistogram
-  packets  the Parquet file with a row for each packet of a trial, where they were
-           recorded (traffic.packets)
+  packets  the Parquet file with a row per packet of a trial, if packets were recorded
+           (traffic.packets)
 
 docs/exports.md describes every column with its unit.`,
 		Example: `  nines export results/latest --format csv > trials.csv
@@ -68,7 +68,7 @@ docs/exports.md describes every column with its unit.`,
 	c.Flags().StringVar(&call.out, "out", "", "write to this file instead of standard output")
 	c.Flags().StringArrayVar(&call.trials, "trial", nil, "only this trial (repeatable)")
 	c.Flags().StringArrayVar(&call.series, "series", nil, "hlog: only latency, from_tx or send_lag (repeatable)")
-	c.Flags().BoolVar(&call.merge, "merge", false, "hlog: add up the repeats of each combination of variables")
+	c.Flags().BoolVar(&call.merge, "merge", false, "hlog: merge the repeats of each combination of variables")
 	return c
 }
 

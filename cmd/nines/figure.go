@@ -31,22 +31,22 @@ func newFigureCommand() *cobra.Command {
 		Long: `Draw a figure for a paper from one or more results, as SVG, PDF, PNG or PGF/TikZ.
 
   hdr         latency by percentile, both axes logarithmic
-  histogram   packets by latency
-  intervals   packets by the time since the one before, where they were sent and where
-              they were received (traffic.packets: record)
-  worst       the slowest packets by the time they were sent
-  rate        packets a second over time: offered, sent, received
-  loss        loss over the offered rate
-  throughput  what searches found; else received over offered rate, the most received
-              by frame size, or at all
-  latency     a percentile over the offered rate, or by frame size
+  histogram   number of packets by latency
+  intervals   number of packets by time since the packet before, at the sender and at
+              the receiver (traffic.packets: record)
+  worst       the slowest packets by their send time
+  rate        packets per second over time: offered, sent, received
+  loss        loss by offered rate
+  throughput  the result of searches; without a search, received by offered rate, or
+              the highest received rate by frame size, or overall
+  latency     a percentile by offered rate, or by frame size
 
-Each combination of the swept variables is a curve, named by what differs; at most 8
-can be told apart. Points that others have published are drawn hollow and dotted, with
-their source below: those of the experiment file, and with --published files of the
-forms that 'nines analyze' writes (percentiles, hist, worst, packetrate; also .gz and
-.zst). Fonts are embedded, and the same results give the same bytes. Notes for the
-caption are printed.`,
+Each combination of the swept variables is a curve, named by what differs. A figure has
+at most 8 curves. Published points are hollow and dotted, with their source below:
+those of the experiment file, and with --published files in the formats that
+'nines analyze' writes (percentiles, hist, worst, packetrate; also .gz and .zst). Fonts
+are embedded, and the same results give the same bytes. nines prints notes for the
+caption.`,
 		Example: `  nines figure results/latest --kind hdr                        # hdr.svg, one column wide
   nines figure results/latest --kind hdr --where kind=veth,bridge --format pdf
   nines figure results/latest --kind throughput --width page --out figure2.pdf
@@ -66,18 +66,18 @@ caption are printed.`,
 	}
 	f := c.Flags()
 	f.StringVar(&call.kind, "kind", "hdr", strings.Join(kinds, ", "))
-	f.StringVar(&call.format, "format", "", strings.Join(figure.Formats(), ", ")+" (default: by the ending of --out, else svg)")
+	f.StringVar(&call.format, "format", "", strings.Join(figure.Formats(), ", ")+" (default: from the file name of --out, or svg)")
 	f.StringVar(&call.out, "out", "", "the file to write, - for standard output (default KIND.FORMAT)")
 	f.StringSliceVar(&call.trials, "trials", nil, "only these trials, such as 0001,0004-0006")
-	f.StringArrayVar(&call.where, "where", nil, "only trials with this value, such as kind=veth,bridge; may be repeated")
-	f.StringSliceVar(&call.groupBy, "group-by", nil, "a curve for each value of these variables; trials that differ in others count as repeats")
-	f.StringVar(&call.repeats, "repeats", "auto", "how repeats are shown: band, lines, none, or each as a curve of its own; auto has bands where there are few curves")
-	f.StringVar(&call.percentile, "percentile", "p99", "of the kind latency: min, mean, p50, …, p99.9999, max")
-	f.DurationVar(&call.maxLatency, "max-latency", 0, "where the axis of the latency ends, such as 1000us (default: at the greatest)")
-	f.StringArrayVar(&call.published, "published", nil, "also draw this file of published points, FILE or FILE=LABEL; may be repeated")
-	f.StringVar(&call.source, "source", "", "whose the points of --published are (default: the files' names)")
-	f.StringVar(&call.width, "width", "column", "of the figure: column (85 mm), page (178 mm), or a length such as 120mm")
-	f.StringVar(&call.height, "height", "", "of the figure, such as 60mm (default: by the width and the legend)")
+	f.StringArrayVar(&call.where, "where", nil, "only trials with this value, such as kind=veth,bridge (repeatable)")
+	f.StringSliceVar(&call.groupBy, "group-by", nil, "one curve per value of these variables; trials that differ in others count as repeats")
+	f.StringVar(&call.repeats, "repeats", "auto", "how to show repeats: band, lines, none, or each (a curve per repeat); auto uses bands if there are few curves")
+	f.StringVar(&call.percentile, "percentile", "p99", "for the kind latency: min, mean, p50, …, p99.9999, max")
+	f.DurationVar(&call.maxLatency, "max-latency", 0, "end of the latency axis, such as 1000us (default: the maximum)")
+	f.StringArrayVar(&call.published, "published", nil, "also draw the published points of this file, FILE or FILE=LABEL (repeatable)")
+	f.StringVar(&call.source, "source", "", "the source of the --published points (default: the files' names)")
+	f.StringVar(&call.width, "width", "column", "width of the figure: column (85 mm), page (178 mm), or a length such as 120mm")
+	f.StringVar(&call.height, "height", "", "height of the figure, such as 60mm (default: from the width and the legend)")
 	return c
 }
 

@@ -26,9 +26,9 @@ func newGraphCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph [NAME|FILE]",
 		Short: "Draw the network of a lab or of a file",
-		Long: `Draw the network of a lab that is up, or of an experiment file, without making
-anything: as SVG for a browser or a paper, as Mermaid for Markdown, or as dot for
-Graphviz. The path of the measured traffic stands out.`,
+		Long: `Draw the network of a running lab, or of an experiment file without building it: as SVG
+for a browser or a paper, as Mermaid for Markdown, or as dot for Graphviz. The path of
+the measured traffic is highlighted.`,
 		Example: `  nines graph examples/quickstart.yaml > quickstart.svg
   nines graph lab.yaml --format mermaid
   nines graph --format dot | dot -Tpdf > lab.pdf`,

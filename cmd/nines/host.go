@@ -17,12 +17,12 @@ func newHostCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "host",
 		Short: "Show what this machine has: CPUs, memory, network cards, kernel features",
-		Long: `Show what this machine has, as plans see it: CPUs with their cores, caches and
-NUMA nodes, memory and hugepages, network cards, cgroups, the kernel and what it
-can do. Nothing is changed, and no privileges are needed.
+		Long: `Show what this machine has, as the planner sees it: CPUs with their cores, caches and
+NUMA nodes, memory and hugepages, network cards, control groups, the kernel and its
+features. The command changes nothing and needs no privileges.
 
-Some features can be known only by trying. --probe tries them in a network
-namespace of its own, which is then thrown away; that needs root.`,
+Some features can only be found out by trying. --probe tries them in a temporary network
+namespace of its own; that needs root.`,
 		Example: `  nines host
   nines host --probe
   nines host --format json > server1.json   # plan for this machine elsewhere:
@@ -54,8 +54,8 @@ namespace of its own, which is then thrown away; that needs root.`,
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "table or json")
-	c.Flags().BoolVar(&probe, "probe", false, "try the features that only a try can tell (needs root)")
-	c.Flags().StringVar(&record, "record", "", "write what was read to this file, without names and addresses")
+	c.Flags().BoolVar(&probe, "probe", false, "also test features that can only be found by trying (needs root)")
+	c.Flags().StringVar(&record, "record", "", "write the raw data to this file, without host names and addresses")
 	return c
 }
 

@@ -20,10 +20,10 @@ func newInspectCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "inspect [NAME|FILE]",
-		Short: "Show a lab as it is now",
-		Long: `Show a lab as it is now: its nodes with their processes, CPUs and addresses, dead
-ones as dead; its links with their counters and programs; the engines; what keeps all
-else off its CPUs; and what was set on devices because it changes what is measured.`,
+		Short: "Show the current state of a lab",
+		Long: `Show the current state of a lab: nodes with their processes, CPUs and addresses, and
+which of them are dead; links with their counters and programs; the engines; how the
+lab's CPUs are isolated; and device settings that affect the measurement.`,
 		Example: `  nines inspect
   nines inspect quickstart
   nines inspect --format json | jq '.node_list[] | {name, pid}'`,

@@ -5,13 +5,13 @@ import "github.com/spf13/cobra"
 func newKbpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "kbp",
-		Short: "Poll the devices of containers that nines did not make",
-		Long: `Kernel busy poll: threads receive what devices get, in place of the softirqs that
-interrupts raise, while applications keep their sockets and know nothing of it.
+		Short: "Poll the network devices of any running container",
+		Long: `Kernel busy poll: threads receive packets from devices instead of the softirqs that
+interrupts raise. Applications keep their sockets and need no change.
 
-start changes a running container, status shows what that does, stop puts it back. A
-lab's nodes have the key rx in the experiment file instead. docs/busy-polling.md has the
-mechanisms, what they cost, and what kernels they need.`,
+start changes how a running container receives, status shows the effect, stop restores
+the old state. Nodes of a lab use the key rx in the experiment file instead.
+docs/busy-polling.md describes the mechanisms, their cost, and the kernels they need.`,
 		Example: `  nines kbp status --features                  # what this kernel has
   nines kbp start --container web --cpu 3
   nines kbp start --pid 4711 --rx awake --cpu 1

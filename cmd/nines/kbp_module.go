@@ -12,15 +12,15 @@ import (
 func newKbpModuleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "module",
-		Short: "Build, load and unload the module that polls on Linux 6.1 and 6.12",
-		Long: `Kernels before 6.13 cannot poll devices for an application that knows nothing of
-it. For those of Debian 12 and 13 there is a module, a live patch: with it, kernel
-threads poll the devices that are chosen in place of receive softirqs. It is built on
-this host, against the headers of its kernel, and kept in /var/cache/nines
-(NINES_CACHE_DIR moves it). While it is loaded, nines kbp start and rx: busy_poll take it.
+		Short: "Build, load and unload the polling module for Linux 6.1 and 6.12",
+		Long: `Kernels before 6.13 cannot poll devices on behalf of an unmodified application. For the
+kernels of Debian 12 and 13, nines has a kernel module, a live patch: kernel threads
+poll the chosen devices instead of receive softirqs. nines builds the module on this
+host against the kernel's headers and keeps it in /var/cache/nines (NINES_CACHE_DIR
+changes the folder). While it is loaded, nines kbp start and rx: busy_poll use it.
 
 A loaded live patch taints the kernel (/proc/sys/kernel/tainted, 32768), and so does a
-module that is not the distribution's (4096).`,
+module that is not part of the distribution (4096).`,
 		Example: `  nines kbp module build         # needs linux-headers-$(uname -r)
   nines kbp module load
   nines kbp module status
@@ -36,12 +36,13 @@ func newKbpModuleBuildCommand() *cobra.Command {
 	var laboratory string
 	c := &cobra.Command{
 		Use:   "build",
-		Short: "Build the module for this host's kernel, or for the virtual laboratory's",
-		Long: `Build the module for the running kernel, with its headers and its compiler (package
-linux-headers-$(uname -r)), unless it is there already; print where it is.
+		Short: "Build the module for this host's kernel or the laboratory's",
+		Long: `Build the module for the running kernel with its headers and compiler (package
+linux-headers-$(uname -r)), unless it is already built, and print its path.
 
-With --laboratory it is for a kernel of nines vlab, whose headers and compiler are
-fetched into a folder of their own; the laboratory has the module from then on.`,
+--laboratory builds it for a kernel of nines vlab. nines then downloads that kernel's
+headers and compiler into a folder of their own, and the laboratory has the module from
+then on.`,
 		Example: `  nines kbp module build
   nines kbp module build --laboratory debian13
   nines vlab exec --kernel debian13 -- nines kbp module load`,
@@ -68,7 +69,7 @@ fetched into a folder of their own; the laboratory has the module from then on.`
 			return nil
 		},
 	}
-	c.Flags().StringVar(&laboratory, "laboratory", "", "a kernel of the virtual laboratory to build for: debian, debian12, debian13")
+	c.Flags().StringVar(&laboratory, "laboratory", "", "build for a kernel of the virtual laboratory: debian, debian12, debian13")
 	return c
 }
 
@@ -76,10 +77,11 @@ func newKbpModuleLoadCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "load",
-		Short: "Load the module, and wait until it is in effect",
-		Long: `Load the module that was built for the running kernel, and wait until the kernel has
-seen every thread outside of the functions that are replaced: some seconds. Ctrl-C
-takes it out again. It does nothing if it is loaded.`,
+		Short: "Load the module and wait until it is in effect",
+		Long: `Load the module that was built for the running kernel, and wait until the live patch is
+in effect: the kernel must have seen every thread outside the functions it replaces,
+which takes some seconds. Ctrl-C unloads it again. If the module is loaded already,
+nothing happens.`,
 		Example: `  nines kbp module load
   nines kbp module load --file ./nines_kbp.ko`,
 		Args: noArguments,
@@ -103,7 +105,7 @@ func newKbpModuleStatusCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Say whether the module is built and loaded, and how many threads poll",
+		Short: "Show whether the module is built and loaded, and how many threads poll",
 		Example: `  nines kbp module status
   nines kbp module status --format json | jq -r .state`,
 		Args: noArguments,
@@ -129,11 +131,10 @@ func newKbpModuleUnloadCommand() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use:   "unload",
-		Short: "Give back all that the module polls, and take it out of the kernel",
-		Long: `Take the live patch off and the module out of the kernel, which takes some seconds.
-It is refused while threads poll, as labs and nines kbp start have them; with --force
-their devices are given back to the kernel's softirqs. It does nothing if the module is
-not loaded.`,
+		Short: "Stop the module's polling and unload it",
+		Long: `Disable the live patch and unload the module, which takes some seconds. nines refuses
+while threads of labs or of nines kbp start poll through it. --force gives their devices
+back to the kernel's softirqs first. If the module is not loaded, nothing happens.`,
 		Example: `  nines kbp module unload
   nines kbp module unload --force`,
 		Args: noArguments,
@@ -150,6 +151,6 @@ not loaded.`,
 			return kbp.Unload(c.Context(), func(what string) { progress.at(what, "") })
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "also if threads poll by it")
+	c.Flags().BoolVar(&force, "force", false, "unload even while threads poll")
 	return c
 }

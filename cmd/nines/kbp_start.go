@@ -67,22 +67,21 @@ func newKbpStartCommand() *cobra.Command {
 	call := kbpStartCall{}
 	c := &cobra.Command{
 		Use:   "start",
-		Short: "Have the devices of a container polled, until it is stopped",
-		Long: `Change how a running container receives packets, without a change to what runs in it.
-The container is named by its name (docker, podman, lxc and crictl are asked), by a
-process in it, or by its network namespace; a Kubernetes pod is the namespace of any
-process in it.
+		Short: "Poll the devices of a container until 'nines kbp stop'",
+		Long: `Change how a running container receives packets, without changing what runs in it. Name
+the container (nines asks docker, podman, lxc and crictl), a process in it, or its
+network namespace. For a Kubernetes pod, name any process in it.
 
---rx says how: busy_poll has a thread poll the interfaces all the time, so that no
-receive softirq is raised; threaded has kernel threads receive; awake only keeps the
-application's CPUs from going idle; suspend is for applications that poll by epoll.
-What polls is chosen from what the kernel has (--mechanism chooses otherwise). A CPU
-that polls is busy all the time: its price is a core and its power; awake's is power.
-docs/busy-polling.md has the mechanisms, figures and traps.
+--rx chooses how. busy_poll: a thread polls the interfaces all the time, so the kernel
+raises no receive softirq. threaded: kernel threads receive. awake: only keep the
+application's CPUs from going idle. suspend: for applications that poll with epoll.
+nines chooses the polling mechanism from what the kernel offers; --mechanism overrides
+that. A polling CPU is busy all the time: it costs a core and its power. awake costs
+power only. docs/busy-polling.md has the mechanisms, figures and traps.
 
-A veth pair is made to use NAPI: GRO on in the container, no TSO at the other end. All
-that is changed is written down before, and nines kbp stop puts back exactly that, also
-after a crash. When the container ends, so does what polls.`,
+nines makes a veth pair use NAPI: GRO on in the container, TSO off at the other end. It
+writes every change down before making it, and nines kbp stop restores exactly the old
+state, also after a crash. When the container ends, polling ends too.`,
 		Example: `  nines kbp start --container web --cpu 3
   nines kbp start --pid 4711 --interface eth0 --cpu 2,3 --policy fifo:10
   nines kbp start --netns blue --rx awake --cpu 1
@@ -97,18 +96,18 @@ after a crash. When the container ends, so does what polls.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&call.container, "container", "", "the container's name or id, of the first runtime that knows it, or RUNTIME:NAME")
+	f.StringVar(&call.container, "container", "", "the container's name or id, or RUNTIME:NAME; without RUNTIME the first runtime that knows it")
 	f.IntVar(&call.pid, "pid", 0, "a process in the container")
-	f.StringVar(&call.netns, "netns", "", "its network namespace: a name of 'ip netns', or a path")
+	f.StringVar(&call.netns, "netns", "", "the container's network namespace: a name of 'ip netns', or a path")
 	f.StringVar(&call.name, "name", "", "a name for status and stop (default: the container's)")
-	f.StringArrayVar(&call.interfaces, "interface", nil, "only this interface (repeatable; default: all that are up)")
+	f.StringArrayVar(&call.interfaces, "interface", nil, "poll only this interface (repeatable; default: all that are up)")
 	f.StringVar(&call.rx, "rx", string(spec.ReceiveBusyPoll), "busy_poll, threaded, awake or suspend")
 	f.StringVar(&call.mechanism, "mechanism", string(spec.PollAuto), "what polls: auto, netlink, livepatch, io_uring or epoll")
-	f.StringVar(&call.cpus, "cpu", "", "the CPUs of the polling threads, or those to keep awake, such as 3 or 2-3")
+	f.StringVar(&call.cpus, "cpu", "", "CPUs for the polling threads, or to keep awake, such as 3 or 2-3")
 	f.StringVar(&call.policy, "policy", "", "the threads' policy: idle, other[:NICE], batch[:NICE], fifo:N or rr:N (default idle; threaded: the kernel's)")
-	f.BoolVar(&call.adaptive, "adaptive", false, "sleep when no packets come, longer and longer")
-	f.DurationVar(&call.longest, "longest", 50*time.Microsecond, "with --adaptive: the longest sleep, which the first packet after a pause may wait; 1us to 10ms")
-	f.BoolVar(&call.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	f.BoolVar(&call.adaptive, "adaptive", false, "sleep for longer and longer while no packets arrive")
+	f.DurationVar(&call.longest, "longest", 50*time.Microsecond, "with --adaptive: the longest sleep, and so the longest wait of the first packet after a pause; 1us to 10ms")
+	f.BoolVar(&call.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	f.StringVar(&call.format, "format", "table", "table or json")
 	return c
 }

@@ -20,13 +20,15 @@ func newKbpStatusCommand() *cobra.Command {
 	var over time.Duration
 	c := &cobra.Command{
 		Use:   "status [NAME]...",
-		Short: "Show how containers are received now: polls, packets, CPU use, watchdog",
-		Long: `Show how the containers of nines kbp start are received now: what polls them, how
-often, how many packets come by it and how many still by softirqs, the CPU time that it
-takes, and how often the watchdog stopped it. It watches them for a moment (--over).
+		Short: "Show how containers receive: polls, packets, CPU use, watchdog",
+		Long: `Show how the containers of nines kbp start receive now: what polls them, how often, how
+many packets arrive through polling and how many still through softirqs, how much CPU
+time polling takes, and how often the watchdog stopped it. nines watches each container
+for a moment (--over).
 
-Polls are counted by a BPF program at the kernel's tracepoint napi_poll, for that time;
-without the right to load one they are left out. --features shows what the kernel has.`,
+A BPF program at the kernel's tracepoint napi_poll counts the polls during that time.
+Without the privilege to load it, polls are not shown. --features shows what the kernel
+offers.`,
 		Example: `  nines kbp status
   nines kbp status web --over 5s
   nines kbp status --format json | jq '.sessions[].polls_per_second'
@@ -54,7 +56,7 @@ without the right to load one they are left out. --features shows what the kerne
 	}
 	c.Flags().StringVar(&format, "format", "table", "table or json")
 	c.Flags().DurationVar(&over, "over", 500*time.Millisecond, "how long to watch each")
-	c.Flags().BoolVar(&features, "features", false, "show what the running kernel has for it instead")
+	c.Flags().BoolVar(&features, "features", false, "show which mechanisms the running kernel offers")
 	return c
 }
 

@@ -14,10 +14,10 @@ func newKbpStopCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "stop [NAME]...",
-		Short: "Put everything back that nines kbp start changed",
-		Long: `Put everything back that nines kbp start changed, and end what polls: also after a
-crash of nines or of what polls, and where the container is gone by now. What others
-have changed since is left as it is, and said.`,
+		Short: "Restore what 'nines kbp start' changed",
+		Long: `Restore everything that nines kbp start changed, and end the polling. This also works
+after a crash of nines or of the poller, and if the container is gone. Settings that
+somebody else has changed since stay as they are, and nines reports them.`,
 		Example: `  nines kbp stop web
   nines kbp stop --all`,
 		Args: func(_ *cobra.Command, args []string) error {

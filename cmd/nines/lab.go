@@ -24,7 +24,7 @@ type labFile struct {
 }
 
 func (l *labFile) flags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&l.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&l.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().IntVar(&l.run, "run", 1, "which run of the sweep to build for, from 1")
 }
 

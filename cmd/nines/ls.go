@@ -15,11 +15,11 @@ func newListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List the labs of this host",
-		Long: `List the labs of this host: those that are up, those that a process is changing
-right now, those that a process measures ("measuring"), those whose measuring
-process died ("orphaned"), and those whose start or end was cut off ("incomplete").
-nines down removes any that no process holds, and the next nines run removes the
-orphans.`,
+		Long: `List the labs of this host with their state: up; changing (a process builds or removes
+it now); measuring (a process measures in it); orphaned (the measuring process died);
+incomplete (its start or end was cut off).
+nines down removes every lab that no process holds, and the next nines run removes
+orphaned labs.`,
 		Example: `  nines ls
   nines ls --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,

@@ -34,15 +34,15 @@ func newPlanCommand() *cobra.Command {
 	var call planCall
 	c := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "Show who gets which CPUs, memory and addresses, and why",
-		Long: `Show who gets which CPUs, memory, names and addresses, and why. Nothing is made.
+		Short: "Show which node gets which CPUs, memory and addresses, and why",
+		Long: `Show which node gets which CPUs, memory, names and addresses, and why. Nothing is built.
 The same file and host always give the same plan.
 
-A plan is for one run of the sweep: the first, or the one that --run names. With
---host it is for another machine, of which 'nines host' wrote the inventory. What
-that host lacks for the experiment is listed last; 'nines run' refuses to start
-where an error is among it. With --format json these are "findings", beside the
-keys of the plan.json that a result folder has.`,
+A plan is for one run of the sweep: the first, or the one that --run names. --host plans
+for another machine, from an inventory that 'nines host' wrote there. The end of the
+output lists what that host lacks for the experiment. If that list contains an error,
+'nines run' refuses to start. With --format json the list is "findings", beside the
+keys of a result folder's plan.json.`,
 		Example: `  nines plan lab.yaml
   nines plan lab.yaml --set nodes.dut.cpus=2
   nines plan lab.yaml --run 3
@@ -68,7 +68,7 @@ keys of the plan.json that a result folder has.`,
 			return writeFindings(c.OutOrStdout(), findings)
 		},
 	}
-	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.host, "host", "", "an inventory, from 'nines host --format json' (default: this machine)")
 	c.Flags().IntVar(&call.run, "run", 1, "which run of the sweep, from 1")
 	c.Flags().StringVar(&call.format, "format", "table", "table or json")

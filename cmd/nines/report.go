@@ -18,19 +18,19 @@ func newReportCommand() *cobra.Command {
 	var percentile float64
 	c := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Show a result as a table, and make its page",
-		Long: `Show a result folder as a table: offered and received rate, loss and latency for
-each combination of the swept variables, with a verdict on the noise.
+		Short: "Show a result as a table and write its page",
+		Long: `Show a result folder as a table: offered and received rate, loss and latency for each
+combination of the swept variables, with a verdict on the noise.
 
-Repeats are folded into their median; "p99 ±" is half the 95 % interval of that
-median (a bootstrap), in per cent of it. A dash stands for a percentile that too few
-packets support. What others have published (published: in the experiment file) stands
-below, beside what was measured here.
-With --out the result's page is written as well: one file that opens offline.
-With --tail the 99.99999th percentile is answered for, or any by --percentile: as
-measured where so many packets have one, else extrapolated from the slowest packets
-with an interval, or refused with the reasons why that would be a guess.
-The folder is all that is needed, so a result from another machine shows the same.`,
+The figures of repeats are their median. "p99 ±" is half the width of that median's
+95 % confidence interval (a bootstrap), in percent of the median. A dash means that the
+trial has too few packets for the percentile. Published figures (published: in the
+experiment file) follow below, beside the measured ones.
+--out also writes the result's page, one file that opens offline.
+--tail answers for the 99.99999th percentile, or the one that --percentile names: as
+measured if enough packets reach it, otherwise extrapolated from the slowest packets
+with an interval, or refused with the reasons why it would be a guess.
+The folder is enough, so a result from another machine shows the same.`,
 		Example: `  nines report results/latest                        # the newest result
   nines report results/latest --repeats              # each repeat on its own line
   nines report results/latest --out report.html      # the page, one offline file
@@ -94,9 +94,9 @@ The folder is all that is needed, so a result from another machine shows the sam
 	}
 	c.Flags().StringVar(&format, "format", "table", "table or json")
 	c.Flags().StringVar(&out, "out", "", "also write the page to this file")
-	c.Flags().BoolVar(&tail, "tail", false, "answer for a percentile that too few packets reach")
-	c.Flags().Float64Var(&percentile, "percentile", 99.99999, "which one --tail answers for")
-	c.Flags().BoolVar(&repeats, "repeats", false, "show each repeat instead of their median")
+	c.Flags().BoolVar(&tail, "tail", false, "estimate a percentile that too few packets reach")
+	c.Flags().Float64Var(&percentile, "percentile", 99.99999, "the percentile for --tail")
+	c.Flags().BoolVar(&repeats, "repeats", false, "show each repeat instead of the median")
 	return c
 }
 

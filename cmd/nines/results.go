@@ -23,18 +23,18 @@ func newResultsCommand() *cobra.Command {
 	var call resultsCall
 	c := &cobra.Command{
 		Use:   "results",
-		Short: "List, filter, query and remove results, with SQL where wanted",
-		Long: `Ask all results at once. Their folders are indexed in a database: SQLite in a
-file, results/index.sqlite, or PostgreSQL by URL, with the same tables in both
-(docs/results-index.md has every column with its unit).
+		Short: "List, filter, query and remove results",
+		Long: `Search all results at once. nines indexes their folders in a database: SQLite in the
+file results/index.sqlite, or PostgreSQL by URL, with the same tables in both
+(docs/results-index.md describes every column with its unit).
 
-The folders are the truth. Each of these verbs first brings the index up to date:
-new folders are read, changed ones again, and removed ones forgotten. The index can
-be deleted at any time.
+The folders are the source of truth. Each of these commands first updates the index: it
+reads new and changed folders and forgets removed ones. You can delete the index at any
+time.
 
-For PostgreSQL, what the URL does not say comes from the environment (PGUSER,
-PGPASSWORD, PGPASSFILE, PGSSLMODE, …), so that a password need not be in it. The
-tables are in the schema nines. Several hosts can share one database.`,
+For PostgreSQL, the environment completes the URL (PGUSER, PGPASSWORD, PGPASSFILE,
+PGSSLMODE, …), so the URL need not contain a password. The tables are in the schema
+nines. Several hosts can share one database.`,
 		Example: `  nines results ls                                    # newest first
   nines results ls --name 'quick*' --var kind=veth --verdict clean
   nines results query "select * from findings where name = 'NDR'"
@@ -45,7 +45,7 @@ tables are in the schema nines. Several hosts can share one database.`,
 	}
 	c.PersistentFlags().StringVar(&call.out, "out", "results", "the folder of all results")
 	c.PersistentFlags().StringVar(&call.index, "index", os.Getenv("NINES_INDEX"),
-		"the index: a SQLite file or postgres://… (default index.sqlite below --out, or what NINES_INDEX says)")
+		"the index: a SQLite file or postgres://… (default: NINES_INDEX, or index.sqlite below --out)")
 	// A URL in the environment may hold a password, which no help text is to show.
 	c.PersistentFlags().Lookup("index").DefValue = ""
 	c.AddCommand(newResultsIndexCommand(&call), newResultsListCommand(&call), newResultsQueryCommand(&call),
@@ -103,10 +103,10 @@ func newResultsIndexCommand(call *resultsCall) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "index",
-		Short: "Make the index anew from the folders",
-		Long: `Read every result folder again and write what it says into the index. The other
-verbs read what is new or has changed by themselves, going by the files' sizes, times
-and inodes; this is for an index that is damaged, or of another version of nines.`,
+		Short: "Rebuild the index from the result folders",
+		Long: `Read every result folder again and rebuild the index. The other commands read only new
+and changed folders, judged by the size, time and inode of their files. Use this command
+if the index is damaged or belongs to another version of nines.`,
 		Example: `  nines results index
   nines results index --out /data/results --index postgres://lab@db.example.org/nines`,
 		Args: cobra.NoArgs,

@@ -19,9 +19,9 @@ func newResultsListCommand(call *resultsCall) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List results, newest first",
-		Long: `List results, newest first, with what their trials are worth: clean, noisy or
-invalid. With --var and --verdict only results are listed that have a trial with all
-of that; a key's end will do for its name ("kind" for "links.*.kind").`,
+		Long: `List results, newest first, with the verdicts of their trials: clean, noisy or invalid.
+--var and --verdict list only results with a trial that matches all of them. The end of
+a key is enough ("kind" for "links.*.kind").`,
 		Example: `  nines results ls
   nines results ls --name 'quick*' --limit 5
   nines results ls --var kind=veth --var rate_pps=10000 --verdict clean
@@ -66,10 +66,10 @@ of that; a key's end will do for its name ("kind" for "links.*.kind").`,
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "table or json")
-	c.Flags().StringVar(&filter.Name, "name", "", "only experiments of this name; * and ? as in a shell")
+	c.Flags().StringVar(&filter.Name, "name", "", "only experiments with this name; * and ? match as in a shell")
 	c.Flags().StringArrayVar(&variables, "var", nil, "only results with a trial where KEY=VALUE (repeatable)")
-	c.Flags().StringVar(&verdict, "verdict", "", "only results with such a trial: clean, noisy or invalid")
-	c.Flags().IntVar(&filter.Limit, "limit", 0, "list at most so many")
+	c.Flags().StringVar(&verdict, "verdict", "", "only results with a trial of this verdict: clean, noisy or invalid")
+	c.Flags().IntVar(&filter.Limit, "limit", 0, "list at most this many")
 	return c
 }
 

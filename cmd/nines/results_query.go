@@ -22,13 +22,13 @@ func newResultsQueryCommand(call *resultsCall) *cobra.Command {
 	formats := []string{"table", "json", "csv"}
 	c := &cobra.Command{
 		Use:   `query "SQL"`,
-		Short: "Ask the index in SQL; it can only be read",
-		Long: `Run one SQL statement on the index and print what it gives. The index is opened
-read-only: a statement that would change it fails.
+		Short: "Query the index with SQL, read-only",
+		Long: `Run one SQL statement on the index and print its rows. The index is opened read-only, so
+a statement that would change it fails.
 
 The tables are results, trials, variables, searches, search_variables, findings and
-hosts; docs/results-index.md has every column with its unit, and more examples. They
-hold all stores of an index; with PostgreSQL, results.store tells hosts apart.`,
+hosts; docs/results-index.md describes every column with its unit, with more examples.
+An index can hold several stores; with PostgreSQL, results.store tells hosts apart.`,
 		Example: `  nines results query "select name, count(*) from results group by name"
   nines results query "select v.value, t.latency_p99_ns from trials t
       join variables v using (result, trial) where v.name = 'traffic.rate_pps'"
@@ -59,7 +59,7 @@ hold all stores of an index; with PostgreSQL, results.store tells hosts apart.`,
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", strings.Join(formats, ", "))
-	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long the statement may take")
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "time limit for the statement")
 	return c
 }
 

@@ -18,13 +18,13 @@ func newResultsRemoveCommand(call *resultsCall) *cobra.Command {
 	var yes, dryRun bool
 	c := &cobra.Command{
 		Use:   "rm RESULT...",
-		Short: "Remove results from the disk and the index",
-		Long: `Remove result folders below --out, and what the index has of them. Only folders
-that nines wrote are removed, going by the schema in their summary.json, and none that
-is being measured; no symbolic link is followed out of the folder of all results. If
-latest pointed to one of them, it points to the newest that is left.
+		Short: "Remove results from disk and index",
+		Long: `Remove result folders below --out, and their rows in the index. nines removes only
+folders that it wrote (it checks the schema in their summary.json) and none that is
+being measured, and it follows no symbolic link out of the folder of all results. If
+latest pointed to a removed result, it then points to the newest that is left.
 
-It asks first; without a terminal to ask on, --yes is needed.`,
+nines asks before it removes. Without a terminal, --yes is required.`,
 		Example: `  nines results rm quickstart/2026-11-20T18-30-05Z
   nines results rm latest --dry-run
   nines results ls --name 'try*' --format json | jq -r '.[].path' | xargs nines results rm --yes`,
@@ -79,7 +79,7 @@ It asks first; without a terminal to ask on, --yes is needed.`,
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be removed")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	return c
 }
 

@@ -21,10 +21,10 @@ func newResultsShowCommand(call *resultsCall) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "show RESULT",
-		Short: "Show what one result is: host, variables, verdicts, findings",
-		Long: `Show what one result is about: when and where it was measured, which variables
-had which values, what its trials are worth and what its searches found. A result is
-named by its folder, by the folder below --out, or by its key in the index's tables.
+		Short: "Show one result: host, variables, verdicts, findings",
+		Long: `Show one result: when and where it was measured, the values of its variables, the
+verdicts of its trials and the findings of its searches. Name a result by its folder,
+by its folder below --out, or by its key in the index.
 'nines report' shows the measured figures.`,
 		Example: `  nines results show latest
   nines results show quickstart/2026-11-20T18-30-05Z

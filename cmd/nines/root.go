@@ -76,16 +76,16 @@ func exitCode(err error) int {
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "nines",
-		Short: "Build container networks, measure every packet, show the tail",
-		Long: `nines builds container networks on a Linux host, measures the latency of every
-packet in them and shows the tail.
+		Short: "Build container networks, measure every packet, explain the slow ones",
+		Long: `nines builds container networks on a Linux host, keeps the host's noise away from them,
+measures the latency of every packet, and explains the slow ones.
 
-One file describes an experiment: the nodes, the links, the traffic, and what to
-vary. One command runs it and leaves a folder with everything that was measured.`,
-		Example: `  nines run examples/quickstart.yaml            # build, measure, take down
-  nines run lab.yaml --set traffic.rate_pps=1000 # change any key
-  nines up lab.yaml && nines exec dut -- ip addr # look around in a lab
-  nines down                                     # and put everything back`,
+One file describes an experiment: nodes, links, traffic, and what to vary. One command
+runs it and leaves a folder with everything that was measured.`,
+		Example: `  nines run examples/quickstart.yaml              # build, measure, take down
+  nines run lab.yaml --set traffic.rate_pps=1000  # override any key of the file
+  nines up lab.yaml && nines exec dut -- ip addr  # look around in a lab
+  nines down                                      # restore the host`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -93,6 +93,6 @@ vary. One command runs it and leaves a folder with everything that was measured.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())}
 	})
-	root.AddCommand(verbs()...)
+	addVerbs(root)
 	return root
 }

@@ -33,23 +33,24 @@ func newRunCommand() *cobra.Command {
 	var call runCall
 	c := &cobra.Command{
 		Use:   "run FILE | run --resume DIR",
-		Short: "Build the network, measure every packet, show the tail, take it down",
-		Long: `Run an experiment: build the network that each run of the sweep needs, measure,
-show a line for each trial as it ends and a table at the end, write everything to
-a folder, and take the network down.
+		Short: "Build the network, measure every packet, and take it down",
+		Long: `Run an experiment: build the network for each run of the sweep, measure, show a line for
+each finished trial and a table at the end, write everything to a folder, and take the
+network down.
 
-The folder holds a page for the browser (report.html), the summary as JSON and
-CSV, and for each trial its histograms and its slowest packets. results/latest
-points to the newest with a trial. Ctrl-C keeps the trials that are done and puts everything
-back; so does a crash. --resume goes on with a result that was cut off: what is in
-the folder stays, and the rest of its experiment is run, a soak from its next window.
+The folder contains a page for the browser (report.html), the summary as JSON and CSV,
+and for each trial its histograms and slowest packets. results/latest points to the
+newest result that has a trial. Ctrl-C keeps the finished trials and takes the network
+down; after a crash, nines down or the next run does. --resume continues a result that was
+cut off: finished trials stay, and nines runs the rest. A soak continues with its next
+window.
 
-With a search method (method: in the file, docs/methods.md) each combination is as
-many trials as it takes, and the table begins with what was found. Combinations whose
-kind of link this host lacks are left out and named; the exit code is 3 then, with
-everything else measured. Where a node, an engine or a switch dies in a trial, the
-next one gets a new network; the exit code is 1 then. Trials that were measured and
-are invalid for other reasons are results: the exit code is 0.`,
+With a search method (method: in the file, docs/methods.md), each combination takes as
+many trials as the search needs, and the table begins with what it found. nines skips
+and names combinations whose kind of link this host lacks; it measures everything else,
+and the exit code is 3. If a node, an engine or a switch dies in a trial, the next trial
+gets a new network, and the exit code is 1. Trials that are invalid for other reasons
+are results: the exit code is 0.`,
 		Example: `  nines run examples/quickstart.yaml
   nines run lab.yaml --set traffic.rate_pps=50000 --set repeat=5
   nines run lab.yaml --set 'sweep.traffic.frame_bytes=[64, 1518]'
@@ -72,10 +73,10 @@ are invalid for other reasons are results: the exit code is 0.`,
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
-	c.Flags().StringVar(&call.resume, "resume", "", "go on with the result in this folder, whose run was cut off")
-	c.Flags().StringVar(&call.format, "format", "table", "what goes to standard output at the end: table or json (summary.json)")
+	c.Flags().StringVar(&call.resume, "resume", "", "continue the result in this folder, whose run was cut off")
+	c.Flags().StringVar(&call.format, "format", "table", "what to print at the end: table or json (summary.json)")
 	return c
 }
 

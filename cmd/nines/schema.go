@@ -14,9 +14,9 @@ func newSchemaCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the experiment file",
-		Long: `Print the JSON Schema of the experiment file, made from the program's own types.
-Editors with a YAML language server check and complete a file by it, when its
-first line names the schema.`,
+		Long: `Print the JSON Schema of the experiment file, made from the program's own types. An
+editor with a YAML language server uses it to check and complete a file whose first line
+names the schema.`,
 		Example: `  nines schema --out nines.schema.json
   # then, as the first line of an experiment file:
   #   # yaml-language-server: $schema=nines.schema.json`,
@@ -38,6 +38,6 @@ first line names the schema.`,
 			return err
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "write it to this file instead of standard output")
+	c.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	return c
 }

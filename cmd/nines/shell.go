@@ -16,8 +16,8 @@ func newShellCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "shell NODE",
 		Short: "Open a shell in a node",
-		Long: `Open a shell in a node: bash where the node has it, else sh. Its prompt names the
-node. Leaving the shell leaves the node as it is.`,
+		Long: `Open a shell in a node: bash if the node has it, otherwise sh. The prompt names the
+node. The node keeps running when you leave the shell.`,
 		Example: `  nines shell dut
   nines shell --lab quickstart loadgen`,
 		Args: func(_ *cobra.Command, args []string) error {

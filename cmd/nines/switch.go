@@ -28,17 +28,17 @@ func newSwitchCommand() *cobra.Command {
 	var call switchCall
 	c := &cobra.Command{
 		Use:   "switch",
-		Short: "Look into the switch of a link of the kind switch",
-		Long: `Look into the learning switch of a link of the kind switch while it runs: its
-ports and where their packets went, the addresses that it has learned, and a mirror
-of a port into a pcap file. The link may be left out where there is only one.`,
+		Short: "Show the ports, addresses and mirrors of a switch",
+		Long: `Look into a running switch (link kind switch): its ports and where their packets went,
+the MAC addresses it has learned, and a mirror of a port to a pcap file. You may omit
+the link if there is only one.`,
 		Example: `  nines switch show
   nines switch macs mylab/l1
   nines switch mirror mylab/l1 dut:in -w in.pcap`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&call.socket, "socket", "", "the control socket of a switch that is not of a lab")
+	c.PersistentFlags().StringVar(&call.socket, "socket", "", "control socket of a switch that does not belong to a lab")
 	c.AddCommand(newSwitchShowCommand(&call), newSwitchPortsCommand(&call), newSwitchMACsCommand(&call),
 		newSwitchMirrorCommand(&call))
 	return c

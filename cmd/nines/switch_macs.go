@@ -17,7 +17,7 @@ import (
 func newSwitchMACsCommand(call *switchCall) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "macs [[LAB/]LINK]",
-		Short: "Show the addresses that the switch knows",
+		Short: "Show the MAC addresses that the switch has learned",
 		Args:  atMostOneLink,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := checkFormat(call.format); err != nil {

@@ -31,16 +31,16 @@ func newSwitchMirrorCommand(call *switchCall) *cobra.Command {
 	m := mirrorCall{switchCall: call}
 	c := &cobra.Command{
 		Use:   "mirror [[LAB/]LINK] NODE:INTERFACE -w FILE",
-		Short: "Copy the packets of a port into a pcap file",
-		Long: `Copy the packets of a port into a pcap file with nanosecond times, until Ctrl-C or
---duration: what an optical splitter and a capture card do on a cable. Times are
-those at which the switch had received a packet, or had copied it to its receiver.
-Packets are whole and unchanged, so MoonSniff and nines find their ids in them. A
-packet that cannot be written in time is counted, and passes unmirrored. A port has one
-mirror at a time, and a file is one mirror's.
+		Short: "Copy the packets of a port to a pcap file",
+		Long: `Copy the packets of a port to a pcap file with nanosecond times, until Ctrl-C or
+--duration: what an optical splitter and a capture card do on a cable. The time of a
+packet is when the switch had received it, or had copied it to its receiver. Packets are
+complete and unchanged, so MoonSniff and nines find their ids. A packet that cannot be
+written in time is counted and forwarded without a copy. A port has one mirror at a
+time, and a file belongs to one mirror.
 
-Two mirrors of one switch are a pair of captures by one clock, for nines analyze: what
-it receives at one port, and what it has sent at another.`,
+Two mirrors of one switch are a pair of captures with one clock, for nines analyze: what
+the switch receives at one port, and what it sends at another.`,
 		Example: `  nines switch mirror dut:in -w in.pcap
   nines switch mirror mylab/l1 dut:in --direction rx -w in.pcap --duration 10s
   nines switch mirror mylab/l1 dut:in --direction rx -w pre.pcap --wait 1m & \
@@ -58,12 +58,12 @@ it receives at one port, and what it has sent at another.`,
 			return m.run(c.Context(), strings.Join(args[:len(args)-1], ""), c.ErrOrStderr())
 		},
 	}
-	c.Flags().StringVarP(&m.mirror.File, "write", "w", "", "the pcap file, which is made anew")
+	c.Flags().StringVarP(&m.mirror.File, "write", "w", "", "the pcap file to write; an existing file is replaced")
 	c.Flags().StringVar(&m.mirror.Direction, "direction", "both", "rx (what the switch receives), tx or both")
-	c.Flags().IntVar(&m.mirror.Bytes, "snap", 0, "keep so many bytes of a packet (default: all)")
-	c.Flags().DurationVar(&m.duration, "duration", 0, "end after so long (default: at Ctrl-C)")
-	c.Flags().DurationVar(&m.wait, "wait", 0, "wait so long for the lab to come up, and end with it (default: it has to be up)")
-	c.Flags().BoolVar(&m.off, "off", false, "end a mirror that a killed nines left running")
+	c.Flags().IntVar(&m.mirror.Bytes, "snap", 0, "keep only this many bytes of each packet (default: all)")
+	c.Flags().DurationVar(&m.duration, "duration", 0, "stop after this time (default: at Ctrl-C)")
+	c.Flags().DurationVar(&m.wait, "wait", 0, "wait this long for the lab to come up, and stop when it goes down (default: the lab must be up)")
+	c.Flags().BoolVar(&m.off, "off", false, "end a mirror that a killed nines left behind")
 	return c
 }
 

@@ -19,14 +19,13 @@ import (
 func newTraceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace",
-		Short: "Say what keeps a program, or a CPU, from running",
-		Long: `Record what the kernel does on the CPUs of a program of yours, or of a thread that only
-spins, and say what kept it from running, as 'trace: true' does for the packets of an
-experiment: threads, interrupts, softirqs, timers, work of the kernel and interrupts of
-other CPUs, each with its name, in microseconds, and the rest that nothing was recorded
-for.
+		Short: "Find what keeps a program or a CPU from running",
+		Long: `Record what the kernel does on the CPUs of a program, or of a thread that only spins,
+and report what kept it from running, as 'trace: true' does for the packets of an
+experiment: threads, interrupts, softirqs, timers, kernel work and interrupts from other
+CPUs, each with its name, in microseconds, and the time for which nothing was recorded.
 
-It needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a kernel with BTF.`,
+This needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a kernel with BTF.`,
 		Example: `  nines trace record -- redis-benchmark -t get -n 100000
   nines trace record --pid 4711 --duration 30s
   nines trace jitter --cpus 2-3 --duration 1m`,
@@ -47,9 +46,9 @@ type traceCall struct {
 func (t *traceCall) flags(c *cobra.Command, cpus, threshold string, least time.Duration) {
 	c.Flags().StringVar(&t.cpus, "cpus", "", cpus)
 	c.Flags().DurationVar(&t.threshold, "threshold", least, threshold)
-	c.Flags().IntVar(&t.worst, "worst", 200, "of how many of the longest what happened is kept")
-	c.Flags().StringVar(&t.buffer, "buffer", "4MiB", "the memory for each CPU's latest events")
-	c.Flags().StringVar(&t.out, "out", "results", "the folder of all results; '' writes none")
+	c.Flags().IntVar(&t.worst, "worst", 200, "keep the events of this many of the longest")
+	c.Flags().StringVar(&t.buffer, "buffer", "4MiB", "memory per CPU for its latest events")
+	c.Flags().StringVar(&t.out, "out", "results", "the folder of all results; '' writes no result")
 	c.Flags().StringVar(&t.format, "format", "table", "table or json")
 }
 

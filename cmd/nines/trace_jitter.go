@@ -24,22 +24,23 @@ func newTraceJitterCommand() *cobra.Command {
 	var call traceJitterCall
 	c := &cobra.Command{
 		Use:   "jitter --cpus LIST",
-		Short: "Say what takes time from a thread that spins on each of some CPUs",
-		Long: `Say what takes time from CPUs: a thread spins on each of them, all at the same time,
-and notes when it was stopped, for how long; of the longest gaps the recorder says what
-had the CPU meanwhile. It is what oslat and the kernel's osnoise tracer tell, with the
-names of those who did it, and needs neither.
+		Short: "Find what takes time away from a spinning thread on each CPU",
+		Long: `Report what takes time away from CPUs. A thread spins on each CPU and notes when it was
+stopped and for how long. For the longest gaps, the recorder reports what ran on the CPU
+meanwhile. This is the question that oslat and the kernel's osnoise tracer answer, with
+the names of the causes, and it needs neither.
 
-Time for which nothing was recorded is unexplained: in a virtual machine most likely the
-hypervisor's (steal tells what it admits to), else the firmware's or another thread's of
-the same core. nines itself keeps off the CPUs that are watched, unless these are all.
+Time for which nothing was recorded is unexplained. In a virtual machine it is most
+likely the hypervisor's (steal is the part that it reports); otherwise the firmware's,
+or another thread's on the same core. nines itself keeps off the CPUs under test, unless
+they are all the CPUs there are.
 
-The threads are ordinary ones, as most programs have; --fifo gives them a real-time
+The threads have ordinary priority, like most programs; --fifo gives them a real-time
 priority. The kernel then takes their CPU away for 50 ms of each second, unless
-kernel.sched_rt_runtime_us is -1 ('nines tune apply --profile realtime'): that is a cause
-like others.
+kernel.sched_rt_runtime_us is -1 ('nines tune apply --profile realtime'): that shows up
+as a cause like any other.
 
-The result folder has a trial for each CPU, whose packets are the gaps. Ctrl-C ends the
+The result folder has one trial per CPU; its packets are the gaps. Ctrl-C ends the
 measurement and reports what there is.`,
 		Example: `  nines trace jitter --cpus 2-3
   nines trace jitter --cpus 2-3 --duration 10m --threshold 50us
@@ -50,9 +51,9 @@ measurement and reports what there is.`,
 			return call.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	call.flags(c, "the CPUs to watch (required)", "gaps from this length on are explained", 10*time.Microsecond)
+	call.flags(c, "the CPUs to watch (required)", "explain gaps of at least this length", 10*time.Microsecond)
 	c.Flags().DurationVar(&call.duration, "duration", 10*time.Second, "how long to watch, 1s at least")
-	c.Flags().IntVar(&call.fifo, "fifo", 0, "the real-time priority of the threads that spin, 1 to 99; 0 is none")
+	c.Flags().IntVar(&call.fifo, "fifo", 0, "real-time priority of the spinning threads, 1 to 99; 0 for none")
 	return c
 }
 

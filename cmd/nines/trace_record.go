@@ -25,22 +25,22 @@ func newTraceRecordCommand() *cobra.Command {
 	var call traceRecordCall
 	c := &cobra.Command{
 		Use:   "record [flags] [--] COMMAND [ARGUMENT]...",
-		Short: "Say what kept the threads of a program from running",
-		Long: `Run a program, or look at one that runs already, and say what kept its threads, and
-those of its children, from running while they could have:
+		Short: "Find what kept the threads of a program from running",
+		Long: `Run a program, or watch a running one, and report what kept its threads and those of its
+children from running when they were ready to run:
 
-  woken late    from when something woke the thread until it ran
+  woken late    from the wake-up of the thread until it ran
   preempted     from when another thread took its CPU until it ran again
-  interrupted   while interrupts and softirqs had the CPU in the middle of its work
+  interrupted   interrupts and softirqs had the CPU in the middle of its work
   stopped       from when a signal or a debugger stopped it until it ran again
 
-All of them are counted. Of the longest the recorder says what had the CPU meanwhile.
-Threads that live for less than some 50 ms may be missed.
+nines counts all of these stretches. For the longest, the recorder reports what ran on
+the CPU meanwhile. It may miss threads that live less than about 50 ms.
 
-The result folder has a trial for each of the threads that were kept from running most,
-whose packets are such stretches. The command's output goes where it would without
-nines; with --format json to standard error. Ctrl-C ends the recording, and the
-command; a process of --pid goes on.`,
+The result folder has one trial for each of the threads that lost most time; its packets
+are the stretches. The command's output goes where it goes without nines; with
+--format json it goes to standard error. Ctrl-C ends the recording and the command; a
+process given by --pid continues.`,
 		Example: `  nines trace record -- redis-benchmark -t get -n 100000
   nines trace record --threshold 20us -- ./server --port 9000
   nines trace record --pid 4711 --duration 30s
@@ -61,9 +61,9 @@ command; a process of --pid goes on.`,
 		},
 	}
 	c.Flags().SetInterspersed(false)
-	call.flags(c, "the CPUs to record (default: all)", "stretches from this length on are explained", 100*time.Microsecond)
-	c.Flags().IntVar(&call.pid, "pid", 0, "a process that runs already")
-	c.Flags().DurationVar(&call.duration, "duration", 0, "end after this time (default: when the program ends)")
+	call.flags(c, "the CPUs to record (default: all)", "explain stretches of at least this length", 100*time.Microsecond)
+	c.Flags().IntVar(&call.pid, "pid", 0, "a running process")
+	c.Flags().DurationVar(&call.duration, "duration", 0, "stop after this time (default: when the program ends)")
 	return c
 }
 

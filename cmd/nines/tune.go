@@ -24,14 +24,14 @@ import (
 func newTuneCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tune",
-		Short: "Set a host up for low latency, see whether it helped, and put it back",
-		Long: `Set a host up for low latency: plan says what would change and why, apply does it,
-status says what is in force, revert puts everything back to what it was, and check
-measures how much time the host takes from the chosen CPUs, before and after.
+		Short: "Tune a host for low latency, check the effect, and undo it",
+		Long: `Tune a host for low latency. plan shows what would change and why, apply changes it,
+status shows what is in force, revert restores the old state, and check measures how
+much time the host takes from the chosen CPUs, before and after.
 
-A profile says what is wanted: latency, realtime (threads of SCHED_FIFO that spin on
-CPUs of their own), throughput, or a file of your own. docs/tuning.md lists every
-setting with what it does and what it costs.`,
+A profile sets the goal: latency, realtime (SCHED_FIFO threads that spin on CPUs of
+their own), throughput, or a file of your own. docs/tuning.md lists every setting with
+its effect and its cost.`,
 		Example: `  nines tune check --cpus 2-3                  # how it is
   nines tune plan --cpus 2-3                   # what would change, and why
   nines tune apply --cpus 2-3
@@ -59,13 +59,13 @@ type tuneCall struct {
 }
 
 func (t *tuneCall) flags(c *cobra.Command) {
-	c.Flags().StringVar(&t.cpus, "cpus", "", "the CPUs that are to be left alone, such as 2-3,8")
-	c.Flags().StringVar(&t.forFile, "for", "", "take the CPUs, and what they are used for, from this experiment")
-	c.Flags().StringArrayVar(&t.sets, "set", nil, "change a key of the experiment first: KEY=VALUE (repeatable)")
+	c.Flags().StringVar(&t.cpus, "cpus", "", "the CPUs to keep free of noise, such as 2-3,8")
+	c.Flags().StringVar(&t.forFile, "for", "", "take the CPUs and their use from this experiment")
+	c.Flags().StringArrayVar(&t.sets, "set", nil, "override a key of the experiment: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&t.profile, "profile", "", "latency, realtime or throughput (default: the experiment's tuning, or latency)")
 	c.Flags().StringVar(&t.file, "file", "", "a profile of your own, YAML (docs/tuning.md)")
 	c.Flags().StringArrayVar(&t.boot, "boot", nil, "ask for a boot parameter, NAME or NAME=VALUE; NAME=keep leaves one as it is (repeatable)")
-	c.Flags().StringVar(&t.cgroup, "cgroup", "", "the version of control groups that containers are to have: v1 or v2 (default: the host's)")
+	c.Flags().StringVar(&t.cgroup, "cgroup", "", "control group version for containers: v1 or v2 (default: the host's)")
 }
 
 // request is what was asked for, and the inventory that it is asked of.

@@ -26,20 +26,20 @@ func newTuneApplyCommand() *cobra.Command {
 	var call tuneApplyCall
 	c := &cobra.Command{
 		Use:   "apply",
-		Short: "Make the settings of the plan, until they are reverted",
-		Long: `Make the settings that 'nines tune plan' shows, at once. What each was before is
-written down first, so that 'nines tune revert' puts back exactly that, also after a
-crash. What the kernel refuses is said and left as it is. A reboot undoes settings by
-itself.
+		Short: "Make the settings of the plan",
+		Long: `Make the settings that 'nines tune plan' shows, at once. nines writes the old values
+down first, so 'nines tune revert' restores exactly those, also after a crash. If the
+kernel refuses a setting, nines reports it and leaves it as it is. A reboot also undoes
+settings.
 
---write also puts the boot parameters into the boot loader's files, which takes a
-reboot to be in force: GRUB (a file of its own in /etc/default/grub.d, or
-GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub) or systemd-boot
-(/etc/kernel/cmdline and the entries). The files as they were are kept, and revert
-puts them back. --root tries that on a copy of the files, and changes no setting.
+--write also writes the boot parameters to the boot loader's files; they take effect
+after a reboot. nines supports GRUB (a file of its own in /etc/default/grub.d, or
+GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub) and systemd-boot
+(/etc/kernel/cmdline and the entries). It keeps the original files, and revert restores
+them. --root tries this on a copy of the files and changes no setting.
 
-One can tune a host at a time: a second apply, or a lab with the key tuning, says who
-holds it.`,
+Only one process can tune a host at a time. A second apply, or a lab with the key
+tuning, fails and names the one that holds the host.`,
 		Example: `  nines tune apply --cpus 2-3
   nines tune apply --for lab.yaml
   nines tune apply --cpus 2-3 --profile realtime --write
@@ -51,9 +51,9 @@ holds it.`,
 		},
 	}
 	call.flags(c)
-	c.Flags().BoolVar(&call.write, "write", false, "write the boot parameters to the boot loader's files, too")
-	c.Flags().StringVar(&call.root, "root", "", "with --write: a copy of the boot loader's files to try on; no setting is changed")
-	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would be set, and set nothing")
+	c.Flags().BoolVar(&call.write, "write", false, "also write the boot parameters to the boot loader's files")
+	c.Flags().StringVar(&call.root, "root", "", "with --write: use this copy of the boot loader's files, and change no setting")
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be set, and set nothing")
 	c.Flags().StringVar(&call.format, "format", "table", "table or json")
 	return c
 }

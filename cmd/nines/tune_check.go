@@ -27,21 +27,21 @@ func newTuneCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Measure how much time the host takes from the chosen CPUs",
-		Long: `Measure the jitter of the chosen CPUs: a thread spins on each of them, all at the
-same time, and notes whenever it was stopped for more than a microsecond.
+		Long: `Measure the jitter of the chosen CPUs. A thread spins on each CPU, all at the same time,
+and notes every interruption longer than a microsecond.
 
-A check before 'nines tune apply' is remembered, and one after it says for each CPU
-whether it helped. The measurement is cut into 12 slices; it helped if in nine of ten
-pairs of a slice before and one after less was taken after, and the middle slice lost a
-tenth at least. Anything less is no clear difference, and is said to be.
+nines remembers a check before 'nines tune apply'. A check after it says for each CPU
+whether tuning helped. The measurement has 12 slices. Tuning helped if nine of ten pairs
+of a slice before and a slice after lost less time after, and if the median slice lost
+at least a tenth less. Otherwise the result is "no clear difference".
 
-  gaps > 10 µs a second   how often something was there that a packet notices
-  p99.99 of gaps          the length that one gap of 10000 exceeds
-  p99.99 wait             how long one of 10000 packets that come at any instant waits
-  longest                 the worst gap
-  taken                   all gaps together
-  by threads              of it, what other threads had (the scheduler's count)
-  steal                   of it, what a hypervisor had (/proc/stat, in steps of 10 ms)`,
+  gaps > 10 µs a second   how often something stopped the CPU long enough to matter
+  p99.99 of gaps          the length that one gap in 10,000 exceeds
+  p99.99 wait             how long one in 10,000 packets that arrive at random waits
+  longest                 the longest gap
+  taken                   the sum of all gaps
+  by threads              the part that other threads took (the scheduler's count)
+  steal                   the part that a hypervisor took (/proc/stat, steps of 10 ms)`,
 		Example: `  nines tune check --cpus 2-3
   nines tune check --cpus 2-3 --duration 10m
   nines tune check                          # the CPUs that are tuned
@@ -51,7 +51,7 @@ tenth at least. Anything less is no clear difference, and is said to be.
 			return call.check(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	c.Flags().StringVar(&call.cpus, "cpus", "", "the CPUs to measure (default: those that are tuned)")
+	c.Flags().StringVar(&call.cpus, "cpus", "", "the CPUs to measure (default: the tuned ones)")
 	c.Flags().DurationVar(&call.duration, "duration", 2*time.Minute, "how long to measure, 1s at least")
 	c.Flags().StringVar(&call.format, "format", "table", "table or json")
 	return c

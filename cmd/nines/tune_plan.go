@@ -11,14 +11,14 @@ func newTunePlanCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "plan",
-		Short: "Show what tuning would change, why, and what it costs",
-		Long: `Show what tuning would change: each setting with what it holds now, what is wanted,
-what it does, what it costs and where the advice comes from; what is in force
-already; and what this host does not have, with the reason. Then the exact kernel
-command line for these CPUs, with the reason for each parameter, what it conflicts
-with, and what the running kernel cannot do. Nothing is changed.
+		Short: "Show what tuning would change, why, and at what cost",
+		Long: `Show what tuning would change. For each setting: its present and wanted value, its
+effect, its cost and the source of the advice; then the settings that are already in
+force, and those that this host does not have, with the reason. Last comes the complete
+kernel command line for these CPUs, with the reason for each parameter, its conflicts,
+and what the running kernel does not support. The command changes nothing.
 
-With --host it is for another machine, of which 'nines host' wrote the inventory.`,
+--host plans for another machine, from an inventory that 'nines host' wrote there.`,
 		Example: `  nines tune plan --cpus 2-3
   nines tune plan --for lab.yaml --profile realtime
   nines tune plan --cpus 8-10 --cgroup v1 --boot idle=poll

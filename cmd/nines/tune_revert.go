@@ -16,10 +16,10 @@ func newTuneRevertCommand() *cobra.Command {
 	var root string
 	c := &cobra.Command{
 		Use:   "revert",
-		Short: "Put back what nines tune apply changed",
-		Long: `Put every setting back to what it was before 'nines tune apply', and the boot
-loader's files, too. What others have changed since is left as it is, and said. An
-apply that was killed is put back in the same way.`,
+		Short: "Restore what 'nines tune apply' changed",
+		Long: `Restore every setting, and the boot loader's files, to what they were before
+'nines tune apply'. Settings that somebody else has changed since stay as they are, and
+nines reports them. This also works after an apply that was killed.`,
 		Example: `  nines tune revert
   nines tune revert --root /tmp/copy   # the boot loader's files of a copy`,
 		Args: noArguments,
@@ -27,7 +27,7 @@ apply that was killed is put back in the same way.`,
 			return tuneRevert(c.Context(), root, c.OutOrStdout())
 		},
 	}
-	c.Flags().StringVar(&root, "root", "", "a copy of the boot loader's files, as in apply; no setting is changed")
+	c.Flags().StringVar(&root, "root", "", "use this copy of the boot loader's files, as in apply, and change no setting")
 	return c
 }
 

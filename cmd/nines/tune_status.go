@@ -12,10 +12,10 @@ func newTuneStatusCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show what tuning is in force, and what others have changed since",
-		Long: `Show which settings nines tune has changed, what each holds now, and whether others
-have changed it since; and the boot parameters that were written, which of them the
-running kernel has and which wait for a reboot. Nothing is changed.`,
+		Short: "Show which settings are in force and what else changed them",
+		Long: `Show which settings nines tune has changed, their present value, and whether somebody
+else has changed them since; and which written boot parameters the running kernel has
+and which wait for a reboot. The command changes nothing.`,
 		Example: `  nines tune status
   nines tune status --format json | jq '.settings[] | select(.standing != "in force")'`,
 		Args: noArguments,

@@ -24,16 +24,16 @@ func newUpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up FILE",
 		Short: "Build the network of an experiment and leave it running",
-		Long: `Build the network that an experiment file describes, and leave it running: nodes,
-links, and the engines of nodes that forward or reflect. Nothing is measured.
+		Long: `Build the network of an experiment file and leave it running: nodes, links, and the
+engines of nodes that forward or reflect. Nothing is measured.
 
-If anything fails, or at Ctrl-C, what was made is removed again. Should nines be
-killed, 'nines down' removes it, and so does the next 'nines up' of the same file.
+If a step fails, or at Ctrl-C, nines removes what it made. If nines is killed,
+'nines down' removes it, and so does the next 'nines up' of the same file.
 
---dry-run makes nothing and lists the steps; if the host lacks something that they
-need, that is said behind them, and the exit code is 3.`,
+--dry-run lists the steps and makes nothing. If the host lacks something for them, the
+output ends with it and the exit code is 3.`,
 		Example: `  nines up lab.yaml
-  nines up lab.yaml --dry-run                # say what would be made
+  nines up lab.yaml --dry-run                # show what would be made
   nines up lab.yaml --set links.*.kind=bridge
   nines up examples/quickstart.yaml --run 4  # the network of the sweep's fourth run
   nines exec dut -- ip addr                  # and then look around`,
@@ -44,7 +44,7 @@ need, that is said behind them, and the exit code is 3.`,
 		},
 	}
 	call.flags(c)
-	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "say what would be made, and make nothing")
+	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be made, and make nothing")
 	return c
 }
 

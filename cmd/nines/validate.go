@@ -23,13 +23,12 @@ func newValidateCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check experiment files and say what they mean",
-		Long: `Check experiment files without looking at the host, and say what they mean: the
-nodes, the links, the runs of the sweep and how long its trials take.
+		Short: "Check experiment files and show what they mean",
+		Long: `Check experiment files without looking at the host, and show what they mean: the nodes,
+the links, the runs of the sweep and how long their trials take.
 
-What is wrong is reported all at once, each with its place, what is allowed and
-the nearest valid key; what only follows from another error is left out. Whether
-this host can run it is what 'nines plan' tells.`,
+nines reports all mistakes at once, each with its place, what is allowed and the nearest
+valid key. 'nines plan' shows whether this host can run the experiment.`,
 		Example: `  nines validate lab.yaml
   nines validate examples/*.yaml
   nines validate lab.yaml --set traffic.frame_bytes=1518 --set 'sweep.traffic.burst=[1, 16]'
@@ -47,7 +46,7 @@ this host can run it is what 'nines plan' tells.`,
 			return validate(c, args, sets, format)
 		},
 	}
-	c.Flags().StringArrayVar(&sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().StringArrayVar(&sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&format, "format", "table", "table or json")
 	return c
 }

@@ -2,35 +2,64 @@ package main
 
 import "github.com/spf13/cobra"
 
-// verbs lists the commands; each has a file of its own.
-func verbs() []*cobra.Command {
-	return []*cobra.Command{
-		newAnalyzeCommand(),
-		newApplyCommand(),
-		newCaptureCommand(),
-		newCompareCommand(),
-		newDoctorCommand(),
-		newDownCommand(),
-		newExecCommand(),
-		newExplainCommand(),
-		newExportCommand(),
-		newFigureCommand(),
-		newGraphCommand(),
-		newHostCommand(),
-		newInspectCommand(),
-		newKbpCommand(),
-		newListCommand(),
-		newPlanCommand(),
-		newReportCommand(),
-		newResultsCommand(),
-		newRunCommand(),
-		newSchemaCommand(),
-		newShellCommand(),
-		newSwitchCommand(),
-		newTraceCommand(),
-		newTuneCommand(),
-		newUpCommand(),
-		newValidateCommand(),
-		newVlabCommand(),
+// verbGroup is a heading of `nines --help` with the commands below it.
+type verbGroup struct {
+	id, title string
+	verbs     []*cobra.Command
+}
+
+// verbGroups lists the commands in the order of the work; each command has a file of its
+// own.
+func verbGroups() []verbGroup {
+	return []verbGroup{
+		{"build", "Build a network:", []*cobra.Command{
+			newValidateCommand(),
+			newPlanCommand(),
+			newUpCommand(),
+			newApplyCommand(),
+			newDownCommand(),
+			newListCommand(),
+			newInspectCommand(),
+			newExecCommand(),
+			newShellCommand(),
+			newGraphCommand(),
+			newSwitchCommand(),
+			newSchemaCommand(),
+		}},
+		{"measure", "Measure:", []*cobra.Command{
+			newRunCommand(),
+			newCaptureCommand(),
+			newAnalyzeCommand(),
+			newTraceCommand(),
+		}},
+		{"read", "Read results:", []*cobra.Command{
+			newReportCommand(),
+			newExplainCommand(),
+			newCompareCommand(),
+			newFigureCommand(),
+			newExportCommand(),
+			newResultsCommand(),
+		}},
+		{"host", "Prepare the host:", []*cobra.Command{
+			newHostCommand(),
+			newDoctorCommand(),
+			newTuneCommand(),
+			newKbpCommand(),
+		}},
+		{"laboratory", "Laboratory:", []*cobra.Command{
+			newVlabCommand(),
+		}},
+	}
+}
+
+// addVerbs gives the root command every verb, below the heading of its group.
+func addVerbs(root *cobra.Command) {
+	cobra.EnableCommandSorting = false // the groups are in the order of the work
+	for _, group := range verbGroups() {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, verb := range group.verbs {
+			verb.GroupID = group.id
+			root.AddCommand(verb)
+		}
 	}
 }

@@ -19,20 +19,20 @@ import (
 func newVlabCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "vlab",
-		Short: "Try an experiment in a virtual laboratory, for hardware or kernels that are not here",
-		Long: `A virtual laboratory is a virtual machine with what this host may lack: two
-network cards with SR-IOV (Intel 82576, igb) that are cabled to each other, an
-IOMMU, four CPUs in two NUMA nodes, and a choice of kernels, of their command lines
-and of control groups. In it, an experiment can be tried before the hardware is
-there, and a boot parameter before the reboot.
+		Short: "Try an experiment in a virtual machine with other hardware or kernels",
+		Long: `A virtual laboratory is a virtual machine that has what this host may lack: two network
+cards with SR-IOV (Intel 82576, igb) cabled to each other, an IOMMU, four CPUs in two
+NUMA nodes, and a choice of kernels, kernel command lines and control group versions.
+Use it to try an experiment before the hardware arrives, or a boot parameter before the
+reboot.
 
-It needs QEMU 8.0 or later (in a checkout: make setup-vm). What it boots from is
-made of Debian's packages the first time, in a minute or two, and kept in
-/var/cache/nines (NINES_CACHE_DIR moves it). Each start is a first boot: what is
-changed in the laboratory is gone when it ends, and this host is not touched.
+It needs QEMU 8.0 or later (in a checkout: make setup-vm). The first start makes the
+laboratory's files from Debian's packages, which takes a minute or two, and keeps them
+in /var/cache/nines (NINES_CACHE_DIR changes the folder). Every start is a first boot:
+changes inside the laboratory are gone when it ends, and this host is not touched.
 
-Where KVM does not run a guest, instructions are translated (TCG): everything works,
-but timings mean nothing.`,
+Where KVM cannot run a guest, QEMU translates instructions (TCG): everything works, but
+timings mean nothing.`,
 		Example: `  nines vlab exec -- ip -br link                       # look at it
   nines vlab run examples/quickstart.yaml              # try an experiment in it
   nines vlab run lab.yaml --kernel rt --append "isolcpus=2-3 nohz_full=2-3"
@@ -54,12 +54,12 @@ type laboratoryFlags struct {
 }
 
 func (f *laboratoryFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.kernel, "kernel", "debian", "the kernel: debian, cloud or rt, also with a release, as rt13 (nines vlab kernels)")
-	c.Flags().StringVar(&f.append, "append", "", `more of the kernel's command line, as "isolcpus=2-3 nohz_full=2-3"`)
-	c.Flags().StringVar(&f.cgroup, "cgroup", string(boot.CgroupV2), "the control groups: v2, v1 or hybrid")
+	c.Flags().StringVar(&f.kernel, "kernel", "debian", "the kernel: debian, cloud or rt, also with a release, such as rt13 (see nines vlab kernels)")
+	c.Flags().StringVar(&f.append, "append", "", `additions to the kernel command line, such as "isolcpus=2-3 nohz_full=2-3"`)
+	c.Flags().StringVar(&f.cgroup, "cgroup", string(boot.CgroupV2), "control groups: v2, v1 or hybrid")
 	c.Flags().IntVar(&f.memoryMiB, "memory", vlab.DefaultMemoryMiB, "the laboratory's memory, in MiB")
-	c.Flags().BoolVar(&f.virtio, "virtio", false, "two more cards, of virtio-net, cabled to each other")
-	c.Flags().StringArrayVar(&f.copy, "copy", nil, "a file or folder that the laboratory has at the same path (repeatable)")
+	c.Flags().BoolVar(&f.virtio, "virtio", false, "add two virtio-net cards, cabled to each other")
+	c.Flags().StringArrayVar(&f.copy, "copy", nil, "give the laboratory this file or folder, at the same path (repeatable)")
 }
 
 func (f *laboratoryFlags) check() error {

@@ -13,10 +13,10 @@ import (
 func newVlabBuildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "build [KERNEL]...",
-		Short: "Make what the laboratory boots from, before it is needed",
-		Long: `Fetch kernels and make the laboratory's root file system, of Debian's packages,
-where they are not there yet. The other verbs do so when they need something; this
-one is for before, as while there is a network. Without names, all kernels.`,
+		Short: "Download kernels and build the laboratory's files ahead of time",
+		Long: `Download kernels and build the laboratory's root file system from Debian's packages,
+unless they are there. The other commands do this when they need something; use this one
+ahead of time, for example while there is a network. Without names it takes all kernels.`,
 		Example: `  nines vlab build
   nines vlab build debian rt13`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,10 +49,10 @@ func newVlabKernelsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "kernels",
 		Aliases: []string{"ls"},
-		Short:   "List the kernels that a laboratory can have, and which are there",
-		Long: `List the kernels that a laboratory can have: Debian's own (debian), the one for
-clouds (cloud, without 9p and most drivers) and the real-time one (rt), of Debian 12
-and 13. A version is shown for those that have been fetched.`,
+		Short:   "List the laboratory's kernels and which are downloaded",
+		Long: `List the kernels for a laboratory: Debian's standard kernel (debian), the one for clouds
+(cloud, without 9p and most drivers) and the real-time one (rt), of Debian 12 and 13. A
+version is shown for those that are downloaded.`,
 		Example: `  nines vlab kernels
   nines vlab kernels --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,

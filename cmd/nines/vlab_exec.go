@@ -18,8 +18,8 @@ func newVlabExecCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command in a new laboratory, as root",
-		Long: `Start a laboratory, run a command in it as root, and end it. The command has nines
-in its PATH, and standard input, output and error; nines vlab exec ends with its
+		Long: `Start a laboratory, run a command in it as root, and end it. The command has nines in its
+PATH, and its standard input, output and error are yours. nines vlab exec exits with its
 exit code. --copy gives the laboratory files of this host, at the same paths.`,
 		Example: `  nines vlab exec -- ip -br link
   nines vlab exec --append isolcpus=2-3 -- cat /sys/devices/system/cpu/isolated

@@ -23,13 +23,12 @@ func newVlabRunCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Run an experiment in a new laboratory",
-		Long: `Start a laboratory, run an experiment in it as nines run does, copy the result to
-this host's folder of results, and end the laboratory. Files that the experiment
-names have to be copied with --copy.
+		Long: `Start a laboratory, run an experiment in it like nines run, copy the result to this
+host's folder of results, and end the laboratory. --copy gives the laboratory the files
+that the experiment names.
 
-Where the guest's instructions are translated (TCG), what the result proves is that
-the experiment works on such hardware: its timings mean nothing, and the verdicts
-will say so as well.`,
+If QEMU translates the guest's instructions (TCG), the result shows that the experiment
+works on such hardware. Its timings mean nothing, and the verdicts say so too.`,
 		Example: `  nines vlab run examples/quickstart.yaml
   nines vlab run lab.yaml --kernel rt --set traffic.rate_pps=1000 --set repeat=1
   nines vlab run sriov.yaml --append "isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3"
@@ -55,10 +54,10 @@ will say so as well.`,
 		},
 	}
 	flags.add(c)
-	c.Flags().BoolVar(&flags.keep, "keep", false, "open a shell in the laboratory when the experiment has ended")
-	c.Flags().StringArrayVar(&call.sets, "set", nil, "change a key first: KEY=VALUE (repeatable)")
+	c.Flags().BoolVar(&flags.keep, "keep", false, "open a shell in the laboratory after the experiment")
+	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results, on this host")
-	c.Flags().StringVar(&call.format, "format", "table", "what goes to standard output at the end: table or json (summary.json)")
+	c.Flags().StringVar(&call.format, "format", "table", "what to print at the end: table or json (summary.json)")
 	return c
 }
 
