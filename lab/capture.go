@@ -56,7 +56,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	if err := l.bypassed(nodeName, interfaceName); err != nil {
 		return nil, err
 	}
-	if findNode(l.plan, nodeName).VM != nil {
+	if findNode(l.plan, nodeName).Guest() {
 		return nil, &GuestError{Node: nodeName, Interface: interfaceName}
 	}
 	ns, err := r.Namespace()

@@ -162,7 +162,7 @@ func (t *tracer) addForwarders() {
 		t.note("%s", unseen(t.run.plan, name))
 	}
 	err := t.bench.eachForwarder(t.run.plan, func(node plan.Node, engine *client.Client) error {
-		if node.Runtime == spec.RuntimeVM {
+		if node.Guest() {
 			return nil
 		}
 		stats, err := engine.Stats()
@@ -194,7 +194,7 @@ func unseen(p *plan.Plan, machine string) string {
 func virtualMachines(p *plan.Plan) []string {
 	var names []string
 	for _, node := range p.Nodes {
-		if node.Runtime == spec.RuntimeVM {
+		if node.Guest() {
 			names = append(names, node.Name)
 		}
 	}

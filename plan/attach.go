@@ -85,7 +85,7 @@ func (w *work) backends() (map[*endpoint]spec.Backend, error) {
 // attachOne decides for the i-th endpoint of a link.
 func (w *work) attachOne(e *endpoint, i int, dpdk bool) {
 	l := e.link
-	if e.node.isVM() {
+	if e.node.guest() {
 		w.attachGuest(e, i, dpdk)
 		return
 	}

@@ -29,7 +29,7 @@ func (p *Plan) MayBeXDPFrames(t *Traffic) bool {
 // thread polls.
 func (p *Plan) softirqsReceive(port Port) bool {
 	n := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Name == port.Node })
-	if n < 0 || p.Nodes[n].VM != nil {
+	if n < 0 || p.Nodes[n].Guest() {
 		return false
 	}
 	for _, i := range p.Nodes[n].Interfaces {

@@ -91,12 +91,12 @@ func (w *work) driveFunction(e *endpoint) error {
 		return nil
 	}
 	dpdk := e.device != nil
-	if !dpdk && !e.node.isVM() {
+	if !dpdk && !e.node.guest() {
 		return w.driveByKernel(e)
 	}
 	driver := spec.DriverVFIO
 	switch {
-	case e.node.isVM(): // QEMU knows no other
+	case e.node.guest(): // QEMU knows no other
 	case e.link.kind == spec.LinkSRIOV:
 		driver = e.link.sriov().Driver
 	case e.link.spec.Passthrough.Driver != "":
@@ -107,7 +107,7 @@ func (w *work) driveFunction(e *endpoint) error {
 	}
 	e.function.Driver = driver
 	e.node.functions = append(e.node.functions, e.function.Address)
-	if !e.node.isVM() {
+	if !e.node.guest() {
 		e.device = &Device{Arguments: e.function.Address}
 	}
 	return nil
@@ -127,7 +127,7 @@ func (w *work) driveByKernel(e *endpoint) error {
 // canDrive refuses a driver for programs that the host does not have, or that cannot
 // have the function.
 func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
-	demand := fmt.Sprintf("%s wants %s for %s, by %s", e, e.function.Address, choose(e.node.isVM(), "its virtual machine", "DPDK"), driver)
+	demand := fmt.Sprintf("%s wants %s for %s, by %s", e, e.function.Address, choose(e.node.guest(), "its virtual machine", "DPDK"), driver)
 	if f := w.inv.Feature(string(driver)); f.State == host.StateNo {
 		return &Impossible{demand, fmt.Sprintf("the kernel has no such driver (%s)", f.Detail),
 			choose(driver == spec.DriverVFIO, "use a kernel with CONFIG_VFIO_PCI", "use driver: vfio-pci")}
@@ -141,12 +141,12 @@ func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 	}
 	if w.inv.IOMMU.Groups == 0 && !w.inv.IOMMU.Unsafe {
 		remedy := fmt.Sprintf("switch it on: in the firmware (VT-d, AMD-Vi), and by %s on the kernel's command line", iommuParameter(w.inv))
-		if !e.node.isVM() {
+		if !e.node.guest() {
 			remedy += "; without one, as root at your own risk: echo Y > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode, or driver: uio_pci_generic or igb_uio"
 		}
 		return &Impossible{demand, "the IOMMU is off or absent, so vfio has nothing to hold the device to its memory", remedy}
 	}
-	if w.inv.IOMMU.Groups == 0 && e.node.isVM() {
+	if w.inv.IOMMU.Groups == 0 && e.node.guest() {
 		return &Impossible{demand, "there is no IOMMU, and vfio's unsafe mode cannot translate a guest's addresses", "switch the IOMMU on: " + iommuParameter(w.inv)}
 	}
 	if c := w.findCard(e.function.Address); c != nil {

@@ -39,7 +39,7 @@ func (w *work) assignDPDK() error {
 			continue
 		}
 		n.dpdk = &DPDK{Prefix: w.dpdkPrefix(n), MemoryBytes: bytes, MemoryNode: w.dpdkNode(n), Huge: w.mode() != spec.HugepagesNone}
-		if n.isVM() {
+		if n.guest() {
 			if err := w.guestDPDK(n); err != nil {
 				return err
 			}
@@ -196,7 +196,7 @@ func (w *work) hugepages() *Hugepages {
 			used = true
 			out.Demands = append(out.Demands, d)
 		}
-		if n.dpdk == nil || n.isVM() { // a guest's DPDK has the guest's own
+		if n.dpdk == nil || n.guest() { // a guest's DPDK has the guest's own
 			continue
 		}
 		used = true

@@ -170,9 +170,7 @@ func (w *work) keepProgramsQuiet(degree spec.Isolation) {
 
 // byAffinity is true for a node that is in no cpuset: the bare host is in none, and of
 // a virtual machine's threads only those of its CPUs belong on the node's.
-func (n *node) byAffinity() bool {
-	return n.spec.Runtime == spec.RuntimeHost || n.spec.Runtime == spec.RuntimeVM
-}
+func (n *node) byAffinity() bool { return n.spec.Runtime.Descriptor().Groups == spec.Ungrouped }
 
 // keepNodesQuiet says what is done for such nodes, as for the programs of links.
 func (w *work) keepNodesQuiet(degree spec.Isolation) {
@@ -214,7 +212,7 @@ func (w *work) limitHugepages() error {
 		if limit > 0 && size == 0 {
 			return at(&Impossible{n.title() + " limits hugepages", "this kernel has none (CONFIG_HUGETLBFS)", "take hugepage_limit away"}, n.steps("hugepage_limit"))
 		}
-		if n.isVM() { // takes its memory at once, and no more
+		if n.guest() { // takes its memory at once, and no more
 			continue
 		}
 		if n.dpdk != nil && n.dpdk.Huge {

@@ -83,7 +83,7 @@ func (w *work) result() *Plan {
 func (w *work) nodeResult(n *node) Node {
 	out := Node{
 		Name:          n.name,
-		Runtime:       n.spec.Runtime,
+		Runtime:       n.spec.Runtime.Descriptor().Name,
 		HostName:      n.hostName,
 		CPUs:          n.cpus,
 		CPUsExclusive: n.exclusive,
@@ -108,9 +108,6 @@ func (w *work) nodeResult(n *node) Node {
 		Receive:       n.receive,
 		Why:           n.why,
 	}
-	if out.Runtime == "" {
-		out.Runtime = spec.RuntimeNetns
-	}
 	if out.VM != nil {
 		out.MemoryBytes = out.VM.MemoryBytes
 	}
@@ -124,7 +121,7 @@ func (w *work) linkResult(l *link) Link {
 	out := Link{Name: l.name, Kind: l.kind, MTU: l.mtu, Device: l.device, Parent: l.spec.Parent, Endpoints: []Endpoint{}, Switch: w.switchResult(l)}
 	for _, e := range l.endpoints {
 		out.Endpoints = append(out.Endpoints, Endpoint{
-			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.isVM(),
+			Node: e.node.name, Interface: e.name, FabricDevice: e.fabricDevice, Guest: e.node.guest(),
 			Attach: e.attach, Socket: e.socket, SocketServer: e.programListens, Function: e.function,
 		})
 	}

@@ -32,7 +32,7 @@ func (w *work) assignMemory() error {
 
 // memoryLimit is how much memory a node may have; 0 is any.
 func (n *node) memoryLimit() int64 {
-	if n.isVM() {
+	if n.guest() {
 		return n.vmMemory()
 	}
 	return int64(n.spec.Memory)

@@ -22,12 +22,10 @@ func Needs(exp *spec.Experiment) host.Needs {
 			n = &spec.Node{}
 		}
 		who := "node " + name
+		runtime := n.Runtime.Descriptor()
 		feature(who, host.FeatureNetns)
-		if n.Runtime == spec.RuntimeLXC {
-			feature(who, host.FeatureLXC)
-		}
-		if n.Runtime == spec.RuntimeVM {
-			feature(who, host.FeatureTun, host.FeatureQEMU)
+		feature(who, runtime.Features...)
+		if runtime.Guest {
 			continue // what is in it is the guest's to have
 		}
 		if n.App != nil {
@@ -43,7 +41,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		if n.Memory > 0 {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "memory", For: who})
 		}
-		named := (n.CPUs > 0 || n.CPUList != "") && n.Runtime != spec.RuntimeHost
+		named := (n.CPUs > 0 || n.CPUList != "") && runtime.Groups != spec.Ungrouped
 		if named && exp.Isolation != spec.IsolationNone {
 			needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: who})
 		}

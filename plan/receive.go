@@ -42,7 +42,7 @@ func (w *work) findWays() error {
 			if e.rx == spec.ReceiveInterrupt {
 				continue
 			}
-			if n.isVM() || !e.kernel() || e.function.Driver != "" {
+			if n.guest() || !e.kernel() || e.function.Driver != "" {
 				return at(&Conflict{n.title(), fmt.Sprintf("rx: %s at %s, whose packets are not received by this host's kernel", e.rx, e), "take rx away there"}, n.steps())
 			}
 			polls = polls || e.rx.Polls()

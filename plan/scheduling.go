@@ -26,7 +26,7 @@ func (w *work) checkScheduling() error {
 		if n.demand.engine {
 			n.because("its packet threads are scheduled as %s", s)
 		}
-		if !s.Policy.RealTime() || !n.demand.engine || n.spec.Runtime == spec.RuntimeVM {
+		if !s.Policy.RealTime() || !n.demand.engine || n.guest() {
 			continue
 		}
 		if !w.neverSleeps(n) {

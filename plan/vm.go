@@ -63,13 +63,16 @@ const (
 	maxGuestInterfaces = 20
 )
 
-func (n *node) isVM() bool { return n.link == nil && n.spec.Runtime == spec.RuntimeVM }
+// Guest is true for a virtual machine: it has a kernel and a clock of its own.
+func (n Node) Guest() bool { return n.Runtime.Descriptor().Guest }
+
+func (n *node) guest() bool { return n.link == nil && n.spec.Runtime.Descriptor().Guest }
 
 // guestPCI is an endpoint's address in its guest; empty elsewhere. Each interface is
 // behind a root port of its own, whose buses are numbered from 1: first QEMU's network
 // cards, then the host's functions (Arguments of package vm).
 func (e *endpoint) guestPCI() string {
-	if !e.node.isVM() {
+	if !e.node.guest() {
 		return ""
 	}
 	before := 0
@@ -113,13 +116,13 @@ func (w *work) attachGuest(e *endpoint, i int, dpdk bool) {
 // checkGuests refuses what no virtual machine can be.
 func (w *work) checkGuests() error {
 	for _, n := range w.nodes {
-		if n.isVM() && len(n.endpoints) > maxGuestInterfaces {
+		if n.guest() && len(n.endpoints) > maxGuestInterfaces {
 			return at(&Conflict{n.title(), fmt.Sprintf("a virtual machine with %d interfaces", len(n.endpoints)),
 				fmt.Sprintf("at most %d: a guest's bus has no more slots", maxGuestInterfaces)}, n.steps())
 		}
 	}
 	for _, l := range w.links {
-		guests := slices.DeleteFunc(slices.Clone(l.endpoints), func(e *endpoint) bool { return !e.node.isVM() })
+		guests := slices.DeleteFunc(slices.Clone(l.endpoints), func(e *endpoint) bool { return !e.node.guest() })
 		for _, e := range guests {
 			switch l.kind {
 			case spec.LinkMacvlan, spec.LinkMemif, spec.LinkVPP, spec.LinkSnabb:
@@ -132,7 +135,7 @@ func (w *work) checkGuests() error {
 	}
 	if w.stream != nil {
 		from, to := w.path[0].node, w.path[len(w.path)-1].node
-		if from != to && (from.isVM() || to.isVM()) {
+		if from != to && (from.guest() || to.guest()) {
 			return at(&Conflict{"traffic", "one end is in a virtual machine, whose time stamp counter is not the other end's",
 				"end the traffic in nodes of the host, or at two interfaces of the one machine"}, []string{"traffic"})
 		}
@@ -162,7 +165,7 @@ func (w *work) vmHuge(n *node) bool {
 
 // vmResult is a node's machine; nil for another runtime.
 func (w *work) vmResult(n *node) *VM {
-	if !n.isVM() {
+	if !n.guest() {
 		return nil
 	}
 	vm := &VM{
@@ -208,7 +211,7 @@ func (w *work) guestDPDK(n *node) error {
 // vmDemand is what a guest's memory takes of the host's hugepages; none where it is
 // ordinary memory.
 func (w *work) vmDemand(n *node) (HugepageDemand, bool) {
-	if !n.isVM() || !w.vmHuge(n) || w.pageBytes() == 0 {
+	if !n.guest() || !w.vmHuge(n) || w.pageBytes() == 0 {
 		return HugepageDemand{}, false
 	}
 	return HugepageDemand{

@@ -53,7 +53,7 @@ func fillIn(e *Experiment, root *node) {
 		engine = *t
 	}
 	for _, n := range e.Topology.Nodes {
-		if n.Runtime == RuntimeLXC && n.Rootfs == nil {
+		if n.Runtime.Descriptor().Takes("rootfs") && n.Rootfs == nil {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
 		if a := n.App; a != nil && a.Kind != AppRoute {

@@ -30,7 +30,7 @@ func (c *checker) node(name string, n *Node) {
 		c.rootfs(n, at)
 		c.runtime(n, at)
 		for _, key := range sortedKeys(n.Sysctls) {
-			c.sysctl(n.Runtime, key, n.Sysctls[key], under(at, "sysctls"))
+			c.sysctl(n.Runtime.Descriptor().Sysctls, key, n.Sysctls[key], under(at, "sysctls"))
 		}
 	}
 	c.scheduling(name, n, at)
@@ -50,20 +50,15 @@ func (c *checker) node(name string, n *Node) {
 	}
 }
 
+// rootfs checks the file system of a node that can have one.
 func (c *checker) rootfs(n *Node, at []string) {
-	if n.Rootfs == nil || !c.soundKeys(at, "rootfs") {
+	if n.Rootfs == nil || !n.Runtime.Descriptor().Takes("rootfs") || !c.soundKeys(at, "rootfs") || n.Rootfs.Kind == RootfsDebian {
 		return
 	}
-	if n.Runtime != RuntimeLXC {
-		what := fmt.Sprintf("a %s node shares the host's file system", n.Runtime)
-		if n.Runtime == RuntimeVM {
-			what = "a vm node has a small file system of its own, in memory"
-		}
-		c.fail(what, "", "take rootfs away, or write runtime: lxc", under(at, "rootfs")...)
-	} else if n.Rootfs.Release != "" && n.Rootfs.Kind != RootfsDebian {
+	if n.Rootfs.Release != "" {
 		c.fail("only a debian root file system has a release", "", "take it away, or write kind: debian", under(at, "rootfs", "release")...)
 	}
-	if n.Runtime == RuntimeLXC && n.Rootfs.Init == InitSystemd && n.Rootfs.Kind != RootfsDebian {
+	if n.Rootfs.Init == InitSystemd {
 		c.fail("there is no systemd in a minimal root file system", "", "write kind: debian, or init: nines", under(at, "rootfs", "init")...)
 	}
 }
@@ -93,7 +88,7 @@ func (c *checker) mounts(n *Node, at []string) {
 
 // sysctl refuses what belongs to no namespace of the node: written there it would
 // change the host, silently and after the lab is gone. A virtual machine has them all.
-func (c *checker) sysctl(runtime Runtime, key, value string, parent []string) {
+func (c *checker) sysctl(scope SysctlScope, key, value string, parent []string) {
 	at := under(parent, key)
 	if !matches(sysctlPattern, key) {
 		c.key("Node.sysctls", key, parent...)
@@ -112,7 +107,11 @@ func (c *checker) sysctl(runtime Runtime, key, value string, parent []string) {
 		}
 	}
 	dotted := strings.Join(steps, ".")
-	if runtime != RuntimeVM && steps[0] != "net" && !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(hostNamespaceSysctls, dotted) {
+	switch {
+	case steps[0] == "net" || scope == SysctlsOfKernel:
+	case scope == SysctlsOfNetwork:
+		c.failKey(fmt.Sprintf("the node has only a network of its own, and %q would change the host", clip(key)), "net.*", "take it away, or use another runtime; "+inCase, at...)
+	case !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(hostNamespaceSysctls, dotted):
 		c.failKey(fmt.Sprintf("%q belongs to the whole host, not to a node: setting it would change the host", clip(key)),
 			"net.*, fs.mqueue.*, "+strings.Join(hostNamespaceSysctls, ", "), "set it on the host yourself", at...)
 	}

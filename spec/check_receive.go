@@ -73,7 +73,7 @@ func (c *checker) received(endpoint string, link *Link, way Receive, at []string
 	}
 	const others = "interrupt"
 	switch {
-	case n.Runtime == RuntimeVM:
+	case n.Runtime.Descriptor().Guest:
 		c.fail(fmt.Sprintf("%q is in a virtual machine, whose own kernel receives its packets", endpoint), others,
 			"take rx away; in a guest that runs nines, nines kbp start does it there; "+inCase, at...)
 	case c.pastKernel(endpoint, link):

@@ -2,13 +2,11 @@ package spec
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// minVMMemory is the least with which Debian's kernel and the engine start.
-const minVMMemory = 192 << 20
 
 // vmKinds are the links that a virtual machine can join: those that reach a tap, a
 // vhost-user port or a function of PCI.
@@ -19,57 +17,37 @@ var vmKinds = []LinkKind{
 // inCase is what to do about a key that only some of the runtimes in a sweep have.
 const inCase = "where a sweep varies the runtime, write it in the case that has it"
 
-// runtime checks what goes with a node's runtime.
+// otherwise says what a node without one of these keys is, where its runtime does not.
+var otherwise = map[string]string{
+	"vm":     "a %s node is no virtual machine",
+	"rootfs": "a %s node shares the host's file system",
+}
+
+// runtime refuses the keys of a node that its runtime does not take.
 func (c *checker) runtime(n *Node, at []string) {
-	if n.VM != nil && n.Runtime != RuntimeVM {
-		c.failKey(fmt.Sprintf("a %s node is no virtual machine", n.Runtime), "on nodes with runtime: vm", "take vm away; "+inCase, under(at, "vm")...)
-	}
-	switch n.Runtime {
-	case RuntimeHost:
-		c.hostNode(n, at)
-	case RuntimeVM:
-		c.vmNode(n, at)
-	case RuntimeNetns, RuntimeLXC:
-	}
-}
-
-// hostNode refuses what needs a container.
-func (c *checker) hostNode(n *Node, at []string) {
-	const remedy = "take it away, or write runtime: netns; " + inCase
-	if n.Memory > 0 {
-		c.failKey("a host node has no control group that could limit its memory", "", remedy, under(at, "memory")...)
-	}
-	if n.HugepageLimit > 0 {
-		c.failKey("a host node has no control group that could limit its hugepages", "", remedy, under(at, "hugepage_limit")...)
-	}
-	if len(n.Mounts) > 0 {
-		c.failKey("a host node sees the host's files as they are", "", remedy, under(at, "mounts")...)
-	}
-	for _, key := range sortedKeys(n.Sysctls) {
-		if !strings.HasPrefix(key, "net.") && !strings.HasPrefix(key, "net/") {
-			c.failKey(fmt.Sprintf("a host node has only a network of its own, and %q would change the host", clip(key)), "net.*", remedy, under(at, "sysctls", key)...)
+	d := n.Runtime.Descriptor()
+	for _, f := range fields(reflect.TypeFor[Node]()) {
+		value := reflect.ValueOf(*n).Field(f.index)
+		if d.Takes(f.key) || value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0 {
+			continue
 		}
+		refusal := d.Refusals[f.key]
+		if refusal.Problem == "" {
+			refusal.Problem = fmt.Sprintf(either(otherwise[f.key], "a %s node has no "+f.key), d.Name)
+		}
+		c.failKey(refusal.Problem, "on nodes with runtime: "+strings.Join(runtimesWith(f.key), ", "),
+			either(refusal.Remedy, "take "+f.key+" away")+"; "+inCase, under(at, f.key)...)
+	}
+	if d.Takes("memory") && n.Memory > 0 && n.Memory < d.LeastMemory {
+		c.fail("too little memory for a guest's kernel and the engine", d.LeastMemory.String()+" or more", "", under(at, "memory")...)
 	}
 }
 
-// vmNode refuses what a guest cannot have, as its files and its memory are its own.
-func (c *checker) vmNode(n *Node, at []string) {
-	if n.Memory > 0 && n.Memory < minVMMemory {
-		c.fail("too little memory for a guest's kernel and the engine", "192MiB or more", "", under(at, "memory")...)
-	}
-	if n.HugepageLimit > 0 {
-		c.failKey("a virtual machine takes exactly its memory, so that it needs no limit", "", "take it away, and write memory; "+inCase, under(at, "hugepage_limit")...)
-	}
-	if len(n.Mounts) > 0 {
-		c.failKey("a virtual machine sees none of the host's files", "", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x; "+inCase, under(at, "mounts")...)
-	}
-}
-
-// isVM is true for an endpoint that is known to be in a virtual machine.
-func (c *checker) isVM(endpoint string) bool {
+// isGuest is true for an endpoint that is known to be in a virtual machine.
+func (c *checker) isGuest(endpoint string) bool {
 	name, _ := splitEndpoint(endpoint)
 	n := c.e.Topology.Nodes[name]
-	return n != nil && n.Runtime == RuntimeVM && c.sound("topology", "nodes", name, "runtime")
+	return n != nil && n.Runtime.Descriptor().Guest && c.sound("topology", "nodes", name, "runtime")
 }
 
 // vmLinks refuses links that a virtual machine cannot join.
@@ -79,7 +57,7 @@ func (c *checker) vmLinks() {
 		kindKnown, guests := c.soundKeys(linkSteps(i), "kind"), 0
 		for j, endpoint := range link.Endpoints {
 			here := under(at, strconv.Itoa(j))
-			if !c.sound(here...) || !c.isVM(endpoint) {
+			if !c.sound(here...) || !c.isGuest(endpoint) {
 				continue
 			}
 			guests++
@@ -109,10 +87,10 @@ func listedKinds(kinds []LinkKind) string {
 func (c *checker) vmTraffic(t *Traffic) {
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)
-	if c.isVM(t.From) && t.Packets == PacketsRecord && c.sound("traffic", "packets") {
+	if c.isGuest(t.From) && t.Packets == PacketsRecord && c.sound("traffic", "packets") {
 		c.fail("the packets of an engine in a virtual machine cannot be recorded: it sees none of the host's files", "", "take packets away, or end the traffic in another node", "traffic", "packets")
 	}
-	if from == to || !c.isVM(t.From) && !c.isVM(t.To) {
+	if from == to || !c.isGuest(t.From) && !c.isGuest(t.To) {
 		return
 	}
 	c.fail("one end of the traffic is in a virtual machine, whose time stamp counter is not the other end's", "",

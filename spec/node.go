@@ -1,21 +1,5 @@
 package spec
 
-// Runtime is what a node is made of.
-type Runtime string
-
-// RuntimeNetns is a process in its own network, mount, pid, uts and ipc
-// namespaces on the host's file system; RuntimeLXC is an LXC system container.
-const (
-	RuntimeNetns Runtime = "netns"
-	RuntimeLXC   Runtime = "lxc"
-	// RuntimeHost is the bare host: processes with no container around them, which see
-	// the host's file system, processes and users. Only the lab's interfaces are in a
-	// network namespace, as they could not be told from the host's otherwise.
-	RuntimeHost Runtime = "host"
-	// RuntimeVM is a virtual machine of QEMU.
-	RuntimeVM Runtime = "vm"
-)
-
 // Node is one machine of the network.
 type Node struct {
 	// Runtime is what the node is made of (default netns).

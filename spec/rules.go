@@ -100,7 +100,7 @@ var rules = map[string]rule{
 
 	"Topology.nodes": {required: true, minItems: 1},
 
-	"Node.runtime":        {byDefault: string(RuntimeNetns)},
+	"Node.runtime":        {byDefault: runtimeNames()[0]},
 	"Node.cpus":           {byDefault: "0", least: "0", most: "4096"},
 	"Node.cpu_list":       {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
 	"Node.memory_node":    {least: "0", most: "1023"},
@@ -228,7 +228,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[ProgramDriver]():    texts(DriverVFIO, DriverUIO, DriverIGBUIO),
 	reflect.TypeFor[Acceleration]():     texts(AccelerationAuto, AccelerationKVM, AccelerationTCG),
 	reflect.TypeFor[Order]():            texts(OrderInterleaved, OrderSequential),
-	reflect.TypeFor[Runtime]():          texts(RuntimeNetns, RuntimeLXC, RuntimeHost, RuntimeVM),
+	reflect.TypeFor[Runtime]():          runtimeNames(),
 	reflect.TypeFor[RootfsKind]():       texts(RootfsMinimal, RootfsDebian),
 	reflect.TypeFor[AppKind]():          texts(AppForward, AppReflect, AppRoute),
 	reflect.TypeFor[LinkKind](): texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP,

@@ -134,6 +134,9 @@ func describeKey(comment, goName string, f field) string {
 	if rest, ok := strings.CutPrefix(comment, goName+" "); ok {
 		comment = f.key + " " + rest
 	}
+	if f.typ == reflect.TypeFor[Runtime]() {
+		comment += " " + runtimesAbout()
+	}
 	if b := bounds(f.rule); b != "" && !strings.Contains(comment, b) {
 		comment += " From " + b + "."
 	}

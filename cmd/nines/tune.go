@@ -171,7 +171,7 @@ func useOf(plans []*plan.Plan) tune.Use {
 			if !slices.Contains(use.Runtimes, string(n.Runtime)) {
 				use.Runtimes = append(use.Runtimes, string(n.Runtime))
 			}
-			use.VMs = use.VMs || n.Runtime == spec.RuntimeVM
+			use.VMs = use.VMs || n.Guest()
 			use.DeviceAccess = use.DeviceAccess || len(n.Functions) > 0
 		}
 	}

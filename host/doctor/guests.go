@@ -14,7 +14,7 @@ func guests(inv *host.Inventory, exp *spec.Experiment) []Finding {
 	var translated, tried []string
 	kvm := inv.Feature(host.FeatureKVM)
 	for name, n := range exp.Topology.Nodes {
-		if n == nil || n.Runtime != spec.RuntimeVM {
+		if n == nil || !n.Runtime.Descriptor().Guest {
 			continue
 		}
 		asked := spec.Acceleration("")

@@ -49,9 +49,7 @@ func needsCPUSet(p *plan.Plan, n plan.Node) bool {
 
 // byAffinity is true for a node that is on its CPUs by affinity alone: the engine of the
 // bare host, and the threads of a virtual machine that run the guest's CPUs.
-func byAffinity(n plan.Node) bool {
-	return n.Runtime == spec.RuntimeHost || n.Runtime == spec.RuntimeVM
-}
+func byAffinity(n plan.Node) bool { return n.Runtime.Descriptor().Groups == spec.Ungrouped }
 
 // Parent is the group that a node's own is made in, relative to a hierarchy's root: the
 // lab's, or, where the lab's CPUs are kept from all else and the node has none of them,

@@ -29,7 +29,7 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	if err := l.Claim(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(l.Plan.Nodes, func(n plan.Node) bool { return n.Runtime == spec.RuntimeLXC }) {
+	if slices.ContainsFunc(l.Plan.Nodes, func(n plan.Node) bool { return n.Runtime.Descriptor().Groups == spec.GroupedByTools }) {
 		// Without it LXC gives the first set on a container's way, which is ours, all the
 		// CPUs that the root has (cpuset1_initialize in its src/lxc/cgroups/cgfsng.c).
 		if _, _, err := l.Journal.MakeSetting(journal.Step{Path: filepath.Join(h.Mount, "cgroup.clone_children"), Value: "1"}); err != nil {

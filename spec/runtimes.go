@@ -1,0 +1,44 @@
+package spec
+
+// The runtimes that come with nines.
+const (
+	RuntimeNetns Runtime = "netns"
+	RuntimeLXC   Runtime = "lxc"
+	RuntimeHost  Runtime = "host"
+	RuntimeVM    Runtime = "vm"
+)
+
+// runtimes has every runtime; the first is the default.
+var runtimes = []RuntimeDescriptor{
+	{
+		Name: RuntimeNetns, About: "network, mount, pid, uts and ipc namespaces of its own on the host's file system",
+		Keys: []string{"memory", "hugepage_limit", "mounts"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
+	},
+	{
+		Name: RuntimeLXC, About: "an LXC system container",
+		Keys:    []string{"memory", "hugepage_limit", "mounts", "rootfs"},
+		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Features: []string{"lxc"},
+	},
+	{
+		// Only the lab's interfaces are in a network namespace, as they could not be told
+		// from the host's otherwise.
+		Name: RuntimeHost, About: "the bare host: its files, processes and users, with interfaces of its own",
+		Refusals: map[string]Refusal{
+			"memory":         {Problem: "a host node has no control group that could limit its memory"},
+			"hugepage_limit": {Problem: "a host node has no control group that could limit its hugepages"},
+			"mounts":         {Problem: "a host node sees the host's files as they are"},
+		},
+	},
+	{
+		Name: RuntimeVM, About: "a virtual machine of QEMU with a kernel of its own",
+		Keys: []string{"memory", "vm"},
+		Refusals: map[string]Refusal{
+			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "take it away, and write memory"},
+			"mounts":         {"a virtual machine sees none of the host's files", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
+			"rootfs":         {Problem: "a vm node has a small file system of its own, in memory"},
+		},
+		// Debian's kernel and the engine start with that.
+		LeastMemory: 192 << 20,
+		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Features: []string{"tun", "qemu"},
+	},
+}
