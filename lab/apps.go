@@ -132,19 +132,18 @@ func (b *builder) startApps(ctx context.Context, w work) error {
 
 // startEngine starts a node's engine and tells it what to serve.
 func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
-	if node.IsVM(n) {
-		return b.startGuestEngine(ctx, n)
+	if g := node.GuestOf(n); g != nil {
+		r := b.running[n.Name]
+		return g.StartEngine(ctx, b.place(), r, entryFor(n, nil, ExecOptions{}).Env, func() error {
+			return b.serve(ctx, n, r.QEMU, node.GuestPatience)
+		})
 	}
 	program, err := b.EnginePath(n.Name)
 	if err != nil {
 		return err
 	}
 	socket := b.EngineSocket(n.Name)
-	// In a container the folder of sockets is mounted elsewhere.
-	inside := socket
-	if n.Runtime == spec.RuntimeLXC {
-		inside = filepath.Join(node.ContainerEngines, filepath.Base(socket))
-	}
+	inside := filepath.Join(node.RuntimeOf(n).Seen(b.files()).Engines, filepath.Base(socket))
 	if err := absentIsFine(os.Remove(socket)); err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	if err != nil {
 		return err
 	}
-	return b.serve(ctx, n, engine)
+	return b.serve(ctx, n, engine, engineTimeout)
 }
 
 // engineStep is the Name of an engine's step in the journal.
@@ -191,11 +190,9 @@ func appCPUs(n plan.Node) []int {
 	return others
 }
 
-func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity) error {
-	patience := engineTimeout
-	if node.IsVM(n) {
-		patience = guestPatience
-	}
+// serve tells a node's engine what to serve, once the process that it is in lets it
+// answer.
+func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	go func() { // an engine that died at once will never answer

@@ -10,9 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sync"
 
-	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/isolate"
@@ -78,19 +76,8 @@ func check(p *plan.Plan) (programs, error) {
 			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 		needsEngine = needsEngine || n.App != nil && n.App.Kind != spec.AppRoute
-		if node.IsVM(n) {
-			needsEngine = true // it is in every guest
-			if err := checkVM(n); err != nil {
-				return found, err
-			}
-		}
-		if n.Runtime == spec.RuntimeLXC {
-			if err := node.CheckLXC(); err != nil {
-				return found, err
-			}
-			if err := node.CheckSystemd(n); err != nil {
-				return found, fmt.Errorf("node %q: %w", n.Name, err)
-			}
+		if err := node.RuntimeOf(n).Check(n); err != nil {
+			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
 	}
 	for _, l := range p.Links {
@@ -111,7 +98,7 @@ func check(p *plan.Plan) (programs, error) {
 // checkSysctls finds names that the kernel does not have. A guest has a kernel of its own,
 // and what belongs to one interface is there when the interface is.
 func checkSysctls(n plan.Node) error {
-	if node.IsVM(n) {
+	if n.Guest() {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Sysctls)) {
@@ -141,8 +128,8 @@ func checkMounts(n plan.Node) error {
 			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
 		}
 	}
-	if n.Runtime != spec.RuntimeNetns {
-		return nil // a container's targets are made
+	if n.Runtime.Descriptor().OwnRoot {
+		return nil // the targets are made
 	}
 	for i, m := range n.Mounts {
 		source, err := os.Stat(m.Source)
@@ -184,7 +171,7 @@ type builder struct {
 
 // buildAll makes a whole lab.
 func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
-	b.running, b.machines = map[string]*node.Running{}, &sync.Map{}
+	b.running = map[string]*node.Running{}
 	if options.Measurement != nil {
 		if err := writeJSON(b.state.measured(), options.Measurement.owner); err != nil {
 			return err
@@ -246,7 +233,7 @@ func (b *builder) build(ctx context.Context, w work) error {
 		{"preparing network cards", b.prepareHardware},
 		{fmt.Sprintf("starting %d nodes", len(w.nodes)), b.startNodes},
 		{fmt.Sprintf("making %d links", len(w.links)), b.makeLinks},
-		{"starting virtual machines", b.startMachines},
+		{"starting virtual machines", b.bootGuests},
 		{"setting up interfaces", b.configure},
 		{"waiting until the links are up", b.awaitLinks},
 		{"sending interrupts beside their nodes", b.steer},
@@ -268,12 +255,12 @@ func (b *builder) build(ctx context.Context, w work) error {
 	return writeJSON(b.state.settings(), b.settings)
 }
 
+// place is where nodes are made.
 func (b *builder) place() node.Place {
-	return node.Place{
-		Journal: b.journal, StateDir: b.state.dir, Prefix: b.plan.Prefix,
-		InitPath: b.programs.init, EnginePath: b.programs.engine, Progress: b.progress,
-		Sockets: b.socketFolders(),
-	}
+	p := b.Lab.place(b.programs.init)
+	p.Journal, p.Groups, p.Progress, p.Sockets = b.journal, b.groups(), b.progress, b.socketFolders()
+	p.Files.Engine = b.programs.engine
+	return p
 }
 
 // fabricName is the host name of the fabric, where programs of links and bridges are.
@@ -327,14 +314,14 @@ func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) erro
 
 func (b *builder) startNodes(ctx context.Context, w work) error {
 	started := make([]*node.Running, len(w.nodes))
-	groups := b.groups()
+	place := b.place()
 	if len(w.nodes) > 0 {
-		if err := groups.Prepare(ctx); err != nil {
+		if err := place.Groups.Prepare(ctx); err != nil {
 			return err
 		}
 	}
 	err := node.Each(ctx, len(w.nodes), func(i int) error {
-		r, err := b.startNode(ctx, w.nodes[i], groups)
+		r, err := b.startNode(ctx, place, w.nodes[i])
 		started[i] = r
 		return err
 	})
@@ -344,44 +331,17 @@ func (b *builder) startNodes(ctx context.Context, w work) error {
 	for _, r := range started {
 		b.running[r.Name] = r
 	}
-	return b.settleGroups(ctx, groups, len(started))
+	return b.settleGroups(ctx, place.Groups, len(started))
 }
 
-func (b *builder) startNode(ctx context.Context, n plan.Node, groups *isolate.Lab) (*node.Running, error) {
-	var r *node.Running
+func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node) (*node.Running, error) {
 	n, err := b.withDevices(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	switch n.Runtime {
-	case spec.RuntimeNetns:
-		if r, err = b.place().StartNetns(n.Name, n.HostName, n.Mounts); err != nil {
-			return nil, err
-		}
-		if err := groups.Confine(n, r.PID); err != nil {
-			return nil, fmt.Errorf("node %q: %w", n.Name, err)
-		}
-		if err := groups.Restrict(n, r.PID); err != nil {
-			return nil, fmt.Errorf("node %q: %w", n.Name, err)
-		}
-	case spec.RuntimeVM:
-		// Its QEMU comes when its links are made.
-		if r, err = b.place().StartNetns(n.Name, n.HostName, nil); err != nil {
-			return nil, err
-		}
-	case spec.RuntimeHost:
-		if r, err = b.place().StartHost(n.Name, n.HostName); err != nil {
-			return nil, err
-		}
-	case spec.RuntimeLXC:
-		if r, err = b.startLXC(ctx, n); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, &host.MissingError{
-			Capability: string(n.Runtime), Reason: "this nines does not know the runtime",
-			Remedy: "use netns or lxc",
-		}
+	r, err := node.RuntimeOf(n).Start(ctx, place, n)
+	if err != nil {
+		return nil, err
 	}
 	if err := b.nameNamespace(n.Name, n.HostName, r); err != nil {
 		return nil, err
@@ -420,12 +380,12 @@ func (b *builder) configure(ctx context.Context, w work) error {
 		n := b.plan.Nodes[i]
 		var todo []plan.Interface
 		for _, iface := range n.Interfaces {
-			if !node.IsVM(n) && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
+			if !n.Guest() && inKernel(iface) && (isNew[n.Name] || w.interfaces[n.Name+":"+iface.Name]) {
 				todo = append(todo, iface)
 			}
 		}
 		// A guest sets itself up, when it is new.
-		if node.IsVM(n) || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
+		if n.Guest() || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
 			return nil
 		}
 		if err := b.site.Configure(ctx, n, todo, b.goneRoutes(n)); err != nil {

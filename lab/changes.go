@@ -107,10 +107,10 @@ func (d *differ) nodes() {
 	}
 }
 
-// seesNewSocket is true for a container that needs a folder of a socket which it has
-// not mounted. Those that it has and does not need do no harm.
+// seesNewSocket is true for a node with files of its own that needs a folder of a socket
+// which it has not mounted. Those that it has and does not need do no harm.
 func (d *differ) seesNewSocket(n plan.Node) bool {
-	if n.Runtime != spec.RuntimeLXC {
+	if !n.Runtime.Descriptor().OwnRoot || n.Guest() {
 		return false
 	}
 	return slices.ContainsFunc(socketsOf(d.to)[n.Name], func(socket string) bool {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"nines.dev/nines/lab/link"
-	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 )
 
@@ -17,7 +16,7 @@ func (d *differ) guests() {
 		more = false
 		for _, n := range d.to.Nodes {
 			old := findNode(d.from, n.Name)
-			if !node.IsVM(n) || old == nil || d.renewed[n.Name] || !d.guestChanges(*old, n) {
+			if !n.Guest() || old == nil || d.renewed[n.Name] || !d.guestChanges(*old, n) {
 				continue
 			}
 			d.Adjusted = slices.DeleteFunc(d.Adjusted, func(name string) bool { return name == n.Name })

@@ -10,7 +10,6 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // StartDPDK lets the engine of a node start DPDK, where the node's plan says that it
@@ -101,17 +100,9 @@ func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 				return "", fmt.Errorf("interface %s:%s: %w", nodeName, interfaceName, err)
 			}
 		}
-		socket = link.SocketPath(l.socketsSeenBy(*n), socket)
+		socket = link.SocketPath(node.RuntimeOf(*n).Seen(l.files()).Sockets, socket)
 	}
 	return deviceArgument(i, at, socket), nil
-}
-
-// socketsSeenBy is the folder of sockets as a node's processes see it.
-func (l *Lab) socketsSeenBy(n plan.Node) string {
-	if n.Runtime == spec.RuntimeLXC {
-		return node.ContainerSockets
-	}
-	return link.SocketsDir(l.state.dir)
 }
 
 // endpointOf is the link that an interface is on, and its end there.

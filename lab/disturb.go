@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
-	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -126,7 +126,7 @@ func (b *builder) runDisturber(ctx context.Context, name, token string, argv []s
 	id, err := proc.Start(ctx, cmd, proc.ReadyOnExtraFile)
 	var ended *proc.EndedError
 	if errors.As(err, &ended) {
-		err = disturberError(ended.Err, link.LastLines(b.disturbanceSaid(name)))
+		err = disturberError(ended.Err, node.LastLines(b.disturbanceSaid(name)))
 	}
 	return id, err
 }
@@ -199,7 +199,7 @@ func (l *Lab) Disturbances() ([]DisturbanceState, error) {
 		id := running[d.Name]
 		s := DisturbanceState{Disturbance: d, PID: id.PID, Alive: id.PID != 0 && id.Alive()}
 		if !s.Alive {
-			s.LastLines = link.LastLines(l.disturbanceSaid(d.Name))
+			s.LastLines = node.LastLines(l.disturbanceSaid(d.Name))
 		}
 		list = append(list, s)
 	}

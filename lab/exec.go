@@ -7,9 +7,9 @@ import (
 	"os/exec"
 	"sort"
 
+	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // ExecOptions says how a command runs in a node.
@@ -37,10 +37,7 @@ func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, optio
 	if err != nil {
 		return nil, err
 	}
-	if node.IsVM(n) {
-		return l.guestCommand(ctx, n, entryFor(n, argv, options))
-	}
-	return r.Enter(ctx, initPath, entryFor(n, argv, options))
+	return node.RuntimeOf(n).Command(ctx, l.place(initPath), n, r, entryFor(n, argv, options))
 }
 
 func entryFor(n plan.Node, argv []string, options ExecOptions) node.Entry {
@@ -68,13 +65,21 @@ func (l *Lab) EnginePath(nodeName string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n.Runtime == spec.RuntimeLXC {
-		return node.ContainerEngine, nil
+	here := l.files()
+	if here.Engine, err = node.Program("nines-engine"); err != nil {
+		return "", err
 	}
-	if node.IsVM(n) {
-		return node.GuestEngine, nil
-	}
-	return node.Program("nines-engine")
+	return node.RuntimeOf(n).Seen(here).Engine, nil
+}
+
+// place is where nodes run, for who makes nothing there.
+func (l *Lab) place(initPath string) node.Place {
+	return node.Place{StateDir: l.state.dir, Logs: l.state.logs(), Plan: l.plan, InitPath: initPath, Files: l.files()}
+}
+
+// files are nines' folders on the host.
+func (l *Lab) files() node.Files {
+	return node.Files{Engines: l.state.engines(), Sockets: link.SocketsDir(l.state.dir)}
 }
 
 // EngineSocket is the control socket of a node's app engine, as the host sees it.

@@ -7,33 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"nines.dev/nines/lab/isolate"
-	"nines.dev/nines/lab/node"
-	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
 
 // groups are where the lab's control groups are made.
 func (b *builder) groups() *isolate.Lab {
 	return &isolate.Lab{Journal: b.journal, Plan: b.plan, StateDir: b.state.dir}
-}
-
-// startLXC starts a container in control groups that LXC makes.
-func (b *builder) startLXC(ctx context.Context, n plan.Node) (*node.Running, error) {
-	groups := node.Groups{
-		Container: filepath.Join(isolate.Parent(b.plan, n), n.HostName),
-		Monitor:   filepath.Join(isolate.MonitorParent(b.plan), n.HostName+".monitor"),
-	}
-	limits, err := isolate.NodeLimits(b.plan, n)
-	if err != nil {
-		return nil, fmt.Errorf("node %q: %w", n.Name, err)
-	}
-	for _, l := range limits {
-		groups.Limits = append(groups.Limits, node.GroupLimit{Version: l.Version, File: l.File, Value: l.Value})
-	}
-	return b.place().StartLXC(ctx, n, groups)
 }
 
 // settleGroups completes the lab's isolation when nodes have started, and writes down

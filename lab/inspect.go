@@ -159,8 +159,8 @@ func (l *Lab) inspectNode(ctx context.Context, n plan.Node) NodeState {
 
 // devicesIn are the devices in a node.
 func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error) {
-	if node.IsVM(n) {
-		return l.guestDevices(ctx, n.Name)
+	if g := node.GuestOf(n); g != nil {
+		return l.guestDevices(ctx, g, n.Name)
 	}
 	return link.Devices(holderOf(l.running[n.Name]))
 }
@@ -178,7 +178,7 @@ func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState
 		return s
 	}
 	patience := inspectPatience
-	if node.IsVM(n) {
+	if n.Guest() {
 		patience *= 10 // translated, its answer takes a while
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -7,12 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -26,8 +24,6 @@ type Lab struct {
 	plan     *plan.Plan
 	settings []link.Setting
 	running  map[string]*node.Running
-	// machines are the QEMUs of virtual machines, by node; they start at the same time.
-	machines *sync.Map
 	fabric   *node.Running
 	// held is the lab's lock and journal while this process measures it; else nil.
 	held *holding
@@ -63,16 +59,10 @@ func Open(name string) (*Lab, error) {
 
 // take learns from the journal which processes the nodes are.
 func (l *Lab) take(j *journal.Journal) {
-	l.running, l.machines = map[string]*node.Running{}, &sync.Map{}
-	for _, entry := range j.Entries() {
-		if r := runningOf(j, entry); r != nil && entry.Node == fabricNode {
-			l.fabric = r
-		} else if r != nil {
-			l.running[entry.Node] = r
-		}
-		if entry.Kind == journal.KindProcess && entry.Name == node.QEMUProgram && entry.Link == "" && entry.Learnt != nil {
-			l.machines.Store(entry.Node, proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks})
-		}
+	l.running = node.Find(j)
+	if r := l.running[fabricNode]; r != nil {
+		l.fabric = r
+		delete(l.running, fabricNode)
 	}
 }
 
@@ -210,10 +200,10 @@ func (l *Lab) Finished() bool {
 	return err == nil
 }
 
-// Alive is true while a node's first process runs.
+// Alive is true while a node runs.
 func (l *Lab) Alive(nodeName string) bool {
-	r := l.running[nodeName]
-	return r != nil && r.Alive() && l.machineAlive(nodeName)
+	n, r, err := l.node(nodeName)
+	return err == nil && node.RuntimeOf(n).Alive(r)
 }
 
 // needRoot is the host's answer to a caller who may not.

@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -46,7 +47,7 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 			Log: link.LogPath(l.state.dir, entry.Link, entry.Name),
 		}
 		if !p.Alive {
-			p.LastLines = link.LastLines(p.Log)
+			p.LastLines = node.LastLines(p.Log)
 		}
 		list = append(list, p)
 	}
@@ -122,7 +123,7 @@ func (l *Lab) deadEngines() ([]string, error) {
 			continue
 		}
 		fault := fmt.Sprintf("the engine of node %s has died (process %d)", entry.Node, id.PID)
-		if said := link.LastLines(l.EngineLog(entry.Node)); said != "" {
+		if said := node.LastLines(l.EngineLog(entry.Node)); said != "" {
 			fault += "; it said last: " + said
 		}
 		faults = append(faults, fault)

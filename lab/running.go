@@ -1,29 +1,6 @@
 package lab
 
-import (
-	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/proc"
-	"nines.dev/nines/lab/link"
-	"nines.dev/nines/lab/node"
-)
-
-// runningOf is the node whose first process a journal's entry started; nil if it
-// is another kind of entry. A node's first step has the node's own token; engines, pollers
-// and QEMU, which are processes of a node too, have others.
-func runningOf(j *journal.Journal, entry journal.Entry) *node.Running {
-	starts := entry.Kind == journal.KindProcess || entry.Kind == journal.KindContainer || entry.Kind == journal.KindHostNode
-	if !starts || entry.Node == "" || entry.Token != j.Token(entry.Node) || entry.Learnt == nil {
-		return nil
-	}
-	r := &node.Running{
-		Name: entry.Node, Step: entry.ID,
-		Identity: proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks},
-	}
-	if entry.Kind == journal.KindHostNode {
-		r.Token = entry.Token
-	}
-	return r
-}
+import "nines.dev/nines/lab/link"
 
 // mergedSettings are the settings of before, as far as their devices are still in
 // the plan, with those made now.

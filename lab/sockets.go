@@ -36,8 +36,9 @@ func checkSockets(p *plan.Plan) error {
 		}
 	}
 	for _, n := range p.Nodes {
-		if node.IsVM(n) {
-			paths = append(paths, s.engineSocket(n.Name), filepath.Join(node.VMFolder(s.dir, n.Name), "agent0"))
+		if g := node.GuestOf(n); g != nil {
+			place := (&Lab{state: s, plan: p}).place("")
+			paths = append(paths, g.Sockets(place, n)...)
 		}
 	}
 	for _, path := range paths {

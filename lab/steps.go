@@ -10,6 +10,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -38,7 +39,11 @@ func Steps(p *plan.Plan) []string {
 		linkSteps(add, p, l)
 	}
 	for _, n := range p.Nodes {
-		vmSteps(add, n)
+		if g := node.GuestOf(n); g != nil {
+			for _, step := range g.BootSteps(n) {
+				add("node %s: %s", n.Name, step)
+			}
+		}
 	}
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
@@ -92,13 +97,7 @@ func prefixed(prefix, s string) string {
 }
 
 func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
-	what := map[spec.Runtime]string{
-		spec.RuntimeNetns: "start nines-init in namespaces of its own",
-		spec.RuntimeLXC:   "make a root file system and start an LXC container",
-		spec.RuntimeVM:    "start nines-init in namespaces of its own, for QEMU",
-		spec.RuntimeHost:  "start nines-init, which holds a network namespace and nothing else",
-	}[n.Runtime]
-	add("node %s: %s, named %s", n.Name, what, n.HostName)
+	add("node %s: %s, named %s", n.Name, node.RuntimeOf(n).Steps(n), n.HostName)
 	group := filepath.Join(isolate.Parent(p, n), n.HostName)
 	for _, c := range isolate.Controllers(p, n) {
 		switch c {
@@ -191,4 +190,12 @@ func firstOf(words ...string) string {
 		}
 	}
 	return ""
+}
+
+// pairName is what a node's interface and the fabric's end are.
+func pairName(e plan.Endpoint) string {
+	if e.Guest {
+		return "tap of QEMU's for"
+	}
+	return "veth pair"
 }

@@ -96,7 +96,7 @@ func pinned(t *testing.T, lab *Lab) {
 	if !dut.VM.Pinned {
 		return // too few CPUs
 	}
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", lab.machine("dut").PID))
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", lab.running["dut"].QEMU.PID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func pinned(t *testing.T, lab *Lab) {
 // dies ends QEMU behind the lab's back.
 func dies(t *testing.T, lab *Lab) {
 	t.Helper()
-	if err := lab.machine("dut").Signal(unix.SIGKILL); err != nil {
+	if err := lab.running["dut"].QEMU.Signal(unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); lab.Alive("dut") && time.Now().Before(deadline); {
@@ -168,7 +168,7 @@ topology:
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if lab, err := Open("tbvmkill"); err == nil && lab.machine("g").Alive() {
+		if lab, err := Open("tbvmkill"); err == nil && lab.running["g"] != nil && lab.running["g"].QEMU.Alive() {
 			break
 		}
 	}

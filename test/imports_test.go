@@ -52,12 +52,11 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client",
-			"vm", "vm/agent", "vm/image", "kernel/tasks", "busypoll"}),
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "vm", "kernel/tasks", "busypoll"}),
 	"lab/graph":   {"spec", "plan"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.
-	"lab/node": slices.Concat(makers, []string{"vm", "vm/boot"}),
+	"lab/node": slices.Concat(makers, []string{"lab/isolate", "vm", "vm/agent", "vm/boot", "vm/image"}),
 	// Programs of links run in the fabric, which is a node; one of them is our engine.
 	"lab/link": slices.Concat(makers, []string{"lab/node", "engine/client"}),
 

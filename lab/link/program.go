@@ -230,26 +230,10 @@ func (s *Site) Run(ctx context.Context, l plan.Link, env []string, argv ...strin
 	return text, nil
 }
 
-// lastLines is how many lines of a log an error quotes.
-const lastLines = 5
-
 // withLog adds what a program said last to an error.
 func withLog(err error, log string) error {
-	if said := LastLines(log); said != "" {
+	if said := node.LastLines(log); said != "" {
 		return fmt.Errorf("%w; its last lines, of %s: %s", err, log, said)
 	}
 	return err
-}
-
-// LastLines are a log's last lines that are not empty, in one; nothing if the log
-// cannot be read.
-func LastLines(log string) string {
-	text, err := os.ReadFile(log)
-	if err != nil {
-		return ""
-	}
-	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(line string) bool {
-		return strings.TrimSpace(line) == ""
-	})
-	return strings.Join(lines[max(0, len(lines)-lastLines):], "; ")
 }

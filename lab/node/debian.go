@@ -61,7 +61,7 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
-	build := done + "." + p.Prefix
+	build := done + "." + p.Plan.Prefix
 	err := p.Journal.Make(journal.Step{Kind: journal.KindTree, Path: build}, func() (journal.Learnt, error) {
 		return journal.Learnt{}, os.MkdirAll(build, 0o755)
 	})
@@ -111,7 +111,7 @@ func (p Place) debootstrap(ctx context.Context, release, packages, dir string) e
 	stop := p.showLast(log.Name())
 	defer stop()
 	if err := cmd.Wait(); err != nil {
-		return fmt.Errorf("debootstrap %s: %w: %s", release, err, tail(log.Name()))
+		return fmt.Errorf("debootstrap %s: %w: %s", release, err, LastLines(log.Name()))
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (p Place) showLast(log string) (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				said := strings.Split(tail(log), "; ")
+				said := strings.Split(LastLines(log), "; ")
 				p.Progress("debootstrap: " + strings.TrimPrefix(said[len(said)-1], "I: "))
 			}
 		}

@@ -15,25 +15,20 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
 )
 
-// Groups are the control groups of a container, relative to the hierarchies' roots.
-type Groups struct {
-	// Container has what runs in it, Monitor the process that watches over it.
-	Container, Monitor string
-	// Limits are written to the container's, in order.
-	Limits []GroupLimit
+// lxcRuntime has nodes that are LXC system containers, with nines-init or systemd as pid 1. LXC
+// makes the control groups.
+type lxcRuntime struct{ Process }
+
+func (lxcRuntime) Steps(plan.Node) string {
+	return "make a root file system and start an LXC container"
 }
 
-// GroupLimit is a file of the control groups of version 1 or 2, and what it is to hold.
-type GroupLimit struct {
-	Version     int
-	File, Value string
-}
-
-// CheckLXC finds out whether the LXC tools are there.
-func CheckLXC() error {
+// Check finds out whether the LXC tools are there.
+func (lxcRuntime) Check(n plan.Node) error {
 	for _, tool := range []string{"lxc-start", "lxc-info"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return &host.MissingError{
@@ -42,16 +37,43 @@ func CheckLXC() error {
 			}
 		}
 	}
-	return nil
+	if !usesSystemd(n) {
+		return nil
+	}
+	_, err := checkSystemd()
+	return err
+}
+
+func (lxcRuntime) Seen(Files) Files {
+	return Files{Engine: containerEngine, Engines: containerEngines, Sockets: containerSockets}
+}
+
+// groups are the control groups of a container, relative to the hierarchies' roots.
+type groups struct {
+	// container has what runs in it, monitor the process that watches over it.
+	container, monitor string
+	// limits are written to the container's, in order.
+	limits []isolate.VersionedLimit
+}
+
+func (p Place) containerGroups(n plan.Node) (groups, error) {
+	limits, err := isolate.NodeLimits(p.Plan, n)
+	return groups{
+		container: filepath.Join(isolate.Parent(p.Plan, n), n.HostName),
+		monitor:   filepath.Join(isolate.MonitorParent(p.Plan), n.HostName+".monitor"),
+		limits:    limits,
+	}, err
 }
 
 // lxcPath is LXC's folder of containers in a lab. It occurs in the arguments of
 // every LXC tool and monitor of the lab, and of no other.
 func (p Place) lxcPath() string { return filepath.Join(p.StateDir, "lxc") }
 
-// StartLXC makes a container with the LXC tools and starts it with nines-init as
-// its pid 1. LXC makes the control groups.
-func (p Place) StartLXC(ctx context.Context, n plan.Node, groups Groups) (*Running, error) {
+func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, error) {
+	groups, err := p.containerGroups(n)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
 	root, err := p.makeRootfs(ctx, n)
 	if err != nil {
 		return nil, fmt.Errorf("node %q: make its root file system: %w", n.Name, err)
@@ -98,12 +120,12 @@ func (p Place) StartLXC(ctx context.Context, n plan.Node, groups Groups) (*Runni
 }
 
 // claimCgroups journals the groups that LXC is going to make.
-func (p Place) claimCgroups(n plan.Node, groups Groups) error {
+func (p Place) claimCgroups(n plan.Node, groups groups) error {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
 		return fmt.Errorf("node %q: %w", n.Name, err)
 	}
-	for _, name := range []string{groups.Container, groups.Monitor} {
+	for _, name := range []string{groups.container, groups.monitor} {
 		for _, h := range hierarchies {
 			if path := filepath.Join(h.Mount, name); journal.Inode(path) != 0 {
 				return fmt.Errorf("node %q: control group %s is there already, and not ours; set another prefix in the file",
@@ -131,7 +153,7 @@ func (p Place) lxcStart(ctx context.Context, name, config, log string) (proc.Ide
 	defer output.Close()
 	start.Stdout, start.Stderr = output, output
 	if err := start.Run(); err != nil {
-		return proc.Identity{}, fmt.Errorf("lxc-start: %w: %s", err, tail(log, log+".start"))
+		return proc.Identity{}, fmt.Errorf("lxc-start: %w: %s", err, LastLines(log, log+".start"))
 	}
 	out, err := exec.CommandContext(ctx, "lxc-info", "-P", p.lxcPath(), "-n", name, "-p", "-H").Output()
 	if err != nil {
@@ -139,21 +161,7 @@ func (p Place) lxcStart(ctx context.Context, name, config, log string) (proc.Ide
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
 	if err != nil {
-		return proc.Identity{}, errors.Join(errors.New("the container ended at once: "+tail(log)), err)
+		return proc.Identity{}, errors.Join(errors.New("the container ended at once: "+LastLines(log)), err)
 	}
 	return proc.Of(pid)
-}
-
-// tail is what the files say at their ends, in one line.
-func tail(paths ...string) string {
-	var said []string
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		said = append(said, lines[max(0, len(lines)-3):]...)
-	}
-	return strings.Join(said, "; ")
 }

@@ -14,11 +14,11 @@ import (
 const (
 	containerFolder = "/nines"
 	containerInit   = containerFolder + "/nines-init"
-	// ContainerEngine is nines-engine, ContainerEngines the folder of control sockets.
-	ContainerEngine  = containerFolder + "/nines-engine"
-	ContainerEngines = containerFolder + "/engines"
-	// ContainerSockets has the folders of the sockets of the container's own endpoints.
-	ContainerSockets = containerFolder + "/sockets"
+	// containerEngine is nines-engine, containerEngines the folder of control sockets.
+	containerEngine  = containerFolder + "/nines-engine"
+	containerEngines = containerFolder + "/engines"
+	// containerSockets has the folders of the sockets of the container's own endpoints.
+	containerSockets = containerFolder + "/sockets"
 )
 
 // bind is a mount of the host's into a container.
@@ -29,7 +29,7 @@ type bind struct {
 
 // lxcConfig is the container's configuration, lxc.container.conf(5). The network
 // is a namespace with nothing in it; package link fills it.
-func (p Place) lxcConfig(n plan.Node, root rootfs, groups Groups, token string) (string, error) {
+func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) (string, error) {
 	var b strings.Builder
 	set := func(key, format string, values ...any) {
 		fmt.Fprintf(&b, "%s = %s\n", key, fmt.Sprintf(format, values...))
@@ -54,8 +54,8 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups Groups, token string) 
 	// The engine needs raw sockets and BPF; what would change the host is taken.
 	set("lxc.cap.drop", "sys_module sys_time sys_boot mac_admin mac_override")
 	set("lxc.apparmor.profile", "unconfined")
-	set("lxc.cgroup.dir.container", "%s", groups.Container)
-	set("lxc.cgroup.dir.monitor", "%s", groups.Monitor)
+	set("lxc.cgroup.dir.container", "%s", groups.container)
+	set("lxc.cgroup.dir.monitor", "%s", groups.monitor)
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups Groups, token string) 
 	if err := devices(set, n, hierarchies); err != nil {
 		return "", err
 	}
-	for _, limit := range groups.Limits {
+	for _, limit := range groups.limits {
 		set(map[int]string{1: "lxc.cgroup.", 2: "lxc.cgroup2."}[limit.Version]+limit.File, "%s", limit.Value)
 	}
 	for _, m := range p.binds(n, root) {
@@ -93,18 +93,18 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 	binds := append([]bind{}, root.binds...)
 	binds = append(binds,
 		bind{p.InitPath, containerInit, true, true},
-		bind{filepath.Join(p.StateDir, "engines"), ContainerEngines, false, false})
+		bind{p.Files.Engines, containerEngines, false, false})
 	if usesSystemd(n) {
 		binds = append(binds, bind{p.notifyFolder(n), containerNotify, false, false})
 	}
-	if p.EnginePath != "" {
-		binds = append(binds, bind{p.EnginePath, ContainerEngine, true, true})
+	if p.Files.Engine != "" {
+		binds = append(binds, bind{p.Files.Engine, containerEngine, true, true})
 	}
 	for _, device := range n.Devices {
 		binds = append(binds, bind{device, device, true, false})
 	}
 	for _, folder := range p.Sockets[n.Name] {
-		binds = append(binds, bind{folder, filepath.Join(ContainerSockets, filepath.Base(folder)), false, false})
+		binds = append(binds, bind{folder, filepath.Join(containerSockets, filepath.Base(folder)), false, false})
 	}
 	for _, m := range n.Mounts {
 		binds = append(binds, bind{m.Source, m.Target, !isDir(m.Source), m.ReadOnly})

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,38 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
 
 // netnsFlags are the namespaces of a netns node.
 const netnsFlags = unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
+
+// netnsRuntime has nodes that are processes in namespaces of their own.
+type netnsRuntime struct{ Process }
+
+func (netnsRuntime) Steps(plan.Node) string { return "start nines-init in namespaces of its own" }
+
+func (netnsRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {
+	r, err := p.StartNetns(n.Name, n.HostName, n.Mounts)
+	if err != nil {
+		return nil, err
+	}
+	return r, p.Confine(n, r)
+}
+
+// Confine puts a node's first process into its control groups.
+func (p Place) Confine(n plan.Node, r *Running) error {
+	err := p.Groups.Confine(n, r.PID)
+	if err == nil {
+		err = p.Groups.Restrict(n, r.PID)
+	}
+	if err != nil {
+		return fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return nil
+}
 
 // StartNetns starts nines-init as pid 1 of new namespaces on the host's file
 // system. It waits on a pipe until its process id is journalled, and ends by itself

@@ -11,6 +11,8 @@ import (
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/plan"
 )
 
 // Running is a node that runs.
@@ -23,6 +25,8 @@ type Running struct {
 	Token string
 	// Identity is its pid 1 as the host sees it.
 	proc.Identity
+	// QEMU is the process of a virtual machine that has booted.
+	QEMU proc.Identity
 }
 
 // Namespace opens the node's network namespace.
@@ -39,11 +43,15 @@ type Place struct {
 	Journal *journal.Journal
 	// StateDir is the lab's folder.
 	StateDir string
-	// Prefix is the lab's.
-	Prefix string
-	// InitPath and EnginePath are the programs nines-init and nines-engine.
-	InitPath   string
-	EnginePath string
+	// Logs is the folder of the logs that only the host sees.
+	Logs string
+	Plan *plan.Plan
+	// Groups makes the control groups of nodes.
+	Groups *isolate.Lab
+	// InitPath is the program nines-init.
+	InitPath string
+	// Files are nines' as the host sees them.
+	Files Files
 	// Sockets are, by node, the folders of sockets that a container sees.
 	Sockets map[string][]string
 	// Progress is told what takes long; never nil.
@@ -104,4 +112,28 @@ feed:
 	close(next)
 	group.Wait()
 	return context.Cause(ctx)
+}
+
+// Find learns from a journal which processes its nodes are. A node's first step has the
+// node's own token; engines and pollers, which are processes of a node too, have others.
+func Find(j *journal.Journal) map[string]*Running {
+	found := map[string]*Running{}
+	for _, e := range j.Entries() {
+		if e.Node == "" || e.Learnt == nil {
+			continue
+		}
+		process := proc.Identity{PID: e.Learnt.PID, StartTicks: e.Learnt.StartTicks}
+		starts := e.Kind == journal.KindProcess || e.Kind == journal.KindContainer || e.Kind == journal.KindHostNode
+		switch r := found[e.Node]; {
+		case starts && e.Token == j.Token(e.Node):
+			r = &Running{Name: e.Node, Step: e.ID, Identity: process}
+			if e.Kind == journal.KindHostNode {
+				r.Token = e.Token
+			}
+			found[e.Node] = r
+		case r != nil && e.Kind == journal.KindProcess && e.Name == qemuStep && e.Link == "":
+			r.QEMU = process
+		}
+	}
+	return found
 }

@@ -59,16 +59,6 @@ func checkSystemd() (limitsCPUs bool, err error) {
 	}
 }
 
-// CheckSystemd finds out whether a container's systemd, where it is to have one, can have
-// groups.
-func CheckSystemd(n plan.Node) error {
-	if !usesSystemd(n) {
-		return nil
-	}
-	_, err := checkSystemd()
-	return err
-}
-
 // systemdFiles are what a container's systemd reads beside Debian's own, by their paths;
 // a text that begins with "-> " is a symbolic link. The services keep to the node's first
 // CPU, and the workload has a slice of its own with all of the CPUs: the first is among

@@ -1,154 +1,115 @@
 package node
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 
+	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 	"nines.dev/nines/vm"
-	"nines.dev/nines/vm/boot"
 )
 
-// What a virtual machine has inside: the engine and nines-node in the folder that
-// containers have them in, too.
-const (
-	// GuestEngineSocket is the engine's control socket in the guest, and GuestEngineLog
-	// the file with its errors.
-	GuestEngineSocket = "/run/nines-engine.sock"
-	GuestEngineLog    = "/run/nines-engine.log"
-	// GuestEnginePort is the port of virtio-serial that leads to the socket.
-	GuestEnginePort = "nines.engine"
-	// GuestEngine and GuestNode are the programs nines-engine and nines-node.
-	GuestEngine = containerFolder + "/nines-engine"
-	GuestNode   = containerFolder + "/nines-node"
-)
+// vmRuntime has nodes that are virtual machines. Each is two processes of the host's:
+// nines-init holds namespaces, as for a node of the runtime netns, so that whatever runs
+// in them ends with it; QEMU runs there, and is started when the links are made, for its
+// taps are in the fabric or in the nodes at the other ends. What else a node has,
+// addresses, routes, an engine, is then made inside, by nines-guest and nines-node.
+type vmRuntime struct{}
 
-// QEMUProgram is the Name of a virtual machine's QEMU in the journal.
-const QEMUProgram = "qemu"
-
-// guestSessions is how many commands may run in a guest at once, but for those that
-// stay: the engines of a measurement, nines exec, shells.
-const guestSessions = 6
-
-// GuestSetup is what nines-node gets to set a guest up.
-type GuestSetup struct {
-	Plan *plan.Plan `json:"plan"`
-	Node string     `json:"node"`
-	// Sysctls are written in this order, when the interfaces are there.
-	Sysctls []map[string]string `json:"sysctls"`
-}
-
-// VMFolder is the folder of a virtual machine: the sockets of its agent and its monitor,
-// and its console's log. No guest sees it.
-func VMFolder(stateDir, nodeName string) string {
-	return filepath.Join(stateDir, "vms", nodeName)
-}
-
-// VMFile is the file with a machine's configuration, by which others find its agent.
-func VMFile(stateDir, nodeName string) string {
-	return filepath.Join(VMFolder(stateDir, nodeName), "machine.json")
-}
-
-// VMPort is what a virtual machine's interface is connected to.
-type VMPort struct {
-	// FD is the descriptor of an open tap in QEMU; 0 where the interface has none.
-	FD int
-	// Socket is vhost-user's; QEMU listens on it if Server.
-	Socket string
-	Server bool
-	// HostDevice is the PCI address of a function of the host that is bound to vfio-pci.
-	HostDevice string
-}
-
-// VMFiles are a machine's files and what the host can do for it.
-type VMFiles struct {
-	// Dir is the machine's folder, EngineSocket the control socket of its engine on the
-	// host.
-	Dir, EngineSocket string
-	// Kernel and Initrd are what it boots from; Modules is a disk for /lib/modules, empty
-	// where the kernel needs none of it.
-	Kernel, Initrd, Modules string
-	Accelerator             vm.Accelerator
-	// VhostNet is true where the host's kernel carries the frames of taps.
-	VhostNet bool
-	// NUMA is true where memory can be bound to one of several NUMA nodes.
-	NUMA bool
-	// PageBytes is the size of the host's hugepages.
-	PageBytes int64
-}
-
-// VMConfig is the machine of a node, pure. The ports are those of its interfaces, in
-// their order.
-func VMConfig(n plan.Node, files VMFiles, ports []VMPort) vm.Config {
-	assigned := n.VM
-	c := vm.Config{
-		Dir: files.Dir, Kernel: files.Kernel, Initrd: files.Initrd, Accelerator: files.Accelerator,
-		Boot:   boot.Parameters{Name: n.HostName, Modules: guestModules(n)},
-		CPU:    vm.CPU{Cores: assigned.VCPUs},
-		Memory: vm.Memory{MiB: int(assigned.MemoryBytes >> 20)},
-		Ports:  []vm.Port{{Name: GuestEnginePort, Socket: files.EngineSocket}},
-		Agents: guestSessions, Detached: true,
+// Check finds out whether the host can run virtual machines.
+func (vmRuntime) Check(plan.Node) error {
+	if _, err := exec.LookPath(vm.Program); err != nil {
+		return &vm.NoQEMUError{}
 	}
-	if files.Accelerator == vm.KVM {
-		c.CPU.Model = steadyClock
-	}
-	if files.Modules != "" {
-		c.Disks = []vm.Disk{{Name: "modules", Path: files.Modules, ReadOnly: true}}
-		c.Boot.Mounts = []boot.Mount{{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true}}
-	}
-	if assigned.Huge {
-		c.Memory.HugepageBytes = files.PageBytes
-	}
-	if files.NUMA {
-		c.Memory.HostNodes = strconv.Itoa(assigned.MemoryNode)
-	}
-	if assigned.GuestHugepages > 0 {
-		c.Append = append(c.Append, "hugepages="+strconv.Itoa(assigned.GuestHugepages))
-	}
-	c.Append = append(c.Append, strings.Fields(assigned.CommandLine)...)
-	for i, iface := range n.Interfaces {
-		nic := vm.NIC{Model: vm.Virtio, MAC: iface.MAC}
-		switch p := ports[i]; {
-		case p.HostDevice != "":
-			c.HostDevices = append(c.HostDevices, p.HostDevice)
-			continue
-		case p.Socket != "":
-			nic.Backend, nic.Socket, nic.Server = vm.VhostUser, p.Socket, p.Server
-			c.Memory.Shared = true
-		default:
-			nic.Backend, nic.FD, nic.VhostNet = vm.Tap, p.FD, files.VhostNet
-		}
-		c.NICs = append(c.NICs, nic)
-	}
-	return c
-}
-
-// steadyClock is the host's processor with its time stamp counter declared as steady,
-// by which the engine in the guest takes times. QEMU hides that from guests that may
-// be moved to another host (qemu-cpu-models(7), invtsc).
-const steadyClock = "host,migratable=off,invtsc=on"
-
-// guestModules are the modules that a guest's interfaces take. A kernel that lacks one
-// says so where it is used.
-func guestModules(n plan.Node) []string {
-	modules := []string{"virtio_net"}
-	for _, iface := range n.Interfaces {
-		if iface.Device != nil && !iface.Device.Kernel {
-			return append(modules, "uio_pci_generic", "vfio-pci")
+	for _, program := range []string{"nines-guest", "nines-node", "nines-engine"} {
+		if _, err := Program(program); err != nil {
+			return err
 		}
 	}
-	return modules
+	_, err := guestShell()
+	return err
 }
 
-// VMHost is what this host can do for virtual machines.
-func VMHost() VMFiles {
-	_, vhost := os.Stat("/dev/vhost-net")
-	_, second := os.Stat("/sys/devices/system/node/node1")
-	return VMFiles{VhostNet: vhost == nil, NUMA: second == nil}
+func (vmRuntime) Steps(plan.Node) string {
+	return "start nines-init in namespaces of its own, for QEMU"
 }
 
-// IsVM is true for a virtual machine.
-func IsVM(n plan.Node) bool { return n.Runtime == spec.RuntimeVM }
+// BootSteps are those of QEMU.
+func (vmRuntime) BootSteps(n plan.Node) []string {
+	memory := "of ordinary memory"
+	if n.VM.Huge {
+		memory = "in the host's hugepages"
+	}
+	steps := []string{fmt.Sprintf("start QEMU with the kernel %s, %d MiB %s, its other threads on CPUs %s", n.VM.Kernel,
+		n.VM.MemoryBytes>>20, memory, host.FormatCPUList(n.VM.EmulatorCPUs))}
+	for i := range n.VM.VCPUs {
+		cpus := n.CPUs
+		if n.VM.Pinned {
+			cpus = cpus[i : i+1]
+		}
+		steps = append(steps, fmt.Sprintf("pin CPU %d of the guest to CPUs %s", i, host.FormatCPUList(cpus)))
+	}
+	return steps
+}
+
+func (vmRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {
+	return p.StartNetns(n.Name, n.HostName, nil)
+}
+
+// Alive is true while QEMU runs, too, which it does from when the node's links are made.
+func (vmRuntime) Alive(r *Running) bool { return r.Alive() && r.QEMU.Alive() }
+
+// Command is nines-node, which speaks to the guest's agent.
+func (v vmRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running, e Entry) (*exec.Cmd, error) {
+	if len(e.Argv) == 0 {
+		return nil, fmt.Errorf("node %q: no command given", n.Name)
+	}
+	if !v.Alive(r) {
+		return nil, fmt.Errorf("node %q is dead: its virtual machine has ended; nines apply with the lab's file makes it anew", n.Name)
+	}
+	program, err := Program("nines-node")
+	if err != nil {
+		return nil, err
+	}
+	return guestCommand(ctx, program, p.machineFile(n.Name), n, e), nil
+}
+
+func (vmRuntime) Seen(Files) Files { return Files{Engine: guestEngine} }
+
+// Sockets are the engine's and the agent's.
+func (vmRuntime) Sockets(p Place, n plan.Node) []string {
+	return []string{p.engineSocket(n.Name), filepath.Join(p.machineFolder(n.Name), "agent0")}
+}
+
+// Untimed is the verdict on how the guest's instructions are run.
+func (vmRuntime) Untimed(p Place, n plan.Node) string {
+	text, err := os.ReadFile(p.verdictFile(n.Name))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// machineFolder is the folder of a virtual machine: the sockets of its agent and its
+// monitor, and its console's log. No guest sees it.
+func (p Place) machineFolder(nodeName string) string {
+	return filepath.Join(p.StateDir, "vms", nodeName)
+}
+
+// machineFile is the file with a machine's configuration, by which others find its agent.
+func (p Place) machineFile(nodeName string) string {
+	return filepath.Join(p.machineFolder(nodeName), "machine.json")
+}
+
+// verdictFile is the file that says what the guest's timings are worth.
+func (p Place) verdictFile(nodeName string) string {
+	return filepath.Join(p.machineFolder(nodeName), "verdict")
+}
+
+// engineSocket is the control socket of a node's engine.
+func (p Place) engineSocket(nodeName string) string {
+	return filepath.Join(p.Files.Engines, nodeName+".sock")
+}

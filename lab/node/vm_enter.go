@@ -10,11 +10,11 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// GuestCommand is a command that runs in the guest of a node: nines-node stands for it on
+// guestCommand is a command that runs in the guest of a node: nines-node stands for it on
 // the host, with its input, output and exit code, as nines-init does for other nodes. The
 // file is the machine's. The CPUs of the entry are the plan's; taskset numbers the
 // guest's own.
-func GuestCommand(ctx context.Context, program, file string, n plan.Node, e Entry) *exec.Cmd {
+func guestCommand(ctx context.Context, program, file string, n plan.Node, e Entry) *exec.Cmd {
 	arguments := []string{"enter", "--machine", file}
 	if e.Dir != "" {
 		arguments = append(arguments, "--dir", e.Dir)

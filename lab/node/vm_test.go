@@ -16,16 +16,16 @@ import (
 // machines are nodes with what their interfaces are connected to.
 var machines = map[string]struct {
 	node  plan.Node
-	files VMFiles
-	ports []VMPort
+	files vmFiles
+	ports []Port
 }{
 	"taps": {
 		plan.Node{
 			HostName: "lab-dut", VM: &plan.VM{VCPUs: 1, MemoryBytes: 512 << 20},
 			Interfaces: []plan.Interface{{Name: "in", MAC: "02:00:00:00:00:01", PCI: "0000:01:00.0"}, {Name: "out", MAC: "02:00:00:00:00:02", PCI: "0000:02:00.0"}},
 		},
-		VMFiles{Accelerator: vm.TCG},
-		[]VMPort{{FD: 3}, {FD: 4}},
+		vmFiles{Accelerator: vm.TCG},
+		[]Port{{FD: 3}, {FD: 4}},
 	},
 	// A host with two NUMA nodes, KVM and vhost-net; the guest's engine uses DPDK.
 	"dpdk": {
@@ -40,8 +40,8 @@ var machines = map[string]struct {
 				{Name: "out", MAC: "02:00:00:00:00:02", PCI: "0000:02:00.0", Device: &plan.Device{Arguments: "0000:02:00.0"}},
 			},
 		},
-		VMFiles{Accelerator: vm.KVM, VhostNet: true, NUMA: true, PageBytes: 2 << 20, Modules: "/cache/modules.ext4"},
-		[]VMPort{{Socket: "/run/l/sockets/in.1/s"}, {Socket: "/run/l/sockets/out.0/s", Server: true}},
+		vmFiles{Accelerator: vm.KVM, VhostNet: true, NUMA: true, PageBytes: 2 << 20, Modules: "/cache/modules.ext4"},
+		[]Port{{Socket: "/run/l/sockets/in.1/s"}, {Socket: "/run/l/sockets/out.0/s", Server: true}},
 	},
 	// Virtual functions, given away whole: their bus numbers come after the tap's.
 	"functions": {
@@ -53,8 +53,8 @@ var machines = map[string]struct {
 				{Name: "admin", MAC: "02:00:00:00:00:03", PCI: "0000:01:00.0"},
 			},
 		},
-		VMFiles{Accelerator: vm.KVM, VhostNet: true},
-		[]VMPort{{HostDevice: "0000:3b:02.1"}, {HostDevice: "0000:3b:06.1"}, {FD: 3}},
+		vmFiles{Accelerator: vm.KVM, VhostNet: true},
+		[]Port{{HostDevice: "0000:3b:02.1"}, {HostDevice: "0000:3b:06.1"}, {FD: 3}},
 	},
 }
 
@@ -64,7 +64,7 @@ func TestMachinesOfNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := m.files
 			files.Dir, files.EngineSocket, files.Kernel, files.Initrd = "/run/l/vms/dut", "/run/l/engines/dut.sock", "/cache/vmlinuz", "/run/l/vms/initrd"
-			config := VMConfig(m.node, files, m.ports)
+			config := vmConfig(m.node, files, m.ports)
 			if err := config.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestGuestCommand(t *testing.T) {
 		{[]int{9, 40}, "taskset 0xa ip link"},
 		{[]int{8, 9, 10, 40}, "ip link"},
 	} {
-		cmd := GuestCommand(t.Context(), "/bin/true", "/m.json", n, Entry{Argv: []string{"ip", "link"}, CPUs: c.cpus})
+		cmd := guestCommand(t.Context(), "/bin/true", "/m.json", n, Entry{Argv: []string{"ip", "link"}, CPUs: c.cpus})
 		_, got, _ := strings.Cut(strings.Join(cmd.Args, " "), " -- ")
 		if got != c.want {
 			t.Errorf("CPUs %v: %q, not %q", c.cpus, got, c.want)

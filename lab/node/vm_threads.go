@@ -15,10 +15,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// PinVCPUs puts the threads that run a guest's CPUs where the plan says, one on each CPU
+// pinVCPUs puts the threads that run a guest's CPUs where the plan says, one on each CPU
 // of the node, with the node's policy. QEMU's other threads stay where they were started.
 // QEMU numbers its threads as in its own pid namespace.
-func PinVCPUs(n plan.Node, qemu proc.Identity, inside []int) error {
+func pinVCPUs(n plan.Node, qemu proc.Identity, inside []int) error {
 	threads, err := hostThreads(qemu, inside)
 	if err != nil {
 		return err

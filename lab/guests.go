@@ -1,0 +1,112 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/lab/link"
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+)
+
+// bootGuests boots the new virtual machines, now that their links are made.
+func (b *builder) bootGuests(ctx context.Context, w work) error {
+	machines := map[spec.Runtime][]node.Machine{}
+	for _, n := range w.nodes {
+		if n.Guest() {
+			machines[n.Runtime] = append(machines[n.Runtime], node.Machine{
+				Node: n, Running: b.running[n.Name], Sysctls: []map[string]string{appSysctls(n), n.Sysctls},
+				Connect: func() ([]node.Port, []*os.File, error) { return b.connect(n) },
+				Record:  b.recordInside,
+			})
+		}
+	}
+	for _, list := range machines {
+		if err := node.GuestOf(list[0].Node).Boot(ctx, b.place(), list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect opens what a machine's interfaces are connected to.
+func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err error) {
+	for _, i := range n.Interfaces {
+		made, e := endpointOf(b.plan, n.Name, i.Name)
+		if made == nil {
+			return nil, taps, fmt.Errorf("interface %s is on no link", i.Name)
+		}
+		if link.IsHardware(made.Kind) {
+			ports = append(ports, node.Port{HostDevice: e.Function.Address})
+			continue
+		}
+		if e.Attach == plan.AttachVhost {
+			path := link.SocketPath(link.SocketsDir(b.state.dir), e.Socket)
+			if !e.SocketServer {
+				err = link.RemoveStaleSocket(path)
+			}
+			ports = append(ports, node.Port{Socket: path, Server: !e.SocketServer})
+		} else {
+			var tap *os.File
+			if tap, err = b.site.OpenTap(*made, e); tap != nil {
+				taps = append(taps, tap)
+				ports = append(ports, node.Port{FD: 2 + len(taps)})
+			} else if err == nil {
+				err = fmt.Errorf("interface %s: a virtual machine cannot join a %s link", i.Name, made.Kind)
+			}
+		}
+		if err != nil {
+			return nil, taps, err
+		}
+	}
+	return ports, taps, nil
+}
+
+// recordInside keeps what was set on the devices in a guest.
+func (b *builder) recordInside(text []byte) error {
+	var settings []link.Setting
+	if err := json.Unmarshal(text, &settings); err != nil {
+		return err
+	}
+	b.site.Record(settings)
+	return nil
+}
+
+// guestDevices are the interfaces in a guest.
+func (l *Lab) guestDevices(ctx context.Context, g node.Guest, nodeName string) ([]link.Device, error) {
+	text, err := g.Devices(ctx, l.place(""), l.running[nodeName])
+	if err != nil {
+		return nil, err
+	}
+	var devices []link.Device
+	return devices, json.Unmarshal(text, &devices)
+}
+
+// Untimed says of this host and of the lab's virtual machines, where their instructions
+// are translated, that their timings mean nothing, and why; nothing of others.
+func (l *Lab) Untimed() []string {
+	var list []string
+	if host.Translated() {
+		list = append(list, "this host is a virtual machine whose instructions are translated (QEMU's TCG), so timings mean nothing")
+	}
+	for _, n := range l.plan.Nodes {
+		if g := node.GuestOf(n); g != nil {
+			if why := g.Untimed(l.place(""), n); why != "" {
+				list = append(list, fmt.Sprintf("node %s is a virtual machine: %s", n.Name, why))
+			}
+		}
+	}
+	return list
+}
+
+// GuestCPU is a CPU of the plan as an engine in a node numbers it.
+func (l *Lab) GuestCPU(nodeName string, cpu int) int {
+	if n := findNode(l.plan, nodeName); n != nil {
+		return n.GuestCPU(cpu)
+	}
+	return cpu
+}

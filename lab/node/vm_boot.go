@@ -1,0 +1,175 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/agent"
+)
+
+// bootPatience bounds the wait for a guest's agent: translated kernels need seconds of a
+// CPU, which on a host whose CPUs all poll are minutes.
+const bootPatience = 4 * time.Minute
+
+// qemuStep is the Name of a virtual machine's QEMU in the journal.
+const qemuStep = "qemu"
+
+// Boot starts QEMU for each machine, and sets up its guest.
+func (vmRuntime) Boot(ctx context.Context, p Place, machines []Machine) error {
+	kernels := map[string]vmKernel{}
+	for _, m := range machines {
+		key := kernelKey(m.Node)
+		if _, made := kernels[key]; made {
+			continue
+		}
+		k, err := p.findKernel(ctx, m.Node)
+		if err != nil {
+			return fmt.Errorf("node %q: %w", m.Node.Name, err)
+		}
+		kernels[key] = k
+	}
+	return Each(ctx, len(machines), func(i int) error {
+		m := machines[i]
+		if err := p.boot(ctx, m, kernels[kernelKey(m.Node)]); err != nil {
+			return fmt.Errorf("node %q: %w", m.Node.Name, err)
+		}
+		return nil
+	})
+}
+
+// boot starts a node's QEMU and makes its guest the node of the plan.
+func (p Place) boot(ctx context.Context, m Machine, k vmKernel) error {
+	n := m.Node
+	if err := os.MkdirAll(p.machineFolder(n.Name), 0o700); err != nil {
+		return err
+	}
+	ports, taps, err := m.Connect()
+	defer func() {
+		for _, tap := range taps {
+			_ = tap.Close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	config := vmConfig(n, p.vmFiles(n, k), ports)
+	if err := p.keepMachine(n, config, k.choice); err != nil {
+		return err
+	}
+	var guest *vm.Machine
+	err = vm.BootPatience(config.Accelerator, bootPatience).Boot(ctx, p.Progress, func(ctx context.Context) (err error) {
+		if err = p.startQEMU(ctx, m, config, taps); err != nil {
+			return err
+		}
+		if guest, err = attachTo(ctx, config, m.Running.QEMU, bootPatience); err != nil {
+			return fmt.Errorf("the guest did not start: %w%s", err, p.machineSaid(n, config))
+		}
+		return nil
+	}, func() error { return p.endQEMU(ctx, n) })
+	if err != nil {
+		return err
+	}
+	defer guest.Close()
+	threads, err := guest.VCPUThreads(ctx)
+	if err == nil {
+		err = pinVCPUs(n, m.Running.QEMU, threads)
+	}
+	if err == nil {
+		err = p.setUpGuest(ctx, guest, m)
+	}
+	return err
+}
+
+// vmFiles are a machine's files and what this host can do for it.
+func (p Place) vmFiles(n plan.Node, k vmKernel) vmFiles {
+	_, vhost := os.Stat("/dev/vhost-net")
+	_, second := os.Stat("/sys/devices/system/node/node1")
+	files := vmFiles{
+		Dir: p.machineFolder(n.Name), EngineSocket: p.engineSocket(n.Name),
+		Kernel: k.kernel, Initrd: k.initrd, Modules: k.modules, Accelerator: k.choice.Accelerator,
+		VhostNet: vhost == nil, NUMA: second == nil,
+	}
+	if p.Plan.Hugepages != nil {
+		files.PageBytes = p.Plan.Hugepages.PageBytes
+	}
+	return files
+}
+
+// keepMachine writes down how a machine is reached, and what its timings are worth.
+func (p Place) keepMachine(n plan.Node, config vm.Config, choice vm.Choice) error {
+	text, err := json.MarshalIndent(config, "", "  ")
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(p.machineFile(n.Name), text, 0o644),
+		os.WriteFile(p.verdictFile(n.Name), []byte(choice.Verdict()), 0o644))
+}
+
+// startQEMU starts QEMU in the node's namespaces, with the taps open.
+func (p Place) startQEMU(ctx context.Context, m Machine, config vm.Config, taps []*os.File) error {
+	cmd, err := vm.Command(config)
+	if err != nil {
+		return err
+	}
+	token := p.Journal.Token("qemu/" + m.Node.Name)
+	step := journal.Step{Kind: journal.KindProcess, Node: m.Node.Name, Name: qemuStep, Token: token}
+	return p.Journal.Make(step, func() (journal.Learnt, error) {
+		log, err := os.Create(p.qemuLog(m.Node))
+		if err != nil {
+			return journal.Learnt{}, err
+		}
+		defer log.Close()
+		m.Running.QEMU, err = Detached(ctx, m.Running, p.InitPath, Entry{
+			Argv: append([]string{cmd.Path}, cmd.Args[1:]...), CPUs: m.Node.VM.EmulatorCPUs, Detach: token,
+			Env: []string{"NINES_TOKEN=" + token}, Files: taps,
+		}, log)
+		return journal.Learnt{PID: m.Running.QEMU.PID, StartTicks: m.Running.QEMU.StartTicks}, err
+	})
+}
+
+// endQEMU ends the QEMU of a node whose guest did not come up.
+func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
+	world := journal.Host{BootID: p.Journal.Header.BootID, Note: p.Progress}
+	return p.Journal.Undo(ctx, world, func(e journal.Entry) bool {
+		return e.Kind == journal.KindProcess && e.Node == n.Name && e.Name == qemuStep
+	})
+}
+
+// qemuLog is the file with QEMU's own errors.
+func (p Place) qemuLog(n plan.Node) string { return filepath.Join(p.Logs, n.Name+".qemu.log") }
+
+// machineSaid is what QEMU and the guest's kernel said last.
+func (p Place) machineSaid(n plan.Node, config vm.Config) string {
+	said := ""
+	for _, log := range []string{p.qemuLog(n), config.ConsoleLog()} {
+		if lines := LastLines(log); lines != "" {
+			said += fmt.Sprintf("; the last lines of %s: %s", log, lines)
+		}
+	}
+	return said
+}
+
+// setUpGuest makes the guest's interfaces those of the plan.
+func (p Place) setUpGuest(ctx context.Context, guest *vm.Machine, m Machine) error {
+	input, err := json.Marshal(GuestSetup{Plan: p.Plan, Node: m.Node.Name, Sysctls: m.Sysctls})
+	if err != nil {
+		return err
+	}
+	output, err := inGuest(ctx, guest, input, guestNode, "setup")
+	if err != nil {
+		return err
+	}
+	if err := m.Record(output); err != nil {
+		return fmt.Errorf("what the guest says of its interfaces: %w", err)
+	}
+	_, err = guest.Spawn(ctx, agent.Request{Argv: []string{guestNode, "relay"}, Log: "/run/nines-relay.log"})
+	return err
+}

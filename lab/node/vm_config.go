@@ -1,0 +1,127 @@
+package node
+
+import (
+	"strconv"
+	"strings"
+
+	"nines.dev/nines/plan"
+	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/boot"
+)
+
+// What a virtual machine has inside: the engine and nines-node in the folder that
+// containers have them in, too.
+const (
+	// GuestEngineSocket is the engine's control socket in the guest, and guestEngineLog
+	// the file with its errors.
+	GuestEngineSocket = "/run/nines-engine.sock"
+	guestEngineLog    = "/run/nines-engine.log"
+	// GuestEnginePort is the port of virtio-serial that leads to the socket.
+	GuestEnginePort = "nines.engine"
+	// guestEngine and guestNode are the programs nines-engine and nines-node.
+	guestEngine = containerFolder + "/nines-engine"
+	guestNode   = containerFolder + "/nines-node"
+)
+
+// guestSessions is how many commands may run in a guest at once, but for those that
+// stay: the engines of a measurement, nines exec, shells.
+const guestSessions = 6
+
+// GuestSetup is what nines-node gets to set a guest up.
+type GuestSetup struct {
+	Plan *plan.Plan `json:"plan"`
+	Node string     `json:"node"`
+	// Sysctls are written in this order, when the interfaces are there.
+	Sysctls []map[string]string `json:"sysctls"`
+}
+
+// Port is what a virtual machine's interface is connected to.
+type Port struct {
+	// FD is the descriptor of an open tap in QEMU; 0 where the interface has none.
+	FD int
+	// Socket is vhost-user's; QEMU listens on it if Server.
+	Socket string
+	Server bool
+	// HostDevice is the PCI address of a function of the host that is bound to vfio-pci.
+	HostDevice string
+}
+
+// vmFiles are a machine's files and what the host can do for it.
+type vmFiles struct {
+	// Dir is the machine's folder, EngineSocket the control socket of its engine on the
+	// host.
+	Dir, EngineSocket string
+	// Kernel and Initrd are what it boots from; Modules is a disk for /lib/modules, empty
+	// where the kernel needs none of it.
+	Kernel, Initrd, Modules string
+	Accelerator             vm.Accelerator
+	// VhostNet is true where the host's kernel carries the frames of taps.
+	VhostNet bool
+	// NUMA is true where memory can be bound to one of several NUMA nodes.
+	NUMA bool
+	// PageBytes is the size of the host's hugepages.
+	PageBytes int64
+}
+
+// vmConfig is the machine of a node, pure. The ports are those of its interfaces, in
+// their order.
+func vmConfig(n plan.Node, files vmFiles, ports []Port) vm.Config {
+	assigned := n.VM
+	c := vm.Config{
+		Dir: files.Dir, Kernel: files.Kernel, Initrd: files.Initrd, Accelerator: files.Accelerator,
+		Boot:   boot.Parameters{Name: n.HostName, Modules: guestModules(n)},
+		CPU:    vm.CPU{Cores: assigned.VCPUs},
+		Memory: vm.Memory{MiB: int(assigned.MemoryBytes >> 20)},
+		Ports:  []vm.Port{{Name: GuestEnginePort, Socket: files.EngineSocket}},
+		Agents: guestSessions, Detached: true,
+	}
+	if files.Accelerator == vm.KVM {
+		c.CPU.Model = steadyClock
+	}
+	if files.Modules != "" {
+		c.Disks = []vm.Disk{{Name: "modules", Path: files.Modules, ReadOnly: true}}
+		c.Boot.Mounts = []boot.Mount{{Name: "modules", Folder: "/lib/modules", Disk: true, ReadOnly: true}}
+	}
+	if assigned.Huge {
+		c.Memory.HugepageBytes = files.PageBytes
+	}
+	if files.NUMA {
+		c.Memory.HostNodes = strconv.Itoa(assigned.MemoryNode)
+	}
+	if assigned.GuestHugepages > 0 {
+		c.Append = append(c.Append, "hugepages="+strconv.Itoa(assigned.GuestHugepages))
+	}
+	c.Append = append(c.Append, strings.Fields(assigned.CommandLine)...)
+	for i, iface := range n.Interfaces {
+		nic := vm.NIC{Model: vm.Virtio, MAC: iface.MAC}
+		switch p := ports[i]; {
+		case p.HostDevice != "":
+			c.HostDevices = append(c.HostDevices, p.HostDevice)
+			continue
+		case p.Socket != "":
+			nic.Backend, nic.Socket, nic.Server = vm.VhostUser, p.Socket, p.Server
+			c.Memory.Shared = true
+		default:
+			nic.Backend, nic.FD, nic.VhostNet = vm.Tap, p.FD, files.VhostNet
+		}
+		c.NICs = append(c.NICs, nic)
+	}
+	return c
+}
+
+// steadyClock is the host's processor with its time stamp counter declared as steady,
+// by which the engine in the guest takes times. QEMU hides that from guests that may
+// be moved to another host (qemu-cpu-models(7), invtsc).
+const steadyClock = "host,migratable=off,invtsc=on"
+
+// guestModules are the modules that a guest's interfaces take. A kernel that lacks one
+// says so where it is used.
+func guestModules(n plan.Node) []string {
+	modules := []string{"virtio_net"}
+	for _, iface := range n.Interfaces {
+		if iface.Device != nil && !iface.Device.Kernel {
+			return append(modules, "uio_pci_generic", "vfio-pci")
+		}
+	}
+	return modules
+}

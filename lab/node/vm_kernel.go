@@ -1,0 +1,142 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/image"
+)
+
+// vmKernel is what a machine boots from.
+type vmKernel struct {
+	kernel, initrd, modules string
+	choice                  vm.Choice
+}
+
+// kernelKey tells apart the kernels of machines.
+func kernelKey(n plan.Node) string { return n.VM.Kernel + " " + string(n.VM.Acceleration) }
+
+// findKernel finds or fetches a kernel, and finds out how its guests can be run.
+func (p Place) findKernel(ctx context.Context, n plan.Node) (vmKernel, error) {
+	guest, err := Program("nines-guest")
+	if err != nil {
+		return vmKernel{}, err
+	}
+	store := image.Store{Dir: image.DefaultDir(), Guest: guest, Progress: p.Progress}
+	k, err := openKernel(ctx, store, n.VM.Kernel)
+	if err != nil {
+		return vmKernel{}, err
+	}
+	found := vmKernel{kernel: k.Image, modules: k.Modules, choice: vm.Choice{Accelerator: vm.TCG, Reason: "the file says so (acceleration: tcg)"}}
+	if n.VM.Acceleration != spec.AccelerationTCG {
+		if found.choice, err = vm.Choose(ctx, k.Image, k.Initrd, store.Dir); err != nil {
+			return vmKernel{}, err
+		}
+	}
+	if n.VM.Acceleration == spec.AccelerationKVM && found.choice.Accelerator != vm.KVM {
+		return vmKernel{}, &host.MissingError{
+			Capability: host.FeatureKVM, Reason: found.choice.Reason,
+			Remedy: "let the host have KVM (the firmware's VT-x or AMD-V, or nested virtualisation where the host is a guest itself), or write acceleration: auto, where timings then mean nothing",
+		}
+	}
+	found.initrd, err = p.guestInitrd(k)
+	return found, err
+}
+
+func openKernel(ctx context.Context, store image.Store, name string) (*image.Kernel, error) {
+	if name == "host" || filepath.IsAbs(name) {
+		return store.Local(ctx, name)
+	}
+	k, err := store.Kernel(ctx, name)
+	if err != nil && ctx.Err() == nil && !errors.As(err, new(*image.MissingError)) {
+		return nil, &host.MissingError{
+			Capability: "a kernel for virtual machines", Reason: fmt.Sprintf("the kernel %q could not be fetched", name), Err: err,
+			Remedy: "see that apt-get update works here, or name a mirror of Debian in NINES_DEBIAN_MIRROR; offline, vm: {kernel: host} or the path of a kernel's image needs no mirror",
+		}
+	}
+	return k, err
+}
+
+// guestInitrd is a kernel's initramfs with what the guest of a node has besides. Linux
+// unpacks one archive after the other (Documentation/driver-api/early-userspace/).
+func (p Place) guestInitrd(k *image.Kernel) (string, error) {
+	dir := filepath.Join(p.StateDir, "vms")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "initrd-"+k.Version)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	files, err := guestFiles()
+	if err != nil {
+		return "", err
+	}
+	out, err := os.Create(path + ".new")
+	if err != nil {
+		return "", err
+	}
+	base, err := os.Open(k.Initrd)
+	if err == nil {
+		_, err = io.Copy(out, base)
+		_ = base.Close()
+	}
+	if err == nil {
+		err = image.Overlay(out, files)
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return "", fmt.Errorf("write the guest's initramfs: %w", err)
+	}
+	return path, os.Rename(path+".new", path)
+}
+
+// guestFiles are busybox with its applets, the engine and nines-node.
+func guestFiles() ([]image.File, error) {
+	shell, err := guestShell()
+	if err != nil {
+		return nil, err
+	}
+	engine, err := Program("nines-engine")
+	if err != nil {
+		return nil, err
+	}
+	self, err := Program("nines-node")
+	if err != nil {
+		return nil, err
+	}
+	applets, err := exec.Command(shell, "--list").Output()
+	if err != nil {
+		return nil, fmt.Errorf("busybox --list: %w", err)
+	}
+	files := []image.File{
+		{Name: "bin/busybox", Path: shell}, {Name: guestEngine, Path: engine}, {Name: guestNode, Path: self},
+	}
+	for _, applet := range strings.Fields(string(applets)) {
+		if applet != "busybox" {
+			files = append(files, image.File{Name: "bin/" + applet, Target: "busybox"})
+		}
+	}
+	return files, nil
+}
+
+// guestShell is busybox, the shell and the tools of guests.
+func guestShell() (string, error) {
+	path, err := exec.LookPath("busybox")
+	if err != nil {
+		return "", &host.MissingError{
+			Capability: "busybox-static", Reason: "there is no busybox, which a virtual machine's shell is",
+			Remedy: "apt-get install busybox-static, or use another runtime than vm",
+		}
+	}
+	return path, nil
+}

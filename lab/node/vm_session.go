@@ -1,0 +1,97 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/vm"
+	"nines.dev/nines/vm/agent"
+)
+
+// attachTo begins a session with a guest, unless its QEMU ends before.
+func attachTo(ctx context.Context, config vm.Config, qemu proc.Identity, patience time.Duration) (*vm.Machine, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it gave no session within %v", patience))
+	defer cancel()
+	alive, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		for alive.Err() == nil {
+			if !qemu.Alive() {
+				end(errors.New("QEMU has ended"))
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	return vm.Attach(alive, config)
+}
+
+// session begins a session with a machine that runs.
+func (p Place) session(ctx context.Context, r *Running) (*vm.Machine, error) {
+	var config vm.Config
+	text, err := os.ReadFile(p.machineFile(r.Name))
+	if err == nil {
+		err = json.Unmarshal(text, &config)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the machine of node %q: %w", r.Name, err)
+	}
+	guest, err := attachTo(ctx, config, r.QEMU, GuestPatience)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", r.Name, err)
+	}
+	return guest, nil
+}
+
+// inGuest runs a program in a guest with an input, and returns its output.
+func inGuest(ctx context.Context, guest *vm.Machine, input []byte, argv ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, GuestPatience)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	code, err := guest.Do(ctx, agent.Request{Argv: argv}, agent.Streams{Stdin: bytes.NewReader(input), Stdout: &stdout, Stderr: &stderr})
+	if err == nil && code != 0 {
+		err = fmt.Errorf("in the guest: %s", strings.TrimPrefix(strings.TrimSpace(stderr.String()), "nines-node: "))
+	}
+	return stdout.Bytes(), err
+}
+
+// StartEngine starts the engine in a guest.
+func (vmRuntime) StartEngine(ctx context.Context, p Place, r *Running, env []string, serve func() error) error {
+	guest, err := p.session(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer guest.Close()
+	// An app that changed has another engine, which ends with its input or a signal.
+	if _, err := inGuest(ctx, guest, nil, "sh", "-c", "pkill nines-engine; rm -f "+GuestEngineSocket); err != nil {
+		return err
+	}
+	_, err = guest.Spawn(ctx, agent.Request{
+		Argv: []string{guestEngine, "--socket", GuestEngineSocket}, Env: env, Log: guestEngineLog,
+	})
+	if err != nil {
+		return err
+	}
+	if err := serve(); err != nil {
+		said, _ := inGuest(ctx, guest, nil, "tail", "-n5", guestEngineLog)
+		return fmt.Errorf("%w; its last lines: %s", err, strings.TrimSpace(string(said)))
+	}
+	return nil
+}
+
+// Devices are what nines-node says of them.
+func (vmRuntime) Devices(ctx context.Context, p Place, r *Running) ([]byte, error) {
+	guest, err := p.session(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer guest.Close()
+	return inGuest(ctx, guest, nil, guestNode, "inspect")
+}
