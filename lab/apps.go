@@ -142,8 +142,8 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	if err != nil {
 		return err
 	}
-	socket := b.EngineSocket(n.Name)
-	inside := filepath.Join(node.RuntimeOf(n).Seen(b.files()).Engines, filepath.Base(socket))
+	runtime, socket := node.RuntimeOf(n), b.EngineSocket(n.Name)
+	inside := filepath.Join(runtime.Seen(b.files()).Engines, filepath.Base(socket))
 	if err := absentIsFine(os.Remove(socket)); err != nil {
 		return err
 	}
@@ -161,7 +161,10 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 			CPUs: appCPUs(n), Env: []string{"NINES_TOKEN=" + token}, Scheduled: true,
 		})
 		entry.Detach = token
-		engine, err = node.Detached(ctx, b.running[n.Name], b.programs.init, entry, log)
+		cmd, err := runtime.Command(ctx, b.place(), n, b.running[n.Name], entry)
+		if err == nil {
+			engine, err = node.Detach(cmd, log)
+		}
 		return journal.Learnt{PID: engine.PID, StartTicks: engine.StartTicks}, err
 	})
 	if err != nil {

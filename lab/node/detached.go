@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,6 +21,15 @@ func Detached(ctx context.Context, r *Running, initPath string, e Entry, log *os
 	if err != nil {
 		return proc.Identity{}, err
 	}
+	id, err := Detach(cmd, log)
+	if err != nil {
+		return id, fmt.Errorf("start %s: %w", e.Argv[0], err)
+	}
+	return id, nil
+}
+
+// Detach starts a command whose Entry says that it is to be detached, as Detached does.
+func Detach(cmd *exec.Cmd, log *os.File) (proc.Identity, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return proc.Identity{}, err
@@ -29,17 +39,16 @@ func Detached(ctx context.Context, r *Running, initPath string, e Entry, log *os
 	cmd.Stdout, cmd.Stderr = writer, log
 	err = cmd.Run()
 	writer.Close()
-	if err != nil {
-		return proc.Identity{}, fmt.Errorf("start %s: %w", e.Argv[0], err)
-	}
 	text := make([]byte, 16)
-	n, err := reader.Read(text)
-	if err != nil {
-		return proc.Identity{}, fmt.Errorf("start %s: %w", e.Argv[0], err)
+	n, pid := 0, 0
+	if err == nil {
+		n, err = reader.Read(text)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err == nil {
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	}
 	if err != nil {
-		return proc.Identity{}, fmt.Errorf("start %s: %w", e.Argv[0], err)
+		return proc.Identity{}, err
 	}
 	return proc.Of(pid)
 }

@@ -1,0 +1,116 @@
+package lab
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/lab/node"
+	"nines.dev/nines/plan"
+	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
+)
+
+// cell is a runtime that nines does not have: a netns node whose commands see another
+// root file system. All that adding it takes is in this file: a descriptor and a Runtime.
+const cell spec.Runtime = "cell"
+
+func init() {
+	spec.RegisterRuntime(spec.RuntimeDescriptor{
+		Name: cell, About: "namespaces of its own, with a root that chroot(2) sets",
+		Keys: []string{"memory"}, Sysctls: spec.SysctlsOfNamespaces, OwnRoot: true, Groups: spec.GroupedByNines,
+	})
+	node.Register(cell, cellRuntime{})
+}
+
+type cellRuntime struct{ node.Process }
+
+func (cellRuntime) Steps(plan.Node) string { return "make a cell" }
+
+func cellRoot(p node.Place, n plan.Node) string { return filepath.Join(p.StateDir, "cells", n.Name) }
+
+func (cellRuntime) Start(_ context.Context, p node.Place, n plan.Node) (*node.Running, error) {
+	bin := filepath.Join(cellRoot(p, n), "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return nil, err
+	}
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(busybox)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(bin, "busybox"), text, 0o755); err != nil {
+		return nil, err
+	}
+	r, err := p.StartNetns(n.Name, n.HostName, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r, p.Confine(n, r)
+}
+
+func (c cellRuntime) Command(ctx context.Context, p node.Place, n plan.Node, r *node.Running, e node.Entry) (*exec.Cmd, error) {
+	e.Argv = append([]string{"chroot", cellRoot(p, n)}, e.Argv...)
+	return c.Process.Command(ctx, p, n, r, e)
+}
+
+// load:tx ──in── dut:in, in a cell
+const cellLab = `
+name: tbcell
+topology:
+  nodes:
+    load: {}
+    dut: {runtime: cell, cpus: 1, memory: 64MiB}
+  links:
+    - {name: in, endpoints: ["load:tx", "dut:in"]}
+`
+
+// TestARuntimeIsAddedInOneFile: the file is checked, planned, drawn up and built with a
+// runtime that only this test knows.
+func TestARuntimeIsAddedInOneFile(t *testing.T) {
+	schema, err := spec.Schema()
+	if err != nil || !strings.Contains(string(schema), `"cell"`) {
+		t.Errorf("the schema does not name it: %v", err)
+	}
+	wrong := strings.Replace(cellLab, "memory: 64MiB", "mounts: [{source: /srv, target: /mnt}]", 1)
+	file, err := spec.Load("cell.yaml", []byte(wrong))
+	if err == nil {
+		_, err = file.Experiment()
+	}
+	if err == nil || !strings.Contains(err.Error(), "a cell node has no mounts") || !strings.Contains(err.Error(), "runtime: netns, lxc") {
+		t.Errorf("a key that it does not take: %v", err)
+	}
+	p := planOf(t, cellLab)
+	if dut := findNode(p, "dut"); dut.Runtime != cell || dut.MemoryBytes != 64<<20 {
+		t.Errorf("its plan: %+v", dut)
+	}
+	if steps := Steps(p); !slices.ContainsFunc(steps, func(s string) bool { return strings.HasPrefix(s, "node dut: make a cell, named") }) {
+		t.Errorf("the dry run does not say how it is made: %q", steps)
+	}
+}
+
+func TestALabOfAnAddedRuntimeComesAndGoes(t *testing.T) {
+	labtest.Root(t)
+	_, err := exec.LookPath("busybox")
+	labtest.Require(t, "busybox-static", err == nil)
+	t.Setenv("NINES_STATE_DIR", t.TempDir())
+	lab := up(t, cellLab)
+	if seen := in(t, lab, "dut", "/bin/busybox", "ls", "/"); seen != "bin" {
+		t.Errorf("its root file system has %q", seen)
+	}
+	dut := findNode(lab.Plan(), "dut")
+	in(t, lab, "dut", "/bin/busybox", "ping", "-c1", "-W2", dut.Interfaces[0].Neighbours[0].IP)
+	if err := lab.Down(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if left := leaks(t, lab.Plan().Prefix, Root()); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}
