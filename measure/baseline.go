@@ -50,7 +50,6 @@ func baselineOf(run *spec.Experiment, p *plan.Plan) *spec.Experiment {
 		Name: baselineName(run.Name),
 		Topology: spec.Topology{
 			Nodes: map[string]*spec.Node{node: {
-				Runtime: spec.RuntimeNetns,
 				CPUList: baselineCPU(p),
 				Sysctls: map[string]string{
 					// The kernel must take packets for itself from itself.

@@ -24,7 +24,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		who := "node " + name
 		runtime := n.Runtime.Descriptor()
 		feature(who, host.FeatureNetns)
-		feature(who, runtime.Features...)
+		feature(who, runtime.Needs...)
 		if runtime.Guest {
 			continue // what is in it is the guest's to have
 		}

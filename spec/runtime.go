@@ -14,8 +14,8 @@ type Runtime string
 // asks for a runtime by its name. Package lab/node has what starts such nodes.
 type RuntimeDescriptor struct {
 	Name Runtime
-	// About says in a few words what is around the node's processes.
-	About string
+	// Doc says in a few words what is around the node's processes.
+	Doc string
 	// Keys are those of a node that only some runtimes take, and that this one does: a
 	// key that no runtime has here is for all of them.
 	Keys []string
@@ -35,9 +35,9 @@ type RuntimeDescriptor struct {
 	// own. It joins links by taps, vhost-user ports and functions of PCI, its kernel
 	// receives its packets, and it is set up from inside.
 	Guest bool
-	// Features are what the runtime asks of the host, beside network namespaces, by their
-	// names in the host's inventory.
-	Features []string
+	// Needs names what a host must have for the runtime, beside network namespaces:
+	// features of package host.
+	Needs []string
 }
 
 // Refusal says why a key is refused, and what to do.
@@ -66,28 +66,30 @@ const (
 	GroupedByTools
 )
 
-// RegisterRuntime adds a runtime, before the first file is read.
+// RegisterRuntime adds a runtime from outside of this package, beside node.Register. It is
+// for the start of a program, before any file is read.
 func RegisterRuntime(d RuntimeDescriptor) {
+	if slices.Contains(runtimeNames(), string(d.Name)) {
+		panic("spec: two runtimes with the name " + d.Name)
+	}
 	runtimes = append(runtimes, d)
 	enums[reflect.TypeFor[Runtime]()] = runtimeNames()
 }
 
-// Descriptor is what there is to know of the runtime: the default's for none, and one
-// that can do nothing for a name that is not known.
-func (r Runtime) Descriptor() RuntimeDescriptor {
+// Descriptor is what there is to know of a runtime: of none what there is of the default,
+// of an unknown one nothing.
+func (r Runtime) Descriptor() *RuntimeDescriptor {
 	if r == "" {
-		return runtimes[0]
+		return &runtimes[0]
 	}
-	for _, d := range runtimes {
-		if d.Name == r {
-			return d
-		}
+	if i := slices.IndexFunc(runtimes, func(d RuntimeDescriptor) bool { return d.Name == r }); i >= 0 {
+		return &runtimes[i]
 	}
-	return RuntimeDescriptor{Name: r}
+	return &RuntimeDescriptor{Name: r}
 }
 
 // Takes is true for a key of a node that its runtime has.
-func (d RuntimeDescriptor) Takes(key string) bool {
+func (d *RuntimeDescriptor) Takes(key string) bool {
 	return slices.Contains(d.Keys, key) || len(runtimesWith(key)) == 0
 }
 
@@ -110,11 +112,11 @@ func runtimesWith(key string) []string {
 	return names
 }
 
-// runtimesAbout are all runtimes in words, for the schema.
-func runtimesAbout() string {
+// describeRuntimes are all runtimes in words, for the schema.
+func describeRuntimes() string {
 	var words []string
 	for _, d := range runtimes {
-		words = append(words, string(d.Name)+": "+d.About)
+		words = append(words, string(d.Name)+": "+d.Doc)
 	}
 	return strings.Join(words, "; ") + "."
 }

@@ -1,6 +1,6 @@
 package spec
 
-// The runtimes that come with nines.
+// The runtimes; package lab/node has one file or more of each.
 const (
 	RuntimeNetns Runtime = "netns"
 	RuntimeLXC   Runtime = "lxc"
@@ -11,18 +11,18 @@ const (
 // runtimes has every runtime; the first is the default.
 var runtimes = []RuntimeDescriptor{
 	{
-		Name: RuntimeNetns, About: "network, mount, pid, uts and ipc namespaces of its own on the host's file system",
+		Name: RuntimeNetns, Doc: "network, mount, pid, uts and ipc namespaces of its own on the host's file system",
 		Keys: []string{"memory", "hugepage_limit", "mounts"}, Sysctls: SysctlsOfNamespaces, Groups: GroupedByNines,
 	},
 	{
-		Name: RuntimeLXC, About: "an LXC system container",
+		Name: RuntimeLXC, Doc: "an LXC system container",
 		Keys:    []string{"memory", "hugepage_limit", "mounts", "rootfs"},
-		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Features: []string{"lxc"},
+		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"lxc"},
 	},
 	{
 		// Only the lab's interfaces are in a network namespace, as they could not be told
 		// from the host's otherwise.
-		Name: RuntimeHost, About: "the bare host: its files, processes and users, with interfaces of its own",
+		Name: RuntimeHost, Doc: "the bare host: its files, processes and users, with interfaces of its own",
 		Refusals: map[string]Refusal{
 			"memory":         {Problem: "a host node has no control group that could limit its memory"},
 			"hugepage_limit": {Problem: "a host node has no control group that could limit its hugepages"},
@@ -30,7 +30,7 @@ var runtimes = []RuntimeDescriptor{
 		},
 	},
 	{
-		Name: RuntimeVM, About: "a virtual machine of QEMU with a kernel of its own",
+		Name: RuntimeVM, Doc: "a virtual machine of QEMU with a kernel of its own",
 		Keys: []string{"memory", "vm"},
 		Refusals: map[string]Refusal{
 			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "take it away, and write memory"},
@@ -39,6 +39,6 @@ var runtimes = []RuntimeDescriptor{
 		},
 		// Debian's kernel and the engine start with that.
 		LeastMemory: 192 << 20,
-		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Features: []string{"tun", "qemu"},
+		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Needs: []string{"tun", "qemu"},
 	},
 }

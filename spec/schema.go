@@ -135,7 +135,7 @@ func describeKey(comment, goName string, f field) string {
 		comment = f.key + " " + rest
 	}
 	if f.typ == reflect.TypeFor[Runtime]() {
-		comment += " " + runtimesAbout()
+		comment += " " + describeRuntimes()
 	}
 	if b := bounds(f.rule); b != "" && !strings.Contains(comment, b) {
 		comment += " From " + b + "."

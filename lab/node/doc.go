@@ -1,7 +1,7 @@
-// Package node starts the machines of a lab, one file a runtime, and runs commands
-// in them.
+// Package node starts the machines of a lab and runs commands in them, by runtimes
+// (Runtime), of which each has a file, or several that begin with its name.
 //
-// Whatever the runtime, a running node is its pid 1: the process that holds the
+// Whatever the runtime, a running node is its first process: the one that holds the
 // node's namespaces. Nothing else of a node stays on the host, so ending that
 // process ends the node. Every step is journalled before it is made. Needs root.
 package node

@@ -45,8 +45,14 @@ var runtimes = map[spec.Runtime]Runtime{
 	spec.RuntimeVM:    vmRuntime{},
 }
 
-// Register adds a runtime, whose descriptor package spec has by the same name.
-func Register(name spec.Runtime, r Runtime) { runtimes[name] = r }
+// Register adds a runtime from outside of this package, beside spec.RegisterRuntime. It is
+// for the start of a program.
+func Register(name spec.Runtime, r Runtime) {
+	if _, twice := runtimes[name]; twice {
+		panic("node: two runtimes with the name " + name)
+	}
+	runtimes[name] = r
+}
 
 // RuntimeOf is what starts a node and reaches into it.
 func RuntimeOf(n plan.Node) Runtime {

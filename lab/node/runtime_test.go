@@ -11,7 +11,7 @@ import (
 func TestRuntimesAreAsDescribed(t *testing.T) {
 	for name, r := range runtimes {
 		d := name.Descriptor()
-		if d.About == "" {
+		if d.Doc == "" {
 			t.Errorf("%s has no descriptor in package spec", name)
 		}
 		if guest := GuestOf(plan.Node{Runtime: name}) != nil; guest != d.Guest {

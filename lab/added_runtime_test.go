@@ -21,7 +21,7 @@ const cell spec.Runtime = "cell"
 
 func init() {
 	spec.RegisterRuntime(spec.RuntimeDescriptor{
-		Name: cell, About: "namespaces of its own, with a root that chroot(2) sets",
+		Name: cell, Doc: "namespaces of its own, with a root that chroot(2) sets",
 		Keys: []string{"memory"}, Sysctls: spec.SysctlsOfNamespaces, OwnRoot: true, Groups: spec.GroupedByNines,
 	})
 	node.Register(cell, cellRuntime{})

@@ -1,0 +1,29 @@
+package test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// named are constants that name one of several things of a sort, and the files that may
+// use them: one describes each of the things, the other has what it does. All others ask
+// the description, so that one more thing is no change to them.
+var named = map[string][]string{
+	`\bRuntime(Netns|LXC|Host|VM)\b`: {"spec/runtimes.go", "lab/node/runtime.go"},
+}
+
+func TestNobodySwitchesOnNames(t *testing.T) {
+	for pattern, allowed := range named {
+		constant := regexp.MustCompile(pattern)
+		for _, name := range files(t) {
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || slices.Contains(allowed, name) {
+				continue
+			}
+			if found := constant.Find(read(t, name)); found != nil {
+				t.Errorf("%s asks for %s; only %v may", name, found, allowed)
+			}
+		}
+	}
+}
