@@ -18,7 +18,6 @@ import (
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // engineTimeout bounds the wait for an engine that was started to answer. It takes some
@@ -29,7 +28,7 @@ const engineTimeout = 30 * time.Second
 // appSysctls are those that a node's app needs.
 func appSysctls(n plan.Node) map[string]string {
 	wanted := map[string]string{}
-	if n.App != nil && n.App.Kind == spec.AppRoute {
+	if n.App != nil && n.App.Kind.Routes() {
 		wanted["net/ipv4/ip_forward"] = "1"
 		// Reverse path filtering would drop what comes in on another interface than
 		// the answer would take; the kernel uses the larger of all's and the device's.
@@ -120,7 +119,7 @@ func namespaced(path string) bool {
 // startApps starts the engines of new nodes, and of those whose app changed.
 func (b *builder) startApps(ctx context.Context, w work) error {
 	for _, n := range append(append([]plan.Node{}, w.nodes...), w.apps...) {
-		if n.App == nil || n.App.Kind == spec.AppRoute {
+		if n.App == nil || !n.App.Kind.HasEngine() {
 			continue
 		}
 		if err := b.startEngine(ctx, n); err != nil {

@@ -75,7 +75,7 @@ func check(p *plan.Plan) (programs, error) {
 		if err := node.CheckScheduling(n.Scheduling); err != nil {
 			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}
-		needsEngine = needsEngine || n.App != nil && n.App.Kind != spec.AppRoute
+		needsEngine = needsEngine || n.App != nil && n.App.Kind.HasEngine()
 		if err := node.RuntimeOf(n).Check(n); err != nil {
 			return found, fmt.Errorf("node %q: %w", n.Name, err)
 		}

@@ -126,7 +126,7 @@ func substance(n plan.Node) plan.Node {
 }
 
 // routes is true if the kernel forwards in a node, which takes sysctls.
-func routes(n plan.Node) bool { return n.App != nil && n.App.Kind == spec.AppRoute }
+func routes(n plan.Node) bool { return n.App != nil && n.App.Kind.Routes() }
 
 // lost is true if a sysctl was set and is not any more: what it was is not known.
 func lost(old, now map[string]string) bool {

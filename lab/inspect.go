@@ -170,7 +170,7 @@ const inspectPatience = 500 * time.Millisecond
 
 func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState {
 	s := &AppState{Kind: n.App.Kind, CPU: n.App.CPU}
-	if n.App.Kind == spec.AppRoute {
+	if n.App.Kind.Routes() {
 		return s
 	}
 	s.Engine = "dead"

@@ -31,7 +31,7 @@ func checkSockets(p *plan.Plan) error {
 		}
 	}
 	for _, n := range p.Nodes {
-		if n.App != nil && n.App.Kind != spec.AppRoute {
+		if n.App != nil && n.App.Kind.HasEngine() {
 			paths = append(paths, s.engineSocket(n.Name))
 		}
 	}

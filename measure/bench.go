@@ -88,7 +88,7 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 func labIdentity(p *plan.Plan) string {
 	frameBytes := 0
 	for _, node := range p.Nodes {
-		if node.App != nil && node.App.Kind != spec.AppRoute {
+		if node.App != nil && node.App.Kind.HasEngine() {
 			frameBytes = p.Traffic.Stream.FrameBytes // its engine's ports are opened for this size
 		}
 	}
@@ -298,7 +298,7 @@ func (b *bench) eachForwarder(p *plan.Plan, do func(plan.Node, *client.Client) e
 		return err
 	}
 	for _, node := range p.Nodes {
-		if node.App == nil || node.App.Kind == spec.AppRoute {
+		if node.App == nil || !node.App.Kind.HasEngine() {
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), forwarderPatience)

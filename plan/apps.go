@@ -15,8 +15,7 @@ const udpPort = spec.EnginePort
 // isEngineStop tells whether an engine of the lab takes the packet at a node, and
 // not the kernel.
 func (w *work) isEngineStop(n *node) bool {
-	app := n.app()
-	return app == spec.AppForward || app == spec.AppReflect ||
+	return n.app().HasEngine() ||
 		w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
 }
 
@@ -106,7 +105,7 @@ func (w *work) appResult(n *node) *App {
 		return nil
 	}
 	app := &App{Kind: n.spec.App.Kind, CPU: n.engineCPU}
-	if app.Kind == spec.AppRoute {
+	if app.Kind.Routes() {
 		app.CPU = -1
 		return app
 	}
@@ -129,7 +128,7 @@ func (w *work) appResult(n *node) *App {
 
 // appBackend is how a node's app reaches its interfaces; empty without an engine.
 func (w *work) appBackend(n *node) spec.Backend {
-	if app := n.app(); app != spec.AppForward && app != spec.AppReflect {
+	if !n.app().HasEngine() {
 		return ""
 	}
 	backend := n.spec.App.Backend
@@ -156,13 +155,10 @@ func waitOf(b spec.Backend) spec.Wait {
 	return spec.WaitBlock
 }
 
-// appEndpoints gives a forwarder's two interfaces, in and out on the traffic's
-// way, or the one of a reflector.
+// appEndpoints gives the interfaces that an app's engine opens: those on the traffic's
+// way, in and out.
 func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
-	kind, want := n.app(), 2
-	if kind == spec.AppReflect {
-		want = 1
-	}
+	kind, want := n.app(), n.app().Descriptor().Ports
 	var ends []*endpoint
 	for _, e := range w.path {
 		if e.node == n && !slices.Contains(ends, e) {
@@ -171,9 +167,9 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 	}
 	if len(ends) == 0 {
 		ends = n.endpoints
-		if kind == spec.AppReflect && len(ends) > 1 {
+		if kind.SendsBack() && len(ends) > want {
 			w.note("node %s reflects on %s only; no traffic comes to its other interfaces.", n.name, ends[0])
-			ends = ends[:1]
+			ends = ends[:want]
 		}
 	}
 	if len(ends) != want {
@@ -213,7 +209,7 @@ func (w *work) routes(n *node) []spec.Route {
 // user's win.
 func (w *work) sysctls(n *node) map[string]string {
 	set := map[string]string{}
-	if n.app() == spec.AppRoute {
+	if n.app().Routes() {
 		set["net.ipv4.ip_forward"] = "1"
 	}
 	if w.stream != nil && (w.routed() || w.direct()) {
@@ -250,7 +246,7 @@ func (w *work) direct() bool { return len(w.path) == 2 && w.path[0].node == w.pa
 
 // routed tells whether the kernel forwards on the traffic's way.
 func (w *work) routed() bool {
-	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app() == spec.AppRoute })
+	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app().Routes() })
 }
 
 func plural(n int, noun string) string {

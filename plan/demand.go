@@ -34,7 +34,7 @@ func (w *work) collectDemands() error {
 			d.memoryNode = *n.spec.MemoryNode
 		}
 		d.end = !d.program && w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
-		d.engine = d.end || n.app() == spec.AppForward || n.app() == spec.AppReflect
+		d.engine = d.end || n.app().HasEngine()
 		d.spin = d.engine && w.wait(n) == spec.WaitSpin || d.program && w.polls(n.link)
 		d.nic = w.nearestNIC(n)
 		if owner := n.pollsFor; owner != nil {

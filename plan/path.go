@@ -88,13 +88,13 @@ func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
 				continue
 			}
 			path := append(slices.Clone(here.path), next)
-			if next == to || from == to && next.node.app() == spec.AppReflect {
+			if next == to || from == to && next.node.app().SendsBack() {
 				return path, nil
 			}
 			if visited[next.node] {
 				continue
 			}
-			if app := next.node.app(); app != spec.AppForward && app != spec.AppRoute {
+			if !next.node.app().PassesOn() {
 				stuck = append(stuck, next.String())
 				continue
 			}

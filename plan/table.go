@@ -125,7 +125,7 @@ func (n Node) cpusText() string {
 
 // engineText is the CPU of the node's engine, be it for an app or a traffic end.
 func (p *Plan) engineText(n Node) string {
-	if n.App != nil && n.App.Kind != spec.AppRoute {
+	if n.App != nil && n.App.Kind.HasEngine() {
 		return engineCPUText(n.App.CPU)
 	}
 	if t := p.Traffic; t != nil {
@@ -157,7 +157,7 @@ func (n Node) appText() string {
 	if n.App == nil {
 		return "-"
 	}
-	if n.App.Kind == spec.AppRoute {
+	if n.App.Kind.Routes() {
 		return string(n.App.Kind)
 	}
 	return fmt.Sprintf("%s (%s, %s, %s)", n.App.Kind, n.App.Backend, n.App.IO, n.App.Wait)

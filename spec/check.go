@@ -56,7 +56,7 @@ func fillIn(e *Experiment, root *node) {
 		if n.Runtime.Descriptor().Takes("rootfs") && n.Rootfs == nil {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
-		if a := n.App; a != nil && a.Kind != AppRoute {
+		if a := n.App; a != nil && a.Kind.HasEngine() {
 			a.Backend = either(a.Backend, engine.Backend)
 			if a.Backend == BackendDPDK {
 				a.IO, a.Wait = either(a.IO, IOBatch), either(a.Wait, WaitSpin)

@@ -33,7 +33,7 @@ func (c *checker) disturbed(d *Disturbance, at []string) {
 	case d.Node != "" && !known:
 		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(sortedKeys(c.e.Topology.Nodes)),
 			didYouMean(d.Node, sortedKeys(c.e.Topology.Nodes)), under(at, "node")...)
-	case d.Kind == DisturbStop && (n == nil || n.App == nil || n.App.Kind == AppRoute || n.Runtime.Descriptor().Guest):
+	case d.Kind == DisturbStop && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
 		c.fail("stop is for the engine of a node, outside of virtual machines", "",
 			"name in node one whose app is forward or reflect", at...)
 	case (d.Kind == DisturbIPI || d.Kind == DisturbTLB) && d.Node == "" && d.CPU == nil:

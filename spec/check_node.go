@@ -123,28 +123,24 @@ func (c *checker) sysctl(scope SysctlScope, key, value string, parent []string) 
 // app checks that the node has the interfaces that its app needs.
 func (c *checker) app(name string, a *App, at []string) {
 	n, counted := len(c.interfaces[name]), c.soundEndpoints
-	if a.Kind != AppRoute && c.soundKeys([]string{"traffic"}, "backend", "io", "wait") { // where they come from by default
+	if a.Kind.HasEngine() && c.soundKeys([]string{"traffic"}, "backend", "io", "wait") { // where they come from by default
 		c.polling(a.Backend, a.IO, a.Wait, at...)
 	}
-	switch a.Kind {
-	case AppForward:
-		if counted && n != 2 {
-			c.fail(fmt.Sprintf("forward moves packets between two interfaces, and %q has %d", name, n), "", "join the node to two links, or use kind: route", under(at, "kind")...)
-		}
-	case AppReflect:
-		if counted && n < 1 {
-			c.fail(fmt.Sprintf("reflect needs an interface, and %q has none", name), "", "join the node to a link", under(at, "kind")...)
-		}
-	case AppRoute:
-		if counted && n < 2 {
-			c.fail(fmt.Sprintf("route moves packets between interfaces, and %q has %d", name, n), "", "join the node to two links or more", under(at, "kind")...)
-		}
-		for _, set := range []struct{ key, value string }{
-			{"backend", string(a.Backend)}, {"io", string(a.IO)}, {"wait", string(a.Wait)},
-		} {
-			if set.value != "" {
-				c.fail(fmt.Sprintf("with route the kernel forwards, so there is no %s", set.key), "", "take it away, or use kind: forward", under(at, set.key)...)
-			}
+	d, has := a.Kind.Descriptor(), strconv.Itoa(n)
+	if n == 0 {
+		has = "none"
+	}
+	if counted && (n < d.Least || d.Most > 0 && n > d.Most) {
+		c.fail(fmt.Sprintf("%s %s, and %q has %s", a.Kind, d.Needs, name, has), "", d.Remedy, under(at, "kind")...)
+	}
+	if !d.Routes {
+		return
+	}
+	for _, set := range []struct{ key, value string }{
+		{"backend", string(a.Backend)}, {"io", string(a.IO)}, {"wait", string(a.Wait)},
+	} {
+		if set.value != "" {
+			c.fail(fmt.Sprintf("with %s the kernel forwards, so there is no %s", a.Kind, set.key), "", "take it away, or use kind: forward", under(at, set.key)...)
 		}
 	}
 }

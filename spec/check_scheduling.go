@@ -47,7 +47,7 @@ func (c *checker) policy(s *Scheduling, at []string) {
 // schedules is true for a node in which something is started that has the policy: an
 // engine, the commands of exec, or a virtual machine's CPUs.
 func (c *checker) schedules(name string, n *Node) bool {
-	if n.Runtime.Descriptor().Guest || len(n.Exec) > 0 || n.App != nil && n.App.Kind != AppRoute {
+	if n.Runtime.Descriptor().Guest || len(n.Exec) > 0 || n.App != nil && n.App.Kind.HasEngine() {
 		return true
 	}
 	if c.e.Traffic == nil {

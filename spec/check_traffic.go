@@ -75,7 +75,7 @@ func (c *checker) trafficEnd(key, endpoint string) bool {
 		return false // if it is in the file, the link's error has been told
 	}
 	name, _ := splitEndpoint(endpoint)
-	if app := c.e.Topology.Nodes[name].App; app != nil && c.sound("topology", "nodes", name, "app") && app.Kind != AppRoute {
+	if app := c.e.Topology.Nodes[name].App; app != nil && c.sound("topology", "nodes", name, "app") && app.Kind.HasEngine() {
 		c.fail(fmt.Sprintf("%q runs the app %s, which takes the packets of its interfaces", name, app.Kind), "", "let the traffic begin and end at a node without it", "traffic", key)
 		return false
 	}
@@ -112,14 +112,14 @@ func (c *checker) route(from, to string) (links []int, found bool) {
 			if far == visits[i].endpoint || n == nil {
 				continue
 			}
-			if far == to || from == to && n.App != nil && n.App.Kind == AppReflect {
+			if far == to || from == to && n.App != nil && n.App.Kind.SendsBack() {
 				for j := i; j >= 0; j = visits[j].before {
 					links = append(links, c.ends[visits[j].endpoint])
 				}
 				slices.Reverse(links)
 				return links, true
 			}
-			if n.App == nil || n.App.Kind == AppReflect {
+			if n.App == nil || !n.App.Kind.PassesOn() {
 				continue
 			}
 			for _, out := range c.interfaces[name] {

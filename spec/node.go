@@ -98,7 +98,7 @@ type Route struct {
 
 // App is what a node does with the packets it gets.
 type App struct {
-	// Kind is forward, reflect or route.
+	// Kind is one of the apps.
 	Kind AppKind `yaml:"kind" json:"kind"`
 	// Backend is how the engine reaches the interfaces (default: the traffic's).
 	Backend Backend `yaml:"backend,omitempty" json:"backend,omitempty"`
@@ -108,15 +108,3 @@ type App struct {
 	// traffic's).
 	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
 }
-
-// AppKind is a way of handling packets.
-type AppKind string
-
-// AppForward moves packets between the node's two interfaces with the engine,
-// AppReflect sends them back where they came from, AppRoute lets the kernel
-// forward IP.
-const (
-	AppForward AppKind = "forward"
-	AppReflect AppKind = "reflect"
-	AppRoute   AppKind = "route"
-)

@@ -230,7 +230,7 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Order]():            texts(OrderInterleaved, OrderSequential),
 	reflect.TypeFor[Runtime]():          runtimeNames(),
 	reflect.TypeFor[RootfsKind]():       texts(RootfsMinimal, RootfsDebian),
-	reflect.TypeFor[AppKind]():          texts(AppForward, AppReflect, AppRoute),
+	reflect.TypeFor[AppKind]():          appKinds(),
 	reflect.TypeFor[LinkKind](): texts(LinkVeth, LinkBridge, LinkMacvlan, LinkXDP,
 		LinkMemif, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkVPP, LinkSnabb, LinkSRIOV, LinkPassthrough),
 	reflect.TypeFor[MethodKind](): texts(MethodSweep, MethodRFC2544, MethodRFC8219, MethodTST009, MethodMLRsearch,

@@ -3,7 +3,6 @@ package spec
 import (
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // Runtime is what a node is made of.
@@ -110,13 +109,4 @@ func runtimesWith(key string) []string {
 		}
 	}
 	return names
-}
-
-// describeRuntimes are all runtimes in words, for the schema.
-func describeRuntimes() string {
-	var words []string
-	for _, d := range runtimes {
-		words = append(words, string(d.Name)+": "+d.Doc)
-	}
-	return strings.Join(words, "; ") + "."
 }

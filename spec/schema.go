@@ -134,13 +134,28 @@ func describeKey(comment, goName string, f field) string {
 	if rest, ok := strings.CutPrefix(comment, goName+" "); ok {
 		comment = f.key + " " + rest
 	}
-	if f.typ == reflect.TypeFor[Runtime]() {
-		comment += " " + describeRuntimes()
+	if docs := docsOf(f.typ); docs != nil {
+		comment += " " + strings.Join(docs, "; ") + "."
 	}
 	if b := bounds(f.rule); b != "" && !strings.Contains(comment, b) {
 		comment += " From " + b + "."
 	}
 	return comment
+}
+
+// docsOf says what each value of a type is that has descriptors.
+func docsOf(t reflect.Type) (docs []string) {
+	switch t {
+	case reflect.TypeFor[Runtime]():
+		for _, d := range runtimes {
+			docs = append(docs, string(d.Name)+": "+d.Doc)
+		}
+	case reflect.TypeFor[AppKind]():
+		for _, d := range apps {
+			docs = append(docs, string(d.Kind)+": "+d.Doc)
+		}
+	}
+	return docs
 }
 
 func (s *schemer) value(t reflect.Type, r rule, name string) *schemaNode {

@@ -12,6 +12,7 @@ import (
 // the description, so that one more thing is no change to them.
 var named = map[string][]string{
 	`\bRuntime(Netns|LXC|Host|VM)\b`: {"spec/runtimes.go", "lab/node/runtime.go"},
+	`\bApp(Forward|Reflect|Route)\b`: {"spec/app.go"},
 }
 
 func TestNobodySwitchesOnNames(t *testing.T) {
