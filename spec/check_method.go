@@ -19,7 +19,7 @@ var frameSizes2544 = []int{64, 128, 256, 512, 1024, 1280, 1518}
 // Search is true for a method that finds rates itself, once for each combination of
 // the sweep and repeat. A sweep and a soak are sent at the traffic's rate.
 func (m *Method) Search() bool {
-	return m != nil && m.Kind != MethodSweep && m.Kind != MethodSoak && m.Kind != ""
+	return m != nil && m.Kind.Descriptor().Search
 }
 
 // Plain is true where each trial of the sweep is measured by itself: there is no
@@ -29,38 +29,23 @@ func (m *Method) Plain() bool { return m == nil || m.Kind == MethodSweep || m.Ki
 // SeeksRate is true for a search that bounds the rates it tries by what the generator
 // can send.
 func (m *Method) SeeksRate() bool {
-	return m.Search() && slices.Contains(methodKeys[m.Kind], "max_rate_pps")
-}
-
-// methodKeys are the keys that each kind of method takes, besides kind.
-var methodKeys = map[MethodKind][]string{
-	MethodSweep:     {},
-	MethodRFC2544:   {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "tests"},
-	MethodRFC8219:   {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads"},
-	MethodTST009:    {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "retries", "loss_ratio"},
-	MethodMLRsearch: {"quick", "min_rate_pps", "max_rate_pps", "width", "trial", "settle", "loads", "goals"},
-	MethodY1564:     {"quick", "trial", "settle", "committed_pps", "excess_pps", "soak", "limits"},
-	MethodSoak:      {"quick", "settle", "soak", "window", "limits"},
-}
-
-// methodRequired are the keys that a kind cannot do without.
-var methodRequired = map[MethodKind][]string{
-	MethodY1564: {"committed_pps"},
+	return m.Search() && slices.Contains(m.Kind.Descriptor().Keys, "max_rate_pps")
 }
 
 // method checks what the kind makes of the other keys.
 func (c *checker) method(m *Method) {
 	given, at := c.root.get("method"), []string{"method"}
+	d := m.Kind.Descriptor()
 	if !c.soundKeys(at, "kind") {
 		return
 	}
 	for _, e := range given.entries {
 		key := e.key.text
-		if _, known := fieldOf(reflect.TypeFor[Method](), key); known && key != "kind" && !slices.Contains(methodKeys[m.Kind], key) {
-			c.failKey(fmt.Sprintf("the method %s has no use for it", m.Kind), listedInOrder(methodKeys[m.Kind]), kindsWith(key), "method", key)
+		if _, known := fieldOf(reflect.TypeFor[Method](), key); known && key != "kind" && !slices.Contains(d.Keys, key) {
+			c.failKey(fmt.Sprintf("the method %s has no use for it", m.Kind), listedInOrder(d.Keys), kindsWith(key), "method", key)
 		}
 	}
-	for _, key := range methodRequired[m.Kind] {
+	for _, key := range d.Required {
 		if given.get(key) == nil && c.soundKeys(at, key) {
 			c.fail(fmt.Sprintf("the method %s needs the key %q", m.Kind, key), "", "add it", "method")
 		}
@@ -89,12 +74,7 @@ func (c *checker) method(m *Method) {
 
 // kindsWith is the remedy for a key that the kind does not take.
 func kindsWith(key string) string {
-	var kinds []string
-	for _, kind := range texts(MethodRFC2544, MethodRFC8219, MethodTST009, MethodMLRsearch, MethodY1564, MethodSoak) {
-		if slices.Contains(methodKeys[MethodKind(kind)], key) {
-			kinds = append(kinds, kind)
-		}
-	}
+	kinds := methodsWith(key)
 	if len(kinds) == 0 {
 		return ""
 	}

@@ -52,20 +52,6 @@ type Method struct {
 // it is to reproduce.
 const DefaultSoak = Duration(12 * time.Hour)
 
-// MethodKind is a procedure.
-type MethodKind string
-
-// The procedures, and where they are defined.
-const (
-	MethodSweep     MethodKind = "sweep"
-	MethodRFC2544   MethodKind = "rfc2544"   // RFC 2544 section 26, RFC 9004
-	MethodRFC8219   MethodKind = "rfc8219"   // RFC 8219 section 7
-	MethodTST009    MethodKind = "tst009"    // ETSI GS NFV-TST 009 section 12.3.3
-	MethodMLRsearch MethodKind = "mlrsearch" // RFC 9971
-	MethodY1564     MethodKind = "y1564"     // ITU-T Y.1564
-	MethodSoak      MethodKind = "soak"
-)
-
 // RFC2544Test is a test of RFC 2544.
 type RFC2544Test string
 

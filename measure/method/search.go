@@ -29,27 +29,33 @@ type Setting struct {
 	LinePPS float64
 }
 
-// New is the search that an experiment file asks for. The kinds sweep and soak have
-// none: a sweep is no search (see Sweep), and a soak is resumed (see Soak).
+// searcher is a kind's options.
+type searcher interface {
+	Search(ctx context.Context, trial Trial) (result.Search, error)
+}
+
+// searches has the options of each kind by what an experiment file asks for. The kinds
+// sweep and soak have none: a sweep is no search (see Sweep), and a soak is resumed (see
+// Soak).
+var searches = map[spec.MethodKind]func(spec.Method, Setting) (searcher, error){
+	spec.MethodRFC2544:   by(RFC2544Of),
+	spec.MethodRFC8219:   by(RFC8219Of),
+	spec.MethodTST009:    by(TST009Of),
+	spec.MethodMLRsearch: by(MLRsearchOf),
+	spec.MethodY1564:     by(Y1564Of),
+}
+
+func by[S searcher](of func(spec.Method, Setting) (S, error)) func(spec.Method, Setting) (searcher, error) {
+	return func(m spec.Method, at Setting) (searcher, error) { return of(m, at) }
+}
+
+// New is the search that an experiment file asks for.
 func New(m spec.Method, at Setting) (Search, error) {
-	var options interface {
-		Search(ctx context.Context, trial Trial) (result.Search, error)
-	}
-	var err error
-	switch m.Kind {
-	case spec.MethodRFC2544:
-		options, err = RFC2544Of(m, at)
-	case spec.MethodRFC8219:
-		options, err = RFC8219Of(m, at)
-	case spec.MethodTST009:
-		options, err = TST009Of(m, at)
-	case spec.MethodMLRsearch:
-		options, err = MLRsearchOf(m, at)
-	case spec.MethodY1564:
-		options, err = Y1564Of(m)
-	default:
+	of := searches[m.Kind]
+	if of == nil {
 		return nil, fmt.Errorf("method: the kind %q has no search", m.Kind)
 	}
+	options, err := of(m, at)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ const (
 var y1564Steps = []float64{0.5, 0.75, 0.9, 1}
 
 // Y1564Of are the options that an experiment file asks for.
-func Y1564Of(m spec.Method) (Y1564, error) {
+func Y1564Of(m spec.Method, _ Setting) (Y1564, error) {
 	o := Y1564{
 		CommittedPPS: m.CommittedPPS, ExcessPPS: m.ExcessPPS, Steps: y1564Steps,
 		Step: y1564Step, Performance: y1564Performance,
