@@ -29,7 +29,7 @@ func init() {
 
 type cellRuntime struct{ node.Process }
 
-func (cellRuntime) Steps(plan.Node) string { return "make a cell" }
+func (cellRuntime) StartStep(plan.Node) string { return "make a cell" }
 
 func cellRoot(p node.Place, n plan.Node) string { return filepath.Join(p.StateDir, "cells", n.Name) }
 

@@ -97,7 +97,7 @@ func prefixed(prefix, s string) string {
 }
 
 func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
-	add("node %s: %s, named %s", n.Name, node.RuntimeOf(n).Steps(n), n.HostName)
+	add("node %s: %s, named %s", n.Name, node.RuntimeOf(n).StartStep(n), n.HostName)
 	group := filepath.Join(isolate.Parent(p, n), n.HostName)
 	for _, c := range isolate.Controllers(p, n) {
 		switch c {

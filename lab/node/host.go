@@ -19,7 +19,7 @@ const tokenVariable = "NINES_NODE"
 // itself, and nines down says so.
 type hostRuntime struct{ Process }
 
-func (hostRuntime) Steps(plan.Node) string {
+func (hostRuntime) StartStep(plan.Node) string {
 	return "start nines-init, which holds a network namespace and nothing else"
 }
 

@@ -23,7 +23,7 @@ import (
 // makes the control groups.
 type lxcRuntime struct{ Process }
 
-func (lxcRuntime) Steps(plan.Node) string {
+func (lxcRuntime) StartStep(plan.Node) string {
 	return "make a root file system and start an LXC container"
 }
 

@@ -26,7 +26,7 @@ const netnsFlags = unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
 // netnsRuntime has nodes that are processes in namespaces of their own.
 type netnsRuntime struct{ Process }
 
-func (netnsRuntime) Steps(plan.Node) string { return "start nines-init in namespaces of its own" }
+func (netnsRuntime) StartStep(plan.Node) string { return "start nines-init in namespaces of its own" }
 
 func (netnsRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error) {
 	r, err := p.StartNetns(n.Name, n.HostName, n.Mounts)

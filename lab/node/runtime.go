@@ -15,8 +15,8 @@ import (
 type Runtime interface {
 	// Check finds out, before anything is made, whether the host can have the node.
 	Check(n plan.Node) error
-	// Steps says what Start makes, for the dry run. It is pure.
-	Steps(n plan.Node) string
+	// StartStep says what Start makes, for the dry run. It is pure.
+	StartStep(n plan.Node) string
 	// Start journals and starts the node's first process, which holds its network
 	// namespace, in the node's control groups.
 	Start(ctx context.Context, p Place, n plan.Node) (*Running, error)
@@ -64,7 +64,7 @@ func RuntimeOf(n plan.Node) Runtime {
 }
 
 // Process is the runtime of nodes whose processes are the host's kernel's, but for its
-// Steps and its Start: other runtimes embed it.
+// StartStep and its Start: other runtimes embed it.
 type Process struct{}
 
 // Check asks for nothing.
@@ -94,7 +94,7 @@ func (u unknown) Check(plan.Node) error {
 	}
 }
 
-func (unknown) Steps(plan.Node) string { return "nothing, as its runtime is not known" }
+func (unknown) StartStep(plan.Node) string { return "nothing, as its runtime is not known" }
 
 func (u unknown) Start(_ context.Context, _ Place, n plan.Node) (*Running, error) {
 	return nil, u.Check(n)

@@ -33,7 +33,7 @@ func (vmRuntime) Check(plan.Node) error {
 	return err
 }
 
-func (vmRuntime) Steps(plan.Node) string {
+func (vmRuntime) StartStep(plan.Node) string {
 	return "start nines-init in namespaces of its own, for QEMU"
 }
 
