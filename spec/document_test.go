@@ -65,6 +65,16 @@ func checkRow(t *testing.T, name string, f field, typ, byDefault string) {
 	}
 }
 
+// Each runtime has a row in the table of docs/virtual-machines.md.
+func TestDocumentHasEveryRuntime(t *testing.T) {
+	text := string(read(t, "../docs/virtual-machines.md"))
+	for _, name := range runtimeNames() {
+		if !strings.Contains(text, "\n| `"+name+"` | ") {
+			t.Errorf("docs/virtual-machines.md has no row for %s", name)
+		}
+	}
+}
+
 // documentSections splits the document at its headings.
 func documentSections(t *testing.T) map[string]string {
 	t.Helper()
