@@ -26,7 +26,7 @@ func checkSockets(p *plan.Plan) error {
 				paths = append(paths, link.SocketPath(link.SocketsDir(s.dir), e.Socket))
 			}
 		}
-		if l.Kind == spec.LinkSwitch {
+		if l.HasEngine() {
 			paths = append(paths, link.SwitchSocket(s.dir, l.Name))
 		}
 	}

@@ -208,7 +208,7 @@ func (b *builder) vmPorts(n plan.Node) (ports []node.VMPort, taps []*os.File, er
 		if made == nil {
 			return nil, taps, fmt.Errorf("interface %s is on no link", i.Name)
 		}
-		if link.IsHardware(made.Kind) {
+		if made.Kind.Descriptor().End.IsHardware() {
 			ports = append(ports, node.VMPort{HostDevice: e.Function.Address})
 			continue
 		}

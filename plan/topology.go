@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -123,10 +124,7 @@ func (w *work) buildLinks() error {
 	names := map[string]bool{}
 	taken := map[string]string{} // "node:interface" → the link that has it
 	for i, s := range w.exp.Topology.Links {
-		l := &link{index: i, name: linkName(i, s), kind: s.Kind, spec: s}
-		if l.kind == "" {
-			l.kind = spec.LinkVeth
-		}
+		l := &link{index: i, name: linkName(i, s), kind: kindOf(s), spec: s}
 		place := "link " + l.name
 		if names[l.name] {
 			return at(&Conflict{place, "another link has this name", "give each link a name of its own"}, l.steps())
@@ -148,7 +146,7 @@ func (w *work) buildLinks() error {
 		if len(l.endpoints) < 2 {
 			return at(&Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}, l.steps())
 		}
-		if l.kind.IsPair() && len(l.endpoints) != 2 {
+		if l.kind.Descriptor().Pair && len(l.endpoints) != 2 {
 			return at(&Conflict{place, fmt.Sprintf("has %d endpoints; %s joins two", len(l.endpoints), l.kind), "use kind: bridge, xdp or switch"}, l.steps())
 		}
 		l.program = programOf(l)
@@ -156,6 +154,9 @@ func (w *work) buildLinks() error {
 	}
 	return nil
 }
+
+// kindOf is the user's, or a veth.
+func kindOf(s *spec.Link) spec.LinkKind { return cmp.Or(s.Kind, spec.LinkVeth) }
 
 // linkName is the user's, or link1, link2, … by the link's place in the file.
 func linkName(i int, s *spec.Link) string {
