@@ -71,7 +71,7 @@ var linkKinds = []LinkDescriptor{
 		Needs: []string{"dpdk-testpmd"}, Colour: "#8a5a00",
 	},
 	{
-		Kind: LinkOVS, Doc: "Open vSwitch with the kernel's datapath, else its own in userspace", Between: "ovs-vswitchd, or the kernel's datapath",
+		Kind: LinkOVS, Doc: "Open vSwitch with the kernel's datapath, else its own in userspace", Between: "ovs-vswitchd or the kernel's datapath",
 		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge",
 		Program: &LinkProgram{Opens: "AF_XDP or AF_PACKET", KernelDatapath: "openvswitch", Keys: []string{"forwarding"}},
 		Needs:   []string{"veth", "ovs-vswitchd"}, Colour: "#a3333d",
@@ -102,11 +102,11 @@ var linkKinds = []LinkDescriptor{
 	},
 
 	{
-		Kind: LinkSRIOV, Doc: "two virtual functions of network cards, on cabled ports or on one", Between: "two ports and their cable, or the switch inside one",
+		Kind: LinkSRIOV, Doc: "two virtual functions of network cards, on cabled ports or on one", Between: "two cabled ports, or the switch inside one",
 		Pair: true, End: EndFunction, Guest: GuestFunction, Keys: []string{"sriov"}, Colour: "#57606a",
 	},
 	{
-		Kind: LinkPassthrough, Doc: "whole devices of the host, one an endpoint", Between: "whatever is outside of the host",
+		Kind: LinkPassthrough, Doc: "whole devices of the host, one an endpoint", Between: "whatever is outside the host",
 		Pair: true, End: EndDevice, Guest: GuestFunction, Keys: []string{"passthrough"}, Colour: "#57606a",
 	},
 }
