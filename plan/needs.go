@@ -58,7 +58,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: "isolation: " + string(exp.Isolation)})
 	}
 	for i, l := range exp.Topology.Links {
-		feature("link "+linkName(i, l), kindOf(l).Descriptor().Needs...)
+		feature("link "+linkName(i, l), l.Kind.Descriptor().Needs...)
 	}
 	if exp.Traffic != nil {
 		feature("traffic", backendFeatures(exp, exp.Traffic.Backend)...)

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -124,7 +123,7 @@ func (w *work) buildLinks() error {
 	names := map[string]bool{}
 	taken := map[string]string{} // "node:interface" → the link that has it
 	for i, s := range w.exp.Topology.Links {
-		l := &link{index: i, name: linkName(i, s), kind: kindOf(s), spec: s}
+		l := &link{index: i, name: linkName(i, s), kind: s.Kind.Descriptor().Kind, spec: s}
 		place := "link " + l.name
 		if names[l.name] {
 			return at(&Conflict{place, "another link has this name", "give each link a name of its own"}, l.steps())
@@ -154,9 +153,6 @@ func (w *work) buildLinks() error {
 	}
 	return nil
 }
-
-// kindOf is the user's, or a veth.
-func kindOf(s *spec.Link) spec.LinkKind { return cmp.Or(s.Kind, spec.LinkVeth) }
 
 // linkName is the user's, or link1, link2, … by the link's place in the file.
 func linkName(i int, s *spec.Link) string {

@@ -1,8 +1,5 @@
 package spec
 
-// LinkKind is how endpoints are joined; link_kinds.go has them all.
-type LinkKind string
-
 // Link joins endpoints.
 type Link struct {
 	// Name is unique in the file; default link1, link2, … in order.

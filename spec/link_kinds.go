@@ -17,7 +17,7 @@ const (
 	LinkPassthrough LinkKind = "passthrough"
 )
 
-// linkKinds has every kind, in the order of docs/links.md. The names in Needs are those
+// linkKinds has every kind, in the order of docs/links.md; the first is the default. The names in Needs are those
 // of package host's features. The colours of the kernel's kinds are Okabe and Ito's, which
 // the colour-blind can tell apart.
 var linkKinds = []LinkDescriptor{

@@ -148,7 +148,7 @@ var rules = map[string]rule{
 	"App.kind": {required: true},
 
 	"Link.name":      {pattern: linkNamePattern, form: linkNameForm},
-	"Link.kind":      {byDefault: string(LinkVeth)},
+	"Link.kind":      {byDefault: string(LinkKinds()[0])},
 	"Link.endpoints": {required: true, minItems: 2, pattern: endpointPattern, form: endpointForm},
 	"Link.mtu":       {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
 	"Link.parent":    {pattern: interfacePattern, form: interfaceForm},

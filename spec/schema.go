@@ -116,9 +116,6 @@ func (s *schemer) structure(t reflect.Type) *schemaNode {
 		child := s.value(f.typ, f.rule, t.Name()+"."+f.key)
 		goName := t.Field(f.index).Name
 		child.Description = describeKey(s.comments[t.Name()+"."+goName], goName, f)
-		if f.typ == reflect.TypeFor[LinkKind]() {
-			child.Description += " " + describeKinds()
-		}
 		if f.rule.byDefault != "" {
 			child.Default = literal(f.rule.byDefault, f.typ).plain()
 		}
@@ -137,19 +134,13 @@ func describeKey(comment, goName string, f field) string {
 	if rest, ok := strings.CutPrefix(comment, goName+" "); ok {
 		comment = f.key + " " + rest
 	}
+	if f.typ == reflect.TypeFor[LinkKind]() {
+		comment += " " + describeKinds()
+	}
 	if b := bounds(f.rule); b != "" && !strings.Contains(comment, b) {
 		comment += " From " + b + "."
 	}
 	return comment
-}
-
-// describeKinds says what each link kind is.
-func describeKinds() string {
-	var kinds []string
-	for _, d := range linkKinds {
-		kinds = append(kinds, string(d.Kind)+": "+d.Doc)
-	}
-	return strings.Join(kinds, "; ") + "."
 }
 
 func (s *schemer) value(t reflect.Type, r rule, name string) *schemaNode {

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// LinkKind is how endpoints are joined.
+type LinkKind string
+
 // LinkDescriptor is what is known of a link kind without a host. Validation, the schema,
 // plans, drawings and docs/links.md read it; none of them asks for a kind by its name.
 // Package lab/link has for each kind the function that makes such a link.
@@ -109,8 +112,12 @@ type LinkProgram struct {
 	Keys []string
 }
 
-// Descriptor is what is known of a kind; of an unknown one nothing.
+// Descriptor is what is known of a kind: of none what is known of the default, of an
+// unknown one nothing.
 func (k LinkKind) Descriptor() *LinkDescriptor {
+	if k == "" {
+		return &linkKinds[0]
+	}
 	if i := slices.IndexFunc(linkKinds, func(d LinkDescriptor) bool { return d.Kind == k }); i >= 0 {
 		return &linkKinds[i]
 	}
@@ -156,6 +163,15 @@ func (d *LinkDescriptor) JoinsTaps(guests int) bool {
 
 // takesGuests is for kindsThat.
 func takesGuests(d *LinkDescriptor) bool { return d.Guest != GuestNone }
+
+// describeKinds are all kinds in words, for the schema.
+func describeKinds() string {
+	var words []string
+	for _, d := range linkKinds {
+		words = append(words, string(d.Kind)+": "+d.Doc)
+	}
+	return strings.Join(words, "; ") + "."
+}
 
 // hasProgram is for kindsThat.
 func hasProgram(d *LinkDescriptor) bool { return d.Program != nil }
