@@ -1,0 +1,33 @@
+package test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// named are constants that name one of several things of a sort, and the files and folders
+// that may use them: one describes each of the things, the other has what it does. All others ask
+// the description, so that one more thing is no change to them.
+var named = map[string][]string{
+	`\bLink(Veth|Bridge|Macvlan|XDP|Memif|Switch|Testpmd|OVS|OVSDPDK|VPP|Snabb|SRIOV|Passthrough)\b`: {
+		"spec/link_kinds.go", "lab/link/",
+		"measure/baseline.go", "test/bench/", // each wants links of certain kinds
+	},
+}
+
+func TestNobodySwitchesOnNames(t *testing.T) {
+	for pattern, allowed := range named {
+		constant := regexp.MustCompile(pattern)
+		for _, name := range files(t) {
+			may := slices.ContainsFunc(allowed, func(place string) bool { return strings.HasPrefix(name, place) })
+			if may || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			if found := constant.Find(read(t, name)); found != nil {
+				t.Errorf("%s asks for %s; only %v may", name, found, allowed)
+			}
+		}
+	}
+}
