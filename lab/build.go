@@ -81,7 +81,7 @@ func check(p *plan.Plan) (programs, error) {
 		}
 	}
 	for _, l := range p.Links {
-		needsEngine = needsEngine || l.Kind == spec.LinkSwitch
+		needsEngine = needsEngine || l.HasEngine()
 	}
 	if len(p.Disturbances) > 0 {
 		if found.disturb, err = node.Program("nines-disturb"); err != nil {

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"nines.dev/nines/spec"
 )
 
 // Capture is a packet socket on an interface of a node. It sees what the kernel's
@@ -81,7 +79,7 @@ func (l *Lab) bypassed(nodeName, interfaceName string) error {
 		return nil
 	}
 	err := &BypassError{Node: nodeName, Interface: interfaceName}
-	if planned.Kind == spec.LinkSwitch {
+	if planned.HasEngine() {
 		err.Switch = planned.Name
 	}
 	return err

@@ -168,7 +168,7 @@ func program(l plan.Link) *plan.Switch {
 	}
 	s := *l.Switch
 	s.Why = nil
-	if link.Incremental(l.Kind) {
+	if link.Of(l.Kind).Incremental {
 		s.Settings.Ports = nil
 	}
 	return &s
@@ -208,7 +208,7 @@ func (d *differ) endpoints(old, now plan.Link) {
 	}
 	switch {
 	case len(added)+len(removed) == 0:
-	case !link.Incremental(now.Kind):
+	case !link.Of(now.Kind).Incremental:
 		d.ReplacedLinks = append(d.ReplacedLinks, now.Name)
 		d.renew(now.Endpoints)
 	default:

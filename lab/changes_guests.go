@@ -40,7 +40,7 @@ func (d *differ) guestChanges(old, now plan.Node) bool {
 		if was == nil || is == nil || !same(unexplained(*was), unexplained(*is)) {
 			return true
 		}
-		if link.Incremental(is.Kind) {
+		if link.Of(is.Kind).Incremental {
 			continue
 		}
 		if slices.ContainsFunc(is.Endpoints, func(e plan.Endpoint) bool { return d.renewed[e.Node] }) {

@@ -40,7 +40,7 @@ func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err 
 		if made == nil {
 			return nil, taps, fmt.Errorf("interface %s is on no link", i.Name)
 		}
-		if link.IsHardware(made.Kind) {
+		if made.Kind.Descriptor().End.IsHardware() {
 			ports = append(ports, node.Port{HostDevice: e.Function.Address})
 			continue
 		}

@@ -112,7 +112,7 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 			}
 		}
 		devices := fabric
-		if link.OwnNamespace(planned.Kind) {
+		if link.Of(planned.Kind).OwnNamespace {
 			if devices, err = devicesOf(s.Programs); err != nil {
 				return nil, err
 			}

@@ -15,7 +15,7 @@ func keepNames(from, to *plan.Plan) *plan.Plan {
 	kept.Nodes = append([]plan.Node{}, to.Nodes...)
 	for i, now := range to.Links {
 		old := findLink(from, now.Name)
-		if old == nil || old.Kind != now.Kind || !link.Incremental(now.Kind) {
+		if old == nil || old.Kind != now.Kind || !link.Of(now.Kind).Incremental {
 			continue
 		}
 		endpoints := append([]plan.Endpoint{}, now.Endpoints...)

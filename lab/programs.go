@@ -12,7 +12,6 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // ProgramState is a process that a link needs, as it is now.
@@ -58,8 +57,10 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 // which have opened their ports by now.
 func (l *Lab) AwaitGuests(ctx context.Context) error {
 	for _, planned := range l.plan.Links {
-		if err := link.AwaitGuests(ctx, l.state.dir, planned); err != nil {
-			return err
+		if await := link.Of(planned.Kind).Await; await != nil {
+			if err := await(ctx, l.state.dir, planned); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -134,10 +135,10 @@ func (l *Lab) deadEngines() ([]string, error) {
 // SwitchSocket is the control socket of the switch of a link, as the host sees it.
 func (l *Lab) SwitchSocket(linkName string) (string, error) {
 	made := findLink(l.plan, linkName)
-	if made == nil || made.Kind != spec.LinkSwitch {
+	if made == nil || !made.HasEngine() {
 		missing := &NoSwitchError{Lab: l.name, Link: linkName}
 		for _, other := range l.plan.Links {
-			if other.Kind == spec.LinkSwitch {
+			if other.HasEngine() {
 				missing.Links = append(missing.Links, other.Name)
 			}
 		}
@@ -148,7 +149,7 @@ func (l *Lab) SwitchSocket(linkName string) (string, error) {
 
 // switchStats asks the switch of a link for its counters; nil if it does not answer.
 func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.SwitchStats {
-	if planned.Kind != spec.LinkSwitch {
+	if !planned.HasEngine() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectPatience)

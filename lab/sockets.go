@@ -10,7 +10,6 @@ import (
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // inKernel is true for an interface that is a device of the kernel in its node.
@@ -26,7 +25,7 @@ func checkSockets(p *plan.Plan) error {
 				paths = append(paths, link.SocketPath(link.SocketsDir(s.dir), e.Socket))
 			}
 		}
-		if l.Kind == spec.LinkSwitch {
+		if l.HasEngine() {
 			paths = append(paths, link.SwitchSocket(s.dir, l.Name))
 		}
 	}

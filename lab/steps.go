@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -125,41 +126,39 @@ func nodeSteps(add func(string, ...any), p *plan.Plan, n plan.Node) {
 }
 
 func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
+	d := l.Kind.Descriptor()
 	switch {
 	case l.Switch != nil:
 		programSteps(add, p, l)
 		return
-	case link.IsHardware(l.Kind):
+	case d.End.IsHardware():
 		moveSteps(add, l)
 		return
-	case l.Kind == spec.LinkMemif && len(l.Endpoints) == 2:
+	case d.End == spec.EndNone && len(l.Endpoints) == 2:
 		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, endpointName(l.Endpoints[0]),
 			endpointName(l.Endpoints[1]), link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), l.Endpoints[0].Socket))
 		return
-	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2 && (l.Endpoints[0].Guest || l.Endpoints[1].Guest):
-		add("link %s: tap between %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
-		return
-	case l.Kind == spec.LinkVeth && len(l.Endpoints) == 2:
-		add("link %s: veth pair %s and %s, MTU %d", l.Name, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
-		return
-	case l.Kind == spec.LinkBridge:
-		add("link %s: bridge %s in the fabric", l.Name, l.Device)
-	case l.Kind == spec.LinkMacvlan && l.Parent == "":
-		add("link %s: private parent %s in the fabric", l.Name, l.Device)
+	case l.Device != "":
+		add("link %s: %s %s in the fabric", l.Name, d.Device, l.Device)
 	}
-	for _, e := range l.Endpoints {
-		if l.Kind == spec.LinkMacvlan {
-			add("link %s: macvlan %s on %s, MTU %d", l.Name, endpointName(e), firstOf(l.Parent, l.Device), l.MTU)
-		} else {
+	switch {
+	case d.InFabric:
+		for _, e := range l.Endpoints {
 			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), endpointName(e), e.FabricDevice, l.MTU)
 		}
-	}
-	if l.Kind == spec.LinkXDP {
-		program := "redirect to each other"
-		if len(l.Endpoints) > 2 {
-			program = "learning switch"
+	case d.Device != "":
+		for _, e := range l.Endpoints {
+			add("link %s: %s %s on %s, MTU %d", l.Name, d.End, endpointName(e), cmp.Or(l.Parent, l.Device), l.MTU)
 		}
-		add("link %s: XDP program on the fabric's ends: %s", l.Name, program)
+	case len(l.Endpoints) == 2:
+		what := "veth pair"
+		if l.Endpoints[0].Guest || l.Endpoints[1].Guest {
+			what = "tap between"
+		}
+		add("link %s: %s %s and %s, MTU %d", l.Name, what, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
+	}
+	if last := link.Of(l.Kind).Last; last != nil {
+		add("link %s: %s", l.Name, last(l))
 	}
 }
 
@@ -181,15 +180,6 @@ func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	}
 	add("link %s: start the program of kind %s in the fabric, %s, with its files in %s", l.Name, l.Kind, where,
 		filepath.Join(stateOf(p.Name).switches(), l.Name))
-}
-
-func firstOf(words ...string) string {
-	for _, word := range words {
-		if word != "" {
-			return word
-		}
-	}
-	return ""
 }
 
 // pairName is what a node's interface and the fabric's end are.

@@ -15,7 +15,6 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
-	"nines.dev/nines/spec"
 )
 
 // threadTime is how long a thread ran, and how long it waited for a CPU.
@@ -48,7 +47,7 @@ func (p programProbe) read(ctx context.Context) (programs, error) {
 		readThreads("/", program.PID, now.threads[program.Link])
 	}
 	for _, link := range p.plan.Links {
-		if link.Kind == spec.LinkSwitch {
+		if link.HasEngine() {
 			if err := p.readDrops(ctx, link.Name, now.drops); err != nil {
 				return now, err
 			}

@@ -11,7 +11,7 @@ import (
 // programOf is a link's program as something that wants CPUs; nil where the kind
 // has none.
 func programOf(l *link) *node {
-	if !l.kind.HasProgram() {
+	if l.kind.Descriptor().Program == nil {
 		return nil
 	}
 	settings := l.switchSettings()
@@ -48,8 +48,8 @@ func (w *work) attach() error {
 	for _, l := range w.links {
 		for i, e := range l.endpoints {
 			dpdk := backends[e] == spec.BackendDPDK
-			if l.kind == spec.LinkMemif && !dpdk {
-				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is not used by DPDK, and memif joins nothing else", e),
+			if l.kind.Descriptor().End == spec.EndNone && !dpdk {
+				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is not used by DPDK, and %s joins nothing else", e, l.kind),
 					"use the backend dpdk at both ends, or kind: veth"}, l.steps())
 			}
 			w.attachOne(e, i, dpdk)
@@ -84,17 +84,17 @@ func (w *work) backends() (map[*endpoint]spec.Backend, error) {
 
 // attachOne decides for the i-th endpoint of a link.
 func (w *work) attachOne(e *endpoint, i int, dpdk bool) {
-	l := e.link
+	l, d := e.link, e.link.kind.Descriptor()
 	if e.node.guest() {
 		w.attachGuest(e, i, dpdk)
 		return
 	}
 	switch {
-	case l.kind == spec.LinkMemif: // both ends meet at the first one's socket
+	case d.DPDK == spec.DPDKMemif: // both ends meet at the first one's socket
 		e.attach, e.socket = AttachMemif, socketName(l, 0)
 		e.device = &Device{Driver: driverMemif, Socket: e.socket, Server: i == 0}
-	case l.program != nil && dpdk && l.kind != spec.LinkOVS:
-		e.attach, e.socket, e.programListens = AttachVhost, socketName(l, i), listens(l.kind)
+	case d.DPDK == spec.DPDKVhost && dpdk:
+		e.attach, e.socket, e.programListens = AttachVhost, socketName(l, i), d.Program.Listens
 		e.device = &Device{Driver: driverVirtioUser, Socket: e.socket, Server: !e.programListens}
 	default:
 		if l.program != nil {
@@ -139,11 +139,6 @@ func (w *work) userDevice(e *endpoint) string {
 
 // socketName is an endpoint's socket in the lab's folder of sockets.
 func socketName(l *link, i int) string { return fmt.Sprintf("%s.%d", l.name, i) }
-
-// listens tells whether a kind's program listens on the vhost-user sockets. The
-// others connect to them, so that ports come back when the program is restarted
-// (Open vSwitch deprecates ports that listen, as guests then have to reconnect).
-func listens(kind spec.LinkKind) bool { return kind == spec.LinkSwitch || kind == spec.LinkTestpmd }
 
 // pciFunction is the address of a PCI function, with or without its domain.
 var pciFunction = regexp.MustCompile(`^([0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]`)

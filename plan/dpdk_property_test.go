@@ -39,7 +39,7 @@ func bypassViolations(p *Plan, usable func(id int) bool) []string {
 	}
 	sockets := map[string]int{}
 	for _, l := range p.Links {
-		if l.Kind.HasProgram() != (l.Switch != nil) {
+		if (l.Kind.Descriptor().Program != nil) != (l.Switch != nil) {
 			fail("link %s of kind %s has the program %+v", l.Name, l.Kind, l.Switch)
 			continue
 		}

@@ -25,8 +25,8 @@ func (p *Plan) MayBeXDPFrames(t *Traffic) bool {
 	return true
 }
 
-// softirqsReceive is true for an end of a veth or xdp link in the host's kernel that no
-// thread polls.
+// softirqsReceive is true for an end, in the host's kernel, of a link on which XDP frames
+// stay such, that no thread polls.
 func (p *Plan) softirqsReceive(port Port) bool {
 	n := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Name == port.Node })
 	if n < 0 || p.Nodes[n].Guest() {
@@ -35,7 +35,7 @@ func (p *Plan) softirqsReceive(port Port) bool {
 	for _, i := range p.Nodes[n].Interfaces {
 		if i.Name == port.Interface {
 			return !i.RX.Polls() && i.RX != spec.ReceiveSuspend && slices.ContainsFunc(p.Links, func(l Link) bool {
-				return l.Name == i.Link && (l.Kind == spec.LinkVeth || l.Kind == spec.LinkXDP)
+				return l.Name == i.Link && l.Kind.Descriptor().XDPFrames
 			})
 		}
 	}

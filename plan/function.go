@@ -37,5 +37,5 @@ type PhysicalFunction struct {
 
 // Cabled tells whether a link of kind sriov leads from port to port.
 func (l Link) Cabled() bool {
-	return l.Kind == spec.LinkSRIOV && len(l.Endpoints) == 2 && l.Endpoints[0].Function.Port != l.Endpoints[1].Function.Port
+	return l.Kind.Descriptor().End == spec.EndFunction && len(l.Endpoints) == 2 && l.Endpoints[0].Function.Port != l.Endpoints[1].Function.Port
 }

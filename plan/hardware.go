@@ -30,7 +30,7 @@ func (w *work) assignFunctions() error {
 		w.cards = append(w.cards, &card{Function: &w.inv.Functions[i], given: map[int]*endpoint{}})
 	}
 	for _, l := range w.links {
-		if l.kind != spec.LinkPassthrough {
+		if l.kind.Descriptor().End != spec.EndDevice {
 			continue
 		}
 		if err := w.assignWhole(l); err != nil {
@@ -39,7 +39,7 @@ func (w *work) assignFunctions() error {
 	}
 	for _, named := range []bool{true, false} {
 		for _, l := range w.links {
-			if l.kind != spec.LinkSRIOV || (len(l.sriov().Ports) > 0) != named {
+			if l.kind.Descriptor().End != spec.EndFunction || (len(l.sriov().Ports) > 0) != named {
 				continue
 			}
 			if err := w.assignVFs(l, named); err != nil {

@@ -97,7 +97,7 @@ func (w *work) driveFunction(e *endpoint) error {
 	driver := spec.DriverVFIO
 	switch {
 	case e.node.guest(): // QEMU knows no other
-	case e.link.kind == spec.LinkSRIOV:
+	case e.link.kind.Descriptor().End == spec.EndFunction:
 		driver = e.link.sriov().Driver
 	case e.link.spec.Passthrough.Driver != "":
 		driver = e.link.spec.Passthrough.Driver

@@ -20,7 +20,7 @@ const (
 func (w *work) assignVLANs() error {
 	taken := map[int]string{}
 	for _, l := range w.links {
-		if l.kind != spec.LinkSRIOV || l.sriov().VLAN == 0 {
+		if l.kind.Descriptor().End != spec.EndFunction || l.sriov().VLAN == 0 {
 			continue
 		}
 		id := l.sriov().VLAN
@@ -34,7 +34,7 @@ func (w *work) assignVLANs() error {
 		l.setVLAN(id)
 	}
 	for _, l := range w.links {
-		if l.kind != spec.LinkSRIOV || l.sriov().VLAN != 0 {
+		if l.kind.Descriptor().End != spec.EndFunction || l.sriov().VLAN != 0 {
 			continue
 		}
 		const count = lastVLAN - firstVLAN + 1

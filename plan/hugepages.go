@@ -10,21 +10,12 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// What the programs of links take of memory for packets and tables.
+// What an engine takes of memory for packets.
 const (
 	// An engine's is larger where its ports' buffers take more.
 	defaultEngineMemory = 64 << 20
 	// leastEngineMemory is the least that a file may say (rules of package spec).
 	leastEngineMemory = 32 << 20
-	// testpmd has one pool for all ports; 128 MiB hold 32768 buffers of 2 KiB with
-	// room for its rings.
-	testpmdMemory = 128 << 20
-	// Open vSwitch asks for 262144 buffers for each MTU, and takes as few as 16384
-	// where there are no more (MAX_NB_MBUF and MIN_NB_MBUF in lib/netdev-dpdk.c).
-	ovsMemory = 256 << 20
-	// VPP has 16384 buffers on each NUMA node (VLIB_BUFFER_DEFAULT_BUFFERS_PER_NUMA).
-	vppMemory   = 128 << 20
-	snabbMemory = 128 << 20
 )
 
 // assignDPDK says where the memory of all that use DPDK is, and which devices they
@@ -63,17 +54,7 @@ func (w *work) assignDPDK() error {
 // kind switch uses the memory that its guests share with it.
 func (w *work) dpdkMemory(n *node) (int64, error) {
 	if n.link != nil {
-		switch n.link.kind {
-		case spec.LinkTestpmd:
-			return testpmdMemory, nil
-		case spec.LinkOVSDPDK:
-			return ovsMemory, nil
-		case spec.LinkVPP:
-			return vppMemory, nil
-		case spec.LinkSnabb:
-			return snabbMemory, nil
-		}
-		return 0, nil
+		return n.link.kind.Descriptor().Program.MemoryBytes, nil
 	}
 	return w.engineMemory(n)
 }
@@ -112,7 +93,7 @@ func (w *work) checkFrames(n *node) error {
 			continue
 		}
 		// A macvlan has no XDP of its own, so the kernel runs programs without such a limit.
-		if e.device.Driver != "" && e.link.kind != spec.LinkMacvlan && e.link.mtu > maxVethXDPMTU {
+		if e.device.Driver != "" && e.link.kind.Descriptor().End == spec.EndVeth && e.link.mtu > maxVethXDPMTU {
 			return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, for which a veth's MTU is at most %d, and it is %d", e, driverAFXDP, maxVethXDPMTU, e.link.mtu),
 				"use af_packet (--set dpdk.driver=af_packet), or leave mtu out"}, e.link.steps("mtu"))
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/spec"
 )
 
 const (
@@ -48,7 +47,7 @@ func (w *work) fitParent(l *link, need int) error {
 		return nil
 	}
 	demand := fmt.Sprintf("link %s wants the parent %s", l.name, l.spec.Parent)
-	if l.kind != spec.LinkMacvlan {
+	if !slices.Contains(l.kind.Descriptor().Keys, "parent") {
 		return &Conflict{"link " + l.name, fmt.Sprintf("kind %s takes no parent", l.kind), "use kind: macvlan, or leave parent out"}
 	}
 	nic := w.parentNIC(l)

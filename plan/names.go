@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-
-	"nines.dev/nines/spec"
 )
 
 const (
@@ -113,16 +111,12 @@ func (w *work) nameDevices() error {
 		return name
 	}
 	for _, l := range w.links {
-		switch l.kind {
-		case spec.LinkBridge, spec.LinkOVS, spec.LinkOVSDPDK:
-			l.device = device(l.name, "bridge", l.name)
-		case spec.LinkMacvlan:
-			if l.spec.Parent == "" {
-				l.device = device(l.name, "parent", l.name)
-			}
-			continue // a macvlan is moved into its node whole
-		case spec.LinkVeth, spec.LinkMemif, spec.LinkSRIOV, spec.LinkPassthrough:
-			continue // both ends are inside nodes
+		d := l.kind.Descriptor()
+		if d.Device != "" && l.spec.Parent == "" { // the host's own parent has a name
+			l.device = device(l.name, d.Device, l.name)
+		}
+		if !d.InFabric {
+			continue
 		}
 		for i, e := range l.endpoints {
 			if l.program != nil && e.attach != AttachVeth {

@@ -56,31 +56,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		needs.Controllers = append(needs.Controllers, host.Need{Name: "cpuset", For: "isolation: " + string(exp.Isolation)})
 	}
 	for i, l := range exp.Topology.Links {
-		who := "link " + linkName(i, l)
-		switch l.Kind {
-		case spec.LinkBridge:
-			feature(who, host.FeatureVeth, host.FeatureBridge)
-		case spec.LinkMacvlan:
-			feature(who, host.FeatureMacvlan)
-		case spec.LinkXDP:
-			feature(who, host.FeatureVeth, host.FeatureXDPVeth)
-		case spec.LinkMemif, spec.LinkSRIOV, spec.LinkPassthrough: // the plan looks at the cards
-		case spec.LinkSwitch:
-			// Only endpoints of the kernel are veth pairs; all but a few kernels have them.
-			feature(who, host.FeatureVeth)
-		case spec.LinkTestpmd:
-			feature(who, host.FeatureTestpmd)
-		case spec.LinkOVS:
-			feature(who, host.FeatureVeth, host.FeatureOVS)
-		case spec.LinkOVSDPDK:
-			feature(who, host.FeatureOVSDPDK)
-		case spec.LinkVPP:
-			feature(who, host.FeatureVPP)
-		case spec.LinkSnabb:
-			feature(who, host.FeatureSnabb)
-		default:
-			feature(who, host.FeatureVeth)
-		}
+		feature("link "+linkName(i, l), l.Kind.Descriptor().Needs...)
 	}
 	if exp.Traffic != nil {
 		feature("traffic", backendFeatures(exp, exp.Traffic.Backend)...)

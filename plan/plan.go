@@ -116,6 +116,13 @@ type Link struct {
 	Switch *Switch `json:"switch,omitempty"`
 }
 
+// HasEngine tells whether the program between the endpoints is nines-engine, which can
+// be asked for its ports and counters.
+func (l Link) HasEngine() bool {
+	program := l.Kind.Descriptor().Program
+	return program != nil && program.IsEngine
+}
+
 // Endpoint is where a link meets a node.
 type Endpoint struct {
 	Node      string `json:"node"`

@@ -62,10 +62,10 @@ func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 		spec.LinkOVSDPDK, spec.LinkVPP, spec.LinkSnabb, spec.LinkTestpmd, spec.LinkMemif}
 	link := func(endpoints ...string) {
 		l := &spec.Link{Kind: kinds[r.IntN(len(kinds))], Endpoints: endpoints}
-		if len(endpoints) > 2 && l.Kind.IsPair() {
+		if len(endpoints) > 2 && l.Kind.Descriptor().Pair {
 			l.Kind = spec.LinkBridge
 		}
-		if l.Kind.HasProgram() && r.IntN(3) == 0 {
+		if l.Kind.Descriptor().Program != nil && r.IntN(3) == 0 {
 			l.Switch = &spec.Switch{CPUs: r.IntN(4)}
 			if r.IntN(6) == 0 {
 				l.Switch = &spec.Switch{CPUList: fmt.Sprint(r.IntN(len(inv.CPUs)))}

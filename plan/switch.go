@@ -23,13 +23,14 @@ func (l *link) switchSettings() spec.Switch {
 	return s
 }
 
-// polls tells whether a link's program keeps its CPUs busy. The kernel's datapath of
-// Open vSwitch runs where packets come in, and needs none.
+// polls tells whether a link's program keeps its CPUs busy. A datapath of the kernel runs
+// where packets come in, and needs none.
 func (w *work) polls(l *link) bool {
-	if l.kind != spec.LinkOVS {
+	datapath := l.kind.Descriptor().Program.KernelDatapath
+	if datapath == "" {
 		return true
 	}
-	switch w.inv.Feature(host.FeatureOpenvSwitch).State {
+	switch w.inv.Feature(datapath).State {
 	case host.StateYes, host.StateModule:
 		return false
 	case host.StateNo, host.StateUnknown:

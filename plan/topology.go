@@ -123,10 +123,7 @@ func (w *work) buildLinks() error {
 	names := map[string]bool{}
 	taken := map[string]string{} // "node:interface" → the link that has it
 	for i, s := range w.exp.Topology.Links {
-		l := &link{index: i, name: linkName(i, s), kind: s.Kind, spec: s}
-		if l.kind == "" {
-			l.kind = spec.LinkVeth
-		}
+		l := &link{index: i, name: linkName(i, s), kind: s.Kind.Descriptor().Kind, spec: s}
 		place := "link " + l.name
 		if names[l.name] {
 			return at(&Conflict{place, "another link has this name", "give each link a name of its own"}, l.steps())
@@ -148,7 +145,7 @@ func (w *work) buildLinks() error {
 		if len(l.endpoints) < 2 {
 			return at(&Conflict{place, fmt.Sprintf("has %d endpoints", len(l.endpoints)), "a link joins at least two"}, l.steps())
 		}
-		if l.kind.IsPair() && len(l.endpoints) != 2 {
+		if l.kind.Descriptor().Pair && len(l.endpoints) != 2 {
 			return at(&Conflict{place, fmt.Sprintf("has %d endpoints; %s joins two", len(l.endpoints), l.kind), "use kind: bridge, xdp or switch"}, l.steps())
 		}
 		l.program = programOf(l)

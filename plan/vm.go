@@ -90,21 +90,18 @@ func (e *endpoint) guestPCI() string {
 
 // isFunction is true for an endpoint that is a function of the host's hardware.
 func (e *endpoint) isFunction() bool {
-	return e.link.kind == spec.LinkSRIOV || e.link.kind == spec.LinkPassthrough
+	return e.link.kind.Descriptor().End.IsHardware()
 }
-
-// vhostPorts are the kinds whose program gives a guest a vhost-user port.
-var vhostPorts = []spec.LinkKind{spec.LinkSwitch, spec.LinkTestpmd, spec.LinkOVSDPDK}
 
 // attachGuest decides for the i-th endpoint of a link, which is in a virtual machine:
 // vhost-user where the link's program has it, else a tap in the fabric, or, at a veth
 // link, in the other end's node. In the guest it is a function of PCI whatever the
 // link is, which DPDK opens where the backend says so.
 func (w *work) attachGuest(e *endpoint, i int, dpdk bool) {
-	l := e.link
+	l, d := e.link, e.link.kind.Descriptor()
 	switch {
-	case slices.Contains(vhostPorts, l.kind):
-		e.attach, e.socket, e.programListens = AttachVhost, socketName(l, i), listens(l.kind)
+	case d.Guest == spec.GuestVhost:
+		e.attach, e.socket, e.programListens = AttachVhost, socketName(l, i), d.Program.Listens
 	case l.program != nil:
 		e.attach = AttachVeth
 	}
@@ -123,13 +120,11 @@ func (w *work) checkGuests() error {
 	}
 	for _, l := range w.links {
 		guests := slices.DeleteFunc(slices.Clone(l.endpoints), func(e *endpoint) bool { return !e.node.guest() })
-		for _, e := range guests {
-			switch l.kind {
-			case spec.LinkMacvlan, spec.LinkMemif, spec.LinkVPP, spec.LinkSnabb:
-				return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", e, l.kind), "use kind: bridge, xdp or switch"}, l.steps())
-			}
+		d := l.kind.Descriptor()
+		if d.Guest == spec.GuestNone && len(guests) > 0 {
+			return at(&Conflict{"link " + l.name, fmt.Sprintf("%s is in a virtual machine, which cannot join a %s link", guests[0], l.kind), "use kind: bridge, xdp or switch"}, l.steps())
 		}
-		if l.kind == spec.LinkVeth && len(guests) == 2 {
+		if d.JoinsTaps(len(guests)) {
 			return at(&Conflict{"link " + l.name, "both ends are in virtual machines, whose tap devices something has to join", "use kind: bridge, xdp or switch"}, l.steps())
 		}
 	}

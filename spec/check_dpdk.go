@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"net"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -27,12 +28,12 @@ func (c *checker) memifs() {
 		return
 	}
 	for i, link := range c.e.Topology.Links {
-		if link.Kind != LinkMemif || !c.soundKeys(linkSteps(i), "kind") {
+		if link.Kind.Descriptor().End != EndNone || !c.soundKeys(linkSteps(i), "kind") {
 			continue
 		}
 		for j, endpoint := range link.Endpoints {
 			if !c.byDPDK[endpoint] {
-				c.fail(fmt.Sprintf("memif joins engines with the backend dpdk, and none uses %q", endpoint), "",
+				c.fail(fmt.Sprintf("%s joins engines with the backend dpdk, and none uses %q", link.Kind, endpoint), "",
 					"use backend: dpdk for the traffic or the app there, or kind: veth", under(linkSteps(i), "endpoints", strconv.Itoa(j))...)
 			}
 		}
@@ -66,8 +67,9 @@ func (c *checker) dpdkEndpoints() map[string]bool {
 // linkSwitch checks what a link's program is told.
 func (c *checker) linkSwitch(link *Link, at []string) {
 	s := link.Switch
-	if !link.Kind.HasProgram() {
-		c.fail(fmt.Sprintf("a %s link has no program to set up", link.Kind), "on links of kind switch, testpmd, ovs, ovs-dpdk, vpp and snabb",
+	program := link.Kind.Descriptor().Program
+	if program == nil {
+		c.fail(fmt.Sprintf("a %s link has no program to set up", link.Kind), "on links of kind "+listedKinds(hasProgram),
 			"take switch away; where a sweep varies the kind, write it in the case that has the kind", at...)
 		return
 	}
@@ -83,7 +85,7 @@ func (c *checker) linkSwitch(link *Link, at []string) {
 		}
 		count, from = len(list), "cpu_list"
 	}
-	if most := mostCPUs[link.Kind]; most > 0 && count > most {
+	if most := program.MostCPUs; most > 0 && count > most {
 		c.fail(fmt.Sprintf("%s polls on at most %d, and this is %d", link.Kind, most, count), "", "", under(at, from)...)
 	}
 	c.kindKeys(link, given, at)
@@ -101,40 +103,17 @@ const (
 	maxSwitchFrameBytes = 9216
 )
 
-// mostCPUs is where a kind's program cannot spread its ports further: Snabb is one
-// thread, and testpmd gives each direction between its two ports one.
-var mostCPUs = map[LinkKind]int{LinkSnabb: 1, LinkTestpmd: 2, LinkSwitch: maxSwitchCPUs}
-
 // kindKeys refuses keys that another kind's program has.
 func (c *checker) kindKeys(link *Link, given *node, at []string) {
-	for _, one := range []struct {
-		key   string
-		kinds []LinkKind
-	}{
-		{"forwarding", []LinkKind{LinkOVS, LinkOVSDPDK}},
-		{"ageing", []LinkKind{LinkSwitch}},
-		{"flood_pps", []LinkKind{LinkSwitch}},
-		{"broadcast_pps", []LinkKind{LinkSwitch}},
-		{"ports", []LinkKind{LinkSwitch}},
-	} {
-		if given.get(one.key) == nil || slices.Contains(one.kinds, link.Kind) || c.isDefault(given, one.key) {
+	for _, key := range keysOf(reflect.TypeFor[Switch]()) {
+		owners := kindsThat(tunes(key))
+		if given.get(key) == nil || len(owners) == 0 || slices.Contains(owners, link.Kind) || c.isDefault(given, key) {
 			continue
 		}
-		c.failKey(fmt.Sprintf("%s has no %s", link.Kind, one.key), "keys of "+string(link.Kind)+": "+listedInOrder(c.keysOfKind(link.Kind)),
-			fmt.Sprintf("take it away, or write kind: %s", one.kinds[0]), under(at, one.key)...)
+		own := append([]string{"cpus", "cpu_list"}, link.Kind.Descriptor().Program.Keys...)
+		c.failKey(fmt.Sprintf("%s has no %s", link.Kind, key), "keys of "+string(link.Kind)+": "+listedInOrder(own),
+			fmt.Sprintf("take it away, or write kind: %s", owners[0]), under(at, key)...)
 	}
-}
-
-// keysOfKind are the keys of switch that a kind takes.
-func (c *checker) keysOfKind(kind LinkKind) []string {
-	keys := []string{"cpus", "cpu_list"}
-	switch kind {
-	case LinkOVS, LinkOVSDPDK:
-		keys = append(keys, "forwarding")
-	case LinkSwitch:
-		keys = append(keys, "ageing", "flood_pps", "broadcast_pps", "ports")
-	}
-	return keys
 }
 
 // isDefault allows a key that says what would be so anyway: an experiment that is

@@ -20,7 +20,7 @@ func (c *checker) hardware() {
 		}
 		c.sriov(link, at)
 		c.passthrough(link, at, owner)
-		if link.Kind == LinkSRIOV || link.Kind == LinkPassthrough {
+		if link.Kind.Descriptor().End.IsHardware() {
 			c.ownDevices(link)
 		}
 	}
@@ -33,8 +33,8 @@ func (c *checker) sriov(link *Link, at []string) {
 	if s == nil {
 		return
 	}
-	if link.Kind != LinkSRIOV {
-		c.failKey(fmt.Sprintf("a %s link has no virtual functions to set up", link.Kind), "on links of kind sriov",
+	if !takes("sriov")(link.Kind.Descriptor()) {
+		c.failKey(fmt.Sprintf("a %s link has no virtual functions to set up", link.Kind), "on links of kind "+listedKinds(takes("sriov")),
 			"take sriov away; where a sweep varies the kind, write it in the case that has the kind", under(at, "sriov")...)
 		return
 	}
@@ -49,15 +49,15 @@ func (c *checker) sriov(link *Link, at []string) {
 
 // passthrough checks the key passthrough of a link, and that no other has its devices.
 func (c *checker) passthrough(link *Link, at []string, owner map[string]string) {
-	p := link.Passthrough
+	p, can := link.Passthrough, takes("passthrough")(link.Kind.Descriptor())
 	switch {
-	case p == nil && link.Kind == LinkPassthrough:
+	case p == nil && can:
 		c.fail("the link does not say which devices it takes", "", "write passthrough: {devices: [enp1s0f0, enp1s0f1]}, one for each endpoint", at...)
 		return
 	case p == nil:
 		return
-	case link.Kind != LinkPassthrough:
-		c.failKey(fmt.Sprintf("a %s link takes no whole devices", link.Kind), "on links of kind passthrough",
+	case !can:
+		c.failKey(fmt.Sprintf("a %s link takes no whole devices", link.Kind), "on links of kind "+listedKinds(takes("passthrough")),
 			"take passthrough away; where a sweep varies the kind, write it in the case that has the kind", under(at, "passthrough")...)
 		return
 	}
@@ -93,7 +93,7 @@ func (c *checker) ownDevices(link *Link) {
 func (c *checker) sharedPorts(owner map[string]string) {
 	vlans := map[string]string{} // "port vlan" → the link that has it
 	for i, link := range c.e.Topology.Links {
-		if link.SRIOV == nil || link.Kind != LinkSRIOV || !c.soundKeys(linkSteps(i), "sriov") {
+		if link.SRIOV == nil || !takes("sriov")(link.Kind.Descriptor()) || !c.soundKeys(linkSteps(i), "sriov") {
 			continue
 		}
 		at := under(linkSteps(i), "sriov")

@@ -54,14 +54,14 @@ func (c *checker) linkOfKind(link *Link, at []string) {
 	if c.soundKeys(at, "endpoints") {
 		c.endpointCount(link, at)
 	}
-	if most := maxSwitchFrameBytes - frameOverheadBytes; link.Kind == LinkSwitch && link.MTU > most {
-		c.fail(fmt.Sprintf("an MTU of %d is more than the switch carries", link.MTU), fmt.Sprintf("at most %d", most), "", under(at, "mtu")...)
+	if most := link.Kind.Descriptor().MostMTU; most > 0 && link.MTU > most {
+		c.fail(fmt.Sprintf("an MTU of %d is more than a %s link carries", link.MTU, link.Kind), fmt.Sprintf("at most %d", most), "", under(at, "mtu")...)
 	}
 	if link.Switch != nil && c.soundKeys(at, "endpoints", "switch") {
 		c.linkSwitch(link, under(at, "switch"))
 	}
-	if link.Parent != "" && link.Kind != LinkMacvlan {
-		c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "take it away, or write kind: macvlan", under(at, "parent")...)
+	if link.Parent != "" && !takes("parent")(link.Kind.Descriptor()) {
+		c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "take it away, or write kind: "+listedKinds(takes("parent")), under(at, "parent")...)
 	}
 	if slices.Contains(reservedInterfaces, link.Parent) {
 		c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or leave it out for a private one", under(at, "parent")...)
@@ -69,12 +69,12 @@ func (c *checker) linkOfKind(link *Link, at []string) {
 }
 
 func (c *checker) endpointCount(link *Link, at []string) {
-	n := len(link.Endpoints)
+	n, d := len(link.Endpoints), link.Kind.Descriptor()
 	switch {
-	case link.Kind.IsPair() && n != 2:
+	case d.Pair && n != 2:
 		c.fail(fmt.Sprintf("a %s link joins two endpoints, and this one has %d", link.Kind, n), "", "use kind: bridge, xdp or switch for more", under(at, "endpoints")...)
-	case link.Kind == LinkSwitch && n > maxSwitchPorts:
-		c.fail(fmt.Sprintf("%d endpoints on one switch", n), fmt.Sprintf("at most %d", maxSwitchPorts), "spread them over several links, or use kind: bridge", under(at, "endpoints")...)
+	case d.MostEndpoints > 0 && n > d.MostEndpoints:
+		c.fail(fmt.Sprintf("%d endpoints on one %s link", n, link.Kind), fmt.Sprintf("at most %d", d.MostEndpoints), "spread them over several links, or use kind: bridge", under(at, "endpoints")...)
 	case n > maxLinkEndpoints:
 		c.fail(fmt.Sprintf("%d endpoints on one link", n), fmt.Sprintf("at most %d, the ports of a Linux bridge", maxLinkEndpoints), "", under(at, "endpoints")...)
 	}

@@ -79,8 +79,8 @@ func (c *checker) received(endpoint string, link *Link, way Receive, at []string
 	case c.pastKernel(endpoint, link):
 		c.fail(fmt.Sprintf("DPDK opens %q and polls it itself: no kernel receives there", endpoint), others,
 			"take rx away, or use another backend; "+inCaseOf("the backend"), at...)
-	case way.needsNAPI() && link.Kind == LinkMacvlan:
-		c.fail(fmt.Sprintf("%q is a macvlan, which has no NAPI of its own: its packets are received with its parent's", endpoint),
+	case way.needsNAPI() && !link.Kind.Descriptor().End.HasNAPI():
+		c.fail(fmt.Sprintf("%q is a %s, which has no NAPI of its own: its packets are received with its parent's", endpoint, link.Kind),
 			"interrupt, awake", "use kind: veth or bridge, or rx: awake; "+inCaseOf("the kind"), at...)
 	}
 }
@@ -93,16 +93,15 @@ func inCaseOf(what string) string {
 // pastKernel is true for an endpoint whose packets are known never to be the kernel's: those
 // of DPDK, but where it opens one of the kernel's devices (af_packet, af_xdp).
 func (c *checker) pastKernel(endpoint string, link *Link) bool {
-	if link.Kind == LinkMemif {
+	d := link.Kind.Descriptor()
+	if d.End == EndNone {
 		return true
 	}
 	if !c.backendsKnown() || !c.byDPDK[endpoint] {
 		return false
 	}
-	switch link.Kind {
-	case LinkVeth, LinkBridge, LinkMacvlan, LinkXDP, LinkOVS:
+	if d.DPDK == DPDKAtEnd && !d.End.IsHardware() {
 		return c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" && c.sound("dpdk", "device", endpoint)
-	case LinkMemif, LinkSwitch, LinkTestpmd, LinkOVSDPDK, LinkVPP, LinkSnabb, LinkSRIOV, LinkPassthrough:
 	}
 	return true
 }

@@ -3,16 +3,9 @@ package spec
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 )
-
-// vmKinds are the links that a virtual machine can join: those that reach a tap, a
-// vhost-user port or a function of PCI.
-var vmKinds = []LinkKind{
-	LinkVeth, LinkBridge, LinkXDP, LinkSwitch, LinkTestpmd, LinkOVS, LinkOVSDPDK, LinkSRIOV, LinkPassthrough,
-}
 
 // inCase is what to do about a key that only some of the runtimes in a sweep have.
 const inCase = "where a sweep varies the runtime, write it in the case that has it"
@@ -53,7 +46,7 @@ func (c *checker) isGuest(endpoint string) bool {
 // vmLinks refuses links that a virtual machine cannot join.
 func (c *checker) vmLinks() {
 	for i, link := range c.e.Topology.Links {
-		at := under(linkSteps(i), "endpoints")
+		at, d := under(linkSteps(i), "endpoints"), link.Kind.Descriptor()
 		kindKnown, guests := c.soundKeys(linkSteps(i), "kind"), 0
 		for j, endpoint := range link.Endpoints {
 			here := under(at, strconv.Itoa(j))
@@ -61,25 +54,17 @@ func (c *checker) vmLinks() {
 				continue
 			}
 			guests++
-			if !slices.Contains(vmKinds, link.Kind) && kindKnown {
-				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(vmKinds), "choose one of these, or another runtime", here...)
+			if d.Guest == GuestNone && kindKnown {
+				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(takesGuests), "choose one of these, or another runtime", here...)
 			}
 			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" && c.sound("dpdk", "device", endpoint) {
 				c.failKey(fmt.Sprintf("%q is in a virtual machine, where DPDK opens the function that the guest has", endpoint), "", "take it away", "dpdk", "device", endpoint)
 			}
 		}
-		if link.Kind == LinkVeth && guests == 2 && kindKnown && c.sound(at...) {
-			c.fail("both ends of a veth link are in virtual machines, whose tap devices something has to join", "", "use kind: bridge, xdp or switch", at...)
+		if d.JoinsTaps(guests) && kindKnown && c.sound(at...) {
+			c.fail("both ends of a "+string(link.Kind)+" link are in virtual machines, whose tap devices something has to join", "", "use kind: bridge, xdp or switch", at...)
 		}
 	}
-}
-
-func listedKinds(kinds []LinkKind) string {
-	words := make([]string, len(kinds))
-	for i, k := range kinds {
-		words[i] = string(k)
-	}
-	return strings.Join(words, ", ")
 }
 
 // vmTraffic refuses ends whose clocks cannot be compared: a guest's time stamp counter

@@ -150,6 +150,10 @@ func docsOf(t reflect.Type) (docs []string) {
 		for _, d := range runtimes {
 			docs = append(docs, string(d.Name)+": "+d.Doc)
 		}
+	case reflect.TypeFor[LinkKind]():
+		for _, d := range linkKinds {
+			docs = append(docs, string(d.Kind)+": "+d.Doc)
+		}
 	case reflect.TypeFor[MethodKind]():
 		for _, d := range methods {
 			docs = append(docs, string(d.Kind)+": "+d.Doc)

@@ -52,7 +52,8 @@ var mayImport = map[string][]string{
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
-		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "vm", "kernel/tasks", "busypoll"}),
+		[]string{"lab/isolate", "lab/node", "lab/link", "engine/client", "vm", "kernel/tasks", "busypoll",
+			"lab/graph"}), // in its tests
 	"lab/graph":   {"spec", "plan"},
 	"lab/isolate": slices.Concat(makers, []string{"host/tune", "kernel/tasks"}),
 	// A virtual machine's QEMU is a node's, and its guest sets its links up itself.

@@ -11,7 +11,6 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/lab"
-	"nines.dev/nines/spec"
 )
 
 // switchPatience bounds one conversation with a switch, which takes one client at a
@@ -100,7 +99,7 @@ func (call *switchCall) find(name string) (string, error) {
 func onlySwitch(running *lab.Lab) string {
 	var names []string
 	for _, l := range running.Plan().Links {
-		if l.Kind == spec.LinkSwitch {
+		if l.HasEngine() {
 			names = append(names, l.Name)
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
-// style follows the reader's light or dark theme. The colours of the link kinds are
-// Okabe and Ito's, which the colour-blind can tell apart.
+// style follows the reader's light or dark theme.
 const style = `
   svg { background: #ffffff; font: 12px ui-monospace, Menlo, Consolas, monospace; }
   .node { fill: #f6f8fa; stroke: #57606a; }
@@ -33,21 +31,6 @@ const style = `
     .traffic { stroke: #e69f00; }
   }
 `
-
-var kindColours = map[spec.LinkKind]string{
-	spec.LinkVeth:    "#0072b2",
-	spec.LinkBridge:  "#00795a",
-	spec.LinkMacvlan: "#a0528a",
-	spec.LinkXDP:     "#b34700",
-	// Past the kernel: shared memory, our switch, and those that it is compared with.
-	spec.LinkMemif:   "#4d5d00",
-	spec.LinkSwitch:  "#6a3fb5",
-	spec.LinkTestpmd: "#8a5a00",
-	spec.LinkOVS:     "#a3333d",
-	spec.LinkOVSDPDK: "#a3333d",
-	spec.LinkVPP:     "#8a5a00",
-	spec.LinkSnabb:   "#8a5a00",
-}
 
 // SVG draws the network: nodes as boxes with their interfaces, links as pills, the
 // path of the measured traffic in colour.
@@ -88,12 +71,8 @@ func drawNode(b *strings.Builder, v *vertex) {
 }
 
 func drawLink(b *strings.Builder, v *vertex) {
-	colour := kindColours[v.link.Kind]
-	if colour == "" {
-		colour = "#57606a"
-	}
 	fmt.Fprintf(b, `<rect fill="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f"/>`+"\n",
-		colour, v.x, v.y, v.width, v.height, v.height/2)
+		v.link.Kind.Descriptor().Colour, v.x, v.y, v.width, v.height, v.height/2)
 	text(b, "name", v.x+v.width/2, v.y+16, "middle", v.link.Name)
 	text(b, "kind", v.x+v.width/2, v.y+29, "middle", describeLink(*v.link))
 }

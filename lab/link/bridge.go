@@ -11,10 +11,6 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// bridgePorts is how many ports a Linux bridge has: BR_MAX_PORTS in
-// net/bridge/br_private.h.
-const bridgePorts = 1024
-
 // bridgeAgeingSeconds keeps learnt addresses for as long as any trial lasts, so
 // that no packet of a quiet flow is flooded. (Ageing 0 would mean to learn nothing.)
 const bridgeAgeingSeconds = 1_000_000
@@ -24,10 +20,6 @@ const bridgeAgeingSeconds = 1_000_000
 //	ip link add BR type bridge ageing_time … mcast_snooping 0
 //	ip link add FABRIC_DEVICE master BR type veth peer name IF netns NODE
 func makeBridge(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
-	if len(l.Endpoints) > bridgePorts {
-		return fmt.Errorf("has %d endpoints, but a Linux bridge has at most %d ports; use several bridges",
-			len(l.Endpoints), bridgePorts)
-	}
 	return s.inFabric(func(f *fabric) error {
 		bridge, err := s.bridge(f, l)
 		if err != nil {

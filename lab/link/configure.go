@@ -154,7 +154,7 @@ func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []
 func (s *Site) needsNAPI(i plan.Interface) bool {
 	for _, l := range s.Plan.Links {
 		if l.Name == i.Link {
-			return l.Kind == spec.LinkXDP
+			return kinds[l.Kind].NAPI
 		}
 	}
 	return false

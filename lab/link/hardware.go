@@ -26,12 +26,9 @@ type Hardware struct {
 	bus pci.Bus
 }
 
-// IsHardware tells whether a link's endpoints are PCI functions of the host.
-func IsHardware(k spec.LinkKind) bool { return k == spec.LinkSRIOV || k == spec.LinkPassthrough }
-
 // Prepare makes the functions of those links that have some.
 func (h *Hardware) Prepare(ctx context.Context, links []plan.Link) error {
-	links = slices.DeleteFunc(slices.Clone(links), func(l plan.Link) bool { return !IsHardware(l.Kind) })
+	links = slices.DeleteFunc(slices.Clone(links), func(l plan.Link) bool { return !l.Kind.Descriptor().End.IsHardware() })
 	ports := slices.DeleteFunc(slices.Clone(h.Plan.PhysicalFunctions), func(port plan.PhysicalFunction) bool {
 		return !slices.ContainsFunc(links, func(l plan.Link) bool { return onPort(l, port.Address) })
 	})

@@ -7,46 +7,65 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// kind is what there is to know of a link kind.
-type kind struct {
-	// make makes the link between the endpoints given: all, or, if incremental, those
+// Kind is how links of a kind are made; what they are is in spec.LinkDescriptor.
+type Kind struct {
+	// Make makes the link between the endpoints given: all, or, if Incremental, those
 	// that are new.
-	make func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
-	// leave takes endpoints out of a link that stays, before their devices go; nil
+	Make func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
+	// Leave takes endpoints out of a link that stays, before their devices go; nil
 	// where that does it.
-	leave func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
-	// check finds out, before anything is made, whether the host has what the kind
+	Leave func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
+	// Check finds out, before anything is made, whether the host has what the kind
 	// needs, such as its program; nil where the plan has asked for everything.
-	check func(l plan.Link) error
-	// ownNamespace is true if the link's devices that are in no node are in the network
+	Check func(l plan.Link) error
+	// Await returns when the program forwards for all whose engines have opened their
+	// ports; nil where it does from the start.
+	Await func(ctx context.Context, stateDir string, l plan.Link) error
+	// OwnNamespace is true if the link's devices that are in no node are in the network
 	// namespace of its first program, instead of the fabric.
-	ownNamespace bool
-	// incremental is true if endpoints can join and leave while the others stay.
-	incremental bool
+	OwnNamespace bool
+	// Incremental is true if endpoints can join and leave while the others stay.
+	Incremental bool
+	// NAPI is true if the nodes' ends receive by NAPI, as the target of an XDP redirect must.
+	NAPI bool
+	// Last is a line of a dry run for what comes after the endpoints; nil: nothing does.
+	Last func(l plan.Link) string
 }
 
 // kinds has every link kind.
-var kinds = map[spec.LinkKind]kind{
-	spec.LinkVeth:    {make: makeVeth},
-	spec.LinkBridge:  {make: makeBridge, incremental: true},
-	spec.LinkMacvlan: {make: makeMacvlan, incremental: true},
-	spec.LinkXDP:     {make: makeXDP},
-	spec.LinkMemif:   {make: makeMemif},
-	spec.LinkSwitch:  {make: makeSwitch, leave: leaveSwitch, incremental: true},
-	spec.LinkTestpmd: {make: makeTestpmd, check: checkTestpmd},
-	spec.LinkOVS:     {make: makeOVS, check: checkOVS, ownNamespace: true},
-	spec.LinkOVSDPDK: {make: makeOVSDPDK, check: checkOVSDPDK, ownNamespace: true},
-	spec.LinkVPP:     {make: makeVPP, check: checkVPP},
-	spec.LinkSnabb:   {make: makeSnabb, check: checkSnabb},
+var kinds = map[spec.LinkKind]Kind{
+	spec.LinkVeth:    {Make: makeVeth},
+	spec.LinkBridge:  {Make: makeBridge, Incremental: true},
+	spec.LinkMacvlan: {Make: makeMacvlan, Incremental: true},
+	spec.LinkXDP:     {Make: makeXDP, NAPI: true, Last: lastOfXDP},
+	spec.LinkMemif:   {Make: makeMemif},
+	spec.LinkSwitch:  {Make: makeSwitch, Leave: leaveSwitch, Incremental: true},
+	spec.LinkTestpmd: {Make: makeTestpmd, Check: checkTestpmd},
+	spec.LinkOVS:     {Make: makeOVS, Check: checkOVS, OwnNamespace: true},
+	spec.LinkOVSDPDK: {Make: makeOVSDPDK, Check: checkOVSDPDK, Await: awaitGuests, OwnNamespace: true},
+	spec.LinkVPP:     {Make: makeVPP, Check: checkVPP},
+	spec.LinkSnabb:   {Make: makeSnabb, Check: checkSnabb},
 
-	spec.LinkSRIOV:       {make: makeSRIOV},
-	spec.LinkPassthrough: {make: makePassthrough},
+	spec.LinkSRIOV:       {Make: makeSRIOV},
+	spec.LinkPassthrough: {Make: makePassthrough},
+}
+
+// Of is how links of a kind are made; of an unknown kind nothing.
+func Of(k spec.LinkKind) Kind { return kinds[k] }
+
+// Register adds a kind from outside of this package, beside spec.RegisterLink. It is for
+// the start of a program.
+func Register(k spec.LinkKind, how Kind) {
+	if _, twice := kinds[k]; twice {
+		panic("link: two kinds with the name " + k)
+	}
+	kinds[k] = how
 }
 
 // Check finds out whether the host has what the links of a plan need.
 func Check(p *plan.Plan) error {
 	for _, l := range p.Links {
-		if check := kinds[l.Kind].check; check != nil {
+		if check := kinds[l.Kind].Check; check != nil {
 			if err := check(l); err != nil {
 				return inLink(l, err)
 			}
@@ -54,11 +73,3 @@ func Check(p *plan.Plan) error {
 	}
 	return nil
 }
-
-// OwnNamespace is true if the devices of such a link that are in no node are in the
-// network namespace of the first program that it started, instead of the fabric.
-func OwnNamespace(k spec.LinkKind) bool { return kinds[k].ownNamespace }
-
-// Incremental is true if endpoints can join and leave a link of this kind while
-// the others stay.
-func Incremental(k spec.LinkKind) bool { return kinds[k].incremental }

@@ -133,7 +133,7 @@ func (o *ovs) ports(endpoints []plan.Endpoint, datapath string) ([]ovsPort, erro
 			ports = append(ports, ovsPort{Name: e.FabricDevice, Type: ovsAFPacket})
 		case e.Attach == plan.AttachVeth:
 			ports = append(ports, ovsPort{Name: e.FabricDevice, Type: ovsAFXDP})
-		case e.Attach == plan.AttachVhost && o.link.Kind == spec.LinkOVSDPDK:
+		case e.Attach == plan.AttachVhost && o.link.Kind.Descriptor().DPDK == spec.DPDKVhost:
 			socket, err := o.Socket(o.link, e)
 			if err != nil {
 				return nil, err

@@ -10,18 +10,16 @@ import (
 	"time"
 
 	"nines.dev/nines/plan"
-	"nines.dev/nines/spec"
 )
 
 // guestsPatience bounds the wait for guests; Open vSwitch tries to reach one that was
 // not there once a second.
 const guestsPatience = 20 * time.Second
 
-// AwaitGuests returns when the program of a link forwards for all its guests, whose
-// engines have opened their ports by now. Open vSwitch needs its main thread for that,
-// for which there is less of a CPU left once the engines poll. Other kinds of links
-// have nothing to wait for.
-func AwaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
+// awaitGuests returns when Open vSwitch forwards for all its guests, whose engines have
+// opened their ports by now. It needs its main thread for that, for which there is less of
+// a CPU left once the engines poll.
+func awaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 	guests := ovsGuests(l)
 	if len(guests) == 0 {
 		return nil
@@ -72,9 +70,6 @@ func AwaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 type guest struct{ port, endpoint string }
 
 func ovsGuests(l plan.Link) []guest {
-	if l.Kind != spec.LinkOVSDPDK {
-		return nil
-	}
 	var guests []guest
 	for i, e := range l.Endpoints {
 		if e.Attach == plan.AttachVhost {

@@ -46,7 +46,7 @@ type Site struct {
 // Make makes a link between the endpoints given, which are all of the link's, or,
 // where Incremental says that the kind can, those that are new.
 func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
-	maker := kinds[l.Kind].make
+	maker := kinds[l.Kind].Make
 	if maker == nil {
 		return fmt.Errorf("link %q: this nines does not make links of the kind %q", l.Name, l.Kind)
 	}
@@ -56,7 +56,7 @@ func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint)
 // Leave takes endpoints out of a link that stays, before what the journal knows of
 // them is undone.
 func (s *Site) Leave(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
-	leave := kinds[l.Kind].leave
+	leave := kinds[l.Kind].Leave
 	if leave == nil {
 		return nil
 	}

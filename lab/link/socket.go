@@ -32,7 +32,7 @@ func SocketPath(dir, socket string) string { return filepath.Join(dir, socket, s
 // SocketOf is an endpoint's socket as the plan names it. Both ends of a memif link
 // meet at the first one's.
 func SocketOf(l plan.Link, e plan.Endpoint) string {
-	if l.Kind == spec.LinkMemif && len(l.Endpoints) > 0 {
+	if l.Kind.Descriptor().DPDK == spec.DPDKMemif && len(l.Endpoints) > 0 {
 		return l.Endpoints[0].Socket
 	}
 	return e.Socket

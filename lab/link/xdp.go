@@ -65,6 +65,15 @@ func makeXDP(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint)
 	})
 }
 
+// lastOfXDP says what the fabric's ends run.
+func lastOfXDP(l plan.Link) string {
+	program := "redirect to each other"
+	if len(l.Endpoints) > 2 {
+		program = "learning switch"
+	}
+	return "XDP program on the fabric's ends: " + program
+}
+
 // redirect sends what comes in by one device out by the other.
 func redirect(f *fabric, in, out netlink.Link) error {
 	objects, err := load("pair", nil)

@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"nines.dev/nines/host"
+	"nines.dev/nines/spec"
+)
+
+func TestTracingNeedsTypesOfTheKernel(t *testing.T) {
+	for _, traced := range []bool{true, false} {
+		needs := Needs(&spec.Experiment{Trace: traced})
+		if has := slices.ContainsFunc(needs.Features, func(n host.Need) bool { return n.Name == host.FeatureBTF }); has != traced {
+			t.Errorf("trace: %v has the need %v", traced, has)
+		}
+	}
+}
+
+// A feature that no host has is a mistake in a descriptor of a link kind.
+func TestLinksNeedWhatHostsCanHave(t *testing.T) {
+	inv, err := host.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range spec.LinkKinds() {
+		d := kind.Descriptor()
+		features := slices.Clone(d.Needs)
+		if d.Program != nil && d.Program.KernelDatapath != "" {
+			features = append(features, d.Program.KernelDatapath)
+		}
+		for _, name := range features {
+			if !slices.ContainsFunc(inv.Features, func(f host.Feature) bool { return f.Name == name }) {
+				t.Errorf("%s needs %q, of which no host tells whether it has it", kind, name)
+			}
+		}
+	}
+}

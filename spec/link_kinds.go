@@ -1,0 +1,112 @@
+package spec
+
+// The link kinds; package lab/link has one file each.
+const (
+	LinkVeth        LinkKind = "veth"
+	LinkBridge      LinkKind = "bridge"
+	LinkMacvlan     LinkKind = "macvlan"
+	LinkXDP         LinkKind = "xdp"
+	LinkMemif       LinkKind = "memif"
+	LinkSwitch      LinkKind = "switch"
+	LinkTestpmd     LinkKind = "testpmd"
+	LinkOVS         LinkKind = "ovs"
+	LinkOVSDPDK     LinkKind = "ovs-dpdk"
+	LinkVPP         LinkKind = "vpp"
+	LinkSnabb       LinkKind = "snabb"
+	LinkSRIOV       LinkKind = "sriov"
+	LinkPassthrough LinkKind = "passthrough"
+)
+
+// linkKinds has every kind, in the order of docs/links.md; the first is the default. The names in Needs are those
+// of package host's features. The colours of the kernel's kinds are Okabe and Ito's, which
+// the colour-blind can tell apart.
+var linkKinds = []LinkDescriptor{
+	{
+		Kind: LinkVeth, Doc: "a pair of virtual Ethernet devices", Between: "nothing",
+		Pair: true, End: EndVeth, Guest: GuestTap, XDPFrames: true,
+		Needs: []string{"veth"}, Colour: "#0072b2",
+	},
+	{
+		Kind: LinkBridge, Doc: "a Linux bridge", Between: "the kernel's bridge",
+		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge",
+		Needs: []string{"veth", "bridge"}, Colour: "#00795a",
+	},
+	{
+		Kind: LinkMacvlan, Doc: "macvlans on one parent", Between: "the kernel's macvlan",
+		End: EndMacvlan, Device: "parent", Keys: []string{"parent"},
+		Needs: []string{"macvlan"}, Colour: "#a0528a",
+	},
+	{
+		Kind: LinkXDP, Doc: "veth pairs that XDP programs join", Between: "XDP programs",
+		End: EndVeth, InFabric: true, Guest: GuestTap, XDPFrames: true,
+		Needs: []string{"veth", "xdp_native_veth"}, Colour: "#b34700",
+	},
+
+	// Past the kernel: shared memory, our switch, and those that it is compared with.
+	{
+		Kind: LinkMemif, Doc: "memory that two engines with DPDK share", Between: "shared memory",
+		Pair: true, End: EndNone, DPDK: DPDKMemif, Colour: "#4d5d00",
+	},
+	{
+		Kind: LinkSwitch, Doc: "the engine's own learning switch", Between: "nines-engine",
+		End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost,
+		MostEndpoints: maxSwitchPorts, MostMTU: maxSwitchFrameBytes - frameOverheadBytes,
+		Program: &LinkProgram{
+			IsEngine: true, Listens: true, MostCPUs: maxSwitchCPUs, Opens: "AF_XDP",
+			Keys: []string{"ageing", "flood_pps", "broadcast_pps", "ports"},
+		},
+		// Only endpoints of the kernel are veth pairs; all but a few kernels have them.
+		Needs: []string{"veth"}, Colour: "#6a3fb5",
+	},
+	{
+		Kind: LinkTestpmd, Doc: "DPDK's testpmd in io mode between two vhost-user ports", Between: "dpdk-testpmd",
+		Pair: true, End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost,
+		Program: &LinkProgram{
+			Listens: true, Opens: "AF_PACKET",
+			MostCPUs: 2, // each direction between its ports has one thread
+			// One pool for all ports: 128 MiB hold 32768 buffers of 2 KiB with room for its
+			// rings.
+			MemoryBytes: 128 << 20,
+		},
+		Needs: []string{"dpdk-testpmd"}, Colour: "#8a5a00",
+	},
+	{
+		Kind: LinkOVS, Doc: "Open vSwitch with the kernel's datapath, else its own in userspace", Between: "ovs-vswitchd or the kernel's datapath",
+		End: EndVeth, InFabric: true, Guest: GuestTap, Device: "bridge",
+		Program: &LinkProgram{Opens: "AF_XDP or AF_PACKET", KernelDatapath: "openvswitch", Keys: []string{"forwarding"}},
+		Needs:   []string{"veth", "ovs-vswitchd"}, Colour: "#a3333d",
+	},
+	{
+		Kind: LinkOVSDPDK, Doc: "Open vSwitch with DPDK and vhost-user ports", Between: "ovs-vswitchd with DPDK",
+		End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost, Device: "bridge",
+		Program: &LinkProgram{
+			Opens: "AF_XDP or AF_PACKET", Keys: []string{"forwarding"},
+			// It asks for 262144 buffers for each MTU, and takes as few as 16384 where there
+			// are no more (MAX_NB_MBUF and MIN_NB_MBUF in lib/netdev-dpdk.c).
+			MemoryBytes: 256 << 20,
+		},
+		Needs: []string{"ovs-dpdk"}, Colour: "#a3333d",
+	},
+	{
+		Kind: LinkVPP, Doc: "FD.io's VPP, where it is installed", Between: "vpp",
+		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
+		// 16384 buffers on each NUMA node (VLIB_BUFFER_DEFAULT_BUFFERS_PER_NUMA).
+		Program: &LinkProgram{Opens: "AF_PACKET", MemoryBytes: 128 << 20},
+		Needs:   []string{"vpp"}, Colour: "#8a5a00",
+	},
+	{
+		Kind: LinkSnabb, Doc: "Snabb's bridge, where it is installed", Between: "snabb",
+		End: EndVeth, InFabric: true, DPDK: DPDKVhost,
+		Program: &LinkProgram{Opens: "AF_PACKET", MostCPUs: 1, MemoryBytes: 128 << 20},
+		Needs:   []string{"snabb"}, Colour: "#8a5a00",
+	},
+
+	{
+		Kind: LinkSRIOV, Doc: "two virtual functions of network cards, on cabled ports or on one", Between: "two cabled ports, or the switch inside one",
+		Pair: true, End: EndFunction, Guest: GuestFunction, Keys: []string{"sriov"}, Colour: "#57606a",
+	},
+	{
+		Kind: LinkPassthrough, Doc: "whole devices of the host, one an endpoint", Between: "whatever is outside the host",
+		Pair: true, End: EndDevice, Guest: GuestFunction, Keys: []string{"passthrough"}, Colour: "#57606a",
+	},
+}
