@@ -4,7 +4,8 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
 	"nines.dev/nines/result"
 )
 
@@ -26,11 +27,11 @@ func styleOf(w io.Writer) style {
 	if !ok {
 		return plain
 	}
-	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	columns, _, err := term.GetSize(int(file.Fd()))
 	if err != nil {
 		return plain
 	}
-	s := style{terminal: true, columns: int(size.Col)}
+	s := style{terminal: true, columns: columns}
 	if s.columns == 0 { // a terminal that does not know its size
 		s.columns = defaultColumns
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/lab"
@@ -279,10 +280,7 @@ func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, err
 	}, nil
 }
 
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
-}
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // describeFrame is a frame in a line: when, which way, who to whom, what, how long.
 func describeFrame(f lab.Frame, since time.Duration) string {

@@ -3,11 +3,10 @@ package main
 import (
 	"errors"
 	"os"
-	"os/signal"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/vlab"
 )
@@ -72,54 +71,14 @@ nines is in the PATH; what is changed is gone afterwards.`,
 func labShell(c *cobra.Command, lab *vlab.Laboratory, dir string) error {
 	request := agent.Request{Argv: []string{"bash", "-l"}, Dir: dir, Env: []string{`PS1=vlab:\w# `}}
 	streams := agent.Streams{Stdin: c.InOrStdin(), Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()}
-	terminal := int(os.Stdin.Fd())
-	before, err := unix.IoctlGetTermios(terminal, unix.TCGETS)
-	if err != nil {
-		_, err := lab.Do(c.Context(), request, streams)
-		return err
-	}
-	size := terminalSize(terminal)
-	size.Term = os.Getenv("TERM")
-	request.Argv, request.Terminal = []string{"bash", "--norc"}, &size
-	// Every key is the guest's, also Ctrl-C: cfmakeraw(3).
-	raw := *before
-	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-	raw.Oflag &^= unix.OPOST
-	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-	raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-	if err := unix.IoctlSetTermios(terminal, unix.TCSETS, &raw); err != nil {
-		return err
-	}
-	defer func() { _ = unix.IoctlSetTermios(terminal, unix.TCSETS, before) }()
-	resized := make(chan os.Signal, 1)
-	signal.Notify(resized, unix.SIGWINCH)
-	defer signal.Stop(resized)
-	sizes, done := make(chan agent.Terminal), make(chan struct{})
-	defer close(done)
-	go func() {
-		defer close(sizes)
-		for {
-			select {
-			case <-resized:
-				select {
-				case sizes <- terminalSize(terminal):
-				case <-done:
-					return
-				}
-			case <-done:
-				return
-			}
+	if isTerminal(os.Stdin) {
+		request.Argv = []string{"bash", "--norc"}
+		restore, err := vm.PassTerminal(&request, &streams)
+		if err != nil {
+			return err
 		}
-	}()
-	streams.Resized = sizes
-	_, err = lab.Do(c.Context(), request, streams)
-	return err
-}
-
-func terminalSize(terminal int) agent.Terminal {
-	size, err := unix.IoctlGetWinsize(terminal, unix.TIOCGWINSZ)
-	if err != nil {
-		return agent.Terminal{Rows: 24, Columns: 80}
+		defer restore()
 	}
-	return agent.Terminal{Rows: size.Row, Columns: size.Col}
+	_, err := lab.Do(c.Context(), request, streams)
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/agent"
@@ -76,50 +77,10 @@ func run(file string, request agent.Request) (int, error) {
 	}
 	defer m.Close()
 	streams := agent.Streams{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Grace: 2 * time.Second}
-	if restore := rawTerminal(&request, &streams); restore != nil {
-		defer restore()
+	if term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) {
+		if restore, err := vm.PassTerminal(&request, &streams); err == nil {
+			defer restore()
+		}
 	}
 	return m.Do(ctx, request, streams)
-}
-
-// rawTerminal gives the command a terminal where we have one, and sets ours to pass on
-// every key; nil if we have none.
-func rawTerminal(request *agent.Request, streams *agent.Streams) (restore func()) {
-	input := int(os.Stdin.Fd())
-	before, err := unix.IoctlGetTermios(input, unix.TCGETS)
-	if err != nil {
-		return nil
-	}
-	if _, err := unix.IoctlGetTermios(int(os.Stdout.Fd()), unix.TCGETS); err != nil {
-		return nil
-	}
-	raw := *before // cfmakeraw(3)
-	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-	raw.Oflag &^= unix.OPOST
-	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-	raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
-	if unix.IoctlSetTermios(input, unix.TCSETS, &raw) != nil {
-		return nil
-	}
-	size := windowSize(input)
-	size.Term = os.Getenv("TERM")
-	request.Terminal = &size
-	resized, changed := make(chan agent.Terminal), make(chan os.Signal, 1)
-	streams.Resized = resized
-	signal.Notify(changed, unix.SIGWINCH)
-	go func() {
-		for range changed {
-			resized <- windowSize(input)
-		}
-	}()
-	return func() { _ = unix.IoctlSetTermios(input, unix.TCSETS, before) }
-}
-
-func windowSize(fd int) agent.Terminal {
-	size, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
-	if err != nil {
-		return agent.Terminal{Rows: 24, Columns: 80}
-	}
-	return agent.Terminal{Rows: size.Row, Columns: size.Col}
 }

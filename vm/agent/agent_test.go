@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,21 +12,20 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// join returns a client of a server in this process; reconnect begins another session
-// on the same port, as QEMU's socket lets it.
+// join returns a client of a server in this process.
 func join(t *testing.T) *Client {
 	t.Helper()
 	host, guest := net.Pipe()
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = (&Server{}).session(guest)
-		_ = guest.Close()
+		_ = (&Server{}).Serve(guest)
 	}()
 	c, err := Dial(t.Context(), host)
 	if err != nil {
@@ -33,6 +33,7 @@ func join(t *testing.T) *Client {
 	}
 	t.Cleanup(func() {
 		_ = c.Close()
+		_ = guest.Close()
 		<-served
 	})
 	return c
@@ -181,10 +182,11 @@ func TestACommandThatStays(t *testing.T) {
 func TestASessionBeginsAnew(t *testing.T) {
 	host, guest := net.Pipe()
 	defer host.Close()
+	defer guest.Close()
 	go func() {
 		// The guest has the middle of a frame to send, and then hears the hello.
-		_, _ = guest.Write(append([]byte{byte(kindOutput)}, bytes.Repeat([]byte{0x55}, 100)...))
-		_ = (&Server{}).session(guest)
+		_, _ = guest.Write(bytes.Repeat([]byte{0x55}, 100))
+		_ = (&Server{}).Serve(guest)
 	}()
 	c, err := dialReading(t, host)
 	if err != nil {
@@ -216,26 +218,108 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func FuzzReadFrame(f *testing.F) {
-	f.Add([]byte{1, 0, 0, 0, 0, 2, 0, 0, 0, 'h', 'i'})
-	f.Add([]byte{9, 1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = (&Server{PowerOff: func() {}}).session(struct {
-			io.Reader
-			io.Writer
-		}{withoutStarts{bytes.NewReader(data)}, io.Discard})
-	})
+// seat is one host's end of a port that has several, one after another.
+type seat struct {
+	io.Reader
+	io.Writer
+	io.Closer
 }
 
-// withoutStarts keeps a fuzzed stream from running commands: the kind is no start.
-type withoutStarts struct{ r io.Reader }
-
-func (w withoutStarts) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
-	for i := range p[:n] {
-		if kind(p[i]) == kindStart {
-			p[i] = byte(kindAck)
+// A host may die in the middle of a frame, and another one come before the guest has seen
+// that: the commands of the first end.
+func TestAnotherHostTakesOver(t *testing.T) {
+	guestReads, hostsWrite := io.Pipe()
+	firstReads, toFirst := io.Pipe()
+	secondReads, toSecond := io.Pipe()
+	var now atomic.Pointer[io.PipeWriter]
+	now.Store(toFirst)
+	go func() {
+		_ = (&Server{}).Serve(struct {
+			io.Reader
+			io.Writer
+		}{guestReads, writerFunc(func(data []byte) (int, error) { return now.Load().Write(data) })})
+	}()
+	first, err := Dial(t.Context(), seat{firstReads, writerFunc(func(data []byte) (int, error) {
+		if now.Load() != toFirst { // the first is dead
+			return 0, io.ErrClosedPipe
+		}
+		return hostsWrite.Write(data)
+	}), firstReads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, writer := io.Pipe()
+	go func() {
+		_, _ = first.Run(t.Context(), Request{Argv: []string{"sh", "-c", "echo $$; exec sleep 3600"}}, Streams{Stdout: writer})
+	}()
+	line, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.Store(toSecond)
+	// yamux: data for the first command, 4096 bytes of which all but one are missing.
+	if _, err := hostsWrite.Write([]byte{0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0x10, 0, 'x'}); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Dial(t.Context(), seat{secondReads, hostsWrite, secondReads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if code, err := second.Run(t.Context(), Request{Argv: []string{"true"}}, Streams{}); code != 0 || err != nil {
+		t.Error(code, err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the first host's command goes on")
 		}
 	}
-	return n, err
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(data []byte) (int, error) { return f(data) }
+
+func TestANewSizeReachesTheTerminal(t *testing.T) {
+	c := join(t)
+	out, writer := io.Pipe()
+	sizes := make(chan Terminal)
+	go func() {
+		_, err := c.Run(t.Context(), Request{
+			Argv:     []string{"sh", "-c", `trap 'stty size; exit 0' WINCH; echo ready; while :; do sleep 0.05; done`},
+			Terminal: &Terminal{Rows: 24, Columns: 80},
+		}, Streams{Stdout: writer, Resized: sizes})
+		_ = writer.CloseWithError(err)
+	}()
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	sizes <- Terminal{Rows: 50, Columns: 132}
+	close(sizes)
+	if lines.Scan(); lines.Text() != "50 132" {
+		t.Errorf("%q %v", lines.Text(), lines.Err())
+	}
+}
+
+// FuzzHello: a hello is found after whatever was read before, however it comes in pieces.
+func FuzzHello(f *testing.F) {
+	f.Add([]byte("some data"), uint8(3))
+	f.Add([]byte{}, uint8(255))
+	f.Fuzz(func(t *testing.T, before []byte, piece uint8) {
+		hello := newHello()
+		w := &watched{ReadWriter: bytes.NewBuffer(append(bytes.Clone(before), hello...))}
+		var err error
+		for buffer := make([]byte, int(piece)+1); err == nil; {
+			_, err = w.Read(buffer)
+		}
+		if !errors.Is(err, errHello) {
+			t.Fatal(err)
+		}
+		if nonce := w.take(); !bytes.Equal(nonce, hello[len(mark):]) {
+			t.Errorf("%x is not of %x", nonce, hello)
+		}
+	})
 }

@@ -2,10 +2,7 @@ package agent
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,35 +10,27 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/hashicorp/yamux"
 )
 
 // Client is the host's side of a session. Its methods may be called from many
 // goroutines.
 type Client struct {
-	port   io.ReadWriteCloser
-	frames *frameWriter
-
-	mu       sync.Mutex
-	next     uint32
-	commands map[uint32]*running
-	ended    error
-	gone     chan struct{}
+	session *yamux.Session
+	// opening keeps the streams of a command together.
+	opening sync.Mutex
 }
 
 // Dial begins a session on a port, when the guest answers; until then it waits. A
 // session that ends closes the port.
 func Dial(ctx context.Context, port io.ReadWriteCloser) (*Client, error) {
-	c := &Client{
-		port: port, frames: &frameWriter{w: port},
-		commands: map[uint32]*running{}, gone: make(chan struct{}),
-	}
 	stop := context.AfterFunc(ctx, func() { _ = port.Close() })
-	nonce := make([]byte, nonceBytes)
-	_, _ = rand.Read(nonce) // does not fail, crypto/rand says
-	reader := bufio.NewReaderSize(port, 64<<10)
-	err := c.frames.write(frame{kind: kindHello, payload: nonce})
+	hello := newHello()
+	reader := bufio.NewReader(port)
+	_, err := port.Write(hello)
 	if err == nil {
-		err = skipTo(reader, nonce)
+		err = skipTo(reader, hello[len(mark):])
 	}
 	if !stop() {
 		return nil, context.Cause(ctx)
@@ -50,97 +39,32 @@ func Dial(ctx context.Context, port io.ReadWriteCloser) (*Client, error) {
 		_ = port.Close()
 		return nil, fmt.Errorf("the guest does not answer: %w", err)
 	}
-	go c.read(reader)
-	return c, nil
-}
-
-// skipTo reads up to and with the mark.
-func skipTo(r *bufio.Reader, mark []byte) error {
-	last := make([]byte, 0, 2*len(mark))
-	for {
-		b, err := r.ReadByte()
-		if err != nil {
-			return err
-		}
-		if len(last) == cap(last) {
-			last = append(last[:0], last[len(last)-len(mark)+1:]...)
-		}
-		if last = append(last, b); bytes.HasSuffix(last, mark) {
-			return nil
-		}
-	}
+	session, err := yamux.Client(struct {
+		io.Reader
+		io.WriteCloser
+	}{reader, port}, sessionConfig())
+	return &Client{session: session}, err
 }
 
 // Close ends the session. The guest ends its commands, but for those that stay.
-func (c *Client) Close() error { return c.port.Close() }
+func (c *Client) Close() error { return c.session.Close() }
 
 // Gone is closed when the session has ended, as when the guest has.
-func (c *Client) Gone() <-chan struct{} { return c.gone }
+func (c *Client) Gone() <-chan struct{} { return c.session.CloseChan() }
 
 // PowerOff asks the guest to end the machine, and does not wait for it.
-func (c *Client) PowerOff() error { return c.frames.write(frame{kind: kindPowerOff}) }
-
-// running is a command of this session.
-type running struct {
-	output, errorOutput *inbox
-	input               *window
-	outcome             chan outcome
+func (c *Client) PowerOff() error {
+	command, err := c.open()
+	if err != nil {
+		return err
+	}
+	return send(command.control, message{PowerOff: true})
 }
 
-// read hands on what the guest sends.
-func (c *Client) read(reader *bufio.Reader) {
-	var err error
-	for {
-		var f frame
-		if f, err = readFrame(reader); err != nil {
-			break
-		}
-		c.mu.Lock()
-		command := c.commands[f.command]
-		c.mu.Unlock()
-		if command != nil {
-			command.handle(f)
-		}
-	}
-	_ = c.port.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ended = fmt.Errorf("the session with the guest has ended: %w", err)
-	for _, command := range c.commands {
-		command.abandon()
-	}
-	close(c.gone)
-}
-
-func (r *running) handle(f frame) {
-	switch f.kind {
-	case kindOutput:
-		r.output.put(f.payload)
-	case kindError:
-		r.errorOutput.put(f.payload)
-	case kindAck:
-		if of, n, ok := readAck(f.payload); ok && of == kindInput {
-			r.input.release(n)
-		}
-	case kindExit:
-		var result outcome
-		if err := json.Unmarshal(f.payload, &result); err != nil {
-			result = outcome{Code: 127, Failed: err.Error()}
-		}
-		r.output.end()
-		r.errorOutput.end()
-		r.input.close()
-		select {
-		case r.outcome <- result:
-		default: // a second outcome is the guest's mistake
-		}
-	}
-}
-
-func (r *running) abandon() {
-	r.output.end()
-	r.errorOutput.end()
-	r.input.close()
+func (c *Client) open() (channels, error) {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	return newChannels(c.session.OpenStream)
 }
 
 // Streams are a command's on the host; nil means nothing to read, or nowhere to write.
@@ -182,26 +106,26 @@ func (c *Client) run(ctx context.Context, request Request, streams Streams) (out
 	if err := ctx.Err(); err != nil {
 		return outcome{}, context.Cause(ctx)
 	}
-	payload, err := json.Marshal(request)
+	start, err := json.Marshal(message{Start: &request})
 	if err != nil {
 		return outcome{}, err
 	}
-	if len(payload) > maxFrame {
-		return outcome{}, fmt.Errorf("a command line of %d bytes is too long for a guest", len(payload))
+	if len(start) >= maxMessage {
+		return outcome{}, fmt.Errorf("a command line of %d bytes is too long for a guest", len(start))
 	}
-	number, command, err := c.add()
+	command, err := c.open()
 	if err != nil {
 		return outcome{}, err
 	}
-	defer c.remove(number)
-	if err := c.frames.write(frame{kindStart, number, payload}); err != nil {
+	defer command.close()
+	if err := send(command.control, json.RawMessage(start)); err != nil {
 		return outcome{}, fmt.Errorf("run %s in the guest: %w", request.Argv[0], err)
 	}
-	go c.send(number, command, streams)
+	go command.give(streams)
 	var taken sync.WaitGroup
-	taken.Go(func() { c.take(number, kindOutput, command.output, streams.Stdout) })
-	taken.Go(func() { c.take(number, kindError, command.errorOutput, streams.Stderr) })
-	result, err := c.wait(ctx, number, command, streams.Grace)
+	taken.Go(func() { pour(streams.Stdout, command.data) })
+	taken.Go(func() { pour(streams.Stderr, command.errors) })
+	result, err := command.wait(ctx, streams.Grace)
 	if err == nil || result.Code != 0 {
 		taken.Wait() // what it printed is all there, also of one that was ended
 	}
@@ -211,74 +135,40 @@ func (c *Client) run(ctx context.Context, request Request, streams Streams) (out
 	return result, err
 }
 
-func (c *Client) add() (uint32, *running, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended != nil {
-		return 0, nil, c.ended
-	}
-	c.next++
-	command := &running{
-		output: newInbox(), errorOutput: newInbox(), input: newWindow(), outcome: make(chan outcome, 1),
-	}
-	c.commands[c.next] = command
-	return c.next, command, nil
-}
-
-func (c *Client) remove(number uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if command := c.commands[number]; command != nil {
-		command.abandon()
-		delete(c.commands, number)
-	}
-}
-
-// send gives the guest the command's input. A read that blocks, as of a terminal, keeps
-// the goroutine when the command has ended; nothing waits for it.
-func (c *Client) send(number uint32, command *running, streams Streams) {
+// give gives the guest the command's input and its terminal's sizes. A read that blocks, as
+// of a terminal, keeps the goroutine when the command has ended; nothing waits for it.
+func (c channels) give(streams Streams) {
 	if streams.Resized != nil {
 		go func() {
 			for size := range streams.Resized {
-				payload := binary.LittleEndian.AppendUint16(nil, size.Rows)
-				payload = binary.LittleEndian.AppendUint16(payload, size.Columns)
-				if c.frames.write(frame{kindResize, number, payload}) != nil {
+				if send(c.control, message{Resize: &size}) != nil {
 					return
 				}
 			}
 		}()
 	}
 	if streams.Stdin != nil {
-		input := stream{c.frames, command.input, kindInput, number}
-		if _, err := io.Copy(input, streams.Stdin); errors.Is(err, errClosed) {
-			return
-		}
+		_, _ = io.Copy(c.data, streams.Stdin)
 	}
-	_ = c.frames.write(frame{kindInputEnd, number, nil})
-}
-
-// take writes what the command prints. What cannot be written is dropped, so that the
-// command ends as it would have.
-func (c *Client) take(number uint32, of kind, from *inbox, to io.Writer) {
-	broken := to == nil
-	for data := from.take(); data != nil; data = from.take() {
-		if !broken {
-			_, err := to.Write(data)
-			broken = err != nil
-		}
-		if ack(c.frames, number, of, len(data)) != nil {
-			broken = true
-		}
-	}
+	_ = c.data.Close()
 }
 
 // wait waits for the end of a command, and brings it about when the context ends.
-func (c *Client) wait(ctx context.Context, number uint32, command *running, grace time.Duration) (outcome, error) {
+func (c channels) wait(ctx context.Context, grace time.Duration) (outcome, error) {
+	results := make(chan outcome, 1)
+	go func() {
+		defer close(results)
+		var result outcome
+		if json.NewDecoder(io.LimitReader(c.control, maxMessage)).Decode(&result) == nil {
+			results <- result
+		}
+	}()
 	select {
-	case result := <-command.outcome:
+	case result, told := <-results:
+		if !told {
+			return outcome{}, errSession
+		}
 		return result, nil
-	case <-c.gone:
-		return c.last(command)
 	case <-ctx.Done():
 	}
 	if grace == 0 {
@@ -288,28 +178,14 @@ func (c *Client) wait(ctx context.Context, number uint32, command *running, grac
 		signal   syscall.Signal
 		patience time.Duration
 	}{{syscall.SIGTERM, grace}, {syscall.SIGKILL, killPatience}} {
-		if err := c.frames.write(frame{kindSignal, number, []byte{byte(step.signal)}}); err != nil {
-			return outcome{}, context.Cause(ctx)
+		if send(c.control, message{Signal: int(step.signal)}) != nil {
+			break
 		}
 		select {
-		case result := <-command.outcome:
+		case result := <-results:
 			return result, context.Cause(ctx)
-		case <-c.gone:
-			return outcome{}, context.Cause(ctx)
 		case <-time.After(step.patience):
 		}
 	}
 	return outcome{}, context.Cause(ctx)
-}
-
-// last is the outcome that came just before the session's end, or why there is none.
-func (c *Client) last(command *running) (outcome, error) {
-	select {
-	case result := <-command.outcome:
-		return result, nil
-	default:
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return outcome{}, c.ended
 }

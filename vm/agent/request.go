@@ -37,6 +37,18 @@ type outcome struct {
 	PID int `json:"pid,omitempty"`
 }
 
+// message is what the host says of a command: first Start, then any of the others. PowerOff
+// is in place of a command.
+type message struct {
+	Start    *Request  `json:"start,omitempty"`
+	Signal   int       `json:"signal,omitempty"`
+	Resize   *Terminal `json:"resize,omitempty"`
+	PowerOff bool      `json:"power_off,omitempty"`
+}
+
+// maxMessage bounds what one message may hold.
+const maxMessage = 1 << 20
+
 // StartError is a command that the guest could not start.
 type StartError struct {
 	Command, Reason string

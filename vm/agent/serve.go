@@ -2,16 +2,18 @@ package agent
 
 import (
 	"bufio"
-	"encoding/binary"
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/creack/pty"
+	"github.com/hashicorp/yamux"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,34 +36,20 @@ const (
 
 // Serve answers sessions on a port, one after another, until reading it fails.
 func (s *Server) Serve(port io.ReadWriter) error {
-	first := make([]byte, 1)
+	w := &watched{ReadWriter: port}
 	for interval := firstPoll; ; interval = min(2*interval, lastPoll) {
-		n, err := port.Read(first)
-		if n == 1 {
-			err = s.session(&resumed{first: first, ReadWriter: port})
-			first, interval = make([]byte, 1), firstPoll
+		_, err := io.Copy(io.Discard, w)
+		for errors.Is(err, errHello) {
+			s.session(w)
+			interval = firstPoll
+			_, err = io.Copy(io.Discard, w) // the next host's hello, or what the last one left
 		}
-		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err != nil {
 			s.logf("agent: %v", err)
 			return err
 		}
 		time.Sleep(interval)
 	}
-}
-
-// resumed is a port whose first byte has been read.
-type resumed struct {
-	first []byte
-	io.ReadWriter
-}
-
-func (r *resumed) Read(p []byte) (int, error) {
-	if len(r.first) == 0 || len(p) == 0 {
-		return r.ReadWriter.Read(p)
-	}
-	n := copy(p, r.first)
-	r.first = r.first[n:]
-	return n, nil
 }
 
 func (s *Server) logf(format string, arguments ...any) {
@@ -70,89 +58,78 @@ func (s *Server) logf(format string, arguments ...any) {
 	}
 }
 
-// session serves one host until it goes.
-func (s *Server) session(port io.ReadWriter) error {
-	frames := &frameWriter{w: port}
-	commands := map[uint32]*served{}
-	end := func() {
-		for _, c := range commands {
-			c.abandon()
-		}
-		commands = map[uint32]*served{}
+// session serves one host until it goes, or another one comes.
+func (s *Server) session(w *watched) {
+	if _, err := w.Write(w.take()); err != nil {
+		s.logf("agent: %v", err)
+		return
 	}
-	defer end()
-	reader := bufio.NewReaderSize(port, 64<<10)
+	session, err := yamux.Server(w, sessionConfig())
+	if err != nil {
+		s.logf("agent: %v", err)
+		return
+	}
+	// Waits until nothing is read or written any more: the next session must not meet it.
+	defer session.Close()
+	ctx, end := context.WithCancel(context.Background())
+	defer end() // of the commands
 	for {
-		f, err := readFrame(reader)
+		command, err := newChannels(session.AcceptStream)
 		if err != nil {
-			return err
+			return
 		}
-		switch f.kind {
-		case kindHello:
-			end() // of a host that went unseen
-			if err := frames.write(f); err != nil {
-				return err
-			}
-		case kindStart:
-			commands[f.command] = s.start(frames, f)
-		case kindPowerOff:
-			s.PowerOff()
-		default:
-			if c := commands[f.command]; c != nil {
-				c.handle(f)
-			}
-		}
+		go s.serve(ctx, command)
 	}
 }
 
-// served is a command of a session.
-type served struct {
-	process  *os.Process
-	terminal *os.File
-	input    *inbox
-	windows  map[kind]*window
-	done     chan struct{}
-}
-
-// start runs a command. One that cannot be started has an outcome that says so.
-func (s *Server) start(frames *frameWriter, f frame) *served {
-	c := &served{
-		input:   newInbox(),
-		windows: map[kind]*window{kindOutput: newWindow(), kindError: newWindow()},
-		done:    make(chan struct{}),
+// serve runs one command of a session.
+func (s *Server) serve(ctx context.Context, c channels) {
+	defer c.close()
+	messages := bufio.NewScanner(c.control)
+	messages.Buffer(nil, maxMessage)
+	next := func() (m message, err error) {
+		if !messages.Scan() {
+			return m, errSession
+		}
+		return m, json.Unmarshal(messages.Bytes(), &m)
 	}
-	var request Request
-	err := json.Unmarshal(f.payload, &request)
-	if err == nil && len(request.Argv) == 0 {
-		err = errors.New("no command")
+	first, err := next()
+	if first.PowerOff {
+		s.PowerOff()
 	}
 	var result outcome
-	var wait func() outcome
-	if err == nil && request.Stay {
-		result.PID, err = startStaying(request)
-	} else if err == nil {
-		wait, err = c.run(frames, f.command, request)
+	var p *process
+	switch request := first.Start; {
+	case err != nil:
+	case request == nil || len(request.Argv) == 0:
+		err = errors.New("no command")
+	case request.Stay:
+		result.PID, err = startStaying(*request)
+	default:
+		p, err = start(ctx, *request, c)
+	}
+	if p != nil {
+		go func() {
+			for m, err := next(); err == nil; m, err = next() {
+				p.handle(m)
+			}
+		}()
+		result = p.wait()
 	}
 	if err != nil {
 		result = outcome{Code: 127, Failed: err.Error()}
 	}
-	go func() {
-		defer close(c.done)
-		if wait != nil {
-			result = wait()
-		}
-		payload, _ := json.Marshal(result)
-		if err := frames.write(frame{kindExit, f.command, payload}); err != nil {
-			s.logf("agent: tell the end of a command: %v", err)
-		}
-	}()
-	return c
+	// Before the outcome, so that the host has all output when it has that.
+	_ = c.data.Close()
+	_ = c.errors.Close()
+	if err := send(c.control, result); err != nil && ctx.Err() == nil {
+		s.logf("agent: tell the end of a command: %v", err)
+	}
 }
 
-// command is the process that a request asks for, in a session of its own, so that
-// a signal reaches its children too.
-func command(request Request) *exec.Cmd {
-	cmd := exec.Command(request.Argv[0], request.Argv[1:]...)
+// prepare gives a command what the request asks for, in a session of its own, so that a
+// signal reaches its children too.
+func prepare(cmd *exec.Cmd, request Request) *exec.Cmd {
 	cmd.Env = append(os.Environ(), request.Env...)
 	cmd.Dir = request.Dir
 	if cmd.Dir == "" {
@@ -164,7 +141,7 @@ func command(request Request) *exec.Cmd {
 
 // startStaying starts a command that nobody waits for: the guest's first process reaps.
 func startStaying(request Request) (int, error) {
-	cmd := command(request)
+	cmd := prepare(exec.Command(request.Argv[0], request.Argv[1:]...), request)
 	if request.Log != "" {
 		log, err := os.OpenFile(request.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 		if err != nil {
@@ -184,49 +161,98 @@ func startStaying(request Request) (int, error) {
 // that it has left behind may have it open for ever.
 const leftOpen = 5 * time.Second
 
-// run starts a command whose input and output are the host's. What it returns waits for
-// the command, and for the end of its output.
-func (c *served) run(frames *frameWriter, number uint32, request Request) (func() outcome, error) {
-	cmd := command(request)
-	output := stream{frames, c.windows[kindOutput], kindOutput, number}
+// process is a command whose input and output are the host's.
+type process struct {
+	*exec.Cmd
+	terminal *os.File
+	// copied is closed when the terminal's output is all on its way.
+	copied chan struct{}
+	ended  atomic.Bool
+}
+
+// start starts a command, which the end of the context ends.
+func start(ctx context.Context, request Request, c channels) (*process, error) {
+	p := &process{Cmd: prepare(exec.CommandContext(ctx, request.Argv[0], request.Argv[1:]...), request), copied: make(chan struct{})}
+	p.Cancel = func() error { return p.signal(unix.SIGKILL) }
+	p.WaitDelay = leftOpen
 	if request.Terminal != nil {
-		return c.runInTerminal(cmd, frames, number, output, *request.Terminal)
+		if err := p.startInTerminal(*request.Terminal, c.data); err != nil {
+			return nil, err
+		}
+		return p, nil
 	}
-	cmd.Stdout, cmd.Stderr = output, stream{frames, c.windows[kindError], kindError, number}
-	cmd.WaitDelay = leftOpen
-	input, err := cmd.StdinPipe()
+	p.Stdout, p.Stderr = c.data, c.errors
+	input, err := p.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	if err := p.Start(); err != nil {
 		return nil, err
 	}
-	c.process = cmd.Process
-	go feed(c.input, input, frames, number, func() { _ = input.Close() })
-	// Waited for from now on, lest it be taken for an orphan.
-	return func() outcome { return ended(cmd.Wait()) }, nil
+	go func() {
+		_, _ = io.Copy(input, c.data)
+		_ = input.Close()
+		pour(nil, c.data) // it reads no more; the host may go on sending
+	}()
+	return p, nil
 }
 
-// feed gives a command what arrives for it, until it or the input ends.
-func feed(from *inbox, to io.Writer, frames *frameWriter, number uint32, closeInput func()) {
-	defer closeInput()
-	broken := false
-	for data := from.take(); data != nil; data = from.take() {
-		if !broken {
-			_, err := to.Write(data)
-			broken = err != nil // it reads no more; the host may go on sending
-		}
-		if ack(frames, number, kindInput, len(data)) != nil {
-			return
-		}
+// startInTerminal is start with a new pseudo terminal as the command's controlling one.
+func (p *process) startInTerminal(size Terminal, data io.ReadWriter) (err error) {
+	if size.Term != "" {
+		p.Env = append(p.Env, "TERM="+size.Term)
+	}
+	if p.terminal, err = pty.StartWithSize(p.Cmd, size.winsize()); err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(p.terminal, data)
+		_, _ = p.terminal.Write([]byte{4}) // a terminal has no other end of input
+		pour(nil, data)
+	}()
+	go func() {
+		// Ends with EIO when nobody has the terminal open. When the host has gone it reads on,
+		// so that a command that is being ended does not hang in a write.
+		pour(data, p.terminal)
+		close(p.copied)
+	}()
+	return nil
+}
+
+func (t Terminal) winsize() *pty.Winsize { return &pty.Winsize{Rows: t.Rows, Cols: t.Columns} }
+
+// handle does what the host asks for while the command runs.
+func (p *process) handle(m message) {
+	if m.Signal != 0 {
+		_ = p.signal(unix.Signal(m.Signal))
+	}
+	if m.Resize != nil && p.terminal != nil {
+		_ = pty.Setsize(p.terminal, m.Resize.winsize())
 	}
 }
 
-// ended is the outcome of what Wait returned.
-func ended(err error) outcome {
+// signal reaches the command and its children, unless it has ended.
+func (p *process) signal(signal unix.Signal) error {
+	if p.ended.Load() {
+		return os.ErrProcessDone
+	}
+	return unix.Kill(-p.Process.Pid, signal)
+}
+
+// wait waits for the command and for the end of its output.
+func (p *process) wait() outcome {
+	err := p.Wait()
+	p.ended.Store(true)
+	if p.terminal != nil {
+		select {
+		case <-p.copied:
+		case <-time.After(leftOpen):
+		}
+		_ = p.terminal.Close()
+	}
 	var exit *exec.ExitError
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay), errors.Is(err, errClosed): // the host reads no more
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return outcome{}
 	case !errors.As(err, &exit):
 		return outcome{Code: 127, Failed: err.Error()}
@@ -235,110 +261,4 @@ func ended(err error) outcome {
 		return outcome{Code: 128 + int(status.Signal())}
 	}
 	return outcome{Code: exit.ExitCode()}
-}
-
-// handle takes a frame for a command that has been started.
-func (c *served) handle(f frame) {
-	switch f.kind {
-	case kindInput:
-		c.input.put(f.payload)
-	case kindInputEnd:
-		c.input.end()
-	case kindSignal:
-		if len(f.payload) == 1 {
-			c.signal(unix.Signal(f.payload[0]))
-		}
-	case kindResize:
-		if len(f.payload) == 4 && c.terminal != nil {
-			_ = unix.IoctlSetWinsize(int(c.terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{
-				Row: binary.LittleEndian.Uint16(f.payload), Col: binary.LittleEndian.Uint16(f.payload[2:]),
-			})
-		}
-	case kindAck:
-		if of, n, ok := readAck(f.payload); ok && c.windows[of] != nil {
-			c.windows[of].release(n)
-		}
-	}
-}
-
-// signal reaches the command and its children, unless it has ended.
-func (c *served) signal(signal unix.Signal) {
-	select {
-	case <-c.done:
-	default:
-		if c.process != nil {
-			_ = unix.Kill(-c.process.Pid, signal)
-		}
-	}
-}
-
-// abandon ends a command whose host has gone.
-func (c *served) abandon() {
-	c.signal(unix.SIGKILL)
-	c.input.kill()
-	for _, w := range c.windows {
-		w.close()
-	}
-}
-
-// runInTerminal is run with a new pseudo terminal as the command's controlling one.
-func (c *served) runInTerminal(cmd *exec.Cmd, frames *frameWriter, number uint32, output io.Writer, size Terminal) (func() outcome, error) {
-	master, slave, err := openTerminal(size)
-	if err != nil {
-		return nil, err
-	}
-	defer slave.Close()
-	if size.Term != "" {
-		cmd.Env = append(cmd.Env, "TERM="+size.Term)
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr.Setctty = true
-	if err := cmd.Start(); err != nil {
-		_ = master.Close()
-		return nil, err
-	}
-	c.process, c.terminal = cmd.Process, master
-	// A terminal has no end of input but the character for it.
-	go feed(c.input, master, frames, number, func() { _, _ = master.Write([]byte{4}) })
-	copied := make(chan struct{})
-	go func() {
-		// Ends with EIO when nobody has the slave open. When the host has gone it reads on,
-		// so that a command that is being ended does not hang in a write.
-		if _, err := io.Copy(output, master); errors.Is(err, errClosed) {
-			_, _ = io.Copy(io.Discard, master)
-		}
-		close(copied)
-	}()
-	return func() outcome {
-		result := ended(cmd.Wait())
-		select {
-		case <-copied:
-		case <-time.After(leftOpen):
-		}
-		_ = master.Close()
-		return result
-	}, nil
-}
-
-// openTerminal is openpty(3).
-func openTerminal(size Terminal) (master, slave *os.File, err error) {
-	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Columns})
-	}
-	if err == nil {
-		slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	}
-	if err != nil {
-		_ = master.Close()
-		return nil, nil, fmt.Errorf("open a terminal: %w", err)
-	}
-	return master, slave, nil
 }

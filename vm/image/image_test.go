@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/u-root/u-root/pkg/cpio"
 
 	"nines.dev/nines/test/labtest"
 )
@@ -75,41 +77,38 @@ http://mirror/security bookworm-security main
 	}
 }
 
-// The kernel's format is one that cpio(1) or bsdtar(1) would read; neither need be here, so
-// that the bytes are looked at.
-func TestAnArchiveHasFoldersAndAnEnd(t *testing.T) {
-	var got bytes.Buffer
-	a := &archive{w: &got}
-	if err := errors.Join(a.file("/modules/one.ko", []byte("12345")), a.file("modules/two.ko", nil), a.close()); err != nil {
+func TestAnInitramfsHasTheProgramAndItsModules(t *testing.T) {
+	first, guest := t.TempDir(), filepath.Join(t.TempDir(), "guest")
+	for file, text := range map[string]string{
+		guest: "program", filepath.Join(first, moduleList): "one.ko\ntwo.ko\n",
+		filepath.Join(first, "one.ko"): "12345", filepath.Join(first, "two.ko"): "",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var archive bytes.Buffer
+	if err := writeInitramfs(&archive, guest, first); err != nil {
 		t.Fatal(err)
 	}
-	if got.Len()%4 != 0 {
-		t.Errorf("%d bytes", got.Len())
+	records, err := cpio.ReadAllRecords(cpio.Newc.Reader(bytes.NewReader(archive.Bytes())))
+	if err != nil {
+		t.Fatal(err)
 	}
-	var names []string
-	rest := got.Bytes()
-	for len(rest) > 0 {
-		head := string(rest[:110])
-		if !strings.HasPrefix(head, "070701") {
-			t.Fatalf("an entry begins with %q", head[:6])
+	var got []string
+	for _, r := range records {
+		var data []byte
+		if r.ReaderAt != nil {
+			data, _ = io.ReadAll(io.NewSectionReader(r, 0, int64(r.FileSize)))
 		}
-		number := func(field int) int {
-			value := 0
-			for _, digit := range head[6+8*field : 14+8*field] {
-				value = value*16 + strings.IndexRune("0123456789ABCDEF", digit)
-			}
-			return value
-		}
-		size, length := number(6), number(11)
-		names = append(names, string(rest[110:110+length-1]))
-		data := (110 + length + 3) &^ 3
-		if size > 0 && string(rest[data:data+size]) != "12345" {
-			t.Errorf("the data is %q", rest[data:data+size])
-		}
-		rest = rest[(data+size+3)&^3:]
+		got = append(got, fmt.Sprintf("%s %o %s", r.Name, r.Mode, data))
 	}
-	if want := []string{"modules", "modules/one.ko", "modules/two.ko", "TRAILER!!!"}; !slices.Equal(names, want) {
-		t.Errorf("entries %q", names)
+	want := []string{
+		"init 100755 program", "modules 40755 ", "modules/one.ko 100755 12345", "modules/two.ko 100755 ",
+		"modules.list 100755 /modules/one.ko\n/modules/two.ko\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -42,7 +41,7 @@ func writeFirstModules(modules, into string) error {
 // writeInitramfs writes the first file system of a guest: the program nines-guest as
 // its first process, and the modules that it loads.
 func writeInitramfs(w io.Writer, guest, first string) error {
-	program, err := os.ReadFile(guest)
+	init, err := os.ReadFile(guest)
 	if err != nil {
 		return err
 	}
@@ -50,11 +49,7 @@ func writeInitramfs(w io.Writer, guest, first string) error {
 	if err != nil {
 		return err
 	}
-	buffer := bufio.NewWriterSize(w, 1<<20)
-	a := &archive{w: buffer}
-	if err := a.file("init", program); err != nil {
-		return err
-	}
+	records := program("init", init)
 	var paths strings.Builder
 	for _, name := range lines(string(list)) {
 		data, err := os.ReadFile(filepath.Join(first, name))
@@ -62,15 +57,7 @@ func writeInitramfs(w io.Writer, guest, first string) error {
 			return err
 		}
 		fmt.Fprintf(&paths, "/modules/%s\n", name)
-		if err := a.file("modules/"+name, data); err != nil {
-			return err
-		}
+		records = append(records, program("modules/"+name, data)...)
 	}
-	if err := a.file(moduleList, []byte(paths.String())); err != nil {
-		return err
-	}
-	if err := a.close(); err != nil {
-		return err
-	}
-	return buffer.Flush()
+	return writeArchive(w, append(records, program(moduleList, []byte(paths.String()))...))
 }

@@ -1,11 +1,11 @@
 package image
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
-	"strings"
+
+	"github.com/u-root/u-root/pkg/cpio"
 )
 
 // File is a file of an initramfs.
@@ -19,28 +19,17 @@ type File struct {
 // Overlay writes an initramfs with files, which the kernel unpacks over one that comes
 // before it in the same file. Both have to be as they are, not compressed.
 func Overlay(w io.Writer, files []File) error {
-	buffer := bufio.NewWriterSize(w, 1<<20)
-	a := &archive{w: buffer}
+	var records []cpio.Record
 	for _, f := range files {
 		if f.Target != "" {
-			if err := a.entry(strings.TrimPrefix(f.Name, "/"), cpioLink, []byte(f.Target)); err != nil {
-				return err
-			}
+			records = append(records, cpio.Symlink(f.Name, f.Target))
 			continue
 		}
 		data, err := os.ReadFile(f.Path)
 		if err != nil {
 			return fmt.Errorf("a file for a guest: %w", err)
 		}
-		if err := a.file(f.Name, data); err != nil {
-			return err
-		}
+		records = append(records, program(f.Name, data)...)
 	}
-	if err := a.close(); err != nil {
-		return err
-	}
-	return buffer.Flush()
+	return writeArchive(w, records)
 }
-
-// cpioLink is the mode of a symbolic link, whose content is its target.
-const cpioLink = 0o120777
