@@ -70,7 +70,6 @@ func (b *bench) set(ctx context.Context, p *plan.Plan) error {
 	}
 	stream := streamIdentity(p.Traffic)
 	if b.generator != nil && b.streamID == stream {
-		b.generator.SetStream(p.Traffic.Stream)
 		return nil
 	}
 	if err := b.stopGenerator(); err != nil {
@@ -151,12 +150,12 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 		return result.Record{}, err
 	}
 	o := observation{
-		stream: t.Stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
-		started: time.Now().Add(time.Duration(t.Stream.Warmup)),
+		stream: r.stream, fromCPU: t.FromCPU, toCPU: t.ToCPU, settings: b.lab.Settings(), isolation: b.isolation, tuning: b.tuning, realTime: b.realTime,
+		started: time.Now().Add(time.Duration(r.stream.Warmup)),
 	}
 	// The seed follows from the repeat, so that a Poisson stream is the same for
 	// all runs that are compared, and another one in each repeat.
-	o.outcome, err = b.generator.Run(ctx, uint64(repeat), func(p client.Progress) {
+	o.outcome, err = b.generator.Run(ctx, r.stream, uint64(repeat), func(p client.Progress) {
 		b.watch.Progress(p.Second, p.Sent, p.Received)
 	})
 	err = errors.Join(err, tracer.stop(&o))

@@ -31,6 +31,9 @@ type Experiment struct {
 type run struct {
 	variables map[string]any
 	spec      *spec.Experiment
+	// stream is what the run sends: at first the file's traffic, then as stream.go
+	// changes it, which the plan and the open ports do not depend on.
+	stream spec.Traffic
 	// plan is nil where the host lacks a link's hardware, and lacks says which.
 	plan  *plan.Plan
 	lacks error
@@ -61,7 +64,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if one.Experiment.Traffic == nil {
 			return nil, &NoTrafficError{File: file.Name()}
 		}
-		r := run{variables: one.VariableMap(), spec: one.Experiment}
+		r := run{variables: one.VariableMap(), spec: one.Experiment, stream: *one.Experiment.Traffic}
 		p, err := plan.Make(one.Experiment, inventory)
 		if errors.As(err, new(*plan.NoHardware)) {
 			r.lacks = err // Check says what becomes of it
@@ -87,7 +90,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 		if r.plan, err = plan.Make(alone, inventory); err != nil {
 			return nil, fmt.Errorf("plan the baseline: %w", err)
 		}
-		r.spec, r.most, r.variables = alone, nil, ofTraffic(r.variables, one.Experiment, runs)
+		r.spec, r.stream, r.most, r.variables = alone, *alone.Traffic, nil, ofTraffic(r.variables, one.Experiment, runs)
 		e.baselines = append(e.baselines, r)
 	}
 	if len(e.baselines) == 0 {
@@ -147,15 +150,9 @@ func (e *Experiment) Published() []result.Published {
 func (e *Experiment) TrialTime() time.Duration {
 	var total time.Duration
 	for _, r := range e.runs {
-		total += lasts(r)
+		total += r.stream.Lasts()
 	}
 	return total / time.Duration(len(e.runs))
-}
-
-// lasts is how long a run's traffic takes.
-func lasts(r run) time.Duration {
-	t := r.spec.Traffic
-	return time.Duration(t.Warmup + t.Duration + t.Drain)
 }
 
 // Plans are the plans of the runs that have one, in the order of the sweep.
@@ -212,15 +209,15 @@ func (e *Experiment) Duration() time.Duration {
 			continue
 		}
 		if r.spec.Method.Plain() {
-			total += lasts(r)
+			total += r.stream.Lasts()
 		}
 		if r.most != nil && !found[identity(r.most.spec)] {
 			found[identity(r.most.spec)] = true
-			total += lasts(*r.most)
+			total += r.most.stream.Lasts()
 		}
 	}
 	for _, alone := range e.baselines {
-		total += 2 * lasts(alone)
+		total += 2 * alone.stream.Lasts()
 	}
 	return total
 }

@@ -8,7 +8,6 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/result"
-	"nines.dev/nines/spec"
 )
 
 // rateOfMaximum is the key of a rate that is a fraction of the measured maximum.
@@ -21,18 +20,15 @@ func mostOf(r run, inventory *host.Inventory) (*run, error) {
 	if r.spec.Traffic.RateOfMaximum == 0 && !seeks {
 		return nil, nil
 	}
-	exp, stream := *r.spec, *r.spec.Traffic
-	stream.Packets = spec.PacketsNone // what was sent at most is all that is asked for
-	stream.RateOfMaximum, stream.RatePPS, stream.RateBits = 0, 0, 0
+	exp := r.spec.AtMost()
 	if seeks {
-		stream.Duration = ceilingTime
+		exp.Traffic.Duration = ceilingTime
 		if exp.Method.Quick {
-			stream.Duration = ceilingQuick
+			exp.Traffic.Duration = ceilingQuick
 		}
 		exp.Method = nil
 	}
-	exp.Traffic = &stream
-	p, err := plan.Make(&exp, inventory)
+	p, err := plan.Make(exp, inventory)
 	if err != nil {
 		return nil, fmt.Errorf("plan the search for the maximum: %w", err)
 	}
@@ -42,7 +38,7 @@ func mostOf(r run, inventory *host.Inventory) (*run, error) {
 			variables[path] = value
 		}
 	}
-	return &run{variables: variables, spec: &exp, plan: p}, nil
+	return &run{variables: variables, spec: exp, stream: *exp.Traffic, plan: p}, nil
 }
 
 // maxima are those found so far, by the identity of the experiment at rate 0. The
@@ -74,17 +70,7 @@ func (m maxima) settle(ctx context.Context, b *bench, writer *result.Writer, r r
 			"its rate is a part of the maximum, which was not found, since the trial at rate 0 (maxima/%s) is invalid: %s",
 			found.id, found.wrong)}, nil
 	}
-	if r.spec.Traffic.RateOfMaximum == 0 { // a search
-		r.ceilingPPS = found.offeredPPS
-		return r, nil, nil
-	}
-	fraction := r.spec.Traffic.RateOfMaximum
-	p, t := *r.plan, *r.plan.Traffic
-	t.Stream.RatePPS = fraction * found.receivedPPS
-	p.Traffic = &t
-	r.plan = &p
-	r.share = &result.Share{ID: found.id, ReceivedPPS: found.receivedPPS, Fraction: fraction}
-	return r, nil, nil
+	return r.settled(found), nil, nil
 }
 
 // find gives a maximum that is known already, or finds it.
@@ -135,7 +121,7 @@ func findMaximum(ctx context.Context, b *bench, writer *result.Writer, most run)
 	if err := b.set(ctx, most.plan); err != nil {
 		return maximum{}, err
 	}
-	b.watch.Maximum(most.variables, streamTime(most))
+	b.watch.Maximum(most.variables, most.stream.Lasts())
 	rec, err := b.trial(ctx, most, 1)
 	if err == nil {
 		err = b.whole()

@@ -129,7 +129,7 @@ func TestABurstHasItsPackets(t *testing.T) {
 			rate    float64
 		}{{1, 10}, {7, 333.333}, {1000, 3000.7}, {64, 1e5}} {
 			load := method.Load{RatePPS: burst.rate, Duration: time.Second, Packets: burst.packets, Purpose: "burst"}
-			if at := r.at(load).plan.Traffic.Stream; at.Warmup != 0 || at.Burst != 1 {
+			if at := r.at(load).stream; at.Warmup != 0 || at.Burst != 1 {
 				t.Errorf("a burst has a warm-up of %v in bursts of %d", at.Warmup, at.Burst)
 			}
 			outcome, err := s.trial(ctx, load)

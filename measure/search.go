@@ -119,7 +119,7 @@ func (s *searching) method(at setting) (method.Search, error) {
 	if m.Search() {
 		return method.New(m, at.Setting)
 	}
-	soak, err := method.SoakOf(m, s.run.plan.Traffic.Stream.PacketsPerSecond())
+	soak, err := method.SoakOf(m, s.run.stream.PacketsPerSecond())
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +156,9 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 	r := s.run.at(load)
 	isWindow := strings.HasPrefix(load.Purpose, result.WindowPurpose)
 	if isWindow && s.warm && s.bench.lab != nil {
-		// The windows of a soak are one load as nearly as can be, but after a fault.
-		r.plan.Traffic.Stream.Warmup = 0
+		r = r.warm()
 	}
-	s.state.Purpose, s.state.RatePPS, s.state.Lasts = load.Purpose, load.RatePPS, streamTime(r)
+	s.state.Purpose, s.state.RatePPS, s.state.Lasts = load.Purpose, load.RatePPS, r.stream.Lasts()
 	if outcome, ok, err := s.kept.next(s.writer, load); ok || err != nil {
 		if err == nil {
 			s.state.saw(load, outcome)
@@ -196,30 +195,6 @@ func (s *searching) trial(ctx context.Context, load method.Load) (method.Outcome
 	return outcome, nil
 }
 
-// at is the run with one trial's load instead of its own.
-func (r run) at(load method.Load) run {
-	p, t := *r.plan, *r.plan.Traffic
-	stream := &t.Stream
-	stream.RatePPS, stream.RateBits, stream.RateOfMaximum = load.RatePPS, 0, 0
-	stream.Duration = spec.Duration(load.Duration)
-	stream.Warmup = min(stream.Warmup, stream.Duration/warmupShare)
-	if load.Packets > 0 {
-		// A schedule of N packets: it ends half a gap after the last. A warm-up would
-		// fill the buffers whose depth a burst is to find.
-		stream.Duration = spec.Duration((float64(load.Packets) - 0.5) / load.RatePPS * float64(time.Second))
-		stream.Warmup, stream.Burst, stream.Pattern = 0, 1, spec.PatternConstant
-	}
-	if load.Drain > 0 {
-		stream.Drain = spec.Duration(load.Drain)
-	}
-	if !asksForLatency(load.Purpose) {
-		stream.Outliers = min(stream.Outliers, searchOutliers)
-	}
-	p.Traffic = &t
-	r.plan = &p
-	return r
-}
-
 // outcomeOf is a trial as a method sees it.
 func outcomeOf(t result.Trial, d result.Details, latency *result.Histogram) method.Outcome {
 	o := method.Outcome{
@@ -233,15 +208,6 @@ func outcomeOf(t result.Trial, d result.Details, latency *result.Histogram) meth
 		o.Invalid = t.Reasons[0] // those that make it invalid come first
 	}
 	return o
-}
-
-// asksForLatency tells the trials that are run for their latency by their purpose.
-func asksForLatency(purpose string) bool { return strings.HasPrefix(purpose, "latency") }
-
-// streamTime is how long a run's packets are sent and awaited.
-func streamTime(r run) time.Duration {
-	t := r.plan.Traffic.Stream
-	return time.Duration(t.Warmup + t.Duration + t.Drain)
 }
 
 // rest waits, unless ctx ends.

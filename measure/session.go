@@ -103,11 +103,11 @@ func (e *Experiment) measure(ctx context.Context, b *bench, writer *result.Write
 func (e *Experiment) step(ctx context.Context, b *bench, writer *result.Writer, r run, repeat int) error {
 	if m := r.spec.Method; !m.Plain() {
 		return b.search(ctx, writer, r, repeat, setting{
-			Setting:    method.Setting{CeilingPPS: max(r.ceilingPPS, m.MaxRatePPS), FrameBytes: r.spec.Traffic.FrameBytes},
+			Setting:    method.Setting{CeilingPPS: max(r.ceilingPPS, m.MaxRatePPS), FrameBytes: r.stream.FrameBytes},
 			otherSizes: e.missingSizes(r),
 		})
 	}
-	b.watch.Trial(r.variables, repeat, lasts(r))
+	b.watch.Trial(r.variables, repeat, r.stream.Lasts())
 	rec, err := b.trial(ctx, r, repeat)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (b *bench) startTrace(r run) (*tracer, error) {
 	cpus, senders := tracedCPUs(r.plan, b.online)
 	recorder, err := trace.Start(trace.Config{
 		CPUs: cpus, Senders: senders, BufferBytes: int64(setup.Buffer),
-		Slowest: min(setup.Packets, r.plan.Traffic.Stream.Outliers), Ordinary: setup.Ordinary,
+		Slowest: min(setup.Packets, r.stream.Outliers), Ordinary: setup.Ordinary,
 		Stages: b.stages(r, setup), CollectOn: collectorCPUs(r.plan, b.online),
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *bench) stages(r run, setup *spec.Tracing) *trace.Stages {
 		return nil
 	}
 	s := &trace.Stages{
-		UDPPort: r.plan.Traffic.To.UDPPort, Every: trace.EveryAt(r.plan.Traffic.Stream.PacketsPerSecond()), Nodes: make(map[uint32]string),
+		UDPPort: r.plan.Traffic.To.UDPPort, Every: trace.EveryAt(r.stream.PacketsPerSecond()), Nodes: make(map[uint32]string),
 	}
 	for _, node := range r.plan.Nodes {
 		if pid := b.lab.PID(node.Name); pid > 0 {
@@ -133,7 +133,7 @@ func (t *tracer) started(pid int, s client.Started) {
 	}
 	stream := t.run.plan.Traffic
 	sends := pid == t.bench.generator.Processes()[0]
-	spins := stream.Stream.Wait == spec.WaitSpin
+	spins := t.run.stream.Wait == spec.WaitSpin
 	if sends {
 		t.recorder.AddThreads(traced(thread, result.RoleSender, stream.From.Node, spins))
 	}

@@ -139,22 +139,6 @@ func (w *work) appBackend(n *node) spec.Backend {
 	return backend
 }
 
-// ioOf and waitOf are what a backend does where nothing is said: DPDK's drivers
-// move bursts and never sleep.
-func ioOf(b spec.Backend) spec.IO {
-	if b == spec.BackendDPDK {
-		return spec.IOBatch
-	}
-	return spec.IOSingle
-}
-
-func waitOf(b spec.Backend) spec.Wait {
-	if b == spec.BackendDPDK {
-		return spec.WaitSpin
-	}
-	return spec.WaitBlock
-}
-
 // appEndpoints gives the interfaces that an app's engine opens: those on the traffic's
 // way, in and out.
 func (w *work) appEndpoints(n *node) ([]*endpoint, error) {

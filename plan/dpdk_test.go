@@ -14,7 +14,7 @@ func bypass(kind spec.LinkKind, asPair bool) *spec.Experiment {
 	exp := &spec.Experiment{
 		Name:     "bypass",
 		Topology: spec.Topology{Nodes: map[string]*spec.Node{"a": {}}},
-		Traffic:  &spec.Traffic{From: "a:x", To: "a:y", Backend: spec.BackendDPDK},
+		Traffic:  whole(spec.Traffic{From: "a:x", To: "a:y", Backend: spec.BackendDPDK}),
 	}
 	if asPair {
 		exp.Topology.Nodes["b"], exp.Traffic.To = &spec.Node{}, "b:y"

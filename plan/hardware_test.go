@@ -39,7 +39,7 @@ func line3(backend spec.Backend) *spec.Experiment {
 	exp := &spec.Experiment{
 		Name:     "chain",
 		Topology: spec.Topology{Nodes: map[string]*spec.Node{"a": {}, "b": {App: &spec.App{Kind: spec.AppForward}}, "c": {}}},
-		Traffic:  &spec.Traffic{From: "a:x", To: "c:x", Backend: backend},
+		Traffic:  whole(spec.Traffic{From: "a:x", To: "c:x", Backend: backend}),
 	}
 	exp.Topology.Links = []*spec.Link{
 		{Name: "ab", Kind: spec.LinkSRIOV, Endpoints: []string{"a:x", "b:x"}},

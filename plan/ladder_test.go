@@ -33,7 +33,7 @@ func pair(wait spec.Wait) *spec.Experiment {
 			Nodes: map[string]*spec.Node{"a": {}, "b": {}},
 			Links: []*spec.Link{{Name: "ab", Endpoints: []string{"a:x", "b:x"}}},
 		},
-		Traffic: &spec.Traffic{From: "a:x", To: "b:x", RatePPS: 1, Wait: wait},
+		Traffic: whole(spec.Traffic{From: "a:x", To: "b:x", RatePPS: 1, Wait: wait}),
 	}
 }
 
@@ -56,7 +56,7 @@ func chain(hops int, wait spec.Wait) *spec.Experiment {
 		previous = name + ":out"
 	}
 	exp.Topology.Links = append(exp.Topology.Links, &spec.Link{Endpoints: []string{previous, "gen:rx"}})
-	exp.Traffic = &spec.Traffic{From: "gen:tx", To: "gen:rx", RatePPS: 1, Wait: wait}
+	exp.Traffic = whole(spec.Traffic{From: "gen:tx", To: "gen:rx", RatePPS: 1, Wait: wait})
 	return exp
 }
 

@@ -4,15 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"nines.dev/nines/spec"
-)
-
-// Defaults of a stream, for experiments that were not made by package spec, which
-// fills them in itself. No warm-up, no drain and no outliers are values of their own.
-const (
-	defaultFrameBytes = 64
-	defaultDuration   = spec.Duration(10e9)
 )
 
 func defaultTo[T comparable](value *T, otherwise T) {
@@ -25,23 +16,13 @@ func defaultTo[T comparable](value *T, otherwise T) {
 // lead is findPath, whose errors are about the traffic.
 func (w *work) lead() error { return at(w.findPath(), []string{"traffic"}) }
 
-// findPath resolves the traffic: its defaults, its ends and the way between them.
+// findPath resolves the traffic: its ends and the way between them.
 func (w *work) findPath() error {
-	if w.exp.Traffic == nil {
+	s := w.exp.Traffic
+	if s == nil {
 		return nil
 	}
-	s := *w.exp.Traffic
-	defaultTo(&s.FrameBytes, defaultFrameBytes)
-	defaultTo(&s.Pattern, spec.PatternConstant)
-	defaultTo(&s.Burst, 1)
-	defaultTo(&s.Flows, 1)
-	defaultTo(&s.FlowField, spec.FlowSourcePort)
-	defaultTo(&s.Backend, spec.BackendUDP)
-	defaultTo(&s.IO, ioOf(s.Backend))
-	defaultTo(&s.Wait, waitOf(s.Backend))
-	defaultTo(&s.Duration, defaultDuration)
-	w.stream = &s
-
+	w.stream = s
 	from, err := w.endpoint("traffic.from", s.From)
 	if err != nil {
 		return err

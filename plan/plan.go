@@ -189,6 +189,7 @@ type Traffic struct {
 	FromCPU   int      `json:"from_cpu"` // -1 where nothing is pinned
 	ToCPU     int      `json:"to_cpu"`
 	Path      []string `json:"path"` // "node:interface" in the order a packet meets them
-	// Stream is the user's traffic with all defaults filled in.
+	// Stream is the experiment's traffic. A search, and a rate that is a fraction of a maximum,
+	// send at other rates in the same ports: package measure has the stream of a trial.
 	Stream spec.Traffic `json:"stream"`
 }

@@ -101,7 +101,7 @@ func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 		last = append(last, name+":eth0")
 	}
 	link(last...)
-	exp.Traffic = &spec.Traffic{From: "gen:tx", To: to, RatePPS: 1000, Flows: 1 + r.IntN(50)}
+	exp.Traffic = whole(spec.Traffic{From: "gen:tx", To: to, RatePPS: 1000, Flows: 1 + r.IntN(50)})
 	if r.IntN(2) == 0 {
 		exp.Traffic.FlowField = spec.FlowSourceAddress
 	}
@@ -368,7 +368,7 @@ func manyNodes(count int) *spec.Experiment {
 		exp.Topology.Nodes[fmt.Sprintf("n%d", i)] = &spec.Node{}
 		exp.Topology.Links = append(exp.Topology.Links, &spec.Link{Endpoints: []string{fmt.Sprintf("n%d:right", i), fmt.Sprintf("n%d:left", (i+1)%count)}})
 	}
-	exp.Traffic = &spec.Traffic{From: "n0:right", To: "n1:left", RatePPS: 1}
+	exp.Traffic = whole(spec.Traffic{From: "n0:right", To: "n1:left", RatePPS: 1})
 	return exp
 }
 

@@ -25,7 +25,7 @@ func two() *spec.Experiment {
 				{Name: "out", Endpoints: []string{"dut:out", "gen:rx"}, Kind: spec.LinkBridge},
 			},
 		},
-		Traffic: &spec.Traffic{From: "gen:tx", To: "gen:rx", RatePPS: 1},
+		Traffic: whole(spec.Traffic{From: "gen:tx", To: "gen:rx", RatePPS: 1}),
 	}
 }
 

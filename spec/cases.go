@@ -125,7 +125,7 @@ func (f *File) setCase(where, path, text string) (found bool, err error) {
 			root = root.with([]string{"sweep"}, nil)
 		}
 		errs := &collector{}
-		d := &sweepReader{decoder: decoder{errs: errs}, base: f.root.with([]string{"sweep"}, nil), unread: &broken{}}
+		d := &sweepReader{decoder: decoder{errs}, base: f.root.with([]string{"sweep"}, nil)}
 		for _, change := range d.caseChanges(one, "sweep."+path+"."+quoteKey(text)) {
 			for _, steps := range change.places {
 				root = root.with(steps, change.value)

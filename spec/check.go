@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"fmt"
 	"strconv"
 )
 
@@ -19,10 +18,6 @@ type checker struct {
 	e    *Experiment
 	root *node
 	errs *collector
-	// broken is what a check may not rely on; soundEndpoints and soundApps are
-	// endpointsKnown and appsKnown.
-	*broken
-	soundEndpoints, soundApps bool
 	// ends says for each endpoint which link has it.
 	ends map[string]int
 	// interfaces lists each node's interfaces, in the links' order.
@@ -74,26 +69,10 @@ func either[T ~string](given, otherwise T) T {
 	return otherwise
 }
 
-// checkLimits keeps the other checks from work that no lab needs.
-func checkLimits(e *Experiment, root *node, errs *collector) (within bool) {
-	c := &checker{e: e, root: root, errs: errs}
-	if n := len(e.Topology.Nodes); n > maxNodes {
-		c.fail(fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d", maxNodes), "", "topology", "nodes")
-	}
-	if n := len(e.Topology.Links); n > maxLinks {
-		c.fail(fmt.Sprintf("%d links", n), fmt.Sprintf("at most %d", maxLinks), "", "topology", "links")
-	}
-	return len(e.Topology.Nodes) <= maxNodes && len(e.Topology.Links) <= maxLinks
-}
-
 // check reports everything about a decoded and filled experiment that cannot work
-// on any host. Of what is broken it says nothing, nor of what depends on it.
-func check(e *Experiment, root *node, broken *broken, errs *collector) {
-	c := &checker{e: e, root: root, errs: errs, broken: broken, ends: map[string]int{}, interfaces: map[string][]string{}}
-	c.soundEndpoints, c.soundApps = c.endpointsKnown(), c.appsKnown()
-	for _, name := range c.nodeNames() {
-		c.key("Topology.nodes", name, "topology", "nodes")
-	}
+// on any host.
+func check(e *Experiment, root *node, errs *collector) {
+	c := &checker{e: e, root: root, errs: errs, ends: map[string]int{}, interfaces: map[string][]string{}}
 	c.links()
 	c.byDPDK = c.dpdkEndpoints()
 	c.vmLinks()
@@ -102,10 +81,10 @@ func check(e *Experiment, root *node, broken *broken, errs *collector) {
 	for _, name := range c.nodeNames() {
 		c.node(name, e.Topology.Nodes[name])
 	}
-	if e.Traffic != nil && c.there("traffic") {
+	if e.Traffic != nil {
 		c.traffic(e.Traffic)
 	}
-	if e.Method != nil && c.there("method") {
+	if e.Method != nil {
 		c.method(e.Method)
 	}
 	c.disturbances()
@@ -115,62 +94,11 @@ func check(e *Experiment, root *node, broken *broken, errs *collector) {
 }
 
 // nodeNames lists the nodes in the file's order.
-func (c *checker) nodeNames() []string {
-	if c.e.Topology.Nodes == nil {
-		return nil
-	}
-	return namesOf(c.root.get("topology").get("nodes"))
-}
-
-// soundKeys is sound for several keys of one section.
-func (c *checker) soundKeys(at []string, keys ...string) bool {
-	for _, key := range keys {
-		if !c.sound(under(at, key)...) {
-			return false
-		}
-	}
-	return true
-}
-
-// endpointsKnown is true if the file's endpoints could all be read, and so each node's
-// interfaces.
-func (c *checker) endpointsKnown() bool {
-	for i := range c.e.Topology.Links {
-		if !c.soundKeys(linkSteps(i), "endpoints") {
-			return false
-		}
-	}
-	return c.there("topology", "links") && c.there("topology", "nodes")
-}
-
-// appsKnown is true if it could be read which node has which app, also those nodes that
-// only a sweep adds.
-func (c *checker) appsKnown() bool {
-	for name := range c.e.Topology.Nodes {
-		if !c.sound("topology", "nodes", name, "app") {
-			return false
-		}
-	}
-	for _, endpoint := range c.e.endpoints() {
-		if name, _ := splitEndpoint(endpoint); !c.there("topology", "nodes", name) {
-			return false
-		}
-	}
-	return c.there("topology", "nodes")
-}
+func (c *checker) nodeNames() []string { return namesOf(c.root.get("topology").get("nodes")) }
 
 // fail reports a problem at the value that the steps lead to, or what encloses it.
 func (c *checker) fail(problem, allowed, remedy string, steps ...string) {
-	c.failAt(c.root.at(steps), problem, allowed, remedy, steps...)
-}
-
-// failAt says nothing of a value that could not be read, or that a sweep was to replace.
-func (c *checker) failAt(n *node, problem, allowed, remedy string, steps ...string) {
-	path := quotedPath(steps)
-	if c.broken != nil && c.has(path) {
-		return
-	}
-	c.errs.fail(n, path, problem, allowed, remedy)
+	c.errs.fail(c.root.at(steps), quotedPath(steps), problem, allowed, remedy)
 }
 
 // failKey reports a problem with a key itself.
@@ -183,15 +111,7 @@ func (c *checker) failKey(problem, allowed, remedy string, steps ...string) {
 			break
 		}
 	}
-	c.failAt(parent, problem, allowed, remedy, steps...)
-}
-
-// key checks the form of a key that a user chose.
-func (c *checker) key(which, key string, parent ...string) {
-	p := keyPatterns[which]
-	if !matches(p.pattern, key) {
-		c.failKey(fmt.Sprintf("%q cannot be %s", clip(key), p.what), p.form, "", append(parent, key)...)
-	}
+	c.errs.fail(parent, quotedPath(steps), problem, allowed, remedy)
 }
 
 // under extends steps without touching the caller's.

@@ -16,14 +16,11 @@ func (c *checker) addresses() {
 		parent := []string{"topology", "nodes", name, "addresses"}
 		for _, iface := range sortedKeys(n.Addresses) {
 			at := under(parent, iface)
-			if !slices.Contains(c.interfaces[name], iface) && c.soundEndpoints {
+			if !slices.Contains(c.interfaces[name], iface) {
 				c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), listedInOrder(c.interfaces[name]), didYouMean(iface, c.interfaces[name]), at...)
 			}
 			for i, text := range n.Addresses[iface] {
 				here := under(at, strconv.Itoa(i))
-				if !c.sound(here...) {
-					continue
-				}
 				if addr, ok := c.address(text, here); ok {
 					if other, twice := owner[addr]; twice {
 						c.fail(fmt.Sprintf("%s is already the address of %s", addr, other), "", "give each interface its own", here...)
@@ -62,9 +59,6 @@ func (c *checker) address(text string, at []string) (netip.Addr, bool) {
 func (c *checker) routes(name string, n *Node, at []string) {
 	for i, r := range n.Routes {
 		here := under(at, "routes", strconv.Itoa(i))
-		if !c.sound(here...) {
-			continue
-		}
 		var to netip.Prefix
 		if r.To != "default" {
 			var err error
@@ -86,7 +80,7 @@ func (c *checker) routes(name string, n *Node, at []string) {
 				c.fail(fmt.Sprintf("%s and %s are not of the same IP version", r.Via, r.To), "", "", under(here, "via")...)
 			}
 		}
-		if r.Interface != "" && c.soundEndpoints && !slices.Contains(c.interfaces[name], r.Interface) {
+		if r.Interface != "" && !slices.Contains(c.interfaces[name], r.Interface) {
 			c.fail(fmt.Sprintf("%q has no interface %q", name, r.Interface), listedInOrder(c.interfaces[name]), didYouMean(r.Interface, c.interfaces[name]), under(here, "interface")...)
 		}
 	}

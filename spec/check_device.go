@@ -37,14 +37,10 @@ func (c *checker) dpdk() {
 	all, used := c.e.endpoints(), c.byDPDK
 	for _, endpoint := range sortedKeys(c.e.DPDK.Device) {
 		at := []string{"dpdk", "device", endpoint}
-		if !c.sound(at...) {
-			continue
-		}
-		switch known := slices.Contains(all, endpoint); {
-		case !c.soundEndpoints:
-		case !known:
+		switch {
+		case !slices.Contains(all, endpoint):
 			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
-		case c.backendsKnown() && !used[endpoint]:
+		case !used[endpoint]:
 			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(sortedKeys(used)),
 				"take it away, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
 		}

@@ -6,11 +6,7 @@ import "fmt"
 func (c *checker) disturbances() {
 	for _, name := range sortedKeys(c.e.Disturb) {
 		at := []string{"disturb", name}
-		c.key("Experiment.disturb", name, "disturb")
 		d := c.e.Disturb[name]
-		if !c.sound(at...) {
-			continue
-		}
 		c.disturbed(d, at)
 		if d.Length > d.Period {
 			c.fail(fmt.Sprintf("each lasts %v, longer than the period of %v", d.Length, d.Period), "",
@@ -24,13 +20,11 @@ func (c *checker) disturbances() {
 
 // disturbed checks what is to be disturbed.
 func (c *checker) disturbed(d *Disturbance, at []string) {
-	n, known := c.e.Topology.Nodes[d.Node]
-	node := []string{"topology", "nodes", d.Node}
+	n := c.e.Topology.Nodes[d.Node]
 	switch {
 	case d.Node != "" && d.CPU != nil:
 		c.fail("node and cpu exclude one another", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
-	case d.Node != "" && !c.there(node...), known && !c.soundKeys(node, "app", "runtime"):
-	case d.Node != "" && !known:
+	case d.Node != "" && n == nil:
 		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(sortedKeys(c.e.Topology.Nodes)),
 			didYouMean(d.Node, sortedKeys(c.e.Topology.Nodes)), under(at, "node")...)
 	case d.Kind == DisturbStop && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):

@@ -15,9 +15,6 @@ func (c *checker) hardware() {
 	owner := map[string]string{} // a whole device → the link that has it
 	for i, link := range c.e.Topology.Links {
 		at := linkSteps(i)
-		if !c.soundKeys(at, "kind", "endpoints", "sriov", "passthrough") {
-			continue
-		}
 		c.sriov(link, at)
 		c.passthrough(link, at, owner)
 		if link.Kind.Descriptor().End.IsHardware() {
@@ -93,7 +90,7 @@ func (c *checker) ownDevices(link *Link) {
 func (c *checker) sharedPorts(owner map[string]string) {
 	vlans := map[string]string{} // "port vlan" → the link that has it
 	for i, link := range c.e.Topology.Links {
-		if link.SRIOV == nil || !takes("sriov")(link.Kind.Descriptor()) || !c.soundKeys(linkSteps(i), "sriov") {
+		if link.SRIOV == nil || !takes("sriov")(link.Kind.Descriptor()) {
 			continue
 		}
 		at := under(linkSteps(i), "sriov")

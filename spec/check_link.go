@@ -31,33 +31,25 @@ func (c *checker) links() {
 	first := map[string]int{}
 	for i, link := range c.e.Topology.Links {
 		at := linkSteps(i)
-		if other, twice := first[link.Name]; !c.sound(under(at, "name")...) {
-			link.Name = "" // not the one by default, which may be another link's
-		} else if twice {
+		if other, twice := first[link.Name]; twice {
 			c.fail(fmt.Sprintf("the name %q is also that of link %d", link.Name, other), "", "give each link its own name", under(at, "name")...)
 		} else {
 			first[link.Name] = i
 		}
 		for j, endpoint := range link.Endpoints {
-			if here := under(at, "endpoints", strconv.Itoa(j)); c.sound(here...) {
-				c.endpoint(endpoint, i, here)
-			}
+			c.endpoint(endpoint, i, under(at, "endpoints", strconv.Itoa(j)))
 		}
-		if c.soundKeys(at, "kind") {
-			c.linkOfKind(link, at)
-		}
+		c.linkOfKind(link, at)
 	}
 }
 
 // linkOfKind checks what depends on the kind of a link.
 func (c *checker) linkOfKind(link *Link, at []string) {
-	if c.soundKeys(at, "endpoints") {
-		c.endpointCount(link, at)
-	}
+	c.endpointCount(link, at)
 	if most := link.Kind.Descriptor().MostMTU; most > 0 && link.MTU > most {
 		c.fail(fmt.Sprintf("an MTU of %d is more than a %s link carries", link.MTU, link.Kind), fmt.Sprintf("at most %d", most), "", under(at, "mtu")...)
 	}
-	if link.Switch != nil && c.soundKeys(at, "endpoints", "switch") {
+	if link.Switch != nil {
 		c.linkSwitch(link, under(at, "switch"))
 	}
 	if link.Parent != "" && !takes("parent")(link.Kind.Descriptor()) {
@@ -81,14 +73,11 @@ func (c *checker) endpointCount(link *Link, at []string) {
 }
 
 func (c *checker) endpoint(endpoint string, link int, at []string) {
-	if c.errs.full() || !c.there("topology", "nodes") {
+	if c.errs.full() {
 		return // finding the nearest name costs time
 	}
 	name, iface := splitEndpoint(endpoint)
 	if c.e.Topology.Nodes[name] == nil {
-		if !c.there("topology", "nodes", name) {
-			return // a sweep was to add it
-		}
 		names := c.nodeNames()
 		c.fail(fmt.Sprintf("there is no node %q", name), listed(names), didYouMean(name, names), at...)
 		return

@@ -3,7 +3,6 @@ package spec
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,39 +35,34 @@ func (m *Method) SeeksRate() bool {
 func (c *checker) method(m *Method) {
 	given, at := c.root.get("method"), []string{"method"}
 	d := m.Kind.Descriptor()
-	if !c.soundKeys(at, "kind") {
-		return
-	}
 	for _, e := range given.entries {
 		key := e.key.text
-		if _, known := fieldOf(reflect.TypeFor[Method](), key); known && key != "kind" && !slices.Contains(d.Keys, key) {
+		if key != "kind" && !slices.Contains(d.Keys, key) {
 			c.failKey(fmt.Sprintf("the method %s has no use for it", m.Kind), listedInOrder(d.Keys), kindsWith(key), "method", key)
 		}
 	}
 	for _, key := range d.Required {
-		if given.get(key) == nil && c.soundKeys(at, key) {
+		if given.get(key) == nil {
 			c.fail(fmt.Sprintf("the method %s needs the key %q", m.Kind, key), "", "add it", "method")
 		}
 	}
-	if c.e.Traffic == nil && !m.Plain() && c.there("traffic") {
+	if c.e.Traffic == nil && !m.Plain() {
 		c.fail("there is no traffic to measure", "", "add a traffic: section, or take the method away", "method")
 	}
-	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS && c.soundKeys(at, "max_rate_pps") {
+	if m.MaxRatePPS > 0 && m.MinRatePPS > m.MaxRatePPS {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
 	}
-	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && c.sound("traffic") && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
+	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
 		c.fail("a soak has no use for the rate 0, as fast as it goes", "", "give it a rate, such as rate_of_maximum: 0.5", "traffic", "rate_pps")
 	}
-	if length := cmp.Or(m.Soak, DefaultSoak); m.Kind == MethodSoak && m.Window > length && c.soundKeys(at, "soak") {
+	if length := cmp.Or(m.Soak, DefaultSoak); m.Kind == MethodSoak && m.Window > length {
 		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, length), "", "shorten it, or lengthen the soak: method.soak", "method", "window")
 	}
 	c.unique("tests", len(m.Tests), func(i int) string { return string(m.Tests[i]) })
 	c.unique("loads", len(m.Loads), func(i int) string { return strconv.FormatFloat(m.Loads[i], 'g', -1, 64) })
 	c.unique("goals", len(m.Goals), func(i int) string { return strings.ToLower(m.Goals[i].Name) })
 	for i, g := range m.Goals {
-		if here := under(at, "goals", strconv.Itoa(i)); c.sound(here...) {
-			c.goal(g, here...)
-		}
+		c.goal(g, under(at, "goals", strconv.Itoa(i))...)
 	}
 }
 
@@ -85,9 +79,6 @@ func kindsWith(key string) string {
 func (c *checker) unique(key string, count int, text func(int) string) {
 	seen := map[string]bool{}
 	for i := range count {
-		if !c.sound("method", key, strconv.Itoa(i)) {
-			continue
-		}
 		if seen[text(i)] {
 			c.fail(fmt.Sprintf("%q is there twice", clip(text(i))), "", "keep one of the two", "method", key, strconv.Itoa(i))
 		}
@@ -122,7 +113,7 @@ func (c *checker) noRateInSearch(rates []string) {
 }
 
 // goalPreset makes a mapping of a goal that is a preset's name.
-func (d *decoder) goalPreset(n *node, path string) *node {
+func (d decoder) goalPreset(n *node, path string) *node {
 	if n.tag != "!!str" || !slices.Contains(goalPresets, n.text) {
 		d.fail(n, path, describe(n)+" is no preset", listedInOrder(goalPresets),
 			either(didYouMean(n.text, goalPresets), "write a goal of your own as {name: low, loss_ratio: 0.001}"))

@@ -21,38 +21,28 @@ func (c *checker) node(name string, n *Node) {
 	if n.CPUs > 0 && n.CPUList != "" {
 		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
 	}
-	if n.CPUList != "" {
-		if _, err := ParseCPUList(n.CPUList); err != nil {
-			c.fail(err.Error(), rules["Node.cpu_list"].form, "", under(at, "cpu_list")...)
-		}
-	}
-	if c.soundKeys(at, "runtime") {
-		c.rootfs(n, at)
-		c.runtime(n, at)
-		for _, key := range sortedKeys(n.Sysctls) {
-			c.sysctl(n.Runtime.Descriptor().Sysctls, key, n.Sysctls[key], under(at, "sysctls"))
-		}
+	c.rootfs(n, at)
+	c.runtime(n, at)
+	for _, key := range sortedKeys(n.Sysctls) {
+		c.sysctl(n.Runtime.Descriptor().Sysctls, key, n.Sysctls[key], under(at, "sysctls", key))
 	}
 	c.scheduling(name, n, at)
 	c.nodeReceive(name, n, at)
-	for _, key := range sortedKeys(n.Env) {
-		c.key("Node.env", key, under(at, "env")...)
-	}
 	for i, arguments := range n.Exec {
-		if c.soundKeys(at, "exec") && arguments[0] == "" {
+		if arguments[0] == "" {
 			c.fail("the program's name is empty", "", "", under(at, "exec", strconv.Itoa(i), "0")...)
 		}
 	}
 	c.mounts(n, at)
 	c.routes(name, n, at)
-	if n.App != nil && c.soundKeys(at, "app") {
+	if n.App != nil {
 		c.app(name, n.App, under(at, "app"))
 	}
 }
 
 // rootfs checks the file system of a node that can have one.
 func (c *checker) rootfs(n *Node, at []string) {
-	if n.Rootfs == nil || !n.Runtime.Descriptor().Takes("rootfs") || !c.soundKeys(at, "rootfs") || n.Rootfs.Kind == RootfsDebian {
+	if n.Rootfs == nil || !n.Runtime.Descriptor().Takes("rootfs") || n.Rootfs.Kind == RootfsDebian {
 		return
 	}
 	if n.Rootfs.Release != "" {
@@ -67,9 +57,6 @@ func (c *checker) mounts(n *Node, at []string) {
 	targets := map[string]int{}
 	for i, m := range n.Mounts {
 		here := under(at, "mounts", strconv.Itoa(i))
-		if !c.sound(here...) {
-			continue
-		}
 		for _, one := range []struct{ key, path string }{{"source", m.Source}, {"target", m.Target}} {
 			if clean := path.Clean(one.path); clean != one.path && clean != strings.TrimSuffix(one.path, "/") {
 				c.fail(fmt.Sprintf("%q is not the shortest form of the path", clip(one.path)), "", fmt.Sprintf("write %q", clip(clean)), under(here, one.key)...)
@@ -88,12 +75,7 @@ func (c *checker) mounts(n *Node, at []string) {
 
 // sysctl refuses what belongs to no namespace of the node: written there it would
 // change the host, silently and after the lab is gone. A virtual machine has them all.
-func (c *checker) sysctl(scope SysctlScope, key, value string, parent []string) {
-	at := under(parent, key)
-	if !matches(sysctlPattern, key) {
-		c.key("Node.sysctls", key, parent...)
-		return
-	}
+func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
 	// As in sysctl(8): where the first separator is a slash, dots are plain text,
 	// so that "net/ipv4/conf/eth0.1/forwarding" can be named.
 	steps := strings.Split(key, ".")
@@ -122,15 +104,15 @@ func (c *checker) sysctl(scope SysctlScope, key, value string, parent []string) 
 
 // app checks that the node has the interfaces that its app needs.
 func (c *checker) app(name string, a *App, at []string) {
-	n, counted := len(c.interfaces[name]), c.soundEndpoints
-	if a.Kind.HasEngine() && c.soundKeys([]string{"traffic"}, "backend", "io", "wait") { // where they come from by default
+	n := len(c.interfaces[name])
+	if a.Kind.HasEngine() {
 		c.polling(a.Backend, a.IO, a.Wait, at...)
 	}
 	d, has := a.Kind.Descriptor(), strconv.Itoa(n)
 	if n == 0 {
 		has = "none"
 	}
-	if counted && (n < d.Least || d.Most > 0 && n > d.Most) {
+	if n < d.Least || d.Most > 0 && n > d.Most {
 		c.fail(fmt.Sprintf("%s %s, and %q has %s", a.Kind, d.Needs, name, has), "", d.Remedy, under(at, "kind")...)
 	}
 	if !d.Routes {
@@ -180,6 +162,12 @@ func ParseCPUList(text string) ([]int, error) {
 		}
 	}
 	return cpus, nil
+}
+
+// cpuList reads a list that the decoder has taken, or none.
+func cpuList(text string) []int {
+	cpus, _ := ParseCPUList(text)
+	return cpus
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -31,9 +31,6 @@ func (c *checker) linkReceive() {
 	for i, link := range c.e.Topology.Links {
 		for _, endpoint := range sortedKeys(link.RX) {
 			at := under(linkSteps(i), "rx", endpoint)
-			if !c.soundKeys(linkSteps(i), "endpoints", "kind") || !c.sound(at...) {
-				continue
-			}
 			if !slices.Contains(link.Endpoints, endpoint) {
 				c.failKey(fmt.Sprintf("%q is no endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), at...)
 				continue
@@ -47,19 +44,19 @@ func (c *checker) linkReceive() {
 func (c *checker) nodeReceive(name string, n *Node, at []string) {
 	if n.RX != "" && n.RX != ReceiveInterrupt {
 		here := under(at, "rx")
-		if len(c.interfaces[name]) == 0 && c.soundEndpoints {
+		if len(c.interfaces[name]) == 0 {
 			c.fail(fmt.Sprintf("%q has no interface to receive from", name), "", "join the node to a link, or take rx away", here...)
 		}
 		for _, iface := range c.interfaces[name] {
 			endpoint := name + ":" + iface
 			link := c.e.Topology.Links[c.ends[endpoint]]
-			if own := link.RX[endpoint]; own != "" || !c.soundKeys(linkSteps(c.ends[endpoint]), "rx", "kind") {
+			if own := link.RX[endpoint]; own != "" {
 				continue // the link's word counts, and was checked
 			}
 			c.received(endpoint, link, n.RX, here)
 		}
 	}
-	if n.Polling != nil && c.soundKeys(at, "polling") {
+	if n.Polling != nil {
 		c.pollers(n, under(at, "polling"))
 	}
 }
@@ -68,7 +65,7 @@ func (c *checker) nodeReceive(name string, n *Node, at []string) {
 func (c *checker) received(endpoint string, link *Link, way Receive, at []string) {
 	name, _ := splitEndpoint(endpoint)
 	n := c.e.Topology.Nodes[name]
-	if way == "" || way == ReceiveInterrupt || n == nil || !c.soundKeys([]string{"topology", "nodes", name}, "runtime") {
+	if way == "" || way == ReceiveInterrupt || n == nil {
 		return
 	}
 	const others = "interrupt"
@@ -97,11 +94,11 @@ func (c *checker) pastKernel(endpoint string, link *Link) bool {
 	if d.End == EndNone {
 		return true
 	}
-	if !c.backendsKnown() || !c.byDPDK[endpoint] {
+	if !c.byDPDK[endpoint] {
 		return false
 	}
 	if d.DPDK == DPDKAtEnd && !d.End.IsHardware() {
-		return c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" && c.sound("dpdk", "device", endpoint)
+		return c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != ""
 	}
 	return true
 }
@@ -112,19 +109,10 @@ func (c *checker) pollers(n *Node, at []string) {
 	if p.CPUs > 0 && p.CPUList != "" {
 		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
 	}
-	if p.CPUList != "" {
-		list, err := ParseCPUList(p.CPUList)
-		if err != nil {
-			c.fail(err.Error(), cpuListForm, "", under(at, "cpu_list")...)
-		}
-		own, err := ParseCPUList(n.CPUList) // its own error is told at its own place
-		for _, cpu := range list {
-			if n.CPUList != "" && err == nil && slices.Contains(own, cpu) {
-				c.fail(fmt.Sprintf("CPU %d is in the node's own cpu_list too", cpu), "",
-					"take it out of one; without cpus and cpu_list the threads share the node's", under(at, "cpu_list")...)
-				break
-			}
-		}
+	own := cpuList(n.CPUList)
+	if i := slices.IndexFunc(cpuList(p.CPUList), func(cpu int) bool { return slices.Contains(own, cpu) }); i >= 0 {
+		c.fail(fmt.Sprintf("CPU %d is in the node's own cpu_list too", cpuList(p.CPUList)[i]), "",
+			"take it out of one; without cpus and cpu_list the threads share the node's", under(at, "cpu_list")...)
 	}
 	if p.Scheduling != nil {
 		c.policy(p.Scheduling, under(at, "scheduling"))
@@ -139,9 +127,5 @@ func (p *Polling) OwnCPUs() int {
 	if p.CPUList == "" {
 		return p.CPUs
 	}
-	list, err := ParseCPUList(p.CPUList)
-	if err != nil {
-		return 0
-	}
-	return len(list)
+	return len(cpuList(p.CPUList))
 }

@@ -40,28 +40,28 @@ func (c *checker) runtime(n *Node, at []string) {
 func (c *checker) isGuest(endpoint string) bool {
 	name, _ := splitEndpoint(endpoint)
 	n := c.e.Topology.Nodes[name]
-	return n != nil && n.Runtime.Descriptor().Guest && c.sound("topology", "nodes", name, "runtime")
+	return n != nil && n.Runtime.Descriptor().Guest
 }
 
 // vmLinks refuses links that a virtual machine cannot join.
 func (c *checker) vmLinks() {
 	for i, link := range c.e.Topology.Links {
 		at, d := under(linkSteps(i), "endpoints"), link.Kind.Descriptor()
-		kindKnown, guests := c.soundKeys(linkSteps(i), "kind"), 0
+		guests := 0
 		for j, endpoint := range link.Endpoints {
 			here := under(at, strconv.Itoa(j))
-			if !c.sound(here...) || !c.isGuest(endpoint) {
+			if !c.isGuest(endpoint) {
 				continue
 			}
 			guests++
-			if d.Guest == GuestNone && kindKnown {
+			if d.Guest == GuestNone {
 				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(takesGuests), "choose one of these, or another runtime", here...)
 			}
-			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" && c.sound("dpdk", "device", endpoint) {
+			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" {
 				c.failKey(fmt.Sprintf("%q is in a virtual machine, where DPDK opens the function that the guest has", endpoint), "", "take it away", "dpdk", "device", endpoint)
 			}
 		}
-		if d.JoinsTaps(guests) && kindKnown && c.sound(at...) {
+		if d.JoinsTaps(guests) {
 			c.fail("both ends of a "+string(link.Kind)+" link are in virtual machines, whose tap devices something has to join", "", "use kind: bridge, xdp or switch", at...)
 		}
 	}
@@ -72,7 +72,7 @@ func (c *checker) vmLinks() {
 func (c *checker) vmTraffic(t *Traffic) {
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)
-	if c.isGuest(t.From) && t.Packets == PacketsRecord && c.sound("traffic", "packets") {
+	if c.isGuest(t.From) && t.Packets == PacketsRecord {
 		c.fail("the packets of an engine in a virtual machine cannot be recorded: it sees none of the host's files", "", "take packets away, or end the traffic in another node", "traffic", "packets")
 	}
 	if from == to || !c.isGuest(t.From) && !c.isGuest(t.To) {

@@ -15,12 +15,9 @@ func (c *checker) scheduling(name string, n *Node, at []string) {
 	if s == nil {
 		return
 	}
-	known := c.soundKeys(at, "runtime", "exec", "app") && c.soundKeys([]string{"traffic"}, "from", "to")
 	at = under(at, "scheduling")
-	if c.sound(at...) {
-		c.policy(s, at)
-	}
-	if known && !c.schedules(name, n) {
+	c.policy(s, at)
+	if !c.schedules(name, n) {
 		c.fail("nines starts nothing in the node that could have it", "",
 			"take scheduling away; the kernel's own forwarding (route) runs in interrupts, which no policy is for", at...)
 	}

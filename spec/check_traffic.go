@@ -14,51 +14,32 @@ func (c *checker) traffic(t *Traffic) {
 			rates = append(rates, key)
 		}
 	}
-	at := []string{"traffic"}
-	readable := c.soundKeys(at, "rate_pps", "rate_bits", "rate_of_maximum")
 	switch {
-	case !c.sound("method", "kind"): // whether there is to be a rate is not known
 	case c.e.Method.Search():
 		c.noRateInSearch(rates)
-	case len(rates) == 0 && !readable: // it is there, mistyped
 	case len(rates) == 0:
 		c.fail("no rate is given", "rate_pps, rate_bits or rate_of_maximum", "add one, such as rate_pps: 10000 (0 is as fast as it goes)", "traffic")
-	case len(rates) == 1 && readable && c.soundKeys(at, "frame_bytes"):
+	case len(rates) == 1:
 		c.rate(t, rates[0] == "rate_bits")
-	case len(rates) > 1:
+	default:
 		c.fail(strings.Join(rates, " and ")+" exclude one another", "", "keep one of them", "traffic", rates[len(rates)-1])
 	}
-	if c.soundKeys(at, "backend", "io", "wait") {
-		c.polling(t.Backend, t.IO, t.Wait, "traffic")
-	}
-	if c.soundKeys(at, "backend", "flow_field") {
-		c.flows(t)
-	}
-	if c.sound(at...) {
-		c.recording(t)
-	}
-	known := true
-	for _, end := range []struct{ key, endpoint string }{{"from", t.From}, {"to", t.To}} {
-		known = c.soundKeys(at, end.key) && c.trafficEnd(end.key, end.endpoint) && known
-	}
-	if !known {
+	c.polling(t.Backend, t.IO, t.Wait, "traffic")
+	c.flows(t)
+	c.recording(t)
+	from, to := c.trafficEnd("from", t.From), c.trafficEnd("to", t.To)
+	if !from || !to {
 		return
 	}
 	c.vmTraffic(t)
-	if !c.soundEndpoints || !c.soundApps {
-		return
-	}
 	route, found := c.route(t.From, t.To)
 	if !found {
 		c.noRoute(t)
 		return
 	}
-	if !c.soundKeys(at, "frame_bytes") {
-		return
-	}
 	for _, i := range route {
 		link := c.e.Topology.Links[i]
-		if need := t.FrameBytes - frameOverheadBytes; link.MTU != 0 && link.MTU < need && c.soundKeys(linkSteps(i), "mtu") {
+		if need := t.FrameBytes - frameOverheadBytes; link.MTU != 0 && link.MTU < need {
 			c.fail(fmt.Sprintf("an MTU of %d is too small for frames of %d bytes", link.MTU, t.FrameBytes),
 				fmt.Sprintf("%d or more (the frame without its %d bytes of Ethernet header and FCS)", need, frameOverheadBytes),
 				"raise it, or take it away to let nines choose", under(linkSteps(i), "mtu")...)
@@ -69,13 +50,13 @@ func (c *checker) traffic(t *Traffic) {
 // trafficEnd checks that an end exists and is free for the generator.
 func (c *checker) trafficEnd(key, endpoint string) bool {
 	if _, ok := c.ends[endpoint]; !ok {
-		if all := c.e.endpoints(); c.soundEndpoints && !slices.Contains(all, endpoint) {
+		if all := c.e.endpoints(); !slices.Contains(all, endpoint) {
 			c.fail(fmt.Sprintf("no link has the endpoint %q", endpoint), listedInOrder(all), didYouMean(endpoint, all), "traffic", key)
 		}
 		return false // if it is in the file, the link's error has been told
 	}
 	name, _ := splitEndpoint(endpoint)
-	if app := c.e.Topology.Nodes[name].App; app != nil && c.sound("topology", "nodes", name, "app") && app.Kind.HasEngine() {
+	if app := c.e.Topology.Nodes[name].App; app != nil && app.Kind.HasEngine() {
 		c.fail(fmt.Sprintf("%q runs the app %s, which takes the packets of its interfaces", name, app.Kind), "", "let the traffic begin and end at a node without it", "traffic", key)
 		return false
 	}

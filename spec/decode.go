@@ -11,33 +11,19 @@ import (
 )
 
 // decoder turns a tree into the types, by their yaml tags and the rules. It
-// refuses what it does not know and goes on to find further errors.
-type decoder struct {
-	errs   *collector
-	broken broken
-}
+// refuses what it does not know and goes on to find further errors; what it made is
+// whole where it found none.
+type decoder struct{ *collector }
 
-// decodeExperiment decodes a tree without its sweep, and notes what it could not read.
-func decodeExperiment(root *node, errs *collector) (*Experiment, *broken) {
-	d := &decoder{errs: errs, broken: broken{root: root}}
+// decodeExperiment decodes a tree without its sweep.
+func decodeExperiment(root *node, errs *collector) *Experiment {
 	e := &Experiment{}
-	d.value(root, reflect.ValueOf(e).Elem(), "", rule{})
-	return e, &d.broken
+	decoder{errs}.value(root, reflect.ValueOf(e).Elem(), "", rule{})
+	return e
 }
 
-func (d *decoder) fail(n *node, path, problem, allowed, remedy string) {
-	d.errs.fail(n, path, problem, allowed, remedy)
-	d.broken.add(path)
-}
-
-// unknown reports a key that a struct does not have.
-func (d *decoder) unknown(key *node, t reflect.Type, path string) {
-	keys := keysOf(t)
-	d.errs.fail(key, join(path, key.text), "unknown key", listedInOrder(keys), didYouMean(key.text, keys))
-}
-
-func (d *decoder) value(n *node, v reflect.Value, path string, r rule) {
-	if d.errs.full() {
+func (d decoder) value(n *node, v reflect.Value, path string, r rule) {
+	if d.full() {
 		return
 	}
 	t := v.Type()
@@ -135,7 +121,7 @@ func fieldOf(t reflect.Type, key string) (field, bool) {
 	return field{}, false
 }
 
-func (d *decoder) structure(n *node, v reflect.Value, path string) {
+func (d decoder) structure(n *node, v reflect.Value, path string) {
 	t := v.Type()
 	known := map[string]field{}
 	for _, f := range fields(t) {
@@ -144,25 +130,26 @@ func (d *decoder) structure(n *node, v reflect.Value, path string) {
 	for _, e := range n.entries {
 		f, ok := known[e.key.text]
 		if !ok {
-			d.unknown(e.key, t, path)
-			meant := nearest(e.key.text, keysOf(t))
-			if meant == "" || n.get(meant) != nil {
-				meant = unknownKey
+			keys := keysOf(t)
+			d.fail(e.key, join(path, e.key.text), "unknown key", listedInOrder(keys), didYouMean(e.key.text, keys))
+			if f, ok = known[nearest(e.key.text, keys)]; !ok || n.get(f.key) != nil {
+				continue
 			}
-			d.broken.add(join(path, meant))
-			continue
 		}
+		// A mistyped key stands for the one it is like: that one is not missing, and where
+		// it is a section, what is wrong inside of it is told with the rest.
 		delete(known, f.key)
-		d.value(e.value, v.Field(f.index), join(path, f.key), f.rule)
+		if shape := shapeOf(f.typ); e.key.text == f.key || shape != scalar && shape == e.value.kind {
+			d.value(e.value, v.Field(f.index), join(path, f.key), f.rule)
+		}
 	}
 	for _, f := range fields(t) {
 		if _, absent := known[f.key]; !absent {
 			continue
 		}
 		switch {
-		case f.rule.required && !d.broken.has(join(path, f.key)): // else mistyped, and reported so
-			d.errs.fail(n, path, fmt.Sprintf("the key %q is missing", f.key), "", "add it")
-			d.broken.add(join(path, f.key))
+		case f.rule.required:
+			d.fail(n, path, fmt.Sprintf("the key %q is missing", f.key), "", "add it")
 		case f.rule.byDefault != "":
 			d.scalar(literal(f.rule.byDefault, f.typ), v.Field(f.index), join(path, f.key), f.rule)
 		}
@@ -178,40 +165,49 @@ func literal(text string, t reflect.Type) *node {
 	return n
 }
 
-func (d *decoder) dictionary(n *node, v reflect.Value, path string, r rule) {
+func (d decoder) dictionary(n *node, v reflect.Value, path string, r rule) {
 	if len(n.entries) < r.minItems {
 		d.fail(n, path, "is empty", "", "add one")
+	}
+	if d.tooMany(n, len(n.entries), path, r) {
+		return
 	}
 	t := v.Type()
 	v.Set(reflect.MakeMapWithSize(t, len(n.entries)))
 	for _, e := range n.entries {
+		here := join(path, quoteKey(e.key.text))
+		if k := r.keys; k != nil && !matches(k.pattern, e.key.text) {
+			d.fail(e.key, here, fmt.Sprintf("%q cannot be %s", clip(e.key.text), k.what), k.form, "")
+		}
 		element := reflect.New(t.Elem()).Elem()
-		d.value(e.value, element, join(path, quoteKey(e.key.text)), rule{asWritten: r.asWritten})
-		neverNil(element)
+		d.value(e.value, element, here, rule{asWritten: r.asWritten})
 		v.SetMapIndex(reflect.ValueOf(e.key.text), element)
 	}
 }
 
-func (d *decoder) slice(n *node, v reflect.Value, path string, r rule) {
+func (d decoder) slice(n *node, v reflect.Value, path string, r rule) {
 	t := v.Type()
 	innermost := t.Elem().Kind() != reflect.Slice
 	if innermost && len(n.items) < r.minItems {
 		d.fail(n, path, fmt.Sprintf("holds %d, too few", len(n.items)), fmt.Sprintf("at least %d", r.minItems), "")
 	}
+	if d.tooMany(n, len(n.items), path, r) {
+		return
+	}
 	v.Set(reflect.MakeSlice(t, len(n.items), len(n.items)))
 	r.required = false
 	for i, item := range n.items {
 		d.value(item, v.Index(i), join(path, strconv.Itoa(i)), r)
-		neverNil(v.Index(i))
 	}
 }
 
-// neverNil makes an empty struct of an entry of a list or mapping that could not be
-// read, so that the checks of the others need not look for it.
-func neverNil(v reflect.Value) {
-	if v.Kind() == reflect.Pointer && v.IsNil() {
-		v.Set(reflect.New(v.Type().Elem()))
+// tooMany keeps what follows from work that no lab needs.
+func (d decoder) tooMany(n *node, count int, path string, r rule) bool {
+	if r.maxItems == 0 || count <= r.maxItems {
+		return false
 	}
+	d.fail(n, path, fmt.Sprintf("holds %d, too many", count), fmt.Sprintf("at most %d", r.maxItems), "")
+	return true
 }
 
 // join appends a step to a path.
@@ -222,7 +218,7 @@ func join(path, step string) string {
 	return path + "." + step
 }
 
-func (d *decoder) scalar(n *node, v reflect.Value, path string, r rule) {
+func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 	t := v.Type()
 	switch {
 	case unitOf(t) != nil:
@@ -291,7 +287,7 @@ var unitKinds = map[reflect.Type]*unitKind{
 
 func unitOf(t reflect.Type) *unitKind { return unitKinds[t] }
 
-func (d *decoder) unit(n *node, v reflect.Value, path string, r rule) {
+func (d decoder) unit(n *node, v reflect.Value, path string, r rule) {
 	u := unitOf(v.Type())
 	if _, bare := n.number(); bare {
 		d.fail(n, path, fmt.Sprintf("%s has no unit", clip(n.text)), "", "write "+u.example(n.text))
@@ -316,7 +312,7 @@ func (d *decoder) unit(n *node, v reflect.Value, path string, r rule) {
 	}
 }
 
-func (d *decoder) text(n *node, v reflect.Value, path string, r rule) {
+func (d decoder) text(n *node, v reflect.Value, path string, r rule) {
 	values := enums[v.Type()]
 	if n.tag != "!!str" && !r.asWritten && values == nil {
 		d.fail(n, path, fmt.Sprintf("wants a text, and this is %s", describe(n)), r.form, fmt.Sprintf("write %q in quotes if you mean the text", clip(n.text)))
@@ -335,6 +331,12 @@ func (d *decoder) text(n *node, v reflect.Value, path string, r rule) {
 	if r.pattern != "" && !matches(r.pattern, n.text) {
 		d.fail(n, path, fmt.Sprintf("%q cannot be used", clip(n.text)), r.form, "")
 		return
+	}
+	if r.check != nil {
+		if err := r.check(n.text); err != nil {
+			d.fail(n, path, err.Error(), r.form, "")
+			return
+		}
 	}
 	v.SetString(n.text)
 }
@@ -374,7 +376,7 @@ func clipAt(text string, most int) string {
 	return text
 }
 
-func (d *decoder) inBounds(n *node, f float64, t reflect.Type, path string, r rule) bool {
+func (d decoder) inBounds(n *node, f float64, t reflect.Type, path string, r rule) bool {
 	least, most := bound(r.least, t), bound(r.most, t)
 	if (r.least == "" || f >= least) && (r.most == "" || f <= most) {
 		return true

@@ -1,24 +1,18 @@
 package spec
 
 import (
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
 // FuzzFile reads anything: no input may crash the reader, cost more than its
 // limits allow, or be accepted and then read differently once written out.
 func FuzzFile(f *testing.F) {
-	for _, pattern := range []string{"testdata/valid/*.yaml", "testdata/invalid/*.yaml", "../examples/*.yaml"} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil || len(paths) == 0 {
-			f.Fatalf("no seeds in %s (%v)", pattern, err)
-		}
-		for _, path := range paths {
-			// Costly on purpose; TestInvalidFiles has it.
-			if !strings.HasSuffix(path, "billion-laughs.yaml") {
-				f.Add(read(f, path), "traffic.burst=2")
-			}
+	for _, path := range files(f, "testdata/valid/*.yaml", "../examples/*.yaml") {
+		f.Add(read(f, path), "traffic.burst=2")
+	}
+	for _, wrong := range wrongFiles(f) {
+		if wrong.name != "billion-laughs" { // costly on purpose; TestWrongFiles has it
+			f.Add(wrong.data, "traffic.burst=2")
 		}
 	}
 	for _, set := range []string{"links.*.kind=xdp", "sweep.traffic.burst=[1,2]", "sweep=", `nodes."a".env.X=[`, "nodes.*.app.wait=spin", "nodes.*.rx=busy_poll", `links.*.rx={"dut:in": suspend}`, "nodes.dut.polling={cpus: 1, adaptive: true, longest: 1ms}"} {

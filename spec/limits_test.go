@@ -34,7 +34,7 @@ func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"bytes":     {"name: " + strings.Repeat("x", maxFileBytes), "big.yaml:1:1: the file has 4194310 bytes; allowed: at most 4194304"},
 		"brackets":  {strings.Repeat("[", 1<<20), "big.yaml:1:10001: not valid YAML: exceeded max depth of 10000"},
-		"nodes":     {manyNodes(maxNodes + 1), "big.yaml:4:5: topology.nodes: 8193 nodes; allowed: at most 8192"},
+		"nodes":     {manyNodes(maxNodes + 1), "big.yaml:4:5: topology.nodes: holds 8193, too many; allowed: at most 8192"},
 		"values":    {manyNodes(maxTreeNodes/2 + 1), "big.yaml:100000:5: the file holds more than 200000 values, aliases written out; write a smaller experiment"},
 		"sizes":     {fmt.Sprintf(sizes, variables...), "big.yaml:9:9: method: makes 7 runs (7 × traffic.frame_bytes); give one size as traffic.frame_bytes, or write a smaller experiment; allowed: at most 6 runs with a file of this size"},
 		"endpoints": {fmt.Sprintf(bridge, ends...), "big.yaml:6:18: topology.links.0.endpoints: 1024 endpoints on one link; allowed: at most 1023, the ports of a Linux bridge"},
@@ -51,9 +51,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What is broken costs a few look-ups for each link, however much it is: a comparison with
-// all of it would take many minutes here.
-func TestManyBrokenPathsCostLittle(t *testing.T) {
+// A sweep over all links costs a few look-ups for each: a comparison of all with all would
+// take many minutes here.
+func TestSweepsOverAllLinksCostLittle(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("name: lab\ntopology:\n  nodes: {a: , b: }\n  links:\n")
 	for i := range maxLinks {

@@ -100,35 +100,22 @@ func (f *File) Meaning() (*Meaning, error) {
 		} else {
 			m.Trials += m.Repeat
 		}
-		lasts := time.Duration(t.Warmup) + time.Duration(t.Duration) + time.Duration(t.Drain)
-		each += lasts
+		each += t.Lasts()
 		if t.RateOfMaximum == 0 {
 			continue
 		}
-		key, err := atMaximum(run.Experiment)
+		key, err := json.Marshal(run.Experiment.AtMost())
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("comparing runs: %w", err)
 		}
-		if !found[key] {
-			found[key] = true
+		if !found[string(key)] {
+			found[string(key)] = true
 			m.Maxima++
-			maxima += lasts
+			maxima += t.Lasts()
 		}
 	}
 	m.TrialTimeSeconds = each.Seconds()*float64(m.Repeat) + maxima.Seconds()
 	return m, nil
-}
-
-// atMaximum tells apart what needs a maximum of its own: the experiment but for the
-// part of it that is sent.
-func atMaximum(e *Experiment) (string, error) {
-	stream, copied := *e.Traffic, *e
-	stream.RateOfMaximum, copied.Traffic = 0, &stream
-	text, err := json.Marshal(&copied)
-	if err != nil {
-		return "", fmt.Errorf("comparing runs: %w", err)
-	}
-	return string(text), nil
 }
 
 // sweep gathers each variable's values in the order of their first run.

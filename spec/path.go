@@ -56,6 +56,15 @@ func quoteKey(key string) string {
 	return key
 }
 
+// quotedPath joins steps as a user writes them.
+func quotedPath(steps []string) string {
+	path := ""
+	for _, step := range steps {
+		path = join(path, quoteKey(step))
+	}
+	return path
+}
+
 // target is what a path names: one type, at one or, with "*", several places.
 type target struct {
 	typ  reflect.Type
@@ -67,13 +76,7 @@ type target struct {
 }
 
 // pathError is a path that names nothing; the caller adds where it was written.
-type pathError struct {
-	problem, allowed, remedy string
-	// missing is where in the file one has looked for it, or with below somewhere below
-	// that; nil if no file could have it.
-	missing [][]string
-	below   bool
-}
+type pathError struct{ problem, allowed, remedy string }
 
 // resolve finds what a path names in the file. "links" and "nodes" are short for
 // topology.links and topology.nodes.
@@ -93,7 +96,7 @@ func resolve(root *node, path string) (target, *pathError) {
 		return target{}, e
 	}
 	if len(w.found.places) == 0 {
-		return target{}, &pathError{problem: "matches nothing in the file", missing: [][]string{{segments[0].text}}, below: true}
+		return target{}, &pathError{problem: "matches nothing in the file"}
 	}
 	return w.found, nil
 }
@@ -149,7 +152,7 @@ func (w *walker) walk(t reflect.Type, n *node, segments []segment, steps []strin
 		return nil
 	}
 	if t == reflect.TypeFor[Goal]() && n != nil && n.kind == scalar {
-		return &pathError{problem: fmt.Sprintf("the goal %q is a preset by its name alone", clip(n.text)), remedy: fmt.Sprintf("write {name: %s} in the file first", clip(n.text)), missing: [][]string{steps}}
+		return &pathError{problem: fmt.Sprintf("the goal %q is a preset by its name alone", clip(n.text)), remedy: fmt.Sprintf("write {name: %s} in the file first", clip(n.text))}
 	}
 	step, rest := segments[0], segments[1:]
 	switch t.Kind() {
@@ -195,7 +198,7 @@ func (w *walker) walkMap(t reflect.Type, n *node, segments []segment, steps []st
 			w.found.places = append(w.found.places, under(steps, key))
 			return nil // a whole node
 		}
-		return &pathError{fmt.Sprintf("there is no node %q", clip(key)), listed(names), didYouMean(key, names), [][]string{steps}, false}
+		return &pathError{fmt.Sprintf("there is no node %q", clip(key)), listed(names), didYouMean(key, names)}
 	}
 	return w.walk(t.Elem(), value, rest, append(steps, key), wild)
 }
@@ -216,16 +219,14 @@ func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment,
 		if step.wild() {
 			return nil
 		}
-		return &pathError{problem: "the list is not in the file", remedy: "write the list first", missing: [][]string{steps}}
+		return &pathError{problem: "the list is not in the file", remedy: "write the list first"}
 	}
 	var names []string
-	looked := [][]string{steps}
 	chosen := -1
 	for i, item := range n.items {
 		name := strconv.Itoa(i)
 		if t.Elem() == reflect.TypeFor[*Link]() {
 			name = linkName(item, i)
-			looked = append(looked, under(steps, strconv.Itoa(i), "name"))
 		}
 		names = append(names, name)
 		if step.wild() {
@@ -240,7 +241,7 @@ func (w *walker) walkList(t reflect.Type, n *node, step segment, rest []segment,
 		return nil
 	}
 	if chosen < 0 {
-		return &pathError{fmt.Sprintf("there is no entry %q", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names), looked, false}
+		return &pathError{fmt.Sprintf("there is no entry %q", clip(step.text)), fmt.Sprintf("%s, or * for all; positions count from 0", listedInOrder(names)), didYouMean(step.text, names)}
 	}
 	return w.walk(t.Elem(), n.items[chosen], rest, append(steps, strconv.Itoa(chosen)), wild)
 }

@@ -17,11 +17,27 @@ type rule struct {
 	pattern, form string
 	// asWritten takes numbers and booleans as the text they were written as.
 	asWritten bool
-	// minItems is the least length of a list or mapping.
-	minItems int
+	// check finds in a text what its pattern cannot tell.
+	check func(string) error
+	// minItems and maxItems bound the length of a list or mapping; 0 is no bound.
+	minItems, maxItems int
+	// keys is the form of the keys of a mapping whose keys a user chooses.
+	keys *keyForm
 	// packetRate also takes "100k" and "1.5M".
 	packetRate bool
 }
+
+// keyForm is what a key is, and how it is written.
+type keyForm struct{ what, pattern, form string }
+
+// Rules of several keys.
+var (
+	endpointKeys = rule{keys: &keyForm{"an endpoint", endpointPattern, endpointForm}}
+	cpuListRule  = rule{pattern: cpuListPattern, form: cpuListForm, asWritten: true, check: func(text string) error {
+		_, err := ParseCPUList(text)
+		return err
+	}}
+)
 
 // The forms of names.
 const (
@@ -67,6 +83,7 @@ var rules = map[string]rule{
 	"Experiment.repeat":   {byDefault: "1", least: "1", most: "100000"},
 	"Experiment.order":    {byDefault: string(OrderInterleaved)},
 
+	"Experiment.disturb":   {keys: &keyForm{"a disturbance's name", namePattern, nameForm}},
 	"Experiment.isolation": {byDefault: string(IsolationAffinity)},
 	"Experiment.tuning":    {byDefault: string(TuningNone)},
 
@@ -98,23 +115,25 @@ var rules = map[string]rule{
 	"Limits.percentile": {byDefault: "99.9", least: "0", most: "99.99999"},
 	"Limits.variation":  {least: "0s", most: "60s"},
 
-	"Topology.nodes": {required: true, minItems: 1},
+	"Topology.nodes": {required: true, minItems: 1, maxItems: maxNodes, keys: &keyForm{"a node's name", namePattern, nameForm}},
+	"Topology.links": {maxItems: maxLinks},
 
 	"Node.runtime":        {byDefault: runtimeNames()[0]},
 	"Node.cpus":           {byDefault: "0", least: "0", most: "4096"},
-	"Node.cpu_list":       {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
+	"Node.cpu_list":       cpuListRule,
 	"Node.memory_node":    {least: "0", most: "1023"},
 	"Node.memory":         {least: "4MiB", most: "1024TiB", why: "a shell and the engine need that much"},
 	"Node.hugepage_limit": {least: "2MiB", most: "1024TiB"},
-	"Node.env":            {asWritten: true},
+	"Node.env":            {asWritten: true, keys: &keyForm{"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"}},
+	"Node.addresses":      {keys: &keyForm{"an interface's name", interfacePattern, interfaceForm}},
 	"Node.exec":           {asWritten: true, minItems: 1},
-	"Node.sysctls":        {asWritten: true},
+	"Node.sysctls":        {asWritten: true, keys: &keyForm{"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`}},
 
 	"Node.rx": {byDefault: string(ReceiveInterrupt)},
 
 	"Polling.mechanism": {byDefault: string(PollAuto)},
 	"Polling.cpus":      {byDefault: "0", least: "0", most: "4096"},
-	"Polling.cpu_list":  {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
+	"Polling.cpu_list":  cpuListRule,
 	"Polling.longest":   {byDefault: "50us", least: "1us", most: "10ms", why: "a thread that sleeps longer polls no more"},
 
 	"Disturbance.kind":   {required: true},
@@ -151,10 +170,12 @@ var rules = map[string]rule{
 	"Link.kind":      {byDefault: string(LinkKinds()[0])},
 	"Link.endpoints": {required: true, minItems: 2, pattern: endpointPattern, form: endpointForm},
 	"Link.mtu":       {least: "68", most: "65535", why: "IPv4 needs 68 (RFC 791)"},
+	"Link.rx":        endpointKeys,
 	"Link.parent":    {pattern: interfacePattern, form: interfaceForm},
 
 	"Switch.cpus":          {least: "1", most: "4096"},
-	"Switch.cpu_list":      {pattern: cpuListPattern, form: cpuListForm, asWritten: true},
+	"Switch.cpu_list":      cpuListRule,
+	"Switch.ports":         endpointKeys,
 	"Switch.forwarding":    {byDefault: string(ForwardingNormal)},
 	"Switch.ageing":        {byDefault: "300s", least: "0s", most: "24h"},
 	"Switch.flood_pps":     {least: "0", most: "1000000000", packetRate: true},
@@ -172,6 +193,7 @@ var rules = map[string]rule{
 	"SwitchPort.trunk": {least: "1", most: "4094", why: "IEEE 802.1Q keeps 0 and 4095 for itself"},
 	"SwitchPort.macs":  {pattern: macPattern, form: `addresses such as "02:00:00:00:00:01"`},
 
+	"DPDK.device":    endpointKeys,
 	"DPDK.hugepages": {byDefault: string(HugepagesAuto)},
 	"DPDK.memory":    {least: "32MiB", most: "1TiB", why: "the packets of an engine's ports take that much"},
 	"DPDK.driver":    {byDefault: string(DriverAFPacket)},
@@ -202,18 +224,6 @@ var rules = map[string]rule{
 	"Traffic.drain":           {byDefault: "500ms", least: "0s", most: "60s"},
 	"Traffic.outliers":        {byDefault: "1000", least: "0", most: "1000000"},
 	"Traffic.packets":         {byDefault: string(PacketsNone)},
-}
-
-// keyPatterns are the forms of the keys of mappings whose keys a user chooses.
-var keyPatterns = map[string]struct{ what, pattern, form string }{
-	"Topology.nodes":     {"a node's name", namePattern, nameForm},
-	"Experiment.disturb": {"a disturbance's name", namePattern, nameForm},
-	"Node.env":           {"a variable's name", environPattern, "letters, digits and '_', not beginning with a digit"},
-	"Node.sysctls":       {"a sysctl's name", sysctlPattern, `names such as "net.ipv4.ip_forward"`},
-	"Node.addresses":     {"an interface's name", interfacePattern, interfaceForm},
-	"Link.rx":            {"an endpoint", endpointPattern, endpointForm},
-	"Switch.ports":       {"a port", endpointPattern, endpointForm},
-	"DPDK.device":        {"an endpoint", endpointPattern, endpointForm},
 }
 
 // enums are the values of the types that have a fixed set of them.

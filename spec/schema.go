@@ -113,7 +113,7 @@ type schemer struct {
 func (s *schemer) structure(t reflect.Type) *schemaNode {
 	out := &schemaNode{Type: "object", Description: s.comments[t.Name()], AdditionalProperties: false}
 	for _, f := range fields(t) {
-		child := s.value(f.typ, f.rule, t.Name()+"."+f.key)
+		child := s.value(f.typ, f.rule)
 		goName := t.Field(f.index).Name
 		child.Description = describeKey(s.comments[t.Name()+"."+goName], goName, f)
 		if f.rule.byDefault != "" {
@@ -166,18 +166,18 @@ func docsOf(t reflect.Type) (docs []string) {
 	return docs
 }
 
-func (s *schemer) value(t reflect.Type, r rule, name string) *schemaNode {
+func (s *schemer) value(t reflect.Type, r rule) *schemaNode {
 	switch {
 	case t == reflect.TypeFor[*Goal](): // a preset may be its name alone
 		return &schemaNode{AnyOf: []*schemaNode{s.reference(t), {Type: "string", Enum: goalPresets}}}
 	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct, t.Kind() == reflect.Struct:
 		return s.reference(t)
 	case t.Kind() == reflect.Pointer:
-		return s.value(t.Elem(), r, name)
+		return s.value(t.Elem(), r)
 	case t.Kind() == reflect.Map:
-		return s.dictionary(t, r, name)
+		return s.dictionary(t, r)
 	case t.Kind() == reflect.Slice:
-		out := &schemaNode{Type: "array", Items: s.value(t.Elem(), r, name)}
+		out := &schemaNode{Type: "array", Items: s.value(t.Elem(), r)}
 		if t.Elem().Kind() != reflect.Slice {
 			out.MinItems = r.minItems
 		}
@@ -201,14 +201,14 @@ func (s *schemer) reference(t reflect.Type) *schemaNode {
 	return &schemaNode{Ref: "#/$defs/" + name}
 }
 
-func (s *schemer) dictionary(t reflect.Type, r rule, name string) *schemaNode {
-	element := s.value(t.Elem(), rule{asWritten: r.asWritten}, name)
+func (s *schemer) dictionary(t reflect.Type, r rule) *schemaNode {
+	element := s.value(t.Elem(), rule{asWritten: r.asWritten})
 	if t.Elem() == reflect.TypeFor[*Node]() { // "dut:" is a node with every default
 		element = &schemaNode{AnyOf: []*schemaNode{element, {Type: "null"}}}
 	}
 	return &schemaNode{
 		Type: "object", MinProperties: r.minItems, AdditionalProperties: element,
-		PropertyNames: &schemaNode{Pattern: keyPatterns[name].pattern},
+		PropertyNames: &schemaNode{Pattern: r.keys.pattern},
 	}
 }
 

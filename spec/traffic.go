@@ -1,6 +1,10 @@
 package spec
 
-import "go.yaml.in/yaml/v4"
+import (
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
 
 // Traffic is the stream that is measured.
 type Traffic struct {
@@ -57,6 +61,19 @@ func (t *Traffic) PacketsPerSecond() float64 {
 		return float64(t.RateBits) / 8 / float64(t.FrameBytes)
 	}
 	return t.RatePPS
+}
+
+// Lasts is how long a trial's packets are sent and awaited.
+func (t *Traffic) Lasts() time.Duration { return time.Duration(t.Warmup + t.Duration + t.Drain) }
+
+// AtMost is the experiment with its traffic sent as fast as the port takes packets: the
+// trial that finds what rate_of_maximum is a fraction of. Nothing is kept of single packets.
+func (e *Experiment) AtMost() *Experiment {
+	stream, most := *e.Traffic, *e
+	stream.RatePPS, stream.RateBits, stream.RateOfMaximum = 0, 0, 0
+	stream.Packets = PacketsNone
+	most.Traffic = &stream
+	return &most
 }
 
 // MarshalYAML keeps a rate of 0, which would else be left out as empty.

@@ -27,8 +27,10 @@ func newValidateCommand() *cobra.Command {
 		Long: `Check experiment files without looking at the host, and show what they mean: the nodes,
 the links, the runs of the sweep and how long their trials take.
 
-nines reports all mistakes at once, each with its place, what is allowed and the nearest
-valid key. 'nines plan' shows whether this host can run the experiment.`,
+nines checks the YAML, then the keys and types, then the sweep, then whether the values
+fit one another. It reports all mistakes of the first step that finds any, each with its
+place, what is allowed and the nearest valid key. 'nines plan' shows whether this host
+can run the experiment.`,
 		Example: `  nines validate lab.yaml
   nines validate examples/*.yaml
   nines validate lab.yaml --set traffic.frame_bytes=1518 --set 'sweep.traffic.burst=[1, 16]'

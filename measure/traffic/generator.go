@@ -122,14 +122,10 @@ func (g *Generator) startIn(ctx context.Context, node string, files []*os.File) 
 	return p, nil
 }
 
-// SetStream changes the rate, pattern and times of the trials that follow. What
-// the open ports depend on, such as the frame size, must be as before.
-func (g *Generator) SetStream(stream spec.Traffic) { g.traffic.Stream = stream }
-
-// Run runs one trial. When ctx ends first, the trial ends, and what was measured
-// is returned with Interrupted set.
-func (g *Generator) Run(ctx context.Context, seed uint64, progress func(client.Progress)) (Outcome, error) {
-	stream := g.traffic.Stream
+// Run runs one trial, at the rate, pattern and times of stream. What the open ports
+// depend on, such as the frame size, is that of the plan. When ctx ends first, the trial
+// ends, and what was measured is returned with Interrupted set.
+func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, progress func(client.Progress)) (Outcome, error) {
 	trial := client.Trial{
 		RatePPS: stream.PacketsPerSecond(), Pattern: string(stream.Pattern), Burst: stream.Burst, Seed: seed,
 		WarmupNs: int64(stream.Warmup), DurationNs: int64(stream.Duration), DrainNs: int64(stream.Drain),

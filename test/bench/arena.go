@@ -82,7 +82,7 @@ func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, er
 		return traffic.Outcome{}, err
 	}
 	defer func() { err = errors.Join(err, generator.Close()) }()
-	outcome, err = generator.Run(ctx, 1, nil)
+	outcome, err = generator.Run(ctx, t.Stream, 1, nil)
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err()
 	}

@@ -1,0 +1,136 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Run is one combination of the sweep.
+type Run struct {
+	// Variables are the swept keys with this run's values, in the sweep's order;
+	// empty without a sweep.
+	Variables []Variable
+	// Experiment has every default filled in and has been checked.
+	Experiment *Experiment
+	// tree is the file with this run's values, for places.
+	tree *node
+}
+
+// Variable is a swept key and its value in one run.
+type Variable struct {
+	Path string // as the file writes it: "links.*.kind"
+	// Value is a string, float64, int, bool, or what encoding/json makes of a
+	// mapping or list.
+	Value any
+	// Text is the value in one line, as the file writes it.
+	Text string
+}
+
+// VariableMap gives the run's variables by key.
+func (r Run) VariableMap() map[string]any {
+	m := make(map[string]any, len(r.Variables))
+	for _, v := range r.Variables {
+		m[v.Path] = v.Value
+	}
+	return m
+}
+
+// String names the combination: "links.*.kind=veth, traffic.rate_pps=1000".
+func (r Run) String() string {
+	parts := make([]string, len(r.Variables))
+	for i, v := range r.Variables {
+		parts[i] = v.Path + "=" + v.Text
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Runs checks the file and gives its runs: the cross product of the sweep, whose
+// first key is the outermost loop. Repeats are not in it. The error is an Errors.
+//
+// It checks in layers: the keys and types of the file, then its sweep, then those of
+// each run, then what the values of a run have to do with one another. A layer with
+// mistakes tells all of them, and is the last, so that the next ones work on whole
+// values, and no error is only the consequence of another.
+func (f *File) Runs() ([]Run, error) {
+	errs := &collector{}
+	base := f.root.with([]string{"sweep"}, nil)
+	decodeExperiment(base, errs)
+	if len(errs.list) > 0 {
+		return nil, errs.err()
+	}
+	axes := readSweep(f.root, base, errs)
+	if len(errs.list) > 0 {
+		return nil, errs.err()
+	}
+	count, ok := countRuns(axes, f.root, base, errs)
+	if !ok {
+		return nil, errs.err()
+	}
+	runs := make([]Run, count)
+	for i := range runs {
+		runs[i] = combine(base, axes, i, count)
+	}
+	err := inEach(runs, func(run *Run, errs *collector) {
+		run.Experiment = decodeExperiment(run.tree, errs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = inEach(runs, func(run *Run, errs *collector) {
+		fillIn(run.Experiment, run.tree)
+		check(run.Experiment, run.tree, errs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return runs, nil
+}
+
+// inEach takes each run through one layer. What is wrong in several is told once.
+func inEach(runs []Run, layer func(*Run, *collector)) error {
+	var found []*Error
+	firstWith, times := map[string]string{}, map[string]int{}
+	for i := range runs {
+		own := &collector{}
+		layer(&runs[i], own)
+		for _, e := range own.list {
+			key := e.Error()
+			if times[key]++; times[key] == 1 && len(found) < maxErrors {
+				firstWith[key] = runs[i].String()
+				found = append(found, e)
+			}
+		}
+	}
+	all := &collector{}
+	for _, e := range found {
+		// What fails in some runs only is the doing of their combination.
+		if key := e.Error(); times[key] < len(runs) {
+			e.Problem += fmt.Sprintf(" (in %d of %d runs, first with %s)", times[key], len(runs), firstWith[key])
+		}
+		all.add(e)
+	}
+	return all.err()
+}
+
+// Experiment checks the file and gives its first run's experiment, which is the
+// only one without a sweep.
+func (f *File) Experiment() (*Experiment, error) {
+	runs, err := f.Runs()
+	if err != nil {
+		return nil, err
+	}
+	return runs[0].Experiment, nil
+}
+
+// combine gives the i-th of count combinations; the last axis turns fastest.
+func combine(base *node, axes []axis, i, count int) Run {
+	run := Run{tree: base}
+	for _, a := range axes {
+		count /= len(a.choices)
+		chosen := a.choices[i/count]
+		i %= count
+		run.tree = chosen.apply(run.tree)
+		run.Variables = append(run.Variables, chosen.variable)
+	}
+	return run
+}

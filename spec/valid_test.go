@@ -1,0 +1,67 @@
+package spec
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func files(t testing.TB, patterns ...string) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no files match %s (%v)", pattern, err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// Each right file is accepted, and what it means survives being written and read.
+func TestValidFiles(t *testing.T) {
+	for _, path := range files(t, "testdata/valid/*.yaml", "../examples/*.yaml", "../examples/*/*.yaml", "../examples/*/quick/*.yaml") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			runs, err := mustLoad(t, string(read(t, path))).Runs()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, run := range runs {
+				rereads(t, run.Experiment)
+			}
+		})
+	}
+}
+
+// rereads holds that an experiment written out is read as the same experiment.
+func rereads(t *testing.T, e *Experiment) {
+	t.Helper()
+	text, err := Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Load("again.yaml", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	again, err := f.Experiment()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if diff := cmp.Diff(e, again, cmpEmpty); diff != "" {
+		t.Errorf("reading what was written differs (-first +again):\n%s", diff)
+	}
+}
+
+// cmpEmpty takes an empty list or mapping for an absent one: both say nothing.
+var cmpEmpty = cmp.FilterPath(func(p cmp.Path) bool {
+	switch p.Last().Type().Kind().String() {
+	case "slice", "map":
+		return true
+	}
+	return false
+}, cmp.FilterValues(emptyBoth, cmp.Ignore()))
+
+func emptyBoth(a, b any) bool { return lengthOf(a) == 0 && lengthOf(b) == 0 }

@@ -1,0 +1,82 @@
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// wrongFile is a file that is refused, from an archive in testdata/invalid:
+//
+//	-- meaning/veth-three --
+//	… the file …
+//	! 8:31 topology.links.0.endpoints: a veth link joins two endpoints | has 3 | kind: bridge
+//
+// A line behind the file is an error: its place and key, and what its text must hold.
+// The folder says what else could find it: nothing (meaning), the schema too (form), or
+// nothing, as it is no document that a schema is for (text).
+type wrongFile struct {
+	folder, name string
+	data         []byte
+	want         []string
+}
+
+// noText are files that an archive, which is a text, cannot hold.
+var noText = []wrongFile{
+	{"text", "control-character", []byte("name: lab\a\n"), []string{"1:10: control character 0x07 | UTF-8"}},
+	{"text", "nul-byte", []byte("name: la\x00b\n"), []string{"1:9: control character 0x00 | UTF-8"}},
+	{"text", "latin-1", []byte("name: lab\n# caf\xe9\n"), []string{"2:6: 0xe9 is not UTF-8 | save the file as"}},
+	{"text", "utf-16", []byte("\xff\xfen\x00a\x00"), []string{"1:1: 0xff is not UTF-8 | save the file as"}},
+}
+
+func wrongFiles(t testing.TB) []wrongFile {
+	t.Helper()
+	all := noText
+	for _, path := range files(t, "testdata/invalid/*.txtar") {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			folder, name := filepath.Split(f.Name)
+			data, want, _ := bytes.Cut(append([]byte("\n"), f.Data...), []byte("\n! "))
+			lines := strings.Split(strings.TrimSuffix(string(want), "\n"), "\n! ")
+			all = append(all, wrongFile{filepath.Clean(folder), name, bytes.TrimPrefix(append(data, '\n'), []byte("\n")), lines})
+		}
+	}
+	return all
+}
+
+// Each wrong file gives the errors behind it, no more and no fewer.
+func TestWrongFiles(t *testing.T) {
+	for _, wrong := range wrongFiles(t) {
+		t.Run(wrong.name, func(t *testing.T) {
+			f, err := Load("wrong.yaml", wrong.data)
+			if err == nil {
+				_, err = f.Runs()
+			}
+			errs, ok := AsErrors(err)
+			if !ok || errs.ExitCode() != 2 {
+				t.Fatalf("not errors of the file, with exit code 2: %#v", err)
+			}
+			if len(errs) != len(wrong.want) {
+				t.Fatalf("%d errors, want %d:\n%v", len(errs), len(wrong.want), err)
+			}
+			for i, e := range errs {
+				place, words, _ := strings.Cut(wrong.want[i], ": ")
+				if got := strings.TrimSpace(fmt.Sprintf("%d:%d %s", e.Line, e.Column, e.Path)); got != place {
+					t.Errorf("the place is %s, want %s: %v", got, place, e)
+				}
+				for _, word := range strings.Split(words, " | ") {
+					if said := e.Problem + "; " + e.Remedy + " allowed: " + e.Allowed; !strings.Contains(said, word) {
+						t.Errorf("%q is not in %v", word, e)
+					}
+				}
+			}
+		})
+	}
+}
