@@ -11,7 +11,7 @@
 # have passed for what is checked out now.
 set -uo pipefail
 
-# shellcheck source-path=SCRIPTDIR source=stages/log.sh
+# shellcheck disable=SC1091 # it is checked by itself
 . "$(dirname "$0")/stages/log.sh"
 logs=build/stages
 mkdir -p "$logs"
@@ -59,7 +59,7 @@ lane() {
 # together runs lanes side by side, and waits for all of them.
 together() {
 	local word words=()
-	for word in "$@" ,; do
+	for word in "$@" ','; do
 		if [ "$word" = , ]; then
 			lane "${words[@]}" &
 			words=()
