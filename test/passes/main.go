@@ -21,6 +21,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -34,20 +35,23 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "passes: %v\n", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
-	p := pass{out: os.Stdout, require: os.Getenv("NINES_REQUIRE") == "all"}
-	flag.IntVar(&p.atOnce, "p", runtime.NumCPU(), "how many packages are tested at a time")
-	wrapper := flag.String("exec", "", "the command that runs test binaries")
-	chosen := flag.String("run", "", "only tests of this name")
-	flag.Parse()
-	var err error
+func run(ctx context.Context, out io.Writer, arguments []string) error {
+	p := pass{out: out, require: os.Getenv("NINES_REQUIRE") == "all"}
+	flags := flag.NewFlagSet("passes", flag.ContinueOnError)
+	flags.IntVar(&p.atOnce, "p", runtime.NumCPU(), "how many packages are tested at a time")
+	wrapper := flags.String("exec", "", "the command that runs test binaries")
+	chosen := flags.String("run", "", "only tests of this name")
+	err := flags.Parse(arguments)
+	if err != nil {
+		return err
+	}
 	if p.chosen, err = regexp.Compile(*chosen); err != nil {
 		return err
 	}
@@ -56,12 +60,12 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verb, words := "", flag.Args()
+	verb, words := "", flags.Args()
 	if len(words) == 2 {
 		verb, words = words[0], words[1:]
 	}
 	if len(words) != 1 {
-		return fmt.Errorf("what is to be done? %q", flag.Args())
+		return fmt.Errorf("what is to be done? %q", flags.Args())
 	}
 	p.name, p.again = words[0], verb == "again"
 	if verb == "failed" {

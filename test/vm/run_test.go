@@ -153,6 +153,9 @@ func (s *session) show(t *testing.T, p labPackage, r events.Result) {
 // test may then take.
 func cyclesAsked() (patience time.Duration, env []string) {
 	patience = testPatience
+	if labtest.Long() {
+		env = append(env, labtest.LongVariable+"=1")
+	}
 	for _, name := range []string{"NINES_CYCLES", "NINES_KILL_CYCLES"} {
 		if count := os.Getenv(name); count != "" {
 			env = append(env, name+"="+count)
