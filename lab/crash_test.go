@@ -69,11 +69,7 @@ func newCrasherOf(t *testing.T, whole, changed string) *crasher {
 	t.Helper()
 	c := &crasher{t: t, stateDir: os.Getenv("NINES_STATE_DIR"), prefix: planOf(t, whole).Prefix}
 	dir := t.TempDir()
-	c.binary = filepath.Join(dir, "nines")
-	build := exec.Command("go", "build", "-tags", "faultpoint", "-o", c.binary, "../cmd/nines")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build with fault points: %v: %s", err, out)
-	}
+	c.binary = labtest.Nines(t, "faultpoint")
 	c.whole, c.changed = filepath.Join(dir, "whole.yaml"), filepath.Join(dir, "changed.yaml")
 	for path, text := range map[string]string{c.whole: whole, c.changed: changed} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
