@@ -33,16 +33,17 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
+	if err := run(context.Background(), os.Stdout, os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "passes: %v\n", err)
-		stop()
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, out io.Writer, arguments []string) error {
+	// What is ignored here, as in the background of a shell, tests would ignore; what is
+	// heard here, they hear.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
 	p := pass{out: out, require: os.Getenv("NINES_REQUIRE") == "all"}
 	flags := flag.NewFlagSet("passes", flag.ContinueOnError)
 	flags.IntVar(&p.atOnce, "p", runtime.NumCPU(), "how many packages are tested at a time")

@@ -171,22 +171,34 @@ func (p *pass) one(ctx context.Context, w work) error {
 	} else if p.chosen.String() != "" {
 		args = append(args, "-test.run", p.chosen.String())
 	}
-	// The reader starts the tests, and tells how that ends.
-	command := exec.CommandContext(ctx, p.reader, slices.Concat([]string{"-t", "-p", w.in.ImportPath}, args)...)
-	command.Dir, command.Stderr = w.in.Dir, os.Stderr
-	command.Env = append(os.Environ(), "PWD="+w.in.Dir)
-	// The reader does not hear an interrupt that is meant for the tests.
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command := exec.CommandContext(ctx, args[0], args[1:]...)
+	command.Dir, command.Env = w.in.Dir, append(os.Environ(), "PWD="+w.in.Dir)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what tests started hears it, too
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = time.Minute
-	from, err := command.StdoutPipe()
+	// Not started by the reader, which has them ignore Ctrl-C.
+	convert := exec.Command(p.reader, "-t", "-p", w.in.ImportPath)
+	convert.SysProcAttr = command.SysProcAttr
+	convert.Stderr = os.Stderr
+	to, err := convert.StdinPipe()
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
-	if err := command.Start(); err != nil {
+	from, err := convert.StdoutPipe()
+	if err != nil {
 		return err
 	}
+	command.Stdout, command.Stderr = to, to
+	begin := time.Now()
+	if err := convert.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		err := command.Run()
+		_ = to.Close()
+		ended <- err
+	}()
 	delete(w.record.Failed, w.pass)
 	if w.pass == labtest.PassPure && !p.again {
 		w.record.Skipped = map[string][]string{}
@@ -207,7 +219,12 @@ func (p *pass) one(ctx context.Context, w work) error {
 		}
 	}}
 	failed, err := p.relay(from, &reader)
-	err = errors.Join(err, ignoreExit(command.Wait()))
+	exit := <-ended
+	err = errors.Join(err, convert.Wait(), ignoreExit(exit))
+	if exit != nil && !failed { // the tests have not got as far as to say so
+		p.say(event{"output", w.in.ImportPath, "", exit.Error() + "\n"}, event{"fail", w.in.ImportPath, "", ""})
+		failed = true
+	}
 	if !p.again {
 		w.record.Seconds[w.pass] = time.Since(begin).Seconds()
 	}
@@ -251,17 +268,31 @@ const lostTest = "TestNoneIsSkippedInEveryPass"
 
 // tell makes a failed test of those that are skipped in every pass.
 func (p *pass) tell(path string, lost []string) {
+	all := []event{{"run", path, lostTest, ""}}
+	for _, text := range lost {
+		all = append(all, event{"output", path, lostTest, "    " + text + "\n"})
+	}
+	p.say(append(all, event{"fail", path, lostTest, ""})...)
+}
+
+// event is one of go test -json.
+type event struct{ Action, Package, Test, Output string }
+
+// say prints events of its own, together.
+func (p *pass) say(all ...event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	encoder := json.NewEncoder(p.out)
-	say := func(action, output string) {
-		_ = encoder.Encode(map[string]string{"Action": action, "Package": path, "Test": lostTest, "Output": output})
+	for _, e := range all {
+		fields := map[string]string{"Action": e.Action, "Package": e.Package}
+		if e.Test != "" {
+			fields["Test"] = e.Test
+		}
+		if e.Output != "" {
+			fields["Output"] = e.Output
+		}
+		_ = encoder.Encode(fields)
 	}
-	say("run", "")
-	for _, text := range lost {
-		say("output", "    "+text+"\n")
-	}
-	say("fail", "")
 }
 
 // mostAgain is how many tests may fail and be run once more: a host that takes a core away

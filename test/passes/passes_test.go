@@ -81,7 +81,7 @@ func TestEveryTestRunsInOnePass(t *testing.T) {
 	}
 	write("go.mod", "module nines.dev/small\n\ngo 1.26\n")
 	write("hack/go", "#!/bin/sh\nexec "+repository+"/hack/go \"$@\"\n")
-	const head = "package x\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Getenv\n\n"
+	const head = "package x\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n\t\"testing\"\n)\n\nvar _, _ = os.Getenv, signal.Ignored\n\n"
 	write("a/x/x_test.go", head+`
 func TestPure(t *testing.T) {}
 
@@ -111,6 +111,12 @@ func TestOnce(t *testing.T) {
 }
 
 func TestLost(t *testing.T) { t.Skip("not today") }
+
+func TestHearsCtrlC(t *testing.T) {
+	if signal.Ignored(os.Interrupt) {
+		t.Error("it is ignored")
+	}
+}
 `)
 	t.Chdir(dir)
 	t.Setenv("NINES_REQUIRE", "")
@@ -134,7 +140,7 @@ func TestLost(t *testing.T) { t.Skip("not today") }
 		words  string
 		want   string
 	}{
-		{true, "-p 1 pure", "TestPure TestInPart"},
+		{true, "-p 1 pure", "TestPure TestInPart TestHearsCtrlC"},
 		{false, "again pure", "TestOnce"},
 		{false, "root", "TestAsRoot TestInPart"},
 		{false, "quiet", "TestAlone"},
