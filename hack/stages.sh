@@ -56,20 +56,37 @@ lane() {
 	done
 }
 
-# together runs lanes side by side, and waits for all of them.
+# together runs lanes side by side, and waits for all of them. Each is a process group, to
+# be ended with all that it has started, and (set -m) hears Ctrl-C, which the shell's
+# background ignores, and with it what the tests start.
+lanes=()
 together() {
 	local word words=()
+	set -m
 	for word in "$@" ','; do
 		if [ "$word" = , ]; then
 			lane "${words[@]}" &
+			lanes+=($!)
 			words=()
 		else
 			words+=("$word")
 		fi
 	done
+	set +m
 	wait
+	lanes=()
 }
-trap 'trap - TERM; kill $(jobs -p) 2>/dev/null; wait; exit 130' INT TERM
+# shellcheck disable=SC2317 # called by the trap
+ended() {
+	trap - INT TERM
+	local lane
+	for lane in "${lanes[@]}"; do
+		kill -TERM -- "-$lane" 2>/dev/null
+	done
+	wait
+	exit 130
+}
+trap ended INT TERM
 
 while [ $# -gt 0 ]; do
 	if [ "$1" = '[' ]; then

@@ -4,8 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // fakeMake runs hack/stages.sh in a folder, with a make that is a shell script.
@@ -112,5 +115,45 @@ func TestStagesGoOnWhereTheyEnded(t *testing.T) {
 	t.Setenv("NINES_LONG", "1")
 	if _, _ = f.stages("RESUME=1", all...); f.called() != "one two three" {
 		t.Error("what passed in the short form was left out of the long one")
+	}
+}
+
+// Who ends the stages ends all that they have started.
+func TestStagesAreEndedWithWhatTheyStarted(t *testing.T) {
+	f := newFakeMake(t, "echo $$ >$1.pid\nexec sleep 600\n")
+	script, err := filepath.Abs("../hack/stages.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command(script, "[", "left", ",", "right", "]")
+	run.Dir = f.dir
+	run.Env = append(os.Environ(), "PATH="+f.dir+":"+os.Getenv("PATH"))
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var started []int
+	for _, name := range []string{"left", "right"} {
+		pid := 0
+		for deadline := time.Now().Add(time.Minute); pid == 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s has not started", name)
+			}
+			text, _ := os.ReadFile(filepath.Join(f.dir, name+".pid"))
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		started = append(started, pid)
+	}
+	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err == nil {
+		t.Error("stages that were ended are said to have passed")
+	}
+	for _, pid := range started {
+		for deadline := time.Now().Add(time.Minute); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d is left", pid)
+			}
+		}
 	}
 }
