@@ -20,10 +20,15 @@ func TestNoTestIsFlakyTwice(t *testing.T) {
 // declared are the names of the tests there are, by package.
 func declared(t *testing.T) map[string]bool {
 	t.Helper()
-	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	functions := map[string]*regexp.Regexp{
+		".go": regexp.MustCompile(`(?m)^func (Test\w+)\(`),
+		".c":  regexp.MustCompile(`(?m)^static void (test_\w+)\(`),
+	}
 	names := map[string]bool{}
 	for _, name := range files(t) {
-		if !strings.HasSuffix(name, "_test.go") {
+		extension := filepath.Ext(name)
+		function := functions[extension]
+		if function == nil || !strings.HasSuffix(name, "_test"+extension) {
 			continue
 		}
 		for _, match := range function.FindAllStringSubmatch(string(read(t, name)), -1) {
