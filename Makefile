@@ -57,7 +57,7 @@ build: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-gues
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
 bin/nines: FORCE embedded
-	@$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/nines
+	@$(GO) build -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/nines
 
 bin/nines-engine: FORCE
 	@$(MAKE) -C engine
@@ -73,11 +73,11 @@ bin/nines-poller: FORCE
 
 # It is alone in a virtual machine, without a C library.
 bin/nines-guest: FORCE
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./programs/nines-guest
+	@CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $@ ./programs/nines-guest
 
 # What a node has in such a machine, and speaks to it from the host.
 bin/nines-node: FORCE embedded
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $@ ./programs/nines-node
+	@CGO_ENABLED=0 $(GO) build -ldflags '-s -w' -o $@ ./programs/nines-node
 
 # What the Go code embeds, and so what go vet and go test need too.
 .PHONY: embedded
@@ -96,70 +96,80 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 	cd web && npm run --silent build
 	@touch $@
 
-.PHONY: test
-## test: install what the tests need, build, run every test and the linters
+.PHONY: test test-all
+## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
-	@hack/stages.sh setup-test build lint test-unit test-root test-vm test-fuzz test-fresh
+	@FRESH=trixie BOOTS=main,new,rt hack/stages.sh setup-test build test-compile \
+		[ lint test-engine test-web test-fresh , test-unit test-root , test-vm ] test-quiet
 
-.PHONY: test-unit test-unit-go test-unit-engine test-unit-web
-## test-unit: run the tests that need no root: Go, C with sanitizers, TypeScript
-test-unit: test-unit-go test-unit-engine test-unit-web
+## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
+test-all:
+	@NINES_LONG=1 hack/stages.sh setup-test build test-compile \
+		[ lint test-engine test-web test-fuzz test-fresh , test-unit test-root , test-vm ] test-quiet
 
-# As root they run in a user namespace in which root is an ordinary user, where there can
-# be one. What they skip there, test-root runs.
-ifeq ($(SUDO),)
-AS_USER := unshare --user --map-user=1000 --map-group=1000
-UNPRIVILEGED = $(shell $(AS_USER) true && echo "-exec '$(AS_USER)'")
-endif
-test-unit-go: build
-	env -u NINES_REQUIRE hack/gotest.sh --hide-summary=skipped -- $(UNPRIVILEGED)
+# Go's tests run in passes, each test once: see test/passes.
+PASS = hack/gotest.sh --hide-summary=skipped --
+.PHONY: test-compile
+test-compile: build
+	@$(GO) build -o build/passes ./test/passes
+	@build/passes compile
 
-test-unit-engine:
+.PHONY: test-unit test-engine test-web
+## test-unit: run the Go tests that need no root; as root they run as an ordinary user
+test-unit: build
+	$(PASS) pure
+
+## test-engine: run the engine's own tests, with sanitizers too
+test-engine:
 	$(MAKE) -C engine test asan-test
 
-test-unit-web: web/node_modules/.package-lock.json
+## test-web: run the tests of the page
+test-web: web/node_modules/.package-lock.json
 	cd web && npm test --silent
 
 # Through sudo only the test binaries run as root; go's caches stay the user's.
 ifneq ($(SUDO),)
-AS_ROOT = -exec 'sudo env NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA) PATH=$(PATH):/usr/sbin:/sbin'
+AS_ROOT = -exec 'sudo env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA)'
 endif
-# One package at a time: the cores are for what is being measured.
-.PHONY: test-root
-## test-root: run all Go tests as root, with namespaces, links and containers
+.PHONY: test-root test-quiet
+## test-root: run the Go tests that test-unit has left to root, with namespaces, links and containers
 test-root: build
-	hack/gotest.sh -- -p 1 -timeout 40m $(AS_ROOT)
+	$(PASS) $(AS_ROOT) root
 
-# Tests for the virtual laboratory, a boot after another; BOOTS=main,rt and RUN=regexp
-# choose some. Images are kept in build/cache. The table is the last that is printed.
+## test-quiet: run the tests that measure time; nothing else is to run beside them
+test-quiet: build
+	$(PASS) $(AS_ROOT) quiet
+
+# Tests for the virtual laboratory; BOOTS=main,rt and RUN=regexp choose some. Images are kept
+# in build/cache. The table is the last that is printed.
 .PHONY: test-vm
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: build
 	@rm -f build/vm/table.txt
 	@$(GOTESTSUM_VM) -- -timeout 50m -count 1 $(AS_ROOT_VM) ./test/vm; \
 		status=$$?; cat build/vm/table.txt; exit $$status
-VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE)
+VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG)
 AS_ROOT_VM = -exec '$(SUDO) env $(VM_ENV) PATH=$(PATH):/usr/sbin:/sbin'
 GOTESTSUM_VM = $(TOOL) gotestsum --format testname --hide-summary=skipped
 
 .PHONY: test-fuzz
-# Each fuzz target for some runs; longer with FUZZ_RUNS.
+# Each fuzz target for some runs; longer with FUZZ_RUNS. Their seeds are ordinary tests.
 FUZZ_RUNS ?= 30000
 test-fuzz: embedded
 	hack/fuzz.sh $(FUZZ_RUNS)
 	@$(MAKE) -C engine fuzz FUZZ_RUNS=$(FUZZ_RUNS) && echo 'fuzz: PASS engine commands'
 
 .PHONY: test-fresh
-## test-fresh: build and run in a new Debian 12 and a new Debian 13
+## test-fresh: build and run in a new Debian 12 and a new Debian 13; FRESH=trixie for one
 test-fresh:
-	$(SUDO) test/fresh/run.sh
+	$(SUDO) env NINES_LONG=$(NINES_LONG) test/fresh/run.sh $(FRESH)
 
 .PHONY: bench
 ## bench: measure beside the peers, print a table and write bench.json; BENCH=latency for one group
 bench: setup-bench
 	@$(MAKE) build
 	@$(MAKE) -C engine ../bin/nines-engine-bench
-	$(GO) build -trimpath -o build/bench ./test/bench
+	$(GO) build -o build/bench ./test/bench
 	$(SUDO) env NINES_LIBEXEC=$(CURDIR)/bin build/bench $(BENCH)
 
 .PHONY: lint

@@ -35,6 +35,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	labtest.Require(t, "root", os.Geteuid() == 0)
+	labtest.WholeHost(t) // it sees that the host's settings are as they were
 	f := &fixture{T: t}
 	f.near = newNamespace(t)
 	f.far, f.endFar = newEndingNamespace(t)

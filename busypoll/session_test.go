@@ -17,6 +17,7 @@ import (
 
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/test/labtest"
 )
 
 // newSession is a session in a state folder of its own, for the fixture's server.
@@ -211,11 +212,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
 	before, root := f.settings(), filepath.Join(t.TempDir(), "state")
-	binary := filepath.Join(t.TempDir(), "nines")
-	build := exec.Command("go", "build", "-tags", "faultpoint", "-o", binary, "../cmd/nines")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build with fault points: %v: %s", err, out)
-	}
+	binary := labtest.Nines(t, "faultpoint")
 	run := func(at int, arguments ...string) (killed bool) {
 		cmd := exec.Command(binary, append([]string{"kbp"}, arguments...)...)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("NINES_FAULT_AT=%d", at), "NINES_STATE_DIR="+root, "NINES_LIBEXEC="+filepath.Dir(f.site.Program))
@@ -246,23 +243,42 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	points := 1
-	for ; run(points, start...); points++ {
+	// Each point in the long form, else one for each kind of step.
+	points := func(arguments []string) []int {
+		list := filepath.Join(t.TempDir(), "points")
+		t.Setenv("NINES_FAULT_LIST", list)
+		run(0, arguments...)
+		_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
+		text, err := os.ReadFile(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if len(passed) < 2 {
+			t.Errorf("kbp %q: only %d fault points", arguments, len(passed))
+		}
+		if !labtest.Long() {
+			return labtest.KillPoints(passed)
+		}
+		all := make([]int, len(passed))
+		for i := range all {
+			all[i] = i + 1
+		}
+		return all
+	}
+	atStart := points(start)
+	atStop := points(stop)
+	clean("stop", 0)
+	for _, at := range atStart {
+		run(at, start...)
 		run(0, stop...)
-		clean("start", points)
+		clean("start", at)
 	}
-	run(0, stop...)
-	if points < 10 {
-		t.Errorf("only %d fault points in a start", points)
-	}
-	for at := 1; ; at++ {
+	for _, at := range atStop {
 		run(0, start...)
-		killed := run(at, stop...)
+		run(at, stop...)
 		run(0, stop...)
 		clean("stop", at)
-		if !killed {
-			break
-		}
 	}
 }
 

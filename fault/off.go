@@ -3,4 +3,4 @@
 package fault
 
 // Point does nothing in an ordinary build; see on.go.
-func Point(string) {}
+func Point(moment string, kind ...string) {}

@@ -1,35 +1,31 @@
 #!/bin/bash
-# Runs Go tests by gotestsum, with what go test is to be told. If a few packages fail, all
-# their tests are run once more: a host that takes a core away for milliseconds fails some
+# Runs a pass of the Go tests (test/passes) and shows it by gotestsum. If a few tests fail,
+# they are run once more, alone: a host that takes a core away for milliseconds fails some
 # of thousands. What then passes counts as passed, but hack/stages.sh tells of it.
 #
-#   hack/gotest.sh [flag of gotestsum]... -- [flag of go test]...
+#   hack/gotest.sh [flag of gotestsum]... -- [flag of passes]... pure|root|quiet
 set -uo pipefail
 
-most=3 # packages that may fail and be run again
-events=$(mktemp)
-trap 'rm -f "$events"' EXIT
-trap 'exit 130' INT TERM
 options=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	options+=("$1")
 	shift
 done
 shift
+pass=${*: -1}
+flags=("${@:1:$#-1}")
+passes=build/passes
 
-# run runs the tests of packages.
-run() {
+# show runs a pass, and keeps its events beside its log.
+show() {
 	hack/go tool -modfile=hack/tools/go.mod gotestsum --format pkgname-and-test-fails \
-		--jsonfile "$events" "${options[@]}" -- "${flags[@]}" "$@"
+		--jsonfile "build/tests/$pass$again.events" "${options[@]}" --raw-command -- "$passes" "${flags[@]}" "$@" "$pass"
 }
 
-flags=("$@")
-run ./... && exit
-# A package that fails has an event of its own, without the name of a test.
-mapfile -t failed < <(sed -n '/"Test":/d; s/.*"Action":"fail","Package":"\([^"]*\)".*/\1/p' "$events" | sort -u)
-if [ ${#failed[@]} -eq 0 ] || [ ${#failed[@]} -gt $most ]; then
-	exit 1
-fi
-echo "again: ${failed[*]}"
-flags+=(-count=1)
-run "${failed[@]}"
+hack/go build -o $passes ./test/passes && mkdir -p build/tests || exit
+again=
+show && exit
+failed=$("$passes" failed "$pass") || exit 1
+echo "again: $failed"
+again=-again
+show again

@@ -1,115 +1,141 @@
 #!/bin/bash
-# Runs make targets one after another, all of them even when one fails, and ends with a
-# table of how long each took and how many tests passed and failed. The table is followed
-# by the names and last lines of the tests that failed, also of those that passed when
-# they were run again, so that the end of a log tells what is wrong.
+# Runs make targets, all of them even when one fails, and ends with a table of how long
+# each took and how many tests passed and failed. The table is followed by the names and
+# last lines of the tests that failed, also of those that passed when they were run again,
+# so that the end of a log tells what is wrong.
 #
-#   hack/stages.sh build test-unit
+#   hack/stages.sh build [ lint , test-unit test-root , test-vm ] test-quiet
 #
-# Each stage's output is shown, and kept in build/stages/<stage>.log.
+# One after another; between brackets side by side, what a comma parts. Each stage's output
+# is shown, and kept in build/stages/<stage>.log. With RESUME=1 those are left out that
+# have passed for what is checked out now.
 set -uo pipefail
 
+# shellcheck disable=SC1091 # it is checked by itself
+. "$(dirname "$0")/stages/log.sh"
 logs=build/stages
 mkdir -p "$logs"
-rm -f "$logs"/*.log
+[ -n "${RESUME:-}" ] || rm -f "$logs"/*
+stages=()
+for word in "$@"; do
+	case $word in '[' | , | ']') ;; *) stages+=("$word") ;; esac
+done
 
-# count prints "passed failed again skipped" of a log: of gotestsum, of cmocka, of node's
-# test runner, and of the PASS and FAIL lines of our own scripts. "again" is what failed
-# and passed when it was run once more (hack/gotest.sh, test/vm).
-count() {
-	sed 's/\x1b\[[0-9;]*m//g' "$1" | awk '
-		/^again: / { second = 1 }
-		/^DONE [0-9]+ tests?/ {
-			bad = skip = 0
-			for (i = 3; i < NF; i++) {
-				if ($(i + 1) ~ /^failures?/) bad = $i
-				if ($(i + 1) ~ /^skipped/) skip = $i
-			}
-			if (second) { # of the tests that the line before has counted
-				now = bad < first ? first - bad : 0
-				passed += now; again += now; failed += bad - first
-				second = 0
-			} else {
-				passed += $2 - bad - skip; failed += bad; skipped += skip
-			}
-			first = bad
-		}
-		/^\[  (PASSED|FAILED|SKIPPED) +\] .*[0-9]+ test\(s\)/ {
-			for (i = 4; i <= NF; i++) if ($i ~ /^test\(s\)/) n = $(i - 1)
-			if ($2 == "PASSED") passed += n
-			else if ($2 == "FAILED") failed += n
-			else skipped += n
-		}
-		/^(#|ℹ) pass [0-9]+/ { passed += $3 }
-		/^(#|ℹ) fail [0-9]+/ { failed += $3 }
-		/^(#|ℹ) skipped [0-9]+/ { skipped += $3 }
-		/^[a-z]+( [a-z0-9]+)?: PASS / { passed++ }
-		/^[a-z]+( [a-z0-9]+)?: FAIL / { failed++ }
-		/^[a-z]+( [a-z0-9]+)?: AGAIN / { again++ }
-		END { print passed + 0, failed + 0, again + 0, skipped + 0 }'
+# state is what a stage's success is good for: a commit, what differs from it, and whether
+# it was the long form.
+state() {
+	{
+		git -c safe.directory='*' rev-parse HEAD
+		git -c safe.directory='*' diff HEAD
+		echo "${NINES_LONG:-}"
+	} 2>/dev/null | sha256sum | cut -c1-16
+}
+state=$(state)
+
+# stage runs one, and notes its row of the table. What runs side by side is told apart by
+# the name before each line.
+stage() {
+	local name=$1 mark=$2 begin=$SECONDS result=ok counts
+	if [ -n "${RESUME:-}" ] && [ "$(cut -d' ' -f1,2 "$logs/$name.result" 2>/dev/null)" = "ok $state" ]; then
+		echo "== make $name: has passed before"
+		return
+	fi
+	echo "== make $name"
+	make "$name" </dev/null 2>&1 | tee "$logs/$name.log" | sed -u "s/^/$mark/" || result=FAILED
+	counts=$(count "$logs/$name.log")
+	echo "$result $state $((SECONDS - begin)) $counts" >"$logs/$name.result"
+	echo "== $name: $result in $((SECONDS - begin)) s"
+	[ $result = ok ]
 }
 
-# failures prints what failed in a log, each with some of its last lines: gotestsum's
-# summary (of a panic, its first lines), the lines of failure of cmocka, node and our own
-# scripts; of a stage that ended otherwise, the end of its log.
-failures() {
-	local log=$1 keep=$2
-	sed 's/\x1b\[[0-9;]*m//g' "$log" | awk -v keep="$keep" '
-		function flush(  i) {
-			if (name == "") return
-			print "  " name
-			for (i = panic || n < keep ? 0 : n - keep; i < n && (!panic || i < keep); i++)
-				print "    " lines[i]
-			name = ""; n = panic = 0; found = 1
-		}
-		/^=== FAIL: / { flush(); name = substr($0, 11); next }
-		/^[a-z]+( [a-z0-9]+)?: AGAIN / { flush(); name = $0; next }
-		/^(DONE [0-9]+ test|=== )/ { flush() }
-		name != "" && /^panic: / { panic = 1; n = 0 }
-		name != "" { if ($0 ~ /[^ ]/) lines[n++] = $0; next }
-		/^\[  FAILED +\] [^ ]+$/ || /^[a-z]+( [a-z0-9]+)?: FAIL / || /^(not ok|✖) [^ ]/ { print "  " $0; found = 1 }
-		{ last[NR % 10] = $0 }
-		END {
-			flush()
-			for (i = NR - 9; !found && i <= NR; i++)
-				if (i > 0) print "  " last[i % 10]
-		}'
+# lane runs stages one after another.
+lane() {
+	local name
+	for name in "$@"; do
+		stage "$name" "$name | "
+	done
 }
+
+# together runs lanes side by side, and waits for all of them. Each is a process group, to
+# be ended with all that it has started, and (set -m) hears Ctrl-C, which the shell's
+# background ignores, and with it what the tests start.
+lanes=()
+together() {
+	local word words=()
+	set -m
+	for word in "$@" ','; do
+		if [ "$word" = , ]; then
+			lane "${words[@]}" &
+			lanes+=($!)
+			words=()
+		else
+			words+=("$word")
+		fi
+	done
+	set +m
+	wait
+	lanes=()
+}
+# shellcheck disable=SC2317 # called by the trap
+ended() {
+	trap - INT TERM
+	local lane
+	for lane in "${lanes[@]}"; do
+		kill -TERM -- "-$lane" 2>/dev/null
+	done
+	wait
+	exit 130
+}
+trap ended INT TERM
+
+while [ $# -gt 0 ]; do
+	if [ "$1" = '[' ]; then
+		shift
+		group=()
+		while [ $# -gt 0 ] && [ "$1" != ']' ]; do
+			group+=("$1")
+			shift
+		done
+		together "${group[@]}"
+	elif ! stage "$1" ''; then
+		# Without these nothing after can work.
+		case $1 in setup* | build) break ;; esac
+	fi
+	shift
+done
 
 tail_lines=40 # of a stage
 status=0
-table=()
 declare -A told # of a stage, what its failures are called
-row() { table+=("$(printf '%-12s %-6s %7s %8s %8s %8s %8s' "$@")"); }
-row stage result seconds passed failed again skipped
-for stage in "$@"; do
-	echo "== make $stage"
-	begin=$SECONDS
-	result=ok
-	make "$stage" </dev/null 2>&1 | tee "$logs/$stage.log" || result=FAILED
-	read -r passed failed again skipped < <(count "$logs/$stage.log")
-	if [ $result = FAILED ]; then
-		status=1
-		told[$stage]='failed in'
-	elif ((again > 0)); then
-		told[$stage]='passed only when run again, in'
-	fi
-	row "$stage" $result $((SECONDS - begin)) "$passed" "$failed" "$again" "$skipped"
-	# Without these nothing after can work.
-	case $stage:$result in setup*:FAILED | build:FAILED) break ;; esac
-done
+row() { printf '%-16s %-6s %7s %8s %8s %8s %8s\n' "$@"; }
 echo
-printf '%s\n' "${table[@]}"
-for stage in "$@"; do
-	[ -n "${told[$stage]:-}" ] || continue
+row stage result seconds passed failed again skipped
+for name in "${stages[@]}"; do
+	if ! read -r result _ seconds passed failed again skipped 2>/dev/null <"$logs/$name.result"; then
+		row "$name" - - - - - -
+		status=1
+		continue
+	fi
+	row "$name" "$result" "$seconds" "$passed" "$failed" "$again" "$skipped"
+	if [ "$result" = FAILED ]; then
+		status=1
+		told[$name]='failed in'
+	elif ((again > 0)); then
+		told[$name]='passed only when run again, in'
+	fi
+done
+echo "the whole took $SECONDS s"
+for name in "${stages[@]}"; do
+	[ -n "${told[$name]:-}" ] || continue
 	echo
-	echo "${told[$stage]} $stage (all of it: $logs/$stage.log):"
+	echo "${told[$name]} $name (all of it: $logs/$name.log):"
 	# Many failures: rather all names than all lines.
 	for keep in 6 1 0; do
-		mapfile -t lines < <(failures "$logs/$stage.log" "$keep" | cut -c1-300)
+		mapfile -t lines < <(failures "$logs/$name.log" "$keep" | cut -c1-300)
 		((${#lines[@]} > tail_lines)) || break
 	done
 	printf '%s\n' "${lines[@]:0:tail_lines}"
 	((${#lines[@]} <= tail_lines)) || echo "  … and $((${#lines[@]} - tail_lines)) more"
 done
+[[ " ${told[*]:-}" != *again* ]] || echo $'\nWhat passed only when run again belongs into test/flaky.md, which says how.'
 exit $status

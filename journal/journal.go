@@ -111,7 +111,7 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 // Begin journals the intent of a step and returns its number. On an error the step
 // must not be made.
 func (j *Journal) Begin(step Step) (int, error) {
-	fault.Point("before intent")
+	fault.Point("before intent", string(step.Kind))
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id := j.nextID
@@ -120,25 +120,25 @@ func (j *Journal) Begin(step Step) (int, error) {
 	}
 	j.nextID++
 	j.entries[id] = &Entry{ID: id, Step: step}
-	fault.Point("after intent")
+	fault.Point("after intent", string(step.Kind))
 	return id, nil
 }
 
 // Done journals that a step was made. What was learnt is kept in memory even if
 // the disk is full, so that the caller can undo it.
 func (j *Journal) Done(id int, learnt Learnt) error {
-	fault.Point("after making")
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	entry := j.entries[id]
 	if entry == nil {
 		return fmt.Errorf("journal: step %d was never begun", id)
 	}
+	fault.Point("after making", string(entry.Kind))
 	entry.Learnt = &learnt
 	if err := j.append(line{Done: id, Learnt: &learnt}); err != nil {
 		return fmt.Errorf("made %s, but: %w", entry.Step, err)
 	}
-	fault.Point("after done")
+	fault.Point("after done", string(entry.Kind))
 	return nil
 }
 

@@ -56,12 +56,12 @@ func (j *Journal) Undo(ctx context.Context, world World, which func(Entry) bool)
 		if h, ok := byID[entry.Holder]; ok {
 			holder = &h
 		}
-		fault.Point("before undoing")
+		fault.Point("before undoing", string(entry.Kind))
 		if err := world.Remove(ctx, entry, holder); err != nil {
 			failures = append(failures, fmt.Errorf("undo %s: %w", entry.Step, err))
 			continue
 		}
-		fault.Point("after undoing")
+		fault.Point("after undoing", string(entry.Kind))
 		// A line for each would double the work of a large lab; undoing one again
 		// after a crash does nothing.
 		if ids = append(ids, entry.ID); len(ids) == 64 {

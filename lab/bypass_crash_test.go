@@ -48,11 +48,7 @@ func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 		"apply": {[]string{"up", c.whole}, []string{"apply", c.changed}},
 		"down":  {[]string{"up", c.whole}, []string{"down", "tbcrashby"}},
 	} {
-		for n := 1; ; n++ {
-			if step.first != nil {
-				c.run(0, step.first...)
-			}
-			killed, said := c.run(n, step.killed...)
+		c.killed(1, step.first, step.killed, func(_ int, killed bool, said string) {
 			if killed || what != "down" {
 				c.run(0, "down", "tbcrashby")
 			}
@@ -61,11 +57,7 @@ func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 			if err != nil || now.Reserved != counts.Reserved {
 				t.Fatalf("%s killed at %s: %d hugepages are reserved, not %d: %v", what, said, now.Reserved, counts.Reserved, err)
 			}
-			if !killed {
-				t.Logf("%s: %d points", what, n-1)
-				break
-			}
-		}
+		})
 	}
 	unchanged(t, before)
 }

@@ -69,11 +69,7 @@ func newCrasherOf(t *testing.T, whole, changed string) *crasher {
 	t.Helper()
 	c := &crasher{t: t, stateDir: os.Getenv("NINES_STATE_DIR"), prefix: planOf(t, whole).Prefix}
 	dir := t.TempDir()
-	c.binary = filepath.Join(dir, "nines")
-	build := exec.Command("go", "build", "-tags", "faultpoint", "-o", c.binary, "../cmd/nines")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build with fault points: %v: %s", err, out)
-	}
+	c.binary = labtest.Nines(t, "faultpoint")
 	c.whole, c.changed = filepath.Join(dir, "whole.yaml"), filepath.Join(dir, "changed.yaml")
 	for path, text := range map[string]string{c.whole: whole, c.changed: changed} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -111,69 +107,90 @@ func (c *crasher) gone(what string) {
 	}
 }
 
+// killed kills a command at its points: at all of them in the long form, or at every
+// so-many-th, and else at one for each kind of step. Around each kill first is run before
+// and after is told how it went, also once of a command that was not killed.
+func (c *crasher) killed(every int, first, command []string, after func(n int, killed bool, said string)) {
+	c.t.Helper()
+	prepare := func() {
+		if first != nil {
+			c.run(0, first...)
+		}
+	}
+	if labtest.Long() {
+		for n, killed := 1, true; killed; n += every {
+			prepare()
+			var said string
+			killed, said = c.run(n, command...)
+			after(n, killed, said)
+		}
+		return
+	}
+	prepare()
+	list := filepath.Join(c.t.TempDir(), "points")
+	c.t.Setenv("NINES_FAULT_LIST", list)
+	_, said := c.run(0, command...)
+	_ = os.Unsetenv("NINES_FAULT_LIST") // t.Setenv puts it back
+	after(0, false, said)
+	text, err := os.ReadFile(list)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	points := labtest.KillPoints(strings.Split(strings.TrimSpace(string(text)), "\n"))
+	if len(points) < 2 {
+		c.t.Fatalf("nines %s passes few points: %s", strings.Join(command, " "), text)
+	}
+	c.t.Logf("%d of %d points", len(points), strings.Count(string(text), "\n"))
+	for _, n := range points {
+		prepare()
+		killed, said := c.run(n, command...)
+		after(n, killed, said)
+	}
+}
+
 func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 	c := newCrasher(t)
 	before := settings(t)
-	for n := 1; ; n++ {
-		killed, said := c.run(n, "up", c.whole)
+	c.killed(1, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
 		if !killed && len(leaks(t, c.prefix, c.stateDir)) < 20 {
 			t.Fatal("the lab is up, and the check for what is left sees little of it")
 		}
 		c.run(0, "down", "tbcrash")
 		c.gone("up killed at " + said)
-		if !killed {
-			t.Logf("%d points", n-1)
-			break
-		}
-	}
+	})
 	unchanged(t, before)
 }
 
 func TestUpAgainAfterUpWasKilled(t *testing.T) {
 	c := newCrasher(t)
 	// Each tenth point: what is left is the same code's to remove as in the test above.
-	for n := 1; ; n += 10 {
-		killed, said := c.run(n, "up", c.whole)
-		if !killed {
-			c.run(0, "down", "tbcrash")
-			break
+	c.killed(10, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
+		if killed {
+			c.run(0, "up", c.whole)
 		}
-		c.run(0, "up", c.whole)
 		c.run(0, "down", "tbcrash")
 		c.gone("up killed and done again, " + said)
-	}
+	})
 }
 
 func TestDownAfterDownWasKilledAtEveryPoint(t *testing.T) {
 	c := newCrasher(t)
 	before := settings(t)
-	for n := 1; ; n++ {
-		c.run(0, "up", c.whole)
-		killed, said := c.run(n, "down", "tbcrash")
+	c.killed(1, []string{"up", c.whole}, []string{"down", "tbcrash"}, func(_ int, killed bool, said string) {
 		if killed {
 			c.run(0, "down", "tbcrash")
 		}
 		c.gone("down killed at " + said)
-		if !killed {
-			t.Logf("%d points", n-1)
-			break
-		}
-	}
+	})
 	unchanged(t, before)
 }
 
 func TestDownAfterApplyWasKilledAtEveryPoint(t *testing.T) {
 	c := newCrasher(t)
 	before := settings(t)
-	for n := 1; ; n++ {
-		c.run(0, "up", c.whole)
-		killed, said := c.run(n, "apply", c.changed)
+	c.killed(1, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbcrash")
 		c.gone("apply killed at " + said)
-		if !killed {
-			t.Logf("%d points", n-1)
-			break
-		}
-	}
+	})
 	unchanged(t, before)
 }

@@ -15,6 +15,7 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/hugepages"
 	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/test/labtest"
 )
 
 // leaks lists everything on the host that belongs to a lab with the prefix, or whose
@@ -129,6 +130,7 @@ func hugepageClaims(t testing.TB) []hugepageClaim {
 // settings reads every sysctl of the host that does not change by itself.
 func settings(t testing.TB) map[string]string {
 	t.Helper()
+	labtest.WholeHost(t)
 	values := map[string]string{}
 	err := filepath.WalkDir("/proc/sys", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -226,15 +226,10 @@ dpdk: {hugepages: none}
 	}
 	// Each seventh point: the others are the same code's, which the tests of the whole
 	// lab go through one by one.
-	for n := 1; ; n += 7 {
-		killed, said := c.run(n, "up", c.whole)
+	c.killed(7, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbcrash")
 		c.gone("up killed at " + said)
-		if !killed {
-			t.Logf("fewer than %d points", n)
-			break
-		}
-	}
+	})
 }
 
 // TestAMissingProgramIsToldBeforeAnythingIsMade hides Open vSwitch from nines.

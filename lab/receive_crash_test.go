@@ -44,16 +44,11 @@ func newReceiveCrasher(t *testing.T) *crasher {
 func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 	c := newReceiveCrasher(t)
 	before, latencies := settings(t), wakeLatencies(t)
-	for n := 1; ; n++ {
-		killed, said := c.run(n, "up", c.whole)
+	c.killed(1, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbrxcrash")
 		c.gone("up killed at " + said)
 		asleepAgain(t, latencies, "up killed at "+said)
-		if !killed {
-			t.Logf("%d points", n-1)
-			break
-		}
-	}
+	})
 	unchanged(t, before)
 }
 
@@ -61,15 +56,10 @@ func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 func TestReceiveDownAfterApplyWasKilled(t *testing.T) {
 	c := newReceiveCrasher(t)
 	before, latencies := settings(t), wakeLatencies(t)
-	for n := 1; ; n += 5 {
-		c.run(0, "up", c.whole)
-		killed, said := c.run(n, "apply", c.changed)
+	c.killed(5, []string{"up", c.whole}, []string{"apply", c.changed}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbrxcrash")
 		c.gone("apply killed at " + said)
 		asleepAgain(t, latencies, "apply killed at "+said)
-		if !killed {
-			break
-		}
-	}
+	})
 	unchanged(t, before)
 }

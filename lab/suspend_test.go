@@ -27,6 +27,7 @@ topology:
 // An engine that waits by epoll polls its interface itself; one that just sleeps never
 // does, on the same interface with the same settings.
 func TestSuspendTakesEffect(t *testing.T) {
+	labtest.QuietCore(t)
 	labtest.Root(t)
 	canReceive(t, spec.ReceiveSuspend)
 	for _, wait := range []spec.Wait{spec.WaitBusyPoll, spec.WaitBlock} {

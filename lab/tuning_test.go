@@ -29,6 +29,7 @@ topology:
 // hostSettings are the files that any profile may write, as they are now.
 func hostSettings(t *testing.T) map[string]string {
 	t.Helper()
+	labtest.WholeHost(t)
 	inv, err := host.Read()
 	if err != nil {
 		t.Fatal(err)
@@ -151,19 +152,14 @@ func TestATunedLabKilledAtEveryPoint(t *testing.T) {
 	labtest.Root(t)
 	before := hostSettings(t)
 	c := newCrasherOf(t, tunedLab, tunedLab)
-	for n := 1; ; n++ {
-		killed, said := c.run(n, "up", c.whole)
+	c.killed(1, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbtune")
 		c.gone("up killed at " + said)
 		sameSettings(t, before)
 		if t.Failed() {
 			t.Fatalf("after %s", said)
 		}
-		if !killed {
-			t.Logf("%d points", n-1)
-			return
-		}
-	}
+	})
 }
 
 // nines tune apply killed at every step, and the revert after it at one as well.
@@ -176,8 +172,7 @@ func TestTuneKilledAtEveryPoint(t *testing.T) {
 	if err := os.WriteFile(profile, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; ; n++ {
-		killed, said := c.run(n, "tune", "apply", "--file", profile)
+	c.killed(1, nil, []string{"tune", "apply", "--file", profile}, func(n int, _ bool, said string) {
 		c.run(n/2, "tune", "revert")
 		c.run(0, "tune", "revert")
 		sameSettings(t, before)
@@ -191,11 +186,7 @@ func TestTuneKilledAtEveryPoint(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("after %s", said)
 		}
-		if !killed {
-			t.Logf("%d points", n-1)
-			return
-		}
-	}
+	})
 }
 
 // holders are processes that hold a setting for a session of nines tune.

@@ -150,17 +150,10 @@ topology:
 `
 	c := newCrasherOf(t, text, text)
 	// Each second point: the others leave the same things to be removed.
-	for n := 1; ; n += 2 {
-		killed, said := c.run(n, "up", c.whole)
-		if !killed {
-			t.Logf("%d points", n/2)
-			break
-		}
+	c.killed(2, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbvmkill")
 		c.gone("up killed at " + said)
-	}
-	c.run(0, "down", "tbvmkill")
-	c.gone("down of a whole lab")
+	})
 
 	// While the guest boots: no point is reached then.
 	cmd := exec.Command(c.binary, "up", c.whole)

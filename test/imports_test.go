@@ -101,6 +101,8 @@ var mayImport = map[string][]string{
 	"test/labtest":  {"test/postgres", "engine/client"},
 	"test/bench":    {everything},
 	"test/vm":       {everything},
+	"test/events":   {},
+	"test/passes":   {"test/labtest", "test/events"},
 }
 
 // makers is what those see that make a plan real and write it into the journal.

@@ -42,12 +42,7 @@ type shell struct {
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	labtest.Root(t)
-	s := &shell{t: t, dir: t.TempDir()}
-	s.binary = filepath.Join(s.dir, "nines")
-	if out, err := exec.Command("go", "build", "-o", s.binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v: %s", err, out)
-	}
-	return s
+	return &shell{t: t, dir: t.TempDir(), binary: labtest.Nines(t)}
 }
 
 func (s *shell) file(name, duration string) string {

@@ -234,6 +234,8 @@ static void check_recording(const json_t *o, int sent_fd, int received_fd)
 		least = latency < least ? latency : least;
 		most = latency > most ? latency : most;
 	}
+	if (unique == 0) /* a host that took the CPU away for all of the trial */
+		least = 0;
 	assert_int_equal(unique, number(o, "rx_packets"));
 	assert_int_equal(reordered, number(o, "reordered_packets"));
 	assert_int_equal(least, number(json_object_get(o, "latency"), "min"));

@@ -83,6 +83,7 @@ const (
 // TestJitterNamesWhatTookTheCPU: a FIFO thread that takes the CPU for a millisecond, twenty
 // times a second, is the first cause of its gaps, for as long as it says.
 func TestJitterNamesWhatTookTheCPU(t *testing.T) {
+	labtest.QuietCore(t)
 	labtest.Root(t)
 	var report Report
 	injected := disturbed(t, []string{"--kind", "spin", "--cpu", "1", "--policy", "fifo", "--priority", "50", "--period", "50ms", "--length", "1ms"}, func() {
@@ -191,6 +192,7 @@ func checkFolder(t *testing.T, report *Report) {
 // TestAProgramIsToldWhatHadItsCPU: a program that computes on a CPU that a FIFO thread takes
 // again and again is told of that thread, and of having been preempted.
 func TestAProgramIsToldWhatHadItsCPU(t *testing.T) {
+	labtest.QuietCore(t)
 	labtest.Root(t)
 	var report Report
 	injected := disturbed(t, []string{"--kind", "spin", "--cpu", "1", "--policy", "fifo", "--priority", "50", "--period", "50ms", "--length", "2ms"}, func() {

@@ -91,6 +91,7 @@ func trials(t *testing.T) int {
 func tries(count int) int { return 3 * count }
 
 func TestInjectedCausesAreNamedFirst(t *testing.T) {
+	labtest.QuietCore(t)
 	count := trials(t)
 	bench := newBench(t)
 	for _, kind := range kinds {
@@ -258,6 +259,7 @@ func (r row) hold(t *testing.T) {
 
 // TestNothingIsInvented: without an injection none is named.
 func TestNothingIsInvented(t *testing.T) {
+	labtest.QuietCore(t)
 	bench := newBench(t)
 	for range trials(t) {
 		shown, _ := bench.trial(t, injected{name: "nothing", setup: setup{scheduling: realTime}})
@@ -274,6 +276,7 @@ func TestNothingIsInvented(t *testing.T) {
 // TestAFullQueueIsNamedFirst: more comes than the receiving socket holds, so that the
 // packets wait behind each other and some are lost.
 func TestAFullQueueIsNamedFirst(t *testing.T) {
+	labtest.QuietCore(t)
 	bench := newBench(t)
 	named, queued, count := 0, 0, trials(t)
 	for range count {

@@ -145,6 +145,7 @@ func counted(t *testing.T, path, label string, cpu int) int64 {
 // interrupt may have several in it, there are many more of them than of others', and a busy
 // host gets some more tries.
 func TestKindsRaiseWhatTheySay(t *testing.T) {
+	labtest.QuietCore(t)
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	const tries = 5
 	cpu := lastCPU(t)
@@ -196,6 +197,7 @@ func keepBusy(t *testing.T, cpu int) {
 // The time in the softirq is measured in it: no less than was asked for, and no more than
 // from its begin to its end.
 func TestSoftirqLastsAsLongAsAsked(t *testing.T) {
+	labtest.QuietCore(t)
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	for _, length := range []time.Duration{20 * time.Microsecond, 500 * time.Microsecond, 3 * time.Millisecond} {
 		list, _ := disturb(t, 10, length, "--kind", "softirq", "--cpu", strconv.Itoa(lastCPU(t)))
@@ -233,6 +235,7 @@ func TestSoftirqLeavesNothing(t *testing.T) {
 
 // The CPU time is the process's own, as the kernel counts it when it has ended.
 func TestSpinAndForkTakeTheCPU(t *testing.T) {
+	labtest.QuietCore(t)
 	for _, kind := range []string{"spin", "fork"} {
 		before := forks(t)
 		list, state := disturb(t, 10, 2*time.Millisecond, "--kind", kind, "--cpu", strconv.Itoa(lastCPU(t)))

@@ -171,7 +171,10 @@ enter
 timed 'make setup' inside 'make setup'
 timed 'make build' inside 'make build'
 timed 'nothing to do again' again
-timed 'make setup-unit' inside 'make setup-unit'
-# Sanitizers look for faults in the code, which is the same here: they are left out.
-timed 'unit tests, without sanitizers' inside 'make test-unit-go test-unit-web && make -C engine test'
+# Only the long form runs the unit tests here, too. Sanitizers look for faults in the code,
+# which is the same: they are left out.
+if [ -n "${NINES_LONG:-}" ]; then
+	timed 'make setup-unit' inside 'make setup-unit'
+	timed 'unit tests, without sanitizers' inside 'make test-unit test-web && make -C engine test'
+fi
 timed 'quickstart' quickstart

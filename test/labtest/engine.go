@@ -19,7 +19,7 @@ type Engine struct {
 // EnginePath is where the built engine is.
 func EnginePath(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(repository(), "bin", "nines-engine")
+	path := filepath.Join(Repository(), "bin", "nines-engine")
 	_, err := os.Stat(path)
 	Require(t, "bin/nines-engine (make build)", err == nil)
 	return path

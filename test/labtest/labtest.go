@@ -6,7 +6,6 @@ package labtest
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 )
 
@@ -17,9 +16,9 @@ func Require(t testing.TB, capability string, there bool) {
 	switch {
 	case there:
 	case os.Getenv("NINES_REQUIRE") == "all":
-		t.Fatalf("missing: %s", capability)
+		t.Fatal(forWantOf + capability)
 	default:
-		t.Skipf("missing: %s", capability)
+		t.Skip(forWantOf + capability)
 	}
 }
 
@@ -29,13 +28,13 @@ func Root(t testing.TB) {
 	t.Helper()
 	Require(t, "root", os.Geteuid() == 0)
 	if os.Getenv("NINES_LIBEXEC") == "" {
-		t.Setenv("NINES_LIBEXEC", filepath.Join(repository(), "bin"))
+		t.Setenv("NINES_LIBEXEC", filepath.Join(Repository(), "bin"))
 	}
 	for _, program := range []string{"nines-init", "nines-engine"} {
 		_, err := os.Stat(filepath.Join(os.Getenv("NINES_LIBEXEC"), program))
 		Require(t, program+" (make build)", err == nil)
 	}
-	takeTurn(t)
+	takeTurn(t, beside)
 	// Not t.TempDir: the path of a control socket must be short.
 	dir, err := os.MkdirTemp("/tmp", "nines")
 	if err != nil {
@@ -57,8 +56,19 @@ func PublishedData(t testing.TB) string {
 	return dir
 }
 
-// repository is the folder above this package's; tests run from the source.
-func repository() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+// started is the folder that the process was started in: Go runs a package's tests in
+// the package's own.
+var started, _ = os.Getwd()
+
+// Repository is the folder of go.mod above that. The path of this file is not asked for
+// it, as programs are built without the paths of the machine (-trimpath).
+func Repository() string {
+	dir := started
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return started
 }

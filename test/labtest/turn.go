@@ -4,46 +4,93 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 )
 
-// turn is this process's right to build labs. The tests of two checkouts build labs of
-// the same names, whose devices and namespaces would meet on the host, so processes
-// take turns, test by test.
+// turn is this process's right to build labs. What a lab has on the host is named after
+// the lab, so labs of different names live side by side. Those of one package have the same names
+// in each of its processes, also in those of another checkout: such take turns, test by
+// test. And tests that rearrange a host wait until no other is under way.
 var turn struct {
 	sync.Mutex
-	tests int // that run
-	file  *os.File
+	tests         int // that run
+	kind          kind
+	package_, all *os.File
 }
 
-// takeTurn waits until no other process tests labs, and keeps others waiting until the
-// test has ended. A test and its subtests hold one turn. The kernel ends the turn of a
-// process that dies.
-func takeTurn(t testing.TB) {
+// kind is how a turn is taken.
+type kind int
+
+const (
+	beside kind = syscall.LOCK_SH // labs of other packages
+	alone  kind = syscall.LOCK_EX
+)
+
+// takeTurn waits for this process's turn, and holds it until the test has ended. A test
+// and its subtests hold one turn. The kernel ends the turn of a process that dies.
+func takeTurn(t testing.TB, wanted kind) {
 	t.Helper()
 	turn.Lock()
 	defer turn.Unlock()
 	if turn.tests == 0 {
-		file, err := os.OpenFile(filepath.Join(os.TempDir(), "nines-labtest.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
-			err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
-		}
-		if err != nil {
-			t.Fatalf("lock %s: %v", file.Name(), err)
-		}
-		turn.file = file
+		turn.package_ = lockFile(t, packageName())
+		lock(t, turn.package_, syscall.LOCK_EX)
+		turn.all, turn.kind = lockFile(t, ""), 0
 	}
 	turn.tests++
 	t.Cleanup(func() {
 		turn.Lock()
 		defer turn.Unlock()
 		if turn.tests--; turn.tests == 0 {
-			_ = turn.file.Close()
+			_ = turn.all.Close()
+			_ = turn.package_.Close()
 		}
 	})
+	if turn.kind == alone || turn.kind == wanted {
+		return
+	}
+	// Who waits to be alone holds the gate, so that those after it wait, too. Who is
+	// beside others steps back first, or two who want to be alone would wait for each other.
+	_ = syscall.Flock(int(turn.all.Fd()), syscall.LOCK_UN)
+	gate := lockFile(t, "gate")
+	defer gate.Close()
+	lock(t, gate, syscall.LOCK_EX)
+	lock(t, turn.all, int(wanted))
+	turn.kind = wanted
+}
+
+// packageName is the package's folder below the repository, in which its tests run.
+func packageName() string {
+	below, err := filepath.Rel(Repository(), started)
+	if err != nil {
+		below = started
+	}
+	return strings.ReplaceAll(below, string(filepath.Separator), "-")
+}
+
+func lockFile(t testing.TB, name string) *os.File {
+	t.Helper()
+	path := filepath.Join(os.TempDir(), "nines-labtest.lock")
+	if name != "" {
+		path += "-" + name
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func lock(t testing.TB, file *os.File, how int) {
+	t.Helper()
+	err := error(syscall.EINTR)
+	for errors.Is(err, syscall.EINTR) {
+		err = syscall.Flock(int(file.Fd()), how)
+	}
+	if err != nil {
+		t.Fatalf("lock %s: %v", file.Name(), err)
+	}
 }

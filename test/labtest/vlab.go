@@ -42,6 +42,14 @@ func VirtualLab(t testing.TB, boots ...string) {
 	}
 }
 
+// Laboratory is for the tests of the virtual laboratory itself, on its host.
+func Laboratory(t testing.TB) {
+	t.Helper()
+	if os.Getenv("NINES_TEST_VM") == "" {
+		t.Skip(forTheLab + "on its host")
+	}
+}
+
 // BootsOf reads in a test's output for which boots VirtualLab has skipped it.
 func BootsOf(output string) []string {
 	_, after, _ := strings.Cut(output, forTheLab)

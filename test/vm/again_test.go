@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/events"
 )
 
 // mostFailed is how many tests of a boot may fail and be run once more: a host that takes
@@ -14,7 +16,7 @@ const mostFailed = 2
 // failedTest is a test that failed in the laboratory.
 type failedTest struct {
 	in     labPackage
-	result testResult
+	result events.Result
 }
 
 // runAgain runs what failed once more, in another machine. What then passes has passed,
@@ -33,22 +35,22 @@ func (s *session) runAgain(t *testing.T) {
 	s.second = true
 	s.start(t)
 	for _, f := range s.failed {
-		s.run(t, f.in, []string{f.result.name})
+		s.run(t, f.in, []string{f.result.Name})
 	}
 }
 
 // judge is what becomes of a test's result: a first failure is kept for a second run, and
 // what passes in that has passed again. False if it is not known yet.
-func (s *session) judge(p labPackage, r *testResult) bool {
+func (s *session) judge(p labPackage, r *events.Result) bool {
 	switch {
-	case r.action == "fail" && !s.second:
-		say(fmt.Sprintf("%s: %s failed:\n%s", s.boot.name, r.name, r.output))
+	case r.Action == "fail" && !s.second:
+		say(fmt.Sprintf("%s: %s failed:\n%s", s.boot.name, r.Name, r.Output))
 		s.failed = append(s.failed, failedTest{p, *r})
 		return false
-	case r.action == "pass" && s.second:
-		r.action = again
+	case r.Action == "pass" && s.second:
+		r.Action = again
 		for _, f := range s.failed {
-			if f.in.path == p.path && f.result.name == r.name {
+			if f.in.path == p.path && f.result.Name == r.Name {
 				s.notes = append(s.notes, firstFailure(s.boot.name, f.result))
 			}
 		}
@@ -57,20 +59,20 @@ func (s *session) judge(p labPackage, r *testResult) bool {
 }
 
 // firstFailure is for hack/stages.sh, which knows such lines.
-func firstFailure(boot string, r testResult) string {
-	text := strings.TrimRight(r.output, "\n")
-	return fmt.Sprintf("vm %s: AGAIN %s, which first said:\n    %s\n", boot, r.name, strings.ReplaceAll(text, "\n", "\n    "))
+func firstFailure(boot string, r events.Result) string {
+	text := strings.TrimRight(r.Output, "\n")
+	return fmt.Sprintf("vm %s: AGAIN %s, which first said:\n    %s\n", boot, r.Name, strings.ReplaceAll(text, "\n", "\n    "))
 }
 
 func TestWhatFailsIsJudgedByItsSecondRun(t *testing.T) {
 	p, other := labPackage{path: "a"}, labPackage{path: "b"}
 	s := &session{boot: oneBoot{name: "main"}}
 	judged := func(p labPackage, action string) string {
-		r := testResult{name: "TestLabX", action: action, output: "x_test.go:7: too early\n"}
+		r := events.Result{Name: "TestLabX", Action: action, Output: "x_test.go:7: too early\n"}
 		if !s.judge(p, &r) {
 			return "kept"
 		}
-		return r.action
+		return r.Action
 	}
 	for _, step := range []struct {
 		in           labPackage

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,16 +18,13 @@ import (
 // required skips what make test-vm has not asked for, and wants what it needs.
 func required(t *testing.T) (repository string, store image.Store) {
 	t.Helper()
-	if os.Getenv("NINES_TEST_VM") == "" {
-		t.Skip("make test-vm runs it")
-	}
+	labtest.Laboratory(t)
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	for _, program := range []string{vm.Program, "mmdebstrap"} {
 		_, err := exec.LookPath(program)
 		labtest.Require(t, program+" (make setup-vm)", err == nil)
 	}
-	_, file, _, _ := runtime.Caller(0)
-	repository = filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	repository = labtest.Repository()
 	return repository, image.Store{
 		Dir: image.DefaultDir(), Guest: filepath.Join(repository, "bin", "nines-guest"), Progress: say,
 	}

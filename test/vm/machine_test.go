@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/image"
@@ -167,9 +168,7 @@ func TestAMachineEndsWithItsStarter(t *testing.T) {
 
 func TestStarter(t *testing.T) {
 	dir := os.Getenv(starterVariable)
-	if dir == "" {
-		t.Skip("another test runs it, in a process of its own")
-	}
+	labtest.OtherTest(t, dir != "")
 	_, store := required(t)
 	kernel, err := store.Kernel(t.Context(), "debian12")
 	if err != nil {

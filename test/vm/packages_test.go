@@ -3,8 +3,6 @@ package vm
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/test/events"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -42,7 +41,7 @@ func findPackages(t *testing.T, repository string) []labPackage {
 	var packages []labPackage
 	for _, path := range packagesWithLabTests(t, repository) {
 		p := labPackage{path: path, binary: filepath.Join(into, strings.ReplaceAll(path, "/", "-")+".test"), boots: map[string][]string{}}
-		build := exec.CommandContext(t.Context(), "hack/go", "test", "-c", "-o", p.binary, "./"+path)
+		build := exec.CommandContext(t.Context(), "hack/go", "test", "-c", "-vet=off", "-o", p.binary, "./"+path)
 		build.Dir = repository
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Errorf("compile the tests of %s: %v\n%s", path, err, out)
@@ -56,16 +55,16 @@ func findPackages(t *testing.T, repository string) []labPackage {
 			t.Errorf("ask the tests of %s for their boots: %v\n%s", path, err, out)
 			continue
 		}
-		err = events(t.Context(), repository, bytes.NewReader(out), func(r testResult) {
-			wanted := labtest.BootsOf(r.output)
+		err = tellResults(t.Context(), repository, bytes.NewReader(out), func(r events.Result) {
+			wanted := labtest.BootsOf(r.Output)
 			if len(wanted) == 0 {
-				t.Errorf("%s %s does not begin with labtest.VirtualLab", path, r.name)
+				t.Errorf("%s %s does not begin with labtest.VirtualLab", path, r.Name)
 			}
 			for _, boot := range wanted {
 				if !slices.ContainsFunc(boots, func(b oneBoot) bool { return b.name == boot }) {
-					t.Errorf("%s %s is for a boot %q, which there is not", path, r.name, boot)
+					t.Errorf("%s %s is for a boot %q, which there is not", path, r.Name, boot)
 				}
-				p.boots[boot] = append(p.boots[boot], r.name)
+				p.boots[boot] = append(p.boots[boot], r.Name)
 			}
 		})
 		if err != nil {
@@ -113,57 +112,19 @@ func packagesWithLabTests(t *testing.T, repository string) []string {
 	return found
 }
 
-// testResult is how a test has ended, with all that it and its subtests printed.
-type testResult struct {
-	name, action, output string
-	seconds              float64
-}
-
-// events reads what a test binary prints, by Go's own reader of it, and tells each test
-// of the top level when it has ended.
-func events(ctx context.Context, repository string, from *bytes.Reader, tell func(testResult)) error {
+// tellResults reads what a test binary prints, by Go's own reader of it, and tells each
+// test of the top level when it has ended.
+func tellResults(ctx context.Context, repository string, from *bytes.Reader, tell func(events.Result)) error {
 	reader := exec.CommandContext(ctx, "hack/go", "tool", "test2json", "-t")
 	reader.Dir, reader.Stdin = repository, from
 	out, err := reader.Output()
 	if err != nil {
 		return fmt.Errorf("go tool test2json: %w", err)
 	}
-	e := eventReader{tell: tell}
+	e := events.Reader{Tell: tell}
 	for line := range bytes.Lines(out) {
-		if err := e.read(line); err != nil {
+		if err := e.Read(line); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// eventReader gathers the events of test2json.
-type eventReader struct {
-	tell   func(testResult)
-	output map[string]*strings.Builder
-}
-
-func (e *eventReader) read(line []byte) error {
-	var event struct {
-		Action, Test, Output string
-		Elapsed              float64
-	}
-	if err := json.Unmarshal(line, &event); err != nil {
-		return errors.Join(fmt.Errorf("an event of a test: %s", line), err)
-	}
-	name, _, sub := strings.Cut(event.Test, "/")
-	if e.output == nil {
-		e.output = map[string]*strings.Builder{}
-	}
-	if e.output[name] == nil {
-		e.output[name] = &strings.Builder{}
-	}
-	switch event.Action {
-	case "output":
-		e.output[name].WriteString(event.Output)
-	case "pass", "fail", "skip":
-		if name != "" && !sub {
-			e.tell(testResult{name, event.Action, e.output[name].String(), event.Elapsed})
 		}
 	}
 	return nil

@@ -5,11 +5,13 @@ import (
 	"io"
 	"os/exec"
 	"testing"
+
+	"nines.dev/nines/test/events"
 )
 
 // relay hands what is written to Go's reader of tests, and what that finds to show.
 // wait ends it and returns the last of what was written.
-func relay(t *testing.T, repository string, show func(testResult)) (to io.Writer, wait func() string) {
+func relay(t *testing.T, repository string, show func(events.Result)) (to io.Writer, wait func() string) {
 	t.Helper()
 	reader := exec.Command("hack/go", "tool", "test2json", "-t")
 	reader.Dir = repository
@@ -24,10 +26,10 @@ func relay(t *testing.T, repository string, show func(testResult)) (to io.Writer
 	if err := reader.Start(); err != nil {
 		t.Fatal(err)
 	}
-	results, read := make(chan testResult), make(chan error, 1)
+	results, read := make(chan events.Result), make(chan error, 1)
 	go func() {
 		defer close(results)
-		e := eventReader{tell: func(r testResult) { results <- r }}
+		e := events.Reader{Tell: func(r events.Result) { results <- r }}
 		lines := bufio.NewReader(output)
 		for {
 			line, err := lines.ReadBytes('\n')
@@ -35,7 +37,7 @@ func relay(t *testing.T, repository string, show func(testResult)) (to io.Writer
 				read <- nil
 				return
 			}
-			if err := e.read(line); err != nil {
+			if err := e.Read(line); err != nil {
 				read <- err
 				_, _ = io.Copy(io.Discard, output)
 				return

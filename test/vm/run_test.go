@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/test/events"
 	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/image"
@@ -105,12 +106,12 @@ func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []stri
 	watch := newWatch(t.Context(), s.lab, p.binary, patience)
 	defer watch.stop()
 	left = slices.Clone(names)
-	show := func(r testResult) {
+	show := func(r events.Result) {
 		watch.testEnded()
-		left = slices.DeleteFunc(left, func(name string) bool { return name == r.name })
-		if r.action == "skip" { // it has said that it is for this boot
-			r.action = "fail"
-			r.output += "\nskipped where it must run"
+		left = slices.DeleteFunc(left, func(name string) bool { return name == r.Name })
+		if r.Action == "skip" { // it has said that it is for this boot
+			r.Action = "fail"
+			r.Output += "\nskipped where it must run"
 		}
 		if s.judge(p, &r) {
 			s.show(t, p, r)
@@ -138,12 +139,12 @@ func (s *session) runIn(t *testing.T, p labPackage, names []string) (left []stri
 }
 
 // show makes a subtest of a test, and a row of the table.
-func (s *session) show(t *testing.T, p labPackage, r testResult) {
+func (s *session) show(t *testing.T, p labPackage, r events.Result) {
 	t.Helper()
-	s.rows = append(s.rows, row{mechanism(r.name), p.path, s.kernel(), r.action, r.seconds})
-	t.Run(r.name, func(t *testing.T) {
-		if r.action == "fail" {
-			t.Errorf("in the laboratory, boot %s:\n%s", s.boot.name, r.output)
+	s.rows = append(s.rows, row{mechanism(r.Name), p.path, s.kernel(), r.Action, r.Seconds})
+	t.Run(r.Name, func(t *testing.T) {
+		if r.Action == "fail" {
+			t.Errorf("in the laboratory, boot %s:\n%s", s.boot.name, r.Output)
 		}
 	})
 }
@@ -152,6 +153,9 @@ func (s *session) show(t *testing.T, p labPackage, r testResult) {
 // test may then take.
 func cyclesAsked() (patience time.Duration, env []string) {
 	patience = testPatience
+	if labtest.Long() {
+		env = append(env, labtest.LongVariable+"=1")
+	}
 	for _, name := range []string{"NINES_CYCLES", "NINES_KILL_CYCLES"} {
 		if count := os.Getenv(name); count != "" {
 			env = append(env, name+"="+count)

@@ -18,7 +18,8 @@ func startLaboratory(ctx context.Context, repository string, store image.Store, 
 	for _, name := range []string{"bin", "cmd", "engine", "examples", "measure", "report", "result", "spec", "test", "lab", "go.mod", filepath.Join("build", "vm")} {
 		options.Copy = append(options.Copy, filepath.Join(repository, name))
 	}
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
+	// The first boot of all makes the file systems, too, maybe beside what takes both CPUs.
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()
 	if err := buildModule(ctx, store, options.Kernel); err != nil {
 		return nil, err

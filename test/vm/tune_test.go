@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/host/tune"
+	"nines.dev/nines/test/labtest"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/boot"
 	"nines.dev/nines/vm/vlab"
@@ -21,6 +22,7 @@ var tuneBoots = []oneBoot{
 // What nines tune plan prints is what the kernel is started with next, and then is in
 // force. isolcpus=domain is asked for, since only that shows in a file.
 func TestBootParametersOfTunePlanAreInEffect(t *testing.T) {
+	labtest.LongForm(t) // four boots
 	repository, store := required(t)
 	for _, b := range tuneBoots {
 		t.Run(b.name, func(t *testing.T) {

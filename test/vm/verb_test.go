@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/test/labtest"
 )
 
 // TestVlabRun tries the first experiment that users meet, shortened, in a laboratory of
 // its own: the result comes to this host, with every packet in it, and says what its
 // timings are worth.
 func TestVlabRun(t *testing.T) {
+	labtest.LongForm(t) // a boot; TestVlabExec is the short form
 	repository, _ := required(t)
 	out := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(repository, "bin", "nines"), "vlab", "run", filepath.Join(repository, "examples", "quickstart.yaml"),

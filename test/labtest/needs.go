@@ -1,0 +1,98 @@
+package labtest
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// PassVariable is set by test/passes to the name of the pass that tests run in. Without
+// it, as when one test is run by hand, none is put off to another pass.
+const PassVariable = "NINES_PASS"
+
+// The passes in which the tests of this host run. Each runs what the one before has
+// skipped for want of what it has.
+const (
+	PassPure  = "pure"  // as nobody in particular, packages side by side
+	PassRoot  = "root"  // as root, packages side by side
+	PassQuiet = "quiet" // as root, one test after another and nothing beside them
+)
+
+// LongVariable is set to let tests take their long form, as make test-all does.
+const LongVariable = "NINES_LONG"
+
+// What tests say when they are skipped: test/passes reads from it where they are to run.
+const (
+	forWantOf    = "missing: "
+	forQuietCore = "for a quiet core, where make test-quiet runs it"
+	forLongForm  = "for the long form, where make test-all runs it"
+	forOthers    = "for another test, which runs it in a process of its own"
+)
+
+// Need is why a test was skipped.
+type Need int
+
+// What a test may need.
+const (
+	NeedUnknown  Need = iota // it did not say so by this package
+	NeedThere                // what Require names: root, a program, a privilege
+	NeedQuiet                // QuietCore
+	NeedLab                  // VirtualLab, Laboratory
+	NeedLongForm             // LongForm
+	NeedNone                 // OtherTest
+)
+
+// NeedOf reads from what a skipped test printed what it needs.
+func NeedOf(output string) Need {
+	for _, known := range []struct {
+		words string
+		need  Need
+	}{
+		{forQuietCore, NeedQuiet}, {forLongForm, NeedLongForm}, {forTheLab, NeedLab}, {forOthers, NeedNone}, {forWantOf, NeedThere},
+	} {
+		if strings.Contains(output, known.words) {
+			return known.need
+		}
+	}
+	return NeedUnknown
+}
+
+// QuietCore is for the few tests that measure time, and would find that of their
+// neighbours. They run alone, after all others. It comes first in a test.
+func QuietCore(t testing.TB) {
+	t.Helper()
+	if pass := os.Getenv(PassVariable); pass == PassPure || pass == PassRoot {
+		t.Skip(forQuietCore)
+	}
+	if os.Geteuid() == 0 {
+		takeTurn(t, alone)
+	}
+}
+
+// WholeHost is for tests that rearrange what all labs of a host share (its CPUs, its
+// hugepages, its settings), or see whether that is as it was: no other lab is tested
+// meanwhile.
+func WholeHost(t testing.TB) {
+	t.Helper()
+	takeTurn(t, alone)
+}
+
+// LongForm is for tests that only the long form has.
+func LongForm(t testing.TB) {
+	t.Helper()
+	if !Long() {
+		t.Skip(forLongForm)
+	}
+}
+
+// Long tells whether a test is to take its long form: all of the cases that are alike.
+func Long() bool { return os.Getenv(LongVariable) != "" }
+
+// OtherTest is for what only looks like a test: the part of another one that runs in a
+// process of its own, if that has asked for it.
+func OtherTest(t testing.TB, asked bool) {
+	t.Helper()
+	if !asked {
+		t.Skip(forOthers)
+	}
+}

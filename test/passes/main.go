@@ -1,0 +1,85 @@
+// Command passes runs the project's Go tests, each once, in the first pass that has what
+// it needs:
+//
+//	pure    as nobody in particular, packages side by side
+//	root    what was skipped there for want of root or a capability, packages side by side
+//	quiet   what measures time: one test after another, and nothing beside it
+//
+// What a test needs it says itself, by package labtest, when it is skipped; that is kept
+// in build/tests and read by the next pass, so no list is kept by hand. A test that is
+// skipped by other words, or still skipped in its pass, fails where NINES_REQUIRE=all.
+//
+//	passes [-p N] [-exec COMMAND] [-run REGEXP] compile|pure|root|quiet
+//	passes failed pure|root|quiet     names what failed in the pass, if it is little
+//	passes again pure|root|quiet      that once more, alone
+//
+// The tests of each package are compiled once, for all passes. It prints the events of
+// go test -json, for gotestsum to show (hack/gotest.sh).
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"nines.dev/nines/test/labtest"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout, os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "passes: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer, arguments []string) error {
+	// What is ignored here, as in the background of a shell, tests would ignore; what is
+	// heard here, they hear.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	p := pass{out: out, require: os.Getenv("NINES_REQUIRE") == "all"}
+	flags := flag.NewFlagSet("passes", flag.ContinueOnError)
+	flags.IntVar(&p.atOnce, "p", runtime.NumCPU(), "how many packages are tested at a time")
+	wrapper := flags.String("exec", "", "the command that runs test binaries")
+	chosen := flags.String("run", "", "only tests of this name")
+	err := flags.Parse(arguments)
+	if err != nil {
+		return err
+	}
+	if p.chosen, err = regexp.Compile(*chosen); err != nil {
+		return err
+	}
+	p.wrapper = strings.Fields(*wrapper)
+	packages, err := findPackages(ctx)
+	if err != nil {
+		return err
+	}
+	verb, words := "", flags.Args()
+	if len(words) == 2 {
+		verb, words = words[0], words[1:]
+	}
+	if len(words) != 1 {
+		return fmt.Errorf("what is to be done? %q", flags.Args())
+	}
+	p.name, p.again = words[0], verb == "again"
+	if verb == "failed" {
+		return p.toRepeat(packages)
+	}
+	if err := compile(ctx, packages); err != nil {
+		return err
+	}
+	switch p.name {
+	case "compile":
+		return nil
+	case labtest.PassPure, labtest.PassRoot, labtest.PassQuiet:
+		return p.run(ctx, packages)
+	}
+	return fmt.Errorf("there is no pass %q", p.name)
+}

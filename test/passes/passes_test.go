@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// What tests say by labtest is understood, whatever the words are.
+func TestEachNeedHasItsPass(t *testing.T) {
+	t.Setenv(labtest.PassVariable, labtest.PassPure)
+	t.Setenv(labtest.LongVariable, "")
+	t.Setenv(labtest.BootVariable, "")
+	t.Setenv("NINES_REQUIRE", "")
+	t.Setenv("NINES_TEST_VM", "")
+	skipped := func(need func(testing.TB)) string {
+		recorder, ended := &skipRecorder{TB: t}, make(chan struct{})
+		go func() {
+			defer close(ended)
+			need(recorder)
+		}()
+		<-ended
+		return recorder.said
+	}
+	for name, c := range map[string]struct {
+		said         string
+		root, quiet  bool
+		lostIn, okIn string
+	}{
+		"root":      {skipped(func(t testing.TB) { labtest.Require(t, "root", false) }), true, false, "root", "pure"},
+		"quiet":     {skipped(labtest.QuietCore), false, true, "quiet", "root"},
+		"long":      {skipped(labtest.LongForm), false, false, "", "root"},
+		"lab":       {skipped(func(t testing.TB) { labtest.VirtualLab(t, labtest.BootRT) }), false, false, "", "root"},
+		"host":      {skipped(labtest.Laboratory), false, false, "", "root"},
+		"other":     {skipped(func(t testing.TB) { labtest.OtherTest(t, false) }), false, false, "", "root"},
+		"own words": {"not today", false, false, "pure", ""},
+	} {
+		if c.said == "" {
+			t.Errorf("%s is not skipped", name)
+		}
+		if root, quiet := isFor("root", []string{c.said}), isFor("quiet", []string{c.said}); root != c.root || quiet != c.quiet {
+			t.Errorf("%s (%s): root %v, quiet %v", name, c.said, root, quiet)
+		}
+		if c.lostIn != "" && !isLost(c.lostIn, c.said) || c.okIn != "" && isLost(c.okIn, c.said) {
+			t.Errorf("%s (%s) is lost in other passes than %s", name, c.said, c.lostIn)
+		}
+	}
+}
+
+// skipRecorder keeps what a test says when it is skipped.
+type skipRecorder struct {
+	testing.TB
+	said string
+}
+
+func (r *skipRecorder) Skip(words ...any) {
+	r.said = fmt.Sprint(words...)
+	runtime.Goexit()
+}
+
+// TestEveryTestRunsInOnePass runs the passes over a small module, and again after one
+// has failed.
+func TestEveryTestRunsInOnePass(t *testing.T) {
+	repository := labtest.Repository()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module nines.dev/small\n\ngo 1.26\n")
+	write("hack/go", "#!/bin/sh\nexec "+repository+"/hack/go \"$@\"\n")
+	const head = "package x\n\nimport (\n\t\"os\"\n\t\"os/signal\"\n\t\"testing\"\n)\n\nvar _, _ = os.Getenv, signal.Ignored\n\n"
+	write("a/x/x_test.go", head+`
+func TestPure(t *testing.T) {}
+
+func TestAsRoot(t *testing.T) {
+	if os.Getenv("NINES_PASS") == "pure" {
+		t.Skip("missing: root")
+	}
+}
+
+func TestInPart(t *testing.T) {
+	t.Run("sub", func(t *testing.T) { TestAsRoot(t) })
+}
+
+func TestAlone(t *testing.T) {
+	if os.Getenv("NINES_PASS") != "quiet" {
+		t.Skip("for a quiet core, where make test-quiet runs it")
+	}
+}
+`)
+	// Of the same name, in another folder; it fails the first time.
+	write("b/x/x_test.go", head+`
+func TestOnce(t *testing.T) {
+	if _, err := os.Stat("`+dir+`/tried"); err != nil {
+		os.WriteFile("`+dir+`/tried", nil, 0o644)
+		t.Error("too early")
+	}
+}
+
+func TestLost(t *testing.T) { t.Skip("not today") }
+
+func TestHearsCtrlC(t *testing.T) {
+	if signal.Ignored(os.Interrupt) {
+		t.Error("it is ignored")
+	}
+}
+`)
+	t.Chdir(dir)
+	t.Setenv("NINES_REQUIRE", "")
+	ran := func(wantFailed bool, arguments ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		err := run(t.Context(), &out, arguments)
+		if (err != nil) != wantFailed {
+			t.Fatalf("%v: %v\n%s", arguments, err, &out)
+		}
+		var passed []string
+		for line := range strings.Lines(out.String()) {
+			if _, name, found := strings.Cut(line, `"Test":"`); found && strings.Contains(line, `"Action":"pass"`) && !strings.Contains(name, "/") {
+				passed = append(passed, name[:strings.Index(name, `"`)])
+			}
+		}
+		return strings.Join(passed, " ")
+	}
+	for _, step := range []struct {
+		failed bool
+		words  string
+		want   string
+	}{
+		{true, "-p 1 pure", "TestPure TestInPart TestHearsCtrlC"},
+		{false, "again pure", "TestOnce"},
+		{false, "root", "TestAsRoot TestInPart"},
+		{false, "quiet", "TestAlone"},
+	} {
+		if got := ran(step.failed, strings.Fields(step.words)...); got != step.want {
+			t.Errorf("%s passed %s, want %s", step.words, got, step.want)
+		}
+	}
+	// One that every pass skips has failed where all must be there.
+	t.Setenv("NINES_REQUIRE", "all")
+	ran(true, "pure")
+	// What passes told of other tests is not taken for those that there are now.
+	write("a/x/x_test.go", head+"func TestAsRoot(t *testing.T) {\n\tif os.Getenv(\"NINES_PASS\") == \"pure\" {\n\t\tt.Skip(\"missing: root\")\n\t}\n}\n\nfunc TestNew(t *testing.T) {}\n")
+	if got := ran(false, "root"); got != "TestNew TestAsRoot" {
+		t.Errorf("after a change root passed %s", got)
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nines.dev/nines/test/labtest"
+)
+
+// record is what is known of a package's tests.
+type record struct {
+	// Binary is the content of the tests that this is known of.
+	Binary string
+	// Skipped has, by test, what it or one of its subtests said when it was last skipped.
+	Skipped map[string][]string
+	// Seconds is how long the package took, by pass.
+	Seconds map[string]float64
+	// Failed are the tests that failed, by pass.
+	Failed map[string][]string
+}
+
+func (p *testPackage) recordFile() string { return filepath.Join(folder, p.name()+".json") }
+
+// readRecord gives what is known of the compiled tests, and false if a pure pass has not
+// been over just these. How long they took is as good as known from their last form.
+func (p *testPackage) readRecord() (*record, bool, error) {
+	binary, err := hashOf(p.binary())
+	if err != nil {
+		return nil, false, err
+	}
+	r := &record{}
+	if text, err := os.ReadFile(p.recordFile()); err == nil && json.Unmarshal(text, r) == nil && r.Binary == binary {
+		return r, true, nil
+	}
+	if r.Seconds == nil {
+		r.Seconds = map[string]float64{}
+	}
+	return &record{Binary: binary, Skipped: map[string][]string{}, Seconds: r.Seconds, Failed: map[string][]string{}}, false, nil
+}
+
+func (p *testPackage) writeRecord(r *record) error {
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(p.recordFile(), append(text, '\n'), 0o644)
+}
+
+func hashOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// isFor tells whether a pass after the pure one has to run a test that said this when it
+// was skipped.
+func isFor(pass string, said []string) bool {
+	return slices.ContainsFunc(said, func(text string) bool {
+		switch labtest.NeedOf(text) {
+		case labtest.NeedThere:
+			return pass == labtest.PassRoot
+		case labtest.NeedQuiet:
+			return pass == labtest.PassQuiet
+		case labtest.NeedLab, labtest.NeedLongForm, labtest.NeedNone, labtest.NeedUnknown:
+		}
+		return false
+	})
+}
+
+// isLost tells whether a test that says this in a pass is skipped in every pass.
+func isLost(pass, said string) bool {
+	switch labtest.NeedOf(said) {
+	case labtest.NeedThere:
+		return pass != labtest.PassPure
+	case labtest.NeedQuiet:
+		return pass == labtest.PassQuiet
+	case labtest.NeedUnknown:
+		return true
+	case labtest.NeedLab, labtest.NeedLongForm, labtest.NeedNone:
+	}
+	return false
+}
+
+// reason is the last line that a skipped test logged, which says why.
+func reason(output string) string {
+	said := ""
+	for line := range strings.Lines(output) {
+		if _, after, found := strings.Cut(line, ".go:"); found {
+			_, said, _ = strings.Cut(strings.TrimSpace(after), ": ")
+		}
+	}
+	return said
+}
