@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
 )
@@ -173,7 +174,7 @@ func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Reco
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	j, err := journal.Create(s.journal(), journal.Header{
-		Lab: "kbp/" + s.Name, BootID: journal.BootID(), Token: "nines-kbp-" + hex.EncodeToString(token),
+		Lab: "kbp/" + s.Name, BootID: boot.ID(), Token: "nines-kbp-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(s.dir()))
@@ -230,7 +231,7 @@ func (s Session) clear(ctx context.Context) error {
 		return err
 	}
 	record, err := s.Record()
-	if err == nil && record.Done && j.Header.BootID == journal.BootID() {
+	if err == nil && record.Done && j.Header.BootID == boot.ID() {
 		ns, err := netns.Find(record.Namespace, record.Cookie)
 		if err != nil {
 			return errors.Join(err, j.Close())
@@ -245,7 +246,7 @@ func (s Session) clear(ctx context.Context) error {
 
 // undo puts all back, closes the journal and removes the session.
 func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
-	if err := j.Undo(ctx, journal.Host{BootID: j.Header.BootID, Note: note}, nil); err != nil {
+	if err := j.Undo(ctx, note, nil); err != nil {
 		return errors.Join(fmt.Errorf("put back what session %q changed: %w; nines kbp stop %s tries again", s.Name, err, s.Name), j.Close())
 	}
 	return errors.Join(j.Close(), s.remove())

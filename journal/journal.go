@@ -112,6 +112,9 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 // must not be made.
 func (j *Journal) Begin(step Step) (int, error) {
 	fault.Point("before intent")
+	if _, known := registered[step.Kind]; !known {
+		return 0, fmt.Errorf("not making %s: no package has registered how to undo it", step)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	id := j.nextID
@@ -155,9 +158,9 @@ func (j *Journal) Entries() []Entry {
 	return entries
 }
 
-// forget journals that steps are undone. A full disk does not matter here: undoing
-// them once more does nothing.
-func (j *Journal) forget(ids []int) {
+// Forget journals that steps are undone, or were not made. A full disk does not matter
+// here: undoing them once more does nothing.
+func (j *Journal) Forget(ids ...int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, id := range ids {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 )
@@ -45,7 +45,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 		return nil, err
 	}
 	o := owner{
-		PID: self.PID, StartTicks: self.StartTicks, BootID: journal.BootID(),
+		PID: self.PID, StartTicks: self.StartTicks, BootID: boot.ID(),
 		Since: time.Now(), Experiment: experiment,
 	}
 	for _, p := range plans {
@@ -146,7 +146,7 @@ func readOwner(path string) owner {
 
 // alive is true while the process that measures runs.
 func (o owner) alive() bool {
-	return o.PID != 0 && o.BootID == journal.BootID() &&
+	return o.PID != 0 && o.BootID == boot.ID() &&
 		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
 }
 

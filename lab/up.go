@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
 )
@@ -119,7 +120,7 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	h.journal, err = journal.Create(h.state.journal(), journal.Header{
-		Lab: p.Name, Prefix: p.Prefix, BootID: journal.BootID(), Token: "nines-" + hex.EncodeToString(token),
+		Lab: p.Name, Prefix: p.Prefix, BootID: boot.ID(), Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.free())
@@ -186,8 +187,7 @@ func (h *holding) clear(ctx context.Context, progress func(string)) error {
 	switch {
 	case err == nil:
 		progress("removing what an earlier start left")
-		world := journal.Host{BootID: old.Header.BootID}
-		if err := old.Undo(context.WithoutCancel(ctx), world, nil); err != nil {
+		if err := old.Undo(context.WithoutCancel(ctx), nil, nil); err != nil {
 			return errors.Join(fmt.Errorf("remove what an earlier start left: %w", err), old.Close())
 		}
 		if err := old.Close(); err != nil {

@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"engine/client": {},
 	"fault":         {},
 
+	"kernel/boot":      {},
 	"kernel/netns":     {},
 	"kernel/proc":      {},
 	"kernel/cgroup":    {},
@@ -35,11 +36,14 @@ var mayImport = map[string][]string{
 	"kernel/pci":       {"host", "kernel/ethtool", "fault"},
 
 	"host":        {},
-	"host/tune":   {"spec", "host", "journal", "kernel/proc", "fault"},
+	"host/tune":   {"spec", "host", "journal", "journal/process", "journal/setting", "kernel/boot", "kernel/proc", "fault"},
 	"host/doctor": {"spec", "host", "plan", "host/tune"},
 
-	"plan":    {"spec", "host"},
-	"journal": {"busypoll/kbp", "kernel/napi", "kernel/ethtool", "kernel/netns", "kernel/proc", "kernel/cgroup", "fault", "kernel/hugepages", "kernel/pci", "kernel/tasks"},
+	"plan": {"spec", "host"},
+	// The journal knows nobody: who makes things registers how they are undone.
+	"journal":         {"fault", "kernel/boot"},
+	"journal/process": {"journal", "kernel/boot", "kernel/netns", "kernel/proc"}, // boot: in its tests
+	"journal/setting": {"journal", "kernel/boot", "fault"},
 
 	"busypoll":      makers,
 	"busypoll/kmod": {},
@@ -103,7 +107,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "host", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
+var makers = []string{"spec", "host", "kernel/boot", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "lab", "host", "plan", "lab/link", "engine/client"}

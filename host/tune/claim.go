@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 )
 
 // The settings of a host are one thing: of two who tune it at once, the second would take
@@ -73,7 +74,7 @@ func orphaned(root, holder string) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty)
 	}
-	return j.Header.BootID != journal.BootID()
+	return j.Header.BootID != boot.ID()
 }
 
 // JournalName is the file of a journal in its folder, of labs and of tune alike.

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 )
 
 // Session is what nines tune apply leaves in force: a journal, and who made it, in the
@@ -133,7 +134,7 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	j, err := journal.Create(s.journal(), journal.Header{
-		Lab: sessionName, BootID: journal.BootID(), Token: "nines-tune-" + hex.EncodeToString(token),
+		Lab: sessionName, BootID: boot.ID(), Token: "nines-tune-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (s Session) clear(ctx context.Context) error {
 		return err
 	}
 	applied, err := readApplied(s.dir())
-	if err == nil && applied.Done && j.Header.BootID == journal.BootID() {
+	if err == nil && applied.Done && j.Header.BootID == boot.ID() {
 		return errors.Join(&HeldError{Applied: applied}, j.Close())
 	}
 	return s.undo(ctx, j, nil)
@@ -185,8 +186,7 @@ func (s Session) clear(ctx context.Context) error {
 
 // undo undoes what the journal has, closes it and removes the session.
 func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
-	world := journal.Host{BootID: j.Header.BootID, Note: note}
-	if err := j.Undo(ctx, world, nil); err != nil {
+	if err := j.Undo(ctx, note, nil); err != nil {
 		return errors.Join(fmt.Errorf("put the settings back: %w; nines tune revert tries again", err), j.Close())
 	}
 	return errors.Join(j.Close(), s.remove())

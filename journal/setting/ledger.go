@@ -1,4 +1,4 @@
-package journal
+package setting
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/fault"
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 )
 
 // HostLedger is the ledger of the settings of this host, whatever folder a lab's state
@@ -41,7 +43,7 @@ func Held(ledgerPath string) map[string]bool {
 }
 
 // Covering names who has set an entry's file since, and has it still; empty if nobody.
-func Covering(entry Entry) string {
+func Covering(entry journal.Entry) string {
 	if entry.Target == "" {
 		return ""
 	}
@@ -103,7 +105,7 @@ func (l ledger) lock() (free func(), err error) {
 }
 
 func (l ledger) load() (*settings, error) {
-	now := &settings{BootID: BootID(), Files: map[string][]layer{}}
+	now := &settings{BootID: boot.ID(), Files: map[string][]layer{}}
 	text, err := os.ReadFile(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return now, nil
