@@ -107,7 +107,7 @@ func hold(name string) (*holding, error) {
 		h.journal, err = nil, nil // killed before it made anything, or after it removed everything
 	}
 	if err != nil {
-		return nil, errors.Join(err, h.lock.free())
+		return nil, errors.Join(err, h.lock.Free())
 	}
 	return h, nil
 }

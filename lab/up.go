@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
 )
@@ -41,7 +42,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if err := isolate.CheckHugepages(options.Plan); err != nil {
 		return nil, err
 	}
-	held, err := enroll(ctx, options)
+	held, err := reserve(ctx, options)
 	if err != nil {
 		return nil, aboutState(err)
 	}
@@ -66,7 +67,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 // holding is a lab that this process changes.
 type holding struct {
 	state   state
-	lock    *lock
+	lock    *flock.Lock
 	journal *journal.Journal
 }
 
@@ -81,22 +82,22 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 }
 
 func (h *holding) free() error {
-	err := h.lock.free()
+	err := h.lock.Free()
 	if h.journal != nil {
 		err = errors.Join(err, h.journal.Close())
 	}
 	return err
 }
 
-// enroll reserves the lab's name and prefix, removes what a killed Up of the same
+// reserve reserves the lab's name and prefix, removes what a killed Up of the same
 // name, or a measurement that died, left, starts the journal and writes the plan down.
-func enroll(ctx context.Context, options UpOptions) (*holding, error) {
+func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 	p := options.Plan
 	registry, err := lockRegistry()
 	if err != nil {
 		return nil, err
 	}
-	defer registry.free()
+	defer registry.Free()
 	if err := options.Measurement.reserved(p); err != nil {
 		return nil, err
 	}
@@ -111,11 +112,11 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 		return nil, err
 	}
 	if err := h.clear(ctx, options.Progress); err != nil {
-		return nil, errors.Join(err, h.lock.free())
+		return nil, errors.Join(err, h.lock.Free())
 	}
 	// Only now: what an earlier start left had the same names.
 	if err := untaken(p); err != nil {
-		return nil, errors.Join(err, h.state.remove(), h.lock.free())
+		return nil, errors.Join(err, h.state.remove(), h.lock.Free())
 	}
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
@@ -123,7 +124,7 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 		Lab: p.Name, Prefix: p.Prefix, BootID: boot.ID(), Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
-		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.free())
+		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.Free())
 	}
 	// Before the registry is free again: another's vacant looks at the plan.
 	if err := h.state.writePlan(p); err != nil {

@@ -72,7 +72,7 @@ func TestRevertLeavesNothingOfAKilledApply(t *testing.T) {
 			if _, err := s.Apply(context.Background(), p, "tester"); err != nil {
 				t.Fatal(err)
 			}
-			return appliedPath(s.dir()) + unfinished, "{"
+			return appliedPath(s.dir()) + ".new", "{"
 		},
 		"before the journal's first line": func(s Session, _ Plan) (string, string) { return s.journal(), "" },
 	} {

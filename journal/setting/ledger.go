@@ -1,42 +1,95 @@
 package setting
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 
-	"golang.org/x/sys/unix"
-
-	"nines.dev/nines/fault"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/ledger"
 )
 
 // HostLedger is the ledger of the settings of this host, whatever folder a lab's state
-// is in. It is there only while a setting is in it, and goes with a reboot.
+// is in. It goes with a reboot.
 const HostLedger = "/run/nines/settings.json"
 
-// ledger is the file that says who has set what of a host: see layers.go.
-type ledger struct{ path string }
-
-// settings is what the file holds.
-type settings struct {
+// ledgerFile is what a ledger's file holds: who has set what of a host, see layers.go.
+type ledgerFile struct {
 	BootID string             `json:"boot_id"`
 	Files  map[string][]layer `json:"files"`
+}
+
+// Empty is true if nobody has set anything.
+func (f *ledgerFile) Empty() bool { return len(f.Files) == 0 }
+
+// begin forgets what was set before this boot, which has put all back.
+func (f *ledgerFile) begin() {
+	if f.BootID != boot.ID() || f.Files == nil {
+		*f = ledgerFile{BootID: boot.ID(), Files: map[string][]layer{}}
+	}
+}
+
+func at(path string) ledger.File { return ledger.File{Path: path, Mode: 0o644} }
+
+// load reads a ledger; one that cannot be read has nothing.
+func load(path string) *ledgerFile {
+	f := &ledgerFile{}
+	if at(path).Read(f) != nil {
+		f = &ledgerFile{}
+	}
+	f.begin()
+	return f
+}
+
+// lockedLedger is a ledger that no other process changes.
+type lockedLedger struct {
+	*ledgerFile
+	write func() error
+}
+
+// withLedger runs f on a ledger that is locked.
+func withLedger(path string, f func(*lockedLedger) error) error {
+	l := &lockedLedger{ledgerFile: &ledgerFile{}}
+	return at(path).Change(l.ledgerFile, func(save func() error) error {
+		l.write = save
+		l.begin()
+		return f(l)
+	})
+}
+
+// set keeps the layers of a file.
+func (l *lockedLedger) set(key string, list []layer) error {
+	if l.Files[key] = list; len(list) == 0 {
+		delete(l.Files, key)
+	}
+	return l.write()
+}
+
+// put adds a layer, or replaces its owner's. A nil ledger is that of a file that nobody
+// shares.
+func (l *lockedLedger) put(key string, added layer) error {
+	if l == nil {
+		return nil
+	}
+	list := l.Files[key]
+	if last := len(list) - 1; last >= 0 && list[last].Owner == added.Owner {
+		list = list[:last]
+	}
+	return l.set(key, append(list, added))
+}
+
+// drop takes out the layer of an owner that has changed nothing.
+func (l *lockedLedger) drop(key, owner string) error {
+	if l == nil {
+		return nil
+	}
+	return l.set(key, slices.DeleteFunc(l.Files[key], func(of layer) bool { return of.Owner == owner }))
 }
 
 // Held are the files of a host that somebody has set, by the ledger; one that cannot be
 // read has none.
 func Held(ledgerPath string) map[string]bool {
 	held := map[string]bool{}
-	s, err := ledger{ledgerPath}.load()
-	if err != nil {
-		return held
-	}
-	for path := range s.Files {
+	for path := range load(ledgerPath).Files {
 		held[path] = true
 	}
 	return held
@@ -47,108 +100,11 @@ func Covering(entry journal.Entry) string {
 	if entry.Target == "" {
 		return ""
 	}
-	s, err := ledger{entry.Target}.load()
-	if err != nil {
-		return ""
-	}
-	list := s.Files[settingOf(entry.Step).key()]
+	list := load(entry.Target).Files[settingOf(entry.Step).key()]
 	for i, l := range list {
 		if l.Owner == entry.Token && i < len(list)-1 {
 			return list[len(list)-1].By
 		}
 	}
 	return ""
-}
-
-// transact runs f while no other process does. f may save as often as it likes.
-func (l ledger) transact(f func(s *settings, save func() error) error) error {
-	free, err := l.lock()
-	if err != nil {
-		return fmt.Errorf("lock the ledger of settings: %w", err)
-	}
-	defer free()
-	s, err := l.load()
-	if err != nil {
-		return err
-	}
-	return f(s, func() error { return l.save(s) })
-}
-
-// lock locks the ledger's folder, so that nothing is left of it. Whoever removes the last
-// thing in the folder may remove it meanwhile. The wait is for others' writes of a file.
-func (l ledger) lock() (free func(), err error) {
-	dir := filepath.Dir(l.path)
-	for {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
-		}
-		file, err := os.Open(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		err = unix.Flock(int(file.Fd()), unix.LOCK_EX)
-		var held, there unix.Stat_t
-		if err == nil && unix.Fstat(int(file.Fd()), &held) == nil && unix.Stat(dir, &there) == nil && held.Ino == there.Ino {
-			return func() {
-				_ = os.Remove(dir) // if it is empty
-				_ = file.Close()
-			}, nil
-		}
-		_ = file.Close()
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return nil, err
-		}
-	}
-}
-
-func (l ledger) load() (*settings, error) {
-	now := &settings{BootID: boot.ID(), Files: map[string][]layer{}}
-	text, err := os.ReadFile(l.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return now, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the ledger of settings: %w", err)
-	}
-	var s settings
-	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("read %s: %w", l.path, err)
-	}
-	if s.BootID != now.BootID || s.Files == nil {
-		return now, nil // the reboot has put all back
-	}
-	return &s, nil
-}
-
-// save replaces the file at once, or removes it with the last layer.
-func (l ledger) save(s *settings) error {
-	for path, list := range s.Files {
-		if len(list) == 0 {
-			delete(s.Files, path)
-		}
-	}
-	next := l.path + ".new"
-	if len(s.Files) == 0 {
-		for _, file := range []string{next, l.path} {
-			if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("remove the ledger of settings: %w", err)
-			}
-		}
-		return nil
-	}
-	text, err := json.Marshal(s)
-	if err == nil {
-		err = os.WriteFile(next, append(text, '\n'), 0o644)
-	}
-	fault.Point("ledger half written")
-	if err == nil {
-		err = os.Rename(next, l.path)
-	}
-	if err != nil {
-		return fmt.Errorf("write the ledger of settings: %w", err)
-	}
-	return nil
 }

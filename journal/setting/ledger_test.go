@@ -192,9 +192,8 @@ func TestALedgerAndAJournalThatDisagree(t *testing.T) {
 		if _, err := c.Begin(journal.Step{Kind: Kind, Path: path, Value: "10", Old: "1", Target: o.ledger, Token: "nines-c:x"}); err != nil {
 			t.Fatal(err)
 		}
-		err := ledger{o.ledger}.transact(func(s *settings, save func() error) error {
-			s.Files[path] = []layer{{Owner: "nines-c:x", Old: "1", Value: "10"}}
-			return save()
+		err := withLedger(o.ledger, func(l *lockedLedger) error {
+			return l.put(path, layer{Owner: "nines-c:x", Old: "1", Value: "10"})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -30,20 +30,14 @@ func Make(j *journal.Journal, step journal.Step) (now string, changed bool, err 
 		_, _ = rand.Read(token) // never fails, crypto/rand
 		step.Token = j.Token("setting/" + hex.EncodeToString(token))
 	}
-	err = ledger{step.Target}.transact(func(s *settings, save func() error) error {
-		now, changed, err = makeStep(j, step, &shelf{s, save})
+	err = withLedger(step.Target, func(shared *lockedLedger) error {
+		now, changed, err = makeStep(j, step, shared)
 		return err
 	})
 	return now, changed, err
 }
 
-// shelf is a ledger that is locked.
-type shelf struct {
-	*settings
-	save func() error
-}
-
-func makeStep(j *journal.Journal, step journal.Step, shared *shelf) (now string, changed bool, err error) {
+func makeStep(j *journal.Journal, step journal.Step, shared *lockedLedger) (now string, changed bool, err error) {
 	file := settingOf(step)
 	if step.Old, err = file.read(); err != nil {
 		return "", false, err
@@ -98,27 +92,4 @@ func holder(h journal.Header) string {
 		return "nines tune apply"
 	}
 	return fmt.Sprintf("lab %q", h.Lab)
-}
-
-// put adds a layer, or replaces its owner's.
-func (s *shelf) put(key string, l layer) error {
-	if s == nil {
-		return nil
-	}
-	list := s.Files[key]
-	if last := len(list) - 1; last >= 0 && list[last].Owner == l.Owner {
-		list[last] = l
-	} else {
-		s.Files[key] = append(list, l)
-	}
-	return s.save()
-}
-
-// drop takes out the layer of an owner that has changed nothing.
-func (s *shelf) drop(key, owner string) error {
-	if s == nil {
-		return nil
-	}
-	s.Files[key] = slices.DeleteFunc(s.Files[key], func(l layer) bool { return l.Owner == owner })
-	return s.save()
 }

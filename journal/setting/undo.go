@@ -29,19 +29,18 @@ func restore(_ context.Context, u journal.Undoing) error {
 		_, err := takeBack(u, []layer{only})
 		return err
 	}
-	return ledger{u.Target}.transact(func(s *settings, save func() error) error {
+	return withLedger(u.Target, func(shared *lockedLedger) error {
 		key := settingOf(u.Step).key()
-		list := s.Files[key]
+		list := shared.Files[key]
 		if !slices.ContainsFunc(list, func(l layer) bool { return l.Owner == u.Token }) {
-			return save() // never made, or undone before a crash
+			return nil // never made, or undone before a crash
 		}
 		rest, err := takeBack(u, list)
 		if err != nil {
 			return err
 		}
 		fault.Point("after restoring a setting")
-		s.Files[key] = rest
-		return save()
+		return shared.set(key, rest)
 	})
 }
 

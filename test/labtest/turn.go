@@ -1,12 +1,13 @@
 package labtest
 
 import (
-	"errors"
+	"context"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
+
+	"nines.dev/nines/kernel/flock"
 )
 
 // turn is this process's right to build labs. The tests of two checkouts build labs of
@@ -15,7 +16,7 @@ import (
 var turn struct {
 	sync.Mutex
 	tests int // that run
-	file  *os.File
+	lock  *flock.Lock
 }
 
 // takeTurn waits until no other process tests labs, and keeps others waiting until the
@@ -26,24 +27,18 @@ func takeTurn(t testing.TB) {
 	turn.Lock()
 	defer turn.Unlock()
 	if turn.tests == 0 {
-		file, err := os.OpenFile(filepath.Join(os.TempDir(), "nines-labtest.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+		lock, err := flock.Wait(context.Background(), filepath.Join(os.TempDir(), "nines-labtest.lock"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
-			err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
-		}
-		if err != nil {
-			t.Fatalf("lock %s: %v", file.Name(), err)
-		}
-		turn.file = file
+		turn.lock = lock
 	}
 	turn.tests++
 	t.Cleanup(func() {
 		turn.Lock()
 		defer turn.Unlock()
 		if turn.tests--; turn.tests == 0 {
-			_ = turn.file.Close()
+			_ = turn.lock.Free()
 		}
 	})
 }
