@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 )
 
 // resumeLatency is the file of a CPU that says how long its wake-up from idle may take;
@@ -34,8 +35,8 @@ func (s Site) keepAwake(ctx context.Context, r Request, run *Running) error {
 			if s.DryRun {
 				continue
 			}
-			step := journal.Step{Path: fmt.Sprintf(resumeLatency, cpu), Value: "n/a", Target: journal.HostLedger, Node: s.Node}
-			if _, _, err := s.Journal.MakeSetting(step); err != nil {
+			step := journal.Step{Path: fmt.Sprintf(resumeLatency, cpu), Value: "n/a", Target: setting.HostLedger, Node: s.Node}
+			if _, _, err := setting.Make(s.Journal, step); err != nil {
 				return fmt.Errorf("keep CPU %d awake: %w", cpu, err)
 			}
 		}

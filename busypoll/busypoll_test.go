@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
@@ -68,7 +69,7 @@ func newFixture(t *testing.T) *fixture {
 		}
 	}
 	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{
-		Lab: "test", BootID: journal.BootID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), t.Name()),
+		Lab: "test", BootID: boot.ID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), t.Name()),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -130,8 +131,8 @@ func (f *fixture) start(r Request) *Running {
 
 func (f *fixture) stop() {
 	f.Helper()
-	host := journal.Host{BootID: journal.BootID(), Note: func(text string) { f.notes = append(f.notes, text) }}
-	if err := f.site.Journal.Undo(context.Background(), host, nil); err != nil {
+	note := func(text string) { f.notes = append(f.notes, text) }
+	if err := f.site.Journal.Undo(context.Background(), note, nil); err != nil {
 		f.Error(err)
 	}
 }

@@ -63,6 +63,12 @@ func (s Site) pollByLivepatch(ctx context.Context, r Request, run *Running, devi
 	return s.placeLivepatch(r, run, devices, groups)
 }
 
+// KindModule is the kernel module kbp, loaded for the user Token, by the file of its
+// users, Path: the last of them has it unloaded.
+var KindModule = journal.Register("module", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
+	return kbp.Release(ctx, u.Path, u.Token, u.Note)
+}})
+
 // loadLivepatch has the module in the kernel for as long as the journal says.
 func (s Site) loadLivepatch(ctx context.Context, run *Running) error {
 	if s.DryRun {
@@ -72,7 +78,7 @@ func (s Site) loadLivepatch(ctx context.Context, run *Running) error {
 		}
 		return nil
 	}
-	step := journal.Step{Kind: journal.KindModule, Node: s.Node, Name: kbp.Name, Path: kbp.UsersFile, Token: s.Journal.Token("module/" + s.Name)}
+	step := journal.Step{Kind: KindModule, Node: s.Node, Name: kbp.Name, Path: kbp.UsersFile, Token: s.Journal.Token("module/" + s.Name)}
 	return s.Journal.Make(step, func() (journal.Learnt, error) {
 		return journal.Learnt{}, kbp.Acquire(ctx, step.Path, step.Token)
 	})

@@ -19,6 +19,7 @@ import (
 
 	"nines.dev/nines/busypoll/kbp"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -488,7 +489,7 @@ func newCardFixture(t *testing.T, one, other string) *fixture {
 		}
 	}
 	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{
-		Lab: "test", BootID: journal.BootID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), t.Name()),
+		Lab: "test", BootID: boot.ID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), t.Name()),
 	})
 	if err != nil {
 		t.Fatal(err)

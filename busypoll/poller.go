@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
@@ -202,10 +203,10 @@ func (s Site) startPoller(ctx context.Context, run *Running, argv []string) (*Po
 	}
 	token := s.Journal.Token("poller/" + s.Name)
 	argv = append(argv, "--token", token)
-	step := journal.Step{Kind: journal.KindProcess, Node: s.Node, Name: PollerStep, Token: token}
-	err := s.Journal.Make(step, func() (learnt journal.Learnt, err error) {
+	step := journal.Step{Node: s.Node, Name: PollerStep, Token: token}
+	err := process.Make(s.Journal, step, func() (id proc.Identity, err error) {
 		poller.Identity, err = s.runPoller(ctx, poller.Log, argv)
-		return journal.Learnt{PID: poller.PID, StartTicks: poller.StartTicks}, err
+		return poller.Identity, err
 	})
 	if err != nil {
 		return nil, err

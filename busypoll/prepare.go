@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/ethtool"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
@@ -60,9 +59,7 @@ func (s Site) change(run *Running, ns *netns.Namespace, device string, setting n
 			return err
 		})
 	} else {
-		changed, err = s.Journal.MakeDeviceSetting(journal.DeviceSetting{
-			Namespace: ns, Device: device, Setting: setting, Value: value, Node: s.Node,
-		})
+		changed, err = s.makeSetting(ns, device, setting, value)
 	}
 	if changed {
 		run.step("%s: %s = %s", device, setting, value)

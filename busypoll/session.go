@@ -14,10 +14,11 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/netns"
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/spec"
 )
 
@@ -80,16 +81,7 @@ func (s Session) Record() (*Record, error) {
 }
 
 func (s Session) write(r *Record) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	// At once, so that a reader sees the old or the new one.
-	next := s.recordPath() + ".new"
-	if err := os.WriteFile(next, append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(next, s.recordPath())
+	return replace.JSON(s.recordPath(), r, 0o644)
 }
 
 // Sessions are all that there are, by name.
@@ -117,24 +109,14 @@ func (s Session) lock(ctx context.Context) (free func(), err error) {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
 	// No session's name begins with a dot.
-	file, err := os.OpenFile(filepath.Join(s.Root, "kbp", ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock the sessions: %w", err)
+	lock, err := flock.Wait(ctx, filepath.Join(s.Root, "kbp", ".lock"))
+	switch {
+	case err == nil:
+		return func() { _ = lock.Free() }, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("wait for another start or stop: %w", err)
 	}
-	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, errors.Join(fmt.Errorf("lock the sessions: %w", err), file.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("wait for another start or stop: %w", ctx.Err()), file.Close())
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	return nil, fmt.Errorf("lock the sessions: %w", err)
 }
 
 // Begin is what a session is started with.
@@ -173,7 +155,7 @@ func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Reco
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	j, err := journal.Create(s.journal(), journal.Header{
-		Lab: "kbp/" + s.Name, BootID: journal.BootID(), Token: "nines-kbp-" + hex.EncodeToString(token),
+		Lab: "kbp/" + s.Name, BootID: boot.ID(), Token: "nines-kbp-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(s.dir()))
@@ -230,7 +212,7 @@ func (s Session) clear(ctx context.Context) error {
 		return err
 	}
 	record, err := s.Record()
-	if err == nil && record.Done && j.Header.BootID == journal.BootID() {
+	if err == nil && record.Done && j.Header.BootID == boot.ID() {
 		ns, err := netns.Find(record.Namespace, record.Cookie)
 		if err != nil {
 			return errors.Join(err, j.Close())
@@ -245,7 +227,7 @@ func (s Session) clear(ctx context.Context) error {
 
 // undo puts all back, closes the journal and removes the session.
 func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
-	if err := j.Undo(ctx, journal.Host{BootID: j.Header.BootID, Note: note}, nil); err != nil {
+	if err := j.Undo(ctx, note, nil); err != nil {
 		return errors.Join(fmt.Errorf("put back what session %q changed: %w; nines kbp stop %s tries again", s.Name, err, s.Name), j.Close())
 	}
 	return errors.Join(j.Close(), s.remove())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
 )
@@ -93,7 +94,7 @@ func (s Session) state(r *Record) (state State, stale string, err error) {
 	if err != nil {
 		return StateInterrupted, "", nil //nolint:nilerr // without a journal it is being made, or unmade
 	}
-	if j.Header.BootID != journal.BootID() {
+	if j.Header.BootID != boot.ID() {
 		return StateRebooted, "", nil
 	}
 	if !r.Done {

@@ -13,6 +13,10 @@
 // (the header's boot id tells). Only one process writes at a time: package lab
 // holds a lock. A Journal may be used by several goroutines.
 //
+// A journal knows the order of undoing and, but for files, none of the things: whoever
+// makes a kind of thing registers it (Register), and no step can be begun that nobody
+// could undo.
+//
 // Devices inside a lab's own namespaces, mounts in its nodes and what runs there
 // go with the process that holds the namespaces, so a whole lab's undo ends the
 // processes first, all at once, and lets the kernel do the rest.

@@ -111,6 +111,9 @@ func (j *Journal) Make(step Step, make func() (Learnt, error)) error {
 // Begin journals the intent of a step and returns its number. On an error the step
 // must not be made.
 func (j *Journal) Begin(step Step) (int, error) {
+	if _, known := registered[step.Kind]; !known {
+		return 0, fmt.Errorf("not making %s: no package has registered how to undo it", step)
+	}
 	fault.Point("before intent", string(step.Kind))
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -155,9 +158,9 @@ func (j *Journal) Entries() []Entry {
 	return entries
 }
 
-// forget journals that steps are undone. A full disk does not matter here: undoing
-// them once more does nothing.
-func (j *Journal) forget(ids []int) {
+// Forget journals that steps are undone, or were not made. A full disk does not matter
+// here: undoing them once more does nothing.
+func (j *Journal) Forget(ids ...int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, id := range ids {

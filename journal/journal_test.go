@@ -8,43 +8,67 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/kernel/boot"
 )
 
-// fake is a world that only remembers what was asked of it.
+// fake remembers what is undone of these kinds, and does nothing.
 type fake struct {
 	ended, removed []int
-	holders        map[int]bool // links whose holder was still there
+	starters       map[int]bool // devices whose starter was still there
 	fail           map[int]bool
 }
 
+// world is what the test's kinds are undone by.
+var world *fake
+
+var (
+	kindProcess   = Register("test process", Undo{Ender: ender{}})
+	kindContainer = Register("test container", Undo{Ender: ender{}})
+	kindLink      = Register("test link", Undo{Step: remove})
+	kindFile      = Register("test file", Undo{Step: remove, Lasting: true})
+)
+
 var errBroken = errors.New("broken")
 
-func (f *fake) End(_ context.Context, entries []Entry) error {
+type ender struct{}
+
+func (ender) End(_ context.Context, entries []Entry, _ func(string)) error {
 	for _, e := range entries {
-		if f.fail[e.ID] {
+		if world.fail[e.ID] {
 			return errBroken
 		}
-		f.ended = append(f.ended, e.ID)
+		world.ended = append(world.ended, e.ID)
 	}
 	return nil
 }
 
-func (f *fake) Remove(_ context.Context, e Entry, holder *Entry) error {
-	if f.fail[e.ID] {
+func remove(_ context.Context, u Undoing) error {
+	if world.fail[u.ID] {
 		return errBroken
 	}
-	f.removed = append(f.removed, e.ID)
-	if f.holders == nil {
-		f.holders = map[int]bool{}
+	world.removed = append(world.removed, u.ID)
+	if world.starters == nil {
+		world.starters = map[int]bool{}
 	}
-	f.holders[e.ID] = holder != nil
+	world.starters[u.ID] = u.Starter != nil
 	return nil
+}
+
+// undo undoes a journal in a new world, in which some steps fail.
+func undo(t *testing.T, j *Journal, which func(Entry) bool, fail ...int) (*fake, error) {
+	t.Helper()
+	world = &fake{fail: map[int]bool{}}
+	for _, id := range fail {
+		world.fail[id] = true
+	}
+	return world, j.Undo(context.Background(), nil, which)
 }
 
 func start(t *testing.T) (*Journal, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal")
-	j, err := Create(path, Header{Lab: "l", Prefix: "p", BootID: "b", Token: "t"})
+	j, err := Create(path, Header{Lab: "l", Prefix: "p", BootID: boot.ID(), Token: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,21 +97,20 @@ func reopen(t *testing.T, path string) *Journal {
 
 func TestUndoEndsProcessesFirstAndTheRestBackwards(t *testing.T) {
 	j, _ := start(t)
-	begin(t, j, Step{Kind: KindDirectory, Path: "/d"})      // 1
-	begin(t, j, Step{Kind: KindProcess, Node: "n"})         // 2
-	begin(t, j, Step{Kind: KindLink, Name: "x"})            // 3
-	begin(t, j, Step{Kind: KindContainer, Node: "c"})       // 4
-	begin(t, j, Step{Kind: KindSymlink, Path: "/s"})        // 5
-	begin(t, j, Step{Kind: KindSetting, Path: "/proc/x"})   // 6
-	begin(t, j, Step{Kind: KindLink, Name: "y", Holder: 2}) // 7
-	world := &fake{}
-	if err := j.Undo(context.Background(), world, nil); err != nil {
+	begin(t, j, Step{Kind: kindFile, Path: "/d"})           // 1
+	begin(t, j, Step{Kind: kindProcess, Node: "n"})         // 2
+	begin(t, j, Step{Kind: kindLink, Name: "x"})            // 3
+	begin(t, j, Step{Kind: kindContainer, Node: "c"})       // 4
+	begin(t, j, Step{Kind: kindFile, Path: "/s"})           // 5
+	begin(t, j, Step{Kind: kindLink, Name: "y", Holder: 2}) // 6
+	world, err := undo(t, j, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(world.ended, []int{2, 4}) || !slices.Equal(world.removed, []int{7, 6, 5, 3, 1}) {
+	if !slices.Equal(world.ended, []int{2, 4}) || !slices.Equal(world.removed, []int{6, 5, 3, 1}) {
 		t.Errorf("ended %v, removed %v", world.ended, world.removed)
 	}
-	if world.holders[7] {
+	if world.starters[6] {
 		t.Error("a link in the namespace of a process that was ended was not taken as gone")
 	}
 	if left := j.Entries(); len(left) != 0 {
@@ -97,14 +120,14 @@ func TestUndoEndsProcessesFirstAndTheRestBackwards(t *testing.T) {
 
 func TestWhatCannotBeUndoneStaysAndIsTriedAgain(t *testing.T) {
 	j, path := start(t)
-	begin(t, j, Step{Kind: KindFile, Path: "/1"})
-	begin(t, j, Step{Kind: KindFile, Path: "/2"})
-	begin(t, j, Step{Kind: KindFile, Path: "/3"})
-	if err := j.Undo(context.Background(), &fake{fail: map[int]bool{2: true}}, nil); !errors.Is(err, errBroken) {
+	begin(t, j, Step{Kind: kindFile, Path: "/1"})
+	begin(t, j, Step{Kind: kindFile, Path: "/2"})
+	begin(t, j, Step{Kind: kindFile, Path: "/3"})
+	if _, err := undo(t, j, nil, 2); !errors.Is(err, errBroken) {
 		t.Fatalf("got %v", err)
 	}
-	world := &fake{}
-	if err := reopen(t, path).Undo(context.Background(), world, nil); err != nil {
+	world, err := undo(t, reopen(t, path), nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(world.removed, []int{2}) {
@@ -114,15 +137,15 @@ func TestWhatCannotBeUndoneStaysAndIsTriedAgain(t *testing.T) {
 
 func TestUndoOfAPartLeavesTheRest(t *testing.T) {
 	j, path := start(t)
-	begin(t, j, Step{Kind: KindProcess, Node: "stays"})
-	begin(t, j, Step{Kind: KindProcess, Node: "goes"})
-	begin(t, j, Step{Kind: KindLink, Name: "x", Holder: 1, Node: "goes"})
-	world := &fake{}
-	if err := j.Undo(context.Background(), world, func(e Entry) bool { return e.Node == "goes" }); err != nil {
+	begin(t, j, Step{Kind: kindProcess, Node: "stays"})
+	begin(t, j, Step{Kind: kindProcess, Node: "goes"})
+	begin(t, j, Step{Kind: kindLink, Name: "x", Holder: 1, Node: "goes"})
+	world, err := undo(t, j, func(e Entry) bool { return e.Node == "goes" })
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(world.ended, []int{2}) || !slices.Equal(world.removed, []int{3}) || !world.holders[3] {
-		t.Errorf("ended %v, removed %v, with their holders %v", world.ended, world.removed, world.holders)
+	if !slices.Equal(world.ended, []int{2}) || !slices.Equal(world.removed, []int{3}) || !world.starters[3] {
+		t.Errorf("ended %v, removed %v, with their starters %v", world.ended, world.removed, world.starters)
 	}
 	if left := reopen(t, path).Entries(); len(left) != 1 || left[0].ID != 1 {
 		t.Errorf("left: %v", left)
@@ -133,11 +156,11 @@ func TestUndoOfAPartLeavesTheRest(t *testing.T) {
 // a crash or a full disk would, and goes on with it.
 func TestEveryPrefixOfAJournalCanBeReadAndContinued(t *testing.T) {
 	j, path := start(t)
-	id := begin(t, j, Step{Kind: KindProcess, Node: "n", Token: "t:n"})
+	id := begin(t, j, Step{Kind: kindProcess, Node: "n", Token: "t:n"})
 	if err := j.Done(id, Learnt{PID: 7, StartTicks: 8, NetInode: 9}); err != nil {
 		t.Fatal(err)
 	}
-	begin(t, j, Step{Kind: KindFile, Path: "/f"})
+	begin(t, j, Step{Kind: kindFile, Path: "/f"})
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +190,7 @@ func TestEveryPrefixOfAJournalCanBeReadAndContinued(t *testing.T) {
 		if got := len(again.Entries()); got != wantEntries {
 			t.Errorf("cut at %d: %d entries, not %d", cut, got, wantEntries)
 		}
-		if _, err := again.Begin(Step{Kind: KindFile, Path: "/more"}); err != nil {
+		if _, err := again.Begin(Step{Kind: kindFile, Path: "/more"}); err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 		if err := again.Close(); err != nil {
@@ -183,55 +206,80 @@ func TestEveryPrefixOfAJournalCanBeReadAndContinued(t *testing.T) {
 	}
 }
 
-func TestHostLeavesAloneWhatSomebodyElseMade(t *testing.T) {
+func TestAfterARebootOnlyFilesAreUndone(t *testing.T) {
+	j, _ := start(t)
+	j.Header.BootID = "another"
+	begin(t, j, Step{Kind: kindProcess})
+	begin(t, j, Step{Kind: kindLink})
+	begin(t, j, Step{Kind: kindFile})
+	world, err := undo(t, j, nil)
+	if err != nil || len(world.ended) > 0 || !slices.Equal(world.removed, []int{3}) || len(j.Entries()) > 0 {
+		t.Errorf("%v, ended %v, removed %v, left %v", err, world.ended, world.removed, j.Entries())
+	}
+}
+
+// TestAnUnknownKindStaysInTheJournal as one of a newer nines would: the error names it, and
+// all else is undone.
+func TestAnUnknownKindStaysInTheJournal(t *testing.T) {
+	j, path := start(t)
+	begin(t, j, Step{Kind: kindFile})
+	if err := j.append(line{Intent: 2, Step: &Step{Kind: "tunnel", Name: "t0"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Begin(Step{Kind: "tunnel"}); err == nil {
+		t.Error("a step was begun that nobody can undo")
+	}
+	j = reopen(t, path)
+	begin(t, j, Step{Kind: kindProcess})
+	world, err := undo(t, j, nil)
+	var unknown *UnknownKindError
+	if !errors.As(err, &unknown) || unknown.Kind != "tunnel" || !strings.Contains(err.Error(), "undo tunnel t0: ") {
+		t.Errorf("got %v", err)
+	}
+	if !slices.Equal(world.ended, []int{3}) || !slices.Equal(world.removed, []int{1}) {
+		t.Errorf("ended %v, removed %v", world.ended, world.removed)
+	}
+	if left := reopen(t, path).Entries(); len(left) != 1 || left[0].Kind != "tunnel" {
+		t.Errorf("left: %v", left)
+	}
+}
+
+func TestWhatSomebodyElseMadeIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
-	var notes []string
-	world := Host{BootID: BootID(), Note: func(s string) { notes = append(notes, s) }}
-	file, link, used := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "used")
+	link, used, theirs := filepath.Join(dir, "link"), filepath.Join(dir, "used"), filepath.Join(dir, "theirs")
 	for _, err := range []error{
-		os.WriteFile(file, []byte("theirs"), 0o600), os.Symlink("/theirs", link), os.Mkdir(used, 0o700),
-		os.WriteFile(filepath.Join(used, "theirs"), nil, 0o600),
+		os.Symlink("/theirs", link), os.Mkdir(used, 0o700), os.WriteFile(filepath.Join(used, "theirs"), nil, 0o600), os.Mkdir(theirs, 0o700),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, e := range []Entry{
-		{Step: Step{Kind: KindFile, Path: file}, Learnt: &Learnt{Inode: Inode(file) + 1}},
-		{Step: Step{Kind: KindSymlink, Path: link, Target: "/ours"}},
-		{Step: Step{Kind: KindDirectory, Path: used}, Learnt: &Learnt{Inode: Inode(used)}},
-		{Step: Step{Kind: KindFile, Path: filepath.Join(dir, "absent")}},
-		{Step: Step{Kind: KindCgroup, Path: filepath.Join(dir, "absent")}},
-		{Step: Step{Kind: KindMount, Path: filepath.Join(dir, "absent")}},
-		{Step: Step{Kind: KindSetting, Path: filepath.Join(dir, "absent"), Old: "1", Value: "2"}},
-		{Step: Step{Kind: KindSetting, Path: file, Old: "1", Value: "2"}},
+	j, _ := start(t)
+	for _, made := range []struct {
+		Step
+		inode uint64
+	}{
+		{Step{Kind: KindDirectory, Path: theirs}, Inode(theirs) + 1},
+		{Step{Kind: KindSymlink, Path: link, Target: "/ours"}, Inode(link)},
+		{Step{Kind: KindDirectory, Path: used}, Inode(used)},
+		{Step{Kind: KindDirectory, Path: filepath.Join(dir, "absent")}, 0},
+		{Step{Kind: KindSymlink, Path: filepath.Join(dir, "absent")}, 0},
+		{Step{Kind: KindTree, Path: filepath.Join(dir, "absent")}, 0},
 	} {
-		if err := world.Remove(context.Background(), e, nil); err != nil {
-			t.Errorf("%s: %v", e.Step, err)
+		if err := j.Done(begin(t, j, made.Step), Learnt{Inode: made.inode}); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for _, path := range []string{file, link, used} {
+	var notes []string
+	if err := j.Undo(context.Background(), func(text string) { notes = append(notes, text) }, nil); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{theirs, link, used} {
 		if Inode(path) == 0 {
 			t.Errorf("%s is gone", path)
 		}
 	}
-	if len(notes) != 3 {
+	if len(notes) != 2 {
 		t.Errorf("notes: %q", notes)
-	}
-}
-
-func TestHostRestoresASetting(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "setting")
-	if err := os.WriteFile(path, []byte("2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e := Entry{Step: Step{Kind: KindSetting, Path: path, Old: "1", Value: "2"}}
-	for range 2 { // twice: undoing is idempotent
-		if err := (Host{BootID: BootID()}).Remove(context.Background(), e, nil); err != nil {
-			t.Fatal(err)
-		}
-		if text, _ := os.ReadFile(path); string(text) != "1\n" {
-			t.Errorf("the setting is %q", text)
-		}
 	}
 }

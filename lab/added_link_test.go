@@ -48,7 +48,7 @@ func makeHub(_ context.Context, s *link.Site, l plan.Link, endpoints []plan.Endp
 	}
 	defer handle.Close()
 	add := func(nodeName string, device netlink.Link) error {
-		step := journal.Step{Kind: journal.KindLink, Name: device.Attrs().Name, Link: l.Name, Node: nodeName, Holder: s.Fabric.Step}
+		step := journal.Step{Kind: link.KindLink, Name: device.Attrs().Name, Link: l.Name, Node: nodeName, Holder: s.Fabric.Step}
 		return errors.Join(s.Journal.Make(step, func() (journal.Learnt, error) {
 			err := handle.LinkAdd(device)
 			return journal.Learnt{Index: device.Attrs().Index}, err

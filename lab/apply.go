@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/isolate"
+	"nines.dev/nines/lab/link"
 	"nines.dev/nines/plan"
 )
 
@@ -166,8 +168,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	if err := l.leave(ctx, h, programs, options, changes); err != nil {
 		return err
 	}
-	world := journal.Host{BootID: h.journal.Header.BootID, Note: options.Progress}
-	if err := h.journal.Undo(ctx, world, l.goes(changes, options.Plan)); err != nil {
+	if err := h.journal.Undo(ctx, options.Progress, l.goes(changes, options.Plan)); err != nil {
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
 	old := l.plan
@@ -217,7 +218,7 @@ func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
 	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
 	return func(e journal.Entry) bool {
 		switch {
-		case e.Kind == journal.KindHugepages:
+		case e.Kind == isolate.KindHugepages:
 			return c.Hugepages
 		case ofDisturbance(e):
 			return c.Disturbances
@@ -229,9 +230,9 @@ func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
 			return true
 		case slices.ContainsFunc(c.Received, func(node string) bool { return ofReceiving(e, node) }):
 			return true
-		case e.Kind == journal.KindProcess && e.Name == engineStep:
+		case e.Kind == process.Kind && e.Name == engineStep:
 			return slices.Contains(c.RestartedApps, e.Node)
-		case e.Kind == journal.KindLink && e.Node != "":
+		case e.Kind == link.KindLink && e.Node != "":
 			return slices.ContainsFunc(l.endpointsOf(e), func(name string) bool {
 				return slices.Contains(c.RemovedEndpoints, name)
 			})

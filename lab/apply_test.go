@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/test/labtest"
 )
@@ -155,7 +156,7 @@ func TestSettingsOfALinkGoWithIt(t *testing.T) {
 	l := &Lab{plan: &plan.Plan{}}
 	goes := l.goes(Changes{RemovedLinks: []string{"wire"}}, l.plan)
 	for link, want := range map[string]bool{"wire": true, "other": false, "": false} {
-		e := journal.Entry{Step: journal.Step{Kind: journal.KindSetting, Link: link, Path: "/proc/irq/40/smp_affinity_list"}}
+		e := journal.Entry{Step: journal.Step{Kind: setting.Kind, Link: link, Path: "/proc/irq/40/smp_affinity_list"}}
 		if goes(e) != want {
 			t.Errorf("link %q: goes is not %t", link, want)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
@@ -148,12 +149,12 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	}
 	token := b.journal.Token("engine/" + n.Name)
 	// Its Name tells it from the node's first process.
-	step := journal.Step{Kind: journal.KindProcess, Node: n.Name, Name: engineStep, Token: token}
+	step := journal.Step{Node: n.Name, Name: engineStep, Token: token}
 	var engine proc.Identity
-	err = b.journal.Make(step, func() (journal.Learnt, error) {
+	err = process.Make(b.journal, step, func() (proc.Identity, error) {
 		log, err := os.Create(b.EngineLog(n.Name))
 		if err != nil {
-			return journal.Learnt{}, err
+			return proc.Identity{}, err
 		}
 		defer log.Close()
 		entry := entryFor(n, []string{program, "--socket", inside}, ExecOptions{
@@ -164,7 +165,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 		if err == nil {
 			engine, err = node.Detach(cmd, log)
 		}
-		return journal.Learnt{PID: engine.PID, StartTicks: engine.StartTicks}, err
+		return engine, err
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -68,11 +70,11 @@ func ofReceiving(e journal.Entry, node string) bool {
 		return false
 	}
 	switch e.Kind {
-	case journal.KindDevice, journal.KindModule:
+	case busypoll.KindDevice, busypoll.KindModule:
 		return true
-	case journal.KindSetting:
+	case setting.Kind:
 		return strings.Contains(e.Path, "/power/pm_qos_")
-	case journal.KindProcess:
+	case process.Kind:
 		return e.Name == busypoll.PollerStep
 	}
 	return false

@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -74,10 +75,9 @@ func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) erro
 		return err
 	}
 	token := b.journal.Token("disturb/" + d.Name)
-	step := journal.Step{Kind: journal.KindProcess, Name: disturbMark + d.Name, Token: token}
-	return b.journal.Make(step, func() (journal.Learnt, error) {
-		id, err := b.runDisturber(ctx, d.Name, token, argv)
-		return journal.Learnt{PID: id.PID, StartTicks: id.StartTicks}, err
+	step := journal.Step{Name: disturbMark + d.Name, Token: token}
+	return process.Make(b.journal, step, func() (proc.Identity, error) {
+		return b.runDisturber(ctx, d.Name, token, argv)
 	})
 }
 
@@ -164,14 +164,14 @@ func (l *Lab) disturbers() (map[string]proc.Identity, error) {
 	found := map[string]proc.Identity{}
 	for _, entry := range j.Entries() {
 		if name, is := strings.CutPrefix(entry.Name, disturbMark); is && ofDisturbance(entry) && entry.Learnt != nil {
-			found[name] = proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+			found[name] = process.Of(entry)
 		}
 	}
 	return found, nil
 }
 
 func ofDisturbance(e journal.Entry) bool {
-	return e.Kind == journal.KindProcess && strings.HasPrefix(e.Name, disturbMark)
+	return e.Kind == process.Kind && strings.HasPrefix(e.Name, disturbMark)
 }
 
 // engineOf is the engine of a node's app.
@@ -181,8 +181,8 @@ func (l *Lab) engineOf(nodeName string) (proc.Identity, error) {
 		return proc.Identity{}, err
 	}
 	for _, entry := range j.Entries() {
-		if entry.Kind == journal.KindProcess && entry.Name == engineStep && entry.Link == "" && entry.Node == nodeName && entry.Learnt != nil {
-			return proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}, nil
+		if entry.Kind == process.Kind && entry.Name == engineStep && entry.Link == "" && entry.Node == nodeName && entry.Learnt != nil {
+			return process.Of(entry), nil
 		}
 	}
 	return proc.Identity{}, fmt.Errorf("node %q has no engine", nodeName)

@@ -107,7 +107,7 @@ func hold(name string) (*holding, error) {
 		h.journal, err = nil, nil // killed before it made anything, or after it removed everything
 	}
 	if err != nil {
-		return nil, errors.Join(err, h.lock.free())
+		return nil, errors.Join(err, h.lock.Free())
 	}
 	return h, nil
 }
@@ -119,8 +119,7 @@ func (h *holding) undoAll(ctx context.Context, note func(string)) error {
 		return err
 	}
 	if h.journal != nil {
-		world := journal.Host{BootID: h.journal.Header.BootID, Note: note}
-		if err := h.journal.Undo(ctx, world, nil); err != nil {
+		if err := h.journal.Undo(ctx, note, nil); err != nil {
 			return fmt.Errorf("take the lab down: %w", err)
 		}
 	}

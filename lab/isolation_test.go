@@ -165,7 +165,7 @@ func TestALabIsolatesFromItsNameOn(t *testing.T) {
 	for i := range p.Nodes {
 		p.Nodes[i].HostName = fmt.Sprint(p.Prefix, ".", i)
 	}
-	held, err := enroll(context.Background(), UpOptions{Plan: p, Progress: func(string) {}})
+	held, err := reserve(context.Background(), UpOptions{Plan: p, Progress: func(string) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

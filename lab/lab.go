@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -182,7 +183,7 @@ func statusOf(name string) Status {
 			status.Started = info.ModTime()
 		}
 	}
-	locked, owner := isLocked(s.lock()), readOwner(s.measured())
+	locked, owner := flock.IsHeld(s.lock()), readOwner(s.measured())
 	switch {
 	case locked && owner.alive():
 		status.Condition, status.PID = ConditionMeasuring, owner.PID

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 )
@@ -20,7 +21,7 @@ import (
 // names and prefixes of its labs from others while a lab is down between two runs.
 // A lab that is brought up with it (UpOptions.Measurement) stays locked until its Down.
 type Measurement struct {
-	lock  *lock
+	lock  *flock.Lock
 	owner owner
 }
 
@@ -45,7 +46,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 		return nil, err
 	}
 	o := owner{
-		PID: self.PID, StartTicks: self.StartTicks, BootID: journal.BootID(),
+		PID: self.PID, StartTicks: self.StartTicks, BootID: boot.ID(),
 		Since: time.Now(), Experiment: experiment,
 	}
 	for _, p := range plans {
@@ -57,7 +58,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	if err != nil {
 		return nil, err
 	}
-	defer registry.free()
+	defer registry.Free()
 	held, err := takeLock(measurementLock(), experiment, 0)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) {
 		other := readOwner(measurementFile())
@@ -73,7 +74,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 		err = writeJSON(measurementFile(), o)
 	}
 	if err != nil {
-		return nil, errors.Join(err, held.free())
+		return nil, errors.Join(err, held.Free())
 	}
 	return &Measurement{lock: held, owner: o}, nil
 }
@@ -97,7 +98,7 @@ func removeOrphans(ctx context.Context) error {
 
 // End gives the right back. The labs have to be down by then.
 func (m *Measurement) End() error {
-	return errors.Join(absentIsFine(os.Remove(measurementFile())), m.lock.free())
+	return errors.Join(absentIsFine(os.Remove(measurementFile())), m.lock.Free())
 }
 
 // forgetDeadMeasurement removes the file of a measurement whose process died before
@@ -111,7 +112,7 @@ func forgetDeadMeasurement() error {
 	if err != nil {
 		return err
 	}
-	defer registry.free()
+	defer registry.Free()
 	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
 		return nil
 	}
@@ -124,7 +125,7 @@ func measurementFile() string { return filepath.Join(Root(), "measuring.json") }
 // reserved is the error of a lab whose name or prefix a measurement of another
 // process has reserved, also while that lab is down. The caller holds the registry.
 func (m *Measurement) reserved(p *plan.Plan) error {
-	if m != nil || !isLocked(measurementLock()) {
+	if m != nil || !flock.IsHeld(measurementLock()) {
 		return nil // ours, or nobody's: a dead owner's lock is free
 	}
 	o := readOwner(measurementFile())
@@ -146,12 +147,12 @@ func readOwner(path string) owner {
 
 // alive is true while the process that measures runs.
 func (o owner) alive() bool {
-	return o.PID != 0 && o.BootID == journal.BootID() &&
+	return o.PID != 0 && o.BootID == boot.ID() &&
 		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
 }
 
 // lockLab takes a lab's lock, and says of a lab that is being measured that it is.
-func lockLab(s state, name string) (*lock, error) {
+func lockLab(s state, name string) (*flock.Lock, error) {
 	held, err := takeLock(s.lock(), name, 0)
 	var busy *BusyError
 	if errors.As(err, &busy) {

@@ -8,7 +8,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -37,10 +37,10 @@ func (l *Lab) Programs() ([]ProgramState, error) {
 	}
 	var list []ProgramState
 	for _, entry := range j.Entries() {
-		if entry.Kind != journal.KindProcess || entry.Link == "" || entry.Learnt == nil {
+		if entry.Kind != process.Kind || entry.Link == "" || entry.Learnt == nil {
 			continue
 		}
-		id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+		id := process.Of(entry)
 		p := ProgramState{
 			Link: entry.Link, Name: entry.Name, PID: id.PID, Alive: id.Alive(),
 			Log: link.LogPath(l.state.dir, entry.Link, entry.Name),
@@ -116,10 +116,10 @@ func (l *Lab) deadEngines() ([]string, error) {
 	}
 	var faults []string
 	for _, entry := range j.Entries() {
-		if entry.Kind != journal.KindProcess || entry.Name != engineStep || entry.Link != "" || entry.Learnt == nil {
+		if entry.Kind != process.Kind || entry.Name != engineStep || entry.Link != "" || entry.Learnt == nil {
 			continue
 		}
-		id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+		id := process.Of(entry)
 		if id.Alive() || !l.Alive(entry.Node) {
 			continue
 		}

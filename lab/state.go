@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"nines.dev/nines/kernel/replace"
 	"nines.dev/nines/plan"
 )
 
@@ -75,24 +76,19 @@ func (s state) readPlan() (*plan.Plan, error) {
 func (s state) writePlan(p *plan.Plan) error { return writeJSON(s.plan(), p) }
 
 func writeJSON(path string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return writeFile(path, append(text, '\n'))
+	return wrote(path, replace.JSON(path, value, 0o644))
 }
 
-// writeFile replaces a file at once, so that a reader sees the old or the new one.
 func writeFile(path string, text []byte) error {
-	next := path + ".new"
-	if err := os.WriteFile(next, text, 0o644); err != nil {
-		reason := err
-		if failed := new(fs.PathError); errors.As(err, &failed) {
-			reason = failed.Err // its path is a temporary one
-		}
-		return errors.Join(&StateError{path, reason}, absentIsFine(os.Remove(next)))
+	return wrote(path, replace.File(path, text, 0o644))
+}
+
+// wrote says of which file a writing failed: the error's own path is a temporary one.
+func wrote(path string, err error) error {
+	if failed := new(fs.PathError); errors.As(err, &failed) {
+		return &StateError{path, failed.Err}
 	}
-	if err := os.Rename(next, path); err != nil {
+	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

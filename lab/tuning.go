@@ -14,6 +14,8 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -76,14 +78,14 @@ func (b *builder) tuneHost(ctx context.Context) error {
 	if b.plan.Isolation != spec.IsolationIsolated && len(applied.CPUs) > 0 {
 		// The degree isolated moves these away itself, and what is in its partitions too.
 		request.Beside = isolate.Settings(isolate.Away{
-			Root: "/", Off: applied.CPUs, Housekeeping: tune.Housekeeping(inv, applied.CPUs), Held: journal.Held(journal.HostLedger),
+			Root: "/", Off: applied.CPUs, Housekeeping: tune.Housekeeping(inv, applied.CPUs), Held: setting.Held(setting.HostLedger),
 		})
 	}
 	var settings []tune.Setting
 	for _, row := range tune.MakePlan(inv, request, tune.Live).Settings {
 		settings = append(settings, row.Setting)
 	}
-	applied.Results, err = tune.Applier{Journal: b.journal, Ledger: journal.HostLedger, Init: b.programs.init, Mark: tuningMark}.Apply(ctx, settings)
+	applied.Results, err = tune.Applier{Journal: b.journal, Ledger: setting.HostLedger, Init: b.programs.init, Mark: tuningMark}.Apply(ctx, settings)
 	if err != nil {
 		return fmt.Errorf("tuning: %w", err)
 	}
@@ -102,7 +104,7 @@ func ofTuning(e journal.Entry, claim bool) bool {
 	if e.Kind == journal.KindSymlink {
 		return claim && e.Path == tune.ClaimPath(Root())
 	}
-	return e.Name == tuningMark && (e.Kind == journal.KindSetting || e.Kind == journal.KindProcess)
+	return e.Name == tuningMark && (e.Kind == setting.Kind || e.Kind == process.Kind)
 }
 
 // tunedAlike is true if two plans want the same of the host's settings.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"nines.dev/nines/host/tune"
-	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/test/labtest"
 )
@@ -62,7 +62,7 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 					t.Errorf("%s: the kernel refuses %q: %s", r.Path, r.Value, r.Reason)
 				}
 				if r.Outcome == tune.Changed && r.Method == tune.Write {
-					if now, err := journal.ReadSetting(r.Path); err != nil || !journal.SameSetting(r.Path, now, r.Value) {
+					if now, err := setting.Read(r.Path); err != nil || !setting.Same(r.Path, now, r.Value) {
 						t.Errorf("%s is %q (%v), want %q", r.Path, now, err, r.Value)
 					}
 				}
@@ -84,12 +84,12 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 // quiet looks whether unbound work and the lockup watchdog keep off the chosen CPUs.
 func quiet(t *testing.T, held bool) {
 	t.Helper()
-	mask, err := journal.ReadSetting("/sys/devices/virtual/workqueue/cpumask")
-	if err != nil || !journal.SameSetting("cpumask", mask, "3") {
+	mask, err := setting.Read("/sys/devices/virtual/workqueue/cpumask")
+	if err != nil || !setting.Same("cpumask", mask, "3") {
 		t.Errorf("unbound work may run on %q (%v)", mask, err)
 	}
-	if watched, err := journal.ReadSetting("/proc/sys/kernel/watchdog_cpumask"); err == nil {
-		soft, _ := journal.ReadSetting("/proc/sys/kernel/soft_watchdog")
+	if watched, err := setting.Read("/proc/sys/kernel/watchdog_cpumask"); err == nil {
+		soft, _ := setting.Read("/proc/sys/kernel/soft_watchdog")
 		cpus, err := tasks.ParseSet(watched)
 		if err != nil || soft == "1" && cpus.Meets(tasks.Set{2, 3}) {
 			t.Errorf("the watchdog watches %q (%v)", watched, err)
@@ -200,8 +200,8 @@ func TestLabTuneAndIsolationGoInAnyOrder(t *testing.T) {
 			order.third()
 			// The one that is left still has what it wants.
 			checkInterrupts(t, tasks.Set{2, 3})
-			mask, err := journal.ReadSetting("/sys/devices/virtual/workqueue/cpumask")
-			if err != nil || !journal.SameSetting("cpumask", mask, "3") {
+			mask, err := setting.Read("/sys/devices/virtual/workqueue/cpumask")
+			if err != nil || !setting.Same("cpumask", mask, "3") {
 				t.Errorf("unbound work may run on %q (%v)", mask, err)
 			}
 			order.last()
@@ -209,7 +209,7 @@ func TestLabTuneAndIsolationGoInAnyOrder(t *testing.T) {
 				t.Errorf("at the end:\n%s", strings.Join(changes, "\n"))
 			}
 			sameSettings(t, files)
-			if _, err := os.Stat(journal.HostLedger); err == nil {
+			if _, err := os.Stat(setting.HostLedger); err == nil {
 				t.Error("the ledger of settings is left")
 			}
 		})

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
 )
@@ -40,7 +42,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if err := isolate.CheckHugepages(options.Plan); err != nil {
 		return nil, err
 	}
-	held, err := enroll(ctx, options)
+	held, err := reserve(ctx, options)
 	if err != nil {
 		return nil, aboutState(err)
 	}
@@ -65,7 +67,7 @@ func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 // holding is a lab that this process changes.
 type holding struct {
 	state   state
-	lock    *lock
+	lock    *flock.Lock
 	journal *journal.Journal
 }
 
@@ -80,22 +82,22 @@ func (h *holding) takeBack(ctx context.Context, name string, cause error) error 
 }
 
 func (h *holding) free() error {
-	err := h.lock.free()
+	err := h.lock.Free()
 	if h.journal != nil {
 		err = errors.Join(err, h.journal.Close())
 	}
 	return err
 }
 
-// enroll reserves the lab's name and prefix, removes what a killed Up of the same
+// reserve reserves the lab's name and prefix, removes what a killed Up of the same
 // name, or a measurement that died, left, starts the journal and writes the plan down.
-func enroll(ctx context.Context, options UpOptions) (*holding, error) {
+func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 	p := options.Plan
 	registry, err := lockRegistry()
 	if err != nil {
 		return nil, err
 	}
-	defer registry.free()
+	defer registry.Free()
 	if err := options.Measurement.reserved(p); err != nil {
 		return nil, err
 	}
@@ -110,19 +112,19 @@ func enroll(ctx context.Context, options UpOptions) (*holding, error) {
 		return nil, err
 	}
 	if err := h.clear(ctx, options.Progress); err != nil {
-		return nil, errors.Join(err, h.lock.free())
+		return nil, errors.Join(err, h.lock.Free())
 	}
 	// Only now: what an earlier start left had the same names.
 	if err := untaken(p); err != nil {
-		return nil, errors.Join(err, h.state.remove(), h.lock.free())
+		return nil, errors.Join(err, h.state.remove(), h.lock.Free())
 	}
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	h.journal, err = journal.Create(h.state.journal(), journal.Header{
-		Lab: p.Name, Prefix: p.Prefix, BootID: journal.BootID(), Token: "nines-" + hex.EncodeToString(token),
+		Lab: p.Name, Prefix: p.Prefix, BootID: boot.ID(), Token: "nines-" + hex.EncodeToString(token),
 	})
 	if err != nil {
-		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.free())
+		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.Free())
 	}
 	// Before the registry is free again: another's vacant looks at the plan.
 	if err := h.state.writePlan(p); err != nil {
@@ -186,8 +188,7 @@ func (h *holding) clear(ctx context.Context, progress func(string)) error {
 	switch {
 	case err == nil:
 		progress("removing what an earlier start left")
-		world := journal.Host{BootID: old.Header.BootID}
-		if err := old.Undo(context.WithoutCancel(ctx), world, nil); err != nil {
+		if err := old.Undo(context.WithoutCancel(ctx), nil, nil); err != nil {
 			return errors.Join(fmt.Errorf("remove what an earlier start left: %w", err), old.Close())
 		}
 		if err := old.Close(); err != nil {

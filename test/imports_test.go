@@ -25,30 +25,37 @@ var mayImport = map[string][]string{
 	"engine/client": {},
 	"fault":         {},
 
+	"kernel/boot":      {},
+	"kernel/flock":     {},
+	"kernel/replace":   {"fault"},
+	"kernel/ledger":    {"kernel/flock", "kernel/replace"},
 	"kernel/netns":     {},
 	"kernel/proc":      {},
 	"kernel/cgroup":    {},
-	"kernel/hugepages": {"fault"},
-	"kernel/tasks":     {"host", "fault"},
+	"kernel/hugepages": {"kernel/boot", "kernel/ledger", "fault"},
+	"kernel/tasks":     {"host", "kernel/replace", "fault"},
 	"kernel/napi":      {"kernel/ethtool", "busypoll/kbp", "kernel/netns"}, // netns: in its tests
 	"kernel/ethtool":   {"kernel/netns"},                                   // in its tests
-	"kernel/pci":       {"host", "kernel/ethtool", "fault"},
+	"kernel/pci":       {"host", "kernel/boot", "kernel/ethtool", "kernel/flock", "kernel/ledger", "fault"},
 
 	"host":        {},
-	"host/tune":   {"spec", "host", "journal", "kernel/proc", "fault"},
+	"host/tune":   {"spec", "host", "journal", "journal/process", "journal/setting", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
 	"host/doctor": {"spec", "host", "plan", "host/tune"},
 
-	"plan":    {"spec", "host"},
-	"journal": {"busypoll/kbp", "kernel/napi", "kernel/ethtool", "kernel/netns", "kernel/proc", "kernel/cgroup", "fault", "kernel/hugepages", "kernel/pci", "kernel/tasks"},
+	"plan": {"spec", "host"},
+	// The journal knows nobody: who makes things registers how they are undone.
+	"journal":         {"fault", "kernel/boot"},
+	"journal/process": {"journal", "kernel/boot", "kernel/netns", "kernel/proc"}, // boot: in its tests
+	"journal/setting": {"journal", "kernel/boot", "kernel/ledger", "fault"},
 
 	"busypoll":      makers,
 	"busypoll/kmod": {},
-	"busypoll/kbp":  {"busypoll/kmod", "host"},
+	"busypoll/kbp":  {"busypoll/kmod", "host", "kernel/ledger"},
 
-	"vm":       {"vm/agent", "vm/boot"},
+	"vm":       {"vm/agent", "vm/boot", "kernel/boot", "kernel/flock"},
 	"vm/agent": {},
 	"vm/boot":  {},
-	"vm/image": {},
+	"vm/image": {"kernel/flock"},
 	"vm/vlab":  {"busypoll/kbp", "vm", "vm/boot", "vm/image"},
 
 	"lab": slices.Concat(makers,
@@ -73,7 +80,7 @@ var mayImport = map[string][]string{
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "host"},
-	"measure/jitter":          {"engine/client"},
+	"measure/jitter":          {"engine/client", "kernel/replace"},
 	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter"},
 
 	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic"},
@@ -98,7 +105,7 @@ var mayImport = map[string][]string{
 	"test/postgres": {},
 	"test/causes":   {everything},
 	"test/disturb":  {},
-	"test/labtest":  {"test/postgres", "engine/client"},
+	"test/labtest":  {"test/postgres", "engine/client", "kernel/flock"},
 	"test/bench":    {everything},
 	"test/vm":       {everything},
 	"test/events":   {},
@@ -106,7 +113,7 @@ var mayImport = map[string][]string{
 }
 
 // makers is what those see that make a plan real and write it into the journal.
-var makers = []string{"spec", "host", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
+var makers = []string{"spec", "host", "kernel/boot", "kernel/flock", "kernel/replace", "kernel/netns", "kernel/proc", "kernel/cgroup", "plan", "journal", "journal/process", "journal/setting", "host/tune", "kernel/hugepages", "kernel/pci", "kernel/ethtool", "busypoll/kbp", "kernel/napi"}
 
 // measurers is what those see that measure on a running lab.
 var measurers = []string{"spec", "result", "lab", "host", "plan", "lab/link", "engine/client"}

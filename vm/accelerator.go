@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"nines.dev/nines/kernel/boot"
 )
 
 // Choice is how guests are run on this host, and why not in a better way.
@@ -40,8 +42,7 @@ func Choose(ctx context.Context, kernel, initrd, cache string) (Choice, error) {
 	}
 	_ = device.Close()
 	memo := filepath.Join(cache, "kvm")
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	question := strings.TrimSpace(string(boot))
+	question := boot.ID()
 	if text, err := os.ReadFile(memo); err == nil {
 		asked, answer, _ := strings.Cut(string(text), "\n")
 		if asked == question {

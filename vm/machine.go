@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/vm/agent"
 )
 
@@ -29,7 +30,7 @@ const Program = "qemu-system-x86_64"
 type Machine struct {
 	config Config
 	client *agent.Client
-	lock   *os.File
+	lock   *flock.Lock
 	// pid is QEMU's.
 	pid int
 	// ended is closed when QEMU has ended; nil for a machine that was attached to.
@@ -134,7 +135,7 @@ func (m *Machine) connect(ctx context.Context) error {
 		m.client, err = agent.Dial(ctx, conn)
 	}
 	if err != nil {
-		_ = m.lock.Close()
+		_ = m.lock.Free()
 		return fmt.Errorf("the machine's agent: %w", err)
 	}
 	return nil
@@ -145,15 +146,10 @@ func (m *Machine) claim(ctx context.Context) (socket string, err error) {
 	for {
 		for i := range max(m.config.Agents, 1) {
 			socket := m.config.agentSocket(i)
-			lock, err := os.OpenFile(socket+".lock", os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
-			if err != nil {
-				return "", err
+			m.lock, err = flock.Try(socket + ".lock")
+			if !errors.As(err, new(*flock.HeldError)) {
+				return socket, err
 			}
-			if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-				m.lock = lock
-				return socket, nil
-			}
-			_ = lock.Close()
 		}
 		if err := sleep(ctx); err != nil {
 			return "", fmt.Errorf("all %d agents of the machine are in use: %w", max(m.config.Agents, 1), err)
@@ -220,7 +216,7 @@ func (m *Machine) Config() Config { return m.config }
 
 // Close ends the session and leaves the machine, which must be a detached one.
 func (m *Machine) Close() error {
-	return errors.Join(m.client.Close(), m.lock.Close())
+	return errors.Join(m.client.Close(), m.lock.Free())
 }
 
 const (
@@ -243,7 +239,7 @@ func (m *Machine) Stop() error {
 		}
 		m.stopErr = m.kill()
 		_ = m.client.Close()
-		_ = m.lock.Close()
+		_ = m.lock.Free()
 	})
 	return m.stopErr
 }

@@ -162,11 +162,21 @@ func TestBuildByAMakefile(t *testing.T) {
 	}
 }
 
+// changeUsers keeps what f makes of the users.
+func changeUsers(path string, f func([]string) ([]string, error)) error {
+	return withUsers(path, func(u *users, save func() error) (err error) {
+		if *u, err = f(*u); err != nil {
+			return err
+		}
+		return save()
+	})
+}
+
 func TestUsersAreNotedInOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nines", "users.json")
 	change := func(f func([]string) ([]string, error)) {
 		t.Helper()
-		if err := withUsers(path, f); err != nil {
+		if err := changeUsers(path, f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +205,7 @@ func TestUsersAreNotedInOneFile(t *testing.T) {
 	done := make(chan error)
 	for i := range many {
 		go func() {
-			done <- withUsers(path, func(users []string) ([]string, error) {
+			done <- changeUsers(path, func(users []string) ([]string, error) {
 				return append(users, strings.Repeat("x", i+1)), nil
 			})
 		}()

@@ -2,49 +2,56 @@ package kbp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
+	"nines.dev/nines/kernel/ledger"
 )
 
 // UsersFile notes who has had the module loaded, and not yet released it. It is not there
 // for a module that somebody has loaded by hand, who takes it out as well.
 const UsersFile = "/run/nines/kbp-module.json"
 
+// users are those in the file, by their tokens.
+type users []string
+
+// Empty is true if nobody has had the module loaded.
+func (u *users) Empty() bool { return len(*u) == 0 }
+
+// withUsers runs f on the users while no other process does.
+func withUsers(path string, f func(u *users, save func() error) error) error {
+	u := &users{}
+	return ledger.File{Path: path, Mode: 0o600}.Change(u, func(save func() error) error { return f(u, save) })
+}
+
 // Acquire has the module loaded for a user, who is named by a token; what is loaded by
-// hand stays so. An error leaves nothing behind, or what Release
-// takes out.
+// hand stays so. An error leaves nothing behind, or what Release takes out.
 func Acquire(ctx context.Context, file, token string) error {
-	return withUsers(file, func(users []string) ([]string, error) {
+	return withUsers(file, func(u *users, save func() error) error {
 		state, err := Now()
-		if err != nil {
-			return users, err
-		}
-		if state == Loaded && len(users) == 0 {
-			return nil, nil
+		if err != nil || state == Loaded && u.Empty() {
+			return err
 		}
 		path, err := Loadable()
 		if err != nil {
-			return users, err
+			return err
 		}
 		// Noted before, so that it is taken out also if we are killed meanwhile.
-		if err := writeUsers(file, append(slices.Clone(users), token)); err != nil {
-			return users, err
+		before := slices.Clone(*u)
+		*u = append(*u, token)
+		if err := save(); err != nil {
+			return err
 		}
-		if err := Load(ctx, path, nil); err != nil {
-			if now, wrong := Now(); state == Absent && (wrong != nil || now != Absent) {
-				users = append(users, token) // it could not be taken out again: Release tries
-			}
-			return users, err
+		err = Load(ctx, path, nil)
+		if err == nil {
+			return nil
 		}
-		return append(users, token), nil
+		if now, wrong := Now(); state == Absent && (wrong != nil || now != Absent) {
+			return err // it could not be taken out again: Release tries
+		}
+		*u = before
+		return errors.Join(err, save())
 	})
 }
 
@@ -52,93 +59,23 @@ func Acquire(ctx context.Context, file, token string) error {
 // loaded. It does nothing for a token that has not, or no longer. note is told if the
 // module has to stay.
 func Release(ctx context.Context, file, token string, note func(string)) error {
-	return withUsers(file, func(users []string) ([]string, error) {
-		at := slices.Index(users, token)
+	return withUsers(file, func(u *users, save func() error) error {
+		at := slices.Index(*u, token)
 		if at < 0 {
-			return users, nil
+			return nil
 		}
-		rest := slices.Delete(slices.Clone(users), at, at+1)
-		if len(rest) > 0 {
-			return rest, nil
+		if len(*u) == 1 {
+			threads, err := Threads()
+			if err != nil {
+				return err
+			}
+			if len(threads) > 0 {
+				note(fmt.Sprintf("the module %s stays loaded: %d threads of others poll by it", Name, len(threads)))
+			} else if err := Unload(ctx, nil); err != nil {
+				return err // to be tried again
+			}
 		}
-		threads, err := Threads()
-		if err != nil {
-			return users, err
-		}
-		if len(threads) > 0 {
-			note(fmt.Sprintf("the module %s stays loaded: %d threads of others poll by it", Name, len(threads)))
-			return nil, nil
-		}
-		if err := Unload(ctx, nil); err != nil {
-			return users, err // to be tried again
-		}
-		return nil, nil
+		*u = slices.Delete(*u, at, at+1)
+		return save()
 	})
-}
-
-// withUsers runs f on the users while no other process does, and keeps what it returns.
-func withUsers(path string, f func(users []string) ([]string, error)) error {
-	file, err := lockUsers(path)
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", path, err)
-	}
-	defer file.Close()
-	var users []string
-	// What follows the list is of a longer one, if its writer was killed.
-	if err := json.NewDecoder(file).Decode(&users); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	users, err = f(users)
-	if len(users) == 0 {
-		return errors.Join(err, os.Remove(path))
-	}
-	return errors.Join(err, writeUsers(path, users))
-}
-
-// lockUsers opens and locks the file, made if it is not there: the one that has the name
-// when the lock is had, as the last user removes it.
-func lockUsers(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	for {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
-			err = unix.Flock(int(file.Fd()), unix.LOCK_EX)
-		}
-		mine, statErr := file.Stat()
-		named, nameErr := os.Stat(path)
-		if err == nil && statErr == nil && nameErr == nil && os.SameFile(mine, named) {
-			return file, nil
-		}
-		if err := errors.Join(err, statErr); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		if nameErr != nil && !errors.Is(nameErr, fs.ErrNotExist) {
-			return nil, errors.Join(nameErr, file.Close())
-		}
-		_ = file.Close() // another's, which is gone
-	}
-}
-
-// writeUsers writes the file in place, as its inode is the lock, and cuts it off afterwards,
-// so that it is never empty: the module would pass for one that was loaded by hand.
-func writeUsers(path string, users []string) error {
-	text, err := json.Marshal(users)
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	text = append(text, '\n')
-	_, err = file.WriteAt(text, 0)
-	if err == nil {
-		err = file.Truncate(int64(len(text)))
-	}
-	return errors.Join(err, file.Close())
 }

@@ -13,7 +13,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
-	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/lab/node"
@@ -109,7 +109,7 @@ func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 	}
 	if t.host == "" && len(r.CPUs) > 0 {
 		r.Beside = isolate.Settings(isolate.Away{
-			Root: "/", Off: r.CPUs, Housekeeping: tune.Housekeeping(inv, r.CPUs), Held: journal.Held(journal.HostLedger),
+			Root: "/", Off: r.CPUs, Housekeeping: tune.Housekeeping(inv, r.CPUs), Held: setting.Held(setting.HostLedger),
 		})
 	}
 	return inv, r, nil
@@ -228,7 +228,7 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 // tuneSession is this host's.
 func tuneSession() (tune.Session, error) {
 	init, err := node.Program("nines-init")
-	return tune.Session{Root: lab.Root(), Init: init, Ledger: journal.HostLedger}, err
+	return tune.Session{Root: lab.Root(), Init: init, Ledger: setting.HostLedger}, err
 }
 
 // tuneLasting is the folder for what outlives a reboot.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 )
 
 // Outcome is what became of a setting.
@@ -45,7 +46,7 @@ type Applier struct {
 	// Link is the link that the settings are for, so that they go with it.
 	Link string
 	// Ledger is where the settings are shared with others who make some of the same host,
-	// journal.HostLedger; empty shares them with nobody.
+	// setting.HostLedger; empty shares them with nobody.
 	Ledger string
 }
 
@@ -76,7 +77,7 @@ func (a Applier) apply(ctx context.Context, s Setting) (Result, error) {
 	if s.Method == Hold {
 		return a.hold(ctx, s)
 	}
-	old, err := journal.ReadSetting(s.Path)
+	old, err := setting.Read(s.Path)
 	if err != nil {
 		result.Outcome, result.Reason = Absent, "cannot be read: "+err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -84,8 +85,8 @@ func (a Applier) apply(ctx context.Context, s Setting) (Result, error) {
 		}
 		return result, nil
 	}
-	now, changed, err := a.Journal.MakeSetting(journal.Step{Name: a.Mark, Link: a.Link, Path: s.Path, Value: s.Value, Target: a.Ledger})
-	var refused *journal.RefusedError
+	now, changed, err := setting.Make(a.Journal, journal.Step{Name: a.Mark, Link: a.Link, Path: s.Path, Value: s.Value, Target: a.Ledger})
+	var refused *setting.RefusedError
 	switch {
 	case errors.As(err, &refused):
 		result.Outcome, result.Old, result.Now, result.Reason = Refused, old, old, refused.Err.Error()

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/test/labtest"
 )
@@ -15,7 +17,7 @@ import (
 func newApplier(t *testing.T) (Applier, string) {
 	t.Helper()
 	dir := t.TempDir()
-	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{BootID: journal.BootID(), Token: "tune-test-" + t.Name()})
+	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{BootID: boot.ID(), Token: "tune-test-" + t.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,7 @@ func read(t *testing.T, path string) string {
 
 func undo(t *testing.T, j *journal.Journal) {
 	t.Helper()
-	if err := j.Undo(context.Background(), journal.Host{BootID: j.Header.BootID}, nil); err != nil {
+	if err := j.Undo(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -145,7 +147,7 @@ func TestAHolderThatTheJournalNeverLearntIsFound(t *testing.T) {
 	path := filepath.Join(dir, "latency")
 	write(t, path, "")
 	token := a.Journal.Token("hold/held")
-	if _, err := a.Journal.Begin(journal.Step{Kind: journal.KindProcess, Name: "held", Path: path, Token: token}); err != nil {
+	if _, err := a.Journal.Begin(journal.Step{Kind: process.Kind, Name: "held", Path: path, Token: token}); err != nil {
 		t.Fatal(err)
 	}
 	holder, err := startHolder(context.Background(), a.Init, token, heldSetting(path))

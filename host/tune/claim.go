@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/flock"
 )
 
 // The settings of a host are one thing: of two who tune it at once, the second would take
@@ -25,20 +26,11 @@ const claimName = "tuning"
 func Claim(j *journal.Journal, root, holder string) error {
 	path := ClaimPath(root)
 	// Of two who find a holder gone, the second must not take the first one's link away.
-	dir, err := os.Open(root)
+	lock, err := flock.Folder(context.Background(), root)
 	if err != nil {
 		return fmt.Errorf("reserve the host's settings: %w", err)
 	}
-	defer dir.Close() // frees the lock
-	for {
-		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("reserve the host's settings: %w", err)
-	}
+	defer func() { _ = lock.Free() }()
 	for {
 		other, err := os.Readlink(path)
 		switch {
@@ -73,7 +65,7 @@ func orphaned(root, holder string) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, journal.ErrEmpty)
 	}
-	return j.Header.BootID != journal.BootID()
+	return j.Header.BootID != boot.ID()
 }
 
 // JournalName is the file of a journal in its folder, of labs and of tune alike.

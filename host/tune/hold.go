@@ -10,6 +10,8 @@ import (
 	"os/exec"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/proc"
 )
 
@@ -26,13 +28,13 @@ func (a Applier) hold(ctx context.Context, s Setting) (Result, error) {
 		return result, nil
 	}
 	token := a.Journal.Token("hold/" + s.Name)
-	step := journal.Step{Kind: journal.KindProcess, Name: a.Mark, Path: s.Path, Value: s.Value, Token: token}
+	step := journal.Step{Kind: process.Kind, Name: a.Mark, Path: s.Path, Value: s.Value, Token: token}
 	id, err := a.Journal.Begin(step)
 	if err != nil {
 		return result, err
 	}
 	holder, err := startHolder(ctx, a.Init, token, s)
-	var refused *journal.RefusedError
+	var refused *setting.RefusedError
 	if errors.As(err, &refused) {
 		result.Outcome, result.Reason = Refused, refused.Err.Error()
 		return result, nil
@@ -41,7 +43,7 @@ func (a Applier) hold(ctx context.Context, s Setting) (Result, error) {
 		return result, err
 	}
 	result.Outcome = Changed
-	return result, a.Journal.Done(id, journal.Learnt{PID: holder.PID, StartTicks: holder.StartTicks})
+	return result, a.Journal.Done(id, process.Learnt(holder))
 }
 
 // startHolder returns when the file is held.
@@ -60,5 +62,5 @@ func startHolder(ctx context.Context, init, token string, s Setting) (proc.Ident
 		return id, err
 	}
 	said, _ := io.ReadAll(failure)
-	return id, &journal.RefusedError{Path: s.Path, Value: s.Value, Err: errors.New(string(bytes.TrimSpace(said)))}
+	return id, &setting.RefusedError{Path: s.Path, Value: s.Value, Err: errors.New(string(bytes.TrimSpace(said)))}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"nines.dev/nines/host"
-	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 )
 
 // Request is what a plan is made from.
@@ -56,7 +56,7 @@ type Current func(path string) (now, absent string)
 
 // Live reads the files of this machine.
 func Live(path string) (now, absent string) {
-	now, err := journal.ReadSetting(path)
+	now, err := setting.Read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", "this kernel has no " + path
@@ -116,7 +116,7 @@ func row(inv *host.Inventory, s Setting, current Current) Row {
 		return r
 	}
 	r.Now, r.Absent = current(s.Path)
-	r.InForce = r.Now != "" && journal.SameSetting(s.Path, r.Now, s.Value)
+	r.InForce = r.Now != "" && setting.Same(s.Path, r.Now, s.Value)
 	return r
 }
 

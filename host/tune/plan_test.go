@@ -93,7 +93,7 @@ func find(t *testing.T, list []Parameter, name string) Parameter {
 	return list[at]
 }
 
-func setting(t *testing.T, list []Setting, name string) Setting {
+func settingOf(t *testing.T, list []Setting, name string) Setting {
 	t.Helper()
 	at := slices.IndexFunc(list, func(s Setting) bool { return s.Name == name })
 	if at < 0 {
@@ -135,11 +135,11 @@ func TestEveryParameterOfTheThesisIsKnown(t *testing.T) {
 func TestTimersStayOffNoHzFullCPUs(t *testing.T) {
 	inv := inventory(t, "laptop-i7-1165g7")
 	latency := builtIn(t, Latency)
-	if s := setting(t, Settings(inv, []int{2}, latency), "kernel.timer_migration"); s.Value != "0" {
+	if s := settingOf(t, Settings(inv, []int{2}, latency), "kernel.timer_migration"); s.Value != "0" {
 		t.Errorf("without nohz_full: %s", s.Value)
 	}
 	inv.CPUs[2].NoHzFull = true
-	if s := setting(t, Settings(inv, []int{2}, latency), "kernel.timer_migration"); s.Value != "1" {
+	if s := settingOf(t, Settings(inv, []int{2}, latency), "kernel.timer_migration"); s.Value != "1" {
 		t.Errorf("with nohz_full: %s", s.Value)
 	}
 }
@@ -152,7 +152,7 @@ func TestWhatTheHostLacksIsSaidWithTheReason(t *testing.T) {
 		"scaling_governor":       "hypervisor",
 		"machinecheck.ignore_ce": "CONFIG_X86_MCE",
 	} {
-		if s := setting(t, list, name); !strings.Contains(s.Absent, words) {
+		if s := settingOf(t, list, name); !strings.Contains(s.Absent, words) {
 			t.Errorf("%s: %q does not say %q", name, s.Absent, words)
 		}
 	}
@@ -165,7 +165,7 @@ func TestWhatTheHostLacksIsSaidWithTheReason(t *testing.T) {
 	}
 	// fair_server came with 6.12.
 	inv.Kernel.Release = "6.11.0"
-	if s := setting(t, Settings(inv, []int{1}, builtIn(t, Realtime)), "fair_server"); !strings.Contains(s.Absent, "6.12") {
+	if s := settingOf(t, Settings(inv, []int{1}, builtIn(t, Realtime)), "fair_server"); !strings.Contains(s.Absent, "6.12") {
 		t.Errorf("fair_server: %q", s.Absent)
 	}
 }

@@ -29,16 +29,16 @@ boot:
 	}
 	inv := inventory(t, "laptop-i7-1165g7")
 	list := Settings(inv, []int{2}, p)
-	if s := setting(t, list, "vm.stat_interval"); s.Value != "30" {
+	if s := settingOf(t, list, "vm.stat_interval"); s.Value != "30" {
 		t.Errorf("stat_interval %s", s.Value)
 	}
-	if s := setting(t, list, "vm.swappiness"); s.Value != "10" {
+	if s := settingOf(t, list, "vm.swappiness"); s.Value != "10" {
 		t.Errorf("swappiness, of the base: %s", s.Value)
 	}
-	if s := setting(t, list, "smt_siblings"); s.Path != "/sys/devices/system/cpu/cpu6/online" || s.Value != "0" {
+	if s := settingOf(t, list, "smt_siblings"); s.Path != "/sys/devices/system/cpu/cpu6/online" || s.Value != "0" {
 		t.Errorf("siblings: %+v", s)
 	}
-	if s := setting(t, list, "/proc/sys/net/core/netdev_budget"); s.Value != "600" || s.Source != "mine.yaml" {
+	if s := settingOf(t, list, "/proc/sys/net/core/netdev_budget"); s.Value != "600" || s.Source != "mine.yaml" {
 		t.Errorf("own file: %+v", s)
 	}
 	for _, s := range list {

@@ -11,12 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/flock"
+	"nines.dev/nines/kernel/replace"
 )
 
 // Session is what nines tune apply leaves in force: a journal, and who made it, in the
@@ -63,20 +63,7 @@ func readApplied(dir string) (*Applied, error) {
 }
 
 func writeApplied(dir string, a *Applied) error {
-	text, err := json.MarshalIndent(a, "", "  ")
-	if err != nil {
-		return err
-	}
-	return replaceFile(appliedPath(dir), append(text, '\n'), 0o644)
-}
-
-// replaceFile replaces a file at once, so that a reader sees the old or the new one.
-func replaceFile(path string, text []byte, mode fs.FileMode) error {
-	next := path + unfinished
-	if err := os.WriteFile(next, text, mode); err != nil {
-		return errors.Join(err, os.Remove(next))
-	}
-	return os.Rename(next, path)
+	return replace.JSON(appliedPath(dir), a, 0o644)
 }
 
 // BusyError is a session that another process changes at this moment.
@@ -95,25 +82,17 @@ func (s Session) lock() (free func(), err error) {
 	if err := os.MkdirAll(s.Root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
 	}
-	path := filepath.Join(s.Root, "tune.lock")
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock the host's settings: %w", err)
+	lock, err := flock.Try(filepath.Join(s.Root, "tune.lock"))
+	if held := (*flock.HeldError)(nil); errors.As(err, &held) {
+		return nil, &BusyError{held.PID}
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		text := make([]byte, 16)
-		n, _ := file.ReadAt(text, 0) // who it is is only for the message
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text[:n])))
-		return nil, errors.Join(&BusyError{pid}, file.Close())
-	}
-	err = errors.Join(file.Truncate(0))
 	if err == nil {
-		_, err = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+		if err = lock.Sign(); err == nil {
+			return func() { _ = lock.Free() }, nil
+		}
+		_ = lock.Free()
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock the host's settings: %w", err), file.Close())
-	}
-	return func() { _ = file.Truncate(0); _ = file.Close() }, nil
+	return nil, fmt.Errorf("lock the host's settings: %w", err)
 }
 
 // Apply makes a plan's settings and leaves them in force until Revert. What a killed
@@ -133,7 +112,7 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 	token := make([]byte, 8)
 	_, _ = rand.Read(token) // never fails, crypto/rand
 	j, err := journal.Create(s.journal(), journal.Header{
-		Lab: sessionName, BootID: journal.BootID(), Token: "nines-tune-" + hex.EncodeToString(token),
+		Lab: sessionName, BootID: boot.ID(), Token: "nines-tune-" + hex.EncodeToString(token),
 	})
 	if err != nil {
 		return nil, err
@@ -177,7 +156,7 @@ func (s Session) clear(ctx context.Context) error {
 		return err
 	}
 	applied, err := readApplied(s.dir())
-	if err == nil && applied.Done && j.Header.BootID == journal.BootID() {
+	if err == nil && applied.Done && j.Header.BootID == boot.ID() {
 		return errors.Join(&HeldError{Applied: applied}, j.Close())
 	}
 	return s.undo(ctx, j, nil)
@@ -185,8 +164,7 @@ func (s Session) clear(ctx context.Context) error {
 
 // undo undoes what the journal has, closes it and removes the session.
 func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
-	world := journal.Host{BootID: j.Header.BootID, Note: note}
-	if err := j.Undo(ctx, world, nil); err != nil {
+	if err := j.Undo(ctx, note, nil); err != nil {
 		return errors.Join(fmt.Errorf("put the settings back: %w; nines tune revert tries again", err), j.Close())
 	}
 	return errors.Join(j.Close(), s.remove())
@@ -197,7 +175,11 @@ func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)
 func (s Session) remove() error {
 	applied := appliedPath(s.dir())
 	// An apply that was killed may have left the one that was to replace applied.
-	for _, path := range []string{applied + unfinished, applied, s.journal(), s.dir()} {
+	paths, err := filepath.Glob(applied + "*")
+	if err != nil {
+		return err
+	}
+	for _, path := range append(paths, s.journal(), s.dir()) {
 		if err := absentIsFine(os.Remove(path)); err != nil {
 			return err
 		}

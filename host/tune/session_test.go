@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/boot"
 )
 
 // A session on files that stand for settings.
@@ -70,7 +72,7 @@ func TestRevertLeavesNothingOfAKilledApply(t *testing.T) {
 			if _, err := s.Apply(context.Background(), p, "tester"); err != nil {
 				t.Fatal(err)
 			}
-			return appliedPath(s.dir()) + unfinished, "{"
+			return appliedPath(s.dir()) + ".new", "{"
 		},
 		"before the journal's first line": func(s Session, _ Plan) (string, string) { return s.journal(), "" },
 	} {
@@ -107,7 +109,7 @@ func TestALabAndASessionExcludeEachOther(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{Lab: "mine", BootID: journal.BootID()})
+	lab, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{Lab: "mine", BootID: boot.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +231,7 @@ func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			j, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{BootID: journal.BootID()})
+			j, err := journal.Create(filepath.Join(dir, JournalName), journal.Header{BootID: boot.ID()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,11 +262,11 @@ func TestALabOnTopIsToldAndKeepsItsValue(t *testing.T) {
 	if _, err := s.Apply(context.Background(), plan, "tester"); err != nil {
 		t.Fatal(err)
 	}
-	lab, err := journal.Create(filepath.Join(t.TempDir(), JournalName), journal.Header{Lab: "above", Prefix: "above", BootID: journal.BootID(), Token: "nines-above"})
+	lab, err := journal.Create(filepath.Join(t.TempDir(), JournalName), journal.Header{Lab: "above", Prefix: "above", BootID: boot.ID(), Token: "nines-above"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := lab.MakeSetting(journal.Step{Path: path, Value: "9", Target: s.Ledger}); err != nil {
+	if _, _, err := setting.Make(lab, journal.Step{Path: path, Value: "9", Target: s.Ledger}); err != nil {
 		t.Fatal(err)
 	}
 	status, err := s.Status()
@@ -278,7 +280,7 @@ func TestALabOnTopIsToldAndKeepsItsValue(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], `lab "above"`) || read(t, path) != "9\n" {
 		t.Errorf("after revert it is %q, notes %q", read(t, path), notes)
 	}
-	if err := lab.Undo(context.Background(), journal.Host{BootID: journal.BootID()}, nil); err != nil || read(t, path) != before[path] {
+	if err := lab.Undo(context.Background(), nil, nil); err != nil || read(t, path) != before[path] {
 		t.Errorf("when the lab has gone it is %q, %v", read(t, path), err)
 	}
 	if err := lab.Close(); err != nil {

@@ -9,7 +9,9 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/boot"
 )
 
 // Standing is how a setting that was changed stands now.
@@ -67,7 +69,7 @@ func (s Session) Status() (Status, error) {
 		return status, nil
 	case err != nil:
 		return status, err
-	case j.Header.BootID != journal.BootID():
+	case j.Header.BootID != boot.ID():
 		return status, nil // the settings went with the reboot
 	}
 	applied, err := readApplied(s.dir())
@@ -95,11 +97,11 @@ func Standings(j *journal.Journal, mark string) []ChangedSetting {
 	for _, e := range j.Entries() {
 		switch {
 		case e.Name != mark:
-		case e.Kind == journal.KindSetting:
+		case e.Kind == setting.Kind:
 			list = append(list, standing(e))
-		case e.Kind == journal.KindProcess && e.Path != "" && e.Learnt != nil:
+		case e.Kind == process.Kind && e.Path != "" && e.Learnt != nil:
 			c := ChangedSetting{Path: e.Path, Set: e.Value, Standing: Lost}
-			if (proc.Identity{PID: e.Learnt.PID, StartTicks: e.Learnt.StartTicks}).Alive() {
+			if process.Of(e).Alive() {
 				c.Standing = InForce
 			}
 			list = append(list, c)
@@ -113,16 +115,16 @@ func standing(e journal.Entry) ChangedSetting {
 	if e.Learnt != nil && e.Learnt.Took != "" {
 		c.Set = e.Learnt.Took
 	}
-	now, err := journal.ReadSetting(e.Path)
-	c.Now, c.By = now, journal.Covering(e)
+	now, err := setting.Read(e.Path)
+	c.Now, c.By = now, setting.Covering(e)
 	switch {
 	case err != nil:
 		c.Standing = Lost
-	case c.By != "" && !journal.SameSetting(e.Path, now, c.Set):
+	case c.By != "" && !setting.Same(e.Path, now, c.Set):
 		c.Standing = Covered
-	case journal.SameSetting(e.Path, now, c.Set):
+	case setting.Same(e.Path, now, c.Set):
 		c.Standing = InForce
-	case journal.SameSetting(e.Path, now, e.Old):
+	case setting.Same(e.Path, now, e.Old):
 		c.Standing = Back
 	default:
 		c.Standing = ChangedSince

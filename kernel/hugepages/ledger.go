@@ -1,23 +1,19 @@
 package hugepages
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/fault"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/ledger"
 )
 
-// Ledger is the file that says which labs have added pages to which pool. It is
-// there only while one has; the file that is locked, Path.lock, stays.
+// Ledger is the file that says which labs have added pages to which pool.
 type Ledger struct {
 	Path string
 	// write replaces Pool.set in tests.
@@ -36,11 +32,21 @@ func (e *ShortError) Error() string {
 		e.Wanted, e.Missing, e.Got, e.Pool)
 }
 
-// book is what the file holds.
-type book struct {
+// ledgerFile is what the file holds.
+type ledgerFile struct {
 	// BootID is the kernel's: after a reboot all claims are void.
 	BootID string            `json:"boot_id"`
 	Pools  map[Pool]*account `json:"pools"`
+}
+
+// Empty is true if nobody has a claim.
+func (f *ledgerFile) Empty() bool {
+	for _, a := range f.Pools {
+		if len(a.Claims) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // account is what labs did to one pool.
@@ -177,107 +183,31 @@ func (a *account) settle(pool Pool) error {
 // transact runs f on a pool's account while no other process does, after it has released
 // what labs claimed there that have gone.
 func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error) error {
-	lock, err := l.openLock()
-	if err != nil {
-		return fmt.Errorf("lock the ledger of hugepages: %w", err)
-	}
-	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("lock the ledger of hugepages: %w", err)
-	}
-	b, err := l.load()
-	if err != nil {
-		return err
-	}
-	a := b.Pools[pool]
-	if a == nil {
-		a = &account{}
-		b.Pools[pool] = a
-	}
-	if a.Claims == nil {
-		a.Claims = map[string]*claim{}
-	}
-	if err := a.settle(pool); err != nil {
-		return err
-	}
-	save := func() error { return l.save(b) }
-	for _, token := range slices.Sorted(maps.Keys(a.Claims)) {
-		c := a.Claims[token]
-		if !c.isOrphan() {
-			continue
+	file := &ledgerFile{}
+	return ledger.File{Path: l.Path, Mode: 0o600}.Change(file, func(save func() error) error {
+		if file.BootID != boot.ID() || file.Pools == nil {
+			*file = ledgerFile{BootID: boot.ID(), Pools: map[Pool]*account{}}
 		}
-		if err := l.release(pool, a, token, save); err != nil {
-			return fmt.Errorf("release the hugepages of a lab whose %s is gone: %w", c.Journal, err)
+		a := file.Pools[pool]
+		if a == nil {
+			a = &account{}
+			file.Pools[pool] = a
 		}
-	}
-	return f(save, a)
-}
-
-// openLock opens the file that is locked. Its folder may not be there yet, and others may
-// remove it while it is empty (kernel/pci does with the last claim).
-func (l Ledger) openLock() (lock *os.File, err error) {
-	for range 10 {
-		if err = os.MkdirAll(filepath.Dir(l.Path), 0o755); err != nil {
-			return nil, err
+		if a.Claims == nil {
+			a.Claims = map[string]*claim{}
 		}
-		lock, err = os.OpenFile(l.Path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-		if !errors.Is(err, fs.ErrNotExist) {
-			break
+		if err := a.settle(pool); err != nil {
+			return err
 		}
-	}
-	return lock, err
-}
-
-func (l Ledger) load() (*book, error) {
-	now := &book{BootID: bootID(), Pools: map[Pool]*account{}}
-	text, err := os.ReadFile(l.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return now, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the ledger of hugepages: %w", err)
-	}
-	var b book
-	if err := json.Unmarshal(text, &b); err != nil {
-		return nil, fmt.Errorf("read %s: %w", l.Path, err)
-	}
-	if b.BootID != now.BootID || b.Pools == nil {
-		return now, nil
-	}
-	return &b, nil
-}
-
-// save replaces the file at once, or removes it if nobody has a claim.
-func (l Ledger) save(b *book) error {
-	claims := 0
-	for _, a := range b.Pools {
-		claims += len(a.Claims)
-	}
-	if claims == 0 {
-		if err := os.Remove(l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the ledger of hugepages: %w", err)
+		for _, token := range slices.Sorted(maps.Keys(a.Claims)) {
+			c := a.Claims[token]
+			if !c.isOrphan() {
+				continue
+			}
+			if err := l.release(pool, a, token, save); err != nil {
+				return fmt.Errorf("release the hugepages of a lab whose %s is gone: %w", c.Journal, err)
+			}
 		}
-		return nil
-	}
-	text, err := json.MarshalIndent(b, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the ledger of hugepages: %w", err)
-	}
-	next := l.Path + ".new"
-	if err := os.WriteFile(next, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the ledger of hugepages: %w", err)
-	}
-	if err := os.Rename(next, l.Path); err != nil {
-		return fmt.Errorf("write the ledger of hugepages: %w", err)
-	}
-	return nil
-}
-
-// bootID is this boot's of the kernel.
-func bootID() string {
-	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(text))
+		return f(save, a)
+	})
 }

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/flock"
 )
 
 // Bus is where PCI functions are seen and changed. The zero value is the host's;
@@ -52,28 +51,16 @@ func (b Bus) Exists(address string) bool {
 // is left of it, and goes with the process. Another lab may hold it for as long as its
 // drivers take; the wait ends with ctx.
 func (b Bus) Lock(ctx context.Context, address string) (unlock func(), err error) {
-	dir, err := os.Open(b.device(address))
-	if errors.Is(err, fs.ErrNotExist) {
+	lock, err := flock.Folder(ctx, b.device(address))
+	switch {
+	case err == nil:
+		return func() { _ = lock.Free() }, nil
+	case errors.Is(err, fs.ErrNotExist):
 		return func() {}, nil // nothing to change
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("wait until another lab is through with %s: %w", address, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w", address, err)
-	}
-	// A wait in the kernel could not be ended.
-	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
-		err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = dir.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", address, err), dir.Close())
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("wait until another lab is through with %s: %w", address, ctx.Err()), dir.Close())
-		case <-time.After(pause):
-		}
-	}
+	return nil, fmt.Errorf("lock %s: %w", address, err)
 }
 
 // Driver is the driver that has a function; empty if none has.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/boot"
 )
 
 const (
@@ -101,7 +102,7 @@ func TestClaims(t *testing.T) {
 	if err := b.Release(context.Background(), vf0, "", "1", State{}); err != nil {
 		t.Error(err)
 	}
-	put(t, b, host.ClaimsDir+"/"+ledgerName(port)+".new", "{")
+	put(t, b, host.ClaimsDir+"/"+usersName(port)+".new", "{")
 	if err := b.LeavePort(context.Background(), port, "1", t.Logf); err != nil {
 		t.Error(err)
 	}
@@ -109,7 +110,7 @@ func TestClaims(t *testing.T) {
 		t.Errorf("half a claim is left: %v", err)
 	}
 	// Of an earlier boot: void.
-	if err := b.save(vf0, host.Claim{Lab: "old", Token: "0", Boot: "earlier"}); err != nil {
+	if err := b.file(vf0).Write(host.Claim{Lab: "old", Token: "0", Boot: "earlier"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "2"}); err != nil {
@@ -203,8 +204,8 @@ func TestSetVFs(t *testing.T) {
 // nothing.
 func TestLedger(t *testing.T) {
 	b := fakeBus(t)
-	l := ledger{Boot: bootID(), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
-	if err := b.save(ledgerName(port), l); err != nil {
+	l := portUsers{Boot: boot.ID(), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
+	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}
 	var notes []string
@@ -216,8 +217,7 @@ func TestLedger(t *testing.T) {
 		if err := b.LeavePort(context.Background(), port, step.token, note); err != nil {
 			t.Fatal(err)
 		}
-		var now ledger
-		if !b.load(ledgerName(port), &now) || len(now.Users) != step.left {
+		if now := b.users(port); len(now.Users) != step.left {
 			t.Errorf("after %s has left: %+v", step.token, now)
 		}
 	}
@@ -225,7 +225,7 @@ func TestLedger(t *testing.T) {
 	if err := b.LeavePort(context.Background(), port, "two", note); err != nil || len(notes) != 1 {
 		t.Errorf("the last: %v, %v", err, notes)
 	}
-	if b.load(ledgerName(port), &l) {
+	if left := b.users(port); left.Boot != "" {
 		t.Error("the ledger is left")
 	}
 }
@@ -246,9 +246,9 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "1")
 	link(t, b, "/sys/bus/pci/devices/"+port+"/virtfn0", "../"+vf0)
 	link(t, b, "/sys/bus/pci/devices/"+vf0+"/physfn", "../"+port)
-	put(t, b, "/proc/sys/kernel/random/boot_id", bootID())
-	joined := ledger{Boot: bootID(), Before: before, Now: now, Users: []string{"1:port"}}
-	if err := b.save(ledgerName(port), joined); err != nil {
+	put(t, b, "/proc/sys/kernel/random/boot_id", boot.ID())
+	joined := portUsers{Boot: boot.ID(), Before: before, Now: now, Users: []string{"1:port"}}
+	if err := b.file(usersName(port)).Write(joined); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1:function"}); err != nil {
@@ -275,7 +275,7 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	if n := get(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs"); n != "1" {
 		t.Errorf("%s virtual functions while another has one", n)
 	}
-	if err := b.save(ledgerName(port), joined); err != nil {
+	if err := b.file(usersName(port)).Write(joined); err != nil {
 		t.Fatal(err)
 	}
 	if err := leave(t.Errorf); err != nil {
@@ -311,8 +311,8 @@ func TestPortAndWhole(t *testing.T) {
 	if err := b.Release(context.Background(), port, "", "1", State{}); err != nil {
 		t.Fatal(err)
 	}
-	l := ledger{Boot: bootID(), Users: []string{"2"}}
-	if err := b.save(ledgerName(port), l); err != nil {
+	l := portUsers{Boot: boot.ID(), Users: []string{"2"}}
+	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Free(port, "1"); !errors.As(err, &taken) {
@@ -323,7 +323,7 @@ func TestPortAndWhole(t *testing.T) {
 		t.Errorf("not free for who joined it: %v", err)
 	}
 	l.Boot = "earlier"
-	if err := b.save(ledgerName(port), l); err != nil {
+	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Free(port, "1"); err != nil {

@@ -65,12 +65,9 @@ func (b Bus) Free(address, token string) error {
 		return &TakenError{address, "the lab " + c.Lab}
 	}
 	// A lab that has just joined a port may not have taken a virtual function of it yet.
-	var l ledger
-	if b.load(ledgerName(address), &l) && l.Boot == bootID() {
-		for _, user := range l.Users {
-			if !sameLab(user, token) {
-				return &TakenError{address, "another lab, for its virtual functions,"}
-			}
+	for _, user := range b.users(address).Users {
+		if !sameLab(user, token) {
+			return &TakenError{address, "another lab, for its virtual functions,"}
 		}
 	}
 	for _, f := range host.FunctionsBelow(b.Root) {

@@ -12,6 +12,7 @@ import (
 
 	"nines.dev/nines/fault"
 	"nines.dev/nines/host"
+	"nines.dev/nines/kernel/boot"
 )
 
 // Port is what of a physical function a lab changes.
@@ -23,9 +24,9 @@ type Port struct {
 	IPv6Off string `json:"ipv6_off,omitempty"`
 }
 
-// ledger is the file that says which labs use a port, beside the claims. It is there
+// portUsers is the file that says which labs use a port, beside the claims. It is there
 // only while one does.
-type ledger struct {
+type portUsers struct {
 	Boot string `json:"boot"`
 	// Before is what the port was when nobody used it, and Now what it was made.
 	Before Port `json:"before"`
@@ -34,7 +35,16 @@ type ledger struct {
 	Users []string `json:"users"`
 }
 
-func ledgerName(address string) string { return "port-" + address }
+func usersName(address string) string { return "port-" + address }
+
+// users is zero where no lab of this boot uses a port.
+func (b Bus) users(address string) portUsers {
+	var u portUsers
+	if b.file(usersName(address)).Read(&u) != nil || u.Boot != boot.ID() {
+		return portUsers{}
+	}
+	return u
+}
 
 // ReadPort reads a port; the caller has it locked.
 func (b Bus) ReadPort(address string) (Port, error) {
@@ -75,9 +85,9 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 	if c := b.claimed(address); c != nil && !sameLab(c.Token, token) {
 		return &TakenError{address, "the lab " + c.Lab}
 	}
-	var l ledger
-	if !b.load(ledgerName(address), &l) || l.Boot != bootID() || len(l.Users) == 0 {
-		l = ledger{Boot: bootID(), Before: now}
+	l := b.users(address)
+	if len(l.Users) == 0 {
+		l = portUsers{Boot: boot.ID(), Before: now}
 	}
 	target := now
 	if now.VFs == 0 {
@@ -98,7 +108,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 	}
 	l.Now = target
 	l.Users = append(without(l.Users, token), token)
-	if err := b.save(ledgerName(address), l); err != nil {
+	if err := b.file(usersName(address)).Write(l); err != nil {
 		return err
 	}
 	fault.Point("port joined")
@@ -113,12 +123,9 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 		return err
 	}
 	defer unlock()
-	var l ledger
-	if !b.load(ledgerName(address), &l) {
-		return b.release(ledgerName(address)) // what was half written
-	}
-	if !b.Exists(address) || l.Boot != bootID() {
-		return b.release(ledgerName(address))
+	l := b.users(address)
+	if l.Boot == "" || !b.Exists(address) {
+		return b.release(usersName(address)) // half written, or void
 	}
 	rest := without(l.Users, token)
 	if len(rest) == len(l.Users) {
@@ -126,17 +133,17 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 	}
 	if len(rest) > 0 {
 		l.Users = rest
-		return b.save(ledgerName(address), l)
+		return b.file(usersName(address)).Write(l)
 	}
 	if err := b.restorePort(ctx, address, token, l, note); err != nil {
 		return err
 	}
-	return b.release(ledgerName(address))
+	return b.release(usersName(address))
 }
 
 // restorePort makes a port what it was, as far as it is what labs made it. The token is
 // the last lab's.
-func (b Bus) restorePort(ctx context.Context, address, token string, l ledger, note func(string, ...any)) error {
+func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers, note func(string, ...any)) error {
 	now, err := b.ReadPort(address)
 	if err != nil {
 		note("%v; left alone", err)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/fault"
+	"nines.dev/nines/kernel/replace"
 )
 
 // Account is which CPUs the threads of a host might use before some were taken.
@@ -43,16 +44,8 @@ func Write(path string, taken, quiet Set) error {
 	for _, t := range threads {
 		a.Threads = append(a.Threads, entry{t.ID, t.StartTicks, t.CPUs.String()})
 	}
-	text, err := json.Marshal(a)
-	if err != nil {
-		return fmt.Errorf("write the account of threads: %w", err)
-	}
 	// Whole or not at all: undo believes what it reads.
-	next := path + ".new"
-	if err := os.WriteFile(next, text, 0o600); err != nil {
-		return fmt.Errorf("write the account of threads: %w", err)
-	}
-	if err := os.Rename(next, path); err != nil {
+	if err := replace.JSON(path, a, 0o600); err != nil {
 		return fmt.Errorf("write the account of threads: %w", err)
 	}
 	return nil

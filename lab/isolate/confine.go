@@ -19,7 +19,7 @@ type Lab struct {
 	Plan    *plan.Plan
 	// StateDir is the lab's folder.
 	StateDir string
-	// Ledger is the file of all settings of the host; empty is journal.HostLedger.
+	// Ledger is the file of all settings of the host; empty is setting.HostLedger.
 	Ledger string
 
 	mu sync.Mutex

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -43,7 +45,7 @@ func testPlan(isolation spec.Isolation, nodes ...plan.Node) *plan.Plan {
 func testLab(t *testing.T) *Lab {
 	t.Helper()
 	dir := t.TempDir()
-	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{})
+	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{BootID: boot.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func TestFilesOfBothVersions(t *testing.T) {
 		}
 		restored := 0
 		for _, e := range l.Journal.Entries() {
-			if e.Kind == journal.KindSetting && e.Old == "-cpuset" {
+			if e.Kind == setting.Kind && e.Old == "-cpuset" {
 				restored++
 			}
 		}

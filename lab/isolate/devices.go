@@ -80,7 +80,7 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 	if name != n.HostName {
 		owner = "" // it stays when the node goes
 	}
-	step := journal.Step{Kind: journal.KindCgroup, Path: dir, Node: owner}
+	step := journal.Step{Kind: KindCgroup, Path: dir, Node: owner}
 	err := l.Journal.Make(step, func() (journal.Learnt, error) {
 		if err := mkdir(dir); err != nil {
 			return journal.Learnt{}, err
@@ -105,7 +105,7 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 // journal, and gets them again.
 func (l *Lab) isRestricted(dir string) bool {
 	return slices.ContainsFunc(l.Journal.Entries(), func(e journal.Entry) bool {
-		return e.Kind == journal.KindCgroup && e.Path == dir && e.Node == "" && e.Learnt != nil && e.Learnt.Inode == journal.Inode(dir)
+		return e.Kind == KindCgroup && e.Path == dir && e.Node == "" && e.Learnt != nil && e.Learnt.Inode == journal.Inode(dir)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -102,38 +103,11 @@ func GroupNames(p *plan.Plan) []string {
 func (l *Lab) Claim() error {
 	names := GroupNames(l.Plan)
 	for _, entry := range l.Journal.Entries() {
-		if entry.Kind == journal.KindCgroup && entry.Path == "" && slices.Contains(names, entry.Name) {
+		if entry.Kind == KindCgroup && entry.Path == "" && slices.Contains(names, entry.Name) {
 			return nil
 		}
 	}
-	for _, name := range names {
-		path, err := Taken(name)
-		if err != nil {
-			return err
-		}
-		if path != "" {
-			return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
-		}
-		if _, err := l.Journal.Begin(journal.Step{Kind: journal.KindCgroup, Name: name}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Taken is the control group of a name that is there already, in any hierarchy; empty
-// if there is none.
-func Taken(name string) (string, error) {
-	hierarchies, err := cgroup.Mounted()
-	if err != nil {
-		return "", err
-	}
-	for _, h := range hierarchies {
-		if path := filepath.Join(h.Mount, name); journal.Inode(path) != 0 {
-			return path, nil
-		}
-	}
-	return "", nil
+	return Reserve(l.Journal, "", names...)
 }
 
 // parent makes the group that a node's own is made in, with a controller ready for use.
@@ -181,7 +155,7 @@ func mkdir(dir string) error {
 // delegate lets the children of the v2 root have a controller, until the last lab goes
 // that needed it to.
 func (l *Lab) delegate(mount string, c Controller) error {
-	_, _, err := l.Journal.MakeSetting(journal.Step{
+	_, _, err := setting.Make(l.Journal, journal.Step{
 		Path: filepath.Join(mount, "cgroup.subtree_control"), Value: "+" + string(c), Target: l.ledger(),
 	})
 	return err
@@ -192,11 +166,11 @@ func (l *Lab) ledger() string {
 	if l.Ledger != "" {
 		return l.Ledger
 	}
-	return journal.HostLedger
+	return setting.HostLedger
 }
 
 func (l *Lab) directory(path, node string) error {
-	step := journal.Step{Kind: journal.KindCgroup, Path: path, Node: node}
+	step := journal.Step{Kind: KindCgroup, Path: path, Node: node}
 	return l.Journal.Make(step, func() (journal.Learnt, error) {
 		// The lab's group is ours, so what is in it is: another controller of the same
 		// hierarchy was here first.

@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sort"
@@ -27,6 +28,12 @@ func CheckHugepages(p *plan.Plan) error {
 	return host.Missing(p.Lacking(inventory))
 }
 
+// KindHugepages is a claim on the hugepages of a pool, Path, in the ledger Target; Token
+// names it, and Value is the number of pages.
+var KindHugepages = journal.Register("hugepages", journal.Undo{Step: func(_ context.Context, u journal.Undoing) error {
+	return hugepages.Ledger{Path: u.Target}.Release(hugepages.Pool(u.Path), u.Token)
+}})
+
 // ReserveHugepages reserves what is missing for a plan whose mode is reserve, a step
 // of the journal for each memory node; ledger is the file that all labs of the host
 // share. If the kernel finds too few, it keeps none of them.
@@ -46,7 +53,7 @@ func ReserveHugepages(j *journal.Journal, p *plan.Plan, ledger string) error {
 	for _, numaNode := range numaNodes {
 		pool := hugepages.Of(numaNode, p.Hugepages.PageBytes)
 		step := journal.Step{
-			Kind: journal.KindHugepages, Path: string(pool), Target: ledger,
+			Kind: KindHugepages, Path: string(pool), Target: ledger,
 			Value: strconv.Itoa(demands[numaNode]), Token: j.Token(fmt.Sprintf("hugepages/%d", numaNode)),
 		}
 		err := j.Make(step, func() (journal.Learnt, error) {

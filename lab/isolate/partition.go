@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/plan"
@@ -16,6 +17,12 @@ import (
 
 // accountFile is the account of threads in a lab's folder.
 const accountFile = "threads.json"
+
+// KindThreads is the account, Path, of which CPUs every thread of the host might use before
+// some were taken from them: each gets its own again.
+var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.Context, u journal.Undoing) error {
+	return tasks.Restore(u.Path, u.Note)
+}})
 
 func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, accountFile) }
 
@@ -38,7 +45,7 @@ func (l *Lab) Prepare(ctx context.Context) error {
 		return err
 	}
 	taken := tasks.Set(l.Plan.IsolatedCPUs)
-	step := journal.Step{Kind: journal.KindThreads, Path: l.accountPath()}
+	step := journal.Step{Kind: KindThreads, Path: l.accountPath()}
 	err = l.Journal.Make(step, func() (journal.Learnt, error) {
 		return journal.Learnt{}, tasks.Write(step.Path, taken, l.Plan.QuietCPUs)
 	})
@@ -47,7 +54,7 @@ func (l *Lab) Prepare(ctx context.Context) error {
 	}
 	if l.Plan.Isolation == spec.IsolationIsolated {
 		applier := tune.Applier{Journal: l.Journal, Ledger: l.ledger()}
-		made, err := applier.Apply(ctx, Settings(Away{"/", l.offLimits(), l.hostCPUs(), journal.Held(l.ledger())}))
+		made, err := applier.Apply(ctx, Settings(Away{"/", l.offLimits(), l.hostCPUs(), setting.Held(l.ledger())}))
 		if err != nil {
 			return err
 		}
@@ -65,7 +72,7 @@ func (l *Lab) Prepare(ctx context.Context) error {
 // prepared is true if the journal has the account of threads, which Prepare begins with.
 func (l *Lab) prepared() bool {
 	for _, entry := range l.Journal.Entries() {
-		if entry.Kind == journal.KindThreads {
+		if entry.Kind == KindThreads {
 			return true
 		}
 	}

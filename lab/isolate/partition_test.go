@@ -10,6 +10,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/plan"
@@ -77,7 +78,7 @@ func TestVersion1HasAHousekeepingSet(t *testing.T) {
 	if got := strings.Join(order, ", "); got != want {
 		t.Errorf("journalled: %s\nnot:        %s", got, want)
 	}
-	if err := l.Journal.Undo(context.Background(), journal.Host{BootID: journal.BootID()}, func(e journal.Entry) bool { return e.Kind == journal.KindSetting }); err != nil {
+	if err := l.Journal.Undo(context.Background(), nil, func(e journal.Entry) bool { return e.Kind == setting.Kind }); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, h.Mount, map[string]string{"docker/cpuset.cpus": "0-3", "docker/box/cpuset.cpus": "1-2", "cpuset.sched_load_balance": "1"})

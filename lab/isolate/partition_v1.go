@@ -1,6 +1,8 @@
 package isolate
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
 	"nines.dev/nines/kernel/cgroup"
 	"nines.dev/nines/kernel/tasks"
 	"nines.dev/nines/plan"
@@ -32,7 +35,7 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	if slices.ContainsFunc(l.Plan.Nodes, func(n plan.Node) bool { return n.Runtime.Descriptor().Groups == spec.GroupedByTools }) {
 		// Without it LXC gives the first set on a container's way, which is ours, all the
 		// CPUs that the root has (cpuset1_initialize in its src/lxc/cgroups/cgfsng.c).
-		if _, _, err := l.Journal.MakeSetting(journal.Step{Path: filepath.Join(h.Mount, "cgroup.clone_children"), Value: "1"}); err != nil {
+		if _, _, err := setting.Make(l.Journal, journal.Step{Path: filepath.Join(h.Mount, "cgroup.clone_children"), Value: "1"}); err != nil {
 			return err
 		}
 	}
@@ -44,7 +47,7 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	if err := set(h, house, everybody.Minus(taken)); err != nil {
 		return err
 	}
-	step := journal.Step{Kind: journal.KindHousekeeping, Path: house, Target: h.Mount}
+	step := journal.Step{Kind: KindHousekeeping, Path: house, Target: h.Mount}
 	err = l.Journal.Make(step, func() (journal.Learnt, error) {
 		moved, err := tasks.Move(h.Mount, house, initProcess)
 		l.state.moved(moved)
@@ -65,9 +68,20 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	if err := write(filepath.Join(own, balanceFile), "0"); err != nil {
 		return err
 	}
-	_, _, err = l.Journal.MakeSetting(journal.Step{Path: filepath.Join(h.Mount, balanceFile), Value: "0"})
+	_, _, err = setting.Make(l.Journal, journal.Step{Path: filepath.Join(h.Mount, balanceFile), Value: "0"})
 	return err
 }
+
+// KindHousekeeping is a control group of version 1, Path, that all tasks of another,
+// Target, were moved into, but those that the kernel lets nobody move: all that are in it
+// go back there.
+var KindHousekeeping = journal.Register("housekeeping", journal.Undo{Step: func(_ context.Context, u journal.Undoing) error {
+	_, err := tasks.Move(u.Path, u.Target)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}})
 
 // initProcess stays in the root, as the thesis leaves it: LXC makes its groups below that
 // of process 1. It loses the CPUs by its own mask, in Settle, and so do those it starts.
@@ -110,7 +124,7 @@ func (l *Lab) shrinkOthers(h cgroup.Hierarchy, taken tasks.Set) error {
 		if len(rest) == 0 {
 			return o.refusal(taken)
 		}
-		if _, _, err := l.Journal.MakeSetting(journal.Step{Path: filepath.Join(o.dir, cpusFile), Value: rest.String()}); err != nil {
+		if _, _, err := setting.Make(l.Journal, journal.Step{Path: filepath.Join(o.dir, cpusFile), Value: rest.String()}); err != nil {
 			return err
 		}
 	}

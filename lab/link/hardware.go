@@ -59,9 +59,15 @@ func onPort(l plan.Link, address string) bool {
 	return slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Function.Port == address })
 }
 
+// KindPort is the use of a port of a network card, Path, for its virtual functions, under
+// Token: the last lab that ends its use restores their number and the port.
+var KindPort = journal.Register("port", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
+	return pci.Bus{}.LeavePort(ctx, u.Path, u.Token, u.Notef)
+}})
+
 // joinPort makes a port's virtual functions, once for the lab.
 func (h *Hardware) joinPort(ctx context.Context, port plan.PhysicalFunction, links []plan.Link) error {
-	step := journal.Step{Kind: journal.KindPort, Path: port.Address, Name: port.Name, Token: h.Journal.Token("port/" + port.Address)}
+	step := journal.Step{Kind: KindPort, Path: port.Address, Name: port.Name, Token: h.Journal.Token("port/" + port.Address)}
 	wanted := pci.Port{VFs: port.VFs}
 	for _, l := range links {
 		if onPort(l, port.Address) {
@@ -87,6 +93,18 @@ func (h *Hardware) joinPort(ctx context.Context, port plan.PhysicalFunction, lin
 	}
 	return h.Journal.Make(step, join)
 }
+
+// KindFunction is a PCI function, Path, virtual on the port Target or whole without one,
+// that the lab has under Token; Old is its pci.State. Its interface has come back to the
+// host before it is undone, as its node's namespace is gone; one whose node lives on is
+// fetched.
+var KindFunction = journal.Register("function", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
+	var old pci.State
+	if err := json.Unmarshal([]byte(u.Old), &old); err != nil {
+		return fmt.Errorf("what the function was: %w", err)
+	}
+	return pci.Bus{}.Release(ctx, u.Path, u.Target, u.Token, old)
+}})
 
 // take gives the lab the function of an endpoint.
 func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error {
@@ -130,7 +148,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 		wanted.VF = h.settings(l, e, *old.VF)
 	}
 	// It is the link's, not the node's: it is undone when the link is made anew.
-	step := journal.Step{Kind: journal.KindFunction, Link: l.Name, Path: f.Address, Target: f.Port, Value: string(f.Driver), Old: string(text), Token: claim.Token}
+	step := journal.Step{Kind: KindFunction, Link: l.Name, Path: f.Address, Target: f.Port, Value: string(f.Driver), Old: string(text), Token: claim.Token}
 	err = h.Journal.Make(step, func() (journal.Learnt, error) {
 		return journal.Learnt{}, h.bus.Take(ctx, f.Address, f.Port, claim, wanted)
 	})

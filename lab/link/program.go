@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -116,34 +117,34 @@ func (s *Site) Start(ctx context.Context, l plan.Link, p Program) (*Process, err
 	if p.Inside != nil {
 		where = &node.Running{Name: l.Name + "/" + p.Inside.Name, Step: p.Inside.Step, Identity: p.Inside.Identity}
 	}
-	process := &Process{Link: l.Name, Name: p.Name, Log: LogPath(s.StateDir, l.Name, p.Name)}
+	started := &Process{Link: l.Name, Name: p.Name, Log: LogPath(s.StateDir, l.Name, p.Name)}
 	token := s.Journal.Token("link/" + l.Name + "/" + p.Name)
-	step := journal.Step{Kind: journal.KindProcess, Link: l.Name, Name: p.Name, Token: token}
-	if process.Step, err = s.Journal.Begin(step); err != nil {
+	step := journal.Step{Kind: process.Kind, Link: l.Name, Name: p.Name, Token: token}
+	if started.Step, err = s.Journal.Begin(step); err != nil {
 		return nil, err
 	}
-	learnt, err := func() (journal.Learnt, error) {
-		log, err := os.Create(process.Log)
+	err = func() error {
+		log, err := os.Create(started.Log)
 		if err != nil {
-			return journal.Learnt{}, err
+			return err
 		}
 		defer log.Close()
-		process.Identity, err = node.Detached(ctx, where, s.InitPath, node.Entry{
+		started.Identity, err = node.Detached(ctx, where, s.InitPath, node.Entry{
 			Argv: p.Argv, Dir: p.Dir, CPUs: p.CPUs, Detach: token,
 			Env: append(slices.Clone(p.Env), "NINES_TOKEN="+token),
 		}, log)
-		return journal.Learnt{PID: process.PID, StartTicks: process.StartTicks}, err
+		return err
 	}()
 	if err == nil {
-		err = s.Journal.Done(process.Step, learnt)
+		err = s.Journal.Done(started.Step, process.Learnt(started.Identity))
 	}
 	if err == nil {
-		err = process.await(ctx, p)
+		err = started.await(ctx, p)
 	}
 	if err != nil {
-		return nil, withLog(fmt.Errorf("%s: %w", p.Name, err), process.Log)
+		return nil, withLog(fmt.Errorf("%s: %w", p.Name, err), started.Log)
 	}
-	return process, nil
+	return started, nil
 }
 
 // holder is the process as the holder of its namespaces.
@@ -169,7 +170,7 @@ func (p *Process) onEnd(f func()) (stop func()) {
 // runs is true if the journal knows a program of a link.
 func (s *Site) runs(l plan.Link, program string) bool {
 	return slices.ContainsFunc(s.Journal.Entries(), func(e journal.Entry) bool {
-		return e.Kind == journal.KindProcess && e.Link == l.Name && e.Name == program && e.Learnt != nil
+		return e.Kind == process.Kind && e.Link == l.Name && e.Name == program && e.Learnt != nil
 	})
 }
 

@@ -143,7 +143,7 @@ func inside(h Holder, f func(*netns.Namespace, *netlink.Handle) error) error {
 
 // add journals a device and makes it.
 func (s *Site) add(handle *netlink.Handle, step journal.Step, device netlink.Link) error {
-	step.Kind = journal.KindLink
+	step.Kind = KindLink
 	step.Name = device.Attrs().Name
 	return s.Journal.Make(step, func() (journal.Learnt, error) {
 		if err := handle.LinkAdd(device); err != nil {

@@ -66,7 +66,7 @@ func (s *Site) addTap(handle *netlink.Handle, step journal.Step, tap end, mtu, m
 		return err
 	}
 	defer ns.Close()
-	step.Kind, step.Name, step.Holder = journal.KindLink, tap.name, tap.holder.Step
+	step.Kind, step.Name, step.Holder = KindLink, tap.name, tap.holder.Step
 	return s.Journal.Make(step, func() (journal.Learnt, error) {
 		f, err := openTap(ns, tap.name, true)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/spec"
 )
@@ -97,14 +98,12 @@ func (p Place) debootstrap(ctx context.Context, release, packages, dir string) e
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	err = p.Journal.Make(journal.Step{Kind: journal.KindProcess, Name: "debootstrap", Token: token},
-		func() (journal.Learnt, error) {
-			if err := cmd.Start(); err != nil {
-				return journal.Learnt{}, err
-			}
-			id, err := proc.Of(cmd.Process.Pid)
-			return journal.Learnt{PID: id.PID, StartTicks: id.StartTicks}, err
-		})
+	err = process.Make(p.Journal, journal.Step{Name: "debootstrap", Token: token}, func() (proc.Identity, error) {
+		if err := cmd.Start(); err != nil {
+			return proc.Identity{}, err
+		}
+		return proc.Of(cmd.Process.Pid)
+	})
 	if err != nil {
 		return err
 	}

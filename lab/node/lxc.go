@@ -13,7 +13,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/cgroup"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/isolate"
 	"nines.dev/nines/plan"
@@ -69,6 +69,12 @@ func (p Place) containerGroups(n plan.Node) (groups, error) {
 // every LXC tool and monitor of the lab, and of no other.
 func (p Place) lxcPath() string { return filepath.Join(p.StateDir, "lxc") }
 
+// KindContainer is an LXC container: Path is its LXC path, Name its name. Its init and its
+// monitor are ended.
+var KindContainer = process.Register("container", process.Traits{More: true, Monitor: func(e journal.Entry, id proc.Identity) bool {
+	return id.HasArguments(e.Path, e.Name)
+}})
+
 func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, error) {
 	groups, err := p.containerGroups(n)
 	if err != nil {
@@ -78,8 +84,8 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 	if err != nil {
 		return nil, fmt.Errorf("node %q: make its root file system: %w", n.Name, err)
 	}
-	if err := p.claimCgroups(n, groups); err != nil {
-		return nil, err
+	if err := isolate.Reserve(p.Journal, n.Name, groups.container, groups.monitor); err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	token := p.Journal.Token(n.Name)
 	config, err := p.lxcConfig(n, root, groups, token)
@@ -99,7 +105,7 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 		defer func() { _ = systemd.Close() }() // what it said was read
 	}
 	step, err := p.Journal.Begin(journal.Step{
-		Kind: journal.KindContainer, Node: n.Name, Path: p.lxcPath(), Name: n.HostName, Token: token,
+		Kind: KindContainer, Node: n.Name, Path: p.lxcPath(), Name: n.HostName, Token: token,
 	})
 	if err != nil {
 		return nil, err
@@ -109,35 +115,13 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	running := &Running{Name: n.Name, Step: step, Identity: id}
-	learnt := journal.Learnt{PID: id.PID, StartTicks: id.StartTicks, NetInode: id.NetInode()}
-	if err := p.Journal.Done(step, learnt); err != nil || systemd == nil {
+	if err := p.Journal.Done(step, learnt(id)); err != nil || systemd == nil {
 		return running, err
 	}
 	if err := p.awaitSystemd(ctx, running, systemd); err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
 	return running, nil
-}
-
-// claimCgroups journals the groups that LXC is going to make.
-func (p Place) claimCgroups(n plan.Node, groups groups) error {
-	hierarchies, err := cgroup.Mounted()
-	if err != nil {
-		return fmt.Errorf("node %q: %w", n.Name, err)
-	}
-	for _, name := range []string{groups.container, groups.monitor} {
-		for _, h := range hierarchies {
-			if path := filepath.Join(h.Mount, name); journal.Inode(path) != 0 {
-				return fmt.Errorf("node %q: control group %s is there already, and not ours; set another prefix in the file",
-					n.Name, path)
-			}
-		}
-		step := journal.Step{Kind: journal.KindCgroup, Name: name, Node: n.Name}
-		if _, err := p.Journal.Begin(step); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lxcStart runs lxc-start, which returns when the container runs, and asks for the

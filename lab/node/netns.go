@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -60,7 +61,7 @@ func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running,
 		}
 		arguments = append(arguments, mode, m.Source, m.Target)
 	}
-	step := journal.Step{Kind: journal.KindProcess, Node: name, Name: hostName, Token: p.Journal.Token(name)}
+	step := journal.Step{Kind: process.Kind, Node: name, Name: hostName, Token: p.Journal.Token(name)}
 	return p.startInit(step, netnsFlags, "node", arguments...)
 }
 
@@ -93,14 +94,20 @@ func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments .
 	// The process is the journal's from here on; nobody waits for it.
 	_ = cmd.Process.Release()
 	running := &Running{Name: name, Step: step, Identity: id}
-	if s.Kind == journal.KindHostNode {
+	if s.Kind == KindHostNode {
 		running.Token = s.Token
 	}
-	learnt := journal.Learnt{PID: id.PID, StartTicks: id.StartTicks, NetInode: id.NetInode()}
-	if err := p.Journal.Done(step, learnt); err != nil {
+	if err := p.Journal.Done(step, learnt(id)); err != nil {
 		return nil, err
 	}
 	return running, running.begin(control)
+}
+
+// learnt is what the journal keeps of a node's first process: it holds the namespace.
+func learnt(id proc.Identity) journal.Learnt {
+	l := process.Learnt(id)
+	l.NetInode = id.NetInode()
+	return l
 }
 
 // begin lets the node's pid 1 go on, and waits until it has.

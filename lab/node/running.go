@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/lab/isolate"
@@ -122,17 +123,16 @@ func Find(j *journal.Journal) map[string]*Running {
 		if e.Node == "" || e.Learnt == nil {
 			continue
 		}
-		process := proc.Identity{PID: e.Learnt.PID, StartTicks: e.Learnt.StartTicks}
-		starts := e.Kind == journal.KindProcess || e.Kind == journal.KindContainer || e.Kind == journal.KindHostNode
+		starts := e.Kind == process.Kind || e.Kind == KindContainer || e.Kind == KindHostNode
 		switch r := found[e.Node]; {
 		case starts && e.Token == j.Token(e.Node):
-			r = &Running{Name: e.Node, Step: e.ID, Identity: process}
-			if e.Kind == journal.KindHostNode {
+			r = &Running{Name: e.Node, Step: e.ID, Identity: process.Of(e)}
+			if e.Kind == KindHostNode {
 				r.Token = e.Token
 			}
 			found[e.Node] = r
-		case r != nil && e.Kind == journal.KindProcess && e.Name == qemuStep && e.Link == "":
-			r.QEMU = process
+		case r != nil && e.Kind == process.Kind && e.Name == qemuStep && e.Link == "":
+			r.QEMU = process.Of(e)
 		}
 	}
 	return found

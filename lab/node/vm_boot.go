@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/proc"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/agent"
@@ -120,26 +122,25 @@ func (p Place) startQEMU(ctx context.Context, m Machine, config vm.Config, taps 
 		return err
 	}
 	token := p.Journal.Token("qemu/" + m.Node.Name)
-	step := journal.Step{Kind: journal.KindProcess, Node: m.Node.Name, Name: qemuStep, Token: token}
-	return p.Journal.Make(step, func() (journal.Learnt, error) {
+	step := journal.Step{Node: m.Node.Name, Name: qemuStep, Token: token}
+	return process.Make(p.Journal, step, func() (proc.Identity, error) {
 		log, err := os.Create(p.qemuLog(m.Node))
 		if err != nil {
-			return journal.Learnt{}, err
+			return proc.Identity{}, err
 		}
 		defer log.Close()
 		m.Running.QEMU, err = Detached(ctx, m.Running, p.InitPath, Entry{
 			Argv: append([]string{cmd.Path}, cmd.Args[1:]...), CPUs: m.Node.VM.EmulatorCPUs, Detach: token,
 			Env: []string{"NINES_TOKEN=" + token}, Files: taps,
 		}, log)
-		return journal.Learnt{PID: m.Running.QEMU.PID, StartTicks: m.Running.QEMU.StartTicks}, err
+		return m.Running.QEMU, err
 	})
 }
 
 // endQEMU ends the QEMU of a node whose guest did not come up.
 func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
-	world := journal.Host{BootID: p.Journal.Header.BootID, Note: p.Progress}
-	return p.Journal.Undo(ctx, world, func(e journal.Entry) bool {
-		return e.Kind == journal.KindProcess && e.Node == n.Name && e.Name == qemuStep
+	return p.Journal.Undo(ctx, p.Progress, func(e journal.Entry) bool {
+		return e.Kind == process.Kind && e.Node == n.Name && e.Name == qemuStep
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"nines.dev/nines/kernel/replace"
 )
 
 // Store remembers the last check from before the host was tuned, and the last of all, in
@@ -34,10 +36,6 @@ func (s Store) Before() (*Check, error) {
 
 // Keep remembers a check; untuned is true if nothing of nines tune was in force.
 func (s Store) Keep(c Check, untuned bool) error {
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return fmt.Errorf("remember the check: %w", err)
 	}
@@ -46,10 +44,7 @@ func (s Store) Keep(c Check, untuned bool) error {
 		paths = append(paths, s.before())
 	}
 	for _, path := range paths {
-		if err := os.WriteFile(path+".new", append(text, '\n'), 0o644); err != nil {
-			return fmt.Errorf("remember the check: %w", err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
+		if err := replace.JSON(path, c, 0o644); err != nil {
 			return fmt.Errorf("remember the check: %w", err)
 		}
 	}

@@ -10,9 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/kernel/flock"
 )
 
 // Store is a folder of images.
@@ -100,28 +101,19 @@ func (s Store) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(filepath.Join(s.Dir, "lock"), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, err
+	path := filepath.Join(s.Dir, "lock")
+	lock, err := flock.Try(path)
+	if errors.As(err, new(*flock.HeldError)) {
+		s.progress("waiting for another build of images in %s", s.Dir)
+		lock, err = flock.Wait(ctx, path)
 	}
-	for told := false; ; {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { _ = file.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
-		}
-		if !told {
-			s.progress("waiting for another build of images in %s", s.Dir)
-			told = true
-		}
-		select {
-		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), file.Close())
-		case <-time.After(100 * time.Millisecond):
-		}
+	switch {
+	case err == nil:
+		return func() { _ = lock.Free() }, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
 	}
+	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
 // syncTree writes a tree to the disk: the store outlives a reboot, and a half-written

@@ -1,17 +1,19 @@
-package journal
+package setting
 
 import (
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/journal"
 )
 
 // settingFile is what a setting's step is about: a file's text, or of a control group's
 // list of controllers whether one of them is in it.
 type settingFile struct{ path, controller string }
 
-func settingOf(step Step) settingFile {
+func settingOf(step journal.Step) settingFile {
 	f := settingFile{path: step.Path}
 	if filepath.Base(step.Path) == "cgroup.subtree_control" {
 		f.controller = strings.TrimLeft(step.Value, "+-")
@@ -30,7 +32,7 @@ func (f settingFile) key() string {
 // read gives the text, or of a controller the word that would make it as it is.
 func (f settingFile) read() (string, error) {
 	if f.controller == "" {
-		return ReadSetting(f.path)
+		return Read(f.path)
 	}
 	text, err := os.ReadFile(f.path)
 	if err != nil {
@@ -42,9 +44,9 @@ func (f settingFile) read() (string, error) {
 	return "-" + f.controller, nil
 }
 
-func (f settingFile) write(value string) error { return WriteSetting(f.path, value) }
+func (f settingFile) write(value string) error { return Write(f.path, value) }
 
-func (f settingFile) same(a, b string) bool { return SameSetting(f.path, a, b) }
+func (f settingFile) same(a, b string) bool { return Same(f.path, a, b) }
 
 // usedBy names a control group that somebody has given a limit by the controller: it
 // would lose that, without a word, if the controller went (css_killed_work_fn in

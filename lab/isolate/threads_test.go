@@ -1,4 +1,4 @@
-package journal
+package isolate
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/proc"
 )
 
@@ -62,43 +64,40 @@ func TestThreadsGetTheirMasksBack(t *testing.T) {
 	if err := os.WriteFile(account, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	j, err := Create(filepath.Join(t.TempDir(), "journal"), Header{BootID: BootID()})
+	step := journal.Step{Kind: KindThreads, Path: account}
+	for _, done := range []bool{true, false} {
+		for _, c := range []struct {
+			boot string
+			want unix.CPUSet
+		}{{"another boot", one}, {boot.ID(), whole}} {
+			narrow()
+			for range 2 {
+				undo(t, c.boot, step, done)
+				if got := mask(t, id.PID); got != c.want {
+					t.Errorf("in boot %s its mask became %v, not %v", c.boot, got, c.want)
+				}
+			}
+		}
+	}
+}
+
+// undo makes a journal with one step, and undoes it.
+func undo(t *testing.T, bootID string, step journal.Step, done bool) {
+	t.Helper()
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{BootID: bootID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = j.Close() })
-	for _, done := range []bool{true, false} {
-		step, err := j.Begin(Step{Kind: KindThreads, Path: account})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if done {
-			if err := j.Done(step, Learnt{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		narrow()
-		if err := j.Undo(context.Background(), Host{BootID: "another boot"}, func(Entry) bool { return false }); err != nil {
-			t.Fatal(err)
-		}
-		entry := Entry{Step: Step{Kind: KindThreads, Path: account}}
-		if err := (Host{BootID: "another boot"}).Remove(context.Background(), entry, nil); err != nil {
-			t.Fatal(err)
-		}
-		if got := mask(t, id.PID); got != one {
-			t.Errorf("after a reboot its mask was changed to %v", got)
-		}
-		for range 2 {
-			if err := (Host{BootID: BootID()}).Remove(context.Background(), entry, nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := mask(t, id.PID); got != whole {
-				t.Errorf("its mask is %v, and was %v", got, whole)
-			}
-		}
-		if err := j.Undo(context.Background(), Host{BootID: BootID()}, nil); err != nil || len(j.Entries()) > 0 {
-			t.Fatalf("%v; left: %v", err, j.Entries())
-		}
+	defer j.Close()
+	number, err := j.Begin(step)
+	if err == nil && done {
+		err = j.Done(number, journal.Learnt{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Undo(context.Background(), nil, nil); err != nil || len(j.Entries()) > 0 {
+		t.Fatalf("%v; left: %v", err, j.Entries())
 	}
 }
 
@@ -111,10 +110,10 @@ func mask(t *testing.T, pid int) unix.CPUSet {
 	return set
 }
 
-// A housekeeping set that was never made, or is gone, has nothing to give back.
-func TestAHousekeepingSetThatIsGoneIsUndone(t *testing.T) {
-	entry := Entry{Step: Step{Kind: KindHousekeeping, Path: filepath.Join(t.TempDir(), "gone"), Target: t.TempDir()}}
-	if err := (Host{BootID: BootID()}).Remove(context.Background(), entry, nil); err != nil {
-		t.Error(err)
-	}
+// A housekeeping set or a group that was never made, or is gone, has nothing to give back.
+func TestAGroupThatIsGoneIsUndone(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	undo(t, boot.ID(), journal.Step{Kind: KindHousekeeping, Path: gone, Target: t.TempDir()}, false)
+	undo(t, boot.ID(), journal.Step{Kind: KindCgroup, Path: gone}, false)
+	undo(t, boot.ID(), journal.Step{Kind: KindCgroup, Name: "nines-test-gone"}, true)
 }

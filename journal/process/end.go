@@ -1,4 +1,4 @@
-package journal
+package process
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/kernel/proc"
 )
@@ -20,15 +21,15 @@ const endTimeout = 60 * time.Second
 // monitorGrace is what a container's monitor has for its own tidying.
 const monitorGrace = 3 * time.Second
 
-// endRounds bounds how often End looks for more: a container whose start was cut off
+// endRounds bounds how often end looks for more: a container whose start was cut off
 // may still be starting processes.
 const endRounds = 20
 
-// End kills the processes and containers and waits for them and their namespaces.
-func (h Host) End(ctx context.Context, entries []Entry) error {
-	if h.rebooted() {
-		return nil
-	}
+// ender ends processes of all kinds.
+type ender struct{}
+
+// End kills the processes and waits for them and their namespaces.
+func (ender) End(ctx context.Context, entries []journal.Entry, note func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
 	var guests map[proc.Identity]string
@@ -52,8 +53,8 @@ func (h Host) End(ctx context.Context, entries []Entry) error {
 	}
 	for id, node := range guests {
 		if id.Alive() {
-			h.note("process %d (%s) is still in the network namespace of node %q, which stays until it ends",
-				id.PID, id.Command(), node)
+			note(fmt.Sprintf("process %d (%s) is still in the network namespace of node %q, which stays until it ends",
+				id.PID, id.Command(), node))
 		}
 	}
 	return netns.Settle(ctx)
@@ -62,7 +63,7 @@ func (h Host) End(ctx context.Context, entries []Entry) error {
 // targets are the processes to be ended.
 type targets struct {
 	processes []proc.Identity
-	// monitors are LXC's, which end by themselves after their container.
+	// monitors end by themselves after what they watch over.
 	monitors []proc.Identity
 	// inodes are the network namespaces of the processes, with the node's name.
 	inodes map[uint64]string
@@ -70,20 +71,16 @@ type targets struct {
 
 func (t targets) any() proc.Identity { return append(t.processes, t.monitors...)[0] }
 
-func findTargets(entries []Entry) (targets, error) {
+func findTargets(entries []journal.Entry) (targets, error) {
 	found := targets{inodes: map[uint64]string{}}
-	tokens := map[string]Entry{}
+	tokens := map[string]journal.Entry{}
 	for _, entry := range entries {
-		if entry.Learnt != nil && entry.Learnt.PID > 0 {
-			id := proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
-			if id.Alive() {
-				found.processes = append(found.processes, id)
-				found.inodes[entry.Learnt.NetInode] = entry.Node
-			}
+		if id := Of(entry); id.PID > 0 && id.Alive() {
+			found.processes = append(found.processes, id)
+			found.inodes[entry.Learnt.NetInode] = entry.Node
 		}
-		// A container's monitor is never learnt, nor is what was started in a host node; a
-		// process whose maker died may be there unlearnt.
-		if entry.Token != "" && (entry.Kind != KindProcess || entry.Learnt == nil) {
+		// One whose maker died may be there unlearnt.
+		if entry.Token != "" && (traits[entry.Kind].More || entry.Learnt == nil) {
 			tokens[entry.Token] = entry
 		}
 	}
@@ -95,7 +92,7 @@ func findTargets(entries []Entry) (targets, error) {
 		for token, entry := range tokens {
 			switch {
 			case !id.Alive():
-			case entry.Kind == KindContainer && id.HasArguments(entry.Path, entry.Name):
+			case traits[entry.Kind].isMonitor(entry, id):
 				found.monitors = append(found.monitors, id)
 			case id.Holds(token) && !slices.Contains(found.processes, id):
 				found.processes = append(found.processes, id)

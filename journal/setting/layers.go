@@ -1,4 +1,4 @@
-package journal
+package setting
 
 // Several can set one file of a host at once: nines tune, and a lab that isolates its
 // CPUs. Each would write down what it found, and who goes first would put that back under

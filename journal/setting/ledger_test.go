@@ -1,4 +1,4 @@
-package journal
+package setting
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 )
 
 // owners are journals of several that set the same files, with one ledger.
@@ -22,9 +25,9 @@ func newOwners(t *testing.T) owners {
 	return owners{ledger: filepath.Join(dir, "state", "settings.json"), dir: dir}
 }
 
-func (o owners) journal(t *testing.T, lab string) *Journal {
+func (o owners) journal(t *testing.T, lab string) *journal.Journal {
 	t.Helper()
-	j, err := Create(filepath.Join(o.dir, lab+".journal"), Header{Lab: lab, Prefix: lab, BootID: BootID(), Token: "nines-" + lab})
+	j, err := journal.Create(filepath.Join(o.dir, lab+".journal"), journal.Header{Lab: lab, Prefix: lab, BootID: boot.ID(), Token: "nines-" + lab})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +35,9 @@ func (o owners) journal(t *testing.T, lab string) *Journal {
 	return j
 }
 
-func (o owners) set(t *testing.T, j *Journal, path, value string) (changed bool) {
+func (o owners) set(t *testing.T, j *journal.Journal, path, value string) (changed bool) {
 	t.Helper()
-	_, changed, err := j.MakeSetting(Step{Path: path, Value: value, Target: o.ledger})
+	_, changed, err := Make(j, journal.Step{Path: path, Value: value, Target: o.ledger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,7 @@ func TestSettingsComeBackInAnyOrderOfUndo(t *testing.T) {
 				o := newOwners(t)
 				path := filepath.Join(o.dir, "smp_affinity")
 				put(t, path, "f\n")
-				var journals []*Journal
+				var journals []*journal.Journal
 				for i, value := range values {
 					j := o.journal(t, fmt.Sprint("lab", i))
 					o.set(t, j, path, value)
@@ -111,10 +114,10 @@ func TestTheSameSettingOfOneLabIsOneStep(t *testing.T) {
 		t.Errorf("%d steps", len(j.Entries()))
 	}
 	// Its tuning wants the same, and may go first.
-	if _, _, err := j.MakeSetting(Step{Name: "tuning", Path: path, Value: "3", Target: o.ledger}); err != nil || len(j.Entries()) != 2 {
+	if _, _, err := Make(j, journal.Step{Name: "tuning", Path: path, Value: "3", Target: o.ledger}); err != nil || len(j.Entries()) != 2 {
 		t.Errorf("%d steps, %v", len(j.Entries()), err)
 	}
-	if err := j.Undo(t.Context(), Host{BootID: BootID()}, func(e Entry) bool { return e.Name == "" }); err != nil || content(t, path) != "3\n" {
+	if err := j.Undo(t.Context(), nil, func(e journal.Entry) bool { return e.Name == "" }); err != nil || content(t, path) != "3\n" {
 		t.Errorf("%q, %v", content(t, path), err)
 	}
 	undoAll(t, j)
@@ -142,14 +145,14 @@ func TestWhatAnotherSetBetweenLabsIsLeft(t *testing.T) {
 
 // Who holds a setting is named as its user would look for it.
 func TestTheHolderOfASettingIsNamed(t *testing.T) {
-	for want, header := range map[string]Header{
+	for want, header := range map[string]journal.Header{
 		`lab "a"`: {Lab: "a", Prefix: "a-"}, "nines tune apply": {Lab: "tune"}, `session "web" of nines kbp`: {Lab: "kbp/web"},
 	} {
 		o := newOwners(t)
 		path := filepath.Join(o.dir, "pm_qos_resume_latency_us")
 		put(t, path, "0\n")
-		header.BootID, header.Token = BootID(), "nines-other"
-		other, err := Create(filepath.Join(o.dir, "other"), header)
+		header.BootID, header.Token = boot.ID(), "nines-other"
+		other, err := journal.Create(filepath.Join(o.dir, "other"), header)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +176,7 @@ func TestALedgerAndAJournalThatDisagree(t *testing.T) {
 	path := filepath.Join(o.dir, "stat_interval")
 	put(t, path, "1\n")
 	a, b := o.journal(t, "a"), o.journal(t, "b")
-	if _, err := a.Begin(Step{Kind: KindSetting, Path: path, Value: "10", Old: "1", Target: o.ledger, Token: "nines-a:x"}); err != nil {
+	if _, err := a.Begin(journal.Step{Kind: Kind, Path: path, Value: "10", Old: "1", Target: o.ledger, Token: "nines-a:x"}); err != nil {
 		t.Fatal(err)
 	}
 	o.set(t, b, path, "10")
@@ -186,12 +189,11 @@ func TestALedgerAndAJournalThatDisagree(t *testing.T) {
 	// A layer that was written down, and the file not yet set, or set and not undone.
 	for _, text := range []string{"1\n", "10\n"} {
 		c := o.journal(t, "c"+strings.TrimSpace(text))
-		if _, err := c.Begin(Step{Kind: KindSetting, Path: path, Value: "10", Old: "1", Target: o.ledger, Token: "nines-c:x"}); err != nil {
+		if _, err := c.Begin(journal.Step{Kind: Kind, Path: path, Value: "10", Old: "1", Target: o.ledger, Token: "nines-c:x"}); err != nil {
 			t.Fatal(err)
 		}
-		err := ledger{o.ledger}.transact(func(s *settings, save func() error) error {
-			s.Files[path] = []layer{{Owner: "nines-c:x", Old: "1", Value: "10"}}
-			return save()
+		err := withLedger(o.ledger, func(l *lockedLedger) error {
+			return l.put(path, layer{Owner: "nines-c:x", Old: "1", Value: "10"})
 		})
 		if err != nil {
 			t.Fatal(err)

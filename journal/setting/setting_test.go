@@ -1,10 +1,13 @@
-package journal
+package setting
 
 import (
 	"context"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
 )
 
 func TestSettingsAreComparedAsTheKernelPrintsThem(t *testing.T) {
@@ -22,17 +25,17 @@ func TestSettingsAreComparedAsTheKernelPrintsThem(t *testing.T) {
 		{"/proc/sys/vm/stat_interval", "01", "1", false}, // no mask
 	}
 	for _, c := range cases {
-		if SameSetting(c.path, c.a, c.b) != c.same || SameSetting(c.path, c.b, c.a) != c.same {
+		if Same(c.path, c.a, c.b) != c.same || Same(c.path, c.b, c.a) != c.same {
 			t.Errorf("%s: %q and %q: same is not %t", c.path, c.a, c.b, c.same)
 		}
 	}
 }
 
 // A journal and a file that stands for a setting.
-func settingFixture(t *testing.T, text string) (*Journal, string) {
+func settingFixture(t *testing.T, text string) (*journal.Journal, string) {
 	t.Helper()
 	dir := t.TempDir()
-	j, err := Create(filepath.Join(dir, "journal"), Header{BootID: BootID()})
+	j, err := journal.Create(filepath.Join(dir, "journal"), journal.Header{BootID: boot.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,10 +52,9 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-func undoAll(t *testing.T, j *Journal) (notes []string) {
+func undoAll(t *testing.T, j *journal.Journal) (notes []string) {
 	t.Helper()
-	world := Host{BootID: j.Header.BootID, Note: func(s string) { notes = append(notes, s) }}
-	if err := j.Undo(context.Background(), world, nil); err != nil {
+	if err := j.Undo(context.Background(), func(s string) { notes = append(notes, s) }, nil); err != nil {
 		t.Fatal(err)
 	}
 	return notes
@@ -69,7 +71,7 @@ func content(t *testing.T, path string) string {
 
 func TestASettingGoesBackToItsLastValueByteForByte(t *testing.T) {
 	j, path := settingFixture(t, "60\n")
-	now, changed, err := j.MakeSetting(Step{Path: path, Value: "10"})
+	now, changed, err := Make(j, journal.Step{Path: path, Value: "10"})
 	if err != nil || !changed || now != "10" || content(t, path) != "10\n" {
 		t.Fatalf("now %q changed %t %v, file %q", now, changed, err, content(t, path))
 	}
@@ -84,7 +86,7 @@ func TestASettingGoesBackToItsLastValueByteForByte(t *testing.T) {
 
 func TestASettingThatHoldsItsValueIsNotTouched(t *testing.T) {
 	j, path := settingFixture(t, "10\n")
-	_, changed, err := j.MakeSetting(Step{Path: path, Value: "10"})
+	_, changed, err := Make(j, journal.Step{Path: path, Value: "10"})
 	if err != nil || changed || len(j.Entries()) > 0 {
 		t.Fatalf("changed %t, %v, %d entries", changed, err, len(j.Entries()))
 	}
@@ -92,7 +94,7 @@ func TestASettingThatHoldsItsValueIsNotTouched(t *testing.T) {
 
 func TestASettingThatAnotherChangedSinceIsLeftAlone(t *testing.T) {
 	j, path := settingFixture(t, "60\n")
-	if _, _, err := j.MakeSetting(Step{Path: path, Value: "10"}); err != nil {
+	if _, _, err := Make(j, journal.Step{Path: path, Value: "10"}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, path, "30\n")
@@ -106,7 +108,7 @@ func TestASettingThatAnotherChangedSinceIsLeftAlone(t *testing.T) {
 func TestASettingNeverSaidToBeDoneIsUndoneIfItWasMade(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		j, path := settingFixture(t, "always [madvise] never\n")
-		if _, err := j.Begin(Step{Kind: KindSetting, Path: path, Value: "never", Old: "madvise"}); err != nil {
+		if _, err := j.Begin(journal.Step{Kind: Kind, Path: path, Value: "never", Old: "madvise"}); err != nil {
 			t.Fatal(err)
 		}
 		want := "always [madvise] never\n"
@@ -123,15 +125,37 @@ func TestASettingNeverSaidToBeDoneIsUndoneIfItWasMade(t *testing.T) {
 // A value that the kernel rounds is ours all the same.
 func TestASettingIsOursAsTheKernelTookIt(t *testing.T) {
 	j, path := settingFixture(t, "60\n")
-	id, err := j.Begin(Step{Kind: KindSetting, Path: path, Value: "11", Old: "60"})
+	id, err := j.Begin(journal.Step{Kind: Kind, Path: path, Value: "11", Old: "60"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Done(id, Learnt{Took: "12"}); err != nil {
+	if err := j.Done(id, journal.Learnt{Took: "12"}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, path, "12\n")
 	if notes := undoAll(t, j); len(notes) > 0 || content(t, path) != "60\n" {
 		t.Errorf("undone to %q, notes %q", content(t, path), notes)
+	}
+}
+
+func TestASettingIsRestoredAgainAndAgain(t *testing.T) {
+	j, path := settingFixture(t, "2\n")
+	for range 2 {
+		if _, err := j.Begin(journal.Step{Kind: Kind, Path: path, Old: "1", Value: "2"}); err != nil {
+			t.Fatal(err)
+		}
+		if notes := undoAll(t, j); len(notes) > 0 || content(t, path) != "1\n" {
+			t.Errorf("the setting is %q, notes %q", content(t, path), notes)
+		}
+	}
+	if _, err := j.Begin(journal.Step{Kind: Kind, Path: path + "-absent", Old: "1", Value: "2"}); err != nil {
+		t.Fatal(err)
+	}
+	undoAll(t, j)
+	if _, err := j.Begin(journal.Step{Kind: Kind, Path: path, Old: "3", Value: "4"}); err != nil {
+		t.Fatal(err)
+	}
+	if notes := undoAll(t, j); len(notes) != 1 || content(t, path) != "1\n" {
+		t.Errorf("what another set became %q, notes %q", content(t, path), notes)
 	}
 }

@@ -1,4 +1,4 @@
-package journal
+package busypoll
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/napi"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/test/labtest"
@@ -19,7 +22,7 @@ import (
 type deviceFixture struct {
 	*testing.T
 	ns      *netns.Namespace
-	journal *Journal
+	journal *journal.Journal
 	notes   []string
 }
 
@@ -35,7 +38,7 @@ func newDeviceFixture(t *testing.T) *deviceFixture {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	j, err := Create(filepath.Join(t.TempDir(), "journal"), Header{BootID: BootID(), Token: "t"})
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{BootID: boot.ID(), Token: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +54,7 @@ func newDeviceFixture(t *testing.T) *deviceFixture {
 
 func (f *deviceFixture) make(setting napi.Setting, value string) bool {
 	f.Helper()
-	changed, err := f.journal.MakeDeviceSetting(DeviceSetting{Namespace: f.ns, Device: "two", Setting: setting, Value: value})
+	changed, err := Site{Journal: f.journal}.makeSetting(f.ns, "two", setting, value)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -61,8 +64,7 @@ func (f *deviceFixture) make(setting napi.Setting, value string) bool {
 func (f *deviceFixture) undo() {
 	f.Helper()
 	f.notes = nil
-	host := Host{BootID: BootID(), Note: func(text string) { f.notes = append(f.notes, text) }}
-	if err := f.journal.Undo(context.Background(), host, nil); err != nil {
+	if err := f.journal.Undo(context.Background(), func(text string) { f.notes = append(f.notes, text) }, nil); err != nil {
 		f.Fatal(err)
 	}
 	if left := f.journal.Entries(); len(left) > 0 {
@@ -148,8 +150,8 @@ func TestADeviceThatIsGoneTakesItsSettingsAlong(t *testing.T) {
 func TestARefusedDeviceSettingIsNotJournalled(t *testing.T) {
 	f := newDeviceFixture(t)
 	// A veth without GRO has no NAPI that could have a thread.
-	_, err := f.journal.MakeDeviceSetting(DeviceSetting{Namespace: f.ns, Device: "two", Setting: napi.Attribute("threaded"), Value: "1"})
-	if !errors.As(err, new(*RefusedError)) || len(f.journal.Entries()) != 0 {
+	_, err := Site{Journal: f.journal}.makeSetting(f.ns, "two", napi.Attribute("threaded"), "1")
+	if !errors.As(err, new(*setting.RefusedError)) || len(f.journal.Entries()) != 0 {
 		t.Errorf("%v, journal %+v", err, f.journal.Entries())
 	}
 }

@@ -1,0 +1,103 @@
+package busypoll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/setting"
+	"nines.dev/nines/kernel/napi"
+	"nines.dev/nines/kernel/netns"
+)
+
+// KindDevice is a setting, Target, of a device, Name, which had Old and got Value, in the
+// network namespace that is found by Path and Cookie; see package napi.
+var KindDevice = journal.Register("device", journal.Undo{Step: restoreDevice})
+
+// makeSetting sets something of a device, through the journal. If it has the value
+// already nothing is written, and changed is false. A value that the kernel refuses is a
+// setting.RefusedError, and nothing is journalled; so is one that it quietly did not take.
+func (s Site) makeSetting(ns *netns.Namespace, name string, what napi.Setting, value string) (changed bool, err error) {
+	cookie, err := ns.Cookie()
+	if err != nil {
+		return false, err
+	}
+	err = ns.Do(func() error {
+		device, err := netlink.LinkByName(name)
+		if err != nil {
+			return fmt.Errorf("find %s: %w", name, err)
+		}
+		step := journal.Step{
+			Kind: KindDevice, Node: s.Node, Path: ns.Path(), Cookie: cookie, Name: name, Target: string(what), Value: value,
+		}
+		if step.Old, err = what.Read(name); err != nil || step.Old == value {
+			return err
+		}
+		id, err := s.Journal.Begin(step)
+		if err != nil {
+			return err
+		}
+		if err := what.Write(name, value); err != nil {
+			s.Journal.Forget(id)
+			return &setting.RefusedError{Path: name + " " + string(what), Value: value, Err: err}
+		}
+		changed = true
+		took, err := what.Read(name)
+		if err != nil {
+			return err
+		}
+		return s.Journal.Done(id, journal.Learnt{Index: device.Attrs().Index, Took: took})
+	})
+	return changed, err
+}
+
+// demoted tells whether a polling thread's placement, "fifo:10@2", is ours but for the
+// policy, which nines-poller takes from one that starves softirqs (busypoll/poller/guard.c).
+func demoted(target, ours, now string) bool {
+	_, cpus, _ := strings.Cut(ours, "@")
+	return strings.HasPrefix(target, "thread/") && now == "idle:0@"+cpus
+}
+
+// restoreDevice puts a setting of a device back, if the device is still there and nobody
+// else has changed it since.
+func restoreDevice(_ context.Context, u journal.Undoing) error {
+	ns, err := netns.Find(u.Path, u.Cookie)
+	if ns == nil || err != nil {
+		return err
+	}
+	defer ns.Close()
+	return ns.Do(func() error {
+		device, err := netlink.LinkByName(u.Name)
+		if errors.As(err, new(netlink.LinkNotFoundError)) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("find %s: %w", u.Name, err)
+		}
+		if u.Learnt != nil && u.Learnt.Index != device.Attrs().Index {
+			u.Notef("device %s was replaced by somebody else; left alone", u.Name)
+			return nil
+		}
+		what := napi.Setting(u.Target)
+		now, err := what.Read(u.Name)
+		switch {
+		case napi.IsGone(err):
+			return nil
+		case err != nil:
+			return err
+		case now == u.Old:
+			return nil
+		case now != u.Value && !demoted(u.Target, u.Value, now) && (u.Learnt == nil || now != u.Learnt.Took):
+			u.Notef("%s of %s is %q by now, neither ours nor what it was; left alone", what, u.Name, now)
+			return nil
+		}
+		if err := what.Write(u.Name, u.Old); err != nil && !napi.IsGone(err) {
+			return fmt.Errorf("write %q: %w", u.Old, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"nines.dev/nines/journal"
+)
+
+// TestEveryKindOfStepCanBeUndone: journals on disk hold these kinds, also those of earlier
+// versions. None may go from the list; a new one joins it.
+func TestEveryKindOfStepCanBeUndone(t *testing.T) {
+	want := []journal.Kind{
+		"cgroup", "container", "device", "directory", "function", "host_node", "housekeeping", "hugepages",
+		"link", "module", "port", "process", "setting", "symlink", "threads", "tree",
+	}
+	if got := journal.Kinds(); !slices.Equal(got, want) {
+		t.Errorf("nines undoes steps of the kinds %q, and journals have %q", got, want)
+	}
+}

@@ -1,0 +1,57 @@
+// Package process has the steps that start a process. All processes of a journal are
+// ended at once, before anything else is undone, so that the kernel takes their namespaces
+// down together. A process gets a token in its arguments or environment before it exists,
+// so that one whose maker died before it was learnt is found.
+package process
+
+import (
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/proc"
+)
+
+// Kind is a process, killed if its start time is the one learnt, or, where the maker died
+// before it learnt one, if its arguments or environment hold Token.
+var Kind = Register("process", Traits{})
+
+// Traits are what a kind of process has besides the one that is learnt.
+type Traits struct {
+	// More is true if others than that may hold Token; they are killed with it.
+	More bool
+	// Monitor tells whether a process watches over what the step started: it ends by
+	// itself, and is given time to tidy up. Nil if none does.
+	Monitor func(journal.Entry, proc.Identity) bool
+}
+
+func (t Traits) isMonitor(entry journal.Entry, id proc.Identity) bool {
+	return t.Monitor != nil && t.Monitor(entry, id)
+}
+
+var traits = map[journal.Kind]Traits{}
+
+// Register makes a kind of process known to the journal.
+func Register(kind journal.Kind, t Traits) journal.Kind {
+	traits[kind] = t
+	return journal.Register(kind, journal.Undo{Ender: ender{}})
+}
+
+// Make starts a process as a step of the journal, of the Kind of this package.
+func Make(j *journal.Journal, step journal.Step, start func() (proc.Identity, error)) error {
+	step.Kind = Kind
+	return j.Make(step, func() (journal.Learnt, error) {
+		id, err := start()
+		return Learnt(id), err
+	})
+}
+
+// Learnt is what the journal keeps of a process.
+func Learnt(id proc.Identity) journal.Learnt {
+	return journal.Learnt{PID: id.PID, StartTicks: id.StartTicks}
+}
+
+// Of is the process that a step started; zero if none was learnt.
+func Of(entry journal.Entry) proc.Identity {
+	if entry.Learnt == nil {
+		return proc.Identity{}
+	}
+	return proc.Identity{PID: entry.Learnt.PID, StartTicks: entry.Learnt.StartTicks}
+}

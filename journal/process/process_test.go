@@ -1,0 +1,69 @@
+package process
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/boot"
+	"nines.dev/nines/kernel/proc"
+	"nines.dev/nines/test/labtest"
+)
+
+var kindCrowd = Register("test crowd", Traits{More: true})
+
+// TestProcessesAreEnded: the one that was learnt, one whose maker died before it learnt it,
+// and of a kind that may have more all that hold the token; others stay.
+func TestProcessesAreEnded(t *testing.T) {
+	labtest.Require(t, "root", os.Geteuid() == 0)
+	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{BootID: boot.ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	learnt, unlearnt, first, more, other := sleeper(t, ""), sleeper(t, "t:unlearnt"), sleeper(t, "t:crowd"), sleeper(t, "t:crowd"), sleeper(t, "t:learnt")
+	if err := Make(j, journal.Step{Name: "learnt", Token: "t:learnt"}, func() (proc.Identity, error) { return learnt, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Begin(journal.Step{Kind: Kind, Token: "t:unlearnt"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Make(journal.Step{Kind: kindCrowd, Token: "t:crowd"}, func() (journal.Learnt, error) { return Learnt(first), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := Of(j.Entries()[0]); got != learnt {
+		t.Errorf("learnt %v, not %v", got, learnt)
+	}
+	if err := j.Undo(context.Background(), nil, nil); err != nil || len(j.Entries()) > 0 {
+		t.Fatalf("%v, left %v", err, j.Entries())
+	}
+	for name, id := range map[string]proc.Identity{"learnt": learnt, "unlearnt": unlearnt, "first": first, "more": more} {
+		if id.Alive() {
+			t.Errorf("%s lives", name)
+		}
+	}
+	if !other.Alive() {
+		t.Error("one that is not ours was ended")
+	}
+}
+
+func sleeper(t *testing.T, token string) proc.Identity {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	cmd.Env = []string{"NINES_TOKEN=" + token}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	id, err := proc.Of(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

@@ -1,0 +1,83 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Read reads a setting's file as a journal keeps it: without the space around
+// it, and of a file that lists its choices, "always [madvise] never", only the chosen.
+func Read(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	return Chosen(string(text)), nil
+}
+
+// choice is how the kernel marks the one in force among those it lists, as
+// /sys/kernel/mm/transparent_hugepage/enabled does.
+var choice = regexp.MustCompile(`\[([^\]\s]+)\]`)
+
+// Chosen is the text of a setting's file without the space around it, or of one that
+// lists its choices the chosen one.
+func Chosen(text string) string {
+	text = strings.TrimSpace(text)
+	if m := choice.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return text
+}
+
+// masks are the files that hold a bitmap of CPUs: the kernel prints it as wide as the
+// machine, in groups of 32 bits with commas (bitmap_print_to_pagebuf in lib/bitmap-str.c).
+var masks = []string{"cpumask", "rps_cpus", "xps_cpus", "smp_affinity", "default_smp_affinity", "affinity_hint"}
+
+// Same tells whether two texts mean the same in a setting's file.
+func Same(path, a, b string) bool {
+	a, b = Chosen(a), Chosen(b)
+	if slices.Contains(masks, filepath.Base(path)) {
+		a, b = plainMask(a), plainMask(b)
+	}
+	return a == b
+}
+
+func plainMask(mask string) string {
+	plain := strings.TrimLeft(strings.ReplaceAll(strings.ToLower(mask), ",", ""), "0")
+	if plain == "" {
+		return "0"
+	}
+	return plain
+}
+
+// Write writes a setting's file, which has to be there; it ends its line where
+// the file has its line ended.
+func Write(path, value string) error {
+	if now, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(now), "\n") {
+		value += "\n"
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(value)
+	return errors.Join(err, file.Close())
+}
+
+// RefusedError is a setting that the kernel did not take; it is as it was.
+type RefusedError struct {
+	Path, Value string
+	Err         error
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the kernel refuses %q in %s: %v", e.Value, e.Path, e.Err)
+}
+
+// Unwrap gives the kernel's word.
+func (e *RefusedError) Unwrap() error { return e.Err }

@@ -1,0 +1,104 @@
+package setting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/fault"
+	"nines.dev/nines/journal"
+)
+
+// Kind is a kernel setting's file, Path, which had Old and got Value: a sysctl or a
+// control group's file. Target is the ledger of those that share it.
+var Kind = journal.Register("setting", journal.Undo{Step: restore})
+
+// restore takes back a step's value of a file, alone or from among those of all that
+// share it.
+func restore(_ context.Context, u journal.Undoing) error {
+	if u.Target == "" {
+		only := layer{Old: u.Old, Value: u.Value}
+		if u.Learnt != nil {
+			only.Took = u.Learnt.Took
+		}
+		_, err := takeBack(u, []layer{only})
+		return err
+	}
+	return withLedger(u.Target, func(shared *lockedLedger) error {
+		key := settingOf(u.Step).key()
+		list := shared.Files[key]
+		if !slices.ContainsFunc(list, func(l layer) bool { return l.Owner == u.Token }) {
+			return nil // never made, or undone before a crash
+		}
+		rest, err := takeBack(u, list)
+		if err != nil {
+			return err
+		}
+		fault.Point("after restoring a setting")
+		return shared.set(key, rest)
+	})
+}
+
+// takeBack takes a step's layer out of a file's, and writes what is due then.
+func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
+	file := settingOf(u.Step)
+	now, err := file.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		now = "" // gone, and with it all that was set; others' layers have to go as well
+	} else if err != nil {
+		return nil, err
+	}
+	w := withdraw(list, u.Token, now, file.same)
+	switch {
+	case err != nil:
+		return w.Rest, nil
+	case w.Covered != nil:
+		u.Notef("what %s has set of this host stays until it is taken back", w.Covered.By)
+	case w.Changed:
+		u.Notef("%s is %q by now, neither ours nor what it was; left alone", u.Path, now)
+	}
+	if w.Write == nil {
+		return w.Rest, nil
+	}
+	if user := file.usedBy(); user != "" {
+		u.Notef("%s keeps the controller %s, which %s uses by now", u.Path, file.controller, user)
+		return w.Rest, nil
+	}
+	err = file.write(*w.Write)
+	if err == nil && file.controller == "" {
+		err = awakeWatchdog(u.Step)
+	}
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return w.Rest, nil
+	case file.controller != "" && errors.Is(err, unix.EBUSY):
+		return w.Rest, nil // others use the controller
+	}
+	return nil, fmt.Errorf("write %q: %w", *w.Write, err)
+}
+
+// awakeWatchdog sees to it that a lockup watchdog that was on is on again. While both of
+// them are off, a mere look at kernel.watchdog turns that main switch off as well
+// (proc_watchdog_common in kernel/watchdog.c stores what it shows), and then neither can
+// be turned on by its own.
+func awakeWatchdog(step journal.Step) error {
+	name := filepath.Base(step.Path)
+	if step.Old != "1" || name != "soft_watchdog" && name != "nmi_watchdog" {
+		return nil
+	}
+	if now, err := Read(step.Path); err != nil || now == step.Old {
+		return err
+	}
+	if err := Write(filepath.Join(filepath.Dir(step.Path), "watchdog"), "1"); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return Write(step.Path, step.Old)
+}

@@ -1,0 +1,159 @@
+// Package flock locks files and folders by flock(2). A lock is had by one process at a
+// time and ends with it, however it ends. Whoever opens a lock's file otherwise is not
+// kept from anything.
+package flock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock is a lock that is held.
+type Lock struct {
+	file   *os.File
+	signed bool
+}
+
+// HeldError is a lock that another has: the process PID, or 0 if it has not signed.
+type HeldError struct {
+	Path string
+	PID  int
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%s is locked by process %d", e.Path, e.PID)
+}
+
+// Try locks the file at path, which is made if it is not there; a link is not followed.
+// If another has the lock, the error is a *HeldError.
+func Try(path string) (*Lock, error) {
+	return take(path, unix.LOCK_EX|unix.LOCK_NB)
+}
+
+// Wait is Try that waits until the lock is had, or ctx ends.
+func Wait(ctx context.Context, path string) (*Lock, error) {
+	return wait(ctx, func(how int) (*Lock, error) { return take(path, how) })
+}
+
+// Folder locks a folder, which has to be there, so that nothing is left of the lock.
+func Folder(ctx context.Context, dir string) (*Lock, error) {
+	return wait(ctx, func(how int) (*Lock, error) {
+		file, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return lock(file, how)
+	})
+}
+
+// wait takes a lock. Nothing could end a wait in the kernel, which is used where ctx has
+// no end either.
+func wait(ctx context.Context, take func(how int) (*Lock, error)) (*Lock, error) {
+	if ctx.Done() == nil {
+		return take(unix.LOCK_EX)
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		l, err := take(unix.LOCK_EX | unix.LOCK_NB)
+		if !errors.As(err, new(*HeldError)) {
+			return l, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// take opens and locks a file. Its holder may have removed it before we got it: then there
+// is a new one, or none.
+func take(path string, how int) (*Lock, error) {
+	for {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		l, err := lock(file, how)
+		if err != nil {
+			return nil, err
+		}
+		held, err := file.Stat()
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		if there, err := os.Lstat(path); err == nil && os.SameFile(held, there) {
+			return l, nil
+		}
+		_ = file.Close()
+	}
+}
+
+// lock locks an open file, or closes it.
+func lock(file *os.File, how int) (*Lock, error) {
+	err := error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Flock(int(file.Fd()), how)
+	}
+	if err == nil {
+		return &Lock{file: file}, nil
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = &HeldError{Path: file.Name(), PID: signature(file)}
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+// IsHeld tells whether a process holds the lock of a file, by trying it for an instant; it
+// tries to share it, so that two that ask do not see each other.
+func IsHeld(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
+}
+
+// Sign writes our process id into the file, for those who find it locked.
+func (l *Lock) Sign() error {
+	err := l.file.Truncate(0)
+	if err == nil {
+		_, err = l.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		return fmt.Errorf("write the lock: %w", err)
+	}
+	l.signed = true
+	return nil
+}
+
+func signature(file *os.File) int {
+	text := make([]byte, 16)
+	n, _ := file.ReadAt(text, 0) // none in a folder
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// Free lets the lock go. The file stays, empty, which says that nobody holds it for long.
+func (l *Lock) Free() error {
+	var err error
+	if l.signed {
+		err = l.file.Truncate(0)
+	}
+	return errors.Join(err, l.file.Close())
+}
+
+// Remove removes the file and lets the lock go; who waits for it makes another.
+func (l *Lock) Remove() error {
+	return errors.Join(os.Remove(l.file.Name()), l.file.Close())
+}

@@ -1,0 +1,100 @@
+package isolate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/kernel/cgroup"
+)
+
+// KindCgroup is a control group's directory, Path, with those below it; without a Path it
+// is the directory Name in every hierarchy.
+var KindCgroup = journal.Register("cgroup", journal.Undo{Step: removeGroup})
+
+// Taken is the control group of a name that is there already, in any hierarchy; empty
+// if there is none.
+func Taken(name string) (string, error) {
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return "", err
+	}
+	for _, h := range hierarchies {
+		if path := filepath.Join(h.Mount, name); journal.Inode(path) != 0 {
+			return path, nil
+		}
+	}
+	return "", nil
+}
+
+// Reserve journals control groups that are going to be made, by us or by LXC, in any
+// hierarchy, for a node or the whole lab.
+func Reserve(j *journal.Journal, node string, names ...string) error {
+	for _, name := range names {
+		path, err := Taken(name)
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
+		}
+		if _, err := j.Begin(journal.Step{Kind: KindCgroup, Name: name, Node: node}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// patience is how long a control group may stay busy after its last process
+// has ended; the kernel takes it out a moment later.
+const patience = 5 * time.Second
+
+func removeGroup(_ context.Context, u journal.Undoing) error {
+	if u.Path != "" {
+		return removeTree(u.Path)
+	}
+	hierarchies, err := cgroup.Mounted()
+	if err != nil {
+		return err
+	}
+	var failures []error
+	for _, h := range hierarchies {
+		failures = append(failures, removeTree(filepath.Join(h.Mount, u.Name)))
+	}
+	return errors.Join(failures...)
+}
+
+func removeTree(path string) error {
+	var dirs []string
+	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(patience); len(dirs) > 0; {
+		last := dirs[len(dirs)-1]
+		err := unix.Rmdir(last)
+		switch {
+		case err == nil, errors.Is(err, unix.ENOENT):
+			dirs = dirs[:len(dirs)-1]
+		case errors.Is(err, unix.EBUSY) && time.Now().Before(deadline):
+			time.Sleep(2 * time.Millisecond)
+		default:
+			return fmt.Errorf("remove %s: %w", last, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+
+	"nines.dev/nines/journal"
+	"nines.dev/nines/journal/process"
+	"nines.dev/nines/kernel/netns"
+)
+
+// KindLink is a device, Name, in the network namespace of the process that step Holder
+// started; it goes with that process, or by itself.
+var KindLink = journal.Register("link", journal.Undo{Step: removeDevice})
+
+// removeDevice deletes a device in the namespace of its holder, if that still lives
+// and the device is the one that was made.
+func removeDevice(_ context.Context, u journal.Undoing) error {
+	ns, err := namespaceOf(u)
+	if ns == nil || err != nil {
+		return err
+	}
+	defer ns.Close()
+	handle, err := ns.Netlink()
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	device, err := handle.LinkByName(u.Name)
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find %s: %w", u.Name, err)
+	}
+	if u.Learnt != nil && u.Learnt.Index != 0 && device.Attrs().Index != u.Learnt.Index {
+		u.Notef("device %s was replaced by somebody else; left alone", u.Name)
+		return nil
+	}
+	if err := handle.LinkDel(device); err != nil && !errors.As(err, new(netlink.LinkNotFoundError)) {
+		return fmt.Errorf("delete %s: %w", u.Name, err)
+	}
+	return nil
+}
+
+// namespaceOf is nil if the namespace is gone.
+func namespaceOf(u journal.Undoing) (*netns.Namespace, error) {
+	if u.Holder == 0 {
+		return netns.Current()
+	}
+	if u.Starter == nil {
+		return nil, nil
+	}
+	id := process.Of(*u.Starter)
+	if !id.Alive() {
+		return nil, nil
+	}
+	ns, err := netns.OfProcess(id.PID)
+	if err != nil && !id.Alive() {
+		return nil, nil
+	}
+	return ns, err
+}
