@@ -59,7 +59,7 @@ that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warni
 			if err != nil {
 				return err
 			}
-			return report.UnfitError()
+			return report.Unfit()
 		},
 	}
 	c.Flags().StringVar(&call.file, "for", "", "judge the machine for this experiment file")
