@@ -15,6 +15,7 @@ import (
 
 	"nines.dev/nines/analyze/clock"
 	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/exit"
 )
 
 // Options are what to evaluate, and how.
@@ -65,10 +66,10 @@ type Analysis struct {
 // are no pair.
 func Analyze(ctx context.Context, o Options) (*Analysis, error) {
 	if o.Trim < 0 || o.Trim > maxOffset || o.Trim%time.Millisecond != 0 {
-		return nil, &PairError{fmt.Sprintf("a trim of %v: it has to be whole milliseconds, which the names of the files have", o.Trim)}
+		return nil, exit.Wrongf("a trim of %v: it has to be whole milliseconds, which the names of the files have", o.Trim)
 	}
 	if o.Offset > maxOffset || o.Offset < -maxOffset {
-		return nil, &PairError{fmt.Sprintf("an offset of %v: no clocks are that far apart", o.Offset)}
+		return nil, exit.Wrongf("an offset of %v: no clocks are that far apart", o.Offset)
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
@@ -104,7 +105,7 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 		return err
 	}
 	if a.Evaluation.Pairs == 0 {
-		return &PairError{fmt.Sprintf("a trim of %v leaves none of %d pairs", a.Options.Trim, a.Counts.Pairs)}
+		return exit.Wrongf("a trim of %v leaves none of %d pairs", a.Options.Trim, a.Counts.Pairs)
 	}
 	if err := a.clocks(); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (a *Analysis) open() error {
 	a.pre.reader, a.post.reader = readers[0], readers[1]
 	if one, err := os.Stat(o.Pre); err == nil {
 		if other, err := os.Stat(o.Post); err == nil && os.SameFile(one, other) {
-			return &PairError{fmt.Sprintf("%s and %s are the same file; name the capture before the device under test and the one behind it", o.Pre, o.Post)}
+			return exit.Wrongf("%s and %s are the same file; name the capture before the device under test and the one behind it", o.Pre, o.Post)
 		}
 	}
 	ids := 0
@@ -189,10 +190,10 @@ func (a *Analysis) open() error {
 		}
 	}
 	if ids > 0 && o.Key != MoonSniff {
-		return &PairError{fmt.Sprintf("an .mscap file has ids only, which the key %q does not read; leave --key away, or use --key moonsniff", o.Key)}
+		return exit.Wrongf("an .mscap file has ids only, which the key %q does not read; leave --key away, or use --key moonsniff", o.Key)
 	}
 	if o.MaskTTL && o.Key != Content {
-		return &PairError{fmt.Sprintf("the key %q has no TTL in it to mask; --mask-ttl goes with --key content", o.Key)}
+		return exit.Wrongf("the key %q has no TTL in it to mask; --mask-ttl goes with --key content", o.Key)
 	}
 	a.extract = &extractor{key: o.Key, maskTTL: o.MaskTTL, hash: newHasher()}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/analyze/synthetic"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -168,8 +169,7 @@ func TestBadPairs(t *testing.T) {
 					t.Errorf("%q lacks %q", err, want)
 				}
 			}
-			var coder interface{ ExitCode() int }
-			if !errors.As(err, &coder) || coder.ExitCode() != 2 {
+			if exit.Code(err) != exit.Wrong {
 				t.Errorf("%v has no exit code 2", err)
 			}
 		})

@@ -10,15 +10,8 @@ import (
 	"time"
 
 	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/exit"
 )
-
-// PairError is a call, or two files, that cannot be evaluated.
-type PairError struct{ Reason string }
-
-func (e *PairError) Error() string { return e.Reason }
-
-// ExitCode is 2: the files or the call are wrong.
-func (e *PairError) ExitCode() int { return 2 }
 
 // noPacket is a capture without packets.
 func (a *Analysis) noPacket(s *side) error {
@@ -26,7 +19,7 @@ func (a *Analysis) noPacket(s *side) error {
 	if s.damage != nil {
 		reason = "has no packet that can be read: " + s.damage.String()
 	}
-	return &packetfile.FileError{Path: s.path, Reason: reason, Remedy: "without packets on both sides there is nothing to evaluate"}
+	return exit.Wrongf("%s: %s; without packets on both sides there is nothing to evaluate", s.path, reason)
 }
 
 // noPair says why not one pair was found, and shows what speaks for it.
@@ -39,18 +32,18 @@ func (a *Analysis) noPair() error {
 		if keyedPre > 0 {
 			which = o.Post
 		}
-		return &PairError{fmt.Sprintf("no packet of %s has a key of kind %q; choose another one with --key.%s", which, o.Key, a.show())}
+		return exit.Wrongf("no packet of %s has a key of kind %q; choose another one with --key.%s", which, o.Key, a.show())
 	case c.PostAmbiguous > 0 && c.PostAmbiguous+c.PostUnknown == keyedPost:
-		return &PairError{fmt.Sprintf("each key of %s that %s has too comes more than once in it, so that no packet can be told from others (%s ambiguous packets); choose another key with --key.%s",
-			o.Pre, o.Post, grouped(c.PreAmbiguous), a.show())}
+		return exit.Wrongf("each key of %s that %s has too comes more than once in it, so that no packet can be told from others (%s ambiguous packets); choose another key with --key.%s",
+			o.Pre, o.Post, grouped(c.PreAmbiguous), a.show())
 	case c.Early+c.Late == 0:
 		remedy := "are they of the same run?"
 		if o.Key == Content && !o.MaskTTL {
 			remedy += " If the packets pass a router, use --mask-ttl; if something changes them, use --key flow, nines or moonsniff, whichever id they carry."
 		}
-		return &PairError{fmt.Sprintf("%s and %s have no packet in common; %s%s", o.Pre, o.Post, remedy, a.show())}
+		return exit.Wrongf("%s and %s have no packet in common; %s%s", o.Pre, o.Post, remedy, a.show())
 	}
-	return &PairError{a.clocksApart()}
+	return exit.Wrongf("%s", a.clocksApart())
 }
 
 // clocksApart describes packets that both captures have, at times that do not fit.

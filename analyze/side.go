@@ -3,12 +3,12 @@ package analyze
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
 
 	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/exit"
 )
 
 // entry is a packet by its key; at is its place in times.
@@ -96,7 +96,7 @@ func (s *side) load(ctx context.Context, l loading) error {
 
 func (s *side) take(batch []packetfile.Packet, l loading) error {
 	if uint64(s.count)+uint64(len(batch)) >= math.MaxUint32 {
-		return &packetfile.FileError{Path: s.path, Reason: fmt.Sprintf("has more than %d packets", uint32(math.MaxUint32)), Remedy: "split it with editcap -c, and evaluate the parts"}
+		return exit.Wrongf("%s: has more than %d packets; split it with editcap -c, and evaluate the parts", s.path, uint32(math.MaxUint32))
 	}
 	if err := s.times.reserve(s.count + len(batch)); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 		p := &batch[i]
 		s.length.see(p.Length)
 		if p.TimeNs < minTimeNs || p.TimeNs > maxTimeNs {
-			return &packetfile.FileError{Path: s.path, Reason: fmt.Sprintf("packet %d has a time %d s from 1970, which no capture has", s.count+i+1, p.TimeNs/1e9), Remedy: "take it out, with editcap -A and -B, or capture anew"}
+			return exit.Wrongf("%s: packet %d has a time %d s from 1970, which no capture has; take it out, with editcap -A and -B, or capture anew", s.path, s.count+i+1, p.TimeNs/1e9)
 		}
 		times[i] = p.TimeNs + l.offsetNs
 		link := interfaces[p.Interface].LinkType

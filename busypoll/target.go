@@ -12,23 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/netns"
 )
-
-// TargetError is a container, network namespace or interface that was named and is not
-// there, or cannot be received in another way.
-type TargetError struct{ err error }
-
-func (e *TargetError) Error() string { return e.err.Error() }
-
-// Unwrap gives what was wrong with it.
-func (e *TargetError) Unwrap() error { return e.err }
-
-// ExitCode is that of a wrong call.
-func (e *TargetError) ExitCode() int { return 2 }
-
-func noTarget(format string, args ...any) error { return &TargetError{fmt.Errorf(format, args...)} }
 
 // ErrNoContainer is a container that none of the runtimes knows.
 var ErrNoContainer = errors.New("no container of that name runs")
@@ -63,10 +50,10 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 		wanted, name = "", container
 	}
 	if name == "" || strings.HasPrefix(name, "-") {
-		return 0, noTarget("%q is no container's name; write NAME, or RUNTIME:NAME such as docker:web", container)
+		return 0, exit.Wrongf("%q is no container's name; write NAME, or RUNTIME:NAME such as docker:web", container)
 	}
 	if one && !slices.ContainsFunc(runtimes, func(r containerRuntime) bool { return r.name == wanted }) {
-		return 0, noTarget("%q: there is no container runtime %q; there are docker, podman, lxc and crictl", container, wanted)
+		return 0, exit.Wrongf("%q: there is no container runtime %q; there are docker, podman, lxc and crictl", container, wanted)
 	}
 	var asked []string
 	for _, r := range runtimes {
@@ -92,7 +79,7 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 			Remedy: "name the container's first process by --pid, or its network namespace by --netns",
 		}
 	}
-	return 0, noTarget("container %q: %w; asked: %s; name a process in it by --pid", name, ErrNoContainer, strings.Join(asked, ", "))
+	return 0, exit.Wrongf("container %q: %w; asked: %s; name a process in it by --pid", name, ErrNoContainer, strings.Join(asked, ", "))
 }
 
 // said is what a runtime had to say on standard error, in brackets: that it knows no such
@@ -136,10 +123,10 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 	}
 	dir, name := filepath.Split(path)
 	if process, found := strings.CutSuffix(path, "/ns/net"); found && strings.HasPrefix(path, "/proc/") {
-		return nil, noTarget("there is no process %s; name one that runs in the container", filepath.Base(process))
+		return nil, exit.Wrongf("there is no process %s; name one that runs in the container", filepath.Base(process))
 	}
 	if dir != namedNamespaces {
-		return nil, noTarget("there is no network namespace %s", path)
+		return nil, exit.Wrongf("there is no network namespace %s", path)
 	}
 	names := []string{}
 	entries, _ := os.ReadDir(namedNamespaces) // it is not there before the first name is
@@ -147,9 +134,9 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 		names = append(names, entry.Name())
 	}
 	if len(names) == 0 {
-		return nil, noTarget("there is no network namespace %q, and no other that 'ip netns' has a name for; name a process in it by --pid", name)
+		return nil, exit.Wrongf("there is no network namespace %q, and no other that 'ip netns' has a name for; name a process in it by --pid", name)
 	}
-	return nil, noTarget("there is no network namespace %q; there are %s; one without a name is named by a process in it, by --pid", name, strings.Join(names, ", "))
+	return nil, exit.Wrongf("there is no network namespace %q; there are %s; one without a name is named by a process in it, by --pid", name, strings.Join(names, ", "))
 }
 
 // namedNamespaces is where ip-netns(8) keeps names.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 )
 
@@ -51,8 +52,7 @@ func TestContainersAreAskedFor(t *testing.T) {
 
 // wrongCall is true for errors whose exit code is that of a wrong call.
 func wrongCall(err error) bool {
-	coder := (interface{ ExitCode() int })(nil)
-	return errors.As(err, &coder) && coder.ExitCode() == 2
+	return exit.Code(err) == exit.Wrong
 }
 
 // A daemon that does not run knows no container, and says why.

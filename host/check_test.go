@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/exit"
 )
 
 func load(t *testing.T, name string) *Inventory {
@@ -76,7 +78,7 @@ func TestCheckBareHost(t *testing.T) {
 	}
 	err := Missing(findings)
 	var missing *MissingError
-	if !errors.As(err, &missing) || missing.ExitCode() != exitUnsupported {
+	if !errors.As(err, &missing) || missing.ExitCode() != exit.Lacks {
 		t.Fatalf("Missing gives %v", err)
 	}
 	if text := missing.Error(); text != "this host lacks xdp_native_veth: link fast and 1 other want it: needs Linux 4.19; "+

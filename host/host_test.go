@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/golden"
 )
 
@@ -153,7 +154,7 @@ func TestNoProc(t *testing.T) {
 	} {
 		_, err := ReadTree(tree)
 		var missing *MissingError
-		if !errors.As(err, &missing) || missing.Capability != capability || missing.ExitCode() != exitUnsupported {
+		if !errors.As(err, &missing) || missing.Capability != capability || missing.ExitCode() != exit.Lacks {
 			t.Errorf("without %s the error is %v", capability, err)
 		}
 	}

@@ -1,10 +1,10 @@
 package host
 
-import "fmt"
+import (
+	"fmt"
 
-// exitUnsupported is the exit code for what the host cannot do; cmd/nines says
-// what each code means.
-const exitUnsupported = 3
+	"nines.dev/nines/exit"
+)
 
 // MissingError says that the host lacks something, why we think so, and how to
 // get it.
@@ -39,4 +39,4 @@ func (e *MissingError) Error() string {
 func (e *MissingError) Unwrap() error { return e.Err }
 
 // ExitCode is the exit code of nines for this error.
-func (e *MissingError) ExitCode() int { return exitUnsupported }
+func (e *MissingError) ExitCode() int { return exit.Lacks }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/lab/isolate"
@@ -107,7 +108,8 @@ func checkSysctls(n plan.Node) error {
 			continue
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return &SysctlError{Node: n.Name, Name: name}
+			return exit.Wrongf("node %q: this kernel has no sysctl %s (%s is not there); correct its name in the node's sysctls, or load the kernel module that has it",
+				n.Name, name, path)
 		}
 	}
 	return nil
@@ -122,7 +124,7 @@ func checkMounts(n plan.Node) error {
 	for _, m := range n.Mounts {
 		_, err := os.Stat(m.Source)
 		if errors.Is(err, fs.ErrNotExist) {
-			return &MountError{Node: n.Name, Source: m.Source}
+			return exit.Wrongf("node %q: the source of a mount, %s, is not on this host; make it, or correct the node's mounts", n.Name, m.Source)
 		}
 		if err != nil {
 			return fmt.Errorf("node %q: the source of a mount: %w", n.Name, err)
@@ -138,7 +140,11 @@ func checkMounts(n plan.Node) error {
 		}
 		target, err := os.Stat(underMounts(n.Mounts[:i], m.Target))
 		if err != nil || target.IsDir() != source.IsDir() {
-			return &MountError{Node: n.Name, Source: m.Source, Target: m.Target}
+			kind := "file"
+			if source.IsDir() {
+				kind = "directory"
+			}
+			return exit.Wrongf("node %q: the target of a mount, %s, is no %s of this host, whose files a node of the runtime netns sees; make it, or correct the node's mounts", n.Name, m.Target, kind)
 		}
 	}
 	return nil
@@ -302,7 +308,7 @@ func (b *builder) nameNamespace(nodeName, hostName string, r *node.Running) erro
 		Path: filepath.Join(netnsDir, hostName), Target: fmt.Sprintf("/proc/%d/ns/net", r.PID),
 	}
 	if journal.Inode(step.Path) != 0 {
-		return &TakenError{step.Path, b.plan.Prefix}
+		return taken(step.Path, b.plan.Prefix)
 	}
 	return b.journal.Make(step, func() (journal.Learnt, error) {
 		if err := os.Symlink(step.Target, step.Path); err != nil {

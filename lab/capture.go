@@ -8,9 +8,12 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
 )
 
 // Capture is a packet socket on an interface of a node. It sees what the kernel's
@@ -55,7 +58,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 		return nil, err
 	}
 	if findNode(l.plan, nodeName).Guest() {
-		return nil, &GuestError{Node: nodeName, Interface: interfaceName}
+		return nil, exit.Wrongf("%s:%s is in a virtual machine; capture at the other end of its link, which has the same packets", nodeName, interfaceName)
 	}
 	ns, err := r.Namespace()
 	if err != nil {
@@ -78,11 +81,11 @@ func (l *Lab) bypassed(nodeName, interfaceName string) error {
 	if i := findInterface(l.plan, e); i == nil || inKernel(*i) {
 		return nil
 	}
-	err := &BypassError{Node: nodeName, Interface: interfaceName}
+	remedy := "capture at the other end of a kernel link, or let kind: switch join it, which can mirror a port"
 	if planned.HasEngine() {
-		err.Switch = planned.Name
+		remedy = fmt.Sprintf("nines switch mirror %s %s:%s -w FILE has the switch write them", planned.Name, nodeName, interfaceName)
 	}
-	return err
+	return exit.Wrongf("%s:%s is opened by DPDK, and the kernel does not see its packets; %s", nodeName, interfaceName, remedy)
 }
 
 func (c *Capture) open(lab, nodeName, interfaceName string) error {
@@ -92,11 +95,11 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	}
 	at := slices.IndexFunc(devices, func(d net.Interface) bool { return d.Name == interfaceName })
 	if at < 0 {
-		missing := &NoInterfaceError{Lab: lab, Node: nodeName, Interface: interfaceName}
+		var names []string
 		for _, d := range devices {
-			missing.Interfaces = append(missing.Interfaces, d.Name)
+			names = append(names, d.Name)
 		}
-		return missing
+		return exit.Wrongf("node %q of lab %q has no interface %q; it has %s", nodeName, lab, interfaceName, strings.Join(names, ", "))
 	}
 	device := devices[at]
 	// Protocol 0 until it is bound, so that nothing of other interfaces comes in.

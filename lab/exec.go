@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"sort"
+	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/link"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/plan"
@@ -117,5 +119,5 @@ func (l *Lab) node(name string) (plan.Node, *node.Running, error) {
 	for _, n := range l.plan.Nodes {
 		names = append(names, n.Name)
 	}
-	return plan.Node{}, nil, &NoNodeError{Lab: l.name, Node: name, Nodes: names}
+	return plan.Node{}, nil, exit.Wrongf("lab %q has no node %q; it has %s", l.name, name, strings.Join(names, ", "))
 }

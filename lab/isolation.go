@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"slices"
 
 	"nines.dev/nines/host"
@@ -13,18 +12,6 @@ import (
 func isolates(name string) bool {
 	lab, err := Open(name)
 	return err == nil && plan.Partitions(lab.plan.Isolation)
-}
-
-// IsolatingError is a lab that isolates CPUs beside another that does.
-type IsolatingError struct {
-	Name      string
-	Isolation spec.Isolation
-	Other     string
-}
-
-func (e *IsolatingError) Error() string {
-	return fmt.Sprintf("lab %q asks for isolation: %s, and lab %q isolates CPUs of this host already, of which there can be one; nines down %s, or --set isolation=affinity",
-		e.Name, e.Isolation, e.Other, e.Other)
 }
 
 // isolationOf is what of a plan's isolation cannot change while a lab runs.

@@ -39,7 +39,7 @@ type owner struct {
 
 // BeginMeasurement takes the right to measure the plans of an experiment, or says
 // who has it. It removes what measurements that died have left: their engines would
-// still be running. A lab that is up under one of the plans' names is an ExistsError.
+// still be running. A lab that is up under one of the plans' names is an error of exit code 2.
 func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan) (*Measurement, error) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
@@ -62,7 +62,8 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	held, err := takeLock(measurementLock(), experiment, 0)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) {
 		other := readOwner(measurementFile())
-		return nil, &MeasuringError{Experiment: other.Experiment, PID: busy.PID, Since: other.Since}
+		return nil, fmt.Errorf("process %d is measuring experiment %q since %s, and two measurements at once would disturb each other; wait for it, or end it",
+			busy.PID, other.Experiment, other.Since.Format(time.DateTime))
 	}
 	if err != nil {
 		return nil, err

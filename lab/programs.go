@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/journal/process"
 	"nines.dev/nines/lab/link"
@@ -136,13 +138,16 @@ func (l *Lab) deadEngines() ([]string, error) {
 func (l *Lab) SwitchSocket(linkName string) (string, error) {
 	made := findLink(l.plan, linkName)
 	if made == nil || !made.HasEngine() {
-		missing := &NoSwitchError{Lab: l.name, Link: linkName}
+		var names []string
 		for _, other := range l.plan.Links {
 			if other.HasEngine() {
-				missing.Links = append(missing.Links, other.Name)
+				names = append(names, other.Name)
 			}
 		}
-		return "", missing
+		if len(names) == 0 {
+			return "", exit.Wrongf("lab %q has no link of the kind switch", l.name)
+		}
+		return "", exit.Wrongf("lab %q has no link %q of the kind switch; it has %s", l.name, linkName, strings.Join(names, ", "))
 	}
 	return link.SwitchSocket(l.state.dir, linkName), nil
 }

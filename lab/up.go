@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/flock"
@@ -146,15 +147,24 @@ func vacant(plans ...*plan.Plan) error {
 		for _, p := range plans {
 			switch {
 			case other.Name == p.Name && other.Condition == ConditionUp:
-				return &ExistsError{Name: p.Name}
+				return exit.Wrongf("lab %q is up already; nines apply changes it, nines down %s removes it", p.Name, p.Name)
 			case other.Name != p.Name && other.Prefix == p.Prefix:
-				return &ExistsError{Name: p.Name, Prefix: p.Prefix, Other: other.Name}
+				return exit.Wrongf("lab %q would begin its names with %q, and so does lab %q, which is up; set another prefix in the file, or nines down %s",
+					p.Name, p.Prefix, other.Name, other.Name)
 			case other.Name != p.Name && isolates(other.Name) && plan.Partitions(p.Isolation):
-				return &IsolatingError{Name: p.Name, Isolation: p.Isolation, Other: other.Name}
+				return fmt.Errorf("lab %q asks for isolation: %s, and lab %q isolates CPUs of this host already, of which there can be one; nines down %s, or --set isolation=affinity",
+					p.Name, p.Isolation, other.Name, other.Name)
 			}
 		}
 	}
 	return nil
+}
+
+// taken is a name of the lab's that the host has already, of a lab in another state
+// directory or of another program.
+func taken(path, prefix string) error {
+	return exit.Wrongf("%s is there already, and not of a lab of this state directory; set another prefix than %q in the file (--set prefix=…), or take the lab down that has it (NINES_STATE_DIR=… nines down)",
+		path, prefix)
 }
 
 // untaken is nil if the host has none of the plan's names: labs of another state
@@ -166,7 +176,7 @@ func untaken(p *plan.Plan) error {
 	}
 	for _, name := range names {
 		if path := filepath.Join(netnsDir, name); journal.Inode(path) != 0 {
-			return &TakenError{path, p.Prefix}
+			return taken(path, p.Prefix)
 		}
 	}
 	for _, name := range isolate.GroupNames(p) {
@@ -175,7 +185,7 @@ func untaken(p *plan.Plan) error {
 			return err
 		}
 		if path != "" {
-			return &TakenError{path, p.Prefix}
+			return taken(path, p.Prefix)
 		}
 	}
 	return nil

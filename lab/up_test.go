@@ -2,12 +2,13 @@ package lab
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -53,9 +54,8 @@ func TestAPrefixOfAnotherStateDirectoryIsRefusedBeforeAnythingIsMade(t *testing.
 	_, err := Up(context.Background(), UpOptions{
 		Plan: p, Experiment: []byte(smallLab), Progress: func(s string) { said = append(said, s) },
 	})
-	var taken *TakenError
-	if !errors.As(err, &taken) || taken.ExitCode() != 2 || taken.Prefix != p.Prefix || !strings.Contains(err.Error(), taken.Path) {
-		t.Errorf("Up = %v, want a TakenError", err)
+	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is there already") || !strings.Contains(err.Error(), fmt.Sprintf("another prefix than %q", p.Prefix)) {
+		t.Errorf("Up = %v, want a name that is taken", err)
 	}
 	if len(said) != 0 {
 		t.Errorf("it had begun: %q", said)

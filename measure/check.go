@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/doctor"
 	"nines.dev/nines/lab"
@@ -80,32 +81,19 @@ func lacksLink(err error, p *plan.Plan) bool {
 		slices.ContainsFunc(p.Links, func(l plan.Link) bool { return string(l.Kind) == missing.Capability })
 }
 
-// LeftOut is a LeftOutError if Check left runs out, else nil.
+// LeftOut is an error that tells how many runs Check left out; nil if it left none out.
 func (e *Experiment) LeftOut() error {
-	left := &LeftOutError{Of: len(e.runs)}
+	left := 0
 	for _, r := range e.runs {
 		if r.skip != "" {
-			left.Runs++
+			left++
 		}
 	}
-	if left.Runs == 0 {
+	if left == 0 {
 		return nil
 	}
-	return left
+	return exit.Lacksf("%d of the %d combinations were not measured, because this host lacks what they need", left, len(e.runs))
 }
-
-// LeftOutError is a sweep of which the host could do a part only.
-type LeftOutError struct {
-	// Runs of Of combinations were not measured.
-	Runs, Of int
-}
-
-func (e *LeftOutError) Error() string {
-	return fmt.Sprintf("%d of the %d combinations were not measured, because this host lacks what they need", e.Runs, e.Of)
-}
-
-// ExitCode is 3: the host cannot do it.
-func (e *LeftOutError) ExitCode() int { return 3 }
 
 // splitNeeds takes what links want of the host apart from what everything else does.
 func splitNeeds(needs host.Needs) (links, rest host.Needs) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/result"
 )
@@ -59,7 +60,7 @@ func (e *DeathsError) Error() string {
 }
 
 // ExitCode is that of a failure, whatever else was left out.
-func (e *DeathsError) ExitCode() int { return 1 }
+func (e *DeathsError) ExitCode() int { return exit.Failed }
 
 // Whole is true if no trial is missing in the result.
 func (e *DeathsError) Whole() bool {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/measure/method"
 	"nines.dev/nines/plan"
@@ -62,7 +63,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 	var lacking []error
 	for _, one := range runs {
 		if one.Experiment.Traffic == nil {
-			return nil, &NoTrafficError{File: file.Name()}
+			return nil, exit.Wrongf("%s: there is no traffic to measure; add a 'traffic:' section, or bring the lab up with 'nines up'", file.Name())
 		}
 		r := run{variables: one.VariableMap(), spec: one.Experiment, stream: *one.Experiment.Traffic}
 		p, err := plan.Make(one.Experiment, inventory)
@@ -119,16 +120,6 @@ func ofTraffic(variables map[string]any, exp *spec.Experiment, runs []spec.Run) 
 	}
 	return kept
 }
-
-// NoTrafficError is a file that describes a lab and nothing to measure.
-type NoTrafficError struct{ File string }
-
-func (e *NoTrafficError) Error() string {
-	return e.File + ": there is no traffic to measure; add a 'traffic:' section, or bring the lab up with 'nines up'"
-}
-
-// ExitCode says that the file is at fault.
-func (e *NoTrafficError) ExitCode() int { return 2 }
 
 // Name is the experiment's name.
 func (e *Experiment) Name() string { return e.runs[0].spec.Name }

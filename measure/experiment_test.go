@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
@@ -350,8 +351,7 @@ func TestAFileWithoutTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var none *NoTrafficError
-	if _, err := Prepare(file, inventory); !errors.As(err, &none) || none.ExitCode() != 2 {
-		t.Errorf("Prepare = %v, want NoTrafficError", err)
+	if _, err := Prepare(file, inventory); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "no traffic") {
+		t.Errorf("Prepare = %v, want a wrong file", err)
 	}
 }

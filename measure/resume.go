@@ -1,10 +1,10 @@
 package measure
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -55,18 +55,10 @@ func (e *Experiment) CanResume(writer *result.Writer) error {
 		return err
 	}
 	if !same {
-		return &ResumeError{Reason: fmt.Sprintf("%s was measured with another plan than this host gives: go on with it on the host that it was begun on (its host.json), with the version of nines that began it", writer.Dir())}
+		return exit.Wrongf("%s was measured with another plan than this host gives: go on with it on the host that it was begun on (its host.json), with the version of nines that began it", writer.Dir())
 	}
 	if e.Left(writer) == 0 {
-		return &ResumeError{Reason: writer.Dir() + ": nothing is left to be run"}
+		return exit.Wrongf("%s: nothing is left to be run", writer.Dir())
 	}
 	return nil
 }
-
-// ResumeError is a result that cannot be gone on with.
-type ResumeError struct{ Reason string }
-
-func (e *ResumeError) Error() string { return e.Reason }
-
-// ExitCode says that the call is at fault.
-func (e *ResumeError) ExitCode() int { return 2 }

@@ -51,4 +51,3 @@ func (r run) warm() run {
 
 // asksForLatency tells the trials that are run for their latency by their purpose.
 func asksForLatency(purpose string) bool { return strings.HasPrefix(purpose, "latency") }
-

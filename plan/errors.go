@@ -3,13 +3,8 @@ package plan
 import (
 	"errors"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
-)
-
-// The exit codes of nines; cmd/nines says what each means.
-const (
-	exitUsage       = 2
-	exitUnsupported = 3
 )
 
 // Impossible says which demand of the experiment this host cannot meet.
@@ -26,7 +21,7 @@ type Impossible struct {
 func (e *Impossible) Error() string { return join(e.Demand, e.Reason, e.Remedy) }
 
 // ExitCode is the exit code of nines for this error.
-func (e *Impossible) ExitCode() int { return exitUnsupported }
+func (e *Impossible) ExitCode() int { return exit.Lacks }
 
 // NoHardware is an Impossible for want of a link's hardware: a sweep goes on with its
 // other kinds of link.
@@ -58,7 +53,7 @@ type Conflict struct {
 func (e *Conflict) Error() string { return join(e.Place+": "+e.Reason, e.Remedy) }
 
 // ExitCode is the exit code of nines for this error.
-func (e *Conflict) ExitCode() int { return exitUsage }
+func (e *Conflict) ExitCode() int { return exit.Wrong }
 
 func join(parts ...string) string {
 	s := ""

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"nines.dev/nines/exit"
 )
 
 // keyed is an error with the steps to the key of the file that it is about; a plan is
@@ -74,7 +76,7 @@ func (r Refusals) ExitCode() int {
 	if errors.As(r, &conflict) {
 		return conflict.ExitCode()
 	}
-	return exitUnsupported
+	return exit.Lacks
 }
 
 // refuse notes a demand that cannot be met, and lets the plan go on to find others.

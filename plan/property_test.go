@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 )
@@ -148,7 +149,7 @@ func TestProperties(t *testing.T) {
 		switch {
 		case errors.As(err, &no):
 			impossible++
-			if no.Demand == "" || no.Reason == "" || no.Remedy == "" || no.ExitCode() != exitUnsupported {
+			if no.Demand == "" || no.Reason == "" || no.Remedy == "" || no.ExitCode() != exit.Lacks {
 				t.Errorf("seed %d: %#v says too little", seed, no)
 			}
 			if fitsByCount(exp, inv) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 )
@@ -144,8 +145,7 @@ func TestPollersThatCannotBe(t *testing.T) {
 			exp := loadExperiment(t, "testdata/"+c.file+".yaml")
 			c.change(exp.Topology.Nodes["dut"])
 			_, err := Make(exp, loadHost(t, c.host))
-			var coded interface{ ExitCode() int }
-			if err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &coded) || coded.ExitCode() != c.exit {
+			if err == nil || !strings.Contains(err.Error(), c.says) || exit.Code(err) != c.exit {
 				t.Errorf("%v, not %q with exit code %d", err, c.says, c.exit)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
 )
@@ -190,8 +191,7 @@ func TestRefuse(t *testing.T) {
 			if err.Error() != c.want {
 				t.Errorf("the error is\n%s\nwant\n%s", err, c.want)
 			}
-			var coder interface{ ExitCode() int }
-			if !errors.As(err, &coder) || coder.ExitCode() != c.code {
+			if exit.Code(err) != c.code {
 				t.Errorf("the exit code is not %d: %#v", c.code, err)
 			}
 		})
@@ -248,8 +248,7 @@ func TestRefuseAllAtOnce(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			var coder interface{ ExitCode() int }
-			if !errors.As(err, &coder) || coder.ExitCode() != exitUnsupported {
+			if exit.Code(err) != exit.Lacks {
 				t.Errorf("the exit code is not 3: %v", err)
 			}
 		})

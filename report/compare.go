@@ -1,10 +1,10 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"nines.dev/nines/analysis/confidence"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -58,14 +58,6 @@ func CompareResults(a, b *result.Result) Comparison {
 	return compare(Comparison{A: a.Dir, B: b.Dir, Findings: compareFindings(a.Searches, b.Searches)}, Groups(a.Shown()), Groups(b.Shown()))
 }
 
-// CompareError is a comparison that was asked for wrongly; it exits with 2.
-type CompareError struct{ Reason string }
-
-func (e *CompareError) Error() string { return e.Reason }
-
-// ExitCode is 2: the call is wrong.
-func (e *CompareError) ExitCode() int { return 2 }
-
 // CompareValues matches the trials of one result that have one value of a
 // variable with those that have the other. The variable may be given by its last
 // parts, where they name only one.
@@ -100,7 +92,7 @@ func CompareValues(r *result.Result, variable, a, b string) (Comparison, error) 
 	searchesA, searchesB := searchesWith(r.Searches, name, a), searchesWith(r.Searches, name, b)
 	for i, value := range []string{a, b} {
 		if len(sides[i]) == 0 && len([][]result.Search{searchesA, searchesB}[i]) == 0 {
-			return Comparison{}, &CompareError{fmt.Sprintf("no trial has %s=%s; the values are %s", name, value, strings.Join(seen, ", "))}
+			return Comparison{}, exit.Wrongf("no trial has %s=%s; the values are %s", name, value, strings.Join(seen, ", "))
 		}
 	}
 	return compare(Comparison{A: name + "=" + a, B: name + "=" + b, By: name, Findings: compareFindings(searchesA, searchesB)}, Groups(sides[0]), Groups(sides[1])), nil
@@ -122,9 +114,9 @@ func FindVariable(names []string, wanted string) (string, error) {
 		return matches[0], nil
 	}
 	if len(names) == 0 {
-		return "", &CompareError{fmt.Sprintf("no variable %q: the result has no sweep", wanted)}
+		return "", exit.Wrongf("no variable %q: the result has no sweep", wanted)
 	}
-	return "", &CompareError{fmt.Sprintf("no single variable is called %q; the result varies %s", wanted, strings.Join(names, ", "))}
+	return "", exit.Wrongf("no single variable is called %q; the result varies %s", wanted, strings.Join(names, ", "))
 }
 
 func contains(list []string, wanted string) bool {

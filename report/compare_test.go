@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nines.dev/nines/analysis/confidence"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/golden"
 )
@@ -170,8 +170,7 @@ func TestCompareValuesWithinOneResult(t *testing.T) {
 		{"kind", "veth", "ovs", "the values are veth, xdp"}, {"kinds", "veth", "xdp", "varies traffic.rate_pps, links.*.kind"},
 	} {
 		_, err := CompareValues(r, wrong.variable, wrong.a, wrong.b)
-		var call *CompareError
-		if !errors.As(err, &call) || call.ExitCode() != 2 || !strings.Contains(err.Error(), wrong.want) {
+		if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), wrong.want) {
 			t.Errorf("%v, want %q", err, wrong.want)
 		}
 	}

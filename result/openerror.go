@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"nines.dev/nines/exit"
 )
 
 // OpenError is a folder that is no result, or one that cannot be read.
@@ -32,7 +34,7 @@ func (e *OpenError) Error() string {
 func (e *OpenError) Unwrap() error { return e.Err }
 
 // ExitCode is 2: the call names a wrong folder.
-func (e *OpenError) ExitCode() int { return 2 }
+func (e *OpenError) ExitCode() int { return exit.Wrong }
 
 // notAResult says what the folder seems to be instead.
 func notAResult(dir string) error {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"nines.dev/nines/exit"
 )
 
 func TestOpenGivesBackWhatWasWritten(t *testing.T) {
@@ -107,8 +109,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 			continue
 		}
-		var coder interface{ ExitCode() int }
-		if !errors.As(err, &coder) || coder.ExitCode() != 2 {
+		if exit.Code(err) != exit.Wrong {
 			t.Errorf("%s: %v has no exit code 2", name, err)
 		}
 	}

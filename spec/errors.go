@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-)
 
-// exitUsage is the exit code for a file or a call that is wrong.
-const exitUsage = 2
+	"nines.dev/nines/exit"
+)
 
 // Error is one thing that is wrong with a file, at its place.
 type Error struct {
@@ -51,7 +50,7 @@ func (e *Error) Error() string {
 }
 
 // ExitCode is that of a wrong file.
-func (e *Error) ExitCode() int { return exitUsage }
+func (e *Error) ExitCode() int { return exit.Wrong }
 
 // Errors is everything that is wrong with a file, in the order of the places.
 type Errors []*Error
@@ -70,7 +69,7 @@ func (e Errors) Error() string {
 }
 
 // ExitCode is that of a wrong file.
-func (e Errors) ExitCode() int { return exitUsage }
+func (e Errors) ExitCode() int { return exit.Wrong }
 
 // Unwrap gives the single errors to errors.As.
 func (e Errors) Unwrap() []error {

@@ -3,6 +3,8 @@ package spec
 import (
 	"errors"
 	"testing"
+
+	"nines.dev/nines/exit"
 )
 
 // about is an error about a key, as a plan's are.
@@ -57,8 +59,7 @@ sweep:
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
-	var coder interface{ ExitCode() int }
-	if err := runs[1].Located(both{other, other}); !errors.As(err, &coder) || coder.ExitCode() != 3 {
+	if err := runs[1].Located(both{other, other}); exit.Code(err) != exit.Lacks {
 		t.Error("several errors with places have lost their exit code")
 	}
 	if err := runs[0].Located(nil); err != nil {

@@ -76,13 +76,12 @@ func probe(ctx context.Context, kernel, initrd string) (Choice, error) {
 	m, err := Start(limited, Config{
 		Dir: dir, Kernel: kernel, Initrd: initrd, Accelerator: KVM, Memory: Memory{MiB: 512},
 	})
-	var missing *NoQEMUError
 	switch {
 	case err == nil:
 		return Choice{Accelerator: KVM}, m.Stop()
 	case ctx.Err() != nil:
 		return Choice{}, context.Cause(ctx)
-	case errors.As(err, &missing):
+	case errors.Is(err, ErrNoQEMU):
 		return Choice{}, err
 	case limited.Err() != nil:
 		return Choice{TCG, fmt.Sprintf("a guest on /dev/kvm was not up after %v", probePatience)}, nil

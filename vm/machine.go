@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/kernel/flock"
 	"nines.dev/nines/vm/agent"
 )
@@ -49,7 +50,7 @@ func Command(c Config) (*exec.Cmd, error) {
 	}
 	program, err := exec.LookPath(Program)
 	if err != nil {
-		return nil, &NoQEMUError{}
+		return nil, ErrNoQEMU
 	}
 	return exec.Command(program, Arguments(c)...), nil
 }
@@ -285,15 +286,8 @@ func (e *DiedError) Error() string {
 	return text
 }
 
-// NoQEMUError is a host without QEMU.
-type NoQEMUError struct{}
-
-func (e *NoQEMUError) Error() string {
-	return "virtual machines need " + Program + ", 8.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)"
-}
-
-// ExitCode is that of a host that cannot do it.
-func (e *NoQEMUError) ExitCode() int { return 3 }
+// ErrNoQEMU is a host without QEMU.
+var ErrNoQEMU = exit.Lacksf("virtual machines need %s, 8.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)", Program)
 
 // consoleEnd is what a console's log says of its guest's end: a panic and what follows,
 // or the last lines; nothing if it cannot be read.

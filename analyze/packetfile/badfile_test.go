@@ -1,7 +1,6 @@
 package packetfile_test
 
 import (
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/exit"
 )
 
 // TestNotACapture says what a file is instead, and what to do.
@@ -66,9 +66,8 @@ func TestNotACapture(t *testing.T) {
 
 func refused(t *testing.T, path string, err error, say ...string) {
 	t.Helper()
-	var wrong *packetfile.FileError
-	if !errors.As(err, &wrong) || wrong.ExitCode() != 2 {
-		t.Fatalf("%s: %v, want a FileError", path, err)
+	if exit.Code(err) != exit.Wrong {
+		t.Fatalf("%s: %v, want exit code 2", path, err)
 	}
 	for _, text := range append(say, path) {
 		if !strings.Contains(err.Error(), text) {

@@ -5,24 +5,6 @@ import (
 	"strconv"
 )
 
-// FileError is a file that cannot be read as a capture at all.
-type FileError struct {
-	Path   string
-	Reason string
-	// Remedy says what to do about it.
-	Remedy string
-}
-
-func (e *FileError) Error() string {
-	if e.Remedy == "" {
-		return fmt.Sprintf("%s: %s", e.Path, e.Reason)
-	}
-	return fmt.Sprintf("%s: %s; %s", e.Path, e.Reason, e.Remedy)
-}
-
-// ExitCode is 2: the file is the wrong one.
-func (e *FileError) ExitCode() int { return 2 }
-
 // Damage is where and why the reading of a file ended before the file did.
 type Damage struct {
 	// Packets is how many packets before the damage could be read.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/exit"
 )
 
 // fuzzRead reads whatever it is, and holds the Reader to what it promises.
@@ -19,8 +20,7 @@ func fuzzRead(t *testing.T, path string, data []byte, open func(string) (*packet
 	}
 	r, err := open(path)
 	if err != nil {
-		var wrong *packetfile.FileError
-		if !errors.As(err, &wrong) {
+		if exit.Code(err) != exit.Wrong {
 			t.Fatalf("%T: %v", err, err)
 		}
 		return nil

@@ -3,6 +3,8 @@ package packetfile
 import (
 	"bytes"
 	"fmt"
+
+	"nines.dev/nines/exit"
 )
 
 // kinds are what people mistake for captures, by their first bytes.
@@ -76,14 +78,14 @@ func (r *Reader) notCapture() error {
 	}
 	const remedy = "pcap, pcapng and .mscap are read, plain or compressed with gzip or zstd"
 	if len(head) == 0 {
-		return &FileError{r.source.path, "is empty" + inside, "the capture was not written; capture anew"}
+		return exit.Wrongf("%s: is empty%s; the capture was not written; capture anew", r.source.path, inside)
 	}
 	what, specific := recognised(head)
 	switch {
 	case what == "":
-		return &FileError{r.source.path, fmt.Sprintf("is not a capture%s: it begins with % x", inside, head[:min(len(head), 8)]), remedy + "; MoonSniff's files have no mark, name them .mscap"}
+		return exit.Wrongf("%s: is not a capture%s: it begins with % x; %s; MoonSniff's files have no mark, name them .mscap", r.source.path, inside, head[:min(len(head), 8)], remedy)
 	case specific == "":
 		specific = remedy
 	}
-	return &FileError{r.source.path, fmt.Sprintf("is not a capture%s: it looks like %s", inside, what), specific}
+	return exit.Wrongf("%s: is not a capture%s: it looks like %s; %s", r.source.path, inside, what, specific)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"nines.dev/nines/exit"
 )
 
 // The file format of libpcap: pcap-savefile(5), draft-ietf-opsawg-pcap. All numbers are
@@ -64,7 +66,7 @@ func (r *Reader) beginPcap() error {
 	}
 	major, minor := order.Uint16(head[4:]), order.Uint16(head[6:])
 	if major != 2 {
-		return &FileError{r.source.path, fmt.Sprintf("is a pcap file of version %d.%d; only 2.x is known", major, minor), "convert it with editcap or tcpdump -r … -w …"}
+		return exit.Wrongf("%s: is a pcap file of version %d.%d; only 2.x is known; convert it with editcap or tcpdump -r … -w …", r.source.path, major, minor)
 	}
 	r.pcap = pcapState{swapped: swapped, headBytes: pcapRecordBytes, unitNs: 1000, olderThan24: minor < 4}
 	r.info.Format, r.info.BigEndian, r.info.Resolution = Pcap, swapped, Microseconds
@@ -88,7 +90,7 @@ func (r *Reader) headCut(what string) error {
 	if err := r.source.raw.err; err != nil {
 		return fmt.Errorf("read %s: %w", r.source.path, err)
 	}
-	return &FileError{r.source.path, "is cut off: " + what, "capture or copy it anew"}
+	return exit.Wrongf("%s: is cut off: %s; capture or copy it anew", r.source.path, what)
 }
 
 // parsePcap takes the records that are in the window; if there is not one, it makes room.

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"nines.dev/nines/exit"
 )
 
 // pcapng: draft-ietf-opsawg-pcapng. A file is a row of blocks {u32 type, u32 length,
@@ -72,7 +74,7 @@ func (r *Reader) beginPcapng() error {
 		return r.headCut(fmt.Sprintf("its section header has %d bytes instead of %d", r.window.end-r.window.at, sectionBytes))
 	}
 	unreadable := func(problem string) error {
-		return &FileError{r.source.path, "is a pcapng file that cannot be read: " + problem, "capture or copy it anew"}
+		return exit.Wrongf("%s: is a pcapng file that cannot be read: %s; capture or copy it anew", r.source.path, problem)
 	}
 	for first := true; r.moreBlock(); first = false {
 		kind, length, _ := r.pcapng.head(r.window.data[r.window.at:r.window.end])

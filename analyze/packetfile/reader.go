@@ -97,7 +97,7 @@ type Reader struct {
 	stockHave int
 }
 
-// Open opens a capture. Its errors are of type *FileError if the file is at fault.
+// Open opens a capture. Its errors are of exit code 2 if the file is at fault.
 func Open(path string) (*Reader, error) { return open(path, false) }
 
 // OpenMoonSniff opens a MoonSniff file by whatever name. A pcap or pcapng file is read as

@@ -12,6 +12,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
 )
 
 // Compression is how a file is compressed.
@@ -63,9 +65,9 @@ func openSource(path string) (*source, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENXIO): // open(2): a socket
-		return nil, &FileError{path, "is a socket, not a file", "captures are read twice; write it to a file first"}
+		return nil, readTwice(path, "socket")
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &FileError{path, "there is no such file", ""}
+		return nil, exit.Wrongf("%s: there is no such file", path)
 	case err != nil:
 		return nil, fmt.Errorf("open the capture: %w", err)
 	}
@@ -87,19 +89,22 @@ func openSource(path string) (*source, error) {
 }
 
 func (s *source) regular(mode fs.FileMode) error {
-	again := "captures are read twice; write it to a file first"
 	switch {
 	case mode.IsRegular():
 		return nil
 	case mode.IsDir():
-		return &FileError{s.path, "is a directory", "name the capture in it"}
+		return exit.Wrongf("%s: is a directory; name the capture in it", s.path)
 	case mode&fs.ModeNamedPipe != 0:
-		return &FileError{s.path, "is a pipe, not a file", again}
+		return readTwice(s.path, "pipe")
 	case mode&fs.ModeSocket != 0:
-		return &FileError{s.path, "is a socket, not a file", again}
+		return readTwice(s.path, "socket")
 	default:
-		return &FileError{s.path, "is a device, not a file", again}
+		return readTwice(s.path, "device")
 	}
+}
+
+func readTwice(path, kind string) error {
+	return exit.Wrongf("%s: is a %s, not a file; captures are read twice; write it to a file first", path, kind)
 }
 
 // recognise finds out the compression by its magic number: RFC 1952 section 2.3.1,
@@ -112,7 +117,7 @@ func (s *source) recognise() error {
 	}
 	switch head = head[:n]; {
 	case n == 0:
-		return &FileError{s.path, "is empty (0 bytes)", "the capture was not written; capture anew"}
+		return exit.Wrongf("%s: is empty (0 bytes); the capture was not written; capture anew", s.path)
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		s.compression = Gzip
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
@@ -175,7 +180,7 @@ func (s *source) notCompressed(err error) error {
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
 		remedy = "it was compressed with --long: decompress it with zstd -d --long=31 first"
 	}
-	return &FileError{s.path, fmt.Sprintf("begins like %s, but cannot be decompressed (%v)", s.compression, err), remedy}
+	return exit.Wrongf("%s: begins like %s, but cannot be decompressed (%v); %s", s.path, s.compression, err, remedy)
 }
 
 func (s *source) close() error {

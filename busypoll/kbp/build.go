@@ -192,7 +192,7 @@ func (t Target) make(ctx context.Context, dir string) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return &BuildError{Release: t.Release, Output: said.String(), Err: err}
+		return notBuilt(t.Release, said.String(), err)
 	}
 	return nil
 }
@@ -214,16 +214,10 @@ func keep(module []byte, done string) error {
 	return nil
 }
 
-// BuildError is what kbuild said when it failed.
-type BuildError struct {
-	Release, Output string
-	Err             error
-}
-
-// Error shows the first of the compiler's errors, or what was said last, and what is
+// notBuilt shows the first of the compiler's errors, or what kbuild said last, and what is
 // mostly behind it.
-func (e *BuildError) Error() string {
-	lines := strings.Split(strings.TrimSpace(e.Output), "\n")
+func notBuilt(release, output string, err error) error {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
 	shown := lines[max(0, len(lines)-3):]
 	for i, line := range lines {
 		if strings.Contains(line, "rror:") || strings.Contains(line, "not found") {
@@ -231,12 +225,9 @@ func (e *BuildError) Error() string {
 			break
 		}
 	}
-	text := fmt.Sprintf("build the module for %s: %v: %s", e.Release, e.Err, strings.Join(shown, "; "))
-	if strings.Contains(e.Output, "gcc") && strings.Contains(e.Output, "not found") {
-		text += "; the headers' package depends on the kernel's compiler: apt-get install --reinstall linux-headers-" + e.Release
+	remedy := ""
+	if strings.Contains(output, "gcc") && strings.Contains(output, "not found") {
+		remedy = "; the headers' package depends on the kernel's compiler: apt-get install --reinstall linux-headers-" + release
 	}
-	return text
+	return fmt.Errorf("build the module for %s: %w: %s%s", release, err, strings.Join(shown, "; "), remedy)
 }
-
-// Unwrap gives make's error.
-func (e *BuildError) Unwrap() error { return e.Err }

@@ -150,18 +150,19 @@ var reasons = map[unix.Errno]string{
 func explain(err error) error {
 	var number unix.Errno
 	if errors.As(err, &number) && reasons[number] != "" {
-		return &refusedError{reasons[number], number}
+		return worded{errors.New(reasons[number]), number}
 	}
 	return err
 }
 
-type refusedError struct {
-	reason string
-	number unix.Errno
+// worded is an error that is another one to errors.Is, too, but not in its words.
+type worded struct {
+	error
+	is error
 }
 
-func (e *refusedError) Error() string { return e.reason }
-func (e *refusedError) Unwrap() error { return e.number }
+func (w worded) Unwrap() error        { return w.error }
+func (w worded) Is(target error) bool { return errors.Is(w.is, target) }
 
 // notLoaded is also fs.ErrNotExist, as what is polled goes with the module.
 func notLoaded() error {
@@ -169,11 +170,5 @@ func notLoaded() error {
 	if reason == "" {
 		reason, remedy = "the module "+Name+" is not loaded", "nines kbp module load"
 	}
-	return &notLoadedError{&host.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}}
+	return worded{&host.MissingError{Capability: "busy polling by a live patch", Reason: reason, Remedy: remedy}, fs.ErrNotExist}
 }
-
-type notLoadedError struct{ missing *host.MissingError }
-
-func (e *notLoadedError) Error() string        { return e.missing.Error() }
-func (e *notLoadedError) Unwrap() error        { return e.missing }
-func (e *notLoadedError) Is(target error) bool { return target == fs.ErrNotExist }

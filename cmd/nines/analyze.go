@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/analyze"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
@@ -53,7 +54,7 @@ are not a pair.`,
   nines analyze pre.pcap post.pcap --format json | jq .latency_ns.p99_9`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError{fmt.Errorf("'%s' takes two captures: the one before what is tested, and the one behind it; see '%s --help'", c.CommandPath(), c.CommandPath())}
+				return exit.Wrongf("'%s' takes two captures: the one before what is tested, and the one behind it; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},
@@ -78,12 +79,12 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 	}
 	if k.key != "" {
 		if k.options.Key, err = analyze.ParseKey(k.key); err != nil {
-			return usageError{err}
+			return exit.With(exit.Wrong, err)
 		}
 	}
 	without, err := analyze.ParseFiles(k.without)
 	if err != nil {
-		return usageError{fmt.Errorf("--without: %w", err)}
+		return exit.Wrongf("--without: %w", err)
 	}
 	show := newProgressLine(errOut)
 	k.options.Progress = show.bytes

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"nines.dev/nines/analyze/packetfile"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 )
 
@@ -55,11 +56,11 @@ Stop the traffic before you stop the capture, or packets in flight count as lost
   nines capture dut:in -w - | tcpdump -r - -nn`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usageError{fmt.Errorf("name one interface as NODE:INTERFACE, or two, as in: nines capture dut:in; got %d", len(args))}
+				return exit.Wrongf("name one interface as NODE:INTERFACE, or two, as in: nines capture dut:in; got %d", len(args))
 			}
 			for _, a := range args {
 				if !strings.Contains(a, ":") {
-					return usageError{fmt.Errorf("%q is not NODE:INTERFACE, as in: nines capture dut:in", a)}
+					return exit.Wrongf("%q is not NODE:INTERFACE, as in: nines capture dut:in", a)
 				}
 			}
 			return nil
@@ -84,11 +85,11 @@ Stop the traffic before you stop the capture, or packets in flight count as lost
 func (k captureCall) check() error {
 	switch {
 	case len(k.files) > len(k.endpoints), len(k.endpoints) == 2 && len(k.files) != 2:
-		return usageError{fmt.Errorf("%d interfaces and %d files: give -w once for each interface, as in: nines capture dut:in loadgen:rx -w pre.pcap -w post.pcap", len(k.endpoints), len(k.files))}
+		return exit.Wrongf("%d interfaces and %d files: give -w once for each interface, as in: nines capture dut:in loadgen:rx -w pre.pcap -w post.pcap", len(k.endpoints), len(k.files))
 	case len(k.files) == 2 && k.files[0] == k.files[1]:
-		return usageError{fmt.Errorf("both interfaces would be written to %s; give each a file of its own", k.files[0])}
+		return exit.Wrongf("both interfaces would be written to %s; give each a file of its own", k.files[0])
 	case k.count < 0, k.duration < 0, k.wait < 0:
-		return usageError{errors.New("--count, --duration and --wait cannot be negative")}
+		return exit.Wrongf("--count, --duration and --wait cannot be negative")
 	}
 	return nil
 }
@@ -237,7 +238,7 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 	}
 	if k.files[i] == "-" {
 		if f, ok := out.(*os.File); ok && isTerminal(f) {
-			return nil, usageError{errors.New("a pcap file does not belong on a terminal; leave -w out for text, or pipe it")}
+			return nil, exit.Wrongf("a pcap file does not belong on a terminal; leave -w out for text, or pipe it")
 		}
 		return pcapSink(out, true, func() error { return nil })
 	}
@@ -247,7 +248,7 @@ func (k captureCall) sink(i int, out io.Writer) (*captureSink, error) {
 		if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
 			return nil, err
 		}
-		return nil, usageError{err}
+		return nil, exit.With(exit.Wrong, err)
 	}
 	return pcapSink(file, false, file.Close)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/exit"
 )
 
 func TestCaptureRefuses(t *testing.T) {
@@ -22,8 +24,8 @@ func TestCaptureRefuses(t *testing.T) {
 	} {
 		var out, stderr bytes.Buffer
 		code := execute(append([]string{"capture"}, strings.Fields(c.arguments)...), &out, &stderr)
-		if code != exitUsage || !strings.Contains(stderr.String(), c.say) {
-			t.Errorf("capture %s: exit code %d, %q; want %d and %q", c.arguments, code, stderr.String(), exitUsage, c.say)
+		if code != exit.Wrong || !strings.Contains(stderr.String(), c.say) {
+			t.Errorf("capture %s: exit code %d, %q; want %d and %q", c.arguments, code, stderr.String(), exit.Wrong, c.say)
 		}
 	}
 }
@@ -31,7 +33,7 @@ func TestCaptureRefuses(t *testing.T) {
 // TestCaptureIntoNoFolder: the call is wrong, and the error says what would be right.
 func TestCaptureIntoNoFolder(t *testing.T) {
 	_, err := captureCall{files: []string{"/nonexistent/x.pcap"}}.sink(0, nil)
-	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "/nonexistent/x.pcap") || !strings.Contains(err.Error(), "name a file in a folder that is there") {
+	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "/nonexistent/x.pcap") || !strings.Contains(err.Error(), "name a file in a folder that is there") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/golden"
 )
 
@@ -70,7 +71,7 @@ func TestHelpTeaches(t *testing.T) {
 // TestVersion: the version that the build sets is what is printed.
 func TestVersion(t *testing.T) {
 	var out, errors strings.Builder
-	if code := execute([]string{"--version"}, &out, &errors); code != exitDone {
+	if code := execute([]string{"--version"}, &out, &errors); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, &errors)
 	}
 	if want := "nines version " + version + "\n"; out.String() != want {

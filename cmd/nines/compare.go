@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 )
 
@@ -26,10 +26,10 @@ only if the interval does not contain 1. A single repeat has no interval.
   nines compare old new --format json | jq '.pairs[].figures.latency_p99_ns.ratio'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if by == "" && len(args) != 2 {
-				return usageError{fmt.Errorf("'%s' takes two result folders, or one with --by; see '%s --help'", c.CommandPath(), c.CommandPath())}
+				return exit.Wrongf("'%s' takes two result folders, or one with --by; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
 			if by != "" && len(args) != 1 {
-				return usageError{fmt.Errorf("'%s --by' takes one result folder; see '%s --help'", c.CommandPath(), c.CommandPath())}
+				return exit.Wrongf("'%s --by' takes one result folder; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},
@@ -67,7 +67,7 @@ func compareWhat(args []string, by string) (report.Comparison, error) {
 	variable, values, _ := strings.Cut(by, "=")
 	sides := strings.Split(values, ",")
 	if len(sides) != 2 || sides[0] == "" || sides[1] == "" {
-		return report.Comparison{}, usageError{fmt.Errorf("--by %q: write VARIABLE=VALUE,VALUE, such as kind=bridge,veth", by)}
+		return report.Comparison{}, exit.Wrongf("--by %q: write VARIABLE=VALUE,VALUE, such as kind=bridge,veth", by)
 	}
 	return report.CompareValues(a, variable, sides[0], sides[1])
 }

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host/doctor"
 )
 
@@ -59,7 +58,7 @@ that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warni
 			if err != nil {
 				return err
 			}
-			return report.UnfitError()
+			return report.Unfit()
 		},
 	}
 	c.Flags().StringVar(&call.file, "for", "", "judge the machine for this experiment file")
@@ -76,7 +75,7 @@ func (d doctorCall) report() (*doctor.Report, error) {
 	}
 	if d.file == "" {
 		if len(d.sets) > 0 {
-			return nil, usageError{errors.New("--set changes a key of an experiment file: name one with --for FILE")}
+			return nil, exit.Wrongf("--set changes a key of an experiment file: name one with --for FILE")
 		}
 		return doctor.Judge(inv), nil
 	}

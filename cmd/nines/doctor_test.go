@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host/doctor"
 )
 
@@ -16,32 +17,32 @@ func TestDoctor(t *testing.T) {
 		code int
 		says string // on stdout, or stderr where the call is wrong
 	}{
-		{[]string{"--host", hostFile("rt-xeon-6354")}, exitDone, "fit for low latency: 4 notes"},
-		{[]string{"--host", hostFile("cloud-c6i-xlarge")}, exitFailed, "not fit for low latency: 8 warnings"},
-		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile}, exitFailed, "the worst of 9 runs"},
-		{[]string{"--host", hostFile("laptop-i7-1165g7"), "--for", quickstartFile}, exitUnsupported, "run it with sudo"},
-		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile, "--set", "isolation=isolated"}, exitUnsupported, "which came with 6.1"},
-		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile, "--set", "nodes.dut.cpsu=1"}, exitUsage, "cpus"},
-		{[]string{"--set", "repeat=1"}, exitUsage, "--for FILE"},
-		{[]string{"--host", quickstartFile}, exitUsage, "--host"},
-		{[]string{"--format", "xml"}, exitUsage, "table or json"},
-		{[]string{"lab.yaml"}, exitUsage, "takes no argument"},
+		{[]string{"--host", hostFile("rt-xeon-6354")}, exit.Done, "fit for low latency: 4 notes"},
+		{[]string{"--host", hostFile("cloud-c6i-xlarge")}, exit.Failed, "not fit for low latency: 8 warnings"},
+		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile}, exit.Failed, "the worst of 9 runs"},
+		{[]string{"--host", hostFile("laptop-i7-1165g7"), "--for", quickstartFile}, exit.Lacks, "run it with sudo"},
+		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile, "--set", "isolation=isolated"}, exit.Lacks, "which came with 6.1"},
+		{[]string{"--host", hostFile("epyc-7551p"), "--for", quickstartFile, "--set", "nodes.dut.cpsu=1"}, exit.Wrong, "cpus"},
+		{[]string{"--set", "repeat=1"}, exit.Wrong, "--for FILE"},
+		{[]string{"--host", quickstartFile}, exit.Wrong, "--host"},
+		{[]string{"--format", "xml"}, exit.Wrong, "table or json"},
+		{[]string{"lab.yaml"}, exit.Wrong, "takes no argument"},
 	} {
 		code, stdout, stderr := runNines(t, append([]string{"doctor"}, test.args...)...)
 		said := stdout
-		if test.code == exitUsage {
+		if test.code == exit.Wrong {
 			said = stderr
 		}
 		if code != test.code || !strings.Contains(said, test.says) {
 			t.Errorf("%q: exit %d, want %d and %q:\n%s%s", test.args, code, test.code, test.says, stdout, stderr)
 		}
-		if test.code != exitDone && stderr == "" {
+		if test.code != exit.Done && stderr == "" {
 			t.Errorf("%q says nothing on stderr", test.args)
 		}
 	}
 	code, stdout, _ := runNines(t, "doctor", "--host", hostFile("microvm"), "--format", "json")
 	var report doctor.Report
-	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exitFailed || report.Schema != doctor.Schema || report.Verdict != doctor.VerdictUnfit || len(report.Findings) == 0 {
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exit.Failed || report.Schema != doctor.Schema || report.Verdict != doctor.VerdictUnfit || len(report.Findings) == 0 {
 		t.Errorf("JSON: exit %d, %v: %.200s", code, err, stdout)
 	}
 }
@@ -49,7 +50,7 @@ func TestDoctor(t *testing.T) {
 // TestDoctorOfThisMachine: whatever machine this is, it is judged, from its files alone.
 func TestDoctorOfThisMachine(t *testing.T) {
 	code, stdout, stderr := runNines(t, "doctor")
-	if code != exitDone && code != exitFailed || !strings.Contains(stdout, "verdict") {
+	if code != exit.Done && code != exit.Failed || !strings.Contains(stdout, "verdict") {
 		t.Errorf("exit %d:\n%s%s", code, stdout, stderr)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 )
 
@@ -37,7 +38,7 @@ It works after any crash, also after kill -9 in the middle of 'nines up' or of
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if call.all {
-					return usageError{fmt.Errorf("either name a lab or use --all")}
+					return exit.Wrongf("either name a lab or use --all")
 				}
 				call.lab = args[0]
 			}

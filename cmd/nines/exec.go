@@ -1,13 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os/exec"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 )
 
@@ -26,7 +26,7 @@ environment. nines exec exits with the exit code of the command.`,
   tar c . | nines exec dut -- tar x -C /tmp`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usageError{errors.New("name a node and a command, as in: nines exec dut -- ip addr")}
+				return exit.Wrongf("name a node and a command, as in: nines exec dut -- ip addr")
 			}
 			return nil
 		},

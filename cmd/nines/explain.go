@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/analysis/attribution"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/result"
 )
@@ -59,7 +60,7 @@ the same. docs/explain.md lists all causes.`,
   nines explain --format json | jq -r '.causes.ranking[] | [.packets, .cause.kind, .remedy] | @tsv'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageError{fmt.Errorf("'%s' takes one result folder, such as results/latest; see '%s --help'", c.CommandPath(), c.CommandPath())}
+				return exit.Wrongf("'%s' takes one result folder, such as results/latest; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},
@@ -83,7 +84,7 @@ func (k explainCall) run(out, errOut io.Writer) error {
 		return err
 	}
 	if k.worst < 0 {
-		return usageError{fmt.Errorf("--worst %d: write how many packets to show, 0 for none", k.worst)}
+		return exit.Wrongf("--worst %d: write how many packets to show, 0 for none", k.worst)
 	}
 	if _, err := os.Stat(k.dir); k.dir == "latest" && errors.Is(err, fs.ErrNotExist) {
 		k.dir = filepath.Join("results", "latest")
@@ -130,7 +131,7 @@ func (k explainCall) choose(r *result.Result) (id string, others []string, err e
 		}
 	}
 	if k.trial != "" && !slices.Contains(all, k.trial) {
-		return "", nil, usageError{fmt.Errorf("--trial %s: %s has no such trial; it has %s", k.trial, r.Dir, strings.Join(all, ", "))}
+		return "", nil, exit.Wrongf("--trial %s: %s has no such trial; it has %s", k.trial, r.Dir, strings.Join(all, ", "))
 	}
 	untraced := func(what string) error {
 		return fmt.Errorf("%s: %s was not traced, so nothing tells why its packets were late; add 'trace: true' to the experiment file, or --set trace=true, and run it again", r.Dir, what)
@@ -201,12 +202,12 @@ func (k explainCall) packets(all []result.PacketCauses, trial string) ([]result.
 	}
 	id, err := strconv.ParseUint(k.packet, 10, 32)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--packet %q: write a packet's id, a number; outliers.csv has them", k.packet)}
+		return nil, exit.Wrongf("--packet %q: write a packet's id, a number; outliers.csv has them", k.packet)
 	}
 	for _, p := range all {
 		if uint64(p.ID) == id {
 			return []result.PacketCauses{p}, nil
 		}
 	}
-	return nil, usageError{fmt.Errorf("--packet %d: it is not among the %d slowest of trial %s, whose ids outliers.csv has", id, len(all), trial)}
+	return nil, exit.Wrongf("--packet %d: it is not among the %d slowest of trial %s, whose ids outliers.csv has", id, len(all), trial)
 }

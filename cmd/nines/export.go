@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/export"
 )
@@ -92,7 +93,7 @@ func (e *exportCall) run(dir string) error {
 		return e.toFile()
 	}
 	if file, ok := e.stdout.(*os.File); ok && slices.Contains([]string{"parquet", "packets"}, e.format) && isTerminal(file) {
-		return usageError{fmt.Errorf("a Parquet file is nothing for a terminal: say --out FILE, or redirect standard output")}
+		return exit.Wrongf("a Parquet file is nothing for a terminal: say --out FILE, or redirect standard output")
 	}
 	out := bufio.NewWriter(e.stdout)
 	return errors.Join(e.write(out), out.Flush())
@@ -100,16 +101,16 @@ func (e *exportCall) run(dir string) error {
 
 func (e *exportCall) check() error {
 	if !slices.Contains(exportFormats, e.format) {
-		return usageError{fmt.Errorf("--format %q: allowed are %s", e.format, strings.Join(exportFormats, ", "))}
+		return exit.Wrongf("--format %q: allowed are %s", e.format, strings.Join(exportFormats, ", "))
 	}
 	series := []string{result.TagLatency, result.TagFromTx, result.TagSendLag}
 	for _, s := range e.series {
 		if !slices.Contains(series, s) {
-			return usageError{fmt.Errorf("--series %q: allowed are %s", s, strings.Join(series, ", "))}
+			return exit.Wrongf("--series %q: allowed are %s", s, strings.Join(series, ", "))
 		}
 	}
 	if e.format != "hlog" && (e.merge || len(e.series) > 0) {
-		return usageError{errors.New("--merge and --series are for --format hlog")}
+		return exit.Wrongf("--merge and --series are for --format hlog")
 	}
 	return nil
 }

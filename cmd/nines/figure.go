@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/vg"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/report/figure"
 )
 
@@ -54,7 +55,7 @@ caption.`,
   nines figure results/latest --kind hdr --published percentiles.csv.zst='LXC' --source 'Doe et al., 2023, figure 4'`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 && len(call.published) == 0 {
-				return usageError{fmt.Errorf("'%s' takes result folders, such as results/latest, or --published files; see '%s --help'", c.CommandPath(), c.CommandPath())}
+				return exit.Wrongf("'%s' takes result folders, such as results/latest, or --published files; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},
@@ -126,7 +127,7 @@ func (call *figureCall) options() (figure.Options, figure.Size, error) {
 		MaxLatencyNs: call.maxLatency.Nanoseconds(), Percentile: strings.ReplaceAll(call.percentile, ".", "_")}
 	var size figure.Size
 	wrong := func(format string, args ...any) (figure.Options, figure.Size, error) {
-		return figure.Options{}, figure.Size{}, usageError{fmt.Errorf(format, args...)}
+		return figure.Options{}, figure.Size{}, exit.Wrongf(format, args...)
 	}
 	if !slices.Contains(figure.Kinds(), o.Kind) {
 		return wrong("--kind %q: there are %s", call.kind, kindNames())

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nines.dev/nines/exit"
 )
 
 func TestFigureVerb(t *testing.T) {
@@ -24,12 +26,12 @@ func TestFigureVerb(t *testing.T) {
 	} {
 		code, stdout, stderr := call(append([]string{"figure", dir}, test.args...)...)
 		drawn, err := os.ReadFile(test.file)
-		if code != exitDone || stderr != "" || err != nil || !bytes.HasPrefix(drawn, []byte(test.head)) || !strings.HasPrefix(stdout, test.file+"\n") {
+		if code != exit.Done || stderr != "" || err != nil || !bytes.HasPrefix(drawn, []byte(test.head)) || !strings.HasPrefix(stdout, test.file+"\n") {
 			t.Errorf("%v: code %d, %v, %q, %q, %.20q", test.args, code, err, stdout, stderr, drawn)
 		}
 	}
 	code, stdout, _ := call("figure", dir+"=old", dir, "--where", "kind=veth", "--out", "-")
-	if code != exitDone || !strings.Contains(stdout, "<desc>latency (µs) over percentile (%). old. verbs.") {
+	if code != exit.Done || !strings.Contains(stdout, "<desc>latency (µs) over percentile (%). old. verbs.") {
 		t.Errorf("code %d, %.500s", code, stdout)
 	}
 }
@@ -40,7 +42,7 @@ func TestFigureOfPublishedFilesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := call("figure", "--kind", "rate", "--published", file+"=before the device", "--source", "Doe 2023", "--out", "-")
-	if code != exitDone || !strings.Contains(stdout, "before the device*. * published: Doe 2023.") {
+	if code != exit.Done || !strings.Contains(stdout, "before the device*. * published: Doe 2023.") {
 		t.Errorf("code %d, %s, %.500s", code, stderr, stdout)
 	}
 }
@@ -57,24 +59,24 @@ func TestFigureRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{}, exitUsage, "takes result folders"},
-		{[]string{t.TempDir()}, exitUsage, "has no summary.json"},
-		{[]string{dir, "--kind", "pie"}, exitUsage, "hdr, histogram, intervals, worst"},
-		{[]string{dir, "--out", "x.gif"}, exitUsage, `"gif"; there are svg, pdf, png, tex`},
-		{[]string{dir, "--out", "x"}, exitUsage, "--format"},
-		{[]string{dir, "--trials", "7"}, exitUsage, "no trial 0007; the trials are 0001, 0002"},
-		{[]string{dir, "--trials", "a-b"}, exitUsage, "0001,0004-0006"},
-		{[]string{dir, "--where", "veth"}, exitUsage, "KEY=VALUE"},
-		{[]string{dir, "--where", "kind=ovs"}, exitUsage, "the values are veth"},
-		{[]string{dir, "--repeats", "all"}, exitUsage, "band, lines, none or each"},
-		{[]string{dir, "--width", "wide"}, exitUsage, "85mm"},
-		{[]string{dir, "--width", "85"}, exitUsage, "85mm"},
-		{[]string{dir, "--height", "10mm"}, exitUsage, "leaves no room"},
-		{[]string{dir, "--max-latency", "-1us"}, exitUsage, "above 0"},
-		{[]string{dir, "--kind", "loss"}, exitUsage, "there is data for hdr, histogram"},
-		{[]string{dir, "--published", wrong}, exitUsage, "belong to the figure rate"},
-		{[]string{dir, "--published", "none.csv"}, exitUsage, "no such file"},
-		{[]string{dir, "--out", filepath.Join("none", "x.svg")}, exitFailed, "cannot be written"},
+		{[]string{}, exit.Wrong, "takes result folders"},
+		{[]string{t.TempDir()}, exit.Wrong, "has no summary.json"},
+		{[]string{dir, "--kind", "pie"}, exit.Wrong, "hdr, histogram, intervals, worst"},
+		{[]string{dir, "--out", "x.gif"}, exit.Wrong, `"gif"; there are svg, pdf, png, tex`},
+		{[]string{dir, "--out", "x"}, exit.Wrong, "--format"},
+		{[]string{dir, "--trials", "7"}, exit.Wrong, "no trial 0007; the trials are 0001, 0002"},
+		{[]string{dir, "--trials", "a-b"}, exit.Wrong, "0001,0004-0006"},
+		{[]string{dir, "--where", "veth"}, exit.Wrong, "KEY=VALUE"},
+		{[]string{dir, "--where", "kind=ovs"}, exit.Wrong, "the values are veth"},
+		{[]string{dir, "--repeats", "all"}, exit.Wrong, "band, lines, none or each"},
+		{[]string{dir, "--width", "wide"}, exit.Wrong, "85mm"},
+		{[]string{dir, "--width", "85"}, exit.Wrong, "85mm"},
+		{[]string{dir, "--height", "10mm"}, exit.Wrong, "leaves no room"},
+		{[]string{dir, "--max-latency", "-1us"}, exit.Wrong, "above 0"},
+		{[]string{dir, "--kind", "loss"}, exit.Wrong, "there is data for hdr, histogram"},
+		{[]string{dir, "--published", wrong}, exit.Wrong, "belong to the figure rate"},
+		{[]string{dir, "--published", "none.csv"}, exit.Wrong, "no such file"},
+		{[]string{dir, "--out", filepath.Join("none", "x.svg")}, exit.Failed, "cannot be written"},
 	} {
 		code, _, stderr := call(append([]string{"figure"}, test.args...)...)
 		if code != test.code || !strings.Contains(stderr, test.want) {

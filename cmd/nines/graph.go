@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/graph"
 	"nines.dev/nines/plan"
@@ -36,7 +36,7 @@ the measured traffic is highlighted.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			draw := graphFormats[format]
 			if draw == nil {
-				return usageError{fmt.Errorf("--format %q is not known: svg, mermaid or dot", format)}
+				return exit.Wrongf("--format %q is not known: svg, mermaid or dot", format)
 			}
 			p, err := file.planOf(strings.Join(args, ""))
 			if err != nil {

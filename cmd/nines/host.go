@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 )
 
@@ -78,14 +79,14 @@ func recordHost(path string) error {
 
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no argument, and got %q; see '%s --help'", c.Name(), args[0], c.CommandPath())}
+		return exit.Wrongf("%s takes no argument, and got %q; see '%s --help'", c.Name(), args[0], c.CommandPath())
 	}
 	return nil
 }
 
 func checkFormat(format string) error {
 	if format != "table" && format != "json" {
-		return usageError{fmt.Errorf("--format %q is not known: table or json", format)}
+		return exit.Wrongf("--format %q is not known: table or json", format)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/busypoll"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/journal"
 	"nines.dev/nines/kernel/napi"
@@ -122,14 +122,14 @@ func (k *kbpStartCall) target(ctx context.Context) (target, name, path string, e
 	}
 	switch {
 	case given != 1:
-		return "", "", "", usageError{errors.New("name the container by one of --container, --pid and --netns")}
+		return "", "", "", exit.Wrongf("name the container by one of --container, --pid and --netns")
 	case k.pid < 0:
-		return "", "", "", usageError{fmt.Errorf("--pid %d is no process", k.pid)}
+		return "", "", "", exit.Wrongf("--pid %d is no process", k.pid)
 	case k.pid != 0:
 		return fmt.Sprintf("process %d", k.pid), fmt.Sprintf("pid-%d", k.pid), busypoll.PathOfPID(k.pid), nil
 	case k.netns != "":
 		if path, err = busypoll.NamespacePath(k.netns); err != nil {
-			return "", "", "", usageError{fmt.Errorf("--netns: %w", err)}
+			return "", "", "", exit.Wrongf("--netns: %w", err)
 		}
 		return "netns " + k.netns, filepath.Base(k.netns), path, nil
 	}
@@ -149,34 +149,34 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 func (k *kbpStartCall) request() (r busypoll.Request, err error) {
 	ways := []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveAwake, spec.ReceiveSuspend}
 	if r.Receive = spec.Receive(k.rx); !slices.Contains(ways, r.Receive) {
-		return r, usageError{fmt.Errorf("--rx %q is not known: busy_poll, threaded, awake or suspend", k.rx)}
+		return r, exit.Wrongf("--rx %q is not known: busy_poll, threaded, awake or suspend", k.rx)
 	}
 	mechanisms := []spec.PollMechanism{spec.PollAuto, spec.PollNetlink, spec.PollLivepatch, spec.PollIOUring, spec.PollEpoll}
 	if r.Mechanism = spec.PollMechanism(k.mechanism); !slices.Contains(mechanisms, r.Mechanism) {
-		return r, usageError{fmt.Errorf("--mechanism %q is not known: auto, netlink, livepatch, io_uring or epoll", k.mechanism)}
+		return r, exit.Wrongf("--mechanism %q is not known: auto, netlink, livepatch, io_uring or epoll", k.mechanism)
 	}
 	for _, option := range kbpOptions {
 		if k.given(option.name) && !slices.Contains(option.ways, k.rx) {
-			return r, usageError{fmt.Errorf("--%s does nothing with --rx %s: leave it out; it is for --rx %s", option.name, k.rx, strings.Join(option.ways, ", "))}
+			return r, exit.Wrongf("--%s does nothing with --rx %s: leave it out; it is for --rx %s", option.name, k.rx, strings.Join(option.ways, ", "))
 		}
 	}
 	if k.longest < leastLongest || k.longest > mostLongest {
-		return r, usageError{fmt.Errorf("--longest %v: write a time from 1us to 10ms, such as 50us; a thread that sleeps longer polls no more", k.longest)}
+		return r, exit.Wrongf("--longest %v: write a time from 1us to 10ms, such as 50us; a thread that sleeps longer polls no more", k.longest)
 	}
 	if k.given("longest") && !k.adaptive {
-		return r, usageError{errors.New("--longest does nothing without --adaptive: add that, or leave it out")}
+		return r, exit.Wrongf("--longest does nothing without --adaptive: add that, or leave it out")
 	}
 	if k.adaptive && r.Mechanism == spec.PollNetlink {
-		return r, usageError{errors.New("--adaptive does nothing with --mechanism netlink, whose threads are the kernel's and never sleep: leave one of them out")}
+		return r, exit.Wrongf("--adaptive does nothing with --mechanism netlink, whose threads are the kernel's and never sleep: leave one of them out")
 	}
 	if r.Scheduling, err = parsePolicy(k.policy); err != nil {
-		return r, usageError{fmt.Errorf("--policy: %w", err)}
+		return r, exit.Wrongf("--policy: %w", err)
 	}
 	if s := r.Scheduling; s != nil && s.Policy.RealTime() && s.Priority > highestPolling {
-		return r, usageError{fmt.Errorf("--policy %s: nothing could stop threads of that priority; write %s:%d or less", k.policy, s.Policy, highestPolling)}
+		return r, exit.Wrongf("--policy %s: nothing could stop threads of that priority; write %s:%d or less", k.policy, s.Policy, highestPolling)
 	}
 	if r.Receive == spec.ReceiveAwake && r.Scheduling != nil && r.Scheduling.Policy != spec.SchedulingIdle {
-		return r, usageError{errors.New("--policy: what keeps CPUs awake is idle, so that all else comes first")}
+		return r, exit.Wrongf("--policy: what keeps CPUs awake is idle, so that all else comes first")
 	}
 	r.Interfaces, r.Adaptive, r.Longest = k.interfaces, k.adaptive, k.longest
 	return r, nil
@@ -228,7 +228,7 @@ func (k *kbpStartCall) chooseCPUs(receive spec.Receive) ([]int, error) {
 			}
 		}
 	}
-	return nil, usageError{errors.New("--cpu is missing: on which CPU to poll, one that has little else to do; with --rx awake the application's")}
+	return nil, exit.Wrongf("--cpu is missing: on which CPU to poll, one that has little else to do; with --rx awake the application's")
 }
 
 func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
@@ -252,7 +252,7 @@ func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
 		name = strings.TrimLeft(notInNames.ReplaceAllString(name, "-"), "-._")
 	}
 	if err := busypoll.CheckName(name); err != nil {
-		return usageError{err}
+		return exit.With(exit.Wrong, err)
 	}
 	if err := needRoot("changing how a container receives"); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/busypoll"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 )
 
@@ -40,7 +41,7 @@ offers.`,
 			return err
 		}
 		if over <= 0 || over > time.Hour {
-			return usageError{fmt.Errorf("--over %v: write a time of up to an hour, such as 500ms", over)}
+			return exit.Wrongf("--over %v: write a time of up to an hour, such as 500ms", over)
 		}
 		if features {
 			return writeKbpFeatures(c.OutOrStdout(), format, busypoll.Probe())
@@ -64,7 +65,7 @@ func kbpStatus(ctx context.Context, names []string, over time.Duration) ([]*busy
 	sessions := make([]busypoll.Session, len(names))
 	for i, name := range names {
 		if err := busypoll.CheckName(name); err != nil {
-			return nil, usageError{err}
+			return nil, exit.With(exit.Wrong, err)
 		}
 		sessions[i] = busypoll.Session{Root: lab.Root(), Name: name}
 	}
@@ -81,7 +82,7 @@ func kbpStatus(ctx context.Context, names []string, over time.Duration) ([]*busy
 			if len(names) == 0 {
 				continue // stopped since it was listed
 			}
-			return nil, usageError{err}
+			return nil, exit.With(exit.Wrong, err)
 		}
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/busypoll"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 )
 
@@ -22,7 +23,7 @@ somebody else has changed since stay as they are, and nines reports them.`,
   nines kbp stop --all`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
-				return usageError{errors.New("name the sessions to stop, or use --all; nines kbp status lists them")}
+				return exit.Wrongf("name the sessions to stop, or use --all; nines kbp status lists them")
 			}
 			return nil
 		},
@@ -44,7 +45,7 @@ somebody else has changed since stay as they are, and nines reports them.`,
 			for _, s := range sessions {
 				err := s.Stop(c.Context(), func(text string) { fmt.Fprintln(c.ErrOrStderr(), "nines:", text) })
 				if errors.Is(err, busypoll.ErrNoSession) {
-					err = usageError{err}
+					err = exit.With(exit.Wrong, err)
 				}
 				failures = append(failures, err)
 			}

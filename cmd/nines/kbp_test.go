@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nines.dev/nines/busypoll"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 )
 
@@ -48,7 +49,7 @@ func TestKbpRefusesWrongCalls(t *testing.T) {
 	} {
 		var out, errOut bytes.Buffer
 		code := execute(append([]string{"kbp"}, strings.Fields(line)...), &out, &errOut)
-		if code != exitUsage || !strings.Contains(errOut.String(), words) {
+		if code != exit.Wrong || !strings.Contains(errOut.String(), words) {
 			t.Errorf("kbp %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
 		}
 	}
@@ -57,7 +58,7 @@ func TestKbpRefusesWrongCalls(t *testing.T) {
 func TestKbpStatusOfAHostWithoutSessions(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	var out, errOut bytes.Buffer
-	if code := execute([]string{"kbp", "status", "--format", "json"}, &out, &errOut); code != exitDone {
+	if code := execute([]string{"kbp", "status", "--format", "json"}, &out, &errOut); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	var got struct{ Sessions []busypoll.Status }

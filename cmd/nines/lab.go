@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/plan"
@@ -51,7 +52,7 @@ func (l *labFile) plan() (planned, error) {
 // oneFile is the Args of a verb that takes one experiment file.
 func oneFile(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError{fmt.Errorf("name one experiment file, such as examples/quickstart.yaml; got %d", len(args))}
+		return exit.Wrongf("name one experiment file, such as examples/quickstart.yaml; got %d", len(args))
 	}
 	return nil
 }
@@ -59,7 +60,7 @@ func oneFile(_ *cobra.Command, args []string) error {
 // atMostOneLab is the Args of a verb that takes a lab, or finds the only one.
 func atMostOneLab(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usageError{fmt.Errorf("name one lab, or its file; got %d", len(args))}
+		return exit.Wrongf("name one lab, or its file; got %d", len(args))
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func labName(said string) (string, error) {
 	}
 	switch len(labs) {
 	case 0:
-		return "", usageError{errors.New("no lab is up; nines up FILE makes one")}
+		return "", exit.Wrongf("no lab is up; nines up FILE makes one")
 	case 1:
 		return labs[0].Name, nil
 	}
@@ -84,7 +85,7 @@ func labName(said string) (string, error) {
 	for _, running := range labs {
 		names += " " + running.Name
 	}
-	return "", usageError{&severalLabsError{strings.TrimSpace(names)}}
+	return "", exit.With(exit.Wrong, &severalLabsError{strings.TrimSpace(names)})
 }
 
 // severalLabsError is a call that does not say which of the labs it means.
@@ -96,7 +97,7 @@ func (e *severalLabsError) Error() string { return "several labs are up, so name
 func labByFlag(said string) (*lab.Lab, error) {
 	running, err := openLab(said)
 	if several := new(severalLabsError); errors.As(err, &several) {
-		err = usageError{fmt.Errorf("several labs are up, so say which: --lab NAME, of %s", several.names)}
+		err = exit.Wrongf("several labs are up, so say which: --lab NAME, of %s", several.names)
 	}
 	return running, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/doctor"
 	"nines.dev/nines/lab"
@@ -99,7 +100,7 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 		return nil, nil, err
 	}
 	if p.run < 1 || p.run > len(runs) {
-		return nil, nil, usageError{fmt.Errorf("--run %d: %s has the runs 1 to %d", p.run, p.file, len(runs))}
+		return nil, nil, exit.Wrongf("--run %d: %s has the runs 1 to %d", p.run, p.file, len(runs))
 	}
 	inv, err := p.inventory()
 	if err != nil {
@@ -140,11 +141,11 @@ func (p planCall) inventory() (*host.Inventory, error) {
 	}
 	data, err := os.ReadFile(p.host)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--host: %w", err)}
+		return nil, exit.Wrongf("--host: %w", err)
 	}
 	inv, err := host.Load(data)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--host %s: %w", p.host, err)}
+		return nil, exit.Wrongf("--host %s: %w", p.host, err)
 	}
 	return inv, nil
 }

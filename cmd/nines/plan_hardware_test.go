@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"nines.dev/nines/exit"
 )
 
 // TestPlanHardware: every run of the example over virtual functions is planned where
@@ -14,7 +16,7 @@ func TestPlanHardware(t *testing.T) {
 		"3": {"driver vfio-pci", "VF 1 of eth1 (0000:42:10.2)", "hugepages"},
 	} {
 		code, table, stderr := runNines(t, "plan", file, "--host", hostFile("laboratory"), "--run", run)
-		if code != exitDone {
+		if code != exit.Done {
 			t.Fatalf("run %s: exit code %d: %s", run, code, stderr)
 		}
 		for _, text := range want {
@@ -24,11 +26,11 @@ func TestPlanHardware(t *testing.T) {
 		}
 	}
 	code, _, stderr := runNines(t, "plan", file, "--host", hostFile("microvm"))
-	if code != exitUnsupported || !strings.Contains(stderr, "link in wants virtual functions of a network card") || !strings.Contains(stderr, "nines vlab run") {
+	if code != exit.Lacks || !strings.Contains(stderr, "link in wants virtual functions of a network card") || !strings.Contains(stderr, "nines vlab run") {
 		t.Errorf("without a card: exit code %d: %s", code, stderr)
 	}
 	code, text, stderr := runNines(t, "plan", file, "--host", hostFile("laboratory"), "--format", "json", "--set", "links.in.sriov.ports=[eth1]", "--set", "links.in.sriov.vlan=401")
-	if code != exitDone || !strings.Contains(text, `"port": "0000:42:00.0"`) || !strings.Contains(text, `"vlan": 401`) {
+	if code != exit.Done || !strings.Contains(text, `"port": "0000:42:00.0"`) || !strings.Contains(text, `"vlan": 401`) {
 		t.Errorf("with ports of its own: exit code %d: %s%s", code, stderr, text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 )
 
@@ -36,7 +37,7 @@ func TestPlanEveryExample(t *testing.T) {
 		if filepath.Base(file) == "sriov.yaml" {
 			machine = "laboratory"
 		}
-		if code, _, stderr := runNines(t, "plan", file, "--host", hostFile(machine)); code != exitDone {
+		if code, _, stderr := runNines(t, "plan", file, "--host", hostFile(machine)); code != exit.Done {
 			t.Errorf("nines plan %s: exit code %d: %s", file, code, stderr)
 		}
 	}
@@ -46,7 +47,7 @@ func TestPlanEveryExample(t *testing.T) {
 // the plan's own keys, the same each time.
 func TestPlanOutput(t *testing.T) {
 	code, table, stderr := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"))
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	for _, want := range []string{"dut", "loadgen:tx > dut:in", "why:", "error: root: ", "error: lxc: node dut wants it"} {
@@ -93,16 +94,16 @@ func TestPlanErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"plan"}, exitUsage, "name one experiment file"},
-		{[]string{"plan", quickstartFile, "--run", "999"}, exitUsage, "--run 999"},
-		{[]string{"plan", quickstartFile, "--format", "xml"}, exitUsage, "table or json"},
-		{[]string{"plan", quickstartFile, "--host", "absent.json"}, exitUsage, "absent.json"},
-		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exitUsage, "no inventory: invalid character"},
-		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exitUsage, "nines host --format json > FILE writes one"},
-		{[]string{"plan", quickstartFile, "--host", broken}, exitUsage, "nines/host/v9"},
-		{[]string{"plan", "absent.yaml"}, exitUsage, "absent.yaml"},
-		{[]string{"plan", quickstartFile, "--set", "nodes.dut.cpus=4", "--host", hostFile("microvm")}, exitUnsupported, "node dut wants 4 CPUs; the host has 2"},
-		{[]string{"host", "extra"}, exitUsage, "takes no argument"},
+		{[]string{"plan"}, exit.Wrong, "name one experiment file"},
+		{[]string{"plan", quickstartFile, "--run", "999"}, exit.Wrong, "--run 999"},
+		{[]string{"plan", quickstartFile, "--format", "xml"}, exit.Wrong, "table or json"},
+		{[]string{"plan", quickstartFile, "--host", "absent.json"}, exit.Wrong, "absent.json"},
+		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exit.Wrong, "no inventory: invalid character"},
+		{[]string{"plan", quickstartFile, "--host", quickstartFile}, exit.Wrong, "nines host --format json > FILE writes one"},
+		{[]string{"plan", quickstartFile, "--host", broken}, exit.Wrong, "nines/host/v9"},
+		{[]string{"plan", "absent.yaml"}, exit.Wrong, "absent.yaml"},
+		{[]string{"plan", quickstartFile, "--set", "nodes.dut.cpus=4", "--host", hostFile("microvm")}, exit.Lacks, "node dut wants 4 CPUs; the host has 2"},
+		{[]string{"host", "extra"}, exit.Wrong, "takes no argument"},
 	} {
 		code, stdout, stderr := runNines(t, c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) || stdout != "" {
@@ -137,7 +138,7 @@ topology:
 			t.Errorf("%q is not in\n%s", want, stderr)
 		}
 	}
-	if code != exitUnsupported {
+	if code != exit.Lacks {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -148,13 +149,13 @@ func TestHostOutput(t *testing.T) {
 	dir := t.TempDir()
 	inventory, recording := filepath.Join(dir, "host.json"), filepath.Join(dir, "recording.json")
 	code, out, stderr := runNines(t, "host", "--format", "json")
-	if code != exitDone {
+	if code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if err := os.WriteFile(inventory, []byte(out), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := runNines(t, "host", "--record", recording); code != exitDone {
+	if code, _, stderr := runNines(t, "host", "--record", recording); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	_, fromInventory, stderr := runNines(t, "plan", "../../examples/veth-pair.yaml", "--format", "json", "--host", inventory)
@@ -177,7 +178,7 @@ topology:
 	}
 	t.Setenv("PATH", t.TempDir()) // no QEMU there
 	code, stdout, stderr := runNines(t, "up", "--dry-run", file)
-	if code != exitUnsupported || !strings.Contains(stdout, "node dut") || !strings.Contains(stderr, "qemu") {
+	if code != exit.Lacks || !strings.Contains(stdout, "node dut") || !strings.Contains(stderr, "qemu") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
@@ -198,7 +199,7 @@ func TestAMeasurementIsLeftAloneAndEndsWithTheTerminal(t *testing.T) {
 		{"up", file, "--set", "name=held-baseline"}, // it is down now, and will come again
 	} {
 		code, said := s.call(call...)
-		if code != exitFailed || !strings.Contains(said, pid) || !strings.Contains(said, "wait for it") {
+		if code != exit.Failed || !strings.Contains(said, pid) || !strings.Contains(said, "wait for it") {
 			t.Errorf("nines %v = %d, %q, want the process and a remedy", call, code, said)
 		}
 	}
@@ -213,7 +214,7 @@ func TestAMeasurementIsLeftAloneAndEndsWithTheTerminal(t *testing.T) {
 	reach(t, run, received("held", 1000)) // after the warm-up's 100
 
 	run.signal(t, syscall.SIGHUP)
-	if status := run.await(t); status.ExitStatus() != exitFailed {
+	if status := run.await(t); status.ExitStatus() != exit.Failed {
 		t.Errorf("after SIGHUP it ended with %v: %s", run.ProcessState, run.said.String())
 	}
 	if labs := list(t, s); len(labs) != 0 {
@@ -279,12 +280,12 @@ topology:
 func TestALabThatIsNotThereIsAWrongCall(t *testing.T) {
 	s := newShell(t)
 	for _, call := range [][]string{{"down", "none"}, {"inspect", "none"}, {"apply", s.file("none", "1s")}, {"down"}} {
-		if code, said := s.call(call...); code != exitUsage {
+		if code, said := s.call(call...); code != exit.Wrong {
 			t.Errorf("nines %v = %d, %s", call, code, said)
 		}
 	}
 	mount := "{name: m, topology: {nodes: {a: {mounts: [{source: /nowhere, target: /mnt}]}}}}"
-	if code, said := s.call("up", s.write("m", mount)); code != exitUsage || !strings.Contains(said, "/nowhere") {
+	if code, said := s.call("up", s.write("m", mount)); code != exit.Wrong || !strings.Contains(said, "/nowhere") {
 		t.Errorf("up with a mount of nothing = %d, %s", code, said)
 	}
 }

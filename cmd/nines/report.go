@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
@@ -42,7 +43,7 @@ The folder is enough, so a result from another machine shows the same.`,
 				return err
 			}
 			if !(percentile > 0 && percentile < 100) {
-				return usageError{fmt.Errorf("--percentile %g: write a number between 0 and 100, such as 99.99999", percentile)}
+				return exit.Wrongf("--percentile %g: write a number between 0 and 100, such as 99.99999", percentile)
 			}
 			tail = tail || c.Flags().Changed("percentile")
 			r, err := openResult(args[0])
@@ -102,7 +103,7 @@ The folder is enough, so a result from another machine shows the same.`,
 
 func oneFolder(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError{fmt.Errorf("'%s' takes one result folder, such as results/latest; see '%s --help'", c.CommandPath(), c.CommandPath())}
+		return exit.Wrongf("'%s' takes one result folder, such as results/latest; see '%s --help'", c.CommandPath(), c.CommandPath())
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -50,7 +51,7 @@ func TestReportVerb(t *testing.T) {
 	dir := writeResult(t, "veth", "bridge")
 	page := filepath.Join(t.TempDir(), "page.html")
 	code, stdout, stderr := call("report", dir, "--out", page)
-	if code != exitDone || !strings.Contains(stdout, "bridge") || stderr != "" {
+	if code != exit.Done || !strings.Contains(stdout, "bridge") || stderr != "" {
 		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
 	}
 	html, err := os.ReadFile(page)
@@ -58,10 +59,10 @@ func TestReportVerb(t *testing.T) {
 		t.Errorf("the page: %v", err)
 	}
 	code, stdout, _ = call("report", dir, "--format", "json")
-	if code != exitDone || !strings.Contains(stdout, `"nines/table/v1"`) {
+	if code != exit.Done || !strings.Contains(stdout, `"nines/table/v1"`) {
 		t.Errorf("code %d\n%s", code, stdout)
 	}
-	if code, stdout, _ = call("report", dir, "--repeats"); code != exitDone || !strings.Contains(stdout, "repeat") {
+	if code, stdout, _ = call("report", dir, "--repeats"); code != exit.Done || !strings.Contains(stdout, "repeat") {
 		t.Errorf("code %d\n%s", code, stdout)
 	}
 }
@@ -69,11 +70,11 @@ func TestReportVerb(t *testing.T) {
 func TestCompareVerb(t *testing.T) {
 	dir := writeResult(t, "veth", "bridge")
 	code, stdout, stderr := call("compare", dir, "--by", "links.in.kind=bridge,veth")
-	if code != exitDone || !strings.Contains(stdout, "B lower") {
+	if code != exit.Done || !strings.Contains(stdout, "B lower") {
 		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = call("compare", dir, dir, "--format", "json")
-	if code != exitDone || !strings.Contains(stdout, `"nines/compare/v1"`) {
+	if code != exit.Done || !strings.Contains(stdout, `"nines/compare/v1"`) {
 		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -93,16 +94,16 @@ func TestReportAndCompareRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"report"}, exitUsage, "takes one result folder"},
-		{[]string{"report", t.TempDir()}, exitUsage, "has no summary.json"},
-		{[]string{"report", newer}, exitUsage, "another version"},
-		{[]string{"report", empty.Dir()}, exitFailed, "before its first trial"},
-		{[]string{"report", dir, "--format", "xml"}, exitUsage, "--format"},
-		{[]string{"report", dir, "--out", filepath.Join(t.TempDir(), "none", "x")}, exitFailed, "page cannot be written"},
-		{[]string{"compare", dir}, exitUsage, "two result folders"},
-		{[]string{"compare", dir, dir, "--by", "kind=a,b"}, exitUsage, "takes one result folder"},
-		{[]string{"compare", dir, "--by", "kind=a"}, exitUsage, "VARIABLE=VALUE,VALUE"},
-		{[]string{"compare", dir, "--by", "kind=veth,ovs"}, exitUsage, "the values are veth"},
+		{[]string{"report"}, exit.Wrong, "takes one result folder"},
+		{[]string{"report", t.TempDir()}, exit.Wrong, "has no summary.json"},
+		{[]string{"report", newer}, exit.Wrong, "another version"},
+		{[]string{"report", empty.Dir()}, exit.Failed, "before its first trial"},
+		{[]string{"report", dir, "--format", "xml"}, exit.Wrong, "--format"},
+		{[]string{"report", dir, "--out", filepath.Join(t.TempDir(), "none", "x")}, exit.Failed, "page cannot be written"},
+		{[]string{"compare", dir}, exit.Wrong, "two result folders"},
+		{[]string{"compare", dir, dir, "--by", "kind=a,b"}, exit.Wrong, "takes one result folder"},
+		{[]string{"compare", dir, "--by", "kind=a"}, exit.Wrong, "VARIABLE=VALUE,VALUE"},
+		{[]string{"compare", dir, "--by", "kind=veth,ovs"}, exit.Wrong, "the values are veth"},
 	} {
 		code, _, stderr := call(test.args...)
 		if code != test.code || !strings.Contains(stderr, test.want) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
 )
@@ -35,20 +36,20 @@ a key is enough ("kind" for "links.*.kind").`,
 			for _, variable := range variables {
 				name, value, found := strings.Cut(variable, "=")
 				if !found || name == "" {
-					return usageError{fmt.Errorf("--var %q: write KEY=VALUE, such as kind=veth", variable)}
+					return exit.Wrongf("--var %q: write KEY=VALUE, such as kind=veth", variable)
 				}
 				if before, twice := filter.Variables[name]; twice && before != value {
-					return usageError{fmt.Errorf("--var %s: no trial has both %s and %s; write one of them", name, before, value)}
+					return exit.Wrongf("--var %s: no trial has both %s and %s; write one of them", name, before, value)
 				}
 				filter.Variables[name] = value
 			}
 			switch filter.Verdict = result.Verdict(verdict); filter.Verdict {
 			case "", result.Clean, result.Noisy, result.Invalid:
 			default:
-				return usageError{fmt.Errorf("--verdict %q: allowed are clean, noisy, invalid", verdict)}
+				return exit.Wrongf("--verdict %q: allowed are clean, noisy, invalid", verdict)
 			}
 			if filter.Limit < 0 {
-				return usageError{fmt.Errorf("--limit %d: write how many to list, or 0 for all", filter.Limit)}
+				return exit.Wrongf("--limit %d: write how many to list, or 0 for all", filter.Limit)
 			}
 			x, err := call.open(c.Context(), c.ErrOrStderr())
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result/index"
 )
 
@@ -35,16 +36,16 @@ An index can hold several stores; with PostgreSQL, results.store tells hosts apa
   nines results query "select * from findings where name = 'NDR'" --format csv > ndr.csv`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{fmt.Errorf("'%s' takes one statement, in quotes; got %d", c.CommandPath(), len(args))}
+				return exit.Wrongf("'%s' takes one statement, in quotes; got %d", c.CommandPath(), len(args))
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
-				return usageError{fmt.Errorf("--format %q: allowed are %s", format, strings.Join(formats, ", "))}
+				return exit.Wrongf("--format %q: allowed are %s", format, strings.Join(formats, ", "))
 			}
 			if timeout <= 0 {
-				return usageError{fmt.Errorf("--timeout %v: write a time that has to pass, such as 5m", timeout)}
+				return exit.Wrongf("--timeout %v: write a time that has to pass, such as 5m", timeout)
 			}
 			x, err := call.open(c.Context(), c.ErrOrStderr())
 			if err != nil {

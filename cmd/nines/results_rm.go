@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result/index"
 )
 
@@ -30,7 +31,7 @@ nines asks before it removes. Without a terminal, --yes is required.`,
   nines results ls --name 'try*' --format json | jq -r '.[].path' | xargs nines results rm --yes`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{fmt.Errorf("'%s' takes results, such as latest; 'nines results ls' lists them", c.CommandPath())}
+				return exit.Wrongf("'%s' takes results, such as latest; 'nines results ls' lists them", c.CommandPath())
 			}
 			return nil
 		},
@@ -90,7 +91,7 @@ var errNothingRemoved = errors.New("nothing was removed")
 func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) error {
 	file, ok := in.(*os.File)
 	if !ok || !isTerminal(file) {
-		return usageError{errors.New("there is no terminal to ask on: say --yes to remove, or --dry-run to see what would be")}
+		return exit.Wrongf("there is no terminal to ask on: say --yes to remove, or --dry-run to see what would be")
 	}
 	what := "it"
 	if count > 1 {

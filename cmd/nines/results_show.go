@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
 )
@@ -31,7 +32,7 @@ by its folder below --out, or by its key in the index.
   nines results show latest --format json | jq .findings`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{fmt.Errorf("'%s' takes one result, such as latest; see '%s --help'", c.CommandPath(), c.CommandPath())}
+				return exit.Wrongf("'%s' takes one result, such as latest; see '%s --help'", c.CommandPath(), c.CommandPath())
 			}
 			return nil
 		},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
@@ -50,20 +51,20 @@ func TestResultsVerbs(t *testing.T) {
 				{[]string{"rm", "latest", "--dry-run"}, ""},
 			} {
 				code, stdout, stderr := results(test.args...)
-				if code != exitDone || !strings.Contains(stdout, test.want) {
+				if code != exit.Done || !strings.Contains(stdout, test.want) {
 					t.Errorf("nines results %s: code %d\n%s%s\nwant %q", strings.Join(test.args, " "), code, stdout, stderr, test.want)
 				}
 			}
 			if _, err := os.Stat(dir); err != nil {
 				t.Fatalf("after --dry-run: %v", err)
 			}
-			if code, _, stderr := results("rm", "latest", "--yes"); code != exitDone {
+			if code, _, stderr := results("rm", "latest", "--yes"); code != exit.Done {
 				t.Errorf("rm: code %d, %s", code, stderr)
 			}
 			if _, err := os.Stat(filepath.Dir(dir)); !os.IsNotExist(err) {
 				t.Errorf("after rm: %v", err)
 			}
-			if code, stdout, _ := results("ls"); code != exitDone || stdout != "no result\n" {
+			if code, stdout, _ := results("ls"); code != exit.Done || stdout != "no result\n" {
 				t.Errorf("after rm: code %d, %s", code, stdout)
 			}
 		})
@@ -79,7 +80,7 @@ func TestResultsShowNoControlCharacters(t *testing.T) {
 	root := storeOf(w.Dir())
 	for _, args := range [][]string{{"ls"}, {"show", w.Dir()}, {"query", "select name from results"}} {
 		code, stdout, _ := call(append(append([]string{"results"}, args...), "--out", root)...)
-		if code != exitDone || strings.ContainsAny(stdout, "\x1b\u202e") || !strings.Contains(stdout, "\uFFFD[2Jname") {
+		if code != exit.Done || strings.ContainsAny(stdout, "\x1b\u202e") || !strings.Contains(stdout, "\uFFFD[2Jname") {
 			t.Errorf("%q: code %d, %q", args, code, stdout)
 		}
 	}
@@ -97,7 +98,7 @@ func TestResultsShowFindings(t *testing.T) {
 	code, stdout, stderr := call("results", "show", dir, "--out", storeOf(dir))
 	squeezed := strings.Join(strings.Fields(stdout), " ")
 	for _, want := range []string{"0001 mlrsearch no links.*.kind=veth NDR 271940.1 271940.1 273306.7 packets/s loss_ratio=0 of=all", "PDR - - - packets/s none was found"} {
-		if code != exitDone || !strings.Contains(squeezed, want) {
+		if code != exit.Done || !strings.Contains(squeezed, want) {
 			t.Errorf("code %d\n%s%s\nwant %q", code, stdout, stderr, want)
 		}
 	}
@@ -118,7 +119,7 @@ func TestResultsRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, stderr := call("results", "ls", "--out", root)
-	if code != exitDone || !strings.Contains(stderr, "nines: hostile/x is left out: summary.json:1 is damaged") {
+	if code != exit.Done || !strings.Contains(stderr, "nines: hostile/x is left out: summary.json:1 is damaged") {
 		t.Errorf("a hostile folder: code %d, %q", code, stderr)
 	}
 	for _, test := range []struct {
@@ -126,28 +127,28 @@ func TestResultsRefuse(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"ls", "--out", filepath.Join(root, "none")}, exitUsage, "--out"},
-		{[]string{"ls", "--out", root, "--format", "csv"}, exitUsage, "--format"},
-		{[]string{"ls", "--out", root, "--var", "kind"}, exitUsage, "KEY=VALUE"},
-		{[]string{"ls", "--out", root, "--var", "kind=veth", "--var", "kind=xdp"}, exitUsage, "both veth and xdp"},
-		{[]string{"ls", "--out", root, "--verdict", "fine"}, exitUsage, "clean, noisy, invalid"},
-		{[]string{"ls", "--out", root, "--limit", "-1"}, exitUsage, "--limit"},
-		{[]string{"ls", "--out", root, "--name", "["}, exitUsage, "broken"},
-		{[]string{"ls", "--out", root, "--index", text}, exitUsage, "not a SQLite database"},
-		{[]string{"ls", "--out", root, "--index", "mysql://u:hush@h"}, exitUsage, "postgres://"},
-		{[]string{"ls", "--out", root, "--index", "postgres://u:hush@127.0.0.1:1/d"}, exitFailed, "cannot be reached"},
-		{[]string{"show", "--out", root}, exitUsage, "one result"},
-		{[]string{"show", "nothing", "--out", root}, exitUsage, "'nines results ls' lists them"},
-		{[]string{"query", "--out", root}, exitUsage, "one statement"},
-		{[]string{"query", "drop table results", "--out", root}, exitUsage, "only reading"},
-		{[]string{"query", "with x as (select 1) delete from results", "--out", root}, exitUsage, "can only be read"},
-		{[]string{"query", "select nothing from results", "--out", root}, exitFailed, "nothing"},
-		{[]string{"query", "select 1", "--out", root, "--format", "xml"}, exitUsage, "table, json, csv"},
-		{[]string{"query", "select 1", "--out", root, "--timeout", "0s"}, exitUsage, "--timeout"},
-		{[]string{"rm", "--out", root}, exitUsage, "takes results"},
-		{[]string{"rm", "latest", "--out", root}, exitUsage, "--yes"},
-		{[]string{"rm", hostile, "--out", root, "--yes"}, exitUsage, "not of nines"},
-		{[]string{"rm", "/", "--out", root, "--yes"}, exitUsage, "no result"},
+		{[]string{"ls", "--out", filepath.Join(root, "none")}, exit.Wrong, "--out"},
+		{[]string{"ls", "--out", root, "--format", "csv"}, exit.Wrong, "--format"},
+		{[]string{"ls", "--out", root, "--var", "kind"}, exit.Wrong, "KEY=VALUE"},
+		{[]string{"ls", "--out", root, "--var", "kind=veth", "--var", "kind=xdp"}, exit.Wrong, "both veth and xdp"},
+		{[]string{"ls", "--out", root, "--verdict", "fine"}, exit.Wrong, "clean, noisy, invalid"},
+		{[]string{"ls", "--out", root, "--limit", "-1"}, exit.Wrong, "--limit"},
+		{[]string{"ls", "--out", root, "--name", "["}, exit.Wrong, "broken"},
+		{[]string{"ls", "--out", root, "--index", text}, exit.Wrong, "not a SQLite database"},
+		{[]string{"ls", "--out", root, "--index", "mysql://u:hush@h"}, exit.Wrong, "postgres://"},
+		{[]string{"ls", "--out", root, "--index", "postgres://u:hush@127.0.0.1:1/d"}, exit.Failed, "cannot be reached"},
+		{[]string{"show", "--out", root}, exit.Wrong, "one result"},
+		{[]string{"show", "nothing", "--out", root}, exit.Wrong, "'nines results ls' lists them"},
+		{[]string{"query", "--out", root}, exit.Wrong, "one statement"},
+		{[]string{"query", "drop table results", "--out", root}, exit.Wrong, "only reading"},
+		{[]string{"query", "with x as (select 1) delete from results", "--out", root}, exit.Wrong, "can only be read"},
+		{[]string{"query", "select nothing from results", "--out", root}, exit.Failed, "nothing"},
+		{[]string{"query", "select 1", "--out", root, "--format", "xml"}, exit.Wrong, "table, json, csv"},
+		{[]string{"query", "select 1", "--out", root, "--timeout", "0s"}, exit.Wrong, "--timeout"},
+		{[]string{"rm", "--out", root}, exit.Wrong, "takes results"},
+		{[]string{"rm", "latest", "--out", root}, exit.Wrong, "--yes"},
+		{[]string{"rm", hostile, "--out", root, "--yes"}, exit.Wrong, "not of nines"},
+		{[]string{"rm", "/", "--out", root, "--yes"}, exit.Wrong, "no result"},
 	} {
 		code, _, stderr := call(append([]string{"results"}, test.args...)...)
 		if code != test.code || !strings.Contains(stderr, test.want) || strings.Contains(stderr, "hush") {
@@ -159,7 +160,7 @@ func TestResultsRefuse(t *testing.T) {
 	}
 	// A URL in the environment is in no help.
 	t.Setenv("NINES_INDEX", "postgres://u:hush@h/d")
-	if code, stdout, _ := call("results", "ls", "--help"); code != exitDone || strings.Contains(stdout, "hush") {
+	if code, stdout, _ := call("results", "ls", "--help"); code != exit.Done || strings.Contains(stdout, "hush") {
 		t.Errorf("help: code %d\n%s", code, stdout)
 	}
 }
@@ -169,10 +170,10 @@ func TestExportVerb(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	for format, want := range map[string]string{"csv": "result,result_started,id,links.in.kind", "parquet": "PAR1", "hlog": "#[nines: verbs", "json": `{"schema":"nines/export/v1"`, "csit": "trial\tdirection"} {
 		code, stdout, stderr := call("export", dir, "--format", format)
-		if code != exitDone || !strings.HasPrefix(stdout, want) || stderr != "" {
+		if code != exit.Done || !strings.HasPrefix(stdout, want) || stderr != "" {
 			t.Errorf("%s: code %d, %.100q, %s", format, code, stdout, stderr)
 		}
-		if code, _, stderr := call("export", dir, "--format", format, "--out", file); code != exitDone {
+		if code, _, stderr := call("export", dir, "--format", format, "--out", file); code != exit.Done {
 			t.Errorf("%s: code %d, %s", format, code, stderr)
 		}
 		if written, err := os.ReadFile(file); err != nil || string(written) != stdout {
@@ -181,7 +182,7 @@ func TestExportVerb(t *testing.T) {
 	}
 	code, stdout, _ := call("export", dir, "--format", "json", "--trial", "2", "--trial", "0003")
 	var doc struct{ Trials []struct{ ID string } }
-	if err := json.Unmarshal([]byte(stdout), &doc); err != nil || code != exitDone || len(doc.Trials) != 2 || doc.Trials[0].ID != "0002" {
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil || code != exit.Done || len(doc.Trials) != 2 || doc.Trials[0].ID != "0002" {
 		t.Errorf("two trials: code %d, %+v (%v)", code, doc, err)
 	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(file), ".nines*"))
@@ -201,14 +202,14 @@ func TestExportRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{nil, exitUsage, "takes one result folder"},
-		{[]string{dir, "--format", "xml"}, exitUsage, "csv, parquet, hlog, json, csit, packets"},
-		{[]string{dir, "--trial", "9"}, exitUsage, "the result has 0001, 0002"},
-		{[]string{dir, "--series", "latency"}, exitUsage, "for --format hlog"},
-		{[]string{dir, "--format", "hlog", "--series", "x"}, exitUsage, "latency, from_tx, send_lag"},
-		{[]string{dir, "--format", "packets", "--out", kept}, exitUsage, "traffic.packets"},
-		{[]string{dir, "--out", filepath.Join(dir, "none", "x")}, exitFailed, "no such file"},
-		{[]string{t.TempDir()}, exitUsage, "has no summary.json"},
+		{nil, exit.Wrong, "takes one result folder"},
+		{[]string{dir, "--format", "xml"}, exit.Wrong, "csv, parquet, hlog, json, csit, packets"},
+		{[]string{dir, "--trial", "9"}, exit.Wrong, "the result has 0001, 0002"},
+		{[]string{dir, "--series", "latency"}, exit.Wrong, "for --format hlog"},
+		{[]string{dir, "--format", "hlog", "--series", "x"}, exit.Wrong, "latency, from_tx, send_lag"},
+		{[]string{dir, "--format", "packets", "--out", kept}, exit.Wrong, "traffic.packets"},
+		{[]string{dir, "--out", filepath.Join(dir, "none", "x")}, exit.Failed, "no such file"},
+		{[]string{t.TempDir()}, exit.Wrong, "has no summary.json"},
 	} {
 		code, _, stderr := call(append([]string{"export"}, test.args...)...)
 		if code != test.code || !strings.Contains(stderr, test.want) {
@@ -221,7 +222,7 @@ func TestExportRefuses(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "trials", "0001", result.HlogFile)); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := call("export", dir, "--format", "hlog", "--out", kept); code != exitFailed || !strings.Contains(stderr, "latency.hlog") {
+	if code, _, stderr := call("export", dir, "--format", "hlog", "--out", kept); code != exit.Failed || !strings.Contains(stderr, "latency.hlog") {
 		t.Errorf("without a histogram: code %d, %s", code, stderr)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 )
@@ -91,7 +92,7 @@ func TestASoakSurvivesKill(t *testing.T) {
 	if labs, err := lab.List(); err != nil || len(labs) > 0 {
 		t.Errorf("labs are left: %+v (%v)", labs, err)
 	}
-	if code, said := s.call("run", "--resume", first.Dir); code != exitUsage || !strings.Contains(said, "nothing is left") {
+	if code, said := s.call("run", "--resume", first.Dir); code != exit.Wrong || !strings.Contains(said, "nothing is left") {
 		t.Errorf("a resume of what is done = %d: %s", code, said)
 	}
 }
@@ -132,12 +133,12 @@ func TestASearchGoesOnAfterCtrlC(t *testing.T) {
 
 func TestWhatCannotBeResumed(t *testing.T) {
 	s := newShell(t)
-	if code, said := s.call("run", "--resume", s.dir); code != exitUsage || !strings.Contains(said, "not a result folder") {
+	if code, said := s.call("run", "--resume", s.dir); code != exit.Wrong || !strings.Contains(said, "not a result folder") {
 		t.Errorf("a folder that is no result = %d: %s", code, said)
 	}
 	file := s.file("whole", "100ms")
 	for _, call := range [][]string{{"run", "--resume", s.dir, file}, {"run", "--resume", s.dir, "--set", "repeat=2"}, {"run", "--resume", s.dir, "--out", "x"}} {
-		if code, said := s.call(call...); code != exitUsage || !strings.Contains(said, "from DIR") {
+		if code, said := s.call(call...); code != exit.Wrong || !strings.Contains(said, "from DIR") {
 			t.Errorf("%v = %d: %s", call, code, said)
 		}
 	}
@@ -153,7 +154,7 @@ func TestWhatCannotBeResumed(t *testing.T) {
 	if err := os.WriteFile(plan, []byte(strings.Replace(string(text), `"whole"`, `"other"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := s.call("run", "--resume", latest); code != exitUsage || !strings.Contains(said, "another plan") {
+	if code, said := s.call("run", "--resume", latest); code != exit.Wrong || !strings.Contains(said, "another plan") {
 		t.Errorf("another plan = %d: %s", code, said)
 	}
 }

@@ -2,37 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"nines.dev/nines/exit"
 )
-
-// Exit codes; docs/commands.md explains them.
-const (
-	exitDone        = 0
-	exitFailed      = 1
-	exitUsage       = 2 // the file or the call is wrong
-	exitUnsupported = 3 // the host cannot do it
-)
-
-// exitCoder is an error that knows the exit code it stands for. Packages define
-// it on their error types: spec's and plan's are exitUsage, a missing capability
-// of the host is exitUnsupported.
-type exitCoder interface{ ExitCode() int }
-
-// usageError is a call that cannot be right, whatever the host.
-type usageError struct{ err error }
-
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
-func (e usageError) ExitCode() int { return exitUsage }
 
 // execute runs one command line and returns its exit code. A first Ctrl-C, SIGTERM or
 // SIGHUP (the terminal is gone) cancels the context, so that a verb can put things
@@ -51,26 +31,13 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err != nil && strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
-		err = usageError{fmt.Errorf("%w; see 'nines --help'", err)}
+		err = exit.Wrongf("%w; see 'nines --help'", err)
 	}
 	if err == nil {
-		return exitDone
+		return exit.Done
 	}
 	fmt.Fprintf(stderr, "nines: %v\n", err)
-	return exitCode(err)
-}
-
-func exitCode(err error) int {
-	var coder exitCoder
-	if !errors.As(err, &coder) {
-		return exitFailed
-	}
-	// A program that nines ran and that failed has an exit code too, which says
-	// nothing about nines.
-	if _, child := coder.(*exec.ExitError); child {
-		return exitFailed
-	}
-	return coder.ExitCode()
+	return exit.Code(err)
 }
 
 func newRootCommand() *cobra.Command {
@@ -91,7 +58,7 @@ runs it and leaves a folder with everything that was measured.`,
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see '%s --help'", err, c.CommandPath())}
+		return exit.Wrongf("%w; see '%s --help'", err, c.CommandPath())
 	})
 	addVerbs(root)
 	return root

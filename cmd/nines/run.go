@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/measure"
 	"nines.dev/nines/report"
@@ -83,7 +84,7 @@ are results: the exit code is 0.`,
 // checkResume holds that nothing is given that the result has.
 func (r runCall) checkResume(c *cobra.Command, args []string) error {
 	if len(args) > 0 || c.Flags().Changed("set") || c.Flags().Changed("out") {
-		return usageError{errors.New("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set or --out; begin anew with 'nines run FILE'")}
+		return exit.Wrongf("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set or --out; begin anew with 'nines run FILE'")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/test/labtest"
 )
@@ -31,8 +32,8 @@ sweep: {links.*.kind: [vpp, veth, snabb]}
 	t.Setenv("PATH", dir)
 	out := filepath.Join(dir, "results")
 	var stdout, stderr bytes.Buffer
-	if code := execute([]string{"run", file, "--out", out}, &stdout, &stderr); code != exitUnsupported {
-		t.Fatalf("exit code %d, want %d: %s", code, exitUnsupported, stderr.String())
+	if code := execute([]string{"run", file, "--out", out}, &stdout, &stderr); code != exit.Lacks {
+		t.Fatalf("exit code %d, want %d: %s", code, exit.Lacks, stderr.String())
 	}
 	done, err := result.Open(filepath.Join(out, "latest"))
 	if err != nil {
@@ -55,7 +56,7 @@ sweep: {links.*.kind: [vpp, veth, snabb]}
 	}
 
 	stderr.Reset()
-	if code := execute([]string{"run", file, "--out", out, "--set", "sweep.links.*.kind=[vpp, snabb]"}, &stdout, &stderr); code != exitUnsupported {
-		t.Errorf("with nothing left to measure: exit code %d, want %d: %s", code, exitUnsupported, stderr.String())
+	if code := execute([]string{"run", file, "--out", out, "--set", "sweep.links.*.kind=[vpp, snabb]"}, &stdout, &stderr); code != exit.Lacks {
+		t.Errorf("with nothing left to measure: exit code %d, want %d: %s", code, exit.Lacks, stderr.String())
 	}
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 )
 
@@ -22,7 +22,7 @@ names the schema.`,
   #   # yaml-language-server: $schema=nines.schema.json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("schema takes no arguments, and this is %q; --out names a file", args[0])}
+				return exit.Wrongf("schema takes no arguments, and this is %q; --out names a file", args[0])
 			}
 			return nil
 		},

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 )
 
@@ -22,7 +21,7 @@ node. The node keeps running when you leave the shell.`,
   nines shell --lab quickstart loadgen`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError{errors.New("name one node, as in: nines shell dut")}
+				return exit.Wrongf("name one node, as in: nines shell dut")
 			}
 			return nil
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
 )
 
@@ -45,7 +46,7 @@ the link if there is only one.`,
 
 func atMostOneLink(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usageError{errors.New("name one link, as LINK or LAB/LINK")}
+		return exit.Wrongf("name one link, as LINK or LAB/LINK")
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func (call *switchCall) talk(ctx context.Context, name string, f func(*client.Cl
 func (call *switchCall) find(name string) (string, error) {
 	if call.socket != "" {
 		if name != "" {
-			return "", usageError{errors.New("give either --socket or a link")}
+			return "", exit.Wrongf("give either --socket or a link")
 		}
 		return call.socket, nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
 )
 
 // mirrorCall is one call of nines switch mirror.
@@ -49,7 +50,7 @@ the switch receives at one port, and what it sends at another.`,
   nines switch mirror mylab/l1 dut:in --off`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 || !strings.Contains(args[len(args)-1], ":") && call.socket == "" {
-				return usageError{errors.New("name a port as NODE:INTERFACE, as in: nines switch mirror mylab/l1 dut:in -w in.pcap")}
+				return exit.Wrongf("name a port as NODE:INTERFACE, as in: nines switch mirror mylab/l1 dut:in -w in.pcap")
 			}
 			return nil
 		},
@@ -69,7 +70,7 @@ the switch receives at one port, and what it sends at another.`,
 
 func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) error {
 	if err := m.check(); err != nil {
-		return usageError{err}
+		return exit.With(exit.Wrong, err)
 	}
 	if m.off {
 		return m.end(ctx, name, progress)
@@ -205,9 +206,9 @@ func checkPort(port string, ports []client.SwitchPortStats) error {
 		names = append(names, p.Port)
 	}
 	if len(names) == 0 {
-		return usageError{fmt.Errorf("the switch has no port %q, as it has none yet", port)}
+		return exit.Wrongf("the switch has no port %q, as it has none yet", port)
 	}
-	return usageError{fmt.Errorf("the switch has no port %q; it has %s", port, strings.Join(names, ", "))}
+	return exit.Wrongf("the switch has no port %q; it has %s", port, strings.Join(names, ", "))
 }
 
 // checkCaptureFile refuses what the switch would not write to.
@@ -215,10 +216,10 @@ func checkCaptureFile(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return usageError{fmt.Errorf("%s is no ordinary file; name one, or one that is not there yet", file)}
+		return exit.Wrongf("%s is no ordinary file; name one, or one that is not there yet", file)
 	case errors.Is(err, fs.ErrNotExist):
 		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-			return usageError{fmt.Errorf("there is no folder %s to write to; make it, or name a file elsewhere", filepath.Dir(file))}
+			return exit.Wrongf("there is no folder %s to write to; make it, or name a file elsewhere", filepath.Dir(file))
 		}
 	}
 	return nil

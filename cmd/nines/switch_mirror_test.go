@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
 )
 
 func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {
@@ -28,8 +29,8 @@ func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {
 		var out, stderr bytes.Buffer
 		// There is no such switch, and no such folder.
 		code := execute([]string{"switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", filepath.Join(dir, "none", "a.pcap"), flag}, &out, &stderr)
-		if code != exitUsage || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%s: exit code %d, %q, want %d and %q", flag, code, &stderr, exitUsage, want)
+		if code != exit.Wrong || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %q, want %d and %q", flag, code, &stderr, exit.Wrong, want)
 		}
 	}
 }
@@ -116,7 +117,7 @@ func TestMirrorsOfOneSwitchKeepApart(t *testing.T) {
 	// Neither the port nor the file is to be had twice.
 	for _, call := range [][]string{{"a:eth", "-w", two}, {"b:eth", "-w", one}, {"a:eth", "-w", two, "--wait", "1h"}} {
 		code, said := s.call(append([]string{"switch", "mirror", "mirrored/lan"}, call...)...)
-		if code != exitFailed || !strings.Contains(said, one) {
+		if code != exit.Failed || !strings.Contains(said, one) {
 			t.Errorf("a second mirror %v: exit code %d: %s", call, code, said)
 		}
 	}
@@ -132,7 +133,7 @@ func TestMirrorsOfOneSwitchKeepApart(t *testing.T) {
 		t.Fatalf("up: exit code %d: %s", code, said)
 	}
 	first.signal(t, syscall.SIGINT)
-	if status := first.await(t); status.ExitStatus() != exitFailed || !strings.Contains(first.said.String(), "ended by another call") {
+	if status := first.await(t); status.ExitStatus() != exit.Failed || !strings.Contains(first.said.String(), "ended by another call") {
 		t.Errorf("the first mirror: %v: %s", first.ProcessState, first.said.String())
 	}
 	third.signal(t, syscall.SIGINT)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/exit"
 )
 
 func TestAMirrorWritesToOrdinaryFilesOnly(t *testing.T) {
@@ -19,8 +20,8 @@ func TestAMirrorWritesToOrdinaryFilesOnly(t *testing.T) {
 		var out, stderr bytes.Buffer
 		// The file is looked at first: there is no such switch.
 		code := execute([]string{"switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", file}, &out, &stderr)
-		if code != exitUsage || !strings.Contains(stderr.String(), want) {
-			t.Errorf("-w %s: exit code %d, %q, want %d and %q", file, code, &stderr, exitUsage, want)
+		if code != exit.Wrong || !strings.Contains(stderr.String(), want) {
+			t.Errorf("-w %s: exit code %d, %q, want %d and %q", file, code, &stderr, exit.Wrong, want)
 		}
 	}
 	if err := checkCaptureFile(filepath.Join(dir, "new.pcap")); err != nil {
@@ -34,11 +35,11 @@ func TestAMirrorOfAnUnknownPortNamesThoseThereAre(t *testing.T) {
 		t.Error(err)
 	}
 	err := checkPort("c:x", ports)
-	if exitCode(err) != exitUsage || err.Error() != `the switch has no port "c:x"; it has a:x, b:x` {
-		t.Errorf("exit code %d: %v", exitCode(err), err)
+	if exit.Code(err) != exit.Wrong || err.Error() != `the switch has no port "c:x"; it has a:x, b:x` {
+		t.Errorf("exit code %d: %v", exit.Code(err), err)
 	}
-	if err := checkPort("c:x", nil); exitCode(err) != exitUsage {
-		t.Errorf("exit code %d: %v", exitCode(err), err)
+	if err := checkPort("c:x", nil); exit.Code(err) != exit.Wrong {
+		t.Errorf("exit code %d: %v", exit.Code(err), err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/measure/stall"
 	"nines.dev/nines/report"
@@ -60,15 +61,15 @@ func (t *traceCall) checked() (inv *host.Inventory, cpus []int, buffer int64, er
 	size, err := spec.ParseSize(t.buffer)
 	switch {
 	case err != nil:
-		return nil, nil, 0, usageError{fmt.Errorf("--buffer: %w", err)}
+		return nil, nil, 0, exit.Wrongf("--buffer: %w", err)
 	case size < 64<<10 || size > 1<<30:
-		return nil, nil, 0, usageError{fmt.Errorf("--buffer %s: from 64KiB to 1GiB", t.buffer)}
+		return nil, nil, 0, exit.Wrongf("--buffer %s: from 64KiB to 1GiB", t.buffer)
 	case t.worst < 1 || t.worst > 10_000:
-		return nil, nil, 0, usageError{fmt.Errorf("--worst %d: from 1 to 10000", t.worst)}
+		return nil, nil, 0, exit.Wrongf("--worst %d: from 1 to 10000", t.worst)
 	case t.threshold < time.Microsecond:
-		return nil, nil, 0, usageError{fmt.Errorf("--threshold %v: 1us at least", t.threshold)}
+		return nil, nil, 0, exit.Wrongf("--threshold %v: 1us at least", t.threshold)
 	case t.duration < 0:
-		return nil, nil, 0, usageError{fmt.Errorf("--duration %v: a time that has passed", t.duration)}
+		return nil, nil, 0, exit.Wrongf("--duration %v: a time that has passed", t.duration)
 	}
 	if inv, err = host.Read(); err != nil {
 		return nil, nil, 0, err

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/measure/stall"
@@ -63,11 +63,11 @@ func (t *traceJitterCall) run(ctx context.Context, out, errOut io.Writer) error 
 	case err != nil:
 		return err
 	case len(cpus) == 0:
-		return usageError{errors.New("name the CPUs to watch, such as --cpus 2-3")}
+		return exit.Wrongf("name the CPUs to watch, such as --cpus 2-3")
 	case t.duration < time.Second:
-		return usageError{fmt.Errorf("--duration %v is too short: 1s at least", t.duration)}
+		return exit.Wrongf("--duration %v is too short: 1s at least", t.duration)
 	case t.fifo < 0 || t.fifo > 99:
-		return usageError{fmt.Errorf("--fifo %d: from 1 to 99, or 0 for ordinary threads", t.fifo)}
+		return exit.Wrongf("--fifo %d: from 1 to 99, or 0 for ordinary threads", t.fifo)
 	}
 	engine, err := node.Program("nines-engine")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/measure/stall"
 )
 
@@ -48,11 +49,11 @@ process given by --pid continues.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && call.pid == 0:
-				return usageError{errors.New("name what to watch: a command behind --, or --pid PID; see 'nines trace record --help'")}
+				return exit.Wrongf("name what to watch: a command behind --, or --pid PID; see 'nines trace record --help'")
 			case len(args) > 0 && call.pid != 0:
-				return usageError{errors.New("watch either a command or --pid, not both")}
+				return exit.Wrongf("watch either a command or --pid, not both")
 			case call.pid < 0:
-				return usageError{fmt.Errorf("--pid %d: the number of a process", call.pid)}
+				return exit.Wrongf("--pid %d: the number of a process", call.pid)
 			}
 			return nil
 		},
@@ -90,7 +91,7 @@ func (t *traceRecordCall) run(ctx context.Context, argv []string, in io.Reader, 
 		name = filepath.Base(argv[0])
 		o.Start, o.Over = program.start, program.over
 	} else if err := unix.Kill(t.pid, 0); errors.Is(err, unix.ESRCH) {
-		return usageError{fmt.Errorf("--pid %d: there is no such process", t.pid)}
+		return exit.Wrongf("--pid %d: there is no such process", t.pid)
 	} else {
 		// A command's own output says that it is at work.
 		o.Progress = func(elapsed time.Duration, threads int) {
@@ -116,7 +117,7 @@ type watchedProgram struct {
 func newWatchedProgram(argv []string, in io.Reader, out, errOut io.Writer) (*watchedProgram, error) {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return nil, usageError{fmt.Errorf("the command cannot be run: %w", err)}
+		return nil, exit.Wrongf("the command cannot be run: %w", err)
 	}
 	p := &watchedProgram{cmd: exec.Command(path, argv[1:]...), over: make(chan struct{})}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, out, errOut

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/measure/stall"
 	"nines.dev/nines/report/explain"
 	"nines.dev/nines/test/labtest"
@@ -39,7 +40,7 @@ func TestTraceRefusesWrongCalls(t *testing.T) {
 	} {
 		var out, errOut bytes.Buffer
 		code := execute(append([]string{"trace"}, strings.Fields(line)...), &out, &errOut)
-		if code != exitUsage || !strings.Contains(errOut.String(), words) {
+		if code != exit.Wrong || !strings.Contains(errOut.String(), words) {
 			t.Errorf("trace %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
 		}
 	}
@@ -53,7 +54,7 @@ func TestTraceRecordsACommand(t *testing.T) {
 	var out, errOut bytes.Buffer
 	script := `i=0; while [ $i -lt 50 ]; do sleep 0.01; i=$((i+1)); done; echo said; exit 3`
 	code := execute([]string{"trace", "record", "--out", dir, "--threshold", "1us", "--format", "json", "--", "sh", "-c", script}, &out, &errOut)
-	if code != exitFailed || !strings.Contains(errOut.String(), "exit status 3") || !strings.Contains(errOut.String(), "said\n") {
+	if code != exit.Failed || !strings.Contains(errOut.String(), "exit status 3") || !strings.Contains(errOut.String(), "said\n") {
 		t.Errorf("exit code %d: %s", code, errOut.String())
 	}
 	var r stall.Report
@@ -67,7 +68,7 @@ func TestTraceRecordsACommand(t *testing.T) {
 		t.Errorf("the page: %v", err)
 	}
 	out.Reset()
-	if code := execute([]string{"explain", filepath.Join(dir, "latest"), "--format", "json"}, &out, &errOut); code != exitDone {
+	if code := execute([]string{"explain", filepath.Join(dir, "latest"), "--format", "json"}, &out, &errOut); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	var shown explain.Shown
@@ -92,7 +93,7 @@ func TestCtrlCEndsATraceWithItsReport(t *testing.T) {
 			}
 		}
 		p.signal(t, syscall.SIGINT)
-		if status := p.await(t); !status.Exited() || status.ExitStatus() != exitDone {
+		if status := p.await(t); !status.Exited() || status.ExitStatus() != exit.Done {
 			t.Errorf("%v: %v", arguments, status)
 		}
 	}

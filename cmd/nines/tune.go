@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/journal/setting"
@@ -72,16 +73,16 @@ func (t *tuneCall) flags(c *cobra.Command) {
 func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 	var r tune.Request
 	if t.cpus != "" && t.forFile != "" {
-		return nil, r, usageError{errors.New("--cpus and --for both choose CPUs: give one of them")}
+		return nil, r, exit.Wrongf("--cpus and --for both choose CPUs: give one of them")
 	}
 	if t.profile != "" && t.file != "" {
-		return nil, r, usageError{errors.New("--profile and --file both give a profile: give one of them; a file's base: names the one it begins with")}
+		return nil, r, exit.Wrongf("--profile and --file both give a profile: give one of them; a file's base: names the one it begins with")
 	}
 	if len(t.sets) > 0 && t.forFile == "" {
-		return nil, r, usageError{errors.New("--set changes a key of an experiment file: name one with --for FILE")}
+		return nil, r, exit.Wrongf("--set changes a key of an experiment file: name one with --for FILE")
 	}
 	if t.cgroup != "" && t.cgroup != "v1" && t.cgroup != "v2" {
-		return nil, r, usageError{fmt.Errorf("--cgroup %q is not known: v1 or v2", t.cgroup)}
+		return nil, r, exit.Wrongf("--cgroup %q is not known: v1 or v2", t.cgroup)
 	}
 	inv, err := planCall{host: t.host}.inventory()
 	if err != nil {
@@ -158,7 +159,7 @@ func (t *tuneCall) experimentCPUs(e tunedExperiment) ([]int, error) {
 	}
 	slices.Sort(cpus)
 	if cpus = slices.Compact(cpus); len(cpus) == 0 {
-		return nil, usageError{fmt.Errorf("%s gives no node a CPU of its own (isolation: none pins nothing); choose CPUs with --cpus", t.forFile)}
+		return nil, exit.Wrongf("%s gives no node a CPU of its own (isolation: none pins nothing); choose CPUs with --cpus", t.forFile)
 	}
 	return cpus, nil
 }
@@ -184,7 +185,7 @@ func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
 		var err error
 		if p, err = tune.ReadProfile(t.file); err != nil {
 			if errors.Is(err, os.ErrNotExist) {
-				err = usageError{err}
+				err = exit.With(exit.Wrong, err)
 			}
 			return p, err
 		}
@@ -194,12 +195,12 @@ func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
 		}
 		var known bool
 		if p, known = tune.BuiltIn(name); !known {
-			return p, usageError{fmt.Errorf("--profile %q is not known: %s; --file takes one of your own", name, strings.Join(tune.ProfileNames(), ", "))}
+			return p, exit.Wrongf("--profile %q is not known: %s; --file takes one of your own", name, strings.Join(tune.ProfileNames(), ", "))
 		}
 	}
 	for _, text := range t.boot {
 		if err := p.SetBoot(text); err != nil {
-			return p, usageError{fmt.Errorf("--boot: %w", err)}
+			return p, exit.Wrongf("--boot: %w", err)
 		}
 	}
 	return p, nil
@@ -209,7 +210,7 @@ func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
 func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 	cpus, err := host.ParseCPUList(text)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", flag, err)}
+		return nil, exit.Wrongf("%s: %w", flag, err)
 	}
 	var online []int
 	for _, cpu := range inv.CPUs {
@@ -219,7 +220,7 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 	}
 	for _, cpu := range cpus {
 		if !slices.Contains(online, cpu) {
-			return nil, usageError{fmt.Errorf("%s %s: CPU %d is not online; those that are: %s", flag, text, cpu, host.FormatCPUList(online))}
+			return nil, exit.Wrongf("%s %s: CPU %d is not online; those that are: %s", flag, text, cpu, host.FormatCPUList(online))
 		}
 	}
 	return cpus, nil

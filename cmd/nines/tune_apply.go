@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host/tune"
 )
 
@@ -69,7 +69,7 @@ func (t *tuneApplyCall) apply(ctx context.Context, out, progress io.Writer) erro
 		return err
 	}
 	if t.root != "" && !t.write {
-		return usageError{errors.New("--root is for --write: settings are the running kernel's")}
+		return exit.Wrongf("--root is for --write: settings are the running kernel's")
 	}
 	inv, request, err := t.request()
 	if err != nil {

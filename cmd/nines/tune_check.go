@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab/node"
@@ -70,7 +70,7 @@ func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error 
 		return err
 	}
 	if t.duration < time.Second {
-		return usageError{fmt.Errorf("--duration %v is too short: 1s at least; minutes tell more", t.duration)}
+		return exit.Wrongf("--duration %v is too short: 1s at least; minutes tell more", t.duration)
 	}
 	status, err := readTuneStatus()
 	if err != nil {
@@ -88,7 +88,7 @@ func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error 
 		cpus = status.Applied.CPUs
 	}
 	if len(cpus) == 0 {
-		return usageError{errors.New("name the CPUs to measure: --cpus LIST; nothing is tuned that could tell")}
+		return exit.Wrongf("name the CPUs to measure: --cpus LIST; nothing is tuned that could tell")
 	}
 	engine, err := node.Program("nines-engine")
 	if err != nil {

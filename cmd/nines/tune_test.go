@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab/isolate"
 )
@@ -42,7 +43,7 @@ func TestTuneRefusesWrongCalls(t *testing.T) {
 	} {
 		var out, errOut bytes.Buffer
 		code := execute(append([]string{"tune"}, strings.Fields(line)...), &out, &errOut)
-		if code != exitUsage || !strings.Contains(errOut.String(), words) {
+		if code != exit.Wrong || !strings.Contains(errOut.String(), words) {
 			t.Errorf("tune %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
 		}
 	}
@@ -51,7 +52,7 @@ func TestTuneRefusesWrongCalls(t *testing.T) {
 func TestTunePlanForAnotherHost(t *testing.T) {
 	var out, errOut bytes.Buffer
 	args := []string{"tune", "plan", "--host", recordedHost, "--cpus", "2-3", "--profile", "realtime", "--boot", "mitigations=off", "--format", "json"}
-	if code := execute(args, &out, &errOut); code != exitDone {
+	if code := execute(args, &out, &errOut); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	var p tune.Plan
@@ -73,7 +74,7 @@ func TestTunePlanForAnExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exitDone {
+	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	var p tune.Plan
@@ -101,7 +102,7 @@ sweep:
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exitDone {
+	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	var p tune.Plan
@@ -124,7 +125,7 @@ func TestTuneWritesToACopyAndTakesItBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exitDone {
+	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	written, err := os.ReadFile(path)
@@ -134,10 +135,10 @@ func TestTuneWritesToACopyAndTakesItBack(t *testing.T) {
 	if !strings.Contains(out.String(), "kernel-install add-all was not run") {
 		t.Errorf("said: %s", out.String())
 	}
-	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exitFailed {
+	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exit.Failed {
 		t.Errorf("a second write: exit code %d", code)
 	}
-	if code := execute([]string{"tune", "revert", "--root", root}, &out, &errOut); code != exitDone {
+	if code := execute([]string{"tune", "revert", "--root", root}, &out, &errOut); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != before {
@@ -150,7 +151,7 @@ func TestTuneWritesToACopyAndTakesItBack(t *testing.T) {
 
 func TestTuneWithoutABootLoaderIsTheHostsLack(t *testing.T) {
 	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", t.TempDir()}, &out, &errOut); code != exitUnsupported {
+	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", t.TempDir()}, &out, &errOut); code != exit.Lacks {
 		t.Errorf("exit code %d: %s", code, errOut.String())
 	}
 }

@@ -2,11 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
 )
 
@@ -37,13 +36,13 @@ can run the experiment.`,
   nines validate lab.yaml --format json`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("name at least one experiment file, such as examples/quickstart.yaml")}
+				return exit.Wrongf("name at least one experiment file, such as examples/quickstart.yaml")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "table" && format != "json" {
-				return usageError{fmt.Errorf("--format %q is not known: table or json", format)}
+				return exit.Wrongf("--format %q is not known: table or json", format)
 			}
 			return validate(c, args, sets, format)
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/lab/node"
 	"nines.dev/nines/vm/boot"
 	"nines.dev/nines/vm/image"
@@ -64,11 +65,11 @@ func (f *laboratoryFlags) add(c *cobra.Command) {
 
 func (f *laboratoryFlags) check() error {
 	if f.memoryMiB < vlab.MinMemoryMiB {
-		return usageError{fmt.Errorf("--memory %d: Debian and a lab do not fit; give %d MiB at least", f.memoryMiB, vlab.MinMemoryMiB)}
+		return exit.Wrongf("--memory %d: Debian and a lab do not fit; give %d MiB at least", f.memoryMiB, vlab.MinMemoryMiB)
 	}
 	for _, path := range f.copy {
 		if _, err := os.Stat(path); err != nil {
-			return usageError{fmt.Errorf("--copy: %w", err)}
+			return exit.Wrongf("--copy: %w", err)
 		}
 	}
 	for _, layout := range boot.Cgroups {
@@ -77,7 +78,7 @@ func (f *laboratoryFlags) check() error {
 			return err
 		}
 	}
-	return usageError{fmt.Errorf("--cgroup %q: there are v2, v1 and hybrid", f.cgroup)}
+	return exit.Wrongf("--cgroup %q: there are v2, v1 and hybrid", f.cgroup)
 }
 
 // store is a user's, which tells what it does.
@@ -121,14 +122,11 @@ func (f *laboratoryFlags) inLaboratory(ctx context.Context, stderr io.Writer, do
 	return do(lab)
 }
 
-// commandError is a command of the laboratory's that failed, whose exit code nines ends
+// commandFailed is a command of the laboratory's that failed, whose exit code nines ends
 // with.
-type commandError struct{ code int }
-
-func (e commandError) Error() string {
-	return fmt.Sprintf("the command ended with exit code %d", e.code)
+func commandFailed(code int) error {
+	return exit.With(code, fmt.Errorf("the command ended with exit code %d", code))
 }
-func (e commandError) ExitCode() int { return e.code }
 
 // workingFolder is that of a command in the laboratory: this one's, if it was copied.
 func (f *laboratoryFlags) workingFolder() string {

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/vm"
 	"nines.dev/nines/vm/agent"
 	"nines.dev/nines/vm/vlab"
@@ -27,7 +27,7 @@ exit code. --copy gives the laboratory files of this host, at the same paths.`,
   go test -c ./lab/link && nines vlab exec --copy . -- ./link.test -test.run TestLab`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("name a command, as in: nines vlab exec -- ip link")}
+				return exit.Wrongf("name a command, as in: nines vlab exec -- ip link")
 			}
 			return nil
 		},
@@ -36,7 +36,7 @@ exit code. --copy gives the laboratory files of this host, at the same paths.`,
 				code, err := lab.Do(c.Context(), agent.Request{Argv: args, Env: env, Dir: flags.workingFolder()},
 					agent.Streams{Stdin: c.InOrStdin(), Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()})
 				if err == nil && code != 0 {
-					err = commandError{code}
+					err = commandFailed(code)
 				}
 				return err
 			})

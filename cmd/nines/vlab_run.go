@@ -103,7 +103,7 @@ func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr i
 		tell(stderr)(verdict)
 	}
 	if ran == nil && code != 0 {
-		ran = commandError{code}
+		ran = commandFailed(code)
 	}
 	return ran
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/vm/vlab"
 )
 
@@ -18,8 +18,7 @@ func TestVlabCopiesAreLookedAtFirst(t *testing.T) {
 		t.Errorf("a folder that is there: %v", err)
 	}
 	flags.copy = append(flags.copy, filepath.Join(there, "nothing"))
-	var usage usageError
-	if err := flags.check(); !errors.As(err, &usage) || !strings.Contains(err.Error(), "nothing") {
+	if err := flags.check(); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("one that is not: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -109,9 +110,7 @@ func TestImpossible(t *testing.T) {
 			if report.Findings[0].Severity != host.SeverityError {
 				t.Errorf("%s comes first", report.Findings[0].ID)
 			}
-			err := report.UnfitError()
-			coder := new(UnfitError)
-			if !errors.As(err, &coder) || coder.ExitCode() != exitUnsupported {
+			if err := report.Unfit(); exit.Code(err) != exit.Lacks {
 				t.Errorf("the exit is %v", err)
 			}
 		})
@@ -241,12 +240,11 @@ func TestConflict(t *testing.T) {
 // TestWellTunedHostIsFit: and says so by exit code 0.
 func TestWellTunedHostIsFit(t *testing.T) {
 	report := Judge(load(t, "rt-xeon-6354"))
-	if err := report.UnfitError(); err != nil || report.Verdict != VerdictFit {
+	if err := report.Unfit(); err != nil || report.Verdict != VerdictFit {
 		t.Errorf("%v: %v", report.Verdict, err)
 	}
-	unfit := Judge(load(t, "microvm")).UnfitError()
-	coder := new(UnfitError)
-	if !errors.As(unfit, &coder) || coder.ExitCode() != exitFailed {
+	unfit := Judge(load(t, "microvm")).Unfit()
+	if exit.Code(unfit) != exit.Failed {
 		t.Errorf("a host with warnings gives %v", unfit)
 	}
 }

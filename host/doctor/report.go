@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 )
 
@@ -114,37 +115,14 @@ func unseen(inv *host.Inventory) []string {
 	return list
 }
 
-// UnfitError is a report that is not all good; nil is one that is.
-func (r *Report) UnfitError() error {
-	if r.Verdict == VerdictFit {
+// Unfit says that a host is not fit for low latency, or for an experiment; nil is a report
+// that is all good.
+func (r *Report) Unfit() error {
+	switch r.Verdict {
+	case VerdictFit:
 		return nil
+	case VerdictImpossible:
+		return exit.Lacksf("this host cannot run the experiment as it is written: %s above", plural(r.Count(host.SeverityError), "error"))
 	}
-	return &UnfitError{Verdict: r.Verdict, Errors: r.Count(host.SeverityError), Warnings: r.Count(host.SeverityWarning)}
-}
-
-// UnfitError says that a host is not fit for low latency, or for an experiment.
-type UnfitError struct {
-	Verdict          Verdict
-	Errors, Warnings int
-}
-
-func (e *UnfitError) Error() string {
-	if e.Verdict == VerdictImpossible {
-		return fmt.Sprintf("this host cannot run the experiment as it is written: %s above", plural(e.Errors, "error"))
-	}
-	return fmt.Sprintf("this host is not fit for low latency: %s above", plural(e.Warnings, "warning"))
-}
-
-// The exit codes of nines; cmd/nines says what each means.
-const (
-	exitFailed      = 1
-	exitUnsupported = 3
-)
-
-// ExitCode is 3 where the experiment cannot run, else 1.
-func (e *UnfitError) ExitCode() int {
-	if e.Verdict == VerdictImpossible {
-		return exitUnsupported
-	}
-	return exitFailed
+	return fmt.Errorf("this host is not fit for low latency: %s above", plural(r.Count(host.SeverityWarning), "warning"))
 }

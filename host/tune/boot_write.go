@@ -70,14 +70,6 @@ func (t BootTree) Read() (*BootRecord, error) {
 	return &r, nil
 }
 
-// WrittenError is a boot loader that has parameters of nines already.
-type WrittenError struct{ Record *BootRecord }
-
-func (e *WrittenError) Error() string {
-	return fmt.Sprintf("boot parameters were written already, by %s at %s: %s; nines tune revert takes them back first",
-		e.Record.User, e.Record.Written.Format("2006-01-02 15:04:05 UTC"), e.Record.Line)
-}
-
 // ErrNoParameters is a plan without a boot parameter that this kernel can have.
 var ErrNoParameters = errors.New("the plan has no boot parameter to write")
 
@@ -87,7 +79,8 @@ var ErrNoParameters = errors.New("the plan has no boot parameter to write")
 func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string) (*BootRecord, error) {
 	if old, err := t.Read(); err != nil || old != nil {
 		if err == nil {
-			err = &WrittenError{old}
+			err = fmt.Errorf("boot parameters were written already, by %s at %s: %s; nines tune revert takes them back first",
+				old.User, old.Written.Format("2006-01-02 15:04:05 UTC"), old.Line)
 		}
 		return nil, err
 	}

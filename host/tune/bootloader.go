@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/exit"
 )
 
 // Loader is the boot loader of a file tree.
@@ -44,27 +46,6 @@ type bootFile struct {
 	after  []byte
 }
 
-// NoLoaderError is a tree in which no boot loader's files were found.
-type NoLoaderError struct{ Root string }
-
-func (e *NoLoaderError) Error() string {
-	return fmt.Sprintf("no boot loader's files below %s: neither %s nor %s nor entries in %s; write the line of nines tune plan into yours by hand",
-		e.Root, grubDefaults, kernelCmdline, strings.Join(entryDirs, ", "))
-}
-
-// ExitCode is 3: this host cannot.
-func (e *NoLoaderError) ExitCode() int { return 3 }
-
-// LinkedError is a boot loader's file that is a symbolic link.
-type LinkedError struct{ File, Target string }
-
-func (e *LinkedError) Error() string {
-	return fmt.Sprintf("%s is a symbolic link to %s, which nines does not replace; make it a file, or write the line of nines tune plan into it by hand", e.File, e.Target)
-}
-
-// ExitCode is 3: this host cannot.
-func (e *LinkedError) ExitCode() int { return 3 }
-
 // findLoader tells which boot loader a tree has.
 func findLoader(root string) (Loader, error) {
 	exists := func(path string) bool { _, err := os.Stat(filepath.Join(root, path)); return err == nil }
@@ -77,7 +58,8 @@ func findLoader(root string) (Loader, error) {
 	case exists(kernelCmdline), len(entries) > 0:
 		return SystemdBoot, nil
 	}
-	return "", &NoLoaderError{root}
+	return "", exit.Lacksf("no boot loader's files below %s: neither %s nor %s nor entries in %s; write the line of nines tune plan into yours by hand",
+		root, grubDefaults, kernelCmdline, strings.Join(entryDirs, ", "))
 }
 
 // bootFiles are the files of a tree that are to be changed, so that its kernels get the
@@ -91,7 +73,7 @@ func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) 
 	add := func(path string, change func(text string) string) error {
 		// A file is replaced at once, which would replace the link and not what it leads to.
 		if target, err := os.Readlink(filepath.Join(root, path)); err == nil {
-			return &LinkedError{File: path, Target: target}
+			return exit.Lacksf("%s is a symbolic link to %s, which nines does not replace; make it a file, or write the line of nines tune plan into it by hand", path, target)
 		}
 		before, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -173,25 +155,14 @@ func grubOverrides(root, ours string, parameters []Parameter) error {
 			for _, word := range strings.Fields(strings.Trim(strings.TrimSpace(m[2]), `"'`)) {
 				name, _, _ := strings.Cut(word, "=")
 				if slices.ContainsFunc(parameters, func(p Parameter) bool { return p.Absent == "" && p.Name == name && p.Text != word }) {
-					return &OverrideError{File: path, Variable: m[1], Word: word}
+					return exit.Wrongf("%s has %s in %s, and both would be on the command line; take it out there, or leave it as it is with --boot %s=keep",
+						path, word, m[1], name)
 				}
 			}
 		}
 	}
 	return nil
 }
-
-// OverrideError is a file that says otherwise of a parameter.
-type OverrideError struct{ File, Variable, Word string }
-
-func (e *OverrideError) Error() string {
-	name, _, _ := strings.Cut(e.Word, "=")
-	return fmt.Sprintf("%s has %s in %s, and both would be on the command line; take it out there, or leave it as it is with --boot %s=keep",
-		e.File, e.Word, e.Variable, name)
-}
-
-// ExitCode is 2: what was asked for cannot be.
-func (e *OverrideError) ExitCode() int { return 2 }
 
 // grubLine is the last assignment of the variable in a file that a shell reads.
 var grubLine = regexp.MustCompile(`(?m)^(\s*(?:export\s+)?GRUB_CMDLINE_LINUX=)(?:"([^"\n]*)"|'([^'\n]*)'|([^\s#]*))(.*)$`)

@@ -71,31 +71,23 @@ func orphaned(root, holder string) bool {
 // JournalName is the file of a journal in its folder, of labs and of tune alike.
 const JournalName = "journal.jsonl"
 
-// HeldError is a host whose settings another holds.
-type HeldError struct {
-	// Lab is the lab's name; empty for nines tune apply, of which Applied tells, if it
-	// has been written.
-	Lab     string
-	Applied *Applied
-}
-
-func (e *HeldError) Error() string {
-	if e.Lab != "" {
-		return fmt.Sprintf("lab %q holds this host's settings (its key tuning:); nines down %s gives them back", e.Lab, e.Lab)
-	}
-	if e.Applied == nil {
-		return "a nines tune apply holds this host's settings; nines tune revert gives them back"
-	}
-	return fmt.Sprintf("nines tune apply holds this host's settings: profile %s, by %s (process %d) since %s; nines tune revert gives them back",
-		e.Applied.Profile, e.Applied.User, e.Applied.PID, e.Applied.Since.Format("2006-01-02 15:04:05"))
-}
-
+// held is a host whose settings another holds.
 func held(root, holder string) error {
 	if lab, ok := strings.CutPrefix(holder, "labs/"); ok {
-		return &HeldError{Lab: lab}
+		return fmt.Errorf("lab %q holds this host's settings (its key tuning:); nines down %s gives them back", lab, lab)
 	}
 	applied, _ := readApplied(filepath.Join(root, holder))
-	return &HeldError{Applied: applied}
+	return heldBy(applied)
+}
+
+// heldBy is a host whose settings nines tune apply holds; nil is one that has not been
+// written yet.
+func heldBy(applied *Applied) error {
+	if applied == nil {
+		return errors.New("a nines tune apply holds this host's settings; nines tune revert gives them back")
+	}
+	return fmt.Errorf("nines tune apply holds this host's settings: profile %s, by %s (process %d) since %s; nines tune revert gives them back",
+		applied.Profile, applied.User, applied.PID, applied.Since.Format("2006-01-02 15:04:05"))
 }
 
 // Holder is who holds the host's settings: "tune", "labs/NAME", or nobody, which is empty.

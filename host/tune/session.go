@@ -157,7 +157,7 @@ func (s Session) clear(ctx context.Context) error {
 	}
 	applied, err := readApplied(s.dir())
 	if err == nil && applied.Done && j.Header.BootID == boot.ID() {
-		return errors.Join(&HeldError{Applied: applied}, j.Close())
+		return errors.Join(heldBy(applied), j.Close())
 	}
 	return s.undo(ctx, j, nil)
 }

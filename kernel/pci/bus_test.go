@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/boot"
 )
@@ -75,11 +76,10 @@ func TestClaims(t *testing.T) {
 	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1"}); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	var taken *TakenError
-	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "2"}); !errors.As(err, &taken) || !strings.Contains(err.Error(), "the lab one") {
+	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "2"}); exit.Code(err) != exit.Lacks || !strings.Contains(err.Error(), "the lab one") {
 		t.Errorf("another's: %v", err)
 	}
-	if err := b.Free(vf0, "2"); !errors.As(err, &taken) {
+	if err := b.Free(vf0, "2"); exit.Code(err) != exit.Lacks {
 		t.Errorf("free for another: %v", err)
 	}
 	if err := b.Free(vf0, "1"); err != nil {
@@ -296,9 +296,8 @@ func TestPortAndWhole(t *testing.T) {
 	if err := b.claim(port, host.Claim{Lab: "whole", Token: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	var taken *TakenError
 	err := b.JoinPort(context.Background(), port, "2", Port{VFs: 7}, Port{})
-	if !errors.As(err, &taken) || !strings.Contains(err.Error(), "the lab whole") {
+	if exit.Code(err) != exit.Lacks || !strings.Contains(err.Error(), "the lab whole") {
 		t.Errorf("joined a port that is another's: %v", err)
 	}
 	// What was refused is undone without a trace, and without harm to the other.
@@ -315,7 +314,7 @@ func TestPortAndWhole(t *testing.T) {
 	if err := b.file(usersName(port)).Write(l); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Free(port, "1"); !errors.As(err, &taken) {
+	if err := b.Free(port, "1"); exit.Code(err) != exit.Lacks {
 		t.Errorf("a port that is joined is free as a whole: %v", err)
 	}
 	// The same lab may change from the one to the other.

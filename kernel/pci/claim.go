@@ -1,27 +1,20 @@
 package pci
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/ledger"
 )
 
-// TakenError is a function that somebody else has.
-type TakenError struct {
-	Address, By string
+// taken is a function that somebody else has.
+func taken(address, by string) error {
+	return exit.Lacksf("%s is used by %s by now; plan again, or take that down", address, by)
 }
-
-func (e *TakenError) Error() string {
-	return fmt.Sprintf("%s is used by %s by now; plan again, or take that down", e.Address, e.By)
-}
-
-// ExitCode is 3: the host has it no more.
-func (e *TakenError) ExitCode() int { return 3 }
 
 // sameLab is true for tokens of one lab's journal, which begin alike up to a colon
 // (journal.Journal.Token).
@@ -34,7 +27,7 @@ func sameLab(a, b string) bool {
 // claim writes down that a lab has a function, unless another has it.
 func (b Bus) claim(address string, c host.Claim) error {
 	if other := b.claimed(address); other != nil && other.Token != c.Token {
-		return &TakenError{address, "the lab " + other.Lab}
+		return taken(address, "the lab "+other.Lab)
 	}
 	c.Boot = boot.ID()
 	return b.file(address).Write(c)

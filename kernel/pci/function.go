@@ -62,21 +62,21 @@ func (b Bus) Free(address, token string) error {
 		if c.Token == token {
 			return nil
 		}
-		return &TakenError{address, "the lab " + c.Lab}
+		return taken(address, "the lab "+c.Lab)
 	}
 	// A lab that has just joined a port may not have taken a virtual function of it yet.
 	for _, user := range b.users(address).Users {
 		if !sameLab(user, token) {
-			return &TakenError{address, "another lab, for its virtual functions,"}
+			return taken(address, "another lab, for its virtual functions,")
 		}
 	}
 	for _, f := range host.FunctionsBelow(b.Root) {
 		if f.Address == address && f.UsedBy != "" && !ForPrograms(f.Driver) {
-			return &TakenError{address, f.UsedBy}
+			return taken(address, f.UsedBy)
 		}
 		for _, vf := range f.VFs {
 			if vf.Address == address && vf.UsedBy != "" {
-				return &TakenError{address, vf.UsedBy}
+				return taken(address, vf.UsedBy)
 			}
 		}
 	}

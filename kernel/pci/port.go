@@ -83,7 +83,7 @@ func (b Bus) vfs(address string) int {
 func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, now Port) error {
 	// A lab that has the port as a whole moves it away, or gives it to a program, later.
 	if c := b.claimed(address); c != nil && !sameLab(c.Token, token) {
-		return &TakenError{address, "the lab " + c.Lab}
+		return taken(address, "the lab "+c.Lab)
 	}
 	l := b.users(address)
 	if len(l.Users) == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
 )
@@ -51,24 +52,14 @@ func (s *Site) Socket(l plan.Link, e plan.Endpoint) (string, error) {
 	return path, RemoveStaleSocket(path)
 }
 
-// PathError is a socket whose path the kernel would cut.
-type PathError struct{ Path string }
-
-func (e *PathError) Error() string {
-	return fmt.Sprintf("the socket %s has a path of %d bytes, and the kernel takes %d (unix(7)); set NINES_STATE_DIR to a shorter folder, or shorten the lab's name",
-		e.Path, len(e.Path), maxSocketPath)
-}
-
-// ExitCode is 2: the call or the file is wrong for this host.
-func (e *PathError) ExitCode() int { return 2 }
-
 // maxSocketPath is what fits sun_path with its final zero, unix(7).
 const maxSocketPath = len(unix.RawSockaddrUnix{}.Path) - 1
 
-// CheckSocketPath is a PathError for a path that is too long.
+// CheckSocketPath is an error for a path that is too long.
 func CheckSocketPath(path string) error {
 	if len(path) > maxSocketPath {
-		return &PathError{path}
+		return exit.Wrongf("the socket %s has a path of %d bytes, and the kernel takes %d (unix(7)); set NINES_STATE_DIR to a shorter folder, or shorten the lab's name",
+			path, len(path), maxSocketPath)
 	}
 	return nil
 }

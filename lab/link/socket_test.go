@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -72,8 +73,7 @@ func TestAPathThatTheKernelWouldCut(t *testing.T) {
 	if err := CheckSocketPath("/" + strings.Repeat("p", 106)); err != nil {
 		t.Errorf("107 bytes: %v", err)
 	}
-	var long *PathError
-	if err := CheckSocketPath("/" + strings.Repeat("p", 107)); !errors.As(err, &long) || !strings.Contains(err.Error(), "NINES_STATE_DIR") {
+	if err := CheckSocketPath("/" + strings.Repeat("p", 107)); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "NINES_STATE_DIR") {
 		t.Errorf("108 bytes: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ type vmRuntime struct{}
 // Check finds out whether the host can run virtual machines.
 func (vmRuntime) Check(plan.Node) error {
 	if _, err := exec.LookPath(vm.Program); err != nil {
-		return &vm.NoQEMUError{}
+		return vm.ErrNoQEMU
 	}
 	for _, program := range []string{"nines-guest", "nines-node", "nines-engine"} {
 		if _, err := Program(program); err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
@@ -58,7 +59,7 @@ func openKernel(ctx context.Context, store image.Store, name string) (*image.Ker
 		return store.Local(ctx, name)
 	}
 	k, err := store.Kernel(ctx, name)
-	if err != nil && ctx.Err() == nil && !errors.As(err, new(*image.MissingError)) {
+	if err != nil && ctx.Err() == nil && exit.Code(err) != exit.Lacks {
 		return nil, &host.MissingError{
 			Capability: "a kernel for virtual machines", Reason: fmt.Sprintf("the kernel %q could not be fetched", name), Err: err,
 			Remedy: "see that apt-get update works here, or name a mirror of Debian in NINES_DEBIAN_MIRROR; offline, vm: {kernel: host} or the path of a kernel's image needs no mirror",

@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -230,9 +230,8 @@ func TestSelectionErrors(t *testing.T) {
 		"figure":   {sweep().open(t), Options{Kind: Latency, Percentile: "p98"}, []string{"p98", "p99_9"}},
 	} {
 		_, err := Of([]Input{test.in}, test.o)
-		var wrong *SelectError
-		if !errors.As(err, &wrong) || wrong.ExitCode() != 2 {
-			t.Errorf("%s: %v, want a *SelectError", name, err)
+		if exit.Code(err) != exit.Wrong {
+			t.Errorf("%s: %v, want exit code 2", name, err)
 			continue
 		}
 		for _, want := range test.want {

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+
+	"nines.dev/nines/exit"
 )
 
 // Published is a curve from a file of the published evaluation's forms, which also
@@ -55,23 +56,6 @@ var fileForms = []struct {
 	}},
 }
 
-// FileError is a file of published points that cannot be used; it exits with 2.
-type FileError struct {
-	Path   string
-	Line   int // 0: the whole file
-	Reason string
-}
-
-func (e *FileError) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Reason)
-	}
-	return e.Path + ": " + e.Reason
-}
-
-// ExitCode is 2: the call names a wrong file.
-func (e *FileError) ExitCode() int { return 2 }
-
 // ReadPublished reads a CSV file, also as .gz or .zst. Without a label it is named
 // after its form, and without a source after the file.
 func ReadPublished(path, label, source string) (Published, error) {
@@ -95,24 +79,24 @@ func readPublished(path string) (Published, error) {
 		if e := new(os.PathError); errors.As(err, &e) {
 			reason = e.Err
 		}
-		return Published{}, &FileError{Path: path, Reason: reason.Error()}
+		return Published{}, exit.Wrongf("%s: %w", path, reason)
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return Published{}, &FileError{Path: path, Reason: "is a folder; name one of its CSV files"}
+		return Published{}, exit.Wrongf("%s: is a folder; name one of its CSV files", path)
 	}
 	var in io.Reader = bufio.NewReader(file)
 	switch filepath.Ext(path) {
 	case ".gz":
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
-			return Published{}, &FileError{Path: path, Reason: "is no gzip file"}
+			return Published{}, exit.Wrongf("%s: is no gzip file", path)
 		}
 		in = unpacked
 	case ".zst":
 		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
 		if err != nil {
-			return Published{}, &FileError{Path: path, Reason: err.Error()}
+			return Published{}, exit.Wrongf("%s: %w", path, err)
 		}
 		defer unpacked.Close()
 		in = unpacked
@@ -124,7 +108,7 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 	rows := csv.NewReader(in)
 	heading, err := rows.Read()
 	if err != nil {
-		return Published{}, &FileError{Path: path, Reason: "has no heading: it is empty, damaged or no CSV file"}
+		return Published{}, exit.Wrongf("%s: has no heading: it is empty, damaged or no CSV file", path)
 	}
 	rows.ReuseRecord = true
 	var p Published
@@ -141,8 +125,8 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 		for _, form := range fileForms {
 			forms = append(forms, strings.Join(form.columns, ","))
 		}
-		return Published{}, &FileError{Path: path, Line: 1, Reason: fmt.Sprintf("the columns %.60q are none of a figure's; they begin with one of: %s",
-			strings.Join(heading, ","), strings.Join(forms, " | "))}
+		return Published{}, exit.Wrongf("%s:1: the columns %.60q are none of a figure's; they begin with one of: %s",
+			path, strings.Join(heading, ","), strings.Join(forms, " | "))
 	}
 	values := make([]float64, columns)
 	for count := 1; ; count++ {
@@ -151,26 +135,26 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 			break
 		}
 		if torn := new(csv.ParseError); errors.As(err, &torn) {
-			return Published{}, &FileError{Path: path, Line: torn.Line, Reason: "is damaged: " + torn.Err.Error()}
+			return Published{}, exit.Wrongf("%s:%d: is damaged: %w", path, torn.Line, torn.Err)
 		}
 		if err != nil {
-			return Published{}, &FileError{Path: path, Reason: "is damaged: " + err.Error()}
+			return Published{}, exit.Wrongf("%s: is damaged: %w", path, err)
 		}
 		line, _ := rows.FieldPos(0)
 		if count > mostRows {
-			return Published{}, &FileError{Path: path, Line: line, Reason: fmt.Sprintf("has more than %d rows, which no figure can show", mostRows)}
+			return Published{}, exit.Wrongf("%s:%d: has more than %d rows, which no figure can show", path, line, mostRows)
 		}
 		for i := range values {
 			v, err := strconv.ParseFloat(row[i], 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v > 9e18 {
-				return Published{}, &FileError{Path: path, Line: line, Reason: fmt.Sprintf("%.40q in the column %s is no number from 0", row[i], heading[i])}
+				return Published{}, exit.Wrongf("%s:%d: %.40q in the column %s is no number from 0", path, line, row[i], heading[i])
 			}
 			values[i] = v
 		}
 		add(&p, values)
 	}
 	if len(p.points)+len(p.values) == 0 {
-		return Published{}, &FileError{Path: path, Reason: "has no rows"}
+		return Published{}, exit.Wrongf("%s: has no rows", path)
 	}
 	p.tidy()
 	return p, nil

@@ -3,13 +3,13 @@ package figure
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -81,8 +81,7 @@ func TestPublishedFileErrors(t *testing.T) {
 		"zstd":     {write("h.csv.zst", "ts,count\n"), "no heading"},
 	} {
 		_, err := ReadPublished(test.path, "", "")
-		var wrong *FileError
-		if !errors.As(err, &wrong) || wrong.ExitCode() != 2 || !strings.Contains(err.Error(), test.want) {
+		if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}

@@ -1,10 +1,10 @@
 package figure
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
@@ -14,7 +14,7 @@ import (
 func (s *selection) latency() (*Figure, error) {
 	of := report.LatencyFigure(s.Percentile)
 	if !slices.Contains(percentiles(), s.Percentile) {
-		return nil, &SelectError{fmt.Sprintf("no percentile is called %q; there are %s", s.Percentile, strings.Join(percentiles(), ", "))}
+		return nil, exit.Wrongf("no percentile is called %q; there are %s", s.Percentile, strings.Join(percentiles(), ", "))
 	}
 	name := strings.ReplaceAll(s.Percentile, "_", ".") + " latency (µs)"
 	if s.Percentile == "max" {

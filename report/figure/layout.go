@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"nines.dev/nines/exit"
 )
 
 const (
@@ -18,14 +20,6 @@ const (
 	// leastData is the smallest area, in points, in which anything can be read.
 	leastData = vg.Length(40)
 )
-
-// SizeError is a figure too small for what is in it; it exits with 2.
-type SizeError struct{ Reason string }
-
-func (e *SizeError) Error() string { return e.Reason }
-
-// ExitCode is 2: the call is wrong.
-func (e *SizeError) ExitCode() int { return 2 }
 
 // panel is the area of the data with its axes.
 type panel struct {
@@ -40,8 +34,8 @@ func (f *Figure) paint(c draw.Canvas) error {
 	legend, sources := f.legend(c.Size().X), f.sourceLines(c.Size().X)
 	inner := draw.Crop(c, f.left(), -f.right(), f.below()+sources.height(), -legend.height()-f.above())
 	if inner.Size().X < leastData || inner.Size().Y < leastData {
-		return &SizeError{fmt.Sprintf("a figure of %s leaves no room for its data beside the axes and a legend of %d lines; make it larger with --width and --height, or draw fewer curves with --where",
-			millimetres(c.Size()), legend.rows)}
+		return exit.Wrongf("a figure of %s leaves no room for its data beside the axes and a legend of %d lines; make it larger with --width and --height, or draw fewer curves with --where",
+			millimetres(c.Size()), legend.rows)
 	}
 	p := panel{inner, f}
 	p.grid()

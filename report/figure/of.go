@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -29,8 +30,7 @@ func Of(inputs []Input, o Options) (*Figure, error) {
 			continue
 		}
 		// Too many curves is a kind that there is data for, too.
-		var tooMany *SelectError
-		if _, err := build(inputs, other); err == nil || errors.As(err, &tooMany) {
+		if _, err := build(inputs, other); exit.Code(err) == exit.Done || exit.Code(err) == exit.Wrong {
 			others = append(others, string(kind))
 		}
 	}
@@ -38,7 +38,7 @@ func Of(inputs []Input, o Options) (*Figure, error) {
 	if len(others) > 0 {
 		reason += "; there is data for " + strings.Join(others, ", ")
 	}
-	return nil, &SelectError{reason}
+	return nil, exit.Wrongf("%s", reason)
 }
 
 // needs says what a kind is drawn of.
@@ -64,7 +64,7 @@ func build(inputs []Input, o Options) (*Figure, error) {
 	}
 	maker, ok := makers[o.Kind]
 	if !ok {
-		return nil, &SelectError{fmt.Sprintf("no figure is called %q; there are %s", o.Kind, kindList())}
+		return nil, exit.Wrongf("no figure is called %q; there are %s", o.Kind, kindList())
 	}
 	if n := len(s.groups()); n > mostLooks && !o.Kind.overAxis() {
 		return nil, s.tooMany(n) // before hundreds of files are read
@@ -143,10 +143,10 @@ func (s *selection) tooMany(curves int) error {
 		}
 	}
 	if len(hints) == 0 {
-		return &SelectError{fmt.Sprintf("that makes %d curves, and at most %d can be told apart; choose trials with --trials, or draw fewer results or --published files", curves, mostLooks)}
+		return exit.Wrongf("that makes %d curves, and at most %d can be told apart; choose trials with --trials, or draw fewer results or --published files", curves, mostLooks)
 	}
-	return &SelectError{fmt.Sprintf("that makes %d curves, and at most %d can be told apart; keep some with --where (such as --where %s), choose trials with --trials, or put trials together with --group-by KEY",
-		curves, mostLooks, strings.Join(hints, " or --where "))}
+	return exit.Wrongf("that makes %d curves, and at most %d can be told apart; keep some with --where (such as --where %s), choose trials with --trials, or put trials together with --group-by KEY",
+		curves, mostLooks, strings.Join(hints, " or --where "))
 }
 
 // overlay adds published curves in the look of the series that they mean, or in the

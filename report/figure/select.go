@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/report"
 	"nines.dev/nines/result"
 )
@@ -65,14 +66,6 @@ type Options struct {
 	Published []Published
 }
 
-// SelectError is a call that selects nothing, or too much; it exits with 2.
-type SelectError struct{ Reason string }
-
-func (e *SelectError) Error() string { return e.Reason }
-
-// ExitCode is 2: the call is wrong.
-func (e *SelectError) ExitCode() int { return 2 }
-
 // errNothing is a kind that the results have no data for.
 var errNothing = errors.New("nothing to draw")
 
@@ -110,7 +103,7 @@ func selectFrom(inputs []Input, o Options) (*selection, error) {
 		}
 	}
 	if len(inputs) > 0 && len(s.trials) == 0 {
-		return nil, &SelectError{"no trial meets all of the conditions of --trials and --where together"}
+		return nil, exit.Wrongf("no trial meets all of the conditions of --trials and --where together")
 	}
 	return s, s.groupBy()
 }
@@ -203,7 +196,7 @@ func (s *selection) checkTrials(inputs []Input) error {
 					have = append(have, t.ID)
 				}
 			}
-			return &SelectError{fmt.Sprintf("there is no trial %s; the trials are %s", wanted, some(have))}
+			return exit.Wrongf("there is no trial %s; the trials are %s", wanted, some(have))
 		}
 	}
 	return nil
@@ -242,7 +235,7 @@ func (s *selection) names() []string {
 func (s *selection) find(key string) (string, error) {
 	name, err := report.FindVariable(s.names(), key)
 	if err != nil {
-		return "", &SelectError{err.Error()}
+		return "", exit.With(exit.Wrong, err)
 	}
 	return name, nil
 }
@@ -265,7 +258,7 @@ func (s *selection) filter(c Condition) error {
 	s.searches = slices.DeleteFunc(s.searches, func(one result.Search) bool { return !keep(one.Variables) })
 	for _, value := range c.Values {
 		if !slices.Contains(seen, value) {
-			return &SelectError{fmt.Sprintf("no trial has %s=%s; the values are %s", name, value, some(seen))}
+			return exit.Wrongf("no trial has %s=%s; the values are %s", name, value, some(seen))
 		}
 	}
 	// A maximum has no rate, which is what it found.

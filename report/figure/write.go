@@ -31,8 +31,8 @@ func Formats() []string { return []string{"svg", "pdf", "png", "tex"} }
 // legend.
 type Size struct{ Width, Height vg.Length }
 
-// Write renders the figure. It writes nothing if it returns an error that is a
-// *SizeError or names an unknown format.
+// Write renders the figure. It writes nothing if it returns an error of exit code 2:
+// it is too small for what is in it, or the format is unknown.
 func (f *Figure) Write(w io.Writer, format string, size Size) error {
 	size = f.sizeFor(size)
 	var c vg.CanvasWriterTo

@@ -7,16 +7,9 @@ import (
 	"io/fs"
 	"os"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
-
-// NoPacketsError says that there are no packets, or those of too many trials.
-type NoPacketsError struct{ reason string }
-
-func (e *NoPacketsError) Error() string { return e.reason }
-
-// ExitCode is 2: the call asks for what the result does not have.
-func (e *NoPacketsError) ExitCode() int { return 2 }
 
 // WritePackets copies the packets of the one trial that has them.
 func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
@@ -28,13 +21,13 @@ func WritePackets(w io.Writer, r *result.Result, trials []result.Trial) error {
 		case err != nil:
 			return err
 		case found != "":
-			return &NoPacketsError{"the packets of several trials were recorded, each in a file of its own: choose one with --trial"}
+			return exit.Wrongf("the packets of several trials were recorded, each in a file of its own: choose one with --trial")
 		default:
 			found = path
 		}
 	}
 	if found == "" {
-		return &NoPacketsError{"the packets were not recorded one by one; traffic.packets in the experiment file asks for it"}
+		return exit.Wrongf("the packets were not recorded one by one; traffic.packets in the experiment file asks for it")
 	}
 	file, err := os.Open(found)
 	if err != nil {

@@ -5,29 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
-
-// UnknownTrialError names a trial that a result does not have.
-type UnknownTrialError struct {
-	ID  string
-	Has []string
-}
-
-func (e *UnknownTrialError) Error() string {
-	const shown = 6
-	has := strings.Join(e.Has[:min(shown, len(e.Has))], ", ")
-	if more := len(e.Has) - shown; more > 0 {
-		has += fmt.Sprintf(" and %d more", more)
-	}
-	if has == "" {
-		has = "none"
-	}
-	return fmt.Sprintf("there is no trial %q; the result has %s", e.ID, has)
-}
-
-// ExitCode is 2: the call names a wrong trial.
-func (e *UnknownTrialError) ExitCode() int { return 2 }
 
 // Select picks trials by their IDs, in the result's order; without IDs all of them.
 // "7" means "0007" as well.
@@ -46,7 +26,7 @@ func Select(r *result.Result, ids []string) ([]result.Trial, error) {
 			at = slices.Index(all, fmt.Sprintf("%04s", id))
 		}
 		if at < 0 {
-			return nil, &UnknownTrialError{ID: id, Has: all}
+			return nil, noTrial(id, all)
 		}
 		wanted[all[at]] = true
 	}
@@ -57,6 +37,18 @@ func Select(r *result.Result, ids []string) ([]result.Trial, error) {
 		}
 	}
 	return selected, nil
+}
+
+func noTrial(id string, all []string) error {
+	const shown = 6
+	has := strings.Join(all[:min(shown, len(all))], ", ")
+	if more := len(all) - shown; more > 0 {
+		has += fmt.Sprintf(" and %d more", more)
+	}
+	if has == "" {
+		has = "none"
+	}
+	return exit.Wrongf("there is no trial %q; the result has %s", id, has)
 }
 
 // Progress is told how many trials are done, of how many; nil is told nothing.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -46,7 +47,7 @@ type Listed struct {
 // List gives the results of this store, newest first.
 func (x *Index) List(ctx context.Context, filter Filter) ([]Listed, error) {
 	if _, err := path.Match(filter.Name, ""); err != nil {
-		return nil, &CallError{fmt.Sprintf("the pattern %q of a name is broken: %v", filter.Name, err)}
+		return nil, exit.Wrongf("the pattern %q of a name is broken: %v", filter.Name, err)
 	}
 	values := []any{clean(x.store)}
 	bind := func(value any) string {

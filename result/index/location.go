@@ -1,10 +1,11 @@
 package index
 
 import (
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"nines.dev/nines/exit"
 )
 
 // DefaultFile is the index below the folder of all results.
@@ -29,7 +30,7 @@ func Locate(said, root string) (Location, error) {
 	case strings.HasPrefix(said, "postgres://"), strings.HasPrefix(said, "postgresql://"):
 		return Location{url: said}, nil
 	case strings.Contains(said, "://"):
-		return Location{}, &CallError{fmt.Sprintf("the index %s is neither a file nor a postgres:// URL", hideSecrets(said, said))}
+		return Location{}, exit.Wrongf("the index %s is neither a file nor a postgres:// URL", hideSecrets(said, said))
 	}
 	return Location{File: said}, nil
 }
@@ -41,14 +42,6 @@ func (l Location) String() string {
 	}
 	return hideSecrets(l.url, l.url)
 }
-
-// CallError is a call that cannot be right.
-type CallError struct{ reason string }
-
-func (e *CallError) Error() string { return e.reason }
-
-// ExitCode is 2: the call is wrong.
-func (e *CallError) ExitCode() int { return 2 }
 
 // hiddenError is an error of a database whose URL may have been repeated in it.
 type hiddenError struct {

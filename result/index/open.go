@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"nines.dev/nines/exit"
 )
 
 // Index is an open index of the results below one folder. It is for one goroutine;
@@ -37,30 +39,12 @@ type database interface {
 	explain(err error) error
 }
 
-// RootError is a folder of all results that cannot be used.
-type RootError struct {
-	Root string
-	Err  error
-}
-
-func (e *RootError) Error() string {
-	if errors.Is(e.Err, fs.ErrNotExist) {
-		return fmt.Sprintf("there is no folder %s; 'nines run' makes it, or name another with --out", e.Root)
-	}
-	return fmt.Sprintf("the folder of all results cannot be used: %v; name another with --out", e.Err)
-}
-
-func (e *RootError) Unwrap() error { return e.Err }
-
-// ExitCode is 2: the call names a wrong folder.
-func (e *RootError) ExitCode() int { return 2 }
-
 // Open opens the index of the results below root, and makes it where there is none.
 func Open(ctx context.Context, location Location, root string) (*Index, error) {
 	x := &Index{location: location}
 	var err error
 	if x.root, err = realFolder(root); err != nil {
-		return nil, &RootError{Root: root, Err: err}
+		return nil, unusable(root, err)
 	}
 	if location.File == "" {
 		err = x.openPostgres(ctx)
@@ -82,6 +66,14 @@ func (x *Index) Close() error { return x.db.Close() }
 
 // Root is the folder of all results.
 func (x *Index) Root() string { return x.root }
+
+// unusable is a folder of all results that cannot be read.
+func unusable(root string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return exit.Wrongf("there is no folder %s; 'nines run' makes it, or name another with --out", root)
+	}
+	return exit.Wrongf("the folder of all results cannot be used: %w; name another with --out", err)
+}
 
 func realFolder(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)

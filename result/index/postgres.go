@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"nines.dev/nines/exit"
 )
 
 // pgSchema holds our tables, apart from those of other programs in the database. A URL
@@ -33,7 +35,7 @@ func (x *Index) openPostgres(ctx context.Context) error {
 	base := &postgresBase{location: x.location}
 	config, err := pgx.ParseConfig(x.location.url)
 	if err != nil {
-		return &CallError{fmt.Sprintf("the index %s: %s", x.location, hideSecrets(x.location.url, err.Error()))}
+		return exit.Wrongf("the index %s: %s", x.location, hideSecrets(x.location.url, err.Error()))
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout

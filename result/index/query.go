@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"nines.dev/nines/exit"
 )
 
 // Answer receives what a query gives: the columns once, then each row. Values are nil,
@@ -96,7 +98,7 @@ func (x *Index) query(ctx context.Context, statement string, timeout time.Durati
 // refused says why a statement failed.
 func (x *Index) refused(err error) error {
 	if writes(err) {
-		return &CallError{fmt.Sprintf("the statement would change the index, which can only be read: %v", err)}
+		return exit.Wrongf("the statement would change the index, which can only be read: %v", err)
 	}
 	return x.base.explain(err)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -56,7 +57,7 @@ func claim(root *os.Root, folder string) (*os.File, error) {
 // removable reads through root, which no symbolic link leads out of.
 func removable(root *os.Root, folder string) (Removable, error) {
 	refuse := func(why string) (Removable, error) {
-		return Removable{}, &CallError{fmt.Sprintf("%s: %s, so it is left as it is", folder, why)}
+		return Removable{}, exit.Wrongf("%s: %s, so it is left as it is", folder, why)
 	}
 	summary := path.Join(folder, result.SummaryFile)
 	info, err := root.Lstat(summary)

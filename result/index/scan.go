@@ -49,7 +49,7 @@ func (s *scan) walk(path, below string, depth int) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		if depth == 0 {
-			return &RootError{Root: path, Err: err}
+			return unusable(path, err)
 		}
 		if !errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 			s.skipped = append(s.skipped, Skipped{below, err.Error()})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 )
 
@@ -41,16 +41,6 @@ type FoundFigure struct {
 	Conditions string   `json:"conditions,omitempty"` // JSON
 }
 
-// NotFoundError is a result that is not below the folder of all results.
-type NotFoundError struct{ Said, Root string }
-
-func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("there is no result %s below %s; 'nines results ls' lists them", e.Said, e.Root)
-}
-
-// ExitCode is 2: the call names a wrong result.
-func (e *NotFoundError) ExitCode() int { return 2 }
-
 // Folder turns what a user says into a folder below the root: a path, a path below the
 // root, a link to one of them such as latest, or the key of a result in the tables.
 func (x *Index) Folder(ctx context.Context, said string) (string, error) {
@@ -75,7 +65,7 @@ func (x *Index) Folder(ctx context.Context, said string) (string, error) {
 	err := x.db.QueryRowContext(ctx, x.base.placeholders("SELECT folder FROM results WHERE store = $1 AND result = $2"),
 		clean(x.store), clean(said)).Scan(&folder)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", &NotFoundError{Said: said, Root: x.root}
+		return "", x.noResult(said)
 	}
 	return folder, x.base.explain(err)
 }
@@ -92,7 +82,11 @@ func (x *Index) Show(ctx context.Context, folder string) (*Shown, error) {
 			return shown, x.base.explain(errors.Join(x.variablesOf(ctx, shown), x.findingsOf(ctx, shown)))
 		}
 	}
-	return nil, &NotFoundError{Said: folder, Root: x.root}
+	return nil, x.noResult(folder)
+}
+
+func (x *Index) noResult(said string) error {
+	return exit.Wrongf("there is no result %s below %s; 'nines results ls' lists them", said, x.root)
 }
 
 func (x *Index) variablesOf(ctx context.Context, shown *Shown) error {

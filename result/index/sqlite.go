@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"nines.dev/nines/exit"
 )
 
 // applicationID is "nine" in the file's header (SQLite's file format, offset 68): it
@@ -146,7 +148,7 @@ func (s *sqliteBase) prepare(ctx context.Context, db *sql.DB) error {
 }
 
 func (s *sqliteBase) foreign() error {
-	return &CallError{fmt.Sprintf("%s is a database of another program; name another file with --index", s.file)}
+	return exit.Wrongf("%s is a database of another program; name another file with --index", s.file)
 }
 
 // reader opens the file once more, without the right to write and to attach others.
@@ -231,11 +233,11 @@ func (s *sqliteBase) refuseForeign(ctx context.Context) error {
 		return nil // not there yet, or empty: it is to be made
 	}
 	if !info.Mode().IsRegular() {
-		return &CallError{fmt.Sprintf("%s is not a file; name another with --index", s.file)}
+		return exit.Wrongf("%s is not a file; name another with --index", s.file)
 	}
 	head, err := sqliteHeader(s.file)
 	if err != nil || !head.sqlite {
-		return &CallError{fmt.Sprintf("%s is not a SQLite database; name another with --index", s.file)}
+		return exit.Wrongf("%s is not a SQLite database; name another with --index", s.file)
 	}
 	if head.ours {
 		return nil

@@ -1,9 +1,10 @@
 package index
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
+
+	"nines.dev/nines/exit"
 )
 
 // reading are the words a statement may begin with that reads.
@@ -15,7 +16,7 @@ var reading = []string{"SELECT", "WITH", "VALUES", "EXPLAIN", "TABLE"}
 func checkStatement(text string) error {
 	rest := skipBlank(text)
 	if rest == "" {
-		return &CallError{`there is no statement: write one in quotes, such as "select * from results"`}
+		return exit.Wrongf(`there is no statement: write one in quotes, such as "select * from results"`)
 	}
 	word := rest[:len(rest)-len(strings.TrimLeftFunc(rest, unicode.IsLetter))]
 	if word == "" && rest[0] == '(' { // (SELECT …) UNION …
@@ -26,15 +27,15 @@ func checkStatement(text string) error {
 		known = known || strings.EqualFold(word, r)
 	}
 	if !known {
-		return &CallError{fmt.Sprintf("only reading statements are run, which begin with %s; this one begins with %q",
-			strings.Join(reading, ", "), firstWord(rest))}
+		return exit.Wrongf("only reading statements are run, which begin with %s; this one begins with %q",
+			strings.Join(reading, ", "), firstWord(rest))
 	}
 	end, err := endOfStatement(rest)
 	if err != nil {
 		return err
 	}
 	if skipBlank(strings.TrimLeft(rest[end:], ";")) != "" {
-		return &CallError{fmt.Sprintf("one statement at a time: another begins at %q", firstWord(skipBlank(strings.TrimLeft(rest[end:], ";"))))}
+		return exit.Wrongf("one statement at a time: another begins at %q", firstWord(skipBlank(strings.TrimLeft(rest[end:], ";"))))
 	}
 	return nil
 }
@@ -93,7 +94,7 @@ func endOfStatement(text string) (int, error) {
 			// A doubled quote is two quoted texts in a row to us, which ends the same.
 			end := strings.IndexByte(text[i+1:], c)
 			if end < 0 {
-				return 0, &CallError{fmt.Sprintf("the statement has a %c that does not end", c)}
+				return 0, exit.Wrongf("the statement has a %c that does not end", c)
 			}
 			i += end + 2
 		default:

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"nines.dev/nines/exit"
 )
 
 // MirrorVariable names the environment variable with the address of a mirror of Debian,
@@ -21,21 +23,11 @@ const MirrorVariable = "NINES_DEBIAN_MIRROR"
 // keyring has the keys that Debian signs its releases with (debian-archive-keyring).
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// MissingError is a program that the host lacks.
-type MissingError struct{ Program, Package string }
-
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("making images of virtual machines needs %s: apt-get install %s", e.Program, e.Package)
-}
-
-// ExitCode is that of a host that cannot do it.
-func (e *MissingError) ExitCode() int { return 3 }
-
 // need says which of the programs is missing.
 func need(programs map[string]string) error {
 	for program, pkg := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			return &MissingError{Program: program, Package: pkg}
+			return exit.Lacksf("making images of virtual machines needs %s: apt-get install %s", program, pkg)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/u-root/u-root/pkg/cpio"
 
+	"nines.dev/nines/exit"
 	"nines.dev/nines/test/labtest"
 )
 
@@ -47,8 +48,7 @@ func TestKernelNames(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "12", "debian11", "rt 12", "../rt12"} {
-		var unknown *UnknownKernelError
-		if got, err := ParseKernel(name); !errors.As(err, &unknown) {
+		if got, err := ParseKernel(name); exit.Code(err) != exit.Wrong {
 			t.Errorf("%q is %s, %v", name, got, err)
 		}
 	}

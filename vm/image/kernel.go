@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"nines.dev/nines/exit"
 )
 
 // Kernel is a kernel with its modules, ready to boot.
@@ -38,23 +40,13 @@ func KernelNames() []string {
 	return names
 }
 
-// UnknownKernelError is a name that no kernel has.
-type UnknownKernelError struct{ Name string }
-
-func (e *UnknownKernelError) Error() string {
-	return fmt.Sprintf("there is no kernel %q: there are debian, cloud and rt, and %s", e.Name, strings.Join(KernelNames(), ", "))
-}
-
-// ExitCode is that of a wrong call.
-func (e *UnknownKernelError) ExitCode() int { return 2 }
-
 // ParseKernel makes of a name the one that KernelNames has.
 func ParseKernel(name string) (string, error) {
 	if _, kind := flavours[name]; kind {
 		name += HostRelease().Number
 	}
 	if !slices.Contains(KernelNames(), name) {
-		return "", &UnknownKernelError{name}
+		return "", exit.Wrongf("there is no kernel %q: there are debian, cloud and rt, and %s", name, strings.Join(KernelNames(), ", "))
 	}
 	return name, nil
 }

@@ -11,20 +11,12 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"nines.dev/nines/exit"
 )
 
 // OwnKernel is the name of the kernel that the host itself runs.
 const OwnKernel = "host"
-
-// NoImageError is a kernel of the host's without an image that can be booted.
-type NoImageError struct{ Path, Reason string }
-
-func (e *NoImageError) Error() string {
-	return fmt.Sprintf("%s is no kernel that a virtual machine can boot: %s; vm: {kernel: debian} takes one of Debian's packages", e.Path, e.Reason)
-}
-
-// ExitCode is that of a host that cannot do it.
-func (e *NoImageError) ExitCode() int { return 3 }
 
 // Local is a kernel whose image is on this host: its own (OwnKernel), or a file, with
 // the modules that /lib/modules has for its version. A kernel without modules has to
@@ -131,23 +123,28 @@ const (
 	versionOffset = 0x20e
 )
 
+// noImage is a kernel of the host's without an image that can be booted.
+func noImage(path, reason string) error {
+	return exit.Lacksf("%s is no kernel that a virtual machine can boot: %s; vm: {kernel: debian} takes one of Debian's packages", path, reason)
+}
+
 // kernelVersion is the first word of an image's version, as 6.1.0-50-amd64.
 func kernelVersion(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", &NoImageError{path, err.Error()}
+		return "", noImage(path, err.Error())
 	}
 	if len(data) < versionOffset+2 || string(data[headerOffset:headerOffset+len(headerMark)]) != headerMark {
-		return "", &NoImageError{path, "it has no header of an x86 image (bzImage)"}
+		return "", noImage(path, "it has no header of an x86 image (bzImage)")
 	}
 	at := int(binary.LittleEndian.Uint16(data[versionOffset:])) + 0x200
 	if at == 0x200 || at >= len(data) {
-		return "", &NoImageError{path, "its header names no version"}
+		return "", noImage(path, "its header names no version")
 	}
 	text, _, _ := strings.Cut(string(data[at:min(at+256, len(data))]), "\x00")
 	version, _, _ := strings.Cut(text, " ")
 	if version == "" || strings.ContainsAny(version, "/\n") {
-		return "", &NoImageError{path, fmt.Sprintf("its header names no version, but %q", text)}
+		return "", noImage(path, fmt.Sprintf("its header names no version, but %q", text))
 	}
 	return version, nil
 }
