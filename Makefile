@@ -174,7 +174,7 @@ format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 .PHONY: generate
-## generate: write anew what is derived: golden files, docs/commands.md
+## generate: write anew what is derived: golden files, docs/commands.md, tables of docs/
 generate: embedded
 	hack/generate.sh
 

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,4 +39,21 @@ func Equal[T ~string | ~[]byte](t testing.TB, path string, got T) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got); if the new one is right, -update writes it:\n%.*s", path, most, diff)
 	}
+}
+
+// Part is Equal for the lines of a file between one with the mark and the next that ends
+// such a part.
+func Part(t testing.TB, path, mark, got string) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- made by make generate: "+mark+" -->\n", "<!-- end -->\n"
+	before, rest, found := strings.Cut(string(raw), begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !found || !ends {
+		t.Fatalf("%s has no lines %q and %q", path, begin, end)
+	}
+	Equal(t, path, before+begin+got+end+after)
 }
