@@ -36,7 +36,7 @@ var columns = slices.Concat(
 		ofTrial("tx_packets", everywhere, "sent: `rx_packets` + `lost_packets`", func(t *Trial) uint64 { return t.TxPackets }),
 		ofTrial("rx_packets", everywhere, "received, each counted once", func(t *Trial) uint64 { return t.RxPackets }),
 		ofTrial("lost_packets", everywhere, "sent and not received", func(t *Trial) uint64 { return t.LostPackets }),
-		ofTrial("loss_ratio", InIndex, "`lost_packets` / `tx_packets`, 0 to 1", lossRatio),
+		ofTrial("loss_ratio", InIndex, "`lost_packets` / `tx_packets`, 0 to 1", (*Trial).LossRatio),
 		ofTrial("duplicate_packets", everywhere, apartAbout, func(t *Trial) uint64 { return t.DuplicatePackets }),
 		ofTrial("reordered_packets", everywhere, apartAbout, func(t *Trial) uint64 { return t.ReorderedPackets }),
 	},
@@ -125,14 +125,6 @@ func latencyColumns(prefix, about string, of func(*Trial) *Percentiles) []Column
 		list = append(list, figure(named.Name))
 	}
 	return append(list, figure("max"), ofTrial(prefix+"_count", everywhere, "number of these latencies", func(t *Trial) uint64 { return of(t).Count }))
-}
-
-func lossRatio(t *Trial) *float64 {
-	if t.TxPackets == 0 {
-		return nil
-	}
-	ratio := float64(t.LostPackets) / float64(t.TxPackets)
-	return &ratio
 }
 
 func ofMaximum(of func(*Share) float64) func(*Details) *float64 {
