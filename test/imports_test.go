@@ -20,10 +20,11 @@ const module = "nines.dev/nines/"
 // it in the way of the data (ARCHITECTURE.md), and no others. A new package needs a
 // line here. Its tests are held to the same.
 var mayImport = map[string][]string{
-	"spec":          {},
+	"spec":          {"terminal"},
 	"result":        {},
 	"engine/client": {},
 	"fault":         {},
+	"terminal":      {}, // what prints may import it
 
 	"kernel/netns":     {},
 	"kernel/proc":      {},
@@ -34,11 +35,11 @@ var mayImport = map[string][]string{
 	"kernel/ethtool":   {"kernel/netns"},                                   // in its tests
 	"kernel/pci":       {"host", "kernel/ethtool", "fault"},
 
-	"host":        {},
-	"host/tune":   {"spec", "host", "journal", "kernel/proc", "fault"},
-	"host/doctor": {"spec", "host", "plan", "host/tune"},
+	"host":        {"terminal"},
+	"host/tune":   {"spec", "host", "terminal", "journal", "kernel/proc", "fault"},
+	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal"},
 
-	"plan":    {"spec", "host"},
+	"plan":    {"spec", "host", "terminal"},
 	"journal": {"busypoll/kbp", "kernel/napi", "kernel/ethtool", "kernel/netns", "kernel/proc", "kernel/cgroup", "fault", "kernel/hugepages", "kernel/pci", "kernel/tasks"},
 
 	"busypoll":      makers,
@@ -72,12 +73,12 @@ var mayImport = map[string][]string{
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "host"},
-	"measure/jitter":          {"engine/client"},
-	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter"},
+	"measure/jitter":          {"engine/client", "terminal"},
+	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter", "terminal"},
 
-	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic"},
+	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic", "terminal"},
 	"analyze/clock":      {},
-	"analyze/packetfile": {},
+	"analyze/packetfile": {"terminal"},
 	"analyze/synthetic":  {"analyze/packetfile"},
 
 	"result/export": {"result"},
@@ -87,8 +88,8 @@ var mayImport = map[string][]string{
 	"analysis/confidence":  {},
 	"analysis/extreme":     {"analysis/confidence"},
 
-	"report":         {"result", "analysis/confidence", "analysis/extreme"},
-	"report/explain": {"result", "analysis/attribution"},
+	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
+	"report/explain": {"result", "analysis/attribution", "terminal"},
 	"report/figure":  {"result", "report"},
 
 	"cmd/nines":     {everything},

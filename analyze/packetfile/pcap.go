@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+
+	"nines.dev/nines/terminal"
 )
 
 // The file format of libpcap: pcap-savefile(5), draft-ietf-opsawg-pcap. All numbers are
@@ -148,7 +150,7 @@ func (r *Reader) morePcap() bool {
 		r.ended()
 		return false
 	}
-	which := grouped(r.seen.Packets + 1)
+	which := terminal.Grouped(r.seen.Packets + 1)
 	if !w.need(r.pcap.headBytes) {
 		r.cut(fmt.Sprintf("the head of packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes))
 		return false
@@ -164,7 +166,7 @@ func (r *Reader) morePcap() bool {
 	}
 	switch {
 	case kept > maxPacketBytes:
-		r.broken(fmt.Sprintf("packet %s claims to have %s bytes, more than any packet (%s)", which, grouped(uint64(kept)), grouped(maxPacketBytes)), "")
+		r.broken(fmt.Sprintf("packet %s claims to have %s bytes, more than any packet (%s)", which, terminal.Grouped(uint64(kept)), terminal.Grouped(maxPacketBytes)), "")
 		return false
 	case binary.LittleEndian.Uint64(head)|binary.LittleEndian.Uint64(head[8:]) == 0:
 		r.broken(fmt.Sprintf("packet %s is nothing but zeros, as in a file with holes or of a crashed host", which), "")

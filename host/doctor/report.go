@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // Schema names the form of a report as JSON.
@@ -130,9 +131,9 @@ type UnfitError struct {
 
 func (e *UnfitError) Error() string {
 	if e.Verdict == VerdictImpossible {
-		return fmt.Sprintf("this host cannot run the experiment as it is written: %s above", plural(e.Errors, "error"))
+		return fmt.Sprintf("this host cannot run the experiment as it is written: %s above", terminal.Count(e.Errors, "error"))
 	}
-	return fmt.Sprintf("this host is not fit for low latency: %s above", plural(e.Warnings, "warning"))
+	return fmt.Sprintf("this host is not fit for low latency: %s above", terminal.Count(e.Warnings, "warning"))
 }
 
 // The exit codes of nines; cmd/nines says what each means.
