@@ -184,8 +184,12 @@ format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
 .PHONY: generate
-## generate: write anew what is derived: golden files, docs/commands.md
-generate: embedded
+## generate: write anew what is derived: golden files, docs/commands.md, tables of docs/, web/src/data.ts
+# The page is built from types that come from Go, whose tests embed the page: an old one will do.
+generate:
+	@test -e $(PAGE) || $(MAKE) embedded
+	@$(GO) test ./report -run TestTypesOfThePage -update
+	@$(MAKE) embedded
 	hack/generate.sh
 
 .PHONY: clean

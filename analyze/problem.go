@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // noPacket is a capture without packets.
@@ -35,7 +36,7 @@ func (a *Analysis) noPair() error {
 		return exit.Wrongf("no packet of %s has a key of kind %q; choose another one with --key.%s", which, o.Key, a.show())
 	case c.PostAmbiguous > 0 && c.PostAmbiguous+c.PostUnknown == keyedPost:
 		return exit.Wrongf("each key of %s that %s has too comes more than once in it, so that no packet can be told from others (%s ambiguous packets); choose another key with --key.%s",
-			o.Pre, o.Post, grouped(c.PreAmbiguous), a.show())
+			o.Pre, o.Post, terminal.Grouped(c.PreAmbiguous), a.show())
 	case c.Early+c.Late == 0:
 		remedy := "are they of the same run?"
 		if o.Key == Content && !o.MaskTTL {
@@ -60,7 +61,7 @@ func (a *Analysis) clocksApart() string {
 		return fmt.Sprintf("%s and %s have the same packets at the same times: they are copies of one capture", o.Pre, o.Post)
 	case c.Early >= c.Late && median > -windowNs:
 		return fmt.Sprintf("%s of %s packets in both captures are not later in %s than in %s, but earlier, by %v (median; %v to %v): the two are swapped, or the clocks are apart. Swapped: nines analyze %s %s. Clocks: --offset %v or more moves POST's times; it has to be known from elsewhere",
-			grouped(c.Early), grouped(c.Early+c.Late), o.Post, o.Pre, duration(-median), duration(-most), duration(-least), o.Post, o.Pre, duration(-least))
+			terminal.Grouped(c.Early), terminal.Grouped(c.Early+c.Late), o.Post, o.Pre, duration(-median), duration(-most), duration(-least), o.Post, o.Pre, duration(-least))
 	}
 	return fmt.Sprintf("the same packets are in %s %v later than in %s (median; %v to %v), further apart than the 5 s within which a packet has to arrive: the clocks are apart, or the captures are of different runs. --offset %v moves POST's times by as much; what is then measured is relative to that",
 		o.Post, duration(median), o.Pre, duration(least), duration(most), duration(-median))
@@ -125,13 +126,4 @@ func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) stri
 		what += fmt.Sprintf(", id %d", uint32(id))
 	}
 	return what + ", key " + hex.EncodeToString(x.bytes(link, p.Data))
-}
-
-// grouped writes a number with commas between its thousands.
-func grouped(n uint64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -6,6 +6,7 @@ import (
 
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // driftShare is how much of the median latency a drift may add up to unmentioned.
@@ -34,16 +35,16 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 	for _, s := range []Source{a.Pre, a.Post} {
 		say(s.Damage != nil, "%s is damaged: %v", s.Path, s.Damage)
 		for _, i := range s.Info.Interfaces {
-			say(i.Dropped > 0, "%s: the capturing tool lost %s packets of interface %q", s.Path, grouped(i.Dropped), i.Name)
+			say(i.Dropped > 0, "%s: the capturing tool lost %s packets of interface %q", s.Path, terminal.Grouped(i.Dropped), i.Name)
 		}
-		say(s.Seen.Untimed > 0, "%s: %s packets have no time", s.Path, grouped(s.Seen.Untimed))
+		say(s.Seen.Untimed > 0, "%s: %s packets have no time", s.Path, terminal.Grouped(s.Seen.Untimed))
 		say(s.Seen.Backwards > 0, "%s: times go back %s times, by up to %v: the clock was set, or several queues were captured; packets are taken in order of their times",
-			s.Path, grouped(s.Seen.Backwards), duration(s.Seen.LargestBackwardsNs))
+			s.Path, terminal.Grouped(s.Seen.Backwards), duration(s.Seen.LargestBackwardsNs))
 	}
-	say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", grouped(c.PostUnknown), a.Post.Path, a.Pre.Path)
-	say(c.PreAmbiguous > 0, "%s packets of %s have a key that others have too, and are left out", grouped(c.PreAmbiguous), a.Pre.Path)
-	say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", grouped(c.Late))
-	early := fmt.Sprintf("%s packets are earlier in %s than in %s, and count as lost: the clocks are apart, or the captures are swapped", grouped(c.Early), a.Post.Path, a.Pre.Path)
+	say(c.PostUnknown > 0, "%s packets of %s are not in %s: that capture missed them, or something else sent or changed them", terminal.Grouped(c.PostUnknown), a.Post.Path, a.Pre.Path)
+	say(c.PreAmbiguous > 0, "%s packets of %s have a key that others have too, and are left out", terminal.Grouped(c.PreAmbiguous), a.Pre.Path)
+	say(c.Late > 0, "%s packets arrived 5 s late or more, and count as lost", terminal.Grouped(c.Late))
+	early := fmt.Sprintf("%s packets are earlier in %s than in %s, and count as lost: the clocks are apart, or the captures are swapped", terminal.Grouped(c.Early), a.Post.Path, a.Pre.Path)
 	if c.Early > c.Pairs {
 		return result.Invalid, append([]string{early}, reasons...)
 	}
@@ -92,10 +93,10 @@ func (a *Analysis) Notes() []string {
 		notes = append(notes, fmt.Sprintf("%v was added to the times of %s, as asked for", a.Options.Offset, a.Post.Path))
 	}
 	if n := a.Counts.PreUnkeyed; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", grouped(n), a.Pre.Path))
+		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), a.Pre.Path))
 	}
 	if n := a.Counts.PostUnkeyed; n > 0 {
-		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", grouped(n), a.Post.Path))
+		notes = append(notes, fmt.Sprintf("%s packets of %s have no such key", terminal.Grouped(n), a.Post.Path))
 	}
 	if a.pre.flows.tooFew {
 		notes = append(notes, fmt.Sprintf("there are more than %d flows, which are not told apart", maxFlows))

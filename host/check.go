@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // Needs is what an experiment wants of a host, beyond CPUs and memory, which a
@@ -190,7 +192,7 @@ func wantedBy(needs []Need, name string) string {
 		}
 	}
 	if others > 0 {
-		return fmt.Sprintf("%s and %s want it", first, plural(others, "other"))
+		return fmt.Sprintf("%s and %s want it", first, terminal.Count(others, "other"))
 	}
 	return first + " wants it"
 }

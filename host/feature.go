@@ -1,9 +1,10 @@
 package host
 
 import (
-	"fmt"
 	"sort"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // State is whether a feature is there.
@@ -135,7 +136,7 @@ func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
 	present(FeatureBTF, t.Exists("/sys/kernel/btf/vmlinux"), "/sys/kernel/btf/vmlinux")
 	present(FeatureLivepatch, t.Exists("/sys/kernel/livepatch"), "/sys/kernel/livepatch")
 	groups, _ := t.ReadDir("/sys/kernel/iommu_groups")
-	present(FeatureIOMMU, len(groups) > 0, plural(len(groups), "IOMMU group"))
+	present(FeatureIOMMU, len(groups) > 0, terminal.Count(len(groups), "IOMMU group"))
 	present(FeatureHugepages, len(inv.Hugepages) > 0, "")
 	if m, ok := inv.Cgroup.Controller("cpuset"); ok {
 		add(FeatureCpuset, StateYes, m.Path)
@@ -148,7 +149,7 @@ func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
 	} else {
 		add(FeatureIGBUIO, StateUnknown, "not loaded; no kernel's configuration names it")
 	}
-	present(FeatureUIO, len(uio) > 0, plural(len(uio), "UIO device"))
+	present(FeatureUIO, len(uio) > 0, terminal.Count(len(uio), "UIO device"))
 	ring := ioURing(t, config)
 	list = append(list, ring, lxcTools(t), kvmDevice(t))
 	list = append(list, readReceive(t, inv.Kernel, config, ring)...)
@@ -206,11 +207,4 @@ func kvmDevice(t Tree) Feature {
 		return Feature{Name: FeatureKVM, State: StateNo, Detail: "/dev/kvm is not there"}
 	}
 	return Feature{Name: FeatureKVM, State: StateUnknown, Detail: "/dev/kvm is there; whether a guest runs has to be tried"}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,21 +1,18 @@
 package host
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"nines.dev/nines/terminal"
 )
 
 // Write prints what matters of an inventory to a measurement, aligned.
 func (inv *Inventory) Write(out io.Writer) error {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
-	}
+	t := &terminal.Table{}
+	row := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
 	if inv.Source != "" {
 		row("source", "%s", inv.Source)
 	}
@@ -38,29 +35,21 @@ func (inv *Inventory) Write(out io.Writer) error {
 		row(choose(i == 0, "to get", ""), "%s", line)
 	}
 	row("", "")
-	fmt.Fprintln(w, "interface\tdriver\tPCI\tNUMA\tspeed\tMTU\tstate\tVFs")
+	t.Row("interface", "driver", "PCI", "NUMA", "speed", "MTU", "state", "VFs")
 	for _, n := range inv.NICs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.Name, dash(n.kind()), dash(n.PCIAddress),
+		t.Row(n.Name, dash(n.kind()), dash(n.PCIAddress),
 			dashIf(n.NUMANode < 0, n.NUMANode), dashIf(n.SpeedMbit == 0, fmt.Sprintf("%d Mbit/s", n.SpeedMbit)), n.MTU, dash(n.State),
 			dashIf(n.TotalVFs == 0, fmt.Sprintf("%d of %d", n.NumVFs, n.TotalVFs)))
 	}
 	if len(inv.PCIDevices) > 0 {
-		fmt.Fprintln(w, "\nfor DPDK\tdriver\tNUMA\tfiles")
+		t.Row()
+		t.Row("for DPDK", "driver", "NUMA", "files")
 	}
 	for _, d := range inv.PCIDevices {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Address, d.Driver, dashIf(d.NUMANode < 0, d.NUMANode), dash(strings.Join(d.Files, " ")))
+		t.Row(d.Address, d.Driver, dashIf(d.NUMANode < 0, d.NUMANode), dash(strings.Join(d.Files, " ")))
 	}
-	inv.writeFunctions(w)
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	// The writer pads empty last cells; trailing blanks help nobody.
-	for line := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	inv.writeFunctions(t)
+	return t.Write(out, terminal.Style{})
 }
 
 var featureHeading = map[State]string{
@@ -121,7 +110,7 @@ func (inv *Inventory) writeCPUs(row func(name, format string, args ...any)) {
 	}
 	row("CPU", "%s", orUnknown(strings.Join(sortedNames(models), " + ")))
 	row("CPUs", "%d online (%s), %s, %s, SMT %s", len(online), FormatCPUList(online),
-		plural(len(cores), "core"), plural(len(packages), "package"), orUnknown(inv.SMT))
+		terminal.Count(len(cores), "core"), terminal.Count(len(packages), "package"), orUnknown(inv.SMT))
 	if len(offline) > 0 {
 		row("", "offline: %s", FormatCPUList(offline))
 	}
@@ -133,15 +122,15 @@ func (inv *Inventory) writeCPUs(row func(name, format string, args ...any)) {
 }
 
 func (inv *Inventory) writeMemory(row func(name, format string, args ...any)) {
-	row("memory", "%s, transparent hugepages %s", gibibytes(inv.MemoryBytes), orUnknown(inv.TransparentHugepages))
+	row("memory", "%s, transparent hugepages %s", terminal.GiB(inv.MemoryBytes), orUnknown(inv.TransparentHugepages))
 	for _, h := range inv.Hugepages {
-		row("", "hugepages of %s: %d, %d free", mebibytes(h.SizeBytes), h.Total, h.Free)
+		row("", "hugepages of %s: %d, %d free", terminal.MiB(h.SizeBytes), h.Total, h.Free)
 	}
 	for _, n := range inv.NUMANodes {
-		row(fmt.Sprintf("NUMA node %d", n.ID), "CPUs %s, %s, distances %v", orNone(FormatCPUList(n.CPUs)), gibibytes(n.MemoryTotalBytes), n.Distances)
+		row(fmt.Sprintf("NUMA node %d", n.ID), "CPUs %s, %s, distances %v", orNone(FormatCPUList(n.CPUs)), terminal.GiB(n.MemoryTotalBytes), n.Distances)
 		if len(inv.NUMANodes) > 1 {
 			for _, h := range n.Hugepages {
-				row("", "hugepages of %s: %d, %d free", mebibytes(h.SizeBytes), h.Total, h.Free)
+				row("", "hugepages of %s: %d, %d free", terminal.MiB(h.SizeBytes), h.Total, h.Free)
 			}
 		}
 	}
@@ -201,6 +190,3 @@ func orUnknown(s string) string              { return choose(s == "", "unknown",
 func orNone(s string) string                 { return choose(s == "", "none", s) }
 func dash(s string) string                   { return choose(s == "", "-", s) }
 func dashIf(absent bool, value any) string   { return choose(absent, "-", fmt.Sprint(value)) }
-
-func gibibytes(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
-func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -2,24 +2,28 @@ package host
 
 import (
 	"fmt"
-	"io"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // writeFunctions lists the ports that have virtual functions or an IOMMU group, and
 // the virtual functions that are made.
-func (inv *Inventory) writeFunctions(w io.Writer) {
-	heading := "\ncard\tdriver\tPCI\tNUMA\tIOMMU group\tcarrier\tVFs\tused by\n"
+func (inv *Inventory) writeFunctions(t *terminal.Table) {
+	headed := false
 	for _, f := range inv.Functions {
 		if f.TotalVFs == 0 && f.IOMMUGroup < 0 && f.UsedBy == "" {
 			continue
 		}
-		fmt.Fprint(w, heading)
-		heading = ""
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name(), dash(f.Driver), f.Address, dashIf(f.NUMANode < 0, f.NUMANode),
+		if !headed {
+			t.Row()
+			t.Row("card", "driver", "PCI", "NUMA", "IOMMU group", "carrier", "VFs", "used by")
+			headed = true
+		}
+		t.Row(f.Name(), dash(f.Driver), f.Address, dashIf(f.NUMANode < 0, f.NUMANode),
 			groupText(f.IOMMUGroup, f.Companions), dash(f.Carrier), dashIf(f.TotalVFs == 0, fmt.Sprintf("%d of %d", f.NumVFs, f.TotalVFs)), dash(f.UsedBy))
 		for _, vf := range f.VFs {
-			fmt.Fprintf(w, "  VF %d\t%s\t%s\t\t%s\t%s\t%s\t%s\n", vf.Index, dash(vf.Driver), vf.Address, groupText(vf.IOMMUGroup, nil),
+			t.Row(fmt.Sprintf("  VF %d", vf.Index), dash(vf.Driver), vf.Address, "", groupText(vf.IOMMUGroup, nil),
 				dash(vf.Interface), choose(vf.VLAN == 0, "-", fmt.Sprintf("VLAN %d", vf.VLAN)), dash(vf.UsedBy))
 		}
 	}

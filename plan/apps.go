@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // udpPort is where every engine of a lab listens.
@@ -158,7 +159,7 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 	}
 	if len(ends) != want {
 		return nil, at(&Conflict{"node " + n.name,
-			fmt.Sprintf("app %s works on %s, and the node has %d off the traffic's way", kind, plural(want, "interface"), len(ends)),
+			fmt.Sprintf("app %s works on %s, and the node has %d off the traffic's way", kind, terminal.Count(want, "interface"), len(ends)),
 			"give it that many links, or lead the traffic through it"}, n.steps())
 	}
 	return ends, nil
@@ -231,11 +232,4 @@ func (w *work) direct() bool { return len(w.path) == 2 && w.path[0].node == w.pa
 // routed tells whether the kernel forwards on the traffic's way.
 func (w *work) routed() bool {
 	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app().Routes() })
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -6,6 +6,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // demand is what a node wants of the host's CPUs.
@@ -59,7 +60,7 @@ func (w *work) collectDemands() error {
 		}
 		if d.memoryNode >= 0 && w.numaNode(d.memoryNode) == nil {
 			w.refuse(at(&Impossible{fmt.Sprintf("node %s wants NUMA node %d", n.name, d.memoryNode),
-				fmt.Sprintf("the host has %s", plural(len(w.inv.NUMANodes), "NUMA node")), "leave memory_node out and the plan chooses"}, n.steps("memory_node")))
+				fmt.Sprintf("the host has %s", terminal.Count(len(w.inv.NUMANodes), "NUMA node")), "leave memory_node out and the plan chooses"}, n.steps("memory_node")))
 			d.memoryNode = -1
 		}
 	}

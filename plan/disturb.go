@@ -2,11 +2,11 @@ package plan
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // Disturbance is a process that disturbs a CPU, or a node's engine, while the lab is up.
@@ -90,8 +90,11 @@ func (d Disturbance) Where() string {
 }
 
 // writeDisturbances lists what is disturbed on purpose.
-func (p *Plan) writeDisturbances(w io.Writer) {
-	head := "\nDISTURBANCE\tKIND\tOF\tFOR\tEVERY\tFROM\tSCHEDULING\tWHY\n"
+func (p *Plan) writeDisturbances(t *terminal.Table) {
+	if len(p.Disturbances) > 0 {
+		t.Row()
+		t.Row("DISTURBANCE", "KIND", "OF", "FOR", "EVERY", "FROM", "SCHEDULING", "WHY")
+	}
 	for _, d := range p.Disturbances {
 		from, policy := "-", "other"
 		if d.From >= 0 {
@@ -100,7 +103,6 @@ func (p *Plan) writeDisturbances(w io.Writer) {
 		if d.Scheduling != nil {
 			policy = d.Scheduling.String()
 		}
-		fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", head, d.Name, d.Kind, d.Where(), d.Length, d.Period, from, policy, d.Why)
-		head = ""
+		t.Row(d.Name, d.Kind, d.Where(), d.Length, d.Period, from, policy, d.Why)
 	}
 }

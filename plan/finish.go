@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // nodesPerHousekeepingCPU is how many nodes share one CPU before housekeeping
@@ -114,7 +115,7 @@ func (a *assignment) explainOwn(n *node) {
 	case len(d.list) > 0:
 		n.because("%s: named by cpu_list", list)
 	case d.explicit:
-		n.because("%s: %s of its own, as asked", list, plural(d.count, "CPU"))
+		n.because("%s: %s of its own, as asked", list, terminal.Count(d.count, "CPU"))
 	case d.program:
 		n.because("%s: one of its own, on which it polls", list)
 	default:

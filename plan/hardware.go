@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // usualVFs is how many virtual functions a port is given that has none: more than most
@@ -270,7 +271,7 @@ func (w *work) usedUp(e *endpoint, c *card) error {
 			}
 		}
 	}
-	reason := fmt.Sprintf("it has %s, and the lab uses %d", plural(c.vfCount(), "virtual function"), ours)
+	reason := fmt.Sprintf("it has %s, and the lab uses %d", terminal.Count(c.vfCount(), "virtual function"), ours)
 	if len(others) > 0 {
 		reason += "; others have " + strings.Join(others, ", ")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // assignWhole gives the ends of a passthrough link the devices that the file names.
@@ -32,7 +33,7 @@ func (w *work) assignWhole(l *link) error {
 		case c.UsedBy != "" && !slices.Contains(programDrivers, c.Driver):
 			return &Impossible{demand, "it is used by " + c.UsedBy + ": the host would lose it", "choose another; virtual functions (kind: sriov) share a port with the host"}
 		case c.NumVFs > 0:
-			return &Impossible{demand, fmt.Sprintf("%s of it are made, which would go with it", plural(c.NumVFs, "virtual function")),
+			return &Impossible{demand, fmt.Sprintf("%s of it are made, which would go with it", terminal.Count(c.NumVFs, "virtual function")),
 				fmt.Sprintf("use kind: sriov, or echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs", c.Address)}
 		}
 		c.whole = e

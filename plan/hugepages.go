@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // What an engine takes of memory for packets.
@@ -73,7 +74,7 @@ func (w *work) engineMemory(n *node) (int64, error) {
 	}
 	if given := int64(w.exp.DPDK.Memory); given < least {
 		return 0, at(&Conflict{"dpdk.memory", fmt.Sprintf("%s is too little for the buffers of %s, which takes %s for its ports and frames of %d bytes",
-			mebibytes(given), n.title(), mebibytes(least), w.frameBytes()),
+			terminal.MiB(given), n.title(), terminal.MiB(least), w.frameBytes()),
 			fmt.Sprintf("give it that or more (--set dpdk.memory=%dMiB), or leave it out", least>>20)}, []string{"dpdk", "memory"})
 	}
 	return int64(w.exp.DPDK.Memory), nil
@@ -224,7 +225,7 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 		if missing <= 0 {
 			continue
 		}
-		problem := fmt.Sprintf("%s on NUMA node %d, of %s each, and %d are free", wantText(who[numa], wanted[numa]), numa, mebibytes(size), free)
+		problem := fmt.Sprintf("%s on NUMA node %d, of %s each, and %d are free", wantText(who[numa], wanted[numa]), numa, terminal.MiB(size), free)
 		const ordinary = "--set dpdk.hugepages=none runs in ordinary memory, slower"
 		switch {
 		case p.Hugepages.Mode == spec.HugepagesAuto:
@@ -232,7 +233,7 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 				Remedy: "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end; " + ordinary})
 		case missing*size > memory:
 			list = append(list, host.Finding{Severity: host.SeverityError, Capability: host.FeatureHugepages, Missing: missing*size - memory,
-				Problem: fmt.Sprintf("%s; the node has %s of memory to reserve the rest from", problem, mebibytes(memory)),
+				Problem: fmt.Sprintf("%s; the node has %s of memory to reserve the rest from", problem, terminal.MiB(memory)),
 				Remedy:  p.TakeLess() + ordinary})
 		}
 	}
@@ -254,5 +255,5 @@ func wantText(who []string, pages int64) string {
 	if len(who) > most {
 		who = append(slices.Clone(who[:most]), fmt.Sprintf("%d more", len(who)-most))
 	}
-	return fmt.Sprintf("%s %s %s", strings.Join(who, ", "), choose(len(who) == 1, "wants", "want"), plural(int(pages), "hugepage"))
+	return fmt.Sprintf("%s %s %s", strings.Join(who, ", "), choose(len(who) == 1, "wants", "want"), terminal.Count(int(pages), "hugepage"))
 }

@@ -6,6 +6,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // isolation is the degree that the experiment asks for.
@@ -131,7 +132,7 @@ func (w *work) nothingToIsolate(degree spec.Isolation) error {
 	usable := len(w.usable())
 	demand := fmt.Sprintf("isolation: %s wants a CPU that no one else has", degree)
 	if usable < 2 {
-		return &Impossible{demand, fmt.Sprintf("the host has %s that this process may use, which is for housekeeping", plural(usable, "CPU")),
+		return &Impossible{demand, fmt.Sprintf("the host has %s that this process may use, which is for housekeeping", terminal.Count(usable, "CPU")),
 			"use a host with two or more, or --set isolation=none"}
 	}
 	for _, n := range w.nodes {
@@ -222,7 +223,7 @@ func (w *work) limitHugepages() error {
 				if limit >= max(w.leastMemory(n), leastEngineMemory) {
 					remedy += fmt.Sprintf(", or take less (--set dpdk.memory=%dMiB)", limit>>20)
 				}
-				return at(&Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", mebibytes(limit), mebibytes(takes)), remedy}, n.steps("hugepage_limit"))
+				return at(&Conflict{n.title(), fmt.Sprintf("hugepage_limit is %s, and its engine takes %s", terminal.MiB(limit), terminal.MiB(takes)), remedy}, n.steps("hugepage_limit"))
 			}
 			if limit == 0 {
 				limit = takes

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // rung says what is given up where CPUs are few.
@@ -242,7 +244,7 @@ func (w *work) placingOrder() []*node {
 
 // cpuDemand words how many CPUs a node wants.
 func (w *work) cpuDemand(n *node) string {
-	want := fmt.Sprintf("%s wants %s", n.title(), plural(n.demand.count, "CPU"))
+	want := fmt.Sprintf("%s wants %s", n.title(), terminal.Count(n.demand.count, "CPU"))
 	if n.demand.memoryNode >= 0 {
 		want += fmt.Sprintf(" on NUMA node %d", n.demand.memoryNode)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // assignMemory puts each node's memory where its CPUs are, and refuses a limit
@@ -41,7 +42,7 @@ func (n *node) memoryLimit() int64 {
 // tooMuchMemory refuses a limit, as the user wrote it.
 func (w *work) tooMuchMemory(n *node, where string, limit, total int64) error {
 	return at(&Impossible{fmt.Sprintf("%s wants %s of memory%s", n.title(), spec.Size(limit), where),
-		"there are " + mebibytes(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}, n.steps("memory"))
+		"there are " + terminal.MiB(total), fmt.Sprintf("ask for less (--set nodes.%s.memory=%dMiB)", n.name, total>>20)}, n.steps("memory"))
 }
 
 func (w *work) memoryFor(n *node) []int {
@@ -89,5 +90,3 @@ func (w *work) nearestMemory(numas []int) int {
 	}
 	return best
 }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // Receive is what the ways of receiving of a node's interfaces take; a node that is
@@ -200,7 +201,7 @@ func (w *work) judgePolling(n *node, busy []string) error {
 			n.title(), cpuText(r.CPUs), n.name)
 	}
 	if len(busy) > len(r.CPUs) {
-		w.note("%s: %s polled on %s, so their threads take turns.", n.title(), plural(len(busy), "interface")+" are", cpuText(r.CPUs))
+		w.note("%s: %s polled on %s, so their threads take turns.", n.title(), terminal.Count(len(busy), "interface")+" are", cpuText(r.CPUs))
 	}
 	if own := numaOf(w.inv, n.cpus); n.exclusive && r.CPUsExclusive {
 		if theirs := numaOf(w.inv, r.CPUs); !slices.Equal(own, theirs) && len(own) > 0 && len(theirs) > 0 {

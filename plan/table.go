@@ -6,10 +6,10 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // addressReasons say how assignMACs and freeSubnet choose.
@@ -24,33 +24,31 @@ var addressReasons = []string{
 func (p *Plan) Write(out io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "plan for %s: names begin with %s-, housekeeping on %s%s\n\n", p.Name, p.Prefix, cpuText(p.HousekeepingCPUs), p.isolationText()+p.tuningText())
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NODE\tRUNTIME\tCPUS\tENGINE\tNUMA\tMEMORY\tAPP\tNAME ON THE HOST")
+	t := &terminal.Table{}
+	t.Row("NODE", "RUNTIME", "CPUS", "ENGINE", "NUMA", "MEMORY", "APP", "NAME ON THE HOST")
 	for _, n := range p.Nodes {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.Name, n.Runtime, n.cpusText(), p.engineText(n),
+		t.Row(n.Name, n.Runtime, n.cpusText(), p.engineText(n),
 			host.FormatCPUList(n.MemoryNodes), n.memoryText(), n.appText(), n.HostName)
 	}
 	if len(p.Links) > 0 {
-		fmt.Fprintln(w, "\nLINK\tKIND\tMTU\tENDPOINT\tMAC\tADDRESSES\tFABRIC")
+		t.Row()
+		t.Row("LINK", "KIND", "MTU", "ENDPOINT", "MAC", "ADDRESSES", "FABRIC")
 	}
 	for _, l := range p.Links {
 		for i, e := range l.Endpoints {
-			first := []string{l.Name, string(l.Kind), strconv.Itoa(l.MTU)}
+			first := []any{l.Name, l.Kind, l.MTU}
 			if i > 0 {
-				first = []string{"", "", ""}
+				first = []any{"", "", ""}
 			}
 			face := p.face(e)
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", strings.Join(first, "\t"), e.Node+":"+e.Interface+"\t"+face.MAC,
-				strings.Join(face.Addresses, " "), l.meetingText(e, face))
+			t.Row(append(first, e.Node+":"+e.Interface, face.MAC, strings.Join(face.Addresses, " "), l.meetingText(e, face))...)
 		}
 	}
-	p.writeReceived(w)
-	p.writeDisturbances(w)
-	p.writePorts(w)
-	p.writePrograms(w)
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	p.writeReceived(t)
+	p.writeDisturbances(t)
+	p.writePorts(t)
+	p.writePrograms(t)
+	_ = t.Write(&b, terminal.Style{}) // a buffer takes all
 	p.writeHugepages(&b)
 	if t := p.Traffic; t != nil {
 		fmt.Fprintf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
@@ -58,12 +56,13 @@ func (p *Plan) Write(out io.Writer) error {
 			t.Stream.FrameBytes, t.Stream.Backend, t.Stream.IO, t.Stream.Wait)
 	}
 	fmt.Fprintln(&b, "\nwhy:")
+	t = &terminal.Table{}
 	reasons := func(name string, list []string) {
 		for i, why := range list {
 			if i > 0 {
 				name = ""
 			}
-			fmt.Fprintf(w, "  %s\t%s.\n", name, why)
+			t.Row("  "+name, why+".")
 		}
 	}
 	for _, n := range p.Nodes {
@@ -75,22 +74,15 @@ func (p *Plan) Write(out io.Writer) error {
 		}
 	}
 	reasons("addresses:", addressReasons)
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	_ = t.Write(&b, terminal.Style{})
 	if len(p.Notes) > 0 {
 		fmt.Fprintln(&b, "\nnotes:")
 	}
 	for _, note := range p.Notes {
 		fmt.Fprintf(&b, "  - %s\n", note)
 	}
-	// The writer pads empty last cells; trailing blanks help nobody.
-	for line := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := b.WriteTo(out)
+	return err
 }
 
 // isolationText says how far CPUs are kept from all else; nothing of the usual degree.
@@ -150,7 +142,7 @@ func (n Node) memoryText() string {
 	if n.MemoryBytes == 0 {
 		return "no limit"
 	}
-	return mebibytes(n.MemoryBytes)
+	return terminal.MiB(n.MemoryBytes)
 }
 
 func (n Node) appText() string {

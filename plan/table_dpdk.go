@@ -7,14 +7,16 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // writePrograms lists the programs of links.
-func (p *Plan) writePrograms(w io.Writer) {
+func (p *Plan) writePrograms(t *terminal.Table) {
 	if !slices.ContainsFunc(p.Links, func(l Link) bool { return l.Switch != nil }) {
 		return
 	}
-	fmt.Fprintln(w, "\nSWITCH\tKIND\tPOLLS ON\tELSE ON\tMEMORY OF DPDK\tPORTS")
+	t.Row()
+	t.Row("SWITCH", "KIND", "POLLS ON", "ELSE ON", "MEMORY OF DPDK", "PORTS")
 	for _, l := range p.Links {
 		s := l.Switch
 		if s == nil {
@@ -24,7 +26,7 @@ func (p *Plan) writePrograms(w io.Writer) {
 		if polls == "" {
 			polls = "-"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\n", l.Name, l.Kind, polls, s.HousekeepingCPU, s.DPDK.memoryText(), len(l.Endpoints))
+		t.Row(l.Name, l.Kind, polls, s.HousekeepingCPU, s.DPDK.memoryText(), len(l.Endpoints))
 	}
 }
 
@@ -33,7 +35,7 @@ func (d *DPDK) memoryText() string {
 	if d == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%s on NUMA node %d", mebibytes(d.MemoryBytes), d.MemoryNode)
+	return fmt.Sprintf("%s on NUMA node %d", terminal.MiB(d.MemoryBytes), d.MemoryNode)
 }
 
 // writeHugepages says who takes how many.
@@ -50,7 +52,7 @@ func (p *Plan) writeHugepages(out io.Writer) {
 	for _, d := range h.Demands {
 		total += d.Pages
 	}
-	fmt.Fprintf(out, "\nhugepages: %d of %s, %s\n", total, mebibytes(h.PageBytes), modeText[h.Mode])
+	fmt.Fprintf(out, "\nhugepages: %d of %s, %s\n", total, terminal.MiB(h.PageBytes), modeText[h.Mode])
 	for _, d := range h.Demands {
 		fmt.Fprintf(out, "           %d for %s, on NUMA node %d\n", d.Pages, d.Who, d.MemoryNode)
 	}

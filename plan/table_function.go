@@ -2,8 +2,9 @@ package plan
 
 import (
 	"fmt"
-	"io"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // text says which function it is, and what is set on it.
@@ -31,11 +32,12 @@ func (f Function) text() string {
 }
 
 // writePorts lists the ports whose virtual functions are used.
-func (p *Plan) writePorts(w io.Writer) {
+func (p *Plan) writePorts(t *terminal.Table) {
 	if len(p.PhysicalFunctions) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nPORT\tPCI\tVFS\tGIVEN TO")
+	t.Row()
+	t.Row("PORT", "PCI", "VFS", "GIVEN TO")
 	for _, port := range p.PhysicalFunctions {
 		var given []string
 		for _, l := range p.Links {
@@ -45,6 +47,6 @@ func (p *Plan) writePorts(w io.Writer) {
 				}
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", port.Name, port.Address, port.VFs, strings.Join(given, ", "))
+		t.Row(port.Name, port.Address, port.VFs, strings.Join(given, ", "))
 	}
 }

@@ -2,23 +2,27 @@ package plan
 
 import (
 	"fmt"
-	"io"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // writeReceived lists the interfaces that are received by more than interrupts.
-func (p *Plan) writeReceived(w io.Writer) {
-	head := "\nINTERFACE\tRX\tBY\tCPUS\tSCHEDULING\n"
+func (p *Plan) writeReceived(t *terminal.Table) {
+	headed := false
 	for _, n := range p.Nodes {
 		for _, i := range n.Interfaces {
 			if i.RX == "" || n.Receive == nil {
 				continue
 			}
 			by, cpus, policy := n.Receive.text(i.RX)
-			fmt.Fprintf(w, "%s%s:%s\t%s\t%s\t%s\t%s\n", head, n.Name, i.Name, i.RX, by, cpus, policy)
-			head = ""
+			if !headed {
+				t.Row()
+				t.Row("INTERFACE", "RX", "BY", "CPUS", "SCHEDULING")
+				headed = true
+			}
+			t.Row(n.Name+":"+i.Name, i.RX, by, cpus, policy)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // VM is what a virtual machine is made of.
@@ -197,8 +198,8 @@ func (w *work) guestDPDK(n *node) error {
 		return at(&Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}, n.steps())
 	}
 	if least := n.dpdk.MemoryBytes + (256 << 20); n.vmMemory() < least {
-		return at(&Conflict{n.title(), fmt.Sprintf("its memory is %s, of which DPDK takes %s", mebibytes(n.vmMemory()), mebibytes(n.dpdk.MemoryBytes)),
-			fmt.Sprintf("give it %s or more (--set nodes.%s.memory=%dMiB)", mebibytes(least), n.name, least>>20)}, n.steps())
+		return at(&Conflict{n.title(), fmt.Sprintf("its memory is %s, of which DPDK takes %s", terminal.MiB(n.vmMemory()), terminal.MiB(n.dpdk.MemoryBytes)),
+			fmt.Sprintf("give it %s or more (--set nodes.%s.memory=%dMiB)", terminal.MiB(least), n.name, least>>20)}, n.steps())
 	}
 	return nil
 }

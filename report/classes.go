@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"nines.dev/nines/terminal"
 )
 
 // maxReasons bounds the lines below a table.
@@ -40,10 +42,10 @@ func (c *classes) add(key string, one class) *class {
 
 // write writes a line for each class, as many as are worth reading, and says how many
 // more there are and where. What is counted are things: trials, times.
-func (c *classes) write(out *strings.Builder, s style, things, kind, all string) {
+func (c *classes) write(out *strings.Builder, s terminal.Style, things, kind, all string) {
 	for i, one := range c.list {
 		if i == maxReasons {
-			fmt.Fprintf(out, "and %s more; %s\n", plural(len(c.list)-i, "kind of "+kind), all)
+			fmt.Fprintf(out, "and %s of %s more; %s\n", terminal.Count(len(c.list)-i, "kind"), kind, all)
 			return
 		}
 		text := one.example
@@ -51,9 +53,10 @@ func (c *classes) write(out *strings.Builder, s style, things, kind, all string)
 			text = one.where + ": " + text
 		}
 		if one.count > 1 {
-			text = fmt.Sprintf("%s, such as %s", plural(one.count, things), text)
+			text = fmt.Sprintf("%s, such as %s", terminal.Count(one.count, things), text)
 		}
-		out.WriteString(s.paint(one.colour, one.head) + "  " + wrap(plain(text), utf8.RuneCountInString(one.head)+2, s.columns) + "\n")
+		indent := utf8.RuneCountInString(one.head) + 2
+		out.WriteString(s.Paint(one.colour, one.head) + "  " + terminal.Wrap(terminal.Plain(text), indent, indent, s.Columns) + "\n")
 	}
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // ComparedFinding is one figure of a search on both sides.
@@ -75,23 +76,23 @@ func searchesAsTrials(searches []result.Search) []result.Trial {
 }
 
 // findingsTable has a line for each figure on both sides.
-func findingsTable(findings []ComparedFinding) *table {
-	t := &table{}
-	t.wordColumn("")
-	t.wordColumn("finding")
-	t.wordColumn("at")
-	t.wordColumn("unit")
-	t.column("A", "")
-	t.column("B", "")
-	t.column("B/A", "")
-	t.wordColumn("95 % interval")
+func findingsTable(findings []ComparedFinding) *terminal.Table {
+	t := &terminal.Table{}
+	t.Words("")
+	t.Words("finding")
+	t.Words("at")
+	t.Words("unit")
+	t.Numbers("A", "")
+	t.Numbers("B", "")
+	t.Numbers("B/A", "")
+	t.Words("95 % interval")
 	for _, f := range findings {
 		which := f.Method
 		if len(f.Variables) > 0 {
 			which = Describe(f.Variables)
 		}
-		t.rows = append(t.rows, []cell{{text: plain(which)}, {text: plain(f.A.Name)}, {text: f.A.At}, {text: findingUnit(f.A.Unit)},
-			{text: optionalText(f.A.Value, f.A.Unit)}, {text: optionalText(f.B.Value, f.B.Unit)}, {text: ratioText(f.Ratio)}, {text: intervalText(f.Interval)}})
+		t.Row(terminal.Plain(which), terminal.Plain(f.A.Name), f.A.At, findingUnit(f.A.Unit),
+			optionalText(f.A.Value, f.A.Unit), optionalText(f.B.Value, f.B.Unit), ratioText(f.Ratio), intervalText(f.Interval))
 	}
 	return t
 }

@@ -7,6 +7,7 @@ import (
 
 	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // comparedInTable are the figures of the terminal's table; JSON has all.
@@ -16,12 +17,12 @@ var comparedInTable = []string{"offered_pps", "received_pps", "loss_ratio", "lat
 // WriteComparison writes the sides for a terminal: a block for each combination
 // of variables, a line for each figure.
 func WriteComparison(w io.Writer, c Comparison) error {
-	s := styleOf(w)
+	s := terminal.StyleOf(w)
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s %s\n%s %s\n", s.paint(bold, "A"), plain(c.A), s.paint(bold, "B"), plain(c.B))
+	fmt.Fprintf(&out, "%s %s\n%s %s\n", s.Paint(terminal.Bold, "A"), terminal.Plain(c.A), s.Paint(terminal.Bold, "B"), terminal.Plain(c.B))
 	if len(c.Findings) > 0 {
-		out.WriteString("\n" + s.paint(bold, "What the searches found") + "\n")
-		findingsTable(c.Findings).write(&out, s)
+		out.WriteString("\n" + s.Paint(terminal.Bold, "What the searches found") + "\n")
+		_ = findingsTable(c.Findings).Write(&out, s) // a builder takes all
 	}
 	single, invalid, few := false, false, confidence.Interval{}
 	for _, pair := range c.Pairs {
@@ -31,31 +32,31 @@ func WriteComparison(w io.Writer, c Comparison) error {
 		if i := repeatConfidence(repeats); i.Bounded() && !i.Holds() && (few.N == 0 || i.N < few.N) {
 			few = i
 		}
-		out.WriteString("\n" + s.paint(bold, plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
-		pairTable(pair).write(&out, s)
+		out.WriteString("\n" + s.Paint(terminal.Bold, terminal.Plain(describePair(pair))) + "  " + repeatsOf(pair) + "\n")
+		_ = pairTable(pair).Write(&out, s) // a builder takes all
 	}
 	out.WriteString("\n")
 	for _, variables := range c.OnlyA {
-		fmt.Fprintf(&out, "only in A: %s\n", plain(Describe(variables)))
+		fmt.Fprintf(&out, "only in A: %s\n", terminal.Plain(Describe(variables)))
 	}
 	for _, variables := range c.OnlyB {
-		fmt.Fprintf(&out, "only in B: %s\n", plain(Describe(variables)))
+		fmt.Fprintf(&out, "only in B: %s\n", terminal.Plain(Describe(variables)))
 	}
 	switch {
 	case len(c.Pairs) == 0 && len(c.Findings) > 0:
 	case len(c.Pairs) == 0:
 		out.WriteString("The sides have no combination of variables in common, so there is nothing to compare.\n")
 	default:
-		out.WriteString(wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
-			"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, grouped(confidence.Draws)), 0, s.columns) + "\n")
+		out.WriteString(terminal.Wrap(fmt.Sprintf("Values are medians of the repeats that are not invalid, with their %.0f %% intervals; B/A is the ratio of the medians, "+
+			"with its own, by a percentile bootstrap over the repeats (%s draws, fixed seed).", 100*confidence.Level, terminal.Grouped(confidence.Draws)), 0, 0, s.Columns) + "\n")
 		if invalid {
-			out.WriteString(wrap("Where all repeats of a side are invalid, its values are of these, and a difference tells nothing.", 0, s.columns) + "\n")
+			out.WriteString(terminal.Wrap("Where all repeats of a side are invalid, its values are of these, and a difference tells nothing.", 0, 0, s.Columns) + "\n")
 		}
 		if few.N > 0 {
-			out.WriteString(wrap("Intervals are narrower than their level promises: "+few.Caution()+".", 0, s.columns) + "\n")
+			out.WriteString(terminal.Wrap("Intervals are narrower than their level promises: "+few.Caution()+".", 0, 0, s.Columns) + "\n")
 		}
 		if single {
-			out.WriteString(wrap("Where a side has a single repeat there is no interval, and no difference can be told from chance: set 'repeat' to 3 or more.", 0, s.columns) + "\n")
+			out.WriteString(terminal.Wrap("Where a side has a single repeat there is no interval, and no difference can be told from chance: set 'repeat' to 3 or more.", 0, 0, s.Columns) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, out.String())
@@ -72,40 +73,40 @@ func describePair(p Pair) string {
 func repeatsOf(p Pair) string {
 	a, b := len(p.A.Counted()), len(p.B.Counted())
 	if a == b {
-		return plural(a, "repeat")
+		return terminal.Count(a, "repeat")
 	}
-	return fmt.Sprintf("%d and %s", a, plural(b, "repeat"))
+	return fmt.Sprintf("%d and %s", a, terminal.Count(b, "repeat"))
 }
 
-func pairTable(p Pair) *table {
-	t := &table{}
-	t.wordColumn("")
-	t.wordColumn("")
-	t.column("A", "")
-	t.column("B", "")
-	t.column("B/A", "")
-	t.wordColumn(fmt.Sprintf("%.0f %% interval", 100*confidence.Level))
-	t.wordColumn("")
+func pairTable(p Pair) *terminal.Table {
+	t := &terminal.Table{}
+	t.Words("")
+	t.Words("")
+	t.Numbers("A", "")
+	t.Numbers("B", "")
+	t.Numbers("B/A", "")
+	t.Words(fmt.Sprintf("%.0f %% interval", 100*confidence.Level))
+	t.Words("")
 	for _, c := range p.Figures {
 		if !contains(comparedInTable, c.Figure.Name) {
 			continue
 		}
-		t.rows = append(t.rows, []cell{{text: c.Figure.Title}, {text: c.Figure.Unit},
-			{text: sideText(c.A, c.Figure)}, {text: sideText(c.B, c.Figure)},
-			{text: ratioText(c.Ratio)}, {text: intervalText(c.Interval)}, differenceCell(c)})
+		t.Row(c.Figure.Title, c.Figure.Unit,
+			sideText(c.A, c.Figure), sideText(c.B, c.Figure),
+			ratioText(c.Ratio), intervalText(c.Interval), differenceCell(c))
 	}
-	verdicts := []cell{{text: "verdict"}, {}, verdictCell(p.A), verdictCell(p.B), {}, {}, {}}
-	t.rows = append(t.rows, verdicts)
+	verdicts := []any{"verdict", "", verdictCell(p.A), verdictCell(p.B)}
+	t.Row(verdicts...)
 	return t
 }
 
 func sideText(s *Spread, f Figure) string {
 	if s == nil {
-		return none
+		return terminal.None
 	}
-	write := significant
+	write := terminal.Significant
 	if f.Unit == "pps" {
-		write = grouped
+		write = terminal.Grouped[float64]
 	}
 	text := write(s.Median * f.Scale)
 	if s.Interval != nil {
@@ -125,32 +126,32 @@ func repeatConfidence(repeats int) confidence.Interval {
 
 func ratioText(ratio *float64) string {
 	if ratio == nil {
-		return none
+		return terminal.None
 	}
 	return fmt.Sprintf("%.3f", *ratio)
 }
 
 func intervalText(i *Interval) string {
 	if i == nil {
-		return none
+		return terminal.None
 	}
 	return fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
 }
 
 // differenceCell colours by what is better: less latency and loss, more packets.
-func differenceCell(c Compared) cell {
+func differenceCell(c Compared) terminal.Cell {
 	moreIsBetter := c.Figure.Unit == "pps"
 	switch c.Verdict {
 	case Higher:
-		return cell{text: "B higher", colour: map[bool]string{true: green, false: red}[moreIsBetter]}
+		return terminal.Cell{Text: "B higher", Colour: map[bool]string{true: terminal.Green, false: terminal.Red}[moreIsBetter]}
 	case Lower:
-		return cell{text: "B lower", colour: map[bool]string{true: red, false: green}[moreIsBetter]}
+		return terminal.Cell{Text: "B lower", Colour: map[bool]string{true: terminal.Red, false: terminal.Green}[moreIsBetter]}
 	case Equal:
-		return cell{text: "equal", colour: dim}
+		return terminal.Cell{Text: "equal", Colour: terminal.Dim}
 	case Unclear:
-		return cell{text: "not clear", colour: dim}
+		return terminal.Cell{Text: "not clear", Colour: terminal.Dim}
 	}
-	return cell{}
+	return terminal.Cell{}
 }
 
 // CompareSchema names the form of WriteComparisonJSON.

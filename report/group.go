@@ -119,10 +119,11 @@ func receivedPPS(t result.Trial) (float64, bool) {
 }
 
 func loss(t result.Trial) (float64, bool) {
-	if t.TxPackets == 0 {
+	ratio := t.LossRatio()
+	if ratio == nil {
 		return 0, false
 	}
-	return float64(t.LostPackets) / float64(t.TxPackets), true
+	return *ratio, true
 }
 
 // Values are the figure in each counted repeat. It is false where one of them

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // LiveOptions describe a run that is about to begin.
@@ -28,7 +29,7 @@ type LiveOptions struct {
 // measurement.
 type Live struct {
 	w       io.Writer
-	style   style
+	style   terminal.Style
 	options LiveOptions
 	begun   time.Time
 	ended   time.Time // of the last trial, or begun
@@ -47,27 +48,27 @@ func NewLive(w io.Writer, options LiveOptions) *Live {
 		options.Now = time.Now
 	}
 	now := options.Now()
-	return &Live{w: w, style: styleOf(w), options: options, begun: now, ended: now}
+	return &Live{w: w, style: terminal.StyleOf(w), options: options, begun: now, ended: now}
 }
 
 // Say writes a line above the running one, such as "building the network".
 func (l *Live) Say(format string, args ...any) {
 	l.clear()
-	fmt.Fprintln(l.w, plain(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(l.w, terminal.Plain(fmt.Sprintf(format, args...)))
 }
 
 // Status shows what is going on in the running line; on anything but a terminal
 // it shows nothing.
 func (l *Live) Status(format string, args ...any) {
-	if !l.style.terminal {
+	if !l.style.Terminal {
 		return
 	}
-	line := plain(fmt.Sprintf(format, args...))
-	if limit := max(l.style.columns-1, 10); utf8.RuneCountInString(line) > limit {
+	line := terminal.Plain(fmt.Sprintf(format, args...))
+	if limit := max(l.style.Columns-1, 10); utf8.RuneCountInString(line) > limit {
 		line = string([]rune(line)[:limit-1]) + "…"
 	}
 	l.clear()
-	fmt.Fprint(l.w, l.style.paint(dim, line))
+	fmt.Fprint(l.w, l.style.Paint(terminal.Dim, line))
 	l.drawn = true
 }
 
@@ -81,10 +82,10 @@ func (l *Live) Begin(variables map[string]any, repeat int) {
 func (l *Live) Progress(done, of time.Duration) {
 	line := fmt.Sprintf("%s  %s", l.number(l.done+1), l.running)
 	if of > 0 {
-		line += fmt.Sprintf("  %s of %s", span(min(done, of)), span(of))
+		line += fmt.Sprintf("  %s of %s", terminal.Span(min(done, of)), terminal.Span(of))
 	}
 	if left, ok := l.left(); ok && !l.searching {
-		line += fmt.Sprintf(", about %s left", span(left))
+		line += fmt.Sprintf(", about %s left", terminal.Span(left))
 	}
 	l.Status("%s", line)
 }
@@ -112,16 +113,16 @@ func (l *Live) Window(t result.Trial) {
 func (l *Live) figures(t result.Trial, head string) {
 	parts := []string{head}
 	received, _ := receivedPPS(t)
-	parts = append(parts, fmt.Sprintf("%s of %s pps", grouped(received), grouped(t.OfferedPPS)))
+	parts = append(parts, fmt.Sprintf("%s of %s pps", terminal.Grouped(received), terminal.Grouped(t.OfferedPPS)))
 	for _, name := range []string{"p50", "p99", "max"} {
-		text := none
+		text := terminal.None
 		if value, ok := LatencyFigure(name).Of(t); ok {
-			text = significant(value/1000) + " µs"
+			text = terminal.Significant(value/1000) + " µs"
 		}
 		parts = append(parts, name+" "+text)
 	}
-	line := plain(strings.Join(parts, "  "))
-	fmt.Fprintln(l.w, line+"  "+l.style.paint(verdictColour(t.Verdict), string(t.Verdict)))
+	line := terminal.Plain(strings.Join(parts, "  "))
+	fmt.Fprintln(l.w, line+"  "+l.style.Paint(verdictColour(t.Verdict), string(t.Verdict)))
 }
 
 // Skipped shows a combination that is not measured.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // searchLine is how often a search writes a line where there is no terminal: its
@@ -42,7 +43,7 @@ func (p SearchProgress) String() string {
 		parts = append(parts, fmt.Sprintf("loss at %s packets/s", shortRate(p.LossyPPS)))
 	}
 	if p.Trials > 0 {
-		parts = append(parts, plural(p.Trials, "trial"))
+		parts = append(parts, terminal.Count(p.Trials, "trial"))
 	}
 	text := p.Method + ": " + strings.Join(parts, ", ")
 	if len(parts) > 0 {
@@ -59,7 +60,7 @@ func shortRate(pps float64) string {
 	case pps >= 9_995:
 		return strconv.FormatFloat(pps/1e3, 'g', 3, 64) + "k"
 	default:
-		return significant(pps)
+		return terminal.Significant(pps)
 	}
 }
 
@@ -71,7 +72,7 @@ func (l *Live) Searching(p SearchProgress) {
 		l.running = Describe(p.Variables) + "  " + l.running
 	}
 	l.searching = true
-	if l.style.terminal {
+	if l.style.Terminal {
 		l.Progress(0, p.Lasts)
 		return
 	}
@@ -105,16 +106,16 @@ func (l *Live) Found(s result.Search) {
 		parts[0] = fmt.Sprintf("%s  %s  %s", l.number(l.done), Describe(s.Variables), s.Method)
 	}
 	for _, f := range liveFindings(s) {
-		text := none
+		text := terminal.None
 		if f.Value != nil {
 			text = findingText(*f.Value, f.Unit) + " " + findingUnit(f.Unit)
 		}
 		parts = append(parts, f.Name+" "+text)
 	}
-	parts = append(parts, fmt.Sprintf("%s in %s", plural(len(s.Trials), "trial"), span(time.Duration(s.MeasuringNs))))
-	line := plain(strings.Join(parts, "  "))
+	parts = append(parts, fmt.Sprintf("%s in %s", terminal.Count(len(s.Trials), "trial"), terminal.Span(time.Duration(s.MeasuringNs))))
+	line := terminal.Plain(strings.Join(parts, "  "))
 	if mark, colour := searchVerdict(s); mark != "" {
-		line += "  " + l.style.paint(colour, mark)
+		line += "  " + l.style.Paint(colour, mark)
 	}
 	fmt.Fprintln(l.w, line)
 }

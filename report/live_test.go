@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nines.dev/nines/terminal"
 )
 
 // clock is moved by the test.
@@ -32,7 +34,7 @@ func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
 	var out strings.Builder
 	now := &clock{time.Unix(0, 0)}
 	live := NewLive(&out, LiveOptions{Total: 3, TrialTime: 10 * time.Second, Now: now.Now})
-	live.style = style{terminal: true, columns: 60}
+	live.style = terminal.Style{Terminal: true, Columns: 60}
 	one := trial("0001", "veth", 1000, 1, 6900, 21000, -1, 812345)
 	live.Begin(one.Variables, 1)
 	now.forward(4 * time.Second)
@@ -40,7 +42,7 @@ func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
 	if !strings.Contains(out.String(), "\r\x1b[K1/3  kind=veth rate_pps=1000, repeat 1  4 s of 10 s, about…") {
 		t.Errorf("%q", out.String())
 	}
-	live.style.columns = 100
+	live.style.Columns = 100
 	now.forward(8 * time.Second)
 	live.Trial(one) // after 12 s, with the building
 	out.Reset()
@@ -59,13 +61,5 @@ func TestLiveOnATerminalRedrawsOneLine(t *testing.T) {
 	live.Close()
 	if out.String() != "\r\x1b[K" {
 		t.Errorf("Close writes %q", out.String())
-	}
-}
-
-func TestSpanIsForPeople(t *testing.T) {
-	for d, want := range map[time.Duration]string{45 * time.Second: "45 s", 200 * time.Second: "3 min 20 s", 125 * time.Minute: "2 h 5 min"} {
-		if got := span(d); got != want {
-			t.Errorf("span(%v) = %q, want %q", d, got, want)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // packetTrials bounds the lines of the table of single packets.
@@ -17,7 +18,7 @@ const packetTrials = 20
 // metrics that need them, in microseconds; metrics.json has the rest. It says where a
 // recording is not complete, and writes nothing where there is none.
 func WritePackets(w io.Writer, r *result.Result) error {
-	s := styleOf(w)
+	s := terminal.StyleOf(w)
 	t := packetTable()
 	var lines []string
 	left := 0
@@ -31,22 +32,22 @@ func WritePackets(w io.Writer, r *result.Result) error {
 		}
 		switch {
 		case trial.Metrics == nil:
-		case len(t.rows) == packetTrials:
+		case t.Len() == packetTrials:
 			left++
 		default:
-			t.rows = append(t.rows, packetCells(trial.Trial, trial.Metrics.All))
+			t.Row(packetCells(trial.Trial, trial.Metrics.All)...)
 		}
 	}
 	var out strings.Builder
-	if len(t.rows) > 0 {
-		out.WriteString("\n" + s.paint(bold, "every packet") + "\n\n")
-		t.write(&out, s)
+	if t.Len() > 0 {
+		out.WriteString("\n" + s.Paint(terminal.Bold, "every packet") + "\n\n")
+		_ = t.Write(&out, s) // a builder takes all
 	}
 	if left > 0 {
-		out.WriteString(fmt.Sprintf("and %s more\n", plural(left, "trial")))
+		out.WriteString(fmt.Sprintf("and %s more\n", terminal.Count(left, "trial")))
 	}
 	for _, line := range lines[:min(len(lines), packetTrials)] {
-		out.WriteString("\n" + wrap(plain(line), 0, s.columns) + "\n")
+		out.WriteString("\n" + terminal.Wrap(terminal.Plain(line), 0, 0, s.Columns) + "\n")
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -117,35 +118,35 @@ func (p *pageData) addPackets(r *result.Result) {
 	}
 }
 
-func packetTable() *table {
-	t := &table{}
-	t.wordColumn("trial")
-	t.column("lost", "")
-	t.column("longest run", "")
-	t.column("duplicates", "")
-	t.column("reordered", "")
-	t.column("extent", "")
-	t.column("PDV p99", "µs")
-	t.column("PDV p99.9", "µs")
-	t.column("IPDV p99", "µs")
+func packetTable() *terminal.Table {
+	t := &terminal.Table{}
+	t.Words("trial")
+	t.Numbers("lost", "")
+	t.Numbers("longest run", "")
+	t.Numbers("duplicates", "")
+	t.Numbers("reordered", "")
+	t.Numbers("extent", "")
+	t.Numbers("PDV p99", "µs")
+	t.Numbers("PDV p99.9", "µs")
+	t.Numbers("IPDV p99", "µs")
 	return t
 }
 
-func packetCells(id string, m result.FlowMetrics) []cell {
+func packetCells(id string, m result.FlowMetrics) []any {
 	var longest uint64
 	for _, run := range m.LossRuns {
 		longest = max(longest, run.Length)
 	}
-	cells := []cell{{text: plain(id)}}
+	cells := []any{terminal.Plain(id)}
 	for _, n := range []uint64{m.Lost, longest, m.Duplicates, m.Reordering.Reordered, m.Reordering.ExtentMax} {
-		cells = append(cells, cell{text: grouped(float64(n))})
+		cells = append(cells, terminal.Grouped(float64(n)))
 	}
 	for _, ns := range []*int64{m.PDV.P99, m.PDV.P999, m.IPDV.P99} {
 		if ns == nil {
-			cells = append(cells, cell{text: none})
+			cells = append(cells, terminal.None)
 			continue
 		}
-		cells = append(cells, cell{text: significant(float64(*ns) / 1000)})
+		cells = append(cells, terminal.Significant(float64(*ns)/1000))
 	}
 	return cells
 }

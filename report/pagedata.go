@@ -13,7 +13,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// PageSchema names the form of the data in the page; web/src/data.ts reads it.
+// PageSchema names the form of the data in the page. web/src/data.ts has its types, which
+// make generate writes from those here.
 const PageSchema = "nines/page/v1"
 
 // Limits that keep a page of hundreds of trials small enough to open.

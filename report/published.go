@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // publishedIn are the published curves of a figure, with the series that they mean.
@@ -85,14 +86,14 @@ func WritePublished(w io.Writer, r *result.Result) error {
 		}
 		maxima = append(maxima, e)
 	}
-	s := styleOf(w)
+	s := terminal.StyleOf(w)
 	var out strings.Builder
 	for _, f := range ChooseFigures(trials, maxima, r.Published) {
 		if len(f.Published) > 0 {
-			out.WriteString("\n" + s.paint(bold, publishedTitles[f.Kind]) + "\n\n")
-			publishedTable(f).write(&out, s)
+			out.WriteString("\n" + s.Paint(terminal.Bold, publishedTitles[f.Kind]) + "\n\n")
+			_ = publishedTable(f).Write(&out, s) // a builder takes all
 			for _, source := range sourcesOf(f.Published) {
-				out.WriteString(s.paint(dim, wrap("published, not measured here: "+plain(source), 0, s.columns)) + "\n")
+				out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("published, not measured here: "+terminal.Plain(source), 0, 0, s.Columns)) + "\n")
 			}
 		}
 	}
@@ -109,9 +110,9 @@ var publishedTitles = map[string]string{
 }
 
 // publishedTable has a line for each published point, beside the nearest of ours.
-func publishedTable(f Chosen) *table {
-	t := &table{}
-	t.wordColumn("published as")
+func publishedTable(f Chosen) *terminal.Table {
+	t := &terminal.Table{}
+	t.Words("published as")
 	axis, unit, scale := "", "pps", 1.0
 	switch f.Kind {
 	case result.FigureSize:
@@ -123,45 +124,45 @@ func publishedTable(f Chosen) *table {
 	}
 	axisUnit := map[string]string{"sent": "pps", "offered": "pps"}[axis]
 	if axis != "" {
-		t.column(axis, axisUnit)
+		t.Numbers(axis, axisUnit)
 	}
-	t.column("published", unit)
-	t.wordColumn("here")
+	t.Numbers("published", unit)
+	t.Words("here")
 	if axis != "" {
-		t.column(axis, axisUnit)
+		t.Numbers(axis, axisUnit)
 	}
-	t.column("measured", unit)
-	t.column("ratio", "×")
+	t.Numbers("measured", unit)
+	t.Numbers("ratio", "×")
 	for _, p := range f.Published {
 		for _, point := range p.Points {
-			row := []cell{{text: plain(p.Series)}}
-			add := func(text string) { row = append(row, cell{text: text}) }
+			row := []any{terminal.Plain(p.Series)}
+			add := func(text string) { row = append(row, text) }
 			if axis != "" {
-				add(grouped(point[0]))
+				add(terminal.Grouped(point[0]))
 			}
 			add(figureText(point[1]*scale, unit))
 			if p.Match < 0 {
-				add(none)
+				add(terminal.None)
 				if axis != "" {
-					add(none)
+					add(terminal.None)
 				}
-				add(none)
-				add(none)
+				add(terminal.None)
+				add(terminal.None)
 			} else {
 				ours := f.Series[p.Match]
 				near := ours.nearest(point[0])
-				add(plain(seriesLabel(f, ours)))
+				add(terminal.Plain(seriesLabel(f, ours)))
 				if axis != "" {
-					add(grouped(near.X))
+					add(terminal.Grouped(near.X))
 				}
 				add(figureText(near.Y*scale, unit))
 				if point[1] > 0 {
-					add(significant(near.Y / point[1]))
+					add(terminal.Significant(near.Y / point[1]))
 				} else {
-					add(none)
+					add(terminal.None)
 				}
 			}
-			t.rows = append(t.rows, row)
+			t.Row(row...)
 		}
 	}
 	return t
@@ -169,9 +170,9 @@ func publishedTable(f Chosen) *table {
 
 func figureText(value float64, unit string) string {
 	if unit == "pps" {
-		return grouped(value)
+		return terminal.Grouped(value)
 	}
-	return significant(value)
+	return terminal.Significant(value)
 }
 
 // seriesLabel names a series by its values: "veth, udp, single".
@@ -202,7 +203,7 @@ func sourcesOf(published []PublishedSeries) []string {
 }
 
 // writeSkipped tells which combinations were not measured, by reason.
-func writeSkipped(out *strings.Builder, s style, skipped []result.Skipped) {
+func writeSkipped(out *strings.Builder, s terminal.Style, skipped []result.Skipped) {
 	var reasons []string
 	by := map[string][]result.Skipped{}
 	for _, one := range skipped {
@@ -218,9 +219,9 @@ func writeSkipped(out *strings.Builder, s style, skipped []result.Skipped) {
 		of := by[reason]
 		where := Describe(of[0].Variables)
 		if len(of) > 1 {
-			where = fmt.Sprintf("%s, such as %s", plural(len(of), "combination"), where)
+			where = fmt.Sprintf("%s, such as %s", terminal.Count(len(of), "combination"), where)
 		}
 		const head = "not measured"
-		out.WriteString(s.paint(yellow, head) + "  " + wrap(plain(where+": "+reason), len(head)+2, s.columns) + "\n")
+		out.WriteString(s.Paint(terminal.Yellow, head) + "  " + terminal.Wrap(terminal.Plain(where+": "+reason), len(head)+2, len(head)+2, s.Columns) + "\n")
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // writePublishedLatency writes published percentiles of latency below those measured
 // here, in the same columns; nothing where the result has no such points.
-func writePublishedLatency(out *strings.Builder, s style, r *result.Result) {
+func writePublishedLatency(out *strings.Builder, s terminal.Style, r *result.Result) {
 	var published []PublishedSeries
 	for _, p := range r.Published {
 		if p.Figure == result.FigureLatency {
@@ -19,31 +20,31 @@ func writePublishedLatency(out *strings.Builder, s style, r *result.Result) {
 	if len(published) == 0 {
 		return
 	}
-	out.WriteString("\n" + s.paint(bold, "Latency by percentile, published and here") + "\n\n")
-	t := &table{}
-	t.wordColumn("whose")
-	t.wordColumn("of")
+	out.WriteString("\n" + s.Paint(terminal.Bold, "Latency by percentile, published and here") + "\n\n")
+	t := &terminal.Table{}
+	t.Words("whose")
+	t.Words("of")
 	named := result.NamedPercentiles()
 	for _, p := range named {
-		t.column(strings.ReplaceAll(p.Name, "_", "."), "µs")
+		t.Numbers(strings.ReplaceAll(p.Name, "_", "."), "µs")
 	}
 	for _, g := range Groups(r.Shown()) {
-		row := []cell{{text: "here"}, {text: plain(Describe(g.Variables))}}
+		row := []any{"here", terminal.Plain(Describe(g.Variables))}
 		for _, p := range named {
 			row = append(row, figureCell(g, LatencyFigure(p.Name)))
 		}
-		t.rows = append(t.rows, row)
+		t.Row(row...)
 	}
 	for _, series := range published {
-		row := []cell{{text: "published"}, {text: plain(series.Series)}}
+		row := []any{"published", terminal.Plain(series.Series)}
 		for _, p := range named {
-			row = append(row, cell{text: publishedAt(series.Points, p)})
+			row = append(row, publishedAt(series.Points, p))
 		}
-		t.rows = append(t.rows, row)
+		t.Row(row...)
 	}
-	t.write(out, s)
+	_ = t.Write(out, s) // a builder takes all
 	for _, source := range sourcesOf(published) {
-		out.WriteString(s.paint(dim, wrap("published, not measured here: "+plain(source), 0, s.columns)) + "\n")
+		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("published, not measured here: "+terminal.Plain(source), 0, 0, s.Columns)) + "\n")
 	}
 }
 
@@ -52,8 +53,8 @@ func writePublishedLatency(out *strings.Builder, s style, r *result.Result) {
 func publishedAt(points [][2]float64, p result.Percentile) string {
 	for _, point := range points {
 		if math.Abs(point[0]/float64(p.Samples)-1) < 0.05 {
-			return significant(point[1] / 1000)
+			return terminal.Significant(point[1] / 1000)
 		}
 	}
-	return none
+	return terminal.None
 }

@@ -2,16 +2,15 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // writeReasons tells what the verdicts rest on, with the trials that stand for it.
-func writeReasons(out *strings.Builder, s style, trials []result.Trial) {
+func writeReasons(out *strings.Builder, s terminal.Style, trials []result.Trial) {
 	var reasons classes
 	type place struct{ verdict, position int }
 	places := map[*class]place{}
@@ -36,34 +35,4 @@ func writeReasons(out *strings.Builder, s style, trials []result.Trial) {
 		out.WriteString("\n")
 	}
 	reasons.write(out, s, "trial", "reason", "summary.csv has all")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasPrefix(noun, "kind of ") {
-		return fmt.Sprintf("%d kinds of %s", n, strings.TrimPrefix(noun, "kind of "))
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// wrap breaks text at spaces, with later lines indented.
-func wrap(text string, indent, columns int) string {
-	width := max(columns-indent, 20)
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-			lines = append(lines, line)
-			line = word
-			continue
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	lines = append(lines, line)
-	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }

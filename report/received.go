@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // receivedLine is one way in which an interface was received, in some trials.
@@ -27,11 +28,11 @@ func WriteReceived(w io.Writer, r *result.Result) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	s := styleOf(w)
+	s := terminal.StyleOf(w)
 	var out strings.Builder
-	out.WriteString("\n" + s.paint(bold, "received by") + "\n\n")
+	out.WriteString("\n" + s.Paint(terminal.Bold, "received by") + "\n\n")
 	for _, l := range lines {
-		out.WriteString(wrap(plain(l.text()), 2, s.columns) + "\n")
+		out.WriteString(terminal.Wrap(terminal.Plain(l.text()), 2, 2, s.Columns) + "\n")
 	}
 	_, err = io.WriteString(w, out.String())
 	return err
@@ -89,15 +90,15 @@ func (l *receivedLine) text() string {
 		text += fmt.Sprintf(", busy %s %% of the time", between(l.uses, func(use float64) string { return fmt.Sprintf("%.0f", 100*use) }))
 	}
 	if len(l.rates) > 0 {
-		text += fmt.Sprintf(", %s polls a second", between(l.rates, grouped))
+		text += fmt.Sprintf(", %s polls a second", between(l.rates, terminal.Grouped[float64]))
 	}
 	if l.backOffs > 0 {
-		text += fmt.Sprintf(", stopped %s by the watchdog", plural(int(l.backOffs), "time"))
+		text += fmt.Sprintf(", stopped %s by the watchdog", terminal.Count(int(l.backOffs), "time"))
 	}
 	if l.problem != "" {
 		text += ": " + l.problem
 	}
-	return text + fmt.Sprintf(" (%s)", plural(l.trials, "trial"))
+	return text + fmt.Sprintf(" (%s)", terminal.Count(l.trials, "trial"))
 }
 
 // between writes the least and the largest of some values, or the one that all are.

@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // SearchGroup is all repeats of a search of one combination of the swept variables.
@@ -190,7 +191,7 @@ func conditionText(f GroupFinding, all []GroupFinding) string {
 	slices.Sort(names) // a load before its test
 	parts := make([]string, 0, len(names))
 	for _, name := range names {
-		parts = append(parts, plain(conditionPart(name, f.Conditions[name])))
+		parts = append(parts, terminal.Plain(conditionPart(name, f.Conditions[name])))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -200,13 +201,13 @@ func conditionPart(name string, value any) string {
 	number, isNumber := value.(float64)
 	switch {
 	case name == "load" && isNumber:
-		return significant(100*number) + " % load"
+		return terminal.Significant(100*number) + " % load"
 	case name == "rate_pps" && isNumber:
-		return grouped(number) + " packets/s"
+		return terminal.Grouped(number) + " packets/s"
 	case name == result.LoadVariable, name == "test":
 		return result.FormatVariable(value)
 	case isNumber:
-		return name + "=" + significant(number)
+		return name + "=" + terminal.Significant(number)
 	default:
 		return name + "=" + result.FormatVariable(value)
 	}
@@ -220,7 +221,7 @@ func findingUnit(unit string) string {
 	case "ratio":
 		return "%"
 	default:
-		return plain(unit)
+		return terminal.Plain(unit)
 	}
 }
 
@@ -228,19 +229,19 @@ func findingUnit(unit string) string {
 func findingText(value float64, unit string) string {
 	switch unit {
 	case "ns":
-		return significant(value / 1e3)
+		return terminal.Significant(value / 1e3)
 	case "ratio":
-		return significant(value * 100)
+		return terminal.Significant(value * 100)
 	case "packets/s", "packets":
-		return grouped(value)
+		return terminal.Grouped(value)
 	default:
-		return significant(value)
+		return terminal.Significant(value)
 	}
 }
 
 func optionalText(value *float64, unit string) string {
 	if value == nil {
-		return none
+		return terminal.None
 	}
 	return findingText(*value, unit)
 }
@@ -249,15 +250,15 @@ func optionalText(value *float64, unit string) string {
 func searchVerdict(s result.Search) (text, colour string) {
 	switch {
 	case s.Passed != nil && !*s.Passed:
-		return "failed", red
+		return "failed", terminal.Red
 	case s.Passed != nil && s.Conformant:
-		return "passed", green
+		return "passed", terminal.Green
 	case s.Passed != nil:
-		return "passed, not conformant", yellow
+		return "passed, not conformant", terminal.Yellow
 	case !s.Conformant:
-		return "not conformant", yellow
+		return "not conformant", terminal.Yellow
 	default:
-		return "conformant", green
+		return "conformant", terminal.Green
 	}
 }
 
@@ -273,7 +274,7 @@ func searchCount(searches []result.Search) string {
 	if len(searches) != 1 {
 		count = fmt.Sprintf("%d searches", len(searches))
 	}
-	return count + " by " + plain(strings.Join(methods, ", "))
+	return count + " by " + terminal.Plain(strings.Join(methods, ", "))
 }
 
 // cutSearch is a search that has trials and no end.

@@ -8,16 +8,17 @@ import (
 
 	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // writeSearches writes what searches found: a line for each figure, and below it what
 // is to be known of them.
-func writeSearches(out *strings.Builder, s style, searches []result.Search) {
+func writeSearches(out *strings.Builder, s terminal.Style, searches []result.Search) {
 	if len(searches) == 0 {
 		return
 	}
 	groups := SearchGroups(searches)
-	searchTable(groups).write(out, s)
+	_ = searchTable(groups).Write(out, s) // a builder takes all
 	out.WriteString("\n")
 	writeBetween(out, s, groups)
 	writeFindingReasons(out, s, groups)
@@ -28,10 +29,10 @@ func writeSearches(out *strings.Builder, s style, searches []result.Search) {
 		trials += g.Trials
 		measuring += time.Duration(g.MeasuringNs)
 	}
-	out.WriteString(s.paint(dim, fmt.Sprintf("%s in %s of measuring", plural(trials, "trial"), span(measuring))) + "\n")
+	out.WriteString(s.Paint(terminal.Dim, fmt.Sprintf("%s in %s of measuring", terminal.Count(trials, "trial"), terminal.Span(measuring))) + "\n")
 }
 
-func searchTable(groups []SearchGroup) *table {
+func searchTable(groups []SearchGroup) *terminal.Table {
 	var variables []string // in the order of the sweep, as trials have them
 	var asTrials []result.Trial
 	for _, g := range groups {
@@ -53,44 +54,44 @@ func searchTable(groups []SearchGroup) *table {
 	limits := has(func(f GroupFinding) bool { return f.Limit != nil })
 	verdicts := has(func(f GroupFinding) bool { return f.Passed != nil })
 
-	t := &table{}
+	t := &terminal.Table{}
 	for _, name := range variables {
 		if isNumeric(asTrials, name) {
-			t.column(plain(short[name]), "")
+			t.Numbers(terminal.Plain(short[name]), "")
 		} else {
-			t.wordColumn(plain(short[name]))
+			t.Words(terminal.Plain(short[name]))
 		}
 	}
 	if len(methods) > 1 {
-		t.wordColumn("method")
+		t.Words("method")
 	}
-	t.wordColumn("finding")
+	t.Words("finding")
 	if at {
-		t.wordColumn("at")
+		t.Words("at")
 	}
-	t.column("value", "")
+	t.Numbers("value", "")
 	if bounds {
-		t.column("low", "")
-		t.column("high", "")
+		t.Numbers("low", "")
+		t.Numbers("high", "")
 	}
 	if limits {
-		t.column("limit", "")
+		t.Numbers("limit", "")
 	}
-	t.wordColumn("unit")
+	t.Words("unit")
 	if verdicts {
-		t.wordColumn("verdict")
+		t.Words("verdict")
 	}
 	for _, g := range groups {
 		for _, f := range g.Findings {
-			var row []cell
-			add := func(text string) { row = append(row, cell{text: text}) }
+			var row []any
+			add := func(text string) { row = append(row, text) }
 			for _, name := range variables {
-				add(plain(readable(g.Variables[name])))
+				add(terminal.Plain(readable(g.Variables[name])))
 			}
 			if len(methods) > 1 {
-				add(plain(g.Method))
+				add(terminal.Plain(g.Method))
 			}
-			add(plain(f.Name))
+			add(terminal.Plain(f.Name))
 			if at {
 				add(f.At)
 			}
@@ -106,25 +107,25 @@ func searchTable(groups []SearchGroup) *table {
 			if verdicts {
 				row = append(row, passedCell(f.Passed))
 			}
-			t.rows = append(t.rows, row)
+			t.Row(row...)
 		}
 	}
 	return t
 }
 
-func passedCell(passed *bool) cell {
+func passedCell(passed *bool) terminal.Cell {
 	switch {
 	case passed == nil:
-		return cell{}
+		return terminal.Cell{}
 	case *passed:
-		return cell{text: "passed", colour: green}
+		return terminal.Cell{Text: "passed", Colour: terminal.Green}
 	default:
-		return cell{text: "failed", colour: red}
+		return terminal.Cell{Text: "failed", Colour: terminal.Red}
 	}
 }
 
 // writeBetween says what low and high are.
-func writeBetween(out *strings.Builder, s style, groups []SearchGroup) {
+func writeBetween(out *strings.Builder, s terminal.Style, groups []SearchGroup) {
 	var most int
 	var bounds bool
 	for _, g := range groups {
@@ -142,20 +143,20 @@ func writeBetween(out *strings.Builder, s style, groups []SearchGroup) {
 		if caution := confidence.Median(make([]float64, most), bootstrapSeed).Caution(); caution != "" {
 			text += ": " + caution
 		}
-		out.WriteString(s.paint(dim, wrap(text, 0, s.columns)) + "\n")
+		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap(text, 0, 0, s.Columns)) + "\n")
 	case bounds:
-		out.WriteString(s.paint(dim, wrap("low and high are the last bounds of a search, or the least and the greatest of its repeats", 0, s.columns)) + "\n")
+		out.WriteString(s.Paint(terminal.Dim, terminal.Wrap("low and high are the last bounds of a search, or the least and the greatest of its repeats", 0, 0, s.Columns)) + "\n")
 	}
 }
 
 // writeFindingReasons tells why figures are missing, and what is odd about others.
-func writeFindingReasons(out *strings.Builder, s style, groups []SearchGroup) {
+func writeFindingReasons(out *strings.Builder, s terminal.Style, groups []SearchGroup) {
 	var reasons classes
 	for _, g := range groups {
 		for _, f := range g.Findings {
-			one := class{head: "note", colour: yellow, where: f.Name}
+			one := class{head: "note", colour: terminal.Yellow, where: f.Name}
 			if f.Value == nil {
-				one.head, one.colour = "no value", red
+				one.head, one.colour = "no value", terminal.Red
 			}
 			if len(g.Variables) > 0 {
 				one.where = fmt.Sprintf("%s with %s", f.Name, Describe(g.Variables))
@@ -171,7 +172,7 @@ func writeFindingReasons(out *strings.Builder, s style, groups []SearchGroup) {
 
 // writeConformance says whether the standards' conditions were held, and which were
 // not: each once.
-func writeConformance(out *strings.Builder, s style, groups []SearchGroup) {
+func writeConformance(out *strings.Builder, s terminal.Style, groups []SearchGroup) {
 	type method struct {
 		searches, conformant int
 		deviations           []string
@@ -202,25 +203,25 @@ func writeConformance(out *strings.Builder, s style, groups []SearchGroup) {
 		}
 	}
 	line := func(head, colour, text string) {
-		out.WriteString(s.paint(colour, head) + "  " + wrap(plain(text), len(head)+2, s.columns) + "\n")
+		out.WriteString(s.Paint(colour, head) + "  " + terminal.Wrap(terminal.Plain(text), len(head)+2, len(head)+2, s.Columns) + "\n")
 	}
 	for _, name := range order {
 		m := by[name]
 		switch {
 		case m.failed > 0:
-			line("failed", red, fmt.Sprintf("%s: %d of %s", name, m.failed, plural(m.judged, "combination")))
+			line("failed", terminal.Red, fmt.Sprintf("%s: %d of %s", name, m.failed, terminal.Count(m.judged, "combination")))
 		case m.judged > 0:
-			line("passed", green, name)
+			line("passed", terminal.Green, name)
 		}
 		if m.conformant == m.searches {
-			line("conformant", green, name)
+			line("conformant", terminal.Green, name)
 			continue
 		}
 		for _, text := range byReason(m.deviations) {
 			if len(order) > 1 {
 				text = name + ": " + text
 			}
-			line("not conformant", yellow, text)
+			line("not conformant", terminal.Yellow, text)
 		}
 	}
 }
@@ -253,15 +254,15 @@ func byReason(deviations []string) []string {
 }
 
 // writeCutSearches tells of searches that have no end.
-func writeCutSearches(out *strings.Builder, s style, cut []cutSearch) {
+func writeCutSearches(out *strings.Builder, s terminal.Style, cut []cutSearch) {
 	for _, c := range cut {
-		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, plural(c.trials, "trial"))
+		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, terminal.Count(c.trials, "trial"))
 		if c.windows {
 			// Its windows are shown as they are.
-			what = fmt.Sprintf("the soak %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, plural(c.trials, "window"))
+			what = fmt.Sprintf("the soak %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, terminal.Count(c.trials, "window"))
 		}
 		const head = "unfinished"
-		out.WriteString(s.paint(yellow, head) + "  " + wrap(plain(what), len(head)+2, s.columns) + "\n\n")
+		out.WriteString(s.Paint(terminal.Yellow, head) + "  " + terminal.Wrap(terminal.Plain(what), len(head)+2, len(head)+2, s.Columns) + "\n\n")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"nines.dev/nines/analysis/confidence"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // TableOptions choose what a table shows.
@@ -22,7 +23,7 @@ type TableOptions struct {
 // WriteTable writes the trials for a terminal: one line for each combination of
 // the swept variables, latency in microseconds, and what disturbed them below.
 func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error {
-	s := styleOf(w)
+	s := terminal.StyleOf(w)
 	trials := len(summary.Trials)
 	cut := cutSearches(summary.Trials, options.Searches)
 	summary.Trials = result.Shown(summary.Trials, options.Searches)
@@ -32,8 +33,8 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		repeats = max(repeats, len(g.Trials))
 	}
 	var out strings.Builder
-	title := fmt.Sprintf("%s, %s UTC, %s", plain(summary.Name), summary.Started.UTC().Format("2006-01-02 15:04:05"),
-		plural(trials, "trial"))
+	title := fmt.Sprintf("%s, %s UTC, %s", terminal.Plain(summary.Name), summary.Started.UTC().Format("2006-01-02 15:04:05"),
+		terminal.Count(trials, "trial"))
 	if len(options.Searches) > 0 {
 		title += " of " + searchCount(options.Searches)
 	}
@@ -44,7 +45,7 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		}
 		title += fmt.Sprintf(": medians of %d %s", repeats, what)
 	}
-	out.WriteString(s.paint(bold, title) + "\n\n")
+	out.WriteString(s.Paint(terminal.Bold, title) + "\n\n")
 	writeSearches(&out, s, options.Searches)
 	writeCutSearches(&out, s, cut)
 	switch {
@@ -52,9 +53,9 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 		out.WriteString("No trial was finished.\n")
 	case len(summary.Trials) > 0:
 		if len(options.Searches) > 0 {
-			out.WriteString("\n" + s.paint(bold, shownTitle(summary.Trials)) + "\n\n")
+			out.WriteString("\n" + s.Paint(terminal.Bold, shownTitle(summary.Trials)) + "\n\n")
 		}
-		trialTable(summary, groups, repeats, options).write(&out, s)
+		_ = trialTable(summary, groups, repeats, options).Write(&out, s) // a builder takes all
 		if repeats > 1 && !options.Repeats {
 			writeCaution(&out, s, groups)
 		}
@@ -69,32 +70,32 @@ func WriteTable(w io.Writer, summary result.Summary, options TableOptions) error
 // The latencies of the table; the page and summary.csv have all of them.
 var tableLatencies = []string{"p50", "p99", "p99_9", "p99_99", "max"}
 
-func trialTable(summary result.Summary, groups []Group, repeats int, options TableOptions) *table {
+func trialTable(summary result.Summary, groups []Group, repeats int, options TableOptions) *terminal.Table {
 	variables := result.VariableNames(summary.Trials)
 	short := shortNames(variables)
-	t := &table{}
+	t := &terminal.Table{}
 	for _, name := range variables {
 		if isNumeric(summary.Trials, name) {
-			t.column(plain(short[name]), "")
+			t.Numbers(terminal.Plain(short[name]), "")
 		} else {
-			t.wordColumn(plain(short[name]))
+			t.Words(terminal.Plain(short[name]))
 		}
 	}
 	if options.Repeats {
-		t.column("repeat", "")
+		t.Numbers("repeat", "")
 	}
 	figures := RateFigures()
 	for _, name := range tableLatencies {
 		figures = append(figures, LatencyFigure(name))
 	}
 	for _, f := range figures {
-		t.column(f.Title, f.Unit)
+		t.Numbers(f.Title, f.Unit)
 	}
 	spread := repeats > 1 && !options.Repeats
 	if spread {
-		t.column("p99 ±", "%")
+		t.Numbers("p99 ±", "%")
 	}
-	t.wordColumn("verdict")
+	t.Words("verdict")
 
 	for _, g := range groups {
 		rows := []Group{g}
@@ -105,20 +106,20 @@ func trialTable(summary result.Summary, groups []Group, repeats int, options Tab
 			}
 		}
 		for _, row := range rows {
-			var cells []cell
+			var cells []any
 			for _, name := range variables {
-				cells = append(cells, cell{text: plain(readable(row.Variables[name]))})
+				cells = append(cells, terminal.Plain(readable(row.Variables[name])))
 			}
 			if options.Repeats {
-				cells = append(cells, cell{text: fmt.Sprint(row.Trials[0].Repeat)})
+				cells = append(cells, fmt.Sprint(row.Trials[0].Repeat))
 			}
 			for _, f := range figures {
 				cells = append(cells, figureCell(row, f))
 			}
 			if spread {
-				cells = append(cells, cell{text: relativeInterval(row, LatencyFigure("p99"))})
+				cells = append(cells, relativeInterval(row, LatencyFigure("p99")))
 			}
-			t.rows = append(t.rows, append(cells, verdictCell(row)))
+			t.Row(append(cells, verdictCell(row))...)
 		}
 	}
 	return t
@@ -139,25 +140,25 @@ func isNumeric(trials []result.Trial, name string) bool {
 // readable groups the digits of large whole numbers.
 func readable(v any) string {
 	if number, ok := v.(float64); ok && number == float64(int64(number)) && number >= 1000 {
-		return grouped(number)
+		return terminal.Grouped(number)
 	}
 	return result.FormatVariable(v)
 }
 
-func figureCell(g Group, f Figure) cell {
+func figureCell(g Group, f Figure) terminal.Cell {
 	s := spreadOf(g.Values(f))
 	if s == nil {
-		return cell{text: none}
+		return terminal.Cell{Text: terminal.None}
 	}
 	value := s.Median * f.Scale
 	if f.Unit == "pps" {
-		return cell{text: grouped(value)}
+		return terminal.Cell{Text: terminal.Grouped(value)}
 	}
-	return cell{text: significant(value)}
+	return terminal.Cell{Text: terminal.Significant(value)}
 }
 
 // writeCaution says where so few repeats cannot hold what their interval promises.
-func writeCaution(out *strings.Builder, s style, groups []Group) {
+func writeCaution(out *strings.Builder, s terminal.Style, groups []Group) {
 	fewest := confidence.Interval{}
 	for _, g := range groups {
 		if i := repeatConfidence(len(g.Counted())); i.Bounded() && !i.Holds() && (fewest.N == 0 || i.N < fewest.N) {
@@ -165,7 +166,7 @@ func writeCaution(out *strings.Builder, s style, groups []Group) {
 		}
 	}
 	if fewest.N > 0 {
-		out.WriteString("\n" + wrap("p99 ± promises too much: "+fewest.Caution()+".", 0, s.columns) + "\n")
+		out.WriteString("\n" + terminal.Wrap("p99 ± promises too much: "+fewest.Caution()+".", 0, 0, s.Columns) + "\n")
 	}
 }
 
@@ -173,12 +174,12 @@ func writeCaution(out *strings.Builder, s style, groups []Group) {
 func relativeInterval(g Group, f Figure) string {
 	s := boundedSpread(g.Values(f))
 	if s == nil || s.Interval == nil || s.Median == 0 {
-		return none
+		return terminal.None
 	}
-	return significant(100 * (s.Interval.High - s.Interval.Low) / 2 / s.Median)
+	return terminal.Significant(100 * (s.Interval.High - s.Interval.Low) / 2 / s.Median)
 }
 
-func verdictCell(g Group) cell {
+func verdictCell(g Group) terminal.Cell {
 	counts := g.Verdicts()
 	for _, verdict := range []result.Verdict{result.Invalid, result.Noisy, result.Clean} {
 		count := counts[verdict]
@@ -189,9 +190,19 @@ func verdictCell(g Group) cell {
 		if count < len(g.Trials) {
 			text = fmt.Sprintf("%s %d/%d", verdict, count, len(g.Trials))
 		}
-		return cell{text: text, colour: verdictColour(verdict)}
+		return terminal.Cell{Text: text, Colour: verdictColour(verdict)}
 	}
-	return cell{text: none}
+	return terminal.Cell{Text: terminal.None}
+}
+
+func verdictColour(v result.Verdict) string {
+	switch v {
+	case result.Clean:
+		return terminal.Green
+	case result.Noisy:
+		return terminal.Yellow
+	}
+	return terminal.Red
 }
 
 // TableSchema names the form of WriteTableJSON.

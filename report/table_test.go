@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/test/golden"
 )
 
@@ -71,13 +72,16 @@ func TestTableOfNothingSaysSo(t *testing.T) {
 func TestColourOnlyMarksUp(t *testing.T) {
 	var plainOut, painted strings.Builder
 	table := trialTable(tableSummary(), Groups(tableSummary().Trials), 3, TableOptions{})
-	table.write(&plainOut, style{columns: 100})
-	table.write(&painted, style{columns: 100, terminal: true, colour: true})
+	for out, style := range map[*strings.Builder]terminal.Style{&plainOut: {}, &painted: {Colour: true}} {
+		if err := table.Write(out, style); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if !strings.Contains(painted.String(), "\x1b[31minvalid 1/3\x1b[0m") {
 		t.Errorf("no red verdict in %q", painted.String())
 	}
 	stripped := painted.String()
-	for _, code := range []string{bold, dim, red, green, yellow, "0"} {
+	for _, code := range []string{terminal.Bold, terminal.Dim, terminal.Red, terminal.Green, terminal.Yellow, "0"} {
 		stripped = strings.ReplaceAll(stripped, "\x1b["+code+"m", "")
 	}
 	trim := func(s string) string {
@@ -128,7 +132,7 @@ func TestAllInvalidGroupStillShowsItsFigures(t *testing.T) {
 	if values, ok := groups[0].Values(LatencyFigure("p50")); !ok || values[0] != 5000 {
 		t.Errorf("values %v, %v", values, ok)
 	}
-	if cell := verdictCell(groups[0]); cell.text != "invalid" || cell.colour != red {
+	if cell := verdictCell(groups[0]); cell.Text != "invalid" || cell.Colour != terminal.Red {
 		t.Errorf("verdict %+v", cell)
 	}
 }
@@ -138,14 +142,5 @@ func TestShortNamesStayDistinct(t *testing.T) {
 	want := map[string]string{"links.*.kind": "*.kind", "traffic.rate_pps": "rate_pps", "nodes.dut.app.kind": "app.kind", "kind": "kind"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestNumbersHaveThreeDigits(t *testing.T) {
-	for value, want := range map[float64]string{0: "0", 8.3164: "8.32", 22.14: "22.1", 120.4: "120", 12345.6: "12,346",
-		99.96: "100", 9.996: "10.0", 0.1: "0.10", 0.0003: "0.0003", 1234567: "1,234,567", -12345: "-12,345", -0.4: "-0.40"} {
-		if got := significant(value); got != want {
-			t.Errorf("significant(%g) = %q, want %q", value, got, want)
-		}
 	}
 }

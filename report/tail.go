@@ -14,6 +14,7 @@ import (
 
 	"nines.dev/nines/analysis/extreme"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // GroupTail is what the slowest packets of a group's counted repeats tell of a
@@ -129,50 +130,50 @@ func WriteTails(w io.Writer, tails []GroupTail) error {
 	if len(tails) == 0 {
 		return nil
 	}
-	s := styleOf(w)
+	s := terminal.StyleOf(w)
 	var out strings.Builder
 	p := tails[0].P
-	fmt.Fprintf(&out, "\n%s\n\n", s.paint(bold, fmt.Sprintf("What is the %s?", strings.TrimPrefix(PercentileName(p), "p")+"th percentile")))
+	fmt.Fprintf(&out, "\n%s\n\n", s.Paint(terminal.Bold, fmt.Sprintf("What is the %s?", strings.TrimPrefix(PercentileName(p), "p")+"th percentile")))
 	trials := make([]result.Trial, len(tails))
 	for i, tail := range tails {
 		trials[i].Variables = tail.Variables
 	}
 	variables := result.VariableNames(trials)
 	short := shortNames(variables)
-	t := &table{}
+	t := &terminal.Table{}
 	for _, name := range variables {
 		if isNumeric(trials, name) {
-			t.column(plain(short[name]), "")
+			t.Numbers(terminal.Plain(short[name]), "")
 		} else {
-			t.wordColumn(plain(short[name]))
+			t.Words(terminal.Plain(short[name]))
 		}
 	}
-	t.column("packets", "")
-	t.wordColumn("measured, µs")
-	t.wordColumn(PercentileName(p) + ", µs")
-	t.wordColumn("by")
+	t.Numbers("packets", "")
+	t.Words("measured, µs")
+	t.Words(PercentileName(p) + ", µs")
+	t.Words("by")
 	for _, tail := range tails {
-		var cells []cell
+		var cells []any
 		for _, name := range variables {
-			cells = append(cells, cell{text: plain(readable(tail.Variables[name]))})
+			cells = append(cells, terminal.Plain(readable(tail.Variables[name])))
 		}
 		value, by := answerText(tail)
-		t.rows = append(t.rows, append(cells, cell{text: grouped(float64(tail.Total))}, cell{text: largestText(tail.Largest)}, value, by))
+		t.Row(append(cells, terminal.Grouped(float64(tail.Total)), largestText(tail.Largest), value, by)...)
 	}
-	t.write(&out, s)
+	_ = t.Write(&out, s) // a builder takes all
 	writeRefusals(&out, s, tails)
-	out.WriteString("\n" + wrap("Measured: the largest percentile that so many packets have, with its 95 % interval; a dash is a side on which they do not bound it. "+
-		"Extrapolated: peaks over threshold, a generalised Pareto distribution of the slowest packets, tested and refused where it does not hold (docs/statistics.md).", 0, s.columns) + "\n")
+	out.WriteString("\n" + terminal.Wrap("Measured: the largest percentile that so many packets have, with its 95 % interval; a dash is a side on which they do not bound it. "+
+		"Extrapolated: peaks over threshold, a generalised Pareto distribution of the slowest packets, tested and refused where it does not hold (docs/statistics.md).", 0, 0, s.Columns) + "\n")
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-func microseconds(ns float64) string { return significant(ns / 1000) }
+func microseconds(ns float64) string { return terminal.Significant(ns / 1000) }
 
 func bounds(low, high *float64) string {
 	text := func(v *float64) string {
 		if v == nil {
-			return none
+			return terminal.None
 		}
 		return microseconds(*v)
 	}
@@ -181,37 +182,37 @@ func bounds(low, high *float64) string {
 
 func largestText(d *extreme.Direct) string {
 	if d == nil {
-		return none
+		return terminal.None
 	}
 	return fmt.Sprintf("%s %s %s", PercentileName(d.P), microseconds(d.Value), bounds(d.Low, d.High))
 }
 
 // answerText is what was asked for: as measured where the packets bound it, else as
 // extrapolated, else as measured without a bound.
-func answerText(t GroupTail) (value, by cell) {
+func answerText(t GroupTail) (value string, by terminal.Cell) {
 	switch {
 	case t.Asked != nil && (t.Asked.High != nil || t.Estimate == nil):
-		return cell{text: microseconds(t.Asked.Value) + " " + bounds(t.Asked.Low, t.Asked.High)}, cell{text: "measured"}
+		return microseconds(t.Asked.Value) + " " + bounds(t.Asked.Low, t.Asked.High), terminal.Cell{Text: "measured"}
 	case t.Estimate != nil:
 		e := t.Estimate
 		by := "extrapolated"
 		if e.Beyond > 1 {
-			by += fmt.Sprintf(" ×%s", significant(e.Beyond))
+			by += fmt.Sprintf(" ×%s", terminal.Significant(e.Beyond))
 		}
-		return cell{text: microseconds(e.Value) + " " + bounds(&e.Low, &e.High)}, cell{text: by}
+		return microseconds(e.Value) + " " + bounds(&e.Low, &e.High), terminal.Cell{Text: by}
 	}
-	return cell{text: none}, cell{text: "refused", colour: dim}
+	return terminal.None, terminal.Cell{Text: "refused", Colour: terminal.Dim}
 }
 
 // writeRefusals tells the reasons, those that differ only in their numbers once.
-func writeRefusals(out *strings.Builder, s style, tails []GroupTail) {
+func writeRefusals(out *strings.Builder, s terminal.Style, tails []GroupTail) {
 	var reasons classes
 	for _, t := range tails {
 		if t.Estimate != nil || t.Asked != nil && t.Asked.High != nil {
 			continue
 		}
 		for _, reason := range t.Refused {
-			reasons.add("", class{head: "refused", colour: dim, example: reason, where: Describe(t.Variables)})
+			reasons.add("", class{head: "refused", colour: terminal.Dim, example: reason, where: Describe(t.Variables)})
 		}
 	}
 	if len(reasons.list) > 0 {

@@ -190,8 +190,8 @@ func TestAnswers(t *testing.T) {
 		{extreme.Tail{Refused: []string{"why"}}, "-", "refused"},
 	} {
 		got, by := answerText(GroupTail{Tail: c.tail})
-		if got.text != c.value || by.text != c.by {
-			t.Errorf("%+v: %q by %q, want %q by %q", c.tail, got.text, by.text, c.value, c.by)
+		if got != c.value || by.Text != c.by {
+			t.Errorf("%+v: %q by %q, want %q by %q", c.tail, got, by.Text, c.value, c.by)
 		}
 	}
 	for p, name := range map[float64]string{0.9999999: "p99.99999", 0.5: "p50", 0.999: "p99.9", 1 - 1e-10: "p99.99999999"} {

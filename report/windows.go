@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // The most windows of a soak that a table shows: the last ones, and the worst of those
@@ -21,7 +22,7 @@ const (
 var windowFigure, maxFigure = LatencyFigure("p99_9"), LatencyFigure("max")
 
 // writeWindows writes the windows of each soak: its latest, and the worst before.
-func writeWindows(out *strings.Builder, s style, trials []result.Trial) {
+func writeWindows(out *strings.Builder, s terminal.Style, trials []result.Trial) {
 	var soaks []string
 	windows := map[string][]result.Trial{}
 	for _, t := range trials {
@@ -33,7 +34,7 @@ func writeWindows(out *strings.Builder, s style, trials []result.Trial) {
 		}
 	}
 	for _, id := range soaks {
-		title := fmt.Sprintf("Windows of soak %s", plain(id))
+		title := fmt.Sprintf("Windows of soak %s", terminal.Plain(id))
 		all := windows[id]
 		chosen := chooseWindows(all)
 		if len(chosen) < len(all) {
@@ -42,8 +43,8 @@ func writeWindows(out *strings.Builder, s style, trials []result.Trial) {
 		if len(all[0].Variables) > 0 {
 			title += ", " + Describe(all[0].Variables)
 		}
-		out.WriteString("\n" + s.paint(bold, title) + "\n\n")
-		windowTable(all, chosen).write(out, s)
+		out.WriteString("\n" + s.Paint(terminal.Bold, title) + "\n\n")
+		_ = windowTable(all, chosen).Write(out, s) // a builder takes all
 	}
 }
 
@@ -79,24 +80,24 @@ func windowRank(t result.Trial) float64 {
 	return value
 }
 
-func windowTable(all []result.Trial, chosen []int) *table {
+func windowTable(all []result.Trial, chosen []int) *terminal.Table {
 	figures := RateFigures()
 	for _, name := range tableLatencies {
 		figures = append(figures, LatencyFigure(name))
 	}
-	t := &table{}
-	t.column("window", "")
+	t := &terminal.Table{}
+	t.Numbers("window", "")
 	for _, f := range figures {
-		t.column(f.Title, f.Unit)
+		t.Numbers(f.Title, f.Unit)
 	}
-	t.wordColumn("verdict")
+	t.Words("verdict")
 	for _, i := range chosen {
 		g := Group{Trials: []result.Trial{all[i]}}
-		row := []cell{{text: grouped(float64(i + 1))}}
+		row := []any{terminal.Grouped(float64(i + 1))}
 		for _, f := range figures {
 			row = append(row, figureCell(g, f))
 		}
-		t.rows = append(t.rows, append(row, verdictCell(g)))
+		t.Row(append(row, verdictCell(g))...)
 	}
 	return t
 }

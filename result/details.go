@@ -151,7 +151,8 @@ type Counter struct {
 	Count uint64 `json:"count"`
 }
 
-// Outlier is a row of outliers.csv: one of the slowest packets.
+// Outlier is a row of outliers.csv, whose columns are the keys of JSON: one of the
+// slowest packets.
 type Outlier struct {
 	ID         uint32 `json:"id"`
 	Stream     uint8  `json:"stream"`
@@ -171,8 +172,8 @@ type Outlier struct {
 
 // Rate is a row of rate.csv: one second of a trial.
 type Rate struct {
-	Second   int    `json:"second"`
-	Offered  uint64 `json:"offered"` // intended
-	Sent     uint64 `json:"sent"`
-	Received uint64 `json:"received"`
+	Second   int    `json:"second" csv:"second"`
+	Offered  uint64 `json:"offered" csv:"offered_packets"` // intended
+	Sent     uint64 `json:"sent" csv:"sent_packets"`
+	Received uint64 `json:"received" csv:"received_packets"`
 }

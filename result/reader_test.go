@@ -138,7 +138,7 @@ func TestOpenNamesMissingAndDamagedFiles(t *testing.T) {
 	_, err2 := folder.Outliers()
 	_, err3 := folder.Rates()
 	_, err4 := folder.Details()
-	for i, want := range []string{"trials/0001/latency.hlog cannot be read", "the column latency_ns is missing", `line 2, column 3: "x"`, "details.json is damaged"} {
+	for i, want := range []string{"trials/0001/latency.hlog cannot be read", `missing columns: "latency_ns"`, `cannot unmarshal "x"`, "details.json is damaged"} {
 		if err := []error{err1, err2, err3, err4}[i]; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

@@ -50,6 +50,15 @@ type Trial struct {
 	Reasons []string    `json:"reasons"`
 }
 
+// LossRatio is lost over sent packets; nil where none was sent.
+func (t *Trial) LossRatio() *float64 {
+	if t.TxPackets == 0 {
+		return nil
+	}
+	ratio := float64(t.LostPackets) / float64(t.TxPackets)
+	return &ratio
+}
+
 // Verdict says what a trial is worth.
 type Verdict string
 

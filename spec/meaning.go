@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"nines.dev/nines/terminal"
 )
 
 // Meaning is what a file comes to, for a reader: nines validate prints it.
@@ -153,11 +154,11 @@ func (t *Traffic) line(method *Method) string {
 // Write prints the meaning for a terminal. Long lists of nodes and links are cut.
 func (m *Meaning) Write(w io.Writer) error {
 	const most = 20
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { _, _ = fmt.Fprintln(t, "  "+strings.Join(cells, "\t")) } // Flush tells of errors
-	_, _ = fmt.Fprintf(t, "%s: valid\n", m.File)
+	t := &terminal.Table{}
+	row := func(name string, cells ...any) { t.Row(append([]any{"  " + name}, cells...)...) }
+	t.Row(m.File + ": valid")
 	row("name", m.Name)
-	row("nodes", fmt.Sprint(len(m.Nodes)))
+	row("nodes", len(m.Nodes))
 	for _, n := range m.Nodes[:min(most, len(m.Nodes))] {
 		text := string(n.Runtime)
 		if n.App != "" {
@@ -165,9 +166,9 @@ func (m *Meaning) Write(w io.Writer) error {
 		}
 		row("", n.Name, text, strings.Join(n.Interfaces, " "))
 	}
-	row("links", fmt.Sprint(len(m.Links)))
+	row("links", len(m.Links))
 	for _, l := range m.Links[:min(most, len(m.Links))] {
-		row("", l.Name, string(l.Kind), listedInOrder(l.Endpoints))
+		row("", l.Name, l.Kind, listedInOrder(l.Endpoints))
 	}
 	if m.Traffic != "" {
 		row("traffic", m.Traffic)
@@ -192,5 +193,5 @@ func (m *Meaning) Write(w io.Writer) error {
 		}
 		row("trials", fmt.Sprintf("%d (runs %d, repeat %d)%s, %s in all with warm-up and drain", m.Trials, m.Runs, m.Repeat, maxima, took))
 	}
-	return t.Flush()
+	return t.Write(w, terminal.Style{})
 }

@@ -21,10 +21,11 @@ const module = "nines.dev/nines/"
 // line here. Its tests are held to the same. All may import exit, which imports nothing.
 var mayImport = map[string][]string{
 	"exit":          {},
-	"spec":          {},
+	"spec":          {"terminal"},
 	"result":        {},
 	"engine/client": {},
 	"fault":         {},
+	"terminal":      {}, // what prints may import it
 
 	"kernel/boot":      {},
 	"kernel/flock":     {},
@@ -39,11 +40,11 @@ var mayImport = map[string][]string{
 	"kernel/ethtool":   {"kernel/netns"},                                   // in its tests
 	"kernel/pci":       {"host", "kernel/boot", "kernel/ethtool", "kernel/flock", "kernel/ledger", "fault"},
 
-	"host":        {},
-	"host/tune":   {"spec", "host", "journal", "journal/process", "journal/setting", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
-	"host/doctor": {"spec", "host", "plan", "host/tune"},
+	"host":        {"terminal"},
+	"host/tune":   {"spec", "host", "terminal", "journal", "journal/process", "journal/setting", "kernel/boot", "kernel/flock", "kernel/proc", "kernel/replace", "fault"},
+	"host/doctor": {"spec", "host", "plan", "host/tune", "terminal"},
 
-	"plan": {"spec", "host"},
+	"plan": {"spec", "host", "terminal"},
 	// The journal knows nobody: who makes things registers how they are undone.
 	"journal":         {"fault", "kernel/boot"},
 	"journal/process": {"journal", "kernel/boot", "kernel/netns", "kernel/proc"}, // boot: in its tests
@@ -81,12 +82,12 @@ var mayImport = map[string][]string{
 	"measure/metrics":         {"result"},
 	"measure/recording":       {"result", "measure/metrics"},
 	"measure/trace":           {"result", "host"},
-	"measure/jitter":          {"engine/client", "kernel/replace"},
-	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter"},
+	"measure/jitter":          {"engine/client", "kernel/replace", "terminal"},
+	"measure/stall":           {"result", "analysis/attribution", "engine/client", "measure/trace", "measure/jitter", "terminal"},
 
-	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic"},
+	"analyze":            {"result", "measure/metrics", "analyze/packetfile", "analyze/clock", "analyze/synthetic", "terminal"},
 	"analyze/clock":      {},
-	"analyze/packetfile": {},
+	"analyze/packetfile": {"terminal"},
 	"analyze/synthetic":  {"analyze/packetfile"},
 
 	"result/export": {"result"},
@@ -96,8 +97,8 @@ var mayImport = map[string][]string{
 	"analysis/confidence":  {},
 	"analysis/extreme":     {"analysis/confidence"},
 
-	"report":         {"result", "analysis/confidence", "analysis/extreme"},
-	"report/explain": {"result", "analysis/attribution"},
+	"report":         {"result", "terminal", "analysis/confidence", "analysis/extreme"},
+	"report/explain": {"result", "analysis/attribution", "terminal"},
 	"report/figure":  {"result", "report"},
 
 	"cmd/nines":     {everything},

@@ -2,7 +2,8 @@ package packetfile
 
 import (
 	"fmt"
-	"strconv"
+
+	"nines.dev/nines/terminal"
 )
 
 // Damage is where and why the reading of a file ended before the file did.
@@ -24,9 +25,9 @@ type Damage struct {
 func (d *Damage) String() string {
 	lost := "how much was lost cannot be known"
 	if d.LostBytes >= 0 {
-		lost = plural(d.LostBytes, "1 byte was", grouped(uint64(d.LostBytes))+" bytes were") + " not used"
+		lost = plural(d.LostBytes, "1 byte was", terminal.Grouped(uint64(d.LostBytes))+" bytes were") + " not used"
 	}
-	s := fmt.Sprintf("%s at byte %s, after %s packets, which are used; %s", d.Reason, grouped(uint64(d.Offset)), grouped(d.Packets), lost)
+	s := fmt.Sprintf("%s at byte %s, after %s packets, which are used; %s", d.Reason, terminal.Grouped(uint64(d.Offset)), terminal.Grouped(d.Packets), lost)
 	if d.Remedy != "" {
 		s += "; " + d.Remedy
 	}
@@ -38,13 +39,4 @@ func plural(n int64, one, many string) string {
 		return one
 	}
 	return many
-}
-
-// grouped writes a number with commas between its thousands.
-func grouped(n uint64) string {
-	s := strconv.FormatUint(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -3,6 +3,8 @@ package packetfile
 import (
 	"encoding/binary"
 	"fmt"
+
+	"nines.dev/nines/terminal"
 )
 
 // Blocks of pcapng that hold no packets, but say what those are.
@@ -67,7 +69,7 @@ func (r *Reader) anInterface(block []byte) (problem string) {
 		return fmt.Sprintf("an interface described in %d bytes, not at least %d", len(block), interfaceBytes)
 	}
 	if len(r.info.Interfaces) == maxInterfaces {
-		return fmt.Sprintf("more than %s interfaces", grouped(maxInterfaces))
+		return fmt.Sprintf("more than %s interfaces", terminal.Grouped(maxInterfaces))
 	}
 	i := Interface{LinkType: LinkType(s.u16(block[8:])), SnapLength: s.u32(block[12:]), Resolution: Microseconds}
 	offsetSeconds := int64(0)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"nines.dev/nines/terminal"
 )
 
 // MoonSniff's own files: records without a head, {u64 nanoseconds, u32 packet id}, both
@@ -36,12 +38,12 @@ func (r *Reader) parseMoonSniff(out []Packet) int {
 		return r.ended()
 	}
 	if !w.need(moonSniffBytes) {
-		return r.cut(fmt.Sprintf("record %s (%d of %d bytes)", grouped(r.seen.Packets+1), w.end-w.at, moonSniffBytes))
+		return r.cut(fmt.Sprintf("record %s (%d of %d bytes)", terminal.Grouped(r.seen.Packets+1), w.end-w.at, moonSniffBytes))
 	}
 	n := takeMoonSniff(w.data[w.at:w.end], out)
 	if n == 0 {
 		if w.need(2*moonSniffBytes) && isZero(w.data[w.at+moonSniffBytes:][:moonSniffBytes]) {
-			return r.broken(fmt.Sprintf("record %s and the next are nothing but zeros, as in a file with holes or of a crashed host", grouped(r.seen.Packets+1)), "")
+			return r.broken(fmt.Sprintf("record %s and the next are nothing but zeros, as in a file with holes or of a crashed host", terminal.Grouped(r.seen.Packets+1)), "")
 		}
 		// A clock that began at 0, and the first packet.
 		out[0] = Packet{Data: w.data[w.at+8:][:4:4]}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // The file format of libpcap: pcap-savefile(5), draft-ietf-opsawg-pcap. All numbers are
@@ -150,7 +151,7 @@ func (r *Reader) morePcap() bool {
 		r.ended()
 		return false
 	}
-	which := grouped(r.seen.Packets + 1)
+	which := terminal.Grouped(r.seen.Packets + 1)
 	if !w.need(r.pcap.headBytes) {
 		r.cut(fmt.Sprintf("the head of packet %s (%d of %d bytes)", which, w.end-w.at, r.pcap.headBytes))
 		return false
@@ -166,7 +167,7 @@ func (r *Reader) morePcap() bool {
 	}
 	switch {
 	case kept > maxPacketBytes:
-		r.broken(fmt.Sprintf("packet %s claims to have %s bytes, more than any packet (%s)", which, grouped(uint64(kept)), grouped(maxPacketBytes)), "")
+		r.broken(fmt.Sprintf("packet %s claims to have %s bytes, more than any packet (%s)", which, terminal.Grouped(uint64(kept)), terminal.Grouped(maxPacketBytes)), "")
 		return false
 	case binary.LittleEndian.Uint64(head)|binary.LittleEndian.Uint64(head[8:]) == 0:
 		r.broken(fmt.Sprintf("packet %s is nothing but zeros, as in a file with holes or of a crashed host", which), "")

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // pcapng: draft-ietf-opsawg-pcapng. A file is a row of blocks {u32 type, u32 length,
@@ -155,7 +156,7 @@ func (r *Reader) takePcapng(out []Packet) (n int, problem string) {
 			if problem == "" {
 				n++
 			} else {
-				problem = fmt.Sprintf("packet %s %s", grouped(r.seen.Packets+uint64(n)+1), problem)
+				problem = fmt.Sprintf("packet %s %s", terminal.Grouped(r.seen.Packets+uint64(n)+1), problem)
 			}
 		default:
 			problem = r.describe(kind, data)
@@ -211,7 +212,7 @@ func (r *Reader) packetBlock(kind uint32, block []byte, p *Packet) (problem stri
 		p.TimeNs = ns
 	}
 	if kept > maxPacketBytes || int(kept) > len(block)-head-4 {
-		return fmt.Sprintf("claims to have %s bytes, in a block of %d", grouped(uint64(kept)), len(block))
+		return fmt.Sprintf("claims to have %s bytes, in a block of %d", terminal.Grouped(uint64(kept)), len(block))
 	}
 	p.Data = block[head:][:kept:kept]
 	p.Length = max(length, kept)
@@ -245,11 +246,11 @@ func (r *Reader) moreBlock() bool {
 	}
 	switch kind {
 	case blockSection, blockInterface, blockObsolete, blockSimple, blockEnhanced:
-		r.broken(fmt.Sprintf("a block of type %#x claims to have %s bytes, more than any (%s)", kind, grouped(uint64(length)), grouped(maxBlockBytes)), "")
+		r.broken(fmt.Sprintf("a block of type %#x claims to have %s bytes, more than any (%s)", kind, terminal.Grouped(uint64(length)), terminal.Grouped(maxBlockBytes)), "")
 		return false
 	}
 	if r.source.compression == Plain && w.offset()+int64(length) > r.source.size || w.skip(int64(length)) < int64(length) {
-		r.cut(fmt.Sprintf("a block of type %#x of %s bytes", kind, grouped(uint64(length))))
+		r.cut(fmt.Sprintf("a block of type %#x of %s bytes", kind, terminal.Grouped(uint64(length))))
 		return false
 	}
 	return true

@@ -3,25 +3,25 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"nines.dev/nines/analyze"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // writeAnalysis writes a summary for people.
 func writeAnalysis(out io.Writer, s analyze.Summary) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(format string, args ...any) { _, _ = fmt.Fprintf(t, format+"\n", args...) } // Flush has the error
+	t := &terminal.Table{}
+	line := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
 	for _, c := range []struct {
 		name string
 		of   analyze.CaptureSummary
 	}{{"pre", s.Pre}, {"post", s.Post}} {
-		line("%s\t%s: %s in %.3f s, %.0f a second", c.name, c.of.Path, count(int(c.of.Packets), "packet"), float64(c.of.LastNs-c.of.FirstNs)/1e9, c.of.PPS)
+		line(c.name, "%s: %s in %.3f s, %.0f a second", c.of.Path, terminal.Count(int(c.of.Packets), "packet"), float64(c.of.LastNs-c.of.FirstNs)/1e9, c.of.PPS)
 	}
 	n := s.Counts
-	line("pairs\t%d by the key %s", n.Pairs, s.Key)
-	line("lost\t%d by key (%.4g %%), %d by counts", n.Lost, 100*s.LossRatio, s.LostByCounts)
+	line("pairs", "%d by the key %s", n.Pairs, s.Key)
+	line("lost", "%d by key (%.4g %%), %d by counts", n.Lost, 100*s.LossRatio, s.LostByCounts)
 	for _, other := range []struct {
 		name, what string
 		count      uint64
@@ -34,40 +34,41 @@ func writeAnalysis(out io.Writer, s analyze.Summary) error {
 		{"without key", "", n.PreUnkeyed + n.PostUnkeyed},
 	} {
 		if other.count > 0 {
-			line("%s\t%d %s", other.name, other.count, other.what)
+			line(other.name, "%d %s", other.count, other.what)
 		}
 	}
-	heads, values := "latency ns\tmin\tmean", fmt.Sprintf("\t%d\t%.0f", *s.Latency.Min, *s.Latency.Mean)
+	heads, values := []any{"latency ns", "min", "mean"}, []any{"", *s.Latency.Min, fmt.Sprintf("%.0f", *s.Latency.Mean)}
 	for _, p := range result.NamedPercentiles() {
 		value := "–"
 		if v := p.Of(s.Latency); v != nil {
 			value = fmt.Sprint(*v)
 		}
-		heads += "\t" + p.Name
-		values += "\t" + value
+		heads, values = append(heads, p.Name), append(values, value)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
-	line("%s\tmax", heads)
-	line("%s\t%d", values, *s.Latency.Max)
-	if err := t.Flush(); err != nil {
+	t = &terminal.Table{}
+	t.Row(append(heads, "max")...)
+	t.Row(append(values, *s.Latency.Max)...)
+	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
+	t = &terminal.Table{}
 	for i, text := range s.ClocksSay {
 		name := "clocks"
 		if i > 0 {
 			name = ""
 		}
-		line("%s\t%s", name, text)
+		t.Row(name, text)
 	}
-	line("verdict\t%s", s.Verdict)
+	t.Row("verdict", s.Verdict)
 	for _, r := range s.Reasons {
-		line("\t%s", r)
+		t.Row("", r)
 	}
 	if s.Result != "" {
-		line("result\t%s", s.Result)
-		line("files\t%d beside it, named after PRE", len(s.Files))
+		t.Row("result", s.Result)
+		line("files", "%d beside it, named after PRE", len(s.Files))
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }

@@ -19,6 +19,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
 )
 
 // captureCall is one call of nines capture.
@@ -136,7 +137,7 @@ func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err 
 	all.Wait()
 	for _, p := range points {
 		if dropped, counting := p.source.Dropped(); counting == nil {
-			fmt.Fprintf(progress, "%s captured at %s, %d lost\n", count(p.frames, "frame"), p.endpoint, dropped)
+			fmt.Fprintf(progress, "%s captured at %s, %d lost\n", terminal.Count(p.frames, "frame"), p.endpoint, dropped)
 		}
 		if k.wait == 0 || !errors.Is(p.err, lab.ErrCaptureEnded) {
 			err = errors.Join(err, p.err)

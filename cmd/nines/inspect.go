@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"nines.dev/nines/host/tune"
 	"nines.dev/nines/lab"
 	"nines.dev/nines/lab/link"
+	"nines.dev/nines/terminal"
 )
 
 func newInspectCommand() *cobra.Command {
@@ -53,35 +53,29 @@ lab's CPUs are isolated; and device settings that affect the measurement.`,
 func writeInspection(out io.Writer, in *lab.Inspection) error {
 	fmt.Fprintf(out, "lab %s: %s, prefix %s, since %s, state in %s\n\n", in.Name, in.Condition, in.Prefix,
 		in.Started.Format("2006-01-02 15:04:05"), in.StateDir)
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NODE\tRUNTIME\tPID\tCPUS\tINTERFACE\tMAC\tADDRESSES\tMTU\tSTATE\tRX\tTX\tDROPPED")
+	t := &terminal.Table{}
+	t.Row("NODE", "RUNTIME", "PID", "CPUS", "INTERFACE", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
 	for _, n := range in.NodeList {
 		pid := fmt.Sprint(n.PID)
 		if !n.Alive {
 			pid = "dead"
 		}
-		head := []string{n.Name, string(n.Runtime), pid, host.FormatCPUList(n.CPUs)}
+		head := []any{n.Name, n.Runtime, pid, host.FormatCPUList(n.CPUs)}
 		if len(n.Interfaces) == 0 {
-			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), n.Problem)
+			t.Row(append(head, n.Problem)...)
 		}
-		for _, d := range n.Interfaces {
-			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), deviceRow(d))
-			head = []string{"", "", "", ""}
-		}
+		deviceRows(t, head, n.Interfaces)
 	}
-	fmt.Fprintln(t, "\t\t\t\t\t\t\t\t\t\t\t")
-	fmt.Fprintln(t, "LINK\tKIND\t\t\tFABRIC\tMAC\tADDRESSES\tMTU\tSTATE\tRX\tTX\tDROPPED")
+	t.Row("", "", "", "", "", "", "", "", "", "", "", "")
+	t.Row("LINK", "KIND", "", "", "FABRIC", "MAC", "ADDRESSES", "MTU", "STATE", "RX", "TX", "DROPPED")
 	for _, l := range in.LinkList {
-		head := []string{l.Name, string(l.Kind), "", ""}
+		head := []any{l.Name, l.Kind, "", ""}
 		if len(l.Devices) == 0 {
-			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), endpointNames(l))
+			t.Row(append(head, endpointNames(l))...)
 		}
-		for _, d := range l.Devices {
-			fmt.Fprintf(t, "%s\t%s\n", strings.Join(head, "\t"), deviceRow(d))
-			head = []string{"", "", "", ""}
-		}
+		deviceRows(t, head, l.Devices)
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
 	writeIsolation(out, in.Isolation)
@@ -102,9 +96,13 @@ func writeDisturbances(out io.Writer, in *lab.Inspection) {
 	}
 }
 
-func deviceRow(d link.Device) string {
-	return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%d\t%d\t%d", d.Name, d.MAC, strings.Join(d.Addresses, " "), d.MTU,
-		d.State, d.RxPackets, d.TxPackets, d.RxDropped+d.TxDropped)
+// deviceRows has what the devices are of in the first row only.
+func deviceRows(t *terminal.Table, head []any, devices []link.Device) {
+	for _, d := range devices {
+		t.Row(append(head, d.Name, d.MAC, strings.Join(d.Addresses, " "), d.MTU,
+			d.State, d.RxPackets, d.TxPackets, d.RxDropped+d.TxDropped)...)
+		head = []any{"", "", "", ""}
+	}
 }
 
 func endpointNames(l lab.LinkState) string {
@@ -179,8 +177,9 @@ func writeSettings(out io.Writer, settings []link.Setting) error {
 	if len(settings) == 0 {
 		return nil
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\nDEVICE\tSETTINGS")
+	t := &terminal.Table{}
+	t.Row()
+	t.Row("DEVICE", "SETTINGS")
 	for _, s := range settings {
 		name := s.Device
 		if s.Node != "" {
@@ -190,9 +189,9 @@ func writeSettings(out io.Writer, settings []link.Setting) error {
 		for _, key := range slices.Sorted(maps.Keys(s.Values)) {
 			values = append(values, key+"="+s.Values[key])
 		}
-		fmt.Fprintf(t, "%s\t%s\n", name, strings.Join(values, " "))
+		t.Row(name, strings.Join(values, " "))
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }
 
 // writeTuning says which settings of the host are changed while the lab is up.

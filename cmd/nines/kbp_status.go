@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +12,7 @@ import (
 	"nines.dev/nines/busypoll"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
 )
 
 func newKbpStatusCommand() *cobra.Command {
@@ -96,7 +95,7 @@ func writeKbpFeatures(out io.Writer, format string, f busypoll.Features) error {
 	if format == "json" {
 		return writeJSON(out, f)
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	t := &terminal.Table{}
 	for _, row := range []struct {
 		name string
 		lack busypoll.Lack
@@ -108,14 +107,14 @@ func writeKbpFeatures(out io.Writer, format string, f busypoll.Features) error {
 		if !row.lack.None() {
 			has = "no: " + string(row.lack)
 		}
-		fmt.Fprintf(t, "%s\t%s\n", row.name, has)
+		t.Row(row.name, has)
 	}
 	if mechanism, why, err := busypoll.Choose(f, ""); err == nil {
-		fmt.Fprintf(t, "busy_poll\tby %s: %s\n", mechanism, why)
+		t.Row("busy_poll", fmt.Sprintf("by %s: %s", mechanism, why))
 	} else {
-		fmt.Fprintf(t, "busy_poll\t%v\n", err)
+		t.Row("busy_poll", err)
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }
 
 func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
@@ -123,27 +122,27 @@ func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
 		_, err := fmt.Fprintln(out, "no container is received in another way than by interrupts; nines kbp start changes that")
 		return err
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SESSION\tTARGET\tRX\tMECHANISM\tSTATE\tTHREAD\tPOLICY@CPU\tDOES\tCPU USE\tPOLLS/S\tPACKETS/S\tWAITED\tBACK-OFFS")
+	t := &terminal.Table{}
+	t.Row("SESSION", "TARGET", "RX", "MECHANISM", "STATE", "THREAD", "POLICY@CPU", "DOES", "CPU USE", "POLLS/S", "PACKETS/S", "WAITED", "BACK-OFFS")
 	for _, s := range list {
-		head := []string{s.Name, s.Target, "", "", string(s.State)}
+		head := []any{s.Name, s.Target, "", "", s.State}
 		if s.Running != nil {
-			head[2], head[3] = string(s.Running.Receive), s.Running.Mechanism
+			head[2], head[3] = s.Running.Receive, s.Running.Mechanism
 		}
 		if len(s.Threads) == 0 {
-			fmt.Fprintln(t, strings.Join(head, "\t"))
+			t.Row(head...)
 		}
 		for _, thread := range s.Threads {
 			who := "-"
 			if thread.Name != "" {
 				who = fmt.Sprintf("%s %d", thread.Name, thread.TID)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.0f %%\t%s\t%s\t%.1f %%\t%d\n", strings.Join(head, "\t"), who,
-				thread.Placement, thread.State, 100*thread.CPUUse, rateText(thread.PollsPerSecond), rateText(thread.PacketsPerSecond), 100*thread.WaitedShare, thread.BackOffs)
-			head = []string{"", "", "", "", ""}
+			t.Row(append(head, who, thread.Placement, thread.State, fmt.Sprintf("%.0f %%", 100*thread.CPUUse), rateText(thread.PollsPerSecond),
+				rateText(thread.PacketsPerSecond), fmt.Sprintf("%.1f %%", 100*thread.WaitedShare), thread.BackOffs)...)
+			head = []any{"", "", "", "", ""}
 		}
 	}
-	if err := t.Flush(); err != nil {
+	if err := t.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
 	for _, s := range list {

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
 )
 
 func newListCommand() *cobra.Command {
@@ -46,15 +46,15 @@ func writeLabs(out io.Writer, labs []lab.Status) error {
 		_, err := fmt.Fprintln(out, "no lab is up")
 		return err
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "LAB\tCONDITION\tNODES\tDEAD\tLINKS\tPREFIX\tSINCE")
+	t := &terminal.Table{}
+	t.Row("LAB", "CONDITION", "NODES", "DEAD", "LINKS", "PREFIX", "SINCE")
 	for _, l := range labs {
 		condition := string(l.Condition)
 		if l.PID != 0 {
 			condition += fmt.Sprintf(" by %d", l.PID)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", l.Name, condition, l.Nodes, len(l.DeadNodes)+len(l.DeadPrograms),
+		t.Row(l.Name, condition, l.Nodes, len(l.DeadNodes)+len(l.DeadPrograms),
 			l.Links, l.Prefix, l.Started.Format("2006-01-02 15:04:05"))
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/result/index"
+	"nines.dev/nines/terminal"
 )
 
 // resultsCall is what all verbs below nines results share.
@@ -84,19 +83,9 @@ func refresh(ctx context.Context, x *index.Index, all bool, words io.Writer) (in
 		return done, errors.New("interrupted; the index has what was read before")
 	}
 	for _, skipped := range done.Skipped {
-		fmt.Fprintf(words, "nines: %s is left out: %s\n", printable(skipped.Folder), printable(skipped.Reason))
+		fmt.Fprintf(words, "nines: %s is left out: %s\n", terminal.Plain(skipped.Folder), terminal.Plain(skipped.Reason))
 	}
 	return done, err
-}
-
-// printable is a text of somebody else's without what a terminal would act on.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
 }
 
 func newResultsIndexCommand(call *resultsCall) *cobra.Command {

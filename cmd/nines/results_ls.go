@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
+	"nines.dev/nines/terminal"
 )
 
 func newResultsListCommand(call *resultsCall) *cobra.Command {
@@ -79,13 +79,13 @@ func writeResults(out io.Writer, list []index.Listed) error {
 		_, err := fmt.Fprintln(out, "no result")
 		return err
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "STARTED (UTC)\tNAME\tTRIALS\tVERDICTS\tSEARCHES\tHOST\tFOLDER")
+	t := &terminal.Table{}
+	t.Row("STARTED (UTC)", "NAME", "TRIALS", "VERDICTS", "SEARCHES", "HOST", "FOLDER")
 	for _, l := range list {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\t%s\t%s\n", l.Started.Format("2006-01-02 15:04:05"), printable(l.Name), l.Trials,
-			verdicts(l), l.Searches, printable(l.Hostname), printable(l.Folder))
+		t.Row(l.Started.Format("2006-01-02 15:04:05"), terminal.Plain(l.Name), l.Trials,
+			verdicts(l), l.Searches, terminal.Plain(l.Hostname), terminal.Plain(l.Folder))
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }
 
 // verdicts is "18 clean, 2 noisy".

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result/index"
+	"nines.dev/nines/terminal"
 )
 
 func newResultsQueryCommand(call *resultsCall) *cobra.Command {
@@ -77,40 +77,36 @@ func answerIn(format string, out io.Writer) answer {
 	case "csv":
 		return &csvAnswer{out: csv.NewWriter(out)}
 	}
-	return &tableAnswer{out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+	return &tableAnswer{out: out}
 }
 
 // tableAnswer is for people: a line at the end says how many rows there were.
 type tableAnswer struct {
 	out   io.Writer
-	table *tabwriter.Writer
-	rows  int
+	table terminal.Table
 }
 
-func (a *tableAnswer) Columns(names []string) error { return a.line(names) }
+func (a *tableAnswer) Columns(names []string) error {
+	for _, name := range names {
+		a.table.Words(terminal.Plain(name))
+	}
+	return nil
+}
 
 func (a *tableAnswer) Row(values []any) error {
-	a.rows++
-	return a.line(texts(values, "-"))
-}
-
-func (a *tableAnswer) line(cells []string) error {
-	for i, cell := range cells {
-		cells[i] = printable(cell)
+	cells := make([]any, len(values))
+	for i, text := range texts(values, terminal.None) {
+		cells[i] = terminal.Plain(text)
 	}
-	_, err := fmt.Fprintln(a.table, strings.Join(cells, "\t"))
-	return err
+	a.table.Row(cells...)
+	return nil
 }
 
 func (a *tableAnswer) Close() error {
-	if err := a.table.Flush(); err != nil {
+	if err := a.table.Write(a.out, terminal.Style{}); err != nil {
 		return err
 	}
-	rows := "rows"
-	if a.rows == 1 {
-		rows = "row"
-	}
-	_, err := fmt.Fprintf(a.out, "(%d %s)\n", a.rows, rows)
+	_, err := fmt.Fprintf(a.out, "(%s)\n", terminal.Count(a.table.Len(), "row"))
 	return err
 }
 

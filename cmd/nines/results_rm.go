@@ -13,6 +13,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result/index"
+	"nines.dev/nines/terminal"
 )
 
 func newResultsRemoveCommand(call *resultsCall) *cobra.Command {
@@ -58,7 +59,7 @@ nines asks before it removes. Without a terminal, --yes is required.`,
 				}
 			}
 			for _, r := range all {
-				fmt.Fprintf(c.ErrOrStderr(), "%s: %d files, %s\n", printable(r.Folder), r.Files, inBytes(r.Bytes))
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %d files, %s\n", terminal.Plain(r.Folder), r.Files, inBytes(r.Bytes))
 			}
 			if dryRun {
 				return nil

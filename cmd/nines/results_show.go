@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/result"
 	"nines.dev/nines/result/index"
+	"nines.dev/nines/terminal"
 )
 
 func newResultsShowCommand(call *resultsCall) *cobra.Command {
@@ -64,10 +64,10 @@ by its folder below --out, or by its key in the index.
 }
 
 func writeShown(out io.Writer, shown *index.Shown) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	t := &terminal.Table{}
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(t, "%s\t%s\n", name, printable(value))
+			t.Row(name, terminal.Plain(value))
 		}
 	}
 	line("name", shown.Name)
@@ -83,20 +83,21 @@ func writeShown(out io.Writer, shown *index.Shown) error {
 	for _, v := range shown.Variables {
 		line(v.Name, strings.Join(v.Values, ", "))
 	}
-	if err := t.Flush(); err != nil || len(shown.Findings) == 0 {
+	if err := t.Write(out, terminal.Style{}); err != nil || len(shown.Findings) == 0 {
 		return err
 	}
-	fmt.Fprintln(out)
-	fmt.Fprintln(t, "SEARCH\tMETHOD\tCONFORMS\tVARIABLES\tFOUND\tVALUE\tLOW\tHIGH\tUNIT\tUNDER")
+	t = &terminal.Table{}
+	t.Row()
+	t.Row("SEARCH", "METHOD", "CONFORMS", "VARIABLES", "FOUND", "VALUE", "LOW", "HIGH", "UNIT", "UNDER")
 	for _, f := range shown.Findings {
 		conforms := "no"
 		if f.Conformant {
 			conforms = "yes"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(f.Search), printable(f.Method), conforms, printable(f.Variables),
-			printable(f.Name), optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), printable(f.Unit), printable(under(f)))
+		t.Row(terminal.Plain(f.Search), terminal.Plain(f.Method), conforms, terminal.Plain(f.Variables),
+			terminal.Plain(f.Name), optionalFigure(f.Value), optionalFigure(f.Low), optionalFigure(f.High), terminal.Plain(f.Unit), terminal.Plain(under(f)))
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }
 
 // under is what a figure was found under, "load=0.5 of=PDR", or why there is none.

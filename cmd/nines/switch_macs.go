@@ -6,12 +6,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/terminal"
 )
 
 func newSwitchMACsCommand(call *switchCall) *cobra.Command {
@@ -45,8 +45,8 @@ func newSwitchMACsCommand(call *switchCall) *cobra.Command {
 }
 
 func writeMACs(out io.Writer, macs []client.MAC) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "MAC\tVLAN\tPORT\tHEARD")
+	t := &terminal.Table{}
+	t.Row("MAC", "VLAN", "PORT", "HEARD")
 	for _, m := range macs {
 		vlan, heard := "-", "static"
 		if m.VLAN != 0 {
@@ -55,7 +55,7 @@ func writeMACs(out io.Writer, macs []client.MAC) error {
 		if m.AgeNs >= 0 {
 			heard = fmt.Sprintf("%.0f s ago", time.Duration(m.AgeNs).Seconds())
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", m.MAC, vlan, m.Port, heard)
+		t.Row(m.MAC, vlan, m.Port, heard)
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }

@@ -16,6 +16,7 @@ import (
 
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 // mirrorCall is one call of nines switch mirror.
@@ -182,7 +183,7 @@ func (m *mirrorCall) end(ctx context.Context, name string, progress io.Writer) e
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(progress, "%s mirrored at %s, %d lost\n", count(int(ended.Packets), "packet"), m.mirror.Port, ended.Dropped)
+		fmt.Fprintf(progress, "%s mirrored at %s, %d lost\n", terminal.Count(int(ended.Packets), "packet"), m.mirror.Port, ended.Dropped)
 		return nil
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
+	"nines.dev/nines/terminal"
 )
 
 func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {
@@ -140,7 +141,7 @@ func TestMirrorsOfOneSwitchKeepApart(t *testing.T) {
 	if status := third.await(t); status.ExitStatus() != 0 {
 		t.Errorf("the third mirror: %v: %s", third.ProcessState, third.said.String())
 	}
-	if want := count(int(packetsIn(t, one)), "packet") + " mirrored at a:eth, 0 lost"; !strings.Contains(third.said.String(), want) {
+	if want := terminal.Count(int(packetsIn(t, one)), "packet") + " mirrored at a:eth, 0 lost"; !strings.Contains(third.said.String(), want) {
 		t.Errorf("it says %q, and its file has %q", third.said.String(), want)
 	}
 

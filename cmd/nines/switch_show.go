@@ -5,12 +5,12 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/engine/client"
+	"nines.dev/nines/terminal"
 )
 
 func newSwitchShowCommand(call *switchCall) *cobra.Command {
@@ -53,13 +53,13 @@ func (call *switchCall) reader(verb, short string, write func(io.Writer, client.
 }
 
 func writeSwitchPorts(out io.Writer, stats client.SwitchStats) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PORT\tBACKEND\tVLAN\tRX\tRX BYTES\tFORWARDED\tFLOODED\tDROPPED\tTX\tTX BYTES\tTX LOST\tSTATE")
+	t := &terminal.Table{}
+	t.Row("PORT", "BACKEND", "VLAN", "RX", "RX BYTES", "FORWARDED", "FLOODED", "DROPPED", "TX", "TX BYTES", "TX LOST", "STATE")
 	for _, p := range stats.Ports {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", p.Port, p.Backend, vlansOf(p), p.RxPackets,
+		t.Row(p.Port, p.Backend, vlansOf(p), p.RxPackets,
 			p.RxBytes, p.Forwarded, p.Flooded, sum(p.Drops), p.TxPackets, p.TxBytes, p.TxLost, p.State)
 	}
-	return t.Flush()
+	return t.Write(out, terminal.Style{})
 }
 
 func vlansOf(p client.SwitchPortStats) string {
@@ -87,24 +87,25 @@ func writeSwitch(out io.Writer, stats client.SwitchStats) error {
 	if err := writeSwitchPorts(out, stats); err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	t := &terminal.Table{}
 	for _, p := range stats.Ports {
 		for _, c := range slices.Concat(p.Drops, p.DeviceDrops) {
 			if c.Count > 0 {
-				fmt.Fprintf(t, "%s\t%s\t%d\n", p.Port, c.Name, c.Count)
+				t.Row(p.Port, c.Name, c.Count)
 			}
 		}
 		if m := p.Mirror; m != nil {
-			fmt.Fprintf(t, "%s\tmirrored to %s\t%d\n%s\tnot mirrored\t%d\n", p.Port, m.File, m.Packets, p.Port, m.Dropped)
+			t.Row(p.Port, "mirrored to "+m.File, m.Packets)
+			t.Row(p.Port, "not mirrored", m.Dropped)
 			if m.Error != "" {
-				fmt.Fprintf(t, "%s\tmirror failed\t%s\n", p.Port, m.Error)
+				t.Row(p.Port, "mirror failed", m.Error)
 			}
 		}
 	}
 	for _, th := range stats.Threads {
-		fmt.Fprintf(t, "thread %d\ton CPU %d\t%d gaps, the longest %s\n", th.TID, th.CPU, th.Gaps.Count,
-			time.Duration(th.Gaps.MaxNs))
+		t.Row(fmt.Sprint("thread ", th.TID), fmt.Sprint("on CPU ", th.CPU),
+			fmt.Sprintf("%d gaps, the longest %s", th.Gaps.Count, time.Duration(th.Gaps.MaxNs)))
 	}
-	fmt.Fprintf(t, "addresses\tknown\t%d\n", stats.MACs)
-	return t.Flush()
+	t.Row("addresses", "known", stats.MACs)
+	return t.Write(out, terminal.Style{})
 }

@@ -11,6 +11,7 @@ import (
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/lab"
+	"nines.dev/nines/terminal"
 )
 
 // upCall is one call of nines up.
@@ -66,15 +67,8 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "lab %s is up: %s, %s, in %s\n", l.Name(),
-		count(len(p.Nodes), "node"), count(len(p.Links), "link"), time.Since(start).Round(time.Millisecond))
+		terminal.Count(len(p.Nodes), "node"), terminal.Count(len(p.Links), "link"), time.Since(start).Round(time.Millisecond))
 	return err
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func writeLines(out io.Writer, lines []string) error {

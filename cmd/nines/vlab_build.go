@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/vm/image"
 	"nines.dev/nines/vm/vlab"
 )
@@ -64,16 +65,12 @@ version is shown for those that are downloaded.`,
 			if format == "json" {
 				return writeJSON(c.OutOrStdout(), kernels)
 			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "KERNEL\tPACKAGE\tDEBIAN\tFETCHED")
+			t := &terminal.Table{}
+			t.Row("KERNEL", "PACKAGE", "DEBIAN", "FETCHED")
 			for _, k := range kernels {
-				version := k.Version
-				if version == "" {
-					version = "-"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", k.Name, k.Package, k.Release, version)
+				t.Row(k.Name, k.Package, k.Release, cmp.Or(k.Version, terminal.None))
 			}
-			return w.Flush()
+			return t.Write(c.OutOrStdout(), terminal.Style{})
 		},
 	}
 	c.Flags().StringVar(&format, "format", "table", "table or json")

@@ -6,6 +6,7 @@ import (
 	"nines.dev/nines/host"
 	"nines.dev/nines/plan"
 	"nines.dev/nines/spec"
+	"nines.dev/nines/terminal"
 )
 
 // Planned is one run of an experiment with its plan.
@@ -50,7 +51,7 @@ func Brief(inv *host.Inventory, runs ...Planned) []host.Finding {
 	}
 	return append(brief, host.Finding{
 		Severity: host.SeverityWarning, Capability: "latency",
-		Problem: fmt.Sprintf("%s on this host will show in the tail, above all: %s", plural(len(rest), "thing"), worst),
+		Problem: fmt.Sprintf("%s on this host will show in the tail, above all: %s", terminal.Count(len(rest), "thing"), worst),
 		Remedy:  "nines doctor --for FILE tells all of them and what to do",
 	})
 }

@@ -2,12 +2,11 @@ package doctor
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // Finding is one thing on a host that costs latency, or that an experiment cannot do
@@ -131,20 +130,7 @@ func (c Cost) span() string {
 // microseconds words a time with the two digits that count.
 func microseconds(us float64) string {
 	if us >= 999.5 {
-		return twoDigits(us/1000) + " ms"
+		return terminal.Digits(us/1000, 2) + " ms"
 	}
-	return twoDigits(us) + " µs"
-}
-
-func twoDigits(x float64) string {
-	if x <= 0 {
-		return "0"
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
-	decimals := max(0, -int(math.Floor(math.Log10(unit)+0.5)))
-	text := fmt.Sprintf("%.*f", decimals, math.Round(x/unit)*unit)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return text
+	return terminal.Digits(us, 2) + " µs"
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // mostNamed is how many of a kind evidence names.
@@ -57,11 +58,11 @@ func (j *judge) devices() {
 		}
 	}
 	if more := len(coming) - mostNamed; more > 0 {
-		evidence = append(evidence, Evidence{"/proc/interrupts", plural(more, "more interrupt")})
+		evidence = append(evidence, Evidence{"/proc/interrupts", terminal.Count(more, "more interrupt")})
 	}
 	f := Finding{
 		ID: "interrupts", Severity: host.SeverityNote,
-		Title:    fmt.Sprintf("%s of devices %s to %s", plural(len(coming), "interrupt"), choose(len(coming) == 1, "comes", "come"), namedCPUs(touched)),
+		Title:    fmt.Sprintf("%s of devices %s to %s", terminal.Count(len(coming), "interrupt"), choose(len(coming) == 1, "comes", "come"), namedCPUs(touched)),
 		Evidence: evidence,
 		Why:      "An interrupt stops the program on its CPU, and its softirq runs before the program goes on.",
 		Cost:     &Cost{FromUS: interruptUS, ToUS: threadUS, When: "at each of these interrupts", Basis: BasisPublished, Source: osnoise},

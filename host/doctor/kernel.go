@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // kernel looks at what watches, protects and debugs.
@@ -110,7 +111,7 @@ func (j *judge) mitigations() {
 	}
 	j.find(Finding{
 		ID: "mitigations", Severity: host.SeverityNote,
-		Title:    plural(len(evidence), "protection") + " from flaws of the CPU " + choose(len(evidence) == 1, "lengthens", "lengthen") + " entries into the kernel",
+		Title:    terminal.Count(len(evidence), "protection") + " from flaws of the CPU " + choose(len(evidence) == 1, "lengthens", "lengthen") + " entries into the kernel",
 		Evidence: evidence,
 		Why:      "System calls and interrupts switch page tables, or clear the CPU's buffers and predictions.",
 		Cost:     &Cost{FromUS: 0.05, ToUS: 1, When: "at each system call and interrupt, so not to programs that poll a card by DPDK", Basis: BasisEstimate, Source: "some hundred to some thousand cycles"},
@@ -184,7 +185,7 @@ func (j *judge) withoutEffect() {
 	}
 	j.find(Finding{
 		ID: "parameters-without-effect", Severity: host.SeverityNote,
-		Title:    plural(len(evidence), "boot parameter") + " " + choose(len(evidence) == 1, "does", "do") + " nothing on this machine",
+		Title:    terminal.Count(len(evidence), "boot parameter") + " " + choose(len(evidence) == 1, "does", "do") + " nothing on this machine",
 		Evidence: evidence,
 		Why:      "They were meant for another CPU or kernel, so what they promise is not in force.",
 		Remedies: []Remedy{{Text: "take them out, and see what this machine takes instead", Commands: []string{j.tunePlan()}, Reboot: true}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // memory looks at what moves, joins, splits or fetches pages behind a program's back.
@@ -62,7 +63,7 @@ func (j *judge) balancing() {
 	j.find(Finding{
 		ID: "numa-balancing", Severity: host.SeverityWarning,
 		Title:    "the kernel moves programs' memory between NUMA nodes",
-		Evidence: []Evidence{{path, value}, {"/sys/devices/system/node/online", plural(len(j.inv.NUMANodes), "node")}},
+		Evidence: []Evidence{{path, value}, {"/sys/devices/system/node/online", terminal.Count(len(j.inv.NUMANodes), "node")}},
 		Why:      "It unmaps parts of a program's memory to see who touches them, in the program's own time, and each touch is then a page fault; pages may be copied to another node.",
 		Cost:     &Cost{FromUS: 1, ToUS: 1000, When: "each second or less often, while programs run", Basis: BasisComputed, Source: "256 MiB (numa_balancing scan_size_mb) are 65,536 entries of page tables, at some 15 ns each (Documentation/admin-guide/sysctl/kernel.rst)"},
 		Remedies: j.write("leave memory where it is; nodes of a lab have theirs by cpuset.mems anyway", path, "0"),

@@ -6,6 +6,7 @@ import (
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // Schema names the form of a report as JSON.
@@ -122,7 +123,7 @@ func (r *Report) Unfit() error {
 	case VerdictFit:
 		return nil
 	case VerdictImpossible:
-		return exit.Lacksf("this host cannot run the experiment as it is written: %s above", plural(r.Count(host.SeverityError), "error"))
+		return exit.Lacksf("this host cannot run the experiment as it is written: %s above", terminal.Count(r.Count(host.SeverityError), "error"))
 	}
-	return fmt.Errorf("this host is not fit for low latency: %s above", plural(r.Count(host.SeverityWarning), "warning"))
+	return fmt.Errorf("this host is not fit for low latency: %s above", terminal.Count(r.Count(host.SeverityWarning), "warning"))
 }

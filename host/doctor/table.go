@@ -6,40 +6,35 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
-
-// lineWidth is where prose is broken.
-const lineWidth = 100
 
 // Write prints a report: what matters in a table, then each finding with its remedies.
 func (r *Report) Write(out io.Writer) error {
 	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(name, value string) { fmt.Fprintf(w, "%s\t%s\n", name, value) }
+	t := &terminal.Table{}
 	if r.Source != "" {
-		row("source", r.Source)
+		t.Row("source", r.Source)
 	}
-	row("host", r.Hostname+", "+cmp.Or(r.System, "unknown system")+", "+r.RunsIn)
-	row("kernel", r.Kernel)
+	t.Row("host", r.Hostname+", "+cmp.Or(r.System, "unknown system")+", "+r.RunsIn)
+	t.Row("kernel", r.Kernel)
 	if len(r.CPUs) > 0 {
-		row("judged for", namedCPUs(r.CPUs)+": "+r.Why)
+		t.Row("judged for", namedCPUs(r.CPUs)+": "+r.Why)
 	} else {
-		row("judged for", "no CPUs: the experiment gets none of its own")
+		t.Row("judged for", "no CPUs: the experiment gets none of its own")
 	}
 	if r.Runs > 0 {
-		row("", "the worst of "+plural(r.Runs, "run"))
+		t.Row("", "the worst of "+terminal.Count(r.Runs, "run"))
 	}
-	row("verdict", r.sentence())
-	fmt.Fprintln(w)
+	t.Row("verdict", r.sentence())
+	t.Row()
 	for i, f := range r.Findings {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, f.Severity, f.atTheTail(), f.Title)
+		t.Row(i+1, f.Severity, f.atTheTail(), f.Title)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	_ = t.Write(&b, terminal.Style{}) // a buffer takes all
 	for i, f := range r.Findings {
 		f.write(&b, i+1)
 	}
@@ -55,12 +50,8 @@ func (r *Report) Write(out io.Writer) error {
 			paragraph(&b, "  - ", u)
 		}
 	}
-	for line := range strings.Lines(b.String()) {
-		if _, err := fmt.Fprintln(out, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := b.WriteTo(out)
+	return err
 }
 
 // sentence words the verdict and what it rests on.
@@ -68,7 +59,7 @@ func (r *Report) sentence() string {
 	var parts []string
 	for _, s := range severities {
 		if n := r.Count(s); n > 0 {
-			parts = append(parts, plural(n, string(s)))
+			parts = append(parts, terminal.Count(n, string(s)))
 		}
 	}
 	found := cmp.Or(strings.Join(parts, ", "), "nothing was found")
@@ -115,16 +106,6 @@ func (f Finding) write(b *bytes.Buffer, number int) {
 
 // paragraph breaks prose into lines behind a heading.
 func paragraph(b *bytes.Buffer, heading, text string) {
-	line := heading
-	indent := strings.Repeat(" ", len([]rune(heading)))
-	for i, word := range strings.Fields(text) {
-		if i > 0 && len([]rune(line))+1+len([]rune(word)) > lineWidth {
-			fmt.Fprintln(b, strings.TrimRight(line, " "))
-			line = indent
-		} else if i > 0 {
-			line += " "
-		}
-		line += word
-	}
-	fmt.Fprintln(b, line)
+	indent := utf8.RuneCountInString(heading)
+	fmt.Fprintln(b, heading+terminal.Wrap(text, indent, indent, terminal.Columns))
 }

@@ -19,13 +19,6 @@ func orUnread(value, otherwise string) string { return choose(value == "", other
 
 func contains(cpus []int, id int) bool { return slices.Contains(cpus, id) }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // duration words a time that is whole milliseconds, or a second.
 func duration(d time.Duration) string {
 	if d == time.Second {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // topology looks at what CPUs share, and how many there are.
@@ -12,7 +13,7 @@ func (j *judge) topology() {
 	if n := len(j.inv.AllowedCPUs); n < 2 {
 		j.find(Finding{
 			ID: "cpus", Severity: host.SeverityWarning,
-			Title:    fmt.Sprintf("there is %s: generator, nodes and host wait for one another", plural(n, "usable CPU")),
+			Title:    fmt.Sprintf("there is %s: generator, nodes and host wait for one another", terminal.Count(n, "usable CPU")),
 			Evidence: []Evidence{{"/proc/self/status, Cpus_allowed_list", list(j.inv.AllowedCPUs)}},
 			Why:      "What polls keeps the CPU until the scheduler takes it away.",
 			Cost:     &Cost{FromUS: 100, ToUS: sliceUS, When: "all the time", Basis: BasisComputed, Source: sliceSource},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/terminal"
 )
 
 // Write prints the plan for people: what would change first, then what is in force and
@@ -110,25 +111,9 @@ func writeAdvice(b *strings.Builder, a Advice) {
 	writeWrapped(b, "from: ", source)
 }
 
-// wide is how long a line of words may get.
-const wide = 100
-
 func writeWrapped(b *strings.Builder, label, text string) {
 	const indent = "      "
-	line := indent + label
-	start := len(line)
-	for _, word := range strings.Fields(text) {
-		if len(line) > start && len(line)+1+len(word) > wide {
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
-			line = indent + "  "
-			start = len(line)
-		}
-		if len(line) > start {
-			line += " "
-		}
-		line += word
-	}
-	b.WriteString(line + "\n")
+	b.WriteString(indent + label + terminal.Wrap(text, len(indent+label), len(indent)+2, terminal.Columns) + "\n")
 }
 
 // group is a row, and the CPUs or devices for which it is the same.

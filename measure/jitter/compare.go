@@ -3,6 +3,8 @@ package jitter
 import (
 	"fmt"
 	"slices"
+
+	"nines.dev/nines/terminal"
 )
 
 // Outcome is what a comparison says of one CPU.
@@ -61,7 +63,7 @@ func compare(before, after CPU) Comparison {
 	c.Wins = wins(before.Slices, after.Slices)
 	was, is := median(before.Slices), median(after.Slices)
 	c.Why = fmt.Sprintf("taken in the middle slice: %s of each second before, %s now; less now in %.0f %% of all pairs of slices",
-		duration(int64(was)), duration(int64(is)), 100*c.Wins)
+		terminal.Duration(int64(was)), terminal.Duration(int64(is)), 100*c.Wins)
 	switch {
 	case c.Wins >= clear && is <= was*(1-leastChange):
 		c.Outcome = Helped

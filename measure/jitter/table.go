@@ -4,41 +4,27 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"nines.dev/nines/terminal"
 )
 
 // Write prints a check, a line a CPU.
 func (c Check) Write(out io.Writer) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CPU\tgaps > 10 µs a second\tp99.99 of gaps\tp99.99 wait\tlongest\ttaken\tby threads\tsteal")
+	table := &terminal.Table{}
+	table.Row("CPU", "gaps > 10 µs a second", "p99.99 of gaps", "p99.99 wait", "longest", "taken", "by threads", "steal")
 	for _, cpu := range c.CPUs {
-		fmt.Fprintf(table, "%d\t%.1f\t%s\t%s\t%s\t%s (%.0f ppm)\t%s\t%s\n", cpu.CPU, cpu.LongGapsASecond,
-			orTooFew(cpu.GapP9999Ns), duration(cpu.WaitP9999Ns), duration(cpu.LongestNs),
-			duration(cpu.TakenNs), cpu.TakenPPM(), duration(cpu.RunDelayNs), duration(cpu.StealNs))
+		table.Row(cpu.CPU, fmt.Sprintf("%.1f", cpu.LongGapsASecond),
+			orTooFew(cpu.GapP9999Ns), terminal.Duration(cpu.WaitP9999Ns), terminal.Duration(cpu.LongestNs),
+			fmt.Sprintf("%s (%.0f ppm)", terminal.Duration(cpu.TakenNs), cpu.TakenPPM()), terminal.Duration(cpu.RunDelayNs), terminal.Duration(cpu.StealNs))
 	}
-	return table.Flush()
+	return table.Write(out, terminal.Style{})
 }
 
 func orTooFew(ns int64) string {
 	if ns == 0 {
 		return "too few"
 	}
-	return duration(ns)
-}
-
-// duration prints ns with three digits and the unit that fits.
-func duration(ns int64) string {
-	units := []struct {
-		ns   float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}
-	for _, u := range units {
-		if v := float64(ns) / u.ns; v >= 1 {
-			digits := 2 - min(2, len(fmt.Sprintf("%.0f", v))-1)
-			return fmt.Sprintf("%.*f %s", digits, v, u.name)
-		}
-	}
-	return fmt.Sprintf("%d ns", ns)
+	return terminal.Duration(ns)
 }
 
 // WriteComparison prints what has become of each CPU since another check.
@@ -50,8 +36,8 @@ func WriteComparison(out io.Writer, before, after Check, list []Comparison) erro
 		count[c.Outcome]++
 		fmt.Fprintf(&b, "  CPU %d: %s. %s\n", c.CPU, c.Outcome, strings.ToUpper(c.Why[:1])+c.Why[1:])
 		fmt.Fprintf(&b, "    gaps > 10 µs a second %.1f → %.1f, p99.99 wait %s → %s, longest %s → %s, taken %.0f → %.0f ppm\n",
-			c.Before.LongGapsASecond, c.After.LongGapsASecond, duration(c.Before.WaitP9999Ns), duration(c.After.WaitP9999Ns),
-			duration(c.Before.LongestNs), duration(c.After.LongestNs), c.Before.TakenPPM(), c.After.TakenPPM())
+			c.Before.LongGapsASecond, c.After.LongGapsASecond, terminal.Duration(c.Before.WaitP9999Ns), terminal.Duration(c.After.WaitP9999Ns),
+			terminal.Duration(c.Before.LongestNs), terminal.Duration(c.After.LongestNs), c.Before.TakenPPM(), c.After.TakenPPM())
 	}
 	switch {
 	case len(list) == 0:

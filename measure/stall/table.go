@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/measure/trace"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // sharesMost is how many causes of a CPU the table lists; JSON has all.
@@ -18,18 +17,18 @@ const sharesMost = 6
 
 // WriteJitter prints a line for each CPU, and below it what its gaps were.
 func (r *Report) WriteJitter(out io.Writer) error {
-	fmt.Fprintf(out, "Gaps of %v and more in %s\n\n", brief(r.ThresholdNs), brief(int64(r.Elapsed)))
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CPU\tcause\tgaps\tlongest\ttotal\tshare")
+	fmt.Fprintf(out, "Gaps of %v and more in %s\n\n", terminal.Duration(r.ThresholdNs), terminal.Duration(int64(r.Elapsed)))
+	table := &terminal.Table{}
+	table.Row("CPU", "cause", "gaps", "longest", "total", "share")
 	for _, s := range r.Subjects {
-		fmt.Fprintf(table, "%d\tall gaps above 1 µs\t%d\t%s\t%s\t%s\n", s.CPU, s.lengths.Count(), brief(s.longest()), brief(s.Stalls[0].TotalNs), percent(s.Stalls[0].TotalNs, s.ElapsedNs))
-		fmt.Fprintf(table, "\texplained: %s\t%d\t%s\t%s\t%s\n", longestOf(s.Explained), s.Explained, brief(s.longestNs), brief(s.ExplainedNs), percent(s.ExplainedNs, s.Stalls[0].TotalNs))
+		table.Row(s.CPU, "all gaps above 1 µs", s.lengths.Count(), terminal.Duration(s.longest()), terminal.Duration(s.Stalls[0].TotalNs), percent(s.Stalls[0].TotalNs, s.ElapsedNs))
+		table.Row("", "explained: "+longestOf(s.Explained), s.Explained, terminal.Duration(s.longestNs), terminal.Duration(s.ExplainedNs), percent(s.ExplainedNs, s.Stalls[0].TotalNs))
 		writeShares(table, s)
 		if s.StealNs > 0 {
-			fmt.Fprintf(table, "\tsteal, as the hypervisor tells\t\t\t%s\t\n", brief(s.StealNs))
+			table.Row("", "steal, as the hypervisor tells", "", "", terminal.Duration(s.StealNs), "")
 		}
 	}
-	return table.Flush()
+	return table.Write(out, terminal.Style{})
 }
 
 func longestOf(n int) string {
@@ -39,61 +38,59 @@ func longestOf(n int) string {
 	return fmt.Sprintf("the %d longest", n)
 }
 
-func writeShares(table io.Writer, s Subject) {
+func writeShares(table *terminal.Table, s Subject) {
 	for i, share := range s.Shares {
 		if i == sharesMost {
-			fmt.Fprintf(table, "\t  and %d causes more\t\t\t\t\n", len(s.Shares)-i)
+			table.Row("", fmt.Sprintf("  and %d causes more", len(s.Shares)-i), "", "", "", "")
 			break
 		}
-		fmt.Fprintf(table, "\t  %s\t%d\t%s\t%s\t%s\n", plain(attribution.Brief(share.Cause)), share.Stalls, brief(share.MaxNs), brief(share.Ns), percent(share.Ns, s.ExplainedNs))
+		table.Row("", "  "+terminal.Plain(attribution.Brief(share.Cause)), share.Stalls, terminal.Duration(share.MaxNs), terminal.Duration(share.Ns), percent(share.Ns, s.ExplainedNs))
 	}
 }
 
 // WriteProgram prints a line for each thread, and what had the CPU instead.
 func (r *Report) WriteProgram(out io.Writer) error {
-	fmt.Fprintf(out, "%d threads in %s", len(r.Subjects)+r.Others, brief(int64(r.Elapsed)))
+	fmt.Fprintf(out, "%d threads in %s", len(r.Subjects)+r.Others, terminal.Duration(int64(r.Elapsed)))
 	if r.Others > 0 {
 		fmt.Fprintf(out, "; the %d that were kept from running most", len(r.Subjects))
 	}
 	fmt.Fprint(out, "\n\n")
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "THREAD\tTID\tran\tslept\twoken\tlate p99\tlongest\tpreempted\ttotal\tlongest\tinterrupted\ttotal\tlongest")
+	table := &terminal.Table{}
+	table.Row("THREAD", "TID", "ran", "slept", "woken", "late p99", "longest", "preempted", "total", "longest", "interrupted", "total", "longest")
 	for _, s := range r.Subjects {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s", plain(s.Name), s.TID, brief(s.RanNs), brief(s.SleptNs))
+		row := []any{terminal.Plain(s.Name), s.TID, terminal.Duration(s.RanNs), terminal.Duration(s.SleptNs)}
 		for i, k := range s.Stalls[:trace.Stopped] {
-			fmt.Fprintf(table, "\t%d", k.Lengths.Count)
+			took := terminal.Duration(k.TotalNs)
 			if i == 0 {
-				fmt.Fprintf(table, "\t%s", optional(k.Lengths.P99))
-			} else {
-				fmt.Fprintf(table, "\t%s", brief(k.TotalNs))
+				took = optional(k.Lengths.P99)
 			}
-			fmt.Fprintf(table, "\t%s", optional(k.Lengths.Max))
+			row = append(row, k.Lengths.Count, took, optional(k.Lengths.Max))
 		}
-		fmt.Fprintln(table)
+		table.Row(row...)
 	}
-	if err := table.Flush(); err != nil {
+	if err := table.Write(out, terminal.Style{}); err != nil {
 		return err
 	}
 	for _, s := range r.Subjects {
 		if stopped := s.Stalls[trace.Stopped]; stopped.Lengths.Count > 0 {
-			fmt.Fprintf(out, "%s (%d) was stopped by a signal or a debugger %d times, for %s in all.\n", plain(s.Name), s.TID, stopped.Lengths.Count, brief(stopped.TotalNs))
+			fmt.Fprintf(out, "%s (%d) was stopped by a signal or a debugger %d times, for %s in all.\n", terminal.Plain(s.Name), s.TID, stopped.Lengths.Count, terminal.Duration(stopped.TotalNs))
 		}
 	}
 	shares, explained, ns := r.together()
 	if explained == 0 {
-		_, err := fmt.Fprintf(out, "\nNothing kept them from running for %s or more.\n", brief(r.ThresholdNs))
+		_, err := fmt.Fprintf(out, "\nNothing kept them from running for %s or more.\n", terminal.Duration(r.ThresholdNs))
 		return err
 	}
-	fmt.Fprintf(out, "\nWhat had the CPU instead, in %s of %s and more\n\n", stretches(explained), brief(r.ThresholdNs))
-	table = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "cause\tstretches\tlongest\ttotal\tshare\tmost of")
+	fmt.Fprintf(out, "\nWhat had the CPU instead, in %s of %s and more\n\n", stretches(explained), terminal.Duration(r.ThresholdNs))
+	table = &terminal.Table{}
+	table.Row("cause", "stretches", "longest", "total", "share", "most of")
 	for i, share := range shares {
 		if i == causesMost {
 			break
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", plain(attribution.Brief(share.Cause)), share.Stalls, brief(share.MaxNs), brief(share.Ns), percent(share.Ns, ns), plain(share.of))
+		table.Row(terminal.Plain(attribution.Brief(share.Cause)), share.Stalls, terminal.Duration(share.MaxNs), terminal.Duration(share.Ns), percent(share.Ns, ns), terminal.Plain(share.of))
 	}
-	return table.Flush()
+	return table.Write(out, terminal.Style{})
 }
 
 func stretches(n int) string {
@@ -144,14 +141,14 @@ func (r *Report) WriteCauses(out io.Writer, ranking []result.RankedCause) error 
 		if i == sharesMost {
 			break
 		}
-		fmt.Fprintf(out, "\n%d. %s.\n", i+1, plain(c.Sentence))
+		fmt.Fprintf(out, "\n%d. %s.\n", i+1, terminal.Plain(c.Sentence))
 		if c.Remedy != "" {
 			fmt.Fprintf(out, "   %s\n", c.Remedy)
 		}
 	}
 	cost := ""
 	if r.CostNs != nil {
-		cost = fmt.Sprintf(", which cost %s of CPU time", brief(*r.CostNs))
+		cost = fmt.Sprintf(", which cost %s of CPU time", terminal.Duration(*r.CostNs))
 	}
 	fmt.Fprintf(out, "\nThe recorder wrote %d records%s, and lost %d that were to be kept.\n", r.Events, cost, r.Lost)
 	for _, note := range r.Notes {
@@ -164,7 +161,7 @@ func optional(ns *int64) string {
 	if ns == nil {
 		return "–"
 	}
-	return brief(*ns)
+	return terminal.Duration(*ns)
 }
 
 func percent(part, of int64) string {
@@ -172,28 +169,4 @@ func percent(part, of int64) string {
 		return ""
 	}
 	return fmt.Sprintf("%.3g %%", 100*float64(part)/float64(of))
-}
-
-// brief prints ns with three digits and the unit that fits.
-func brief(ns int64) string {
-	for _, u := range []struct {
-		ns   float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if v := float64(ns) / u.ns; v >= 1 {
-			digits := max(0, 3-len(fmt.Sprintf("%.0f", v)))
-			return fmt.Sprintf("%.*f %s", digits, v, u.name)
-		}
-	}
-	return fmt.Sprintf("%d ns", ns)
-}
-
-// plain keeps a thread's name from writing to the terminal by itself.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, text)
 }

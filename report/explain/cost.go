@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // Recorder is what the recorder of a trial saw, lost and took.
@@ -64,7 +65,7 @@ func (r Recorder) words(lost uint64) string {
 }
 
 func (r Recorder) took(lost uint64) string {
-	text := fmt.Sprintf("The recorder made %s, and lost ", counted(int(r.Events), "record"))
+	text := fmt.Sprintf("The recorder made %s, and lost ", terminal.Count(int(r.Events), "record"))
 	if lost == 0 {
 		text += "none that was to be kept."
 	} else {
@@ -73,12 +74,12 @@ func (r Recorder) took(lost uint64) string {
 	if r.CostNs == nil {
 		return text + " What its programs took is not known: this kernel does not count it."
 	}
-	text += " Its programs took about " + duration(*r.CostNs) + " of CPU time on all CPUs together"
+	text += " Its programs took about " + terminal.Duration(*r.CostNs) + " of CPU time on all CPUs together"
 	if r.Share != nil {
-		text += fmt.Sprintf(", %s %% of one CPU", significant(100**r.Share))
+		text += fmt.Sprintf(", %s %% of one CPU", terminal.Digits(100**r.Share, 3))
 	}
 	if r.PacketNs != nil {
-		text += fmt.Sprintf(", %s for each packet", duration(int64(*r.PacketNs)))
+		text += fmt.Sprintf(", %s for each packet", terminal.Duration(int64(*r.PacketNs)))
 	}
 	return text + "."
 }
@@ -95,11 +96,11 @@ func against(t *result.Traced) string {
 	for _, f := range t.Figures {
 		name, on, off := "received", fmt.Sprintf("%.0f", f.On), fmt.Sprintf("%.0f pps", f.Off)
 		if latency, is := strings.CutPrefix(f.Name, "latency_"); is {
-			name, on, off = strings.TrimSuffix(latency, "_ns"), duration(int64(f.On)), duration(int64(f.Off))
+			name, on, off = strings.TrimSuffix(latency, "_ns"), terminal.Duration(int64(f.On)), terminal.Duration(int64(f.Off))
 		}
-		figures = append(figures, fmt.Sprintf("%s %s against %s (×%s)", name, on, off, significant(f.Ratio)))
+		figures = append(figures, fmt.Sprintf("%s %s against %s (×%s)", name, on, off, terminal.Digits(f.Ratio, 3)))
 	}
-	text := fmt.Sprintf("With tracing against without, medians of %d and %s: %s", t.On, counted(t.Off, "trial"), strings.Join(figures, ", "))
+	text := fmt.Sprintf("With tracing against without, medians of %d and %s: %s", t.On, terminal.Count(t.Off, "trial"), strings.Join(figures, ", "))
 	if min(t.On, t.Off) < enough {
 		text += fmt.Sprintf("; `repeat: %d` or more tells that from what the host changes by itself", enough)
 	}

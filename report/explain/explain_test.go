@@ -8,6 +8,7 @@ import (
 
 	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 	"nines.dev/nines/test/golden"
 )
 
@@ -77,7 +78,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		if width := utf8.RuneCountInString(strings.TrimRight(line, "\n")); width > columns {
+		if width := utf8.RuneCountInString(strings.TrimRight(line, "\n")); width > terminal.Columns {
 			t.Errorf("a line has %d columns: %s", width, line)
 		}
 	}

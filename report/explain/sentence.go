@@ -6,6 +6,7 @@ import (
 
 	"nines.dev/nines/analysis/attribution"
 	"nines.dev/nines/result"
+	"nines.dev/nines/terminal"
 )
 
 // Fill words the sentences and remedies of a trial's causes.
@@ -36,7 +37,7 @@ func sentence(r result.RankedCause, of, ordinary int, details result.Details) st
 			text += ", " + whose
 		}
 	}
-	text += "; " + duration(r.TotalNs) + " in all"
+	text += "; " + terminal.Duration(r.TotalNs) + " in all"
 	switch {
 	case r.Cause.Kind == attribution.Unexplained:
 		text += "; " + witness(details)
@@ -46,7 +47,7 @@ func sentence(r result.RankedCause, of, ordinary int, details result.Details) st
 	case *r.Lift < 1.5:
 		text += "; about as much of it is around ordinary packets"
 	default:
-		text += fmt.Sprintf("; %s times as likely as around ordinary packets", significant(*r.Lift))
+		text += fmt.Sprintf("; %s times as likely as around ordinary packets", terminal.Digits(*r.Lift, 3))
 	}
 	return text
 }
@@ -82,7 +83,7 @@ func beside(packets []result.PacketCauses) string {
 // witness is what else there is to say of time that nothing was recorded for.
 func witness(details result.Details) string {
 	if details.StealNs > 0 {
-		return "the hypervisor ran something else on the measuring CPUs for " + duration(details.StealNs) + " of the trial (steal time)"
+		return "the hypervisor ran something else on the measuring CPUs for " + terminal.Duration(details.StealNs) + " of the trial (steal time)"
 	}
 	// The thread had its CPU, as far as is known: what it did itself is not recorded either.
 	return "no steal time was counted: what is left is a hypervisor that does not tell, the firmware, the hardware, and the thread's own work"
@@ -190,27 +191,4 @@ func backquoted(before, name string) string {
 		return ""
 	}
 	return before + " `" + name + "`"
-}
-
-// duration words nanoseconds with three digits: "1.2 ms".
-func duration(ns int64) string {
-	switch {
-	case ns >= 1e9:
-		return significant(float64(ns)/1e9) + " s"
-	case ns >= 1e6:
-		return significant(float64(ns)/1e6) + " ms"
-	case ns >= 1e3:
-		return significant(float64(ns)/1e3) + " µs"
-	}
-	return fmt.Sprintf("%d ns", ns)
-}
-
-func significant(x float64) string {
-	switch {
-	case x >= 100:
-		return fmt.Sprintf("%.0f", x)
-	case x >= 10:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0")
-	}
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", x), "0"), ".")
 }

@@ -70,8 +70,8 @@ func (s *selection) lossPercent(t result.Trial) (float64, bool) {
 	if ratio, ok := s.searchLoss[t.ID]; ok {
 		return 100 * ratio, true
 	}
-	if t.TxPackets == 0 {
-		return 0, false
+	if ratio := t.LossRatio(); ratio != nil {
+		return 100 * *ratio, true
 	}
-	return 100 * float64(t.LostPackets) / float64(t.TxPackets), true
+	return 0, false
 }

@@ -15,15 +15,15 @@ import (
 )
 
 func TestVariablesKeepTheirTypes(t *testing.T) {
-	kinds := map[string]Kind{}
+	kinds := map[string]result.Kind{}
 	for _, c := range table(t, fixture(t)).Columns {
 		if _, twice := kinds[c.Name]; twice {
 			t.Errorf("two columns are called %s", c.Name)
 		}
 		kinds[c.Name] = c.Kind
 	}
-	for name, want := range map[string]Kind{"links.*.kind": Text, "traffic.rate_pps": Integer, "traffic.load": Real, "traffic.on": Boolean,
-		"variable_verdict": Text, "mixed": Text, "started": Time, "offered_pps": Real, "lost_packets": Integer, "latency_p99_9_ns": Integer} {
+	for name, want := range map[string]result.Kind{"links.*.kind": result.KindText, "traffic.rate_pps": result.KindInteger, "traffic.load": result.KindReal, "traffic.on": result.KindBoolean,
+		"variable_verdict": result.KindText, "mixed": result.KindText, "started": result.KindTime, "offered_pps": result.KindReal, "lost_packets": result.KindInteger, "latency_p99_9_ns": result.KindInteger} {
 		if got, there := kinds[name]; !there || got != want {
 			t.Errorf("%s is %d (%v), want %d", name, got, there, want)
 		}
@@ -148,20 +148,5 @@ func TestPackets(t *testing.T) {
 	}
 	if err := WritePackets(&out, r, r.Summary.Trials[2:3]); err == nil || !strings.Contains(err.Error(), "no plain file") {
 		t.Errorf("a link out of the result: %v", err)
-	}
-}
-
-// TestDocumentNamesEveryColumn: docs/exports.md has every column of the table.
-func TestDocumentNamesEveryColumn(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "exports.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, columns := range [][]column{identity, counts, verdict, details, metrics} {
-		for _, c := range columns {
-			if !bytes.Contains(raw, []byte("`"+c.Name+"`")) {
-				t.Errorf("%s is not there", c.Name)
-			}
-		}
 	}
 }

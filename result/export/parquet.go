@@ -6,6 +6,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"nines.dev/nines/result"
 )
 
 // rowsPerGroup is small for Parquet: a row has some ninety columns, and a result
@@ -35,15 +37,15 @@ func WriteParquet(w io.Writer, table *Table) error {
 	return out.Close()
 }
 
-func parquetNode(kind Kind) parquet.Node {
+func parquetNode(kind result.Kind) parquet.Node {
 	switch kind {
-	case Integer:
+	case result.KindInteger:
 		return parquet.Int(64)
-	case Real:
+	case result.KindReal:
 		return parquet.Leaf(parquet.DoubleType)
-	case Boolean:
+	case result.KindBoolean:
 		return parquet.Leaf(parquet.BooleanType)
-	case Time:
+	case result.KindTime:
 		return parquet.Timestamp(parquet.Nanosecond)
 	default:
 		return parquet.String()

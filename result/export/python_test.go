@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,7 @@ func TestDuckDBReadsParquet(t *testing.T) {
 		}
 	}
 	var want []string
-	kinds := map[Kind]string{Text: "VARCHAR", Integer: "BIGINT", Real: "DOUBLE", Boolean: "BOOLEAN", Time: "TIMESTAMPTZ_NS"}
+	kinds := map[result.Kind]string{result.KindText: "VARCHAR", result.KindInteger: "BIGINT", result.KindReal: "DOUBLE", result.KindBoolean: "BOOLEAN", result.KindTime: "TIMESTAMPTZ_NS"}
 	for _, c := range whole.Columns {
 		want = append(want, c.Name+" "+kinds[c.Kind])
 	}
@@ -72,12 +73,10 @@ for want, got in zip(rows, parquet.fetchall()):
         compared += 1
 print(compared, "compared")
 print(duckdb.sql("select sum(lost_packets), avg(latency_mean_ns) from '%s/t.parquet' where \"links.*.kind\" = 'veth'" % sys.argv[1]).fetchall())`, []string{dir}, "duckdb")
-	if want := strings.TrimSpace(strings.Join([]string{itoa(4*len(whole.Columns)) + " compared", "[(Decimal('4'), 10499.5)]"}, "\n")); !sameButForTypes(got, want) {
+	if want := strings.TrimSpace(strings.Join([]string{fmt.Sprint(4*len(whole.Columns)) + " compared", "[(Decimal('4'), 10499.5)]"}, "\n")); !sameButForTypes(got, want) {
 		t.Errorf("DuckDB reads\n%s\nwant\n%s", got, want)
 	}
 }
-
-func itoa(n int) string { return field(int64(n)) }
 
 // sameButForTypes: a sum is an int or a Decimal, from version to version.
 func sameButForTypes(got, want string) bool {
@@ -126,21 +125,21 @@ while True:
 		bridge = "mixed=x;traffic.load=1;traffic.on=false;traffic.rate_pps=2000"
 	)
 	at := func(minutes int) string {
-		return itoa(int(started.Add(time.Duration(minutes)*time.Minute).UnixMilli()) + 123)
+		return fmt.Sprint(int(started.Add(time.Duration(minutes)*time.Minute).UnixMilli()) + 123)
 	}
 	line := func(kind, rest string, minutes int, text string) string {
 		return "latency;links.*.kind=" + kind + ";" + rest + " " + at(minutes) + " " + text
 	}
 	quoted := `bridge__"quoted"`
 	alone := func(n int) string {
-		return "1500 1000 " + itoa(bucketTop(latencyOf(n, packets/2-1))) + " " + itoa(bucketTop(latencyOf(n, packets-1)))
+		return "1500 1000 " + fmt.Sprint(bucketTop(latencyOf(n, packets/2-1))) + " " + fmt.Sprint(bucketTop(latencyOf(n, packets-1)))
 	}
 	want := []string{line("veth", veth, 0, alone(0)), line(quoted, bridge, 1, alone(1)), line("veth", veth, 2, alone(2)), line(quoted, bridge, 3, alone(3))}
 	if diff := cmp.Diff(want, strings.Split(read(HlogOptions{Series: []string{result.TagLatency}}), "\n")); diff != "" {
 		t.Errorf("each trial (-want +got):\n%s", diff)
 	}
 	both := func(n int) string { // half of the samples are those of the first
-		return "121500 2000 " + itoa(bucketTop(latencyOf(n, packets-1))) + " " + itoa(bucketTop(latencyOf(n+2, packets-1)))
+		return "121500 2000 " + fmt.Sprint(bucketTop(latencyOf(n, packets-1))) + " " + fmt.Sprint(bucketTop(latencyOf(n+2, packets-1)))
 	}
 	want = []string{line("veth", veth, 0, both(0)), line(quoted, bridge, 1, both(1))}
 	if diff := cmp.Diff(want, strings.Split(read(HlogOptions{Series: []string{result.TagLatency}, Merge: true}), "\n")); diff != "" {

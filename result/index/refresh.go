@@ -119,7 +119,7 @@ func (x *Index) replace(ctx context.Context, folder string, rec *record) error {
 			rows    [][]any
 		}{
 			{"results", resultColumns, [][]any{rec.result}},
-			{"trials", trialColumns(), rec.trials},
+			{"trials", trialNames(), rec.trials},
 			{"variables", variableColumns, rec.variables},
 			{"searches", searchColumns, rec.searches},
 			{"search_variables", searchVariableColumns, rec.searchVariables},

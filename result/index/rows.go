@@ -37,12 +37,12 @@ var (
 	findingColumns        = []string{"result", "search", "finding", "name", "unit", "value", "low", "high", "bound", "passed", "reason", "conditions", "trial"}
 )
 
-func trialColumns() []string {
-	columns := []string{"result", "trial", "repeat", "search", "purpose"}
-	for _, f := range trialFigures() {
-		columns = append(columns, f.name)
+func trialNames() []string {
+	names := []string{"result", "trial"}
+	for _, c := range trialColumns {
+		names = append(names, c.Name)
 	}
-	return append(columns, "verdict", "reasons", "role")
+	return names
 }
 
 // idOf is the key of a result: the same for the same folder of the same store.
@@ -161,15 +161,15 @@ func detailsOf(r *result.Result, id string) *result.Details {
 }
 
 func trialRow(id string, t *result.Trial, d *result.Details) []any {
-	row := []any{id, clean(t.ID), int64(t.Repeat), optionalText(t.Search), optionalText(t.Purpose)}
-	for _, f := range trialFigures() {
-		row = append(row, f.of(t, d))
+	row := []any{id, clean(t.ID)}
+	for _, c := range trialColumns {
+		value := c.Of(&result.Row{Trial: t, Details: d})
+		if text, ok := value.(string); ok {
+			value = clean(text)
+		}
+		row = append(row, value)
 	}
-	var role any
-	if d != nil {
-		role = optionalText(d.Role)
-	}
-	return append(row, clean(string(t.Verdict)), clean(strings.Join(t.Reasons, "; ")), role)
+	return row
 }
 
 // variableRows has one row for each variable of a trial or a search.

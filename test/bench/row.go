@@ -6,7 +6,8 @@ import (
 	"io"
 	"os"
 	"slices"
-	"text/tabwriter"
+
+	"nines.dev/nines/terminal"
 )
 
 // Row is one figure beside its peer.
@@ -51,17 +52,17 @@ func compare(name, unit string, value float64, peer string, peerValue float64, g
 }
 
 func printTable(out io.Writer, rows []Row) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "figure\tnines\tunit\tpeer\tpeer's\tratio\tgoal\t")
+	t := &terminal.Table{}
+	t.Row("figure", "nines", "unit", "peer", "peer's", "ratio", "goal", "")
 	for _, row := range rows {
 		mark := "met"
 		if !row.met(row.Ratio) {
 			mark = "NOT MET"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Name, short(row.Value), row.Unit,
-			row.Peer, short(row.PeerValue), ratioText(row.Ratio), row.Goal, mark)
+		t.Row(row.Name, terminal.Significant(row.Value), row.Unit,
+			row.Peer, terminal.Significant(row.PeerValue), ratioText(row.Ratio), row.Goal, mark)
 	}
-	return w.Flush()
+	return t.Write(out, terminal.Style{})
 }
 
 // ratioText has two decimals, and of a ratio that has nothing there two digits.
@@ -70,13 +71,6 @@ func ratioText(v float64) string {
 		return fmt.Sprintf("%.2g", v)
 	}
 	return fmt.Sprintf("%.2f", v)
-}
-
-func short(v float64) string {
-	if v >= 1000 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
 }
 
 func writeJSON(path string, rows []Row) error {

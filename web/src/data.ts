@@ -1,10 +1,28 @@
-// The data in the page, as report/pagedata.go writes it. Times are nanoseconds
-// where a name does not say otherwise.
+// Written by make generate from the types of report/pagedata.go, which say what is what.
+// Times are nanoseconds where a name does not say otherwise.
 
 export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
 export type Variables = Record<string, Value>;
 export type Verdict = "clean" | "noisy" | "invalid";
-export type Metric = "latency" | "from_tx" | "send_lag";
+
+export interface Curve {
+  count: number;
+  below: number[];
+  value_ns: number[];
+}
+
+export interface Curves {
+  latency: Curve | null;
+  from_tx: Curve | null;
+  send_lag: Curve | null;
+}
+
+export interface Group {
+  variables: Variables;
+  trials: number[];
+  counted: number[];
+  curves: Curves;
+}
 
 export interface Percentiles {
   min: number | null;
@@ -20,51 +38,208 @@ export interface Percentiles {
   count: number;
 }
 
-export type PercentileName = Exclude<keyof Percentiles, "count">;
-
-export const percentileNames: readonly PercentileName[] = [
-  "min", "mean", "p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "p99_9999", "max",
-];
-
-/** below[i] of count samples are less than value_ns[i]; the last value is the maximum. */
-export interface Curve {
-  count: number;
-  below: number[];
-  value_ns: number[];
+export interface Share {
+  id: string;
+  received_pps: number;
+  fraction: number;
 }
 
-export type Curves = Record<Metric, Curve | null>;
+export interface TSC {
+  hz_start: number;
+  hz_end: number;
+  drift_ppm: number;
+  bracket_ns: number;
+  constant: boolean;
+  nonstop: boolean;
+  max_error_ns: number;
+}
+
+export interface Gap {
+  at_ns: number;
+  length_ns: number;
+}
 
 export interface GapMeter {
   thread: string;
   cpu: number;
+  scheduling?: string;
   threshold_ns: number;
   count: number;
   total_ns: number;
   max_ns: number;
-  worst: { at_ns: number; length_ns: number }[];
+  worst: Gap[];
+}
+
+export interface Counter {
+  name: string;
+  count: number;
+}
+
+export interface Recording {
+  packets: number;
+  complete: boolean;
+  sent_lost: number;
+  received_lost: number;
+  problems?: string[];
+}
+
+export interface ProgramDelay {
+  link: string;
+  kind: string;
+  run_delay_ns: number;
+}
+
+export interface IsolationGroup {
+  path: string;
+  partition: string;
+  cpus: string;
+}
+
+export interface Isolation {
+  degree: string;
+  cpus?: number[];
+  host_cpus?: number[];
+  mechanism?: string;
+  groups?: IsolationGroup[];
+  interrupts?: number;
+  kernel_threads?: number;
+  tasks?: number;
+  settings?: number;
+  notes?: string[];
+}
+
+export interface TuningSetting {
+  name: string;
+  value: string;
+  old?: string;
+  outcome: string;
+  files?: number;
+  reason?: string;
+}
+
+export interface Tuning {
+  profile: string;
+  cpus?: number[];
+  settings: TuningSetting[];
+}
+
+export interface Disturbance {
+  name: string;
+  kind: string;
+  of: string;
+  injections: number;
+  length_ns: number;
+  longest_ns: number;
+  busy_ns?: number;
+  events: number;
+}
+
+export interface ReceiveThread {
+  name?: string;
+  tid: number;
+  cpus: number[];
+  scheduling?: string;
+  polls?: number;
+  polls_per_second?: number;
+  packets?: number;
+  cpu_use: number;
+  waited_ns: number;
+  slept_ns?: number;
+  back_offs?: number;
+}
+
+export interface Receive {
+  node: string;
+  interface: string;
+  rx: string;
+  mechanism?: string;
+  why?: string;
+  problem?: string;
+  napis?: number[];
+  threads?: ReceiveThread[];
+  notes?: string[];
+  settings?: Record<string, string>;
+}
+
+export interface TracedThread {
+  role: string;
+  node?: string;
+  link?: string;
+  name: string;
+  pid: number;
+  tid: number;
+  cpu: number;
+  spins: boolean;
+}
+
+export interface StageDelay {
+  from: string;
+  to: string;
+  device?: string;
+  delay_ns: Percentiles;
+}
+
+export interface Recorder {
+  threads: TracedThread[];
+  events: number;
+  kept: number;
+  lost: number;
+  stretches: [number, number][];
+  slowest?: number;
+  threshold_ns: number;
+  cost_ns: number | null;
+  elapsed_ns?: number;
+  buffer_bytes: number;
+  missing?: string[];
+  stages_every?: number;
+  stages?: StageDelay[];
+}
+
+export interface Device {
+  node?: string;
+  link: string;
+  device: string;
+  values: Record<string, string>;
 }
 
 export interface Details {
   role: string;
   intended_pps: number;
+  intended_packets?: number;
   received_pps: number;
+  frame_bytes?: number;
+  maximum?: Share;
   invalid_packets: number;
+  early_packets: number;
   duration_ns: number;
+  elapsed_ns?: number;
+  started_ns: number;
   started_unix_ns?: number;
-  tsc: { hz_start: number; hz_end: number; drift_ppm: number; bracket_ns: number; max_error_ns: number; constant: boolean; nonstop: boolean };
+  baseline?: string;
+  tsc: TSC;
   gaps: GapMeter[];
-  drops?: { name: string; count: number }[];
+  drops?: Counter[];
   spacing_ns: Percentiles;
   steal_ns: number;
   run_delay_ns: number;
   throttled_ns: number;
+  recording?: Recording;
+  programs?: ProgramDelay[];
+  isolation?: Isolation;
+  tuning?: Tuning;
+  disturbances?: Disturbance[];
+  receive?: Receive[];
+  trace?: Recorder;
+  notes?: string[];
+  devices?: Device[];
 }
 
 export interface Trial {
   id: string;
   variables: Variables;
   repeat: number;
+  search?: string;
+  purpose?: string;
   offered_pps: number;
   tx_packets: number;
   rx_packets: number;
@@ -76,99 +251,26 @@ export interface Trial {
   send_lag_ns: Percentiles;
   verdict: Verdict;
   reasons: string[];
-  when?: "before" | "after";
+  when?: string;
   details: Details | null;
   curves: Curves;
-  /** [intended µs, latency, send lag, poll gap, receiving CPU] in the order of time */
   outliers: [number, number, number, number, number][];
   outliers_all: number;
-  /** [second, offered, sent, received] packets in rate_step seconds */
   rate: [number, number, number, number][];
   rate_step: number;
-}
-
-export interface Group {
-  variables: Variables;
-  trials: number[];
-  counted: number[];
-  curves: Curves;
-}
-
-export type FigureKind = "rate" | "size" | "load" | "maximum";
-
-/** The median of the counted repeats, between the least and greatest of them. */
-export interface FigurePoint {
-  x: number;
-  y: number;
-  low: number;
-  high: number;
-  /** An index of the groups; −1 for a maximum that rates are a part of. */
-  group: number;
-  /** The load as a part of the maximum, where that is known. */
-  fraction?: number;
-  verdict: Verdict;
-}
-
-export interface FigureSeries {
-  variables: Variables;
-  points: FigurePoint[];
-}
-
-/** What others have measured, in the figure's units. */
-export interface Published {
-  source: string;
-  series: string;
-  points: [number, number][];
-}
-
-/** A figure that was chosen by what varies in the result; report/figures.go chooses. */
-export interface Figure {
-  kind: FigureKind;
-  percentile?: PercentileName;
-  variables: string[];
-  series: FigureSeries[];
-  /** match is the series of ours that the name means, −1 for none. */
-  published: (Published & { match: number })[];
-}
-
-/** One figure of a search over its repeats; report/searches.go folds them. */
-/** A percentile read off the sorted latencies, with its interval by ranks. */
-export interface TailDirect {
-  p: number;
-  value: number;
-  low: number | null;
-  high: number | null;
-}
-
-/** What the slowest packets of a group tell of a percentile: see docs/report.md. */
-export interface Tail {
-  variables: Variables;
-  p: number;
-  total: number;
-  largest_supported: TailDirect | null;
-  asked_directly: TailDirect | null;
-  estimate: { value: number; low: number; high: number; beyond_count: number } | null;
-  refused: string[];
-  fit: {
-    threshold: number;
-    exceedances: number;
-    clusters: number;
-    fit: { shape: number; shape_error: number; scale: number } | null;
-    goodness: { anderson_darling_p: number } | null;
-  } | null;
 }
 
 export interface SearchFinding {
   name: string;
   unit: string;
-  /** What tells it apart from others of its name. */
+  conditions: Variables;
   at: string;
   value: number | null;
   low: number | null;
   high: number | null;
-  /** "bounds" of one search, or the interval of its "repeats". */
-  between: "bounds" | "repeats";
+  between: string;
   repeats: number;
+  values: number[];
   limit: number | null;
   passed: boolean | null;
   reasons: string[];
@@ -177,6 +279,7 @@ export interface SearchFinding {
 export interface SearchGroup {
   method: string;
   variables: Variables;
+  searches: string[];
   conformant: boolean;
   deviations: string[];
   passed: boolean | null;
@@ -185,30 +288,145 @@ export interface SearchGroup {
   findings: SearchFinding[];
 }
 
-/** The metrics of one stream of packets, as result/metrics.go writes them. */
+export interface TailDirect {
+  p: number;
+  value: number;
+  low: number | null;
+  high: number | null;
+}
+
+export interface Estimate {
+  value: number;
+  low: number;
+  high: number;
+  level: number;
+  method: string;
+  beyond_count: number;
+}
+
+export interface Fit {
+  shape: number;
+  scale: number;
+  shape_error: number;
+  scale_error: number;
+  log_likelihood: number;
+}
+
+export interface Goodness {
+  anderson_darling: number;
+  anderson_darling_p: number;
+  cramer_von_mises: number;
+  cramer_von_mises_p: number;
+  qq_correlation: number;
+  p_by: string;
+}
+
+export interface Stability {
+  fits: number;
+  least_value: number;
+  most_value: number;
+  least_shape: number;
+  most_shape: number;
+}
+
+export interface Trend {
+  rate_p: number;
+  even_p: number;
+  size_p: number;
+}
+
+export interface Train {
+  level: number;
+  expected: number;
+  observed: number;
+  p: number;
+}
+
+export interface ChosenFit {
+  threshold: number;
+  exceedances: number;
+  clusters: number;
+  extremal_index: number;
+  tied: number;
+  fit: Fit | null;
+  value: number;
+  goodness: Goodness | null;
+  against?: string;
+  cluster_run_ns: number;
+  stability: Stability;
+  trend: Trend;
+  train: Train | null;
+}
+
+export interface Step {
+  threshold: number;
+  exceedances: number;
+  clusters: number;
+  extremal_index: number;
+  tied: number;
+  fit: Fit | null;
+  value: number;
+  goodness: Goodness | null;
+  against?: string;
+}
+
+export interface Tail {
+  variables: Variables;
+  trials: string[];
+  p: number;
+  total: number;
+  largest_supported: TailDirect | null;
+  asked_directly: TailDirect | null;
+  estimate: Estimate | null;
+  refused: string[];
+  fit: ChosenFit | null;
+  ladder: Step[];
+}
+
+export interface LossRun {
+  length_packets: number;
+  count: number;
+}
+
+export interface Reordering {
+  reordered_packets: number;
+  ratio: number;
+  extent_max_packets: number;
+  extent_mean_packets: number;
+  late_max_ns: number;
+  gap_mean_packets: number;
+  free_run_mean_packets: number;
+}
+
 export interface FlowMetrics {
   flow?: string;
   sent_packets: number;
+  received_packets: number;
   lost_packets: number;
   duplicate_packets: number;
+  latency_ns: Percentiles;
   pdv_ns: Percentiles;
   ipdv_abs_ns: Percentiles;
+  ipdv_range_ns: [number, number];
   gaps_sent_ns: Percentiles;
   gaps_received_ns: Percentiles;
-  loss_runs: { length_packets: number; count: number }[];
-  reordering: { reordered_packets: number; extent_max_packets: number; late_max_ns: number };
+  loss_runs: LossRun[];
+  reordering: Reordering;
 }
 
-/** What single packets tell of a trial; metrics are null where the record is not complete. */
+export interface Metrics {
+  schema: string;
+  all: FlowMetrics;
+  flows?: FlowMetrics[];
+}
+
 export interface TrialPackets {
   trial: string;
-  metrics: { all: FlowMetrics; flows?: FlowMetrics[] } | null;
+  metrics: Metrics | null;
   problems?: string[];
-  /** How many flows metrics.json has; the page has the first of them. */
   flows_all: number;
 }
 
-/** Something that kept a packet waiting, as result/event.go has it. */
 export interface Cause {
   kind: string;
   name?: string;
@@ -226,67 +444,34 @@ export interface RankedCause {
   remedy?: string;
 }
 
-/** A part of a packet's latency; times are since the packet was due. */
+export interface CauseShare {
+  cause: Cause;
+  ns: number;
+}
+
 export interface Phase {
   phase: string;
   begin_ns: number;
   end_ns: number;
-  causes: { cause: Cause; ns: number }[];
+  causes: CauseShare[];
   ordinary_ns: number;
   unexplained_ns: number;
 }
 
-export interface TracedThread {
-  role: string;
-  node?: string;
-  link?: string;
-  name: string;
-  tid: number;
-  cpu: number;
-  spins: boolean;
-}
-
-export interface StageDelay {
-  from: string;
-  to: string;
-  device?: string;
-  delay_ns: Percentiles;
-}
-
-export interface Recorder {
-  threads: TracedThread[] | null;
-  events: number;
-  kept: number;
-  lost: number;
-  threshold_ns: number;
-  cost_ns: number | null;
-  buffer_bytes: number;
-  missing?: string[];
-  stages?: StageDelay[];
-}
-
-/** [begin, length, CPU, kind, name, TID, value, other CPU, state]: nanoseconds since the packet was due, and indexes of the trace's kinds and names. */
-export type EventRow = [number, number, number, number, number, number, number, number, string];
-
 export interface LatePacket {
   id: number;
   latency_ns: number;
-  /** When it was due, since the trial's start. */
   due_ns: number;
   tx_cpu: number;
   rx_cpu: number;
-  /** How many of the slowest were late at the same time, this one among them. */
   together: number;
   phases: Phase[];
-  /** The stretch of time that events are of. */
   from_ns: number;
   to_ns: number;
-  events: EventRow[];
-  /** How many the file has of the stretch on these CPUs. */
+  events: [begin: number, length: number, cpu: number, kind: number, name: number, tid: number, value: number, other: number, state: string][];
   events_all: number;
 }
 
-/** What is known of why a trial's packets were late. */
 export interface Trace {
   trial: string;
   recorder: Recorder | null;
@@ -295,11 +480,48 @@ export interface Trace {
   ordinary: number;
   notes: string[];
   packets: LatePacket[];
-  /** Of how many of the slowest packets the ranking is, and of how many of them the events were kept. */
   slowest: number;
   recorded: number;
   kinds: string[];
   names: string[];
+}
+
+export interface FigurePoint {
+  x: number;
+  y: number;
+  low: number;
+  high: number;
+  group: number;
+  fraction?: number;
+  verdict: Verdict;
+}
+
+export interface FigureSeries {
+  variables: Variables;
+  points: FigurePoint[];
+}
+
+export interface PublishedSeries {
+  source: string;
+  figure: string;
+  series: string;
+  points: [number, number][];
+  match: number;
+}
+
+export interface Figure {
+  kind: string;
+  percentile?: string;
+  variables: string[];
+  series: FigureSeries[];
+  published: PublishedSeries[];
+}
+
+export interface Published {
+  source: string;
+  figure: string;
+  series: string;
+  points: [number, number][];
 }
 
 export interface Skipped {
@@ -313,17 +535,13 @@ export interface Page {
   started: string;
   variables: string[];
   groups: Group[];
-  searches: SearchGroup[];
-  /** One for each group: what its slowest packets tell of the 99.99999th percentile. */
-  tails: Tail[];
-  /** Of trials whose packets were recorded. */
-  packets: TrialPackets[];
-  /** Of trials that were recorded with trace. */
-  traces: Trace[];
   trials: Trial[];
   baselines: Trial[];
+  searches: SearchGroup[];
+  tails: Tail[];
+  packets: TrialPackets[];
+  traces: Trace[];
   figures: Figure[];
-  /** Percentile curves of others: [1/(1−p), ns]. */
   published_curves: Published[];
   skipped: Skipped[];
   host: Value;
@@ -332,8 +550,4 @@ export interface Page {
   problems: string[];
 }
 
-export function readPage(text: string): Page {
-  const data = JSON.parse(text) as Page;
-  if (data.schema !== "nines/page/v1") throw new Error("This page has no data of nines in it.");
-  return data;
-}
+export const percentileNames = ["min", "mean", "p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "p99_9999", "max"] as const;

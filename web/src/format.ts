@@ -1,6 +1,6 @@
 // Numbers and values as text.
 
-import type { PercentileName, Value } from "./data.ts";
+import type { Value } from "./data.ts";
 
 /** What stands for a figure that the measurement does not support. */
 export const none = "–";
@@ -76,7 +76,7 @@ export function raw(value: Value | undefined): string {
 }
 
 /** "p99_9" as "p99.9". */
-export function percentileTitle(name: PercentileName): string {
+export function percentileTitle(name: string): string {
   return name.replace("_", ".");
 }
 

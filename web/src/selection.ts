@@ -1,6 +1,7 @@
 // What the reader has chosen to see. Pure but for the listeners.
 
-import type { Metric, Page, Variables } from "./data.ts";
+import type { Page, Variables } from "./data.ts";
+import type { Metric } from "./page.ts";
 import { raw } from "./format.ts";
 import { linesOf, type Line, type Mode } from "./lines.ts";
 

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { EventRow, LatePacket, Recorder } from "../src/data.ts";
+import type { LatePacket, Recorder } from "../src/data.ts";
+import type { EventRow } from "../src/page.ts";
 import { factsOf, lanesOf, panned, titleOf, zoomed } from "../src/timeline/layout.ts";
 
 const kinds = ["thread", "idle", "softirq", "interrupt", "timer", "wakeup", "ipi_send"];
 const names = ["sender", "hog", "NET_RX", "local_timer", "tick", "swapper"];
 const recorder: Recorder = {
-  threads: [{ role: "sender", name: "sender", tid: 11, cpu: 1, spins: true }, { role: "forwarder", node: "dut", name: "fwd", tid: 12, cpu: 2, spins: true }],
-  events: 9, kept: 9, lost: 0, threshold_ns: 1, cost_ns: null, buffer_bytes: 1,
+  threads: [{ role: "sender", name: "sender", pid: 11, tid: 11, cpu: 1, spins: true }, { role: "forwarder", node: "dut", name: "fwd", pid: 12, tid: 12, cpu: 2, spins: true }],
+  events: 9, kept: 9, lost: 0, stretches: [], threshold_ns: 1, cost_ns: null, buffer_bytes: 1,
 };
 const trace = { kinds, names, recorder };
 const packet = (events: EventRow[], rest: Partial<LatePacket> = {}): LatePacket =>
@@ -49,7 +50,7 @@ test("a packet whose CPUs are not known has the lanes of its events alone", () =
 });
 
 test("a thread that is alone neither sends nor receives", () => {
-  const program: Recorder = { ...recorder, threads: [{ role: "program", name: "mine", tid: 9, cpu: -1, spins: false }] };
+  const program: Recorder = { ...recorder, threads: [{ role: "program", name: "mine", pid: 9, tid: 9, cpu: -1, spins: false }] };
   assert.deepEqual(lanesOf({ ...trace, recorder: program }, packet([thread(0, 5, 1, 9)], { rx_cpu: 1 })).map(({ cpu, roles }) => [cpu, roles]), [[1, ["watched"]]]);
 });
 

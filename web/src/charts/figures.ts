@@ -57,7 +57,7 @@ export function axesOf(figure: Figure, load: LoadAxis): { x: string; y: string; 
         x: load === "fraction" ? "load in % of the maximum" : "offered packets a second", y: `${percentileTitle(figure.percentile ?? "p50")} in µs`,
         xText: load === "fraction" ? (v) => `${significant(v)} %` : pps, yText: (v) => `${significant(v)} µs`, yScale: 1e-3,
       };
-    case "maximum":
+    default: // maximum
       return { x: "", y: "received packets a second", xText: () => "", yText: pps, yScale: 1 };
   }
 }

@@ -3,7 +3,8 @@
 
 import uPlot from "uplot";
 import { grid, isMaximum, sample } from "../curve.ts";
-import type { Curve, Metric, Page, Variables } from "../data.ts";
+import type { Curve, Page, Variables } from "../data.ts";
+import type { Metric } from "../page.ts";
 import { grouped, percentileAt, significant, tick } from "../format.ts";
 import { labelOf, type Line } from "../lines.ts";
 import { logRange, logTicks, percentileTicks } from "../scale.ts";

@@ -9,7 +9,7 @@ import { axesOf, drawnSeries, figureChart, type DrawnSeries, type LoadAxis } fro
 import type { Selection } from "../selection.ts";
 import { number, table, words, type Column, type Table } from "../table.ts";
 
-const titles: Record<Figure["kind"], [string, string]> = {
+const titles: Record<string, [string, string]> = {
   maximum: ["Maximum throughput", "What was received a second when packets were sent as fast as the port took them."],
   size: ["Maximum throughput by frame size", "What was received a second at most, for each size of the frame."],
   rate: ["Received by sent rate", "Below the dotted line packets were lost."],
@@ -20,7 +20,7 @@ export function figureSections(page: Page, selection: Selection, take: (frame: F
   const kinds = [...new Set(page.figures.map((f) => f.kind))];
   return kinds.map((kind) => {
     const figures = page.figures.filter((f) => f.kind === kind);
-    const [title, lead] = titles[kind];
+    const [title, lead] = titles[kind]!;
     const ringed = figures.some((f) => f.published.length > 0);
     const note = ringed && kind !== "maximum" ? `${lead} Rings are what others have published; they were not measured here.` : lead;
     if (kind === "maximum") return section("figure-maximum", title, note, barTable(page, figures[0]!, selection).element, sources(figures[0]!));

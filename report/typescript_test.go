@@ -1,0 +1,137 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nines.dev/nines/analysis/extreme"
+	"nines.dev/nines/result"
+	"nines.dev/nines/test/golden"
+)
+
+// TestTypesOfThePage: web/src/data.ts has the types that the page's data is made of;
+// make generate writes it.
+func TestTypesOfThePage(t *testing.T) {
+	types := typescript{declared: map[string]reflect.Type{}}
+	types.of(reflect.TypeFor[pageData]())
+	out := "// Written by make generate from the types of report/pagedata.go, which say what is what.\n" +
+		"// Times are nanoseconds where a name does not say otherwise.\n\n" +
+		"export type Value = string | number | boolean | null | Value[] | { [key: string]: Value };\n" +
+		"export type Variables = Record<string, Value>;\n" +
+		fmt.Sprintf("export type Verdict = %q | %q | %q;\n\n", result.Clean, result.Noisy, result.Invalid) +
+		strings.Join(types.text, "\n") +
+		"\nexport const percentileNames = [" + strings.Join(percentileNames(), ", ") + "] as const;\n"
+	golden.Equal(t, filepath.Join("..", "web", "src", "data.ts"), out)
+}
+
+// percentileNames are all values of Percentiles but the count.
+func percentileNames() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[result.Percentiles]()) {
+		if f.Name != "Count" {
+			names = append(names, fmt.Sprintf("%q", f.Tag.Get("json")))
+		}
+	}
+	return names
+}
+
+// calledInPage are the names of types that are not called there as in Go.
+var calledInPage = map[reflect.Type]string{
+	reflect.TypeFor[pageData]():           "Page",
+	reflect.TypeFor[pageGroup]():          "Group",
+	reflect.TypeFor[pageTrial]():          "Trial",
+	reflect.TypeFor[pageCurves]():         "Curves",
+	reflect.TypeFor[pagePackets]():        "TrialPackets",
+	reflect.TypeFor[pageTrace]():          "Trace",
+	reflect.TypeFor[result.Trace]():       "Recorder",
+	reflect.TypeFor[pageLate]():           "LatePacket",
+	reflect.TypeFor[result.PhaseCauses](): "Phase",
+	reflect.TypeFor[Chosen]():             "Figure",
+	reflect.TypeFor[Series]():             "FigureSeries",
+	reflect.TypeFor[SeriesPoint]():        "FigurePoint",
+	reflect.TypeFor[GroupTail]():          "Tail",
+	reflect.TypeFor[extreme.Direct]():     "TailDirect",
+	reflect.TypeFor[GroupFinding]():       "SearchFinding",
+}
+
+// writtenAs are types whose JSON does not show in Go's.
+var writtenAs = map[reflect.Type]string{
+	reflect.TypeFor[time.Time]():       "string",
+	reflect.TypeFor[json.RawMessage](): "Value",
+	reflect.TypeFor[result.Verdict]():  "Verdict",
+	reflect.TypeFor[map[string]any]():  "Variables",
+	reflect.TypeFor[pageEvent]():       "[begin: number, length: number, cpu: number, kind: number, name: number, tid: number, value: number, other: number, state: string]",
+}
+
+// typescript declares the types that it is asked for, and those that they are made of.
+type typescript struct {
+	declared map[string]reflect.Type
+	text     []string
+}
+
+func (s *typescript) of(t reflect.Type) string {
+	if text, ok := writtenAs[t]; ok {
+		return text
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return s.of(t.Elem()) + " | null"
+	case reflect.Slice:
+		return array(s.of(t.Elem()))
+	case reflect.Array:
+		return "[" + strings.Join(slices.Repeat([]string{s.of(t.Elem())}, t.Len()), ", ") + "]"
+	case reflect.Map:
+		return "Record<string, " + s.of(t.Elem()) + ">"
+	case reflect.Struct:
+		return s.declare(t)
+	case reflect.Interface:
+		return "Value"
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	}
+	return "number"
+}
+
+func array(of string) string {
+	if strings.Contains(of, " | ") {
+		return "(" + of + ")[]"
+	}
+	return of + "[]"
+}
+
+func (s *typescript) declare(t reflect.Type) string {
+	name := t.Name()
+	if called, ok := calledInPage[t]; ok {
+		name = called
+	}
+	if known, ok := s.declared[name]; ok {
+		if known != t {
+			panic(fmt.Sprintf("%v and %v are both called %s: name one in calledInPage", known, t, name))
+		}
+		return name
+	}
+	s.declared[name] = t
+	var text strings.Builder
+	fmt.Fprintf(&text, "export interface %s {\n", name)
+	for _, f := range reflect.VisibleFields(t) {
+		key, options, tagged := strings.Cut(f.Tag.Get("json"), ",")
+		if key == "" || !f.IsExported() { // embedded, or not in JSON
+			continue
+		}
+		kind := s.of(f.Type)
+		if tagged && options == "omitempty" {
+			key, kind = key+"?", strings.TrimSuffix(kind, " | null")
+		}
+		fmt.Fprintf(&text, "  %s: %s;\n", key, kind)
+	}
+	s.text = append(s.text, text.String()+"}\n")
+	return name
+}

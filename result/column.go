@@ -1,0 +1,146 @@
+package result
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind is the type of a column's values.
+type Kind int
+
+// The kinds, with the Go types of their values; nil is no value in any of them.
+const (
+	KindText    Kind = iota // string
+	KindInteger             // int64
+	KindReal                // float64
+	KindBoolean             // bool
+	KindTime                // time.Time, to the nanosecond
+)
+
+// Form is a form in which trials are rows; a column is in several, as a sum.
+type Form uint8
+
+// The forms that have the columns of trials.
+const (
+	InSummary  Form = 1 << iota // summary.csv
+	InExport                    // nines export as CSV and Parquet
+	InRecorded                  // the same of results whose packets were recorded one by one
+	InIndex                     // the table of trials of nines results
+)
+
+// Column is a figure of a trial, or what else a row has of it. Its unit is in its name.
+type Column struct {
+	Name string
+	Kind Kind
+	// Of is the value in a row, of the type of Kind; nil where it is not known.
+	Of func(*Row) any
+
+	in    Form
+	about string // for the documents' tables; columns with the same stand in one line
+}
+
+// Row is all that is known of a trial but for its histograms and single packets.
+type Row struct {
+	Summary *Summary // that the trial is of
+	Trial   *Trial
+	Details *Details // nil where they cannot be read
+	Metrics *Metrics // nil where packets were not recorded
+	Packets string   // the file with the packets, below the result folder
+}
+
+// Columns are those of a form, in the order of its rows.
+func Columns(form Form) []Column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.in&form == 0 })
+}
+
+// column is one of the registry: its kind follows from what of gives, a pointer to which
+// is nil where there is none.
+func column[T any](name string, in Form, about string, of func(*Row) T) Column {
+	return Column{Name: name, Kind: kindOf(reflect.TypeFor[T]()), in: in, about: about,
+		Of: func(r *Row) any { return cellOf(reflect.ValueOf(of(r))) }}
+}
+
+// ofTrial, ofDetails and ofMetrics are columns of what they are named after, which a row
+// may lack.
+func ofTrial[T any](name string, in Form, about string, of func(*Trial) T) Column {
+	return ofPart(name, in, about, func(r *Row) *Trial { return r.Trial }, of)
+}
+
+func ofDetails[T any](name string, in Form, about string, of func(*Details) T) Column {
+	return ofPart(name, in, about, func(r *Row) *Details { return r.Details }, of)
+}
+
+func ofMetrics[T any](name string, about string, of func(*FlowMetrics) T) Column {
+	return ofPart(name, InRecorded, about, func(r *Row) *Metrics { return r.Metrics }, func(m *Metrics) T { return of(&m.All) })
+}
+
+func ofPart[P, T any](name string, in Form, about string, part func(*Row) *P, of func(*P) T) Column {
+	c := column(name, in, about, func(r *Row) T { return of(part(r)) })
+	there := c.Of
+	c.Of = func(r *Row) any {
+		if part(r) == nil {
+			return nil
+		}
+		return there(r)
+	}
+	return c
+}
+
+func kindOf(t reflect.Type) Kind {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return kindOf(t.Elem())
+	case t == reflect.TypeFor[time.Time]():
+		return KindTime
+	case t.Kind() == reflect.String:
+		return KindText
+	case t.Kind() == reflect.Float64:
+		return KindReal
+	case t.Kind() == reflect.Bool:
+		return KindBoolean
+	default:
+		return KindInteger
+	}
+}
+
+// cellOf is a value as one of the types of Kind.
+func cellOf(v reflect.Value) any {
+	switch {
+	case v.Kind() == reflect.Pointer && v.IsNil():
+		return nil
+	case v.Kind() == reflect.Pointer:
+		return cellOf(v.Elem())
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint(): // no count of a real result is that large
+		return int64(min(v.Uint(), math.MaxInt64))
+	}
+	return v.Interface()
+}
+
+// known is nil for the zero value, where that stands for "not known".
+func known[T comparable](value T) *T {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return &value
+}
+
+// Unit is what the name says that the values are of, as the documents write it.
+func (c Column) Unit() string {
+	for end, unit := range map[string]string{"_ns": "ns", "_pps": "packets/s", "_packets": "packets", "_bytes": "bytes", "_ppm": "ppm"} {
+		if strings.HasSuffix(c.Name, end) {
+			return unit
+		}
+	}
+	if c.Kind == KindReal {
+		return "–"
+	}
+	return ""
+}

@@ -1,0 +1,66 @@
+package result
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"nines.dev/nines/test/golden"
+)
+
+// TestDocumentsHaveTheColumns: the tables of the documents are made of the registry.
+func TestDocumentsHaveTheColumns(t *testing.T) {
+	for _, part := range []struct {
+		document, mark string
+		form           Form
+	}{
+		{"exports.md", "columns", InExport},
+		{"exports.md", "columns of recorded packets", InRecorded},
+		{"results-index.md", "columns of trials", InIndex},
+	} {
+		golden.Part(t, "../docs/"+part.document, part.mark, markdown(Columns(part.form)))
+	}
+}
+
+// markdown has a line for each column, but one for those that are about the same. The
+// names of many are below the table.
+func markdown(list []Column) string {
+	const most, inLine = 4, 6
+	var table, below strings.Builder
+	table.WriteString("| column | unit | meaning |\n|---|---|---|\n")
+	var names []string
+	for i, c := range list {
+		names = append(names, "`"+c.Name+"`")
+		if i+1 < len(list) && list[i+1].about == c.about && list[i+1].Unit() == c.Unit() {
+			continue
+		}
+		cell := strings.Join(names, ", ")
+		if len(names) > most {
+			cell = names[0] + " … " + names[len(names)-1]
+			var lines []string
+			for line := range slices.Chunk(names, inLine) {
+				lines = append(lines, strings.Join(line, ", "))
+			}
+			below.WriteString("- " + strings.Join(lines, ",\n  ") + "\n")
+		}
+		table.WriteString(strings.Join([]string{"|", cell, "|", c.Unit(), "|", c.about, "|\n"}, " "))
+		names = nil
+	}
+	text := strings.ReplaceAll(table.String(), "|  |", "| |")
+	if below.Len() > 0 {
+		text += "\nWith … between them, the columns are:\n\n" + below.String()
+	}
+	return text
+}
+
+func TestColumnsAreNamedOnceInAForm(t *testing.T) {
+	for form := InSummary; form <= InIndex; form <<= 1 {
+		seen := map[string]bool{}
+		for _, c := range Columns(form) {
+			if seen[c.Name] {
+				t.Errorf("%s is twice in the form %d", c.Name, form)
+			}
+			seen[c.Name] = true
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package result
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// VariableNames are the swept keys of all trials in the order of the sweep, whose last
+// key varies fastest: the later a key first has another value, the earlier it is. Keys
+// that cannot be told apart so are sorted.
+func VariableNames(trials []Trial) []string {
+	seen := map[string]bool{}
+	names := []string{}
+	for _, t := range trials {
+		for name := range t.Variables {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	changes := make(map[string]int, len(names))
+	for _, name := range names {
+		first := FormatVariable(trials[0].Variables[name])
+		changes[name] = slices.IndexFunc(trials, func(t Trial) bool { return FormatVariable(t.Variables[name]) != first })
+		if changes[name] < 0 {
+			changes[name] = len(trials)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(changes[b], changes[a]), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// FormatVariable is a variable's value as text: 10000, not 1e+04; nil is empty.
+func FormatVariable(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case float32:
+		return strconv.FormatFloat(float64(v), 'f', -1, 32)
+	case bool, int, int64, uint64, uint, int32, uint32:
+		return fmt.Sprint(v)
+	}
+	if text, ok := v.(fmt.Stringer); ok {
+		return text.String()
+	}
+	if kind := reflect.ValueOf(v); kind.Kind() == reflect.String { // such as spec.LinkKind
+		return kind.String()
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(encoded)
+}
+
+// VariableColumns are the swept keys, each with the type that all its values have: whole
+// numbers, numbers, true and false, or else text. A key keeps its name unless one of the
+// others has it.
+func VariableColumns(trials []Trial, others []Column) []Column {
+	var found []Column
+	for _, name := range VariableNames(trials) {
+		kind := variableKind(trials, name)
+		called := name
+		for slices.ContainsFunc(slices.Concat(others, found), func(c Column) bool { return c.Name == called }) {
+			called = "variable_" + called
+		}
+		found = append(found, Column{Name: called, Kind: kind, Of: func(r *Row) any { return typed(r.Trial.Variables[name], kind) }})
+	}
+	return found
+}
+
+// WithVariables puts the swept keys behind the trial's ID.
+func WithVariables(trials []Trial, others []Column) []Column {
+	after := 1 + slices.IndexFunc(others, func(c Column) bool { return c.Name == "id" })
+	return slices.Concat(others[:after], VariableColumns(trials, others), others[after:])
+}
+
+// wholeNumbers is below what float64, the type of JSON's numbers, counts by ones.
+const wholeNumbers = 1 << 53
+
+func variableKind(trials []Trial, name string) Kind {
+	kind, first := KindText, true
+	for _, t := range trials {
+		value, there := t.Variables[name]
+		if !there || value == nil {
+			continue
+		}
+		this := KindText
+		switch value := value.(type) {
+		case bool:
+			this = KindBoolean
+		case float64:
+			this = KindReal
+			if value == math.Trunc(value) && math.Abs(value) < wholeNumbers {
+				this = KindInteger
+			}
+		}
+		numbers := func(k Kind) bool { return k == KindInteger || k == KindReal }
+		switch {
+		case first:
+			kind, first = this, false
+		case kind == this:
+		case numbers(kind) && numbers(this):
+			kind = KindReal
+		default:
+			return KindText
+		}
+	}
+	return kind
+}
+
+func typed(value any, kind Kind) any {
+	if value == nil {
+		return nil
+	}
+	switch number, isNumber := value.(float64); {
+	case kind == KindText:
+		return FormatVariable(value)
+	case kind == KindInteger && isNumber:
+		return int64(number)
+	}
+	return value // as variableKind found it
+}

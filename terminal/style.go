@@ -1,0 +1,56 @@
+package terminal
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Columns is the width where the output is no terminal.
+const Columns = 100
+
+// Style is how an output may be written to. The zero value is without colour, and its
+// lines may be of any length.
+type Style struct {
+	Terminal bool
+	Colour   bool
+	Columns  int
+}
+
+// StyleOf looks at what w is. Colour is for terminals only, and not where NO_COLOR is set
+// (no-color.org) or TERM is dumb.
+func StyleOf(w io.Writer) Style {
+	plain := Style{Columns: Columns}
+	file, ok := w.(*os.File)
+	if !ok {
+		return plain
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return plain
+	}
+	s := Style{Terminal: true, Columns: columns}
+	if s.Columns == 0 { // a terminal that does not know its size
+		s.Columns = Columns
+	}
+	s.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return s
+}
+
+// The colours of ECMA-48's "select graphic rendition", from the terminal's own palette.
+const (
+	Bold   = "1"
+	Dim    = "2"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+)
+
+// Paint gives text a colour, where the output has any.
+func (s Style) Paint(colour, text string) string {
+	if !s.Colour || colour == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,105 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNumbersHaveThreeDigits(t *testing.T) {
+	for value, want := range map[float64]string{0: "0", 8.3164: "8.32", 22.14: "22.1", 120.4: "120", 12345.6: "12,346",
+		99.96: "100", 9.996: "10.0", 0.1: "0.10", 0.0003: "0.0003", 1234567: "1,234,567", -12345: "-12,345", -0.4: "-0.40"} {
+		if got := Significant(value); got != want {
+			t.Errorf("Significant(%g) = %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestDigitsHaveNoZerosAtTheEnd(t *testing.T) {
+	for value, want := range map[float64]string{0: "0", 1.2: "1.2", 0.057: "0.057", 12.04: "12", 123: "120", 9.96: "10", 0.5: "0.5"} {
+		if got := Digits(value, 2); got != want {
+			t.Errorf("Digits(%g, 2) = %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for ns, want := range map[int64]string{0: "0 ns", 999: "999 ns", 1000: "1 µs", 1234: "1.23 µs", 129_310_000: "129 ms", 2_500_000_000: "2.5 s"} {
+		if got := Duration(ns); got != want {
+			t.Errorf("Duration(%d) = %q, want %q", ns, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{45 * time.Second: "45 s", 200 * time.Second: "3 min 20 s", 125 * time.Minute: "2 h 5 min"} {
+		if got := Span(d); got != want {
+			t.Errorf("Span(%v) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestPlainTextMovesNoCursor(t *testing.T) {
+	if got := Plain("a\x1b[2Jb\u202ec µ–→ d\n"); got != "a?[2Jb?c µ–→ d?" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	if got := "Note: " + Wrap("one two  three four five six seven", 6, 2, 22); got != "Note: one two three\n  four five six seven" {
+		t.Errorf("%q", got)
+	}
+}
+
+func write(t *testing.T, table *Table, s Style) string {
+	t.Helper()
+	var out strings.Builder
+	if err := table.Write(&out, s); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestTableHasNumbersToTheRight(t *testing.T) {
+	table := &Table{}
+	table.Words("kind")
+	table.Numbers("p99", "µs")
+	table.Words("verdict")
+	table.Row("veth", 5, Cell{"noisy", Yellow})
+	table.Row("bridge", "1,000", "a long sentence")
+	want := `kind      p99  verdict
+           µs
+veth        5  noisy
+bridge  1,000  a long sentence
+`
+	if diff := cmp.Diff(want, write(t, table, Style{})); diff != "" {
+		t.Error(diff)
+	}
+	if got := write(t, table, Style{Columns: 29}); !strings.Contains(got, "bridge 1,000 a") {
+		t.Errorf("a narrow terminal has\n%s", got)
+	}
+	if got := write(t, table, Style{Colour: true}); !strings.Contains(got, "\x1b[33mnoisy\x1b[0m\n") {
+		t.Errorf("in colour: %q", got)
+	}
+}
+
+// Like text/tabwriter: what comes after a blank line, or after a row that ends before,
+// has widths of its own.
+func TestTableOfPartsHasWidthsOfTheirOwn(t *testing.T) {
+	table := &Table{}
+	table.Row("name", "quickstart, which is a long name")
+	table.Row("", "loadgen", "netns")
+	table.Row("", "b", "lxc")
+	table.Row()
+	table.Row("KIND", "MTU")
+	table.Row("a-long-kind", 1500)
+	want := `name  quickstart, which is a long name
+      loadgen  netns
+      b        lxc
+
+KIND         MTU
+a-long-kind  1500
+`
+	if diff := cmp.Diff(want, write(t, table, Style{})); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,12 @@
+import type { Curves, LatePacket, Page } from "./data.ts";
+
+export type Metric = keyof Curves;
+
+/** Kind and name are indexes of the trace's; times are since the packet was due. */
+export type EventRow = LatePacket["events"][number];
+
+export function readPage(text: string): Page {
+  const data = JSON.parse(text) as Page;
+  if (data.schema !== "nines/page/v1") throw new Error("This page has no data of nines in it.");
+  return data;
+}
