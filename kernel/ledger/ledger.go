@@ -109,14 +109,14 @@ func (l File) unlock(lock *flock.Lock) {
 }
 
 // inFolder makes a file's folder and runs f. Whoever removes the last thing in the folder
-// may remove it in between.
+// may remove it in between; os.MkdirAll then says that it exists, or that it does not.
 func inFolder(path string, f func() error) (err error) {
-	for range 10 {
-		if err = os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
+	for range 100 {
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+			err = f()
 		}
-		if err = f(); !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+			break
 		}
 	}
 	return err
