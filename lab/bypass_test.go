@@ -217,10 +217,10 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 			}
 			kill(t, programs[0].PID)
 			faults, err := lab.Faults()
-			if err != nil || len(faults) != 1 || !strings.Contains(faults[0], "of link l1 has died") {
+			if err != nil || len(faults) != 1 || !strings.Contains(faults[0].Problem, "of link l1 has died") {
 				t.Fatalf("faults: %q, %v", faults, err)
 			}
-			if silent := programs[0].Name == "nines-engine"; silent != strings.Contains(faults[0], "dmesg") {
+			if silent := programs[0].Name == "nines-engine"; silent != strings.Contains(faults[0].Problem, "dmesg") {
 				t.Errorf("what it ended by: %q", faults[0])
 			}
 			if labs, err := List(); err != nil || len(labs) != 1 || len(labs[0].DeadPrograms) != 1 {
@@ -251,7 +251,7 @@ func TestASwitchThatIsEndedSaysBy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(faults) == 1 && strings.Contains(faults[0], "it said last: nines-engine: ended by SIGTERM") {
+		if len(faults) == 1 && strings.Contains(faults[0].Problem, "it said last: nines-engine: ended by SIGTERM") {
 			return
 		}
 		if time.Now().After(end) {
@@ -295,7 +295,7 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 		t.Errorf("the switch went with its guest: %+v, %v", programs, err)
 	}
 	faults, err := lab.Faults()
-	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "the engine of node b has died") {
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "the engine of node b has died") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
 	if err := lab.Down(context.Background()); err != nil {

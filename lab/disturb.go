@@ -207,9 +207,9 @@ func (l *Lab) Disturbances() ([]DisturbanceState, error) {
 }
 
 // deadDisturbers says which of them have ended: what was to be disturbed is not.
-func (l *Lab) deadDisturbers() ([]string, error) {
+func (l *Lab) deadDisturbers() ([]Fault, error) {
 	states, err := l.Disturbances()
-	var faults []string
+	var faults []Fault
 	for _, s := range states {
 		if s.Alive {
 			continue
@@ -218,7 +218,7 @@ func (l *Lab) deadDisturbers() ([]string, error) {
 		if s.LastLines != "" {
 			fault += "; it said last: " + s.LastLines
 		}
-		faults = append(faults, fault)
+		faults = append(faults, Fault{"disturb." + s.Name, fault})
 	}
 	return faults, err
 }

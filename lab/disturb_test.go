@@ -95,7 +95,7 @@ func TestEndedDisturbanceIsAFault(t *testing.T) {
 	}
 	id.Reap()
 	faults, err := lab.Faults()
-	if err != nil || !slices.ContainsFunc(faults, func(fault string) bool { return strings.Contains(fault, "disturb.others has ended") }) {
+	if err != nil || !slices.ContainsFunc(faults, func(fault Fault) bool { return fault.Of == "disturb.others" }) {
 		t.Errorf("faults: %v, %v", faults, err)
 	}
 	changes, err := lab.Apply(t.Context(), ApplyOptions{Plan: planOf(t, disturbedLab), Experiment: []byte(disturbedLab)})

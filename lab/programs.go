@@ -78,13 +78,12 @@ func hasPrograms(p *plan.Plan) bool {
 }
 
 // Faults says what of the lab has died since it came up, or is received no more as it was
-// set up to be: what is measured with it now is not what the file describes, and only a
-// lab that is made anew is.
-func (l *Lab) Faults() ([]string, error) {
-	var faults []string
+// set up to be.
+func (l *Lab) Faults() ([]Fault, error) {
+	var faults []Fault
 	for _, n := range l.plan.Nodes {
 		if !l.Alive(n.Name) {
-			faults = append(faults, fmt.Sprintf("node %s is dead: its first process has ended", n.Name))
+			faults = append(faults, Fault{n.Name, fmt.Sprintf("node %s is dead: its first process has ended", n.Name)})
 		}
 	}
 	programs, err := l.Programs()
@@ -98,7 +97,7 @@ func (l *Lab) Faults() ([]string, error) {
 		} else {
 			fault += "; it said nothing, as one that is killed or crashes: dmesg has what the kernel did (out of memory, a fault)"
 		}
-		faults = append(faults, fault)
+		faults = append(faults, Fault{p.Name + " of link " + p.Link, fault})
 	}
 	engines, unread := l.deadEngines()
 	disturbers, unknown := l.deadDisturbers()
@@ -108,7 +107,7 @@ func (l *Lab) Faults() ([]string, error) {
 
 // deadEngines says which of the engines that serve an app have ended, where their node
 // has not.
-func (l *Lab) deadEngines() ([]string, error) {
+func (l *Lab) deadEngines() ([]Fault, error) {
 	if !slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.App != nil }) {
 		return nil, nil
 	}
@@ -116,7 +115,7 @@ func (l *Lab) deadEngines() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var faults []string
+	var faults []Fault
 	for _, entry := range j.Entries() {
 		if entry.Kind != process.Kind || entry.Name != engineStep || entry.Link != "" || entry.Learnt == nil {
 			continue
@@ -129,7 +128,7 @@ func (l *Lab) deadEngines() ([]string, error) {
 		if said := node.LastLines(l.EngineLog(entry.Node)); said != "" {
 			fault += "; it said last: " + said
 		}
-		faults = append(faults, fault)
+		faults = append(faults, Fault{"the engine of node " + entry.Node, fault})
 	}
 	return faults, nil
 }

@@ -93,15 +93,16 @@ func (l *Lab) receiveRecords() ([]receiveRecord, error) {
 // receiveFaults says which interfaces are not received any more as they were set up to be,
 // where their node has not died: what polls has ended, or the device has other instances.
 // Nothing but a lab that is made anew has them received so again.
-func (l *Lab) receiveFaults() ([]string, error) {
+func (l *Lab) receiveFaults() ([]Fault, error) {
 	states, err := l.Received()
 	if err != nil {
 		return nil, err
 	}
-	var faults []string
+	var faults []Fault
 	for _, r := range states {
 		if r.Problem != "" && l.Alive(r.Node) {
-			faults = append(faults, fmt.Sprintf("rx: %s of %s:%s is no more as it was set up: %s", r.RX, r.Node, r.Interface, r.Problem))
+			of := r.Node + ":" + r.Interface
+			faults = append(faults, Fault{of, fmt.Sprintf("rx: %s of %s is no more as it was set up: %s", r.RX, of, r.Problem)})
 		}
 	}
 	return faults, nil

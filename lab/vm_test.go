@@ -126,7 +126,7 @@ func dies(t *testing.T, lab *Lab) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	faults, err := lab.Faults()
-	if err != nil || !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, "node dut is dead") }) {
+	if err != nil || !slices.ContainsFunc(faults, func(f Fault) bool { return strings.Contains(f.Problem, "node dut is dead") }) {
 		t.Errorf("a dead machine is no fault: %v, %v", faults, err)
 	}
 	if _, err := lab.Command(context.Background(), "dut", []string{"true"}, ExecOptions{}); err == nil || !strings.Contains(err.Error(), "dead") {

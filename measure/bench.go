@@ -162,7 +162,9 @@ func (b *bench) trial(ctx context.Context, r run, repeat int) (result.Record, er
 	if err != nil {
 		return result.Record{}, err
 	}
-	b.died = append(b.died, o.outcome.Died...)
+	for _, fault := range o.outcome.Died {
+		b.died = append(b.died, fault.Problem)
+	}
 	b.openRecording(o.outcome.Recorded)
 	after, err := probe.read()
 	if err != nil {

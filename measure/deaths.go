@@ -11,6 +11,7 @@ import (
 	"nines.dev/nines/engine/client"
 	"nines.dev/nines/exit"
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 )
 
@@ -41,6 +42,8 @@ type DeathsError struct {
 	// GaveUp is true where the rest was not measured, as too many trials were lost one
 	// after the other.
 	GaveUp bool
+	// Alone is true where nothing else failed.
+	Alone bool
 }
 
 func (e *DeathsError) Error() string {
@@ -139,11 +142,11 @@ func (d *deaths) try(ctx context.Context, b *bench, death Death, step func() err
 }
 
 // error is nil where nothing died.
-func (d *deaths) error() error {
+func (d *deaths) error(alone bool) error {
 	if len(d.all) == 0 {
 		return nil
 	}
-	return &DeathsError{Deaths: d.all, GaveUp: d.gaveUp}
+	return &DeathsError{Deaths: d.all, GaveUp: d.gaveUp, Alone: alone}
 }
 
 // deathBehind is the reason of an error that came of a death; empty for others, and for
@@ -155,7 +158,7 @@ func (b *bench) deathBehind(ctx context.Context, err error) string {
 	case errors.As(err, new(*diedError)):
 		return err.Error()
 	}
-	var faults []string
+	var faults []lab.Fault
 	if b.lab != nil {
 		var unread error
 		if faults, unread = b.lab.Faults(); unread != nil {
@@ -167,8 +170,8 @@ func (b *bench) deathBehind(ctx context.Context, err error) string {
 	}
 	reason := err.Error()
 	for _, fault := range faults {
-		if !strings.Contains(reason, fault) {
-			reason += "; " + fault
+		if !errors.Is(err, fault) { // which the error does not have already
+			reason += "; " + fault.Problem
 		}
 	}
 	return reason

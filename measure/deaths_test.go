@@ -100,7 +100,7 @@ func TestDeathsAreOutlived(t *testing.T) {
 			if !slices.Equal(fates, test.fates) {
 				t.Errorf("what became of them: %q, want %q", fates, test.fates)
 			}
-			if told := d.error(); (told != nil) != (len(test.fates) > 0) {
+			if told := d.error(true); (told != nil) != (len(test.fates) > 0) {
 				t.Errorf("the end tells %v", told)
 			}
 			if d.gaveUp != errors.Is(test.ends, errGaveUp) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nines.dev/nines/host"
+	"nines.dev/nines/lab"
 	"nines.dev/nines/result"
 )
 
@@ -45,7 +46,7 @@ type evidence struct {
 	duration    time.Duration // planned
 	// faults are what of the lab has died, and which of its virtual machines' timings
 	// mean nothing.
-	faults []string
+	faults []lab.Fault
 	// realTime is what the kernel does to real-time threads that never sleep.
 	realTime host.RealTimeStop
 	// whole is the trial with its warm-up and drain, over which the gap meters and
@@ -66,7 +67,10 @@ func judge(e evidence) (result.Verdict, []string) {
 }
 
 func invalidity(e evidence) []string {
-	reasons := append([]string{}, e.faults...)
+	reasons := []string{}
+	for _, fault := range e.faults {
+		reasons = append(reasons, fault.Problem)
+	}
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	reasons = append(reasons, unreceived(e.details.Receive, e.faults)...)
 	if e.interrupted {

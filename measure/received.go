@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"nines.dev/nines/lab"
@@ -108,12 +107,13 @@ func grown(before, now *uint64) *uint64 {
 
 // unreceived says which interfaces were not received as the experiment asks, but for what
 // the lab's faults have said.
-func unreceived(list []result.Receive, faults []string) []string {
+func unreceived(list []result.Receive, faults []lab.Fault) []string {
 	var reasons []string
 	for _, r := range list {
-		said := slices.ContainsFunc(faults, func(fault string) bool { return strings.Contains(fault, r.Problem) })
+		name := r.Node + ":" + r.Interface
+		said := slices.ContainsFunc(faults, func(fault lab.Fault) bool { return fault.Of == name })
 		if r.Problem != "" && !said {
-			reasons = append(reasons, r.Node+":"+r.Interface+" was not received by rx: "+r.RX+": "+r.Problem)
+			reasons = append(reasons, name+" was not received by rx: "+r.RX+": "+r.Problem)
 		}
 	}
 	return reasons

@@ -52,7 +52,8 @@ func (s *Session) Measure(ctx context.Context, writer *result.Writer, watch Watc
 		err = nil
 	}
 	// Taking down must not be cut short by the Ctrl-C that led to it.
-	return errors.Join(err, dead.error(), b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
+	err = errors.Join(err, b.clear(context.WithoutCancel(ctx)), b.releaseRecording(), s.End())
+	return errors.Join(err, dead.error(err == nil))
 }
 
 // measure does all that is left of the experiment.

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math"
 	"slices"
-	"strings"
 
 	"nines.dev/nines/result"
 )
@@ -110,15 +109,17 @@ func newPageTrace(in traceInput) pageTrace {
 		Ranking: append([]result.RankedCause{}, in.causes.Ranking[:min(len(in.causes.Ranking), maxTraceCauses)]...),
 		Notes:   []string{}, Packets: []pageLate{}, Slowest: in.causes.Slowest, Recorded: in.causes.Recorded,
 		Kinds: []result.EventKind{}, Names: []string{}, kinds: map[result.EventKind]int{}, names: map[string]int{}, eventsLimit: in.packetEvents}
-	for _, note := range in.causes.Notes {
-		if !strings.HasPrefix(note, "not recorded: ") { // which the recorder's own line has
-			t.Notes = append(t.Notes, note)
-		}
-	}
+	var said []string // by the recorder's own line
 	if in.recorder != nil {
 		recorder := *in.recorder
 		recorder.Stretches = nil
 		t.Recorder = &recorder
+		said = recorder.NotRecorded()
+	}
+	for _, note := range in.causes.Notes {
+		if !slices.Contains(said, note) {
+			t.Notes = append(t.Notes, note)
+		}
 	}
 	events := slices.SortedStableFunc(slices.Values(in.events), func(a, b result.Event) int { return cmp.Compare(a.BeginNs, b.BeginNs) })
 	find := outlierFinder(in.outliers)

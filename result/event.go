@@ -93,6 +93,15 @@ type Trace struct {
 	Stages []StageDelay `json:"stages,omitempty"`
 }
 
+// NotRecorded are the notes of causes.json on what is Missing.
+func (t *Trace) NotRecorded() []string {
+	var notes []string
+	for _, kind := range t.Missing {
+		notes = append(notes, "not recorded: "+kind)
+	}
+	return notes
+}
+
 // The roles of traced threads.
 const (
 	RoleSender    = "sender"

@@ -130,10 +130,7 @@ func notes(causes result.Causes, trace *result.Trace) []string {
 	if alone := len(trace.Threads) == 1 && trace.Threads[0].Role == result.RoleProgram; causes.Ordinary == 0 && !alone {
 		list = append(list, "no ordinary packets were recorded, so that nothing tells how usual a cause is")
 	}
-	for _, kind := range trace.Missing {
-		list = append(list, "not recorded: "+kind)
-	}
-	return list
+	return append(list, trace.NotRecorded()...)
 }
 
 // less puts causes into an order, so that results do not depend on that of maps.

@@ -207,7 +207,7 @@ func resumable(measured error, writer *result.Writer) error {
 	switch {
 	case measured == nil, errors.As(measured, &kept):
 		return measured // nothing is left, or it says itself what is there
-	case hasDied && died.Whole() && measured.Error() == died.Error():
+	case hasDied && died.Whole() && died.Alone:
 		return measured
 	case errors.Is(measured, context.Canceled):
 		interrupted := fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' goes on with it", writer.Dir())

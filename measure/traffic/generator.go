@@ -54,7 +54,7 @@ type Outcome struct {
 	Notes []string
 	// Faults say why the trial measured something else than the file describes: what of
 	// the lab had Died by its end, and which of its machines' times are not to be had.
-	Faults, Died []string
+	Faults, Died []lab.Fault
 	Log          string
 	// Recorded is every packet, where the stream asks for it; else nil.
 	Recorded *Recorded
@@ -143,11 +143,14 @@ func (g *Generator) Run(ctx context.Context, stream spec.Traffic, seed uint64, p
 	if err != nil {
 		// What died is what the engines' errors come from.
 		for _, fault := range faults {
-			err = fmt.Errorf("%w; %s", err, fault)
+			err = fmt.Errorf("%w; %w", err, fault)
 		}
 		return Outcome{}, err
 	}
-	outcome.Died, outcome.Faults = faults, slices.Concat(faults, g.lab.Untimed())
+	outcome.Died, outcome.Faults = faults, slices.Clone(faults)
+	for _, untimed := range g.lab.Untimed() {
+		outcome.Faults = append(outcome.Faults, lab.Fault{Problem: untimed})
+	}
 	return outcome, unread
 }
 

@@ -47,7 +47,7 @@ func enter(arguments []string) int {
 	switch {
 	case errors.As(err, &start):
 		fmt.Fprintf(os.Stderr, "nines-node: run %s: %s\n", start.Command, start.Reason)
-		if strings.Contains(start.Reason, "not found") || strings.Contains(start.Reason, "no such file") {
+		if start.NotFound {
 			return exitNotFound
 		}
 		return exitCannotRun

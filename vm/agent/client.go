@@ -130,7 +130,7 @@ func (c *Client) run(ctx context.Context, request Request, streams Streams) (out
 		taken.Wait() // what it printed is all there, also of one that was ended
 	}
 	if err == nil && result.Failed != "" {
-		err = &StartError{Command: request.Argv[0], Reason: result.Failed}
+		err = &StartError{Command: request.Argv[0], Reason: result.Failed, NotFound: result.NotFound}
 	}
 	return result, err
 }

@@ -33,6 +33,8 @@ type outcome struct {
 	Code int `json:"code"`
 	// Failed says why the command could not be started.
 	Failed string `json:"failed,omitempty"`
+	// NotFound is true if that is because it, or its folder, is not there.
+	NotFound bool `json:"not_found,omitempty"`
 	// PID is the process in the guest of a command that stays.
 	PID int `json:"pid,omitempty"`
 }
@@ -52,6 +54,8 @@ const maxMessage = 1 << 20
 // StartError is a command that the guest could not start.
 type StartError struct {
 	Command, Reason string
+	// NotFound is true if the command, or its folder, is not there.
+	NotFound bool
 }
 
 func (e *StartError) Error() string {

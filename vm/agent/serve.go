@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"sync/atomic"
@@ -117,7 +118,7 @@ func (s *Server) serve(ctx context.Context, c channels) {
 		result = p.wait()
 	}
 	if err != nil {
-		result = outcome{Code: 127, Failed: err.Error()}
+		result = unstarted(err)
 	}
 	// Before the outcome, so that the host has all output when it has that.
 	_ = c.data.Close()
@@ -231,6 +232,11 @@ func (p *process) handle(m message) {
 	}
 }
 
+// unstarted is the outcome of a command that could not be started.
+func unstarted(err error) outcome {
+	return outcome{Code: 127, Failed: err.Error(), NotFound: errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)}
+}
+
 // signal reaches the command and its children, unless it has ended.
 func (p *process) signal(signal unix.Signal) error {
 	if p.ended.Load() {
@@ -255,7 +261,7 @@ func (p *process) wait() outcome {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return outcome{}
 	case !errors.As(err, &exit):
-		return outcome{Code: 127, Failed: err.Error()}
+		return unstarted(err)
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return outcome{Code: 128 + int(status.Signal())}
