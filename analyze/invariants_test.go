@@ -15,7 +15,7 @@ import (
 // fileSet is the published files of one capture, by the end of their names.
 type fileSet map[string][]byte
 
-// rows are a file's columns as numbers, without its head; what is no whole number is 0.
+// rows are a file's columns as numbers, without its head; what is not a whole number is 0.
 func (s fileSet) rows(t *testing.T, suffix string) [][]int64 {
 	t.Helper()
 	raw, ok := s[suffix]

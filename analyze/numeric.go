@@ -18,7 +18,7 @@ func parseNumeric(text string) numeric {
 	before, after, _ := strings.Cut(text, ".")
 	unscaled, ok := new(big.Int).SetString(before+after, 10)
 	if !ok {
-		panic("capture: " + text + " is no number")
+		panic("capture: " + text + " is not a number")
 	}
 	return numeric{unscaled, len(after)}
 }

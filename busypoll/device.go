@@ -79,7 +79,7 @@ func restoreDevice(_ context.Context, u journal.Undoing) error {
 			return fmt.Errorf("find %s: %w", u.Name, err)
 		}
 		if u.Learnt != nil && u.Learnt.Index != device.Attrs().Index {
-			u.Notef("device %s was replaced by somebody else; left alone", u.Name)
+			u.Notef("device %s was replaced by another program; left as it is", u.Name)
 			return nil
 		}
 		what := napi.Setting(u.Target)
@@ -92,7 +92,7 @@ func restoreDevice(_ context.Context, u journal.Undoing) error {
 		case now == u.Old:
 			return nil
 		case now != u.Value && !demoted(u.Target, u.Value, now) && (u.Learnt == nil || now != u.Learnt.Took):
-			u.Notef("%s of %s is %q by now, neither ours nor what it was; left alone", what, u.Name, now)
+			u.Notef("%s of %s is now %q, neither our value nor the old one; left as it is", what, u.Name, now)
 			return nil
 		}
 		if err := what.Write(u.Name, u.Old); err != nil && !napi.IsGone(err) {

@@ -50,7 +50,7 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 	case spec.PollLivepatch:
 		err = s.pollByLivepatch(ctx, r, run, devices)
 	default:
-		err = fmt.Errorf("mechanism %q is not to be had here", mechanism)
+		err = fmt.Errorf("mechanism %q is not available here", mechanism)
 	}
 	if err != nil {
 		return err

@@ -211,7 +211,7 @@ func (s Site) threadsOf(run *Interface, before map[int]string) (tids []int, err 
 	})
 	slices.Sort(tids)
 	if err == nil && len(tids) == 0 {
-		err = fmt.Errorf("interface %q is threaded, but its threads are not to be found", run.Name)
+		err = fmt.Errorf("interface %q is threaded, but its threads were not found", run.Name)
 	}
 	return tids, err
 }

@@ -22,7 +22,7 @@ func Replaced(ns *netns.Namespace, mechanism string, device Interface) (what str
 		now, err := napi.List(device.Index)
 		for _, old := range device.NAPIs {
 			if err == nil && !slices.ContainsFunc(now, func(n napi.Instance) bool { return n.ID == old.ID }) {
-				what = fmt.Sprintf("NAPI instance %d of %s is gone, as the device was set down or anew, and with it what was set up for it", old.ID, device.Name)
+				what = fmt.Sprintf("NAPI instance %d of %s is gone with its settings, because the device was set down or replaced", old.ID, device.Name)
 				return nil
 			}
 		}
@@ -50,7 +50,7 @@ func (run *Running) replaced(ns *netns.Namespace) (string, error) {
 		return "", err
 	}
 	if slices.ContainsFunc(statistics.Threads, func(t ThreadStatistics) bool { return t.State == StaleThread }) {
-		return "a NAPI instance was gone for a while, as its device was set down, so that polling was given up", nil
+		return "a NAPI instance was gone for a while because its device was set down, so polling was given up", nil
 	}
 	return "", nil
 }

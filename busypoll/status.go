@@ -112,7 +112,7 @@ func (s Session) state(r *Record) (state State, stale string, err error) {
 		return StateDead, "", nil
 	}
 	if guard := r.Running.Guard; guard != nil && !guard.Alive() {
-		r.Running.note("nobody watches the kernel's threads any more: nines-poller has ended (process %d); stop and start polling", guard.PID)
+		r.Running.note("the watchdog of the kernel's threads exited: nines-poller has ended (process %d); stop and start polling", guard.PID)
 	}
 	if stale, err = r.Running.replaced(ns); err != nil || stale != "" {
 		return StateStale, stale, err

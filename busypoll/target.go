@@ -50,7 +50,7 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 		wanted, name = "", container
 	}
 	if name == "" || strings.HasPrefix(name, "-") {
-		return 0, exit.Wrongf("%q is no container's name; write NAME, or RUNTIME:NAME such as docker:web", container)
+		return 0, exit.Wrongf("%q is not a container's name; write NAME, or RUNTIME:NAME such as docker:web", container)
 	}
 	if one && !slices.ContainsFunc(runtimes, func(r containerRuntime) bool { return r.name == wanted }) {
 		return 0, exit.Wrongf("%q: there is no container runtime %q; there are docker, podman, lxc and crictl", container, wanted)
@@ -75,7 +75,7 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 	}
 	if len(asked) == 0 {
 		return 0, &host.MissingError{
-			Capability: "container runtime", Reason: "there is none of docker, podman, lxc-info and crictl in PATH" + only(wanted),
+			Capability: "container runtime", Reason: "none of docker, podman, lxc-info and crictl is in PATH" + only(wanted),
 			Remedy: "name the container's first process by --pid, or its network namespace by --netns",
 		}
 	}
@@ -110,7 +110,7 @@ func NamespacePath(name string) (string, error) {
 		return filepath.Abs(name)
 	}
 	if name == "" || name == "." || name == ".." {
-		return "", fmt.Errorf("%q is no name of a network namespace", name)
+		return "", fmt.Errorf("%q is not a name of a network namespace", name)
 	}
 	return filepath.Join(namedNamespaces, name), nil
 }
@@ -134,9 +134,9 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 		names = append(names, entry.Name())
 	}
 	if len(names) == 0 {
-		return nil, exit.Wrongf("there is no network namespace %q, and no other that 'ip netns' has a name for; name a process in it by --pid", name)
+		return nil, exit.Wrongf("there is no network namespace %q, and 'ip netns' lists no other; name a process in it by --pid", name)
 	}
-	return nil, exit.Wrongf("there is no network namespace %q; there are %s; one without a name is named by a process in it, by --pid", name, strings.Join(names, ", "))
+	return nil, exit.Wrongf("there is no network namespace %q; there are %s; if it has no name, name a process in it by --pid", name, strings.Join(names, ", "))
 }
 
 // namedNamespaces is where ip-netns(8) keeps names.

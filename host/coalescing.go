@@ -36,7 +36,7 @@ func readCoalescing(nic string) (Coalescing, error) {
 		_    [24 - unsafe.Sizeof(uintptr(0))]byte
 	}
 	if len(nic) >= len(request.name) {
-		return Coalescing{}, fmt.Errorf("%s is no interface's name", nic)
+		return Coalescing{}, fmt.Errorf("%s is not an interface's name", nic)
 	}
 	copy(request.name[:], nic)
 	request.data = unsafe.Pointer(&ask)

@@ -165,7 +165,7 @@ func configState(t Tree, config kernelConfig, option, module string) (State, str
 	}
 	switch {
 	case config == nil:
-		return StateUnknown, "the kernel's configuration is not to be found"
+		return StateUnknown, "the kernel's configuration was not found"
 	case config[option] == "y":
 		return StateYes, ""
 	case config[option] == "m":

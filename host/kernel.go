@@ -9,7 +9,7 @@ import (
 )
 
 // kernelConfig maps CONFIG_ names, without that prefix, to y or m; nil if the
-// kernel's configuration is not to be found.
+// kernel's configuration was not found.
 type kernelConfig map[string]string
 
 // configPaths are where distributions keep the running kernel's configuration.

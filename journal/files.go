@@ -30,7 +30,7 @@ func Inode(path string) uint64 {
 
 func removeDirectory(_ context.Context, u Undoing) error {
 	if now := Inode(u.Path); u.Learnt != nil && u.Learnt.Inode != 0 && now != 0 && now != u.Learnt.Inode {
-		u.Notef("%s was replaced by somebody else; left alone", u.Path)
+		u.Notef("%s was replaced by another program; left as it is", u.Path)
 		return nil
 	}
 	err := unix.Rmdir(u.Path)
@@ -49,7 +49,7 @@ func removeTree(_ context.Context, u Undoing) error { return os.RemoveAll(u.Path
 func removeSymlink(_ context.Context, u Undoing) error {
 	target, err := os.Readlink(u.Path)
 	if err == nil && target != u.Target {
-		u.Notef("%s leads elsewhere by now; left alone", u.Path)
+		u.Notef("%s leads elsewhere now; left as it is", u.Path)
 		return nil
 	}
 	if err == nil {

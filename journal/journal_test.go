@@ -153,7 +153,7 @@ func TestUndoOfAPartLeavesTheRest(t *testing.T) {
 }
 
 // TestEveryPrefixOfAJournalCanBeReadAndContinued cuts a journal off at every byte, as
-// a crash or a full disk would, and goes on with it.
+// a crash or a full disk would, and continues it.
 func TestEveryPrefixOfAJournalCanBeReadAndContinued(t *testing.T) {
 	j, path := start(t)
 	id := begin(t, j, Step{Kind: kindProcess, Node: "n", Token: "t:n"})

@@ -30,7 +30,7 @@ var errIsolation = errors.New("the lab's isolation changes")
 
 // Apply makes the lab follow another plan: it removes what is gone, makes what is
 // new, and leaves the rest running. If it fails the lab is incomplete: the next Apply
-// makes it anew, and Down removes it.
+// rebuilds it, and Down removes it.
 func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
@@ -93,14 +93,14 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	}
 	if !changes.Empty() {
 		if err := l.change(ctx, h, programs, options, changes); err != nil {
-			return changes, fmt.Errorf("%w; the lab is incomplete now: nines apply makes all of it anew, nines down %s removes it", aboutState(err), l.name)
+			return changes, fmt.Errorf("%w; the lab is incomplete now: nines apply rebuilds all of it, nines down %s removes it", aboutState(err), l.name)
 		}
 	}
 	return changes, writeFile(l.state.experiment(), options.Experiment)
 }
 
 // Changes says what Apply would change: what Compare finds, and nodes and links that
-// have died, which are made anew.
+// have died, which are rebuilt.
 func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
 	if !same(isolationOf(l.plan), isolationOf(to)) {
 		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), nil

@@ -52,7 +52,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 		return nil, err
 	}
 	if !r.Alive() {
-		return nil, fmt.Errorf("node %q is dead; nines apply with the lab's file makes it anew", nodeName)
+		return nil, fmt.Errorf("node %q is dead; nines apply with the lab's file rebuilds it", nodeName)
 	}
 	if err := l.bypassed(nodeName, interfaceName); err != nil {
 		return nil, err

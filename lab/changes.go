@@ -33,7 +33,7 @@ type Changes struct {
 	Hugepages bool `json:"hugepages,omitempty"`
 	// Tuning is true if the host's settings are to be others.
 	Tuning bool `json:"tuning,omitempty"`
-	// Disturbances is true if what disturbs on purpose is started anew.
+	// Disturbances is true if what disturbs on purpose is restarted.
 	Disturbances bool `json:"disturbances,omitempty"`
 }
 
@@ -82,7 +82,7 @@ type differ struct {
 	Changes
 	from, to *plan.Plan
 	mounted  map[string][]string
-	// renewed holds nodes and interfaces that are made anew.
+	// renewed holds nodes and interfaces that are rebuilt.
 	renewed map[string]bool
 }
 

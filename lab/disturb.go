@@ -137,7 +137,7 @@ func disturberError(failed error, said string) error {
 	said = strings.TrimPrefix(said, "nines-disturb: ")
 	var exit *exec.ExitError
 	if errors.As(failed, &exit) && exit.ExitCode() == 3 {
-		return &host.MissingError{Capability: "disturb", Reason: said, Remedy: "use another kind or CPU, or take disturb away"}
+		return &host.MissingError{Capability: "disturb", Reason: said, Remedy: "use another kind or CPU, or remove disturb"}
 	}
 	return fmt.Errorf("nines-disturb: %w: %s", failed, said)
 }
@@ -216,7 +216,7 @@ func (l *Lab) deadDisturbers() ([]Fault, error) {
 		}
 		fault := fmt.Sprintf("disturb.%s has ended (process %d)", s.Name, s.PID)
 		if s.LastLines != "" {
-			fault += "; it said last: " + s.LastLines
+			fault += "; its last words were: " + s.LastLines
 		}
 		faults = append(faults, Fault{"disturb." + s.Name, fault})
 	}

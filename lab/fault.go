@@ -1,6 +1,6 @@
 package lab
 
-// Fault is a part of a lab that has died, or is received no more as it was set up to be:
+// Fault is a part of a lab that has died, or has another receive mode than was set up to be:
 // what is measured with the lab now is not what the file describes, and only a lab that is
 // made anew is.
 type Fault struct {
@@ -13,7 +13,7 @@ type Fault struct {
 
 func (f Fault) Error() string { return f.Problem }
 
-// Is true for a fault of the same part: what it said last may differ from one reading to
+// Is true for a fault of the same part: what its last words were may differ from one reading to
 // the next.
 func (f Fault) Is(target error) bool {
 	other, ok := target.(Fault)

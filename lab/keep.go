@@ -7,7 +7,7 @@ import (
 
 // keepNames gives the endpoints that a link keeps the names that they have now. A plan
 // numbers them in the file's order, so an endpoint that goes would rename those after
-// it, and what is renamed is made anew. It is pure; the plan that it returns shares
+// it, and what is renamed is rebuilt. It is pure; the plan that it returns shares
 // nothing that it changes.
 func keepNames(from, to *plan.Plan) *plan.Plan {
 	kept := *to

@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Measurement is the right to measure on this host, which one process has at a time:
+// Measurement is the measurement lock of this host, which one process holds at a time:
 // two that share CPUs and caches would both measure each other. It also keeps the
 // names and prefixes of its labs from others while a lab is down between two runs.
 // A lab that is brought up with it (UpOptions.Measurement) stays locked until its Down.
@@ -37,7 +37,7 @@ type owner struct {
 	Prefixes []string `json:"prefixes"`
 }
 
-// BeginMeasurement takes the right to measure the plans of an experiment, or says
+// BeginMeasurement takes the measurement lock for the plans of an experiment, or says
 // who has it. It removes what measurements that died have left: their engines would
 // still be running. A lab that is up under one of the plans' names is an error of exit code 2.
 func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan) (*Measurement, error) {

@@ -124,7 +124,7 @@ topology:
 	changed := strings.Replace(text, "kind: reflect, backend: raw", "kind: reflect, backend: ring", 1)
 	changes, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, changed), Experiment: []byte(changed)})
 	if err != nil || len(changes.RestartedApps) != 1 {
-		t.Fatalf("Apply = %+v, %v, want that the engine is started anew", changes, err)
+		t.Fatalf("Apply = %+v, %v, want that the engine is restarted", changes, err)
 	}
 	if _, err := os.Lstat(victim); err == nil {
 		t.Error("the host has written through a container's link")

@@ -93,9 +93,9 @@ func (l *Lab) Faults() ([]Fault, error) {
 		}
 		fault := fmt.Sprintf("%s of link %s has died (process %d)", p.Name, p.Link, p.PID)
 		if p.LastLines != "" {
-			fault += "; it said last: " + p.LastLines
+			fault += "; its last words were: " + p.LastLines
 		} else {
-			fault += "; it said nothing, as one that is killed or crashes: dmesg has what the kernel did (out of memory, a fault)"
+			fault += "; it printed nothing, so it was killed or crashed: see dmesg (out of memory, a fault)"
 		}
 		faults = append(faults, Fault{p.Name + " of link " + p.Link, fault})
 	}
@@ -126,7 +126,7 @@ func (l *Lab) deadEngines() ([]Fault, error) {
 		}
 		fault := fmt.Sprintf("the engine of node %s has died (process %d)", entry.Node, id.PID)
 		if said := node.LastLines(l.EngineLog(entry.Node)); said != "" {
-			fault += "; it said last: " + said
+			fault += "; its last words were: " + said
 		}
 		faults = append(faults, Fault{"the engine of node " + entry.Node, fault})
 	}

@@ -157,7 +157,7 @@ func (b *builder) cpusetOf(n plan.Node) ([]string, error) {
 		return nil, err
 	}
 	if dirs["cpuset"] == "" {
-		return nil, errors.New("its cpuset is not to be found")
+		return nil, errors.New("its cpuset was not found")
 	}
 	return []string{filepath.Join(dirs["cpuset"], "cgroup.procs")}, nil
 }

@@ -358,7 +358,7 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	}
 	kill(t, poller.PID)
 	faults, err := lab.Faults()
-	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: busy_poll of dut:in is no more as it was set up: nines-poller has ended") {
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: busy_poll of dut:in : receive mode changed since setup: nines-poller has ended") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
 }
@@ -381,7 +381,7 @@ func TestAGuardThatDiesIsAFault(t *testing.T) {
 	receivedOf(t, lab)
 	kill(t, records[0].Guard.PID)
 	faults, err := lab.Faults()
-	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: threaded of dut:in is no more as it was set up: nobody watches") {
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: threaded of dut:in : receive mode changed since setup: nobody watches") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
 }
@@ -414,7 +414,7 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 				t.Errorf("set down and up: %+v, %v", list, err)
 			}
 			faults, err := lab.Faults()
-			if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: "+string(way)+" of dut:in is no more as it was set up") {
+			if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: "+string(way)+" of dut:in: receive mode changed since setup") {
 				t.Errorf("faults: %q, %v", faults, err)
 			}
 		})

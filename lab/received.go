@@ -92,7 +92,7 @@ func (l *Lab) receiveRecords() ([]receiveRecord, error) {
 
 // receiveFaults says which interfaces are not received any more as they were set up to be,
 // where their node has not died: what polls has ended, or the device has other instances.
-// Nothing but a lab that is made anew has them received so again.
+// Nothing but a lab that is rebuilt has them received so again.
 func (l *Lab) receiveFaults() ([]Fault, error) {
 	states, err := l.Received()
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *Lab) receiveFaults() ([]Fault, error) {
 	for _, r := range states {
 		if r.Problem != "" && l.Alive(r.Node) {
 			of := r.Node + ":" + r.Interface
-			faults = append(faults, Fault{of, fmt.Sprintf("rx: %s of %s is no more as it was set up: %s", r.RX, of, r.Problem)})
+			faults = append(faults, Fault{of, fmt.Sprintf("rx: %s of %s : receive mode changed since setup: %s", r.RX, of, r.Problem)})
 		}
 	}
 	return faults, nil
@@ -197,11 +197,11 @@ func (l *Lab) findReplaced(r *receiveRecord) {
 	}
 }
 
-// readGuard says so where nobody watches the kernel's threads any more. One that was backed
+// readGuard says so where the watchdog of the kernel's threads has exited. One that was backed
 // off then stays so.
 func (r *receiveRecord) readGuard() {
 	if r.Problem == "" && r.Guard.PID > 0 && !r.Guard.Alive() {
-		r.Problem = "nobody watches its threads, and one that was stopped stays at SCHED_IDLE: " + ended(r.Guard)
+		r.Problem = "its watchdog exited, and a thread that it stopped stays at SCHED_IDLE: " + ended(r.Guard)
 	}
 }
 
@@ -209,9 +209,9 @@ func (r *receiveRecord) readGuard() {
 func ended(p busypoll.Poller) string {
 	text := fmt.Sprintf("nines-poller has ended (process %d)", p.PID)
 	if said := lastLine(p.Log); said != "" {
-		return text + "; it said last: " + said
+		return text + "; its last words were: " + said
 	}
-	return text + "; it said nothing, as one that is killed"
+	return text + "; it printed nothing, so it was killed"
 }
 
 // readPoller reads what a poller says of its threads.

@@ -152,7 +152,7 @@ func vacant(plans ...*plan.Plan) error {
 				return exit.Wrongf("lab %q would begin its names with %q, and so does lab %q, which is up; set another prefix in the file, or nines down %s",
 					p.Name, p.Prefix, other.Name, other.Name)
 			case other.Name != p.Name && isolates(other.Name) && plan.Partitions(p.Isolation):
-				return fmt.Errorf("lab %q asks for isolation: %s, and lab %q isolates CPUs of this host already, of which there can be one; nines down %s, or --set isolation=affinity",
+				return fmt.Errorf("lab %q asks for isolation: %s, and lab %q isolates CPUs of this host already, and only one lab can; nines down %s, or --set isolation=affinity",
 					p.Name, p.Isolation, other.Name, other.Name)
 			}
 		}
@@ -163,7 +163,7 @@ func vacant(plans ...*plan.Plan) error {
 // taken is a name of the lab's that the host has already, of a lab in another state
 // directory or of another program.
 func taken(path, prefix string) error {
-	return exit.Wrongf("%s is there already, and not of a lab of this state directory; set another prefix than %q in the file (--set prefix=…), or take the lab down that has it (NINES_STATE_DIR=… nines down)",
+	return exit.Wrongf("%s already exists and belongs to no lab of this state directory; set another prefix than %q in the file (--set prefix=…), or take the lab down that has it (NINES_STATE_DIR=… nines down)",
 		path, prefix)
 }
 

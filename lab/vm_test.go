@@ -171,7 +171,7 @@ topology:
 	c.gone("up killed while the guest boots")
 }
 
-// TestChangesOfMachines: a guest is set up once, so what leads to it makes it anew.
+// TestChangesOfMachines: a guest is set up once, so what leads to it rebuilds it.
 func TestChangesOfMachines(t *testing.T) {
 	const text = `
 name: tbvmchange

@@ -57,7 +57,7 @@ func (e *DeathsError) Error() string {
 		fmt.Fprintf(&text, "repeat %d: %s (%s)", d.Repeat, d.Reason, d.Fate)
 	}
 	if e.GaveUp {
-		fmt.Fprintf(&text, "\n%d times one after the other is no accident, so the rest was given up", patience)
+		fmt.Fprintf(&text, "\n%d times in a row is not an accident, so the rest was given up", patience)
 	}
 	return text.String()
 }

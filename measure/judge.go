@@ -123,7 +123,7 @@ func disturbances(e evidence) []string {
 	share := func(ns int64) float64 { return float64(ns) / float64(max(e.whole, 1)) }
 	for _, gap := range e.details.Gaps {
 		if share(gap.TotalNs) > maxTakenShare || gap.MaxNs > int64(maxGap) {
-			say("%s: CPU %d was taken away %d times, %v in all, %v at the longest: the tail above p%s is touched by it",
+			say("%s: CPU %d was taken away %d times, %v in all, %v at the longest: this affects the tail above p%s",
 				gap.Thread, gap.CPU, gap.Count, round(gap.TotalNs), round(gap.MaxNs), percent(1-share(gap.TotalNs)))
 		}
 		if e.stopped(gap) {
@@ -143,7 +143,7 @@ func disturbances(e evidence) []string {
 		}
 	}
 	for _, t := range starved(e.details.Receive) {
-		say("the polling thread %s had its CPU for %.1f %% of the time, so that softirqs and timers received in its place; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
+		say("the polling thread %s had its CPU for %.1f %% of the time, so softirqs and timers received instead; polling: {cpus: 1} gives it one of its own", t.Name, 100*t.CPUUse)
 	}
 	if e.details.ThrottledNs > 0 {
 		say("a cgroup's CPU quota held the engines back for %v", round(e.details.ThrottledNs))

@@ -100,7 +100,7 @@ func keptMaximum(writer *result.Writer, most run) (maximum, bool, error) {
 		}
 		details, err := writer.MaximumFolder(trial.ID).Details()
 		if err != nil {
-			return maximum{}, false, fmt.Errorf("go on with what was measured: %w", err)
+			return maximum{}, false, fmt.Errorf("continue with what was measured: %w", err)
 		}
 		return maximumOf(trial, details), true, nil
 	}

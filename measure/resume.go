@@ -55,7 +55,7 @@ func (e *Experiment) CanResume(writer *result.Writer) error {
 		return err
 	}
 	if !same {
-		return exit.Wrongf("%s was measured with another plan than this host gives: go on with it on the host that it was begun on (its host.json), with the version of nines that began it", writer.Dir())
+		return exit.Wrongf("%s was measured with another plan than this host gives: continue it on the host where it began (its host.json), with the version of nines that began it", writer.Dir())
 	}
 	if e.Left(writer) == 0 {
 		return exit.Wrongf("%s: nothing is left to be run", writer.Dir())

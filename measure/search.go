@@ -139,7 +139,7 @@ func (s *searching) interruptions() (int, error) {
 	}
 	first, err := s.writer.TrialFolder(s.kept.trials[0].ID).Details()
 	if err != nil {
-		return 0, fmt.Errorf("go on with what was measured: %w", err)
+		return 0, fmt.Errorf("continue with what was measured: %w", err)
 	}
 	count := 0
 	for _, when := range s.writer.Summary().Resumed {
@@ -252,7 +252,7 @@ func (k *keptTrials) next(writer *result.Writer, load method.Load) (method.Outco
 	folder := writer.TrialFolder(t.ID)
 	details, err := folder.Details()
 	if err != nil {
-		return method.Outcome{}, false, fmt.Errorf("go on with what was measured: %w", err)
+		return method.Outcome{}, false, fmt.Errorf("continue with what was measured: %w", err)
 	}
 	same := time.Duration(details.DurationNs) == load.Duration
 	if load.Packets > 0 {
@@ -264,7 +264,7 @@ func (k *keptTrials) next(writer *result.Writer, load method.Load) (method.Outco
 	}
 	histograms, err := folder.Histograms()
 	if err != nil {
-		return method.Outcome{}, false, fmt.Errorf("go on with what was measured: %w", err)
+		return method.Outcome{}, false, fmt.Errorf("continue with what was measured: %w", err)
 	}
 	k.trials = k.trials[1:]
 	return outcomeOf(t, details, histograms.Latency), true, nil

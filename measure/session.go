@@ -10,13 +10,13 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Session is an experiment that has the right to measure on this host.
+// Session is an experiment that holds the measurement lock of this host.
 type Session struct {
 	*Experiment
 	right *lab.Measurement
 }
 
-// Begin takes the right to measure, which one process has at a time. Nothing is built.
+// Begin takes the measurement lock, which one process holds at a time. Nothing is built.
 func (e *Experiment) Begin(ctx context.Context) (*Session, error) {
 	all := e.Plans()
 	for _, alone := range e.baselines {

@@ -45,7 +45,7 @@ func (w *work) disturb() error {
 			d.CPU, d.Why = n.disturbedCPU(), "the CPU of node "+s.Node
 		case s.CPU != nil:
 			if d.CPU, d.Why = *s.CPU, "named by cpu"; !slices.Contains(w.usable(), d.CPU) {
-				return at(&Impossible{fmt.Sprintf("%s: CPU %d is to be disturbed", place, d.CPU),
+				return at(&Impossible{fmt.Sprintf("%s: CPU %d shall be disturbed", place, d.CPU),
 					"this process may use " + host.FormatCPUList(w.usable()), "name one of them, or a node"}, []string{"disturb", name})
 			}
 		default:

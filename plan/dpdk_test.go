@@ -188,7 +188,7 @@ func TestRefuseBypass(t *testing.T) {
 			e.Topology.Links[0].Endpoints = append(e.Topology.Links[0].Endpoints, "a:z")
 		}, "link l: has 3 endpoints; memif joins two; use kind: bridge, xdp or switch"},
 		{"no hugepages", func(_ *spec.Experiment, inv *host.Inventory) { inv.Hugepages = nil },
-			"node a wants hugepages for DPDK; this kernel has none (CONFIG_HUGETLBFS); run it in ordinary memory (--set dpdk.hugepages=none)"},
+			"node a wants hugepages for DPDK; this kernel has no hugepages (CONFIG_HUGETLBFS); run it in ordinary memory (--set dpdk.hugepages=none)"},
 		{"a route over an interface of DPDK", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["a"].Routes = []spec.Route{{To: "default", Interface: "x"}}
 		}, "node a: route to default dev x: DPDK has a:x, and the kernel does not see it; leave it out: the engine needs no route"},

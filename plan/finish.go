@@ -183,9 +183,9 @@ func (a *assignment) notes() {
 	if len(a.onKept) > 0 {
 		untouched := ""
 		if len(a.placed) > 0 {
-			untouched = " Nodes with CPUs of their own are not touched by it."
+			untouched = " Nodes with CPUs of their own are not affected."
 		}
-		w.note("CPUs are few: %s on the housekeeping %s, beside the host's own work, which delays packets now and then.%s",
+		w.note("CPUs are few: %s on the housekeeping %s, beside the host's own work, which delays packets at times.%s",
 			runs(a.onKept), cpuText(a.housekeeping), untouched)
 	}
 	if len(a.crowd) > 0 {

@@ -168,7 +168,7 @@ func (w *work) choosePorts(l *link) ([]*card, error) {
 	for _, c := range w.cards {
 		if c.whole != nil {
 			if len(usable) == 0 {
-				reason, remedy = fmt.Sprintf("%s is given to %s whole", c.Name(), c.whole), "take the passthrough link away, or use kind: veth"
+				reason, remedy = fmt.Sprintf("%s is given to %s whole", c.Name(), c.whole), "remove the passthrough link, or use kind: veth"
 			}
 			continue
 		}
@@ -277,7 +277,7 @@ func (w *work) usedUp(e *endpoint, c *card) error {
 	}
 	remedy := "use fewer links, or name other ports"
 	if c.NumVFs > 0 && c.NumVFs < c.TotalVFs {
-		remedy = fmt.Sprintf("the card can have %d, but only by way of none: take down what uses them, then echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs", c.TotalVFs, c.Address)
+		remedy = fmt.Sprintf("the card can have %d, but the number can only change from 0: take down what uses them, then echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs", c.TotalVFs, c.Address)
 	}
 	return &Impossible{demand, reason, remedy}
 }

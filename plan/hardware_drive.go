@@ -135,7 +135,7 @@ func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 	}
 	if driver != spec.DriverVFIO {
 		if w.inv.IOMMU.Translates {
-			return &Impossible{demand, "the IOMMU translates what devices address, and UIO tells it nothing of the program's memory: the device would reach none",
+			return &Impossible{demand, "the IOMMU translates what devices address, and UIO does not tell it about the program's memory, so the device could reach none",
 				"use driver: vfio-pci, or boot with iommu=pt"}
 		}
 		return nil
@@ -145,7 +145,7 @@ func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 		if !e.node.guest() {
 			remedy += "; without one, as root at your own risk: echo Y > /sys/module/vfio/parameters/enable_unsafe_noiommu_mode, or driver: uio_pci_generic or igb_uio"
 		}
-		return &Impossible{demand, "the IOMMU is off or absent, so vfio has nothing to hold the device to its memory", remedy}
+		return &Impossible{demand, "the IOMMU is off or absent, so vfio cannot confine the device to its memory", remedy}
 	}
 	if w.inv.IOMMU.Groups == 0 && e.node.guest() {
 		return &Impossible{demand, "there is no IOMMU, and vfio's unsafe mode cannot translate a guest's addresses", "switch the IOMMU on: " + iommuParameter(w.inv)}

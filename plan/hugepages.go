@@ -44,7 +44,7 @@ func (w *work) assignDPDK() error {
 			n.because("DPDK's memory on NUMA node %d", n.dpdk.MemoryNode)
 		}
 		if n.dpdk.Huge && w.pageBytes() == 0 {
-			return at(&Impossible{n.title() + " wants hugepages for DPDK", "this kernel has none (CONFIG_HUGETLBFS)",
+			return at(&Impossible{n.title() + " wants hugepages for DPDK", "this kernel has no hugepages (CONFIG_HUGETLBFS)",
 				"run it in ordinary memory (--set dpdk.hugepages=none)"}, n.steps())
 		}
 	}

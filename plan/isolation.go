@@ -56,18 +56,18 @@ func (w *work) spread() {
 	}
 	const none = "isolation is none: nothing is pinned, and nodes and engines share the CPUs with all else on the host"
 	if ignored {
-		w.note("%s; cpus, cpu_list and memory_node say nothing now.", none)
+		w.note("%s; cpus, cpu_list and memory_node have no effect now.", none)
 	} else {
 		w.note("%s.", none)
 	}
 	for _, l := range w.links {
 		if l.program != nil && l.program.demand.count > 0 {
-			w.note("link %s: its program polls and is told where: it keeps to %s.", l.name, cpuText(l.program.cpus))
+			w.note("link %s: its program polls and is pinned: it keeps to %s.", l.name, cpuText(l.program.cpus))
 		}
 	}
 	for _, n := range w.nodes {
 		if n.pollers != nil {
-			w.note("%s: its polling threads are told where: they keep to %s.", n.title(), cpuText(n.pollers.cpus))
+			w.note("%s: its polling threads are pinned: they keep to %s.", n.title(), cpuText(n.pollers.cpus))
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (w *work) idleBeside(n *node) []int {
 // nothingToIsolate is the refusal of an isolation that would be one in name only.
 func (w *work) nothingToIsolate(degree spec.Isolation) error {
 	usable := len(w.usable())
-	demand := fmt.Sprintf("isolation: %s wants a CPU that no one else has", degree)
+	demand := fmt.Sprintf("isolation: %s needs a CPU of its own", degree)
 	if usable < 2 {
 		return &Impossible{demand, fmt.Sprintf("the host has %s that this process may use, which is for housekeeping", terminal.Count(usable, "CPU")),
 			"use a host with two or more, or --set isolation=none"}
@@ -211,7 +211,7 @@ func (w *work) limitHugepages() error {
 		limit := int64(n.spec.HugepageLimit)
 		size := w.pageBytes()
 		if limit > 0 && size == 0 {
-			return at(&Impossible{n.title() + " limits hugepages", "this kernel has none (CONFIG_HUGETLBFS)", "take hugepage_limit away"}, n.steps("hugepage_limit"))
+			return at(&Impossible{n.title() + " limits hugepages", "this kernel has no hugepages (CONFIG_HUGETLBFS)", "take hugepage_limit away"}, n.steps("hugepage_limit"))
 		}
 		if n.guest() { // takes its memory at once, and no more
 			continue

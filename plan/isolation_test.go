@@ -106,7 +106,7 @@ func TestIsolationThatIsImpossible(t *testing.T) {
 	}{
 		"one CPU": {func(e *spec.Experiment, inv *host.Inventory) {
 			inv.AllowedCPUs, e.Topology.Nodes["dut"].CPUs = []int{0}, 0
-		}, "isolation: isolated wants a CPU that no one else has; the host has 1 CPU that this process may use, which is for housekeeping; " +
+		}, "isolation: isolated needs a CPU of its own; the host has 1 CPU that this process may use, which is for housekeeping; " +
 			"use a host with two or more, or --set isolation=none"},
 		"all named": {func(e *spec.Experiment, _ *host.Inventory) {
 			*e.Topology.Nodes["dut"] = spec.Node{CPUList: "0-1"}

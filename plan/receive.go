@@ -52,7 +52,7 @@ func (w *work) findWays() error {
 		switch {
 		case p == nil:
 		case !polls:
-			w.note("%s has polling set up, and no interface with rx: busy_poll or threaded, so it says nothing.", n.title())
+			w.note("%s has polling set up, and no interface with rx: busy_poll or threaded, so it has no effect.", n.title())
 		case p.CPUs > 0 || p.CPUList != "":
 			n.pollers = &node{name: "the poller of " + n.name, pollsFor: n, engineCPU: -1, why: []string{},
 				spec: &spec.Node{CPUs: p.CPUs, CPUList: p.CPUList}}
@@ -129,7 +129,7 @@ func (w *work) placePolling(n *node) error {
 		}
 	}
 	if s := p.Scheduling; s != nil && s.Policy.RealTime() && s.Priority == highestPriority {
-		return at(&Conflict{n.title(), fmt.Sprintf("its polling threads have priority %d, so that nothing could stop them", highestPriority),
+		return at(&Conflict{n.title(), fmt.Sprintf("its polling threads have priority %d, so nothing could stop them", highestPriority),
 			fmt.Sprintf("give them %d or less", highestPriority-1)}, n.steps("polling", "scheduling", "priority"))
 	}
 	where := choose(r.CPUsExclusive, "of their own", "shared with all else in the node")

@@ -52,7 +52,7 @@ func TestRefuse(t *testing.T) {
 			e.Traffic.Wait = spec.WaitSpin
 		}, 3, "node gen polls as fifo 1 on CPU 0, which it does not have for itself; nothing else would run there; " +
 			"give it a CPU of its own (--set nodes.gen.cpus=1 on a host with more CPUs), wait: block, or policy: other with a niceness"},
-		{"a FIFO sender as fast as it goes", func(e *spec.Experiment, _ *host.Inventory) {
+		{"a FIFO sender at an unlimited rate", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingRR, Priority: 1}
 			e.Traffic.RatePPS = 0
 		}, 3, "node gen polls as rr 1 on CPU 0, which it does not have for itself; nothing else would run there; " +
@@ -60,7 +60,7 @@ func TestRefuse(t *testing.T) {
 		{"a poller that nothing stops", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 99}
 			e.Topology.Nodes["dut"].App.Wait = spec.WaitSpin
-		}, 2, "node dut: it polls with priority 99 on its only CPU, so that nothing could stop it; give it 98 or less, or cpus: 2"},
+		}, 2, "node dut: it polls with priority 99 on its only CPU, so nothing could stop it; give it 98 or less, or cpus: 2"},
 		{"CPUs of a NUMA node", func(e *spec.Experiment, inv *host.Inventory) {
 			*inv = *loadHost(t, "epyc-7551p")
 			three := 3

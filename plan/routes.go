@@ -59,7 +59,7 @@ func (n *node) checkRoute(r spec.Route, reached []onLink) (netip.Prefix, error) 
 	var err error
 	if r.Via != "" {
 		if via, err = netip.ParseAddr(r.Via); err != nil {
-			return wrong(fmt.Sprintf("%q is no address", r.Via), "write it without a prefix length, as 10.0.0.1")
+			return wrong(fmt.Sprintf("%q is not an address", r.Via), "write it without a prefix length, as 10.0.0.1")
 		}
 	}
 	switch {

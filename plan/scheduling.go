@@ -31,7 +31,7 @@ func (w *work) checkScheduling() error {
 		}
 		if !w.neverSleeps(n) {
 			if !n.exclusive {
-				w.note("%s is scheduled as %s on %s, so what it does there comes before all else.", n.title(), s, cpuText(n.cpus))
+				w.note("%s is scheduled as %s on %s, so it runs there before everything else.", n.title(), s, cpuText(n.cpus))
 			}
 			continue
 		}
@@ -43,7 +43,7 @@ func (w *work) checkScheduling() error {
 }
 
 // neverSleeps tells whether a node's engine takes its CPU for good: it polls, or it
-// sends as fast as it goes.
+// sends at an unlimited rate.
 func (w *work) neverSleeps(n *node) bool {
 	if n.demand.spin {
 		return true
@@ -53,7 +53,7 @@ func (w *work) neverSleeps(n *node) bool {
 
 func (w *work) checkSpinner(n *node, s *spec.Scheduling) error {
 	if n.exclusive && len(n.cpus) == 1 && s.Priority == highestPriority {
-		return at(&Conflict{n.title(), fmt.Sprintf("it polls with priority %d on its only CPU, so that nothing could stop it", s.Priority),
+		return at(&Conflict{n.title(), fmt.Sprintf("it polls with priority %d on its only CPU, so nothing could stop it", s.Priority),
 			fmt.Sprintf("give it %d or less, or cpus: 2", highestPriority-1)}, n.steps("scheduling", "priority"))
 	}
 	if !n.exclusive && w.spinnersOn(n.cpus) >= len(n.cpus) {

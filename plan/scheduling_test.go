@@ -27,7 +27,7 @@ func TestSchedulingNotes(t *testing.T) {
 		{"sleeps on a shared CPU", func(e *spec.Experiment, _ *host.Inventory) {
 			e.Topology.Nodes["dut"].App.Wait = spec.WaitBlock
 			e.Topology.Nodes["gen"].Scheduling = &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
-		}, "node gen is scheduled as fifo 1 on CPU 0, so what it does there comes before all else"},
+		}, "node gen is scheduled as fifo 1 on CPU 0, so it runs there before everything else"},
 		{"interrupt threads", func(_ *spec.Experiment, inv *host.Inventory) { inv.Kernel.RealTime = true },
 			"node dut polls with priority 50, and this kernel's interrupt threads have 50: those of CPU 1 never run"},
 	} {

@@ -41,7 +41,7 @@ func WritePageOf(r *result.Result, w io.Writer) error {
 
 func (p pageData) write(w io.Writer) error {
 	if bytes.Count(pageTemplate, dataMark) != 1 {
-		return errors.New("the page that was built in has no place for the data: build it anew with 'npm run build' in web/")
+		return errors.New("the page that was built in has no place for the data: build it again with 'npm run build' in web/")
 	}
 	// Marshal writes <, > and & as \u003c, \u003e, \u0026, so that no text in the
 	// data can end the script element.

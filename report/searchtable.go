@@ -256,10 +256,10 @@ func byReason(deviations []string) []string {
 // writeCutSearches tells of searches that have no end.
 func writeCutSearches(out *strings.Builder, s terminal.Style, cut []cutSearch) {
 	for _, c := range cut {
-		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, terminal.Count(c.trials, "trial"))
+		what := fmt.Sprintf("search %s was cut off after %s; 'nines run --resume DIR' continues it", c.id, terminal.Count(c.trials, "trial"))
 		if c.windows {
 			// Its windows are shown as they are.
-			what = fmt.Sprintf("the soak %s was cut off after %s; 'nines run --resume DIR' goes on with it", c.id, terminal.Count(c.trials, "window"))
+			what = fmt.Sprintf("the soak %s was cut off after %s; 'nines run --resume DIR' continues it", c.id, terminal.Count(c.trials, "window"))
 		}
 		const head = "unfinished"
 		out.WriteString(s.Paint(terminal.Yellow, head) + "  " + terminal.Wrap(terminal.Plain(what), len(head)+2, len(head)+2, s.Columns) + "\n\n")

@@ -15,7 +15,7 @@ func (e *InUseError) Error() string {
 }
 
 // Claim keeps a result folder, which is open, for the caller until it is closed: who
-// writes a result has claimed it, so that nobody removes it or goes on with it
+// writes a result has claimed it, so that nobody removes it or continues it
 // meanwhile. The claim is a lock of the kernel on the folder itself (flock(2)): it ends
 // with the process, however that ends, and leaves no file. On a file system without
 // such locks all claims are granted.

@@ -131,7 +131,7 @@ func readFolderFile[T any](f Folder, name string, parse func(io.Reader) (T, erro
 
 func (f Folder) read(name string) ([]byte, error) {
 	if !safeID(f.id) {
-		return nil, fmt.Errorf("%q is no trial", f.id)
+		return nil, fmt.Errorf("%q is not a trial", f.id)
 	}
 	raw, err := readPlain(filepath.Join(f.dir, name))
 	if err != nil {

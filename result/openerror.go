@@ -60,7 +60,7 @@ func checkSchema(dir, file string, raw []byte, want string) error {
 		return brokenJSON(dir, file, raw, err)
 	}
 	if head.Schema == nil {
-		return &OpenError{Dir: dir, Reason: file + " has no \"schema\", so it is not of nines"}
+		return &OpenError{Dir: dir, Reason: file + " has no \"schema\", so nines did not write it"}
 	}
 	if *head.Schema == want {
 		return nil

@@ -13,7 +13,7 @@ import (
 // result folder: a file that is a symbolic link is refused.
 func (f Folder) Path(name string) (below, path string, err error) {
 	if !safeID(f.id) || !safeID(name) {
-		return "", "", fmt.Errorf("%q of trial %q is no file of a trial", name, f.id)
+		return "", "", fmt.Errorf("%q of trial %q is not a file of a trial", name, f.id)
 	}
 	below, path = filepath.Join(f.below, f.id, name), filepath.Join(f.dir, name)
 	info, err := os.Lstat(path)
@@ -21,7 +21,7 @@ func (f Folder) Path(name string) (below, path string, err error) {
 		return "", "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", "", fmt.Errorf("%s is no plain file", below)
+		return "", "", fmt.Errorf("%s is not a plain file", below)
 	}
 	return below, path, nil
 }
@@ -40,7 +40,7 @@ func readPlain(path string) ([]byte, error) {
 	}
 	refused := func(why string) error { return &fs.PathError{Op: "read", Path: path, Err: errors.New(why)} }
 	if !info.Mode().IsRegular() {
-		return nil, refused("it is no plain file")
+		return nil, refused("it is not a plain file")
 	}
 	if info.Size() > LargestFile {
 		return nil, refused(fmt.Sprintf("it has %d bytes, too many for what nines writes", info.Size()))

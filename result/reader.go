@@ -121,7 +121,7 @@ func (r *Result) readSchema(name, schema string, into any) error {
 
 func (r *Result) checkFolder(f Folder) {
 	if !safeID(f.id) {
-		r.problem("trial %q has an ID that is no folder name", f.id)
+		r.problem("trial %q has an ID that is not a folder name", f.id)
 		return
 	}
 	for _, name := range []string{HlogFile, OutliersFile, RateFile, DetailsFile} {

@@ -155,7 +155,7 @@ func TestAnIDCannotLeadOutOfTheFolder(t *testing.T) {
 	if err != nil || len(got.Problems) != 1 {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if _, err := got.TrialFolder("../../secret").Details(); err == nil || !strings.Contains(err.Error(), "is no trial") {
+	if _, err := got.TrialFolder("../../secret").Details(); err == nil || !strings.Contains(err.Error(), "is not a trial") {
 		t.Errorf("Details: %v", err)
 	}
 }

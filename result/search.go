@@ -131,7 +131,7 @@ func (s *Search) check(trials []Trial) error {
 		}
 		for _, figure := range []*float64{f.Value, f.Low, f.High, f.Limit} {
 			if figure != nil && (math.IsNaN(*figure) || math.IsInf(*figure, 0)) {
-				say("its finding %q has a figure that is no number", f.Name)
+				say("its finding %q has a figure that is not a number", f.Name)
 			}
 		}
 		if f.Value == nil && f.Reason == "" {

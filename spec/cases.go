@@ -37,7 +37,7 @@ func (d *sweepReader) cases(e entry, path string) (axis, [][]string) {
 	case !matches(axisPattern, e.key.text):
 		d.fail(e.key, path, fmt.Sprintf("%q cannot name cases", clip(e.key.text)), axisForm, "")
 	case len(e.value.entries) == 0:
-		d.fail(e.value, path, "has no cases", "", "give at least one, or take the key away")
+		d.fail(e.value, path, "has no cases", "", "give at least one, or remove the key")
 	}
 	a := axis{path: e.key.text}
 	var places [][]string
@@ -63,7 +63,7 @@ func (d *sweepReader) caseChanges(one entry, path string) []change {
 		return nil // the file as it is
 	}
 	if one.value.kind != mapping {
-		d.fail(one.value, path, "wants a mapping of keys to values, and this is "+one.value.kind.String(), "", "write {traffic.backend: raw, traffic.io: batch}")
+		d.fail(one.value, path, "must be a mapping of keys to values, not "+one.value.kind.String(), "", "write {traffic.backend: raw, traffic.io: batch}")
 		return nil
 	}
 	var list []change

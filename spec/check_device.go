@@ -42,7 +42,7 @@ func (c *checker) dpdk() {
 			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
 		case !used[endpoint]:
 			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(sortedKeys(used)),
-				"take it away, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
+				"remove it, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
 		}
 		c.device(c.e.DPDK.Device[endpoint], at)
 	}
@@ -63,7 +63,7 @@ func (c *checker) device(device string, at []string) {
 	case strings.Contains(name, ":"):
 		c.fail(fmt.Sprintf("%q is no PCI address", clip(name)), "domain:bus:device.function, such as 0000:01:00.0", "nines host lists the functions that DPDK can open", at...)
 	case !slices.ContainsFunc(virtualDrivers, func(driver string) bool { return isDeviceOf(name, driver) }):
-		c.fail(fmt.Sprintf("%q is not in the form that nines wants: the name of a driver of the engine's DPDK, and a number", clip(name)),
+		c.fail(fmt.Sprintf("%q has the wrong form: use the name of a driver of the engine's DPDK, and a number", clip(name)),
 			"a PCI address, or one of "+listedInOrder(virtualDrivers)+" with a number, such as net_null0", didYouMean(deviceNumber.ReplaceAllString(name, ""), virtualDrivers), at...)
 	}
 }

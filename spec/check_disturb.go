@@ -18,18 +18,18 @@ func (c *checker) disturbances() {
 	}
 }
 
-// disturbed checks what is to be disturbed.
+// disturbed checks what shall be disturbed.
 func (c *checker) disturbed(d *Disturbance, at []string) {
 	n := c.e.Topology.Nodes[d.Node]
 	switch {
 	case d.Node != "" && d.CPU != nil:
-		c.fail("node and cpu exclude one another", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
+		c.fail("node and cpu exclude each other", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
 	case d.Node != "" && n == nil:
 		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(sortedKeys(c.e.Topology.Nodes)),
 			didYouMean(d.Node, sortedKeys(c.e.Topology.Nodes)), under(at, "node")...)
 	case d.Kind == DisturbStop && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
 		c.fail("stop is for the engine of a node, outside of virtual machines", "",
-			"name in node one whose app is forward or reflect", at...)
+			"set node to one whose app is forward or reflect", at...)
 	case (d.Kind == DisturbIPI || d.Kind == DisturbTLB) && d.Node == "" && d.CPU == nil:
 		c.fail(fmt.Sprintf("%s needs a CPU to be aimed at", d.Kind), "", "write node: NAME or cpu: NUMBER", at...)
 	}

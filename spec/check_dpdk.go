@@ -18,7 +18,7 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
 			"spin", "take wait away", under(at, "wait")...)
 	}
 	if io != IOBatch {
-		c.fail(fmt.Sprintf("with the backend dpdk there is no io: %s: its drivers move bursts", io), "batch", "take io away; burst: 1 sends packets one by one", under(at, "io")...)
+		c.fail(fmt.Sprintf("with the backend dpdk there is no io: %s: its drivers move bursts", io), "batch", "remove io; burst: 1 sends packets one by one", under(at, "io")...)
 	}
 }
 
@@ -61,12 +61,12 @@ func (c *checker) linkSwitch(link *Link, at []string) {
 	program := link.Kind.Descriptor().Program
 	if program == nil {
 		c.fail(fmt.Sprintf("a %s link has no program to set up", link.Kind), "on links of kind "+listedKinds(hasProgram),
-			"take switch away; where a sweep varies the kind, write it in the case that has the kind", at...)
+			"remove switch; where a sweep varies the kind, write it in the case that has the kind", at...)
 		return
 	}
 	given := c.root.at(at)
 	if given.get("cpus") != nil && given.get("cpu_list") != nil {
-		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
+		c.fail("cpus and cpu_list exclude each other", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
 	}
 	count, from := s.CPUs, "cpus"
 	if s.CPUList != "" {
@@ -99,7 +99,7 @@ func (c *checker) kindKeys(link *Link, given *node, at []string) {
 		}
 		own := append([]string{"cpus", "cpu_list"}, link.Kind.Descriptor().Program.Keys...)
 		c.failKey(fmt.Sprintf("%s has no %s", link.Kind, key), "keys of "+string(link.Kind)+": "+listedInOrder(own),
-			fmt.Sprintf("take it away, or write kind: %s", owners[0]), under(at, key)...)
+			fmt.Sprintf("remove it, or write kind: %s", owners[0]), under(at, key)...)
 	}
 }
 
@@ -116,7 +116,7 @@ func (c *checker) switchPorts(link *Link, at []string) {
 		port := link.Switch.Ports[endpoint]
 		here := under(at, endpoint)
 		if !slices.Contains(link.Endpoints, endpoint) {
-			c.failKey(fmt.Sprintf("%q is no endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), here...)
+			c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), here...)
 		}
 		seen := map[int]bool{}
 		for i, vlan := range port.Trunk {

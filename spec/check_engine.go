@@ -32,7 +32,7 @@ func (c *checker) rate(t *Traffic, inBits bool) {
 			fmt.Sprintf("at most %.0f packets a second", float64(maxPPS)), "lower the rate, or send larger frames", "traffic", "rate_bits")
 	case pps > 0 && pps < minPPS:
 		c.fail(fmt.Sprintf("%g packets a second is slower than the engine counts", pps),
-			fmt.Sprintf("%s or more, or 0 for as fast as it goes", strconv.FormatFloat(minPPS, 'f', -1, 64)), "", "traffic", "rate_pps")
+			fmt.Sprintf("%s or more, or 0 for an unlimited rate", strconv.FormatFloat(minPPS, 'f', -1, 64)), "", "traffic", "rate_pps")
 	}
 }
 

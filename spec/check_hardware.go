@@ -80,7 +80,7 @@ func (c *checker) ownDevices(link *Link) {
 	for _, endpoint := range link.Endpoints {
 		if _, given := c.e.DPDK.Device[endpoint]; given {
 			c.failKey(fmt.Sprintf("the %s link %q brings %q its device", link.Kind, link.Name, endpoint), "",
-				"take it away, or use another kind of link", "dpdk", "device", endpoint)
+				"remove it, or use another kind of link", "dpdk", "device", endpoint)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (c *checker) linkOfKind(link *Link, at []string) {
 		c.linkSwitch(link, under(at, "switch"))
 	}
 	if link.Parent != "" && !takes("parent")(link.Kind.Descriptor()) {
-		c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "take it away, or write kind: "+listedKinds(takes("parent")), under(at, "parent")...)
+		c.fail(fmt.Sprintf("a %s link has no parent", link.Kind), "", "remove it, or write kind: "+listedKinds(takes("parent")), under(at, "parent")...)
 	}
 	if slices.Contains(reservedInterfaces, link.Parent) {
 		c.fail(fmt.Sprintf("%q cannot carry a macvlan", link.Parent), "", "name an Ethernet interface of the host, or leave it out for a private one", under(at, "parent")...)

@@ -53,7 +53,7 @@ func (c *checker) method(m *Method) {
 		c.fail(fmt.Sprintf("%g is above max_rate_pps, %g", m.MinRatePPS, m.MaxRatePPS), "", "lower it, or raise max_rate_pps", "method", "min_rate_pps")
 	}
 	if t := c.e.Traffic; m.Kind == MethodSoak && t != nil && t.PacketsPerSecond() == 0 && c.root.get("traffic").get("rate_pps") != nil {
-		c.fail("a soak has no use for the rate 0, as fast as it goes", "", "give it a rate, such as rate_of_maximum: 0.5", "traffic", "rate_pps")
+		c.fail("a soak cannot run at an unlimited rate (0)", "", "give it a rate, such as rate_of_maximum: 0.5", "traffic", "rate_pps")
 	}
 	if length := cmp.Or(m.Soak, DefaultSoak); m.Kind == MethodSoak && m.Window > length {
 		c.fail(fmt.Sprintf("a window of %s is longer than the soak of %s", m.Window, length), "", "shorten it, or lengthen the soak: method.soak", "method", "window")
@@ -72,7 +72,7 @@ func kindsWith(key string) string {
 	if len(kinds) == 0 {
 		return ""
 	}
-	return "take it away; it is for " + listedInOrder(kinds)
+	return "remove it; it is for " + listedInOrder(kinds)
 }
 
 // unique holds that a list has no value twice.
@@ -89,7 +89,7 @@ func (c *checker) unique(key string, count int, text func(int) string) {
 // goal checks what is wrong with a goal whatever a preset adds.
 func (c *checker) goal(g *Goal, at ...string) {
 	if !slices.Contains(goalPresets, g.Name) && g.LossRatio == nil {
-		c.fail(fmt.Sprintf("the goal %q has no loss_ratio, and is no preset", clip(g.Name)), "presets "+listedInOrder(goalPresets),
+		c.fail(fmt.Sprintf("the goal %q has no loss_ratio, and is not a preset", clip(g.Name)), "presets "+listedInOrder(goalPresets),
 			either(didYouMean(g.Name, goalPresets), "add loss_ratio, such as 0.001"), at...)
 	}
 	if g.FinalTrial > 0 && g.DurationSum > 0 && g.DurationSum < g.FinalTrial {
@@ -105,17 +105,17 @@ func (c *checker) noRateInSearch(rates []string) {
 		bounds = "give the service's by method.committed_pps"
 	}
 	for _, key := range rates {
-		c.failKey(fmt.Sprintf("the method %s finds the rates itself", kind), "", "take it away; "+bounds, "traffic", key)
+		c.failKey(fmt.Sprintf("the method %s finds the rates itself", kind), "", "remove it; "+bounds, "traffic", key)
 	}
 	if c.root.get("traffic").get("duration") != nil {
-		c.failKey(fmt.Sprintf("the method %s has durations of its own", kind), "", "take it away; method.trial sets another, and method.quick short ones", "traffic", "duration")
+		c.failKey(fmt.Sprintf("the method %s has durations of its own", kind), "", "remove it; method.trial sets another, and method.quick short ones", "traffic", "duration")
 	}
 }
 
 // goalPreset makes a mapping of a goal that is a preset's name.
 func (d decoder) goalPreset(n *node, path string) *node {
 	if n.tag != "!!str" || !slices.Contains(goalPresets, n.text) {
-		d.fail(n, path, describe(n)+" is no preset", listedInOrder(goalPresets),
+		d.fail(n, path, describe(n)+" is not a preset", listedInOrder(goalPresets),
 			either(didYouMean(n.text, goalPresets), "write a goal of your own as {name: low, loss_ratio: 0.001}"))
 		return nil
 	}

@@ -19,7 +19,7 @@ var hostNamespaceSysctls = []string{
 func (c *checker) node(name string, n *Node) {
 	at := []string{"topology", "nodes", name}
 	if n.CPUs > 0 && n.CPUList != "" {
-		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
+		c.fail("cpus and cpu_list exclude each other", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
 	}
 	c.rootfs(n, at)
 	c.runtime(n, at)
@@ -46,7 +46,7 @@ func (c *checker) rootfs(n *Node, at []string) {
 		return
 	}
 	if n.Rootfs.Release != "" {
-		c.fail("only a debian root file system has a release", "", "take it away, or write kind: debian", under(at, "rootfs", "release")...)
+		c.fail("only a debian root file system has a release", "", "remove it, or write kind: debian", under(at, "rootfs", "release")...)
 	}
 	if n.Rootfs.Init == InitSystemd {
 		c.fail("there is no systemd in a minimal root file system", "", "write kind: debian, or init: nines", under(at, "rootfs", "init")...)
@@ -92,7 +92,7 @@ func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
 	switch {
 	case steps[0] == "net" || scope == SysctlsOfKernel:
 	case scope == SysctlsOfNetwork:
-		c.failKey(fmt.Sprintf("the node has only a network of its own, and %q would change the host", clip(key)), "net.*", "take it away, or use another runtime; "+inCase, at...)
+		c.failKey(fmt.Sprintf("the node has only a network of its own, and %q would change the host", clip(key)), "net.*", "remove it, or use another runtime; "+inCase, at...)
 	case !strings.HasPrefix(dotted, "fs.mqueue.") && !slices.Contains(hostNamespaceSysctls, dotted):
 		c.failKey(fmt.Sprintf("%q belongs to the whole host, not to a node: setting it would change the host", clip(key)),
 			"net.*, fs.mqueue.*, "+strings.Join(hostNamespaceSysctls, ", "), "set it on the host yourself", at...)
@@ -122,7 +122,7 @@ func (c *checker) app(name string, a *App, at []string) {
 		{"backend", string(a.Backend)}, {"io", string(a.IO)}, {"wait", string(a.Wait)},
 	} {
 		if set.value != "" {
-			c.fail(fmt.Sprintf("with %s the kernel forwards, so there is no %s", a.Kind, set.key), "", "take it away, or use kind: forward", under(at, set.key)...)
+			c.fail(fmt.Sprintf("with %s the kernel forwards, so there is no %s", a.Kind, set.key), "", "remove it, or use kind: forward", under(at, set.key)...)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (c *checker) linkReceive() {
 		for _, endpoint := range sortedKeys(link.RX) {
 			at := under(linkSteps(i), "rx", endpoint)
 			if !slices.Contains(link.Endpoints, endpoint) {
-				c.failKey(fmt.Sprintf("%q is no endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), at...)
+				c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), at...)
 				continue
 			}
 			c.received(endpoint, link, link.RX[endpoint], at)
@@ -107,7 +107,7 @@ func (c *checker) pastKernel(endpoint string, link *Link) bool {
 func (c *checker) pollers(n *Node, at []string) {
 	p := n.Polling
 	if p.CPUs > 0 && p.CPUList != "" {
-		c.fail("cpus and cpu_list exclude one another", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
+		c.fail("cpus and cpu_list exclude each other", "", "keep cpu_list to name the CPUs, or cpus to let nines choose", under(at, "cpu_list")...)
 	}
 	own := cpuList(n.CPUList)
 	if i := slices.IndexFunc(cpuList(p.CPUList), func(cpu int) bool { return slices.Contains(own, cpu) }); i >= 0 {

@@ -12,7 +12,7 @@ const inCase = "where a sweep varies the runtime, write it in the case that has 
 
 // otherwise says what a node without one of these keys is, where its runtime does not.
 var otherwise = map[string]string{
-	"vm":     "a %s node is no virtual machine",
+	"vm":     "a %s node is not a virtual machine",
 	"rootfs": "a %s node shares the host's file system",
 }
 
@@ -58,7 +58,7 @@ func (c *checker) vmLinks() {
 				c.fail(fmt.Sprintf("%q is in a virtual machine, which cannot join a %s link", endpoint, link.Kind), listedKinds(takesGuests), "choose one of these, or another runtime", here...)
 			}
 			if c.e.DPDK != nil && c.e.DPDK.Device[endpoint] != "" {
-				c.failKey(fmt.Sprintf("%q is in a virtual machine, where DPDK opens the function that the guest has", endpoint), "", "take it away", "dpdk", "device", endpoint)
+				c.failKey(fmt.Sprintf("%q is in a virtual machine, where DPDK opens the function that the guest has", endpoint), "", "remove it", "dpdk", "device", endpoint)
 			}
 		}
 		if d.JoinsTaps(guests) {

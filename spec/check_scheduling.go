@@ -33,11 +33,11 @@ func (c *checker) policy(s *Scheduling, at []string) {
 			"write priority: 1; the lowest is above all ordinary work, and below the kernel's own threads", at...)
 	case !s.Policy.RealTime() && given.get("priority") != nil:
 		c.fail(fmt.Sprintf("%s has no priority", s.Policy), "",
-			"take it away, or write policy: fifo", under(at, "priority")...)
+			"remove it, or write policy: fifo", under(at, "priority")...)
 	}
 	if given.get("nice") != nil && !s.Policy.niced() {
 		c.fail(fmt.Sprintf("%s has no niceness: the kernel would ignore it", s.Policy), "",
-			"take it away, or write policy: other", under(at, "nice")...)
+			"remove it, or write policy: other", under(at, "nice")...)
 	}
 }
 

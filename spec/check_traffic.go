@@ -18,11 +18,11 @@ func (c *checker) traffic(t *Traffic) {
 	case c.e.Method.Search():
 		c.noRateInSearch(rates)
 	case len(rates) == 0:
-		c.fail("no rate is given", "rate_pps, rate_bits or rate_of_maximum", "add one, such as rate_pps: 10000 (0 is as fast as it goes)", "traffic")
+		c.fail("no rate is given", "rate_pps, rate_bits or rate_of_maximum", "add one, such as rate_pps: 10000 (0 is an unlimited rate)", "traffic")
 	case len(rates) == 1:
 		c.rate(t, rates[0] == "rate_bits")
 	default:
-		c.fail(strings.Join(rates, " and ")+" exclude one another", "", "keep one of them", "traffic", rates[len(rates)-1])
+		c.fail(strings.Join(rates, " and ")+" exclude each other", "", "keep one of them", "traffic", rates[len(rates)-1])
 	}
 	c.polling(t.Backend, t.IO, t.Wait, "traffic")
 	c.flows(t)
@@ -42,7 +42,7 @@ func (c *checker) traffic(t *Traffic) {
 		if need := t.FrameBytes - frameOverheadBytes; link.MTU != 0 && link.MTU < need {
 			c.fail(fmt.Sprintf("an MTU of %d is too small for frames of %d bytes", link.MTU, t.FrameBytes),
 				fmt.Sprintf("%d or more (the frame without its %d bytes of Ethernet header and FCS)", need, frameOverheadBytes),
-				"raise it, or take it away to let nines choose", under(linkSteps(i), "mtu")...)
+				"raise it, or remove it to let nines choose", under(linkSteps(i), "mtu")...)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (d decoder) value(n *node, v reflect.Value, path string, r rule) {
 	if n.isNull() {
 		// "dut:" with nothing behind it is a node with every default.
 		if t != reflect.TypeFor[*Node]() {
-			d.fail(n, path, "has no value", "", "give it one, or take the key away")
+			d.fail(n, path, "has no value", "", "give it one, or remove the key")
 			return
 		}
 		n = &node{kind: mapping, place: n.place}
@@ -46,7 +46,7 @@ func (d decoder) value(n *node, v reflect.Value, path string, r rule) {
 		v, t = v.Elem(), t.Elem()
 	}
 	if want := shapeOf(t); n.kind != want {
-		d.fail(n, path, fmt.Sprintf("wants %s, and this is %s", want, n.kind), "", "")
+		d.fail(n, path, fmt.Sprintf("must be %s, not %s", want, n.kind), "", "")
 		return
 	}
 	switch t.Kind() {
@@ -228,7 +228,7 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 	case t.Kind() == reflect.Int:
 		f, ok := n.number()
 		if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			d.fail(n, path, fmt.Sprintf("wants a whole number, and this is %s", describe(n)), bounds(r), "")
+			d.fail(n, path, fmt.Sprintf("must be a whole number, not %s", describe(n)), bounds(r), "")
 			return
 		}
 		if d.inBounds(n, f, t, path, r) {
@@ -246,7 +246,7 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 			if r.packetRate {
 				wanted = "a number such as 10000, 100k or 1.5M"
 			}
-			d.fail(n, path, fmt.Sprintf("wants %s, and this is %s", wanted, describe(n)), bounds(r), "")
+			d.fail(n, path, fmt.Sprintf("must be %s, not %s", wanted, describe(n)), bounds(r), "")
 			return
 		}
 		if d.inBounds(n, f, t, path, r) {
@@ -254,7 +254,7 @@ func (d decoder) scalar(n *node, v reflect.Value, path string, r rule) {
 		}
 	case t.Kind() == reflect.Bool:
 		if n.tag != "!!bool" {
-			d.fail(n, path, fmt.Sprintf("wants true or false, and this is %s", describe(n)), "true, false", "")
+			d.fail(n, path, fmt.Sprintf("must be true or false, not %s", describe(n)), "true, false", "")
 			return
 		}
 		v.SetBool(strings.EqualFold(n.text, "true"))
@@ -315,7 +315,7 @@ func (d decoder) unit(n *node, v reflect.Value, path string, r rule) {
 func (d decoder) text(n *node, v reflect.Value, path string, r rule) {
 	values := enums[v.Type()]
 	if n.tag != "!!str" && !r.asWritten && values == nil {
-		d.fail(n, path, fmt.Sprintf("wants a text, and this is %s", describe(n)), r.form, fmt.Sprintf("write %q in quotes if you mean the text", clip(n.text)))
+		d.fail(n, path, fmt.Sprintf("must be a text, not %s", describe(n)), r.form, fmt.Sprintf("write %q in quotes if you mean the text", clip(n.text)))
 		return
 	}
 	if values != nil {

@@ -87,7 +87,7 @@ func (f *File) Set(expression string) error {
 		return err
 	}
 	if goal.adds && value == nil {
-		return &Error{File: where, Path: path, Problem: "there is no such node to take away", Allowed: listed(namesOf(f.root.get("topology").get("nodes")))}
+		return &Error{File: where, Path: path, Problem: "there is no such node to remove", Allowed: listed(namesOf(f.root.get("topology").get("nodes")))}
 	}
 	root, err := f.withoutSwept(where, path, goal)
 	if err != nil {

@@ -145,7 +145,7 @@ func (t *Traffic) line(method *Method) string {
 	case t.RateOfMaximum > 0:
 		rate = fmt.Sprintf("%g of the most that is received", t.RateOfMaximum)
 	case t.RatePPS == 0:
-		rate = "as fast as it goes"
+		rate = "unlimited rate"
 	}
 	return fmt.Sprintf("%s to %s, %d bytes, %s, %s, backend %s, io %s, wait %s",
 		t.From, t.To, t.FrameBytes, rate, t.Pattern, t.Backend, t.IO, t.Wait)

@@ -62,7 +62,7 @@ func parseYAML(name string, data []byte) (*node, error) {
 	return root, nil
 }
 
-// readable refuses what is no text before the library sees it.
+// readable refuses what is not a text before the library sees it.
 func (p *parser) readable(data []byte) bool {
 	if len(data) > maxFileBytes {
 		p.errs.add(&Error{File: p.file, Line: 1, Column: 1, Problem: fmt.Sprintf("the file has %d bytes", len(data)), Allowed: fmt.Sprintf("at most %d", maxFileBytes)})
@@ -180,7 +180,7 @@ func (p *parser) scalar(n *yaml.Node, out *node) {
 		p.fail(n, fmt.Sprintf("the YAML tag %s is not used here", clip(out.tag)), "take the tag away")
 	}
 	if strings.ContainsRune(n.Value, 0) {
-		p.fail(n, "the value contains a NUL byte", "take it away; no value of an experiment can hold one")
+		p.fail(n, "the value contains a NUL byte", "remove it; no value of an experiment can hold one")
 	}
 }
 

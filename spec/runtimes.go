@@ -33,7 +33,7 @@ var runtimes = []RuntimeDescriptor{
 		Name: RuntimeVM, Doc: "a virtual machine of QEMU with a kernel of its own",
 		Keys: []string{"memory", "vm"},
 		Refusals: map[string]Refusal{
-			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "take it away, and write memory"},
+			"hugepage_limit": {"a virtual machine takes exactly its memory, so that it needs no limit", "remove it, and write memory"},
 			"mounts":         {"a virtual machine sees none of the host's files", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"rootfs":         {Problem: "a vm node has a small file system of its own, in memory"},
 		},

@@ -104,7 +104,7 @@ func TestSetRefuses(t *testing.T) {
 		"traffic.rate_pps":           "--set traffic.rate_pps: has no value; write --set key=value, such as --set traffic.rate_pps=1000",
 		"=1":                         "--set =1: has no value; write --set key=value, such as --set traffic.rate_pps=1000",
 		"traffic.rate_pp=1":          `--set traffic.rate_pp=1: traffic.rate_pp: unknown key "rate_pp"; did you mean "rate_pps"? allowed: from, to, frame_bytes, rate_pps, rate_bits, rate_of_maximum, pattern, burst, flows, flow_field, backend, io, wait, warmup, duration, drain, outliers, packets`,
-		"nodes.c=":                   `--set nodes.c=: nodes.c: there is no such node to take away; allowed: a, b`,
+		"nodes.c=":                   `--set nodes.c=: nodes.c: there is no such node to remove; allowed: a, b`,
 		"nodes.c.cpus=1":             `--set nodes.c.cpus=1: nodes.c.cpus: there is no node "c"; allowed: a, b`,
 		"links.out.kind=veth":        `--set links.out.kind=veth: links.out.kind: there is no entry "out"; allowed: in, link2, or * for all; positions count from 0`,
 		"links.2.kind=veth":          `--set links.2.kind=veth: links.2.kind: there is no entry "2"; allowed: in, link2, or * for all; positions count from 0`,

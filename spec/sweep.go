@@ -46,7 +46,7 @@ func readSweep(root, base *node, errs *collector) []axis {
 	}
 	d := &sweepReader{decoder: decoder{errs}, base: base}
 	if swept.kind != mapping {
-		d.fail(swept, "sweep", "wants a mapping of keys to lists, and this is "+swept.kind.String(), "", "write sweep: {traffic.rate_pps: [1000, 10000]}, or take the key away")
+		d.fail(swept, "sweep", "must be a mapping of keys to lists, not "+swept.kind.String(), "", "write sweep: {traffic.rate_pps: [1000, 10000]}, or remove the key")
 	}
 	var axes []axis
 	for _, e := range swept.entries {
@@ -78,9 +78,9 @@ func (d *sweepReader) axis(e entry) (axis, [][]string) {
 	case !ok:
 		return a, nil
 	case e.value.kind != list:
-		d.fail(e.value, path, "wants a list of values, and this is "+e.value.kind.String(), "", fmt.Sprintf("write %s: [a, b, c], or put the one value where the key belongs", e.key.text))
+		d.fail(e.value, path, "must be a list of values, not "+e.value.kind.String(), "", fmt.Sprintf("write %s: [a, b, c], or put the one value where the key belongs", e.key.text))
 	case len(e.value.items) == 0:
-		d.fail(e.value, path, "has no values", "", "give at least one, or take the key away")
+		d.fail(e.value, path, "has no values", "", "give at least one, or remove the key")
 	default:
 		for i, value := range e.value.items {
 			a.choices = append(a.choices, choice{

@@ -182,7 +182,7 @@ func TestImportTableNamesOnlyPackagesThatExist(t *testing.T) {
 	for name, allowed := range mayImport {
 		for _, n := range append([]string{name}, allowed...) {
 			if !exists[n] {
-				t.Errorf("mayImport names %s, which is no package", n)
+				t.Errorf("mayImport names %s, which is not a package", n)
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func TestRoomsAreEachThereOnce(t *testing.T) {
 			}
 			named[folder] = true
 			if info, err := os.Stat(filepath.Join(root, folder)); err != nil || !info.IsDir() {
-				t.Errorf("the room %s is no folder", folder)
+				t.Errorf("the room %s is not a folder", folder)
 			}
 		}
 	}

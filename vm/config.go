@@ -184,7 +184,7 @@ func (c Config) Check() error {
 	for _, node := range c.NUMA {
 		for _, cpu := range node.CPUs {
 			if cpu < 0 || cpu >= c.CPU.Count() || seen[cpu] {
-				complain("CPU %d is in two NUMA nodes, or the machine has not so many", cpu)
+				complain("CPU %d is in two NUMA nodes, or the machine has fewer CPUs", cpu)
 			}
 			seen[cpu] = true
 		}
@@ -197,7 +197,7 @@ func (c Config) Check() error {
 			complain("network card %d is of vhost-user, which needs shared memory", i)
 		}
 		if nic.NUMANode < 0 || nic.NUMANode > 0 && nic.NUMANode >= len(c.NUMA) {
-			complain("network card %d is near NUMA node %d, which there is not", i, nic.NUMANode)
+			complain("network card %d is near NUMA node %d, which does not exist", i, nic.NUMANode)
 		}
 	}
 	if words := strings.Join(c.commandLine(), " "); len(words) > maxCommandLine {

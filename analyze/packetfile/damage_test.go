@@ -90,7 +90,7 @@ func TestDamage(t *testing.T) {
 		"pcapng, zeros":          {"a", append(pcapngWith(func(*ng) {}), make([]byte, 100)...), 1, ngLen, 100, "type 0x0 claims to have 0 bytes"},
 		"pcapng, lengths differ": {"a", ngBlock(6, 36, append(make([]byte, 24), 40, 0, 0, 0)...), 1, ngLen, 36, "packet 2 has two lengths that differ"},
 		"pcapng, no interface": {"a", pcapngWith(func(b *ng) { b.enhanced(1, 1, []byte("x"), 1) }), 1, ngLen, 48,
-			"packet 2 is of interface 1, of which the section has not told (it has 1)"},
+			"packet 2 is of interface 1, which the section has not described (it has 1)"},
 		"pcapng, kept too much": {"a", pcapngWith(func(b *ng) { b.block(6, b.u32(0, 0, 1, 13, 13, 1, 2, 3)) }), 1, ngLen, 44, "packet 2 claims to have 13 bytes"},
 		"pcapng, too short":     {"a", pcapngWith(func(b *ng) { b.block(6, b.u32(0)) }), 1, ngLen, 16, "packet 2 is in a block of 16 bytes, too short"},
 		"pcapng, far future":    {"a", pcapngWith(func(b *ng) { b.enhanced(0, math.MaxUint64, []byte("x"), 1) }), 1, ngLen, 48, "packet 2 has a time beyond the year 2262"},

@@ -78,7 +78,7 @@ func (r *Reader) notCapture() error {
 	}
 	const remedy = "pcap, pcapng and .mscap are read, plain or compressed with gzip or zstd"
 	if len(head) == 0 {
-		return exit.Wrongf("%s: is empty%s; the capture was not written; capture anew", r.source.path, inside)
+		return exit.Wrongf("%s: is empty%s; the capture was not written; capture again", r.source.path, inside)
 	}
 	what, specific := recognised(head)
 	switch {

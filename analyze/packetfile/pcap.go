@@ -91,7 +91,7 @@ func (r *Reader) headCut(what string) error {
 	if err := r.source.raw.err; err != nil {
 		return fmt.Errorf("read %s: %w", r.source.path, err)
 	}
-	return exit.Wrongf("%s: is cut off: %s; capture or copy it anew", r.source.path, what)
+	return exit.Wrongf("%s: is cut off: %s; capture or copy it again", r.source.path, what)
 }
 
 // parsePcap takes the records that are in the window; if there is not one, it makes room.

@@ -75,7 +75,7 @@ func (r *Reader) beginPcapng() error {
 		return r.headCut(fmt.Sprintf("its section header has %d bytes instead of %d", r.window.end-r.window.at, sectionBytes))
 	}
 	unreadable := func(problem string) error {
-		return exit.Wrongf("%s: is a pcapng file that cannot be read: %s; capture or copy it anew", r.source.path, problem)
+		return exit.Wrongf("%s: is a pcapng file that cannot be read: %s; capture or copy it again", r.source.path, problem)
 	}
 	for first := true; r.moreBlock(); first = false {
 		kind, length, _ := r.pcapng.head(r.window.data[r.window.at:r.window.end])
@@ -194,7 +194,7 @@ func (r *Reader) packetBlock(kind uint32, block []byte, p *Packet) (problem stri
 		length = s.u32(block[8:])
 	}
 	if uint64(where) >= uint64(len(s.timings)) {
-		return fmt.Sprintf("is of interface %d, of which the section has not told (it has %d)", where, len(s.timings))
+		return fmt.Sprintf("is of interface %d, which the section has not described (it has %d)", where, len(s.timings))
 	}
 	where += s.first
 	if kind == blockSimple {

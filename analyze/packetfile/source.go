@@ -117,7 +117,7 @@ func (s *source) recognise() error {
 	}
 	switch head = head[:n]; {
 	case n == 0:
-		return exit.Wrongf("%s: is empty (0 bytes); the capture was not written; capture anew", s.path)
+		return exit.Wrongf("%s: is empty (0 bytes); the capture was not written; capture again", s.path)
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		s.compression = Gzip
 	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}),
@@ -176,7 +176,7 @@ func (s *source) notCompressed(err error) error {
 	if s.raw.err != nil {
 		return fmt.Errorf("read %s: %w", s.path, s.raw.err)
 	}
-	remedy := "copy or capture it anew"
+	remedy := "copy or capture it again"
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
 		remedy = "it was compressed with --long: decompress it with zstd -d --long=31 first"
 	}

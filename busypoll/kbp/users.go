@@ -70,7 +70,7 @@ func Release(ctx context.Context, file, token string, note func(string)) error {
 				return err
 			}
 			if len(threads) > 0 {
-				note(fmt.Sprintf("the module %s stays loaded: %d threads of others poll by it", Name, len(threads)))
+				note(fmt.Sprintf("the module %s stays loaded: %d threads of other programs poll through it", Name, len(threads)))
 			} else if err := Unload(ctx, nil); err != nil {
 				return err // to be tried again
 			}

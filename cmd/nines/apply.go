@@ -104,12 +104,12 @@ func writeChanges(out io.Writer, c lab.Changes) error {
 		}
 	}
 	if c.Disturbances {
-		if _, err := fmt.Fprintln(out, "what disturbs on purpose is started anew"); err != nil {
+		if _, err := fmt.Fprintln(out, "what disturbs on purpose is restarted"); err != nil {
 			return err
 		}
 	}
 	if c.Hugepages {
-		_, err := fmt.Fprintln(out, "hugepages are reserved anew")
+		_, err := fmt.Fprintln(out, "hugepages are reserved again")
 		return err
 	}
 	return nil

@@ -134,7 +134,7 @@ func (k explainCall) choose(r *result.Result) (id string, others []string, err e
 		return "", nil, exit.Wrongf("--trial %s: %s has no such trial; it has %s", k.trial, r.Dir, strings.Join(all, ", "))
 	}
 	untraced := func(what string) error {
-		return fmt.Errorf("%s: %s was not traced, so nothing tells why its packets were late; add 'trace: true' to the experiment file, or --set trace=true, and run it again", r.Dir, what)
+		return fmt.Errorf("%s: %s was not traced, so there is no record of why its packets were late; add 'trace: true' to the experiment file, or --set trace=true, and run it again", r.Dir, what)
 	}
 	if len(traced) == 0 {
 		return "", nil, untraced("the result")

@@ -93,7 +93,7 @@ func (e *exportCall) run(dir string) error {
 		return e.toFile()
 	}
 	if file, ok := e.stdout.(*os.File); ok && slices.Contains([]string{"parquet", "packets"}, e.format) && isTerminal(file) {
-		return exit.Wrongf("a Parquet file is nothing for a terminal: say --out FILE, or redirect standard output")
+		return exit.Wrongf("refusing to write Parquet to a terminal: use --out FILE, or redirect standard output")
 	}
 	out := bufio.NewWriter(e.stdout)
 	return errors.Join(e.write(out), out.Flush())
@@ -154,7 +154,7 @@ func (u untilDone) Write(p []byte) (int, error) {
 }
 
 // toFile writes beside the file and renames, so that an export that fails leaves what
-// was there. What is no plain file, such as a pipe, is written to as it is.
+// was there. What is not a plain file, such as a pipe, is written to as it is.
 func (e *exportCall) toFile() error {
 	fail := func(err error) error {
 		if path := new(os.PathError); errors.As(err, &path) {

@@ -202,7 +202,7 @@ func trialIDs(list []string) ([]string, error) {
 		from, errFrom := strconv.Atoi(first)
 		to, errTo := strconv.Atoi(last)
 		if errFrom != nil || errTo != nil || from < 1 || to < from || to > 1_000_000 {
-			return nil, fmt.Errorf("%q is no trial; write 0001,0004-0006", one)
+			return nil, fmt.Errorf("%q is not a trial; write 0001,0004-0006", one)
 		}
 		for id := from; id <= to; id++ {
 			ids = append(ids, fmt.Sprintf("%04d", id))

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Of an interface that is received no more as it was set up, inspect says what to do about
+// Of an interface that has another receive mode than was set up, inspect says what to do about
 // it: who looks at a lab has it up.
 func TestInspectSaysWhatToDoAboutReceiving(t *testing.T) {
 	whole := lab.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Mechanism: "threaded"}

@@ -124,7 +124,7 @@ func (k *kbpStartCall) target(ctx context.Context) (target, name, path string, e
 	case given != 1:
 		return "", "", "", exit.Wrongf("name the container by one of --container, --pid and --netns")
 	case k.pid < 0:
-		return "", "", "", exit.Wrongf("--pid %d is no process", k.pid)
+		return "", "", "", exit.Wrongf("--pid %d is not a process", k.pid)
 	case k.pid != 0:
 		return fmt.Sprintf("process %d", k.pid), fmt.Sprintf("pid-%d", k.pid), busypoll.PathOfPID(k.pid), nil
 	case k.netns != "":
@@ -196,7 +196,7 @@ func parsePolicy(text string) (*spec.Scheduling, error) {
 		value = "0"
 	}
 	if _, err := napi.ParsePlacement(name + ":" + value); err != nil {
-		return nil, fmt.Errorf("%q is no policy as idle, other:-5, or fifo:50", text)
+		return nil, fmt.Errorf("%q is not a policy as idle, other:-5, or fifo:50", text)
 	}
 	number, err := strconv.Atoi(value)
 	s := &spec.Scheduling{Policy: spec.SchedulingPolicy(name)}

@@ -115,7 +115,7 @@ func openResult(dir string) (*result.Result, error) {
 		return nil, err
 	}
 	if len(r.Summary.Trials) == 0 {
-		return nil, fmt.Errorf("%s: the run ended before its first trial was finished, so there is nothing to show; 'nines run --resume %[1]s' goes on with it", dir)
+		return nil, fmt.Errorf("%s: the run ended before its first trial was finished, so there is nothing to show; 'nines run --resume %[1]s' continues it", dir)
 	}
 	return r, nil
 }

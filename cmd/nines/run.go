@@ -84,7 +84,7 @@ are results: the exit code is 0.`,
 // checkResume holds that nothing is given that the result has.
 func (r runCall) checkResume(c *cobra.Command, args []string) error {
 	if len(args) > 0 || c.Flags().Changed("set") || c.Flags().Changed("out") {
-		return exit.Wrongf("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set or --out; begin anew with 'nines run FILE'")
+		return exit.Wrongf("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set or --out; start over with 'nines run FILE'")
 	}
 	return nil
 }
@@ -210,13 +210,13 @@ func resumable(measured error, writer *result.Writer) error {
 	case hasDied && died.Whole() && died.Alone:
 		return measured
 	case errors.Is(measured, context.Canceled):
-		interrupted := fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' goes on with it", writer.Dir())
+		interrupted := fmt.Errorf("interrupted; what was measured is in %s, and 'nines run --resume %[1]s' continues it", writer.Dir())
 		if hasDied {
 			return errors.Join(interrupted, died)
 		}
 		return interrupted
 	}
-	return fmt.Errorf("%w\nwhat was measured is in %s, and 'nines run --resume %[2]s' goes on with it", measured, writer.Dir())
+	return fmt.Errorf("%w\nwhat was measured is in %s, and 'nines run --resume %[2]s' continues it", measured, writer.Dir())
 }
 
 // finish writes the page and shows what there is, also of a run that failed.

@@ -217,7 +217,7 @@ func checkCaptureFile(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return exit.Wrongf("%s is no ordinary file; name one, or one that is not there yet", file)
+		return exit.Wrongf("%s is not an ordinary file; name one, or one that is not there yet", file)
 	case errors.Is(err, fs.ErrNotExist):
 		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 			return exit.Wrongf("there is no folder %s to write to; make it, or name a file elsewhere", filepath.Dir(file))

@@ -13,8 +13,8 @@ import (
 func TestAMirrorWritesToOrdinaryFilesOnly(t *testing.T) {
 	dir := t.TempDir()
 	for file, want := range map[string]string{
-		"/dev/null":                          "/dev/null is no ordinary file",
-		dir:                                  dir + " is no ordinary file",
+		"/dev/null":                          "/dev/null is not an ordinary file",
+		dir:                                  dir + " is not an ordinary file",
 		filepath.Join(dir, "none", "a.pcap"): "there is no folder " + filepath.Join(dir, "none"),
 	} {
 		var out, stderr bytes.Buffer

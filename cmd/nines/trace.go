@@ -110,7 +110,7 @@ func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, ou
 		return err
 	}
 	if r.Folder != "" {
-		_, err := fmt.Fprintf(out, "\nThe result: %s; 'nines explain %s' tells of single stretches, and report.html there shows them.\n", r.Folder, r.Folder)
+		_, err := fmt.Fprintf(out, "\nThe result: %s; 'nines explain %s' explains single stretches, and report.html there shows them.\n", r.Folder, r.Folder)
 		return err
 	}
 	return nil

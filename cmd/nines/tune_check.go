@@ -146,7 +146,7 @@ func (t *tuneCheckCall) report(out io.Writer, check jitter.Check, status tune.St
 	case done.Before != nil:
 		return jitter.WriteComparison(out, *before, check, done.Comparison)
 	case check.Profile != "":
-		_, err = fmt.Fprintln(out, "\nThere is no check from before the host was tuned, so whether it helped cannot be said: nines tune revert, check, apply, check.")
+		_, err = fmt.Fprintln(out, "\nThere is no check from before the host was tuned, so nines cannot tell whether it helped: nines tune revert, check, apply, check.")
 	default:
 		_, err = fmt.Fprintln(out, "\nRemembered as the host without tuning; a check after nines tune apply is compared with it.")
 	}

@@ -191,7 +191,7 @@ func (c *Client) call(command string, fields, answer any, event func(name string
 			Errno string `json:"errno"`
 		}
 		if err := json.Unmarshal(line, &head); err != nil {
-			return fmt.Errorf("%s: the engine answered what is not JSON: %.80q", command, line)
+			return fmt.Errorf("%s: the engine's answer is not JSON: %.80q", command, line)
 		}
 		switch {
 		case head.Event != "":

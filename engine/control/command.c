@@ -21,7 +21,7 @@ static int check_place(const struct command *c, char *error, size_t size)
 	}
 	if (takes_device ? p->interface[0] : p->device[0]) {
 		snprintf(error, size,
-			 "\"%s\" goes not with \"backend\":\"%s\", which opens its "
+			 "\"%s\" cannot be combined with \"backend\":\"%s\", which opens its "
 			 "\"%s\"",
 			 foreign, c->backend->name, want);
 		return -EINVAL;

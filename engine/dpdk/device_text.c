@@ -137,7 +137,7 @@ int device_socket_clear(const struct device_text *d, char *error, size_t size)
 		return 0;
 	bool exists = lstat(d->socket, &status) == 0;
 	if (exists && d->listens && !S_ISSOCK(status.st_mode)) {
-		snprintf(error, size, "%s exists and is no socket: %s cannot listen there",
+		snprintf(error, size, "%s exists and is not a socket: %s cannot listen there",
 			 d->socket, d->name);
 		return -EADDRINUSE;
 	}

@@ -121,7 +121,7 @@ static int await_peer(struct port *port, char *error, size_t size)
 		if (clock_monotonic_ns() >= end) {
 			snprintf(
 				error, size,
-				"port %s waits for its peer: nobody is at the other end of %.300s%s%s",
+				"port %s waits for its peer: no program is at the other end of %.300s%s%s",
 				port->config.name, port->config.device,
 				port->note_count > notes ? "; " : "",
 				port->note_count > notes ? port->notes[port->note_count - 1] : "");

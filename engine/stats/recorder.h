@@ -73,7 +73,7 @@ struct recorder {
 };
 
 struct recorder_config {
-	const char *file; /* a path, which is made anew, or "fd:3", a file that is open */
+	const char *file; /* a path, which is rebuilt, or "fd:3", a file that is open */
 	uint64_t expected; /* records, at most; 0: not known */
 	int measuring_cpu; /* -1: any */
 };

@@ -79,7 +79,7 @@ var bootCPUKinds = []bootKind{
 	{
 		Advice: Advice{
 			Name:   "irqaffinity",
-			What:   "Interrupts come to the housekeeping CPUs unless something else is said of them later.",
+			What:   "Interrupts go to the housekeeping CPUs unless something sets their affinity later.",
 			Cost:   "The housekeeping CPUs handle all of them.",
 			Source: "Documentation/admin-guide/kernel-parameters.txt; thesis listing 5.13",
 		},

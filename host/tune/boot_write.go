@@ -228,7 +228,7 @@ func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 				}
 				where = "; as it was before it is in " + kept
 			}
-			note(f.Path + " was changed by others since; left alone" + where)
+			note(f.Path + " was changed by others since; left as it is" + where)
 		}
 	}
 	if err := t.regenerate(ctx, r); err != nil {

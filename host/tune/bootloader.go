@@ -248,6 +248,6 @@ func regenerate(root string, loader Loader) []string {
 	if entries, _ := entryFiles(root); len(entries) > 0 {
 		return nil
 	}
-	// Unified kernel images have the line inside and are made anew, systemd 255.
+	// Unified kernel images have the line inside and are rebuilt, systemd 255.
 	return []string{"kernel-install", "add-all"}
 }

@@ -172,7 +172,7 @@ func (p *profileParser) setting(key, value *yaml.Node, into map[string]string) {
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.Name == name })
 	switch {
 	case strings.HasPrefix(name, "/") && !ownFile(name):
-		p.fail(key, where, "is no file of the kernel's settings", "a plain path below /proc/sys or /sys", "")
+		p.fail(key, where, "is not a file of the kernel's settings", "a plain path below /proc/sys or /sys", "")
 	case strings.HasPrefix(name, "/"):
 		into[name] = word
 	case slices.Contains(BesideNames, name) && word != Away && word != Keep:
@@ -187,7 +187,7 @@ func (p *profileParser) setting(key, value *yaml.Node, into map[string]string) {
 		p.fail(key, where, "the catalogue has no such setting", strings.Join(names, ", ")+", or a file below /proc/sys or /sys",
 			didYouMean(name, names))
 	case kinds[at].method == Hold && word != Keep && word != wordShallow && !number.MatchString(word):
-		p.fail(value, where, fmt.Sprintf("%q is no number of microseconds", word), "a number, \""+wordShallow+"\" or \""+Keep+"\"", "")
+		p.fail(value, where, fmt.Sprintf("%q is not a number of microseconds", word), "a number, \""+wordShallow+"\" or \""+Keep+"\"", "")
 	default:
 		into[name] = word
 	}
@@ -216,7 +216,7 @@ func (p *profileParser) parameter(key, value *yaml.Node, into map[string]string)
 
 func checkBoot(name, word string) error {
 	if !bootName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a boot parameter: letters, digits, \".\", \"_\" and \"-\"", name)
+		return fmt.Errorf("%q is not a name of a boot parameter: letters, digits, \".\", \"_\" and \"-\"", name)
 	}
 	if !bootValue.MatchString(word) {
 		return fmt.Errorf("%q cannot stand in a boot loader's file: letters, digits and . , : ; / @ + = _ - only", word)

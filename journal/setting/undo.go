@@ -60,7 +60,7 @@ func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 	case w.Covered != nil:
 		u.Notef("what %s has set of this host stays until it is taken back", w.Covered.By)
 	case w.Changed:
-		u.Notef("%s is %q by now, neither ours nor what it was; left alone", u.Path, now)
+		u.Notef("%s is now %q, neither our value nor the old one; left as it is", u.Path, now)
 	}
 	if w.Write == nil {
 		return w.Rest, nil

@@ -157,7 +157,7 @@ func writeInstance(rest, value string) error {
 	}
 	number, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%q is no number", value)
+		return fmt.Errorf("%q is not a number", value)
 	}
 	switch field {
 	case "threaded":
@@ -168,7 +168,7 @@ func writeInstance(rest, value string) error {
 	return fmt.Errorf("a NAPI instance has no %q", field)
 }
 
-// threadOf is the thread's id, if it still is a thread of the device's: it is made anew,
+// threadOf is the thread's id, if it still is a thread of the device's: it is rebuilt,
 // with another id, each time that instances get threads.
 func threadOf(device, text string) (int, error) {
 	tid, err := strconv.Atoi(text)

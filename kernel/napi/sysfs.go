@@ -55,7 +55,7 @@ func WriteAttribute(device, attribute, value string) error {
 func atAttribute(device, attribute string, mode int, f func(*os.File) error) error {
 	name := path.Join("class/net", device, attribute)
 	if strings.Contains(device, "/") || strings.Contains(device, "..") {
-		return fmt.Errorf("%q is no device's name", device)
+		return fmt.Errorf("%q is not a device's name", device)
 	}
 	return sysfs(func(dir int) error {
 		fd, err := unix.Openat(dir, name, mode|unix.O_CLOEXEC, 0)

@@ -96,7 +96,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 	if now.VFs > 0 && now.VFs < wanted.VFs {
 		return &host.MissingError{
 			Capability: "virtual functions",
-			Reason: fmt.Sprintf("%s has %d, %d are wanted, and the kernel changes their number only by way of 0, which would take them from whoever has them",
+			Reason: fmt.Sprintf("%s has %d, %d are wanted, and the kernel changes their number only from 0, which would take them from their users",
 				b.Interface(address), now.VFs, wanted.VFs),
 			Remedy: fmt.Sprintf("take down what uses them and echo 0 > %s", filepath.Join(b.device(address), "sriov_numvfs")),
 		}
@@ -146,7 +146,7 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers, note func(string, ...any)) error {
 	now, err := b.ReadPort(address)
 	if err != nil {
-		note("%v; left alone", err)
+		note("%v; left as it is", err)
 		return nil
 	}
 	target := now
@@ -167,7 +167,7 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 	switch {
 	case now.VFs != l.Now.VFs:
 		if now.VFs != l.Before.VFs {
-			note("port %s has %d virtual functions by now; left alone", address, now.VFs)
+			note("port %s has %d virtual functions now; left as it is", address, now.VFs)
 		}
 	case user != "" && l.Before.VFs != now.VFs:
 		note("the virtual functions of port %s stay: %s", address, user)

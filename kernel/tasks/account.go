@@ -191,7 +191,7 @@ func Restore(path string, note func(string)) error {
 		}
 		if !t.CPUs.Holds(was.Minus(b.lost(t))) {
 			// The kernel only ever gives more than that, when a cpuset changes.
-			note(fmt.Sprintf("thread %d (%s) may use the CPUs %s by now, neither ours nor the %s that it had; left alone", t.ID, t.Name, t.CPUs, was))
+			note(fmt.Sprintf("thread %d (%s) may use the CPUs %s by now, neither ours nor the %s that it had; left as it is", t.ID, t.Name, t.CPUs, was))
 			continue
 		}
 		switch err := setMask(t.ID, was); {

@@ -42,7 +42,7 @@ func Reserve(j *journal.Journal, node string, names ...string) error {
 			return err
 		}
 		if path != "" {
-			return fmt.Errorf("control group %s is there already, and not ours; set another prefix in the file", path)
+			return fmt.Errorf("control group %s already exists and is not ours; set another prefix in the file", path)
 		}
 		if _, err := j.Begin(journal.Step{Kind: KindCgroup, Name: name, Node: node}); err != nil {
 			return err

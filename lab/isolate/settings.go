@@ -192,7 +192,7 @@ func parseMask(text string) (tasks.Set, error) {
 	for i := range len(digits) {
 		digit, err := strconv.ParseUint(digits[len(digits)-1-i:len(digits)-i], 16, 8)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no bitmap of CPUs", text)
+			return nil, fmt.Errorf("%q is not a bitmap of CPUs", text)
 		}
 		for bit := range 4 {
 			if digit&(1<<bit) != 0 {

@@ -174,7 +174,7 @@ func refusals(list []tune.Result) []string {
 func (s *State) moved(m tasks.Moved) {
 	s.Tasks += m.Tasks
 	if len(m.Stayed) > 0 {
-		s.Notes = append(s.Notes, fmt.Sprintf("%d tasks stay in the root's cpuset, as the kernel lets nobody move them: %s", len(m.Stayed), some(kinds(m.Stayed))))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d tasks stay in the root's cpuset, because the kernel does not allow moving them: %s", len(m.Stayed), some(kinds(m.Stayed))))
 	}
 }
 

@@ -147,7 +147,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 	if old.VF != nil {
 		wanted.VF = h.settings(l, e, *old.VF)
 	}
-	// It is the link's, not the node's: it is undone when the link is made anew.
+	// It is the link's, not the node's: it is undone when the link is rebuilt.
 	step := journal.Step{Kind: KindFunction, Link: l.Name, Path: f.Address, Target: f.Port, Value: string(f.Driver), Old: string(text), Token: claim.Token}
 	err = h.Journal.Make(step, func() (journal.Learnt, error) {
 		return journal.Learnt{}, h.bus.Take(ctx, f.Address, f.Port, claim, wanted)

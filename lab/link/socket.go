@@ -65,7 +65,7 @@ func CheckSocketPath(path string) error {
 }
 
 // RemoveStaleSocket removes the socket that a dead process has left where another
-// is to listen. The folder is the lab's own; what is no socket stays, and is an error.
+// is to listen. The folder is the lab's own; what is not a socket stays, and is an error.
 func RemoveStaleSocket(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +75,7 @@ func RemoveStaleSocket(path string) error {
 		return fmt.Errorf("look for a stale socket: %w", err)
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%s is there and is no socket; remove it", path)
+		return fmt.Errorf("%s exists and is not a socket; remove it", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove a stale socket: %w", err)

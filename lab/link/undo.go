@@ -37,7 +37,7 @@ func removeDevice(_ context.Context, u journal.Undoing) error {
 		return fmt.Errorf("find %s: %w", u.Name, err)
 	}
 	if u.Learnt != nil && u.Learnt.Index != 0 && device.Attrs().Index != u.Learnt.Index {
-		u.Notef("device %s was replaced by somebody else; left alone", u.Name)
+		u.Notef("device %s was replaced by another program; left as it is", u.Name)
 		return nil
 	}
 	if err := handle.LinkDel(device); err != nil && !errors.As(err, new(netlink.LinkNotFoundError)) {

@@ -54,7 +54,7 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 		return nil, fmt.Errorf("node %q: no command given", r.Name)
 	}
 	if !r.Alive() {
-		return nil, fmt.Errorf("node %q is dead: its first process, %d, has ended; nines apply with the lab's file makes it anew",
+		return nil, fmt.Errorf("node %q is dead: its first process, %d, has ended; nines apply with the lab's file rebuilds it",
 			r.Name, r.PID)
 	}
 	arguments := []string{

@@ -135,7 +135,7 @@ func guestShell() (string, error) {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
 		return "", &host.MissingError{
-			Capability: "busybox-static", Reason: "there is no busybox, which a virtual machine's shell is",
+			Capability: "busybox-static", Reason: "busybox is missing, and a virtual machine needs it as its shell",
 			Remedy: "apt-get install busybox-static, or use another runtime than vm",
 		}
 	}

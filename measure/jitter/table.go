@@ -41,21 +41,21 @@ func WriteComparison(out io.Writer, before, after Check, list []Comparison) erro
 	}
 	switch {
 	case len(list) == 0:
-		fmt.Fprintf(&b, "  It had none of these CPUs: nothing can be said.\n")
+		fmt.Fprintf(&b, "  It had none of these CPUs: there is nothing to compare.\n")
 	case count[Helped] == len(list):
 		fmt.Fprintf(&b, "It helped, on every CPU.\n")
 	case count[Worse] == len(list):
 		fmt.Fprintf(&b, "It made every CPU worse.\n")
 	case count[Unclear] == len(list):
-		fmt.Fprintf(&b, "It cannot be said to have helped or harmed: the difference is within what slices of one check differ by.\n")
+		fmt.Fprintf(&b, "It made no clear difference: the change is within the spread of the slices of one check.\n")
 	default:
 		fmt.Fprintf(&b, "It helped on %d CPUs, made %d worse, and made no clear difference on %d.\n", count[Helped], count[Worse], count[Unclear])
 	}
 	if before.Scheduling != after.Scheduling {
-		fmt.Fprintf(&b, "The measuring threads were scheduled otherwise then: %s, now %s.\n", before.Scheduling, after.Scheduling)
+		fmt.Fprintf(&b, "The measuring threads had another scheduling policy then: %s, now %s.\n", before.Scheduling, after.Scheduling)
 	}
 	if before.Kernel != after.Kernel {
-		fmt.Fprintf(&b, "The kernel was another then: %s, now %s.\n", before.Kernel, after.Kernel)
+		fmt.Fprintf(&b, "The kernel was different then: %s, now %s.\n", before.Kernel, after.Kernel)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

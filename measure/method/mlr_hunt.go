@@ -148,9 +148,9 @@ func (p *pursuit) finding(h *hunt, err error) result.Finding {
 		f.Reason = "the search did not reach its width: " + err.Error()
 		f.Value, f.Trial = nil, ""
 	case high == h.ladder.rungs-1:
-		f.Reason = fmt.Sprintf("even the lowest rate that was to be tried, %.0f packets/s, is an upper bound", h.ladder.rate(high))
+		f.Reason = fmt.Sprintf("even the lowest rate to try, %.0f packets/s, is an upper bound", h.ladder.rate(high))
 	case low == 0:
-		f.Reason = fmt.Sprintf("the highest rate that was to be tried, %.0f packets/s, is a lower bound", h.ladder.rate(low))
+		f.Reason = fmt.Sprintf("the highest rate to try, %.0f packets/s, is a lower bound", h.ladder.rate(low))
 	}
 	return f
 }

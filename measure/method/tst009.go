@@ -101,9 +101,9 @@ func (o TST009) bisect(ctx context.Context, c *course) (result.Finding, error) {
 		}
 		switch {
 		case low == o.MaxPPS:
-			found.Reason = fmt.Sprintf("no loss at the highest rate that was to be tried, %.0f packets/s", o.MaxPPS)
+			found.Reason = fmt.Sprintf("no loss at the highest rate to try, %.0f packets/s", o.MaxPPS)
 		case high == o.MinPPS:
-			found.Reason = fmt.Sprintf("loss even at the lowest rate that was to be tried, %.0f packets/s", o.MinPPS)
+			found.Reason = fmt.Sprintf("loss even at the lowest rate to try, %.0f packets/s", o.MinPPS)
 			return bounded(found, low, high), nil
 		case high-max(low, o.MinPPS) > o.Width*high:
 			next = (max(low, o.MinPPS) + high) / 2

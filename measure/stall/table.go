@@ -25,7 +25,7 @@ func (r *Report) WriteJitter(out io.Writer) error {
 		table.Row("", "explained: "+longestOf(s.Explained), s.Explained, terminal.Duration(s.longestNs), terminal.Duration(s.ExplainedNs), percent(s.ExplainedNs, s.Stalls[0].TotalNs))
 		writeShares(table, s)
 		if s.StealNs > 0 {
-			table.Row("", "steal, as the hypervisor tells", "", "", terminal.Duration(s.StealNs), "")
+			table.Row("", "steal, as the hypervisor reports it", "", "", terminal.Duration(s.StealNs), "")
 		}
 	}
 	return table.Write(out, terminal.Style{})
@@ -150,7 +150,7 @@ func (r *Report) WriteCauses(out io.Writer, ranking []result.RankedCause) error 
 	if r.CostNs != nil {
 		cost = fmt.Sprintf(", which cost %s of CPU time", terminal.Duration(*r.CostNs))
 	}
-	fmt.Fprintf(out, "\nThe recorder wrote %d records%s, and lost %d that were to be kept.\n", r.Events, cost, r.Lost)
+	fmt.Fprintf(out, "\nThe recorder wrote %d records%s, and lost %d that should have been kept.\n", r.Events, cost, r.Lost)
 	for _, note := range r.Notes {
 		fmt.Fprintf(out, "Note: %s.\n", note)
 	}

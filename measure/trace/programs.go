@@ -97,7 +97,7 @@ func (p *programs) withoutFunctions(spec *ebpf.CollectionSpec, reason error) boo
 	found := false
 	for name, program := range spec.Programs {
 		if program.AttachType == ebpf.AttachTraceFEntry {
-			p.missing = append(p.missing, program.AttachTo+": this kernel lets no program hang on its functions")
+			p.missing = append(p.missing, program.AttachTo+": this kernel lets no program attach to its functions")
 			delete(spec.Programs, name)
 			found = true
 		}
@@ -127,7 +127,7 @@ func lacks(kernel *btf.Spec, program *ebpf.ProgramSpec) string {
 		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
 	})
 	if err != nil {
-		return "it is no tracepoint, and this kernel lets programs hang on nothing else"
+		return "it is not a tracepoint, and this kernel lets programs attach to nothing else"
 	}
 	empty.Close()
 	return ""

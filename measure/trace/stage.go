@@ -25,7 +25,7 @@ type Stages struct {
 // rates: enough for a percentile of 99.9 % of each second.
 const followedPPS = 12_500
 
-// EveryAt is Stages.Every for a rate in packets a second; 0 is as fast as it goes.
+// EveryAt is Stages.Every for a rate in packets a second; 0 is an unlimited rate.
 func EveryAt(pps float64) int {
 	if pps <= 0 {
 		return 64

@@ -34,7 +34,7 @@ func FindThread(pid, tid int, name string) (Thread, error) {
 			}
 		}
 	}
-	return Thread{}, fmt.Errorf("no thread %d (%s) of process %d is to be found", tid, name, pid)
+	return Thread{}, fmt.Errorf("no thread %d (%s) of process %d was found", tid, name, pid)
 }
 
 // Threads are those of a process; of one that has ended there are none.

@@ -155,7 +155,7 @@ func giveToPrograms(address, device string) error {
 	// virtio's device is on a bus of its own, below the function.
 	for ; !strings.HasPrefix(filepath.Base(path), "0000:"); path = filepath.Dir(path) {
 		if path == "/" {
-			return fmt.Errorf("%s is no function of PCI", device)
+			return fmt.Errorf("%s is not a function of PCI", device)
 		}
 	}
 	if found := filepath.Base(path); found != address {

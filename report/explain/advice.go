@@ -41,7 +41,7 @@ func (a Advice) words(c result.Cause, alone bool) string {
 		sentences = append(sentences, fmt.Sprintf("On the kernel's command line %s helps: `nines tune plan%s` has the line.", and(a.Boot), cpus))
 	}
 	if len(a.Findings) > 0 {
-		sentences = append(sentences, fmt.Sprintf("`nines doctor` tells more (%s).", strings.Join(a.Findings, ", ")))
+		sentences = append(sentences, fmt.Sprintf("`nines doctor` explains more (%s).", strings.Join(a.Findings, ", ")))
 	}
 	return strings.Join(sentences, " ")
 }
@@ -124,7 +124,7 @@ var byKind = map[string]Advice{
 		Settings: []string{"rcu_normal"}, Profile: realtime},
 	attribution.TLBShootdown: {Do: "A process changed memory that a thread on this CPU shares with it: let the threads of one process stay together, and lock or reserve its memory.",
 		Settings: []string{"transparent_hugepage", "ksm", "vm.compaction_proactiveness"}, Profile: latency, Findings: []string{"numa-balancing", "transparent-hugepages"}},
-	attribution.Tick: {Do: "The tick is there on each CPU that has more than one thing to do, unless the kernel was told to end it.",
+	attribution.Tick: {Do: "The tick is there on each CPU that has more than one thing to do, unless the kernel is configured to stop it.",
 		Boot: []string{"nohz_full"}, Findings: []string{"timer-tick"}},
 	attribution.Timer: {Do: "A program sets timers on this CPU, or had its timers there when it was moved. " + apart,
 		Own:      "A program sets timers on this CPU, or had its timers there when it was moved. " + ownApart,
@@ -135,7 +135,7 @@ var byKind = map[string]Advice{
 	attribution.Scheduler: {Do: apart, Own: ownApart, Findings: []string{"not-isolated"}},
 	attribution.Throttled: {Settings: []string{"kernel.sched_rt_runtime_us", "fair_server"}, Profile: realtime,
 		Do: "A quota of the control group, if there is one (cpu.max), has to go.", Findings: []string{"rt-throttling"}},
-	attribution.Stopped: {Do: "Somebody sends SIGSTOP, freezes the control group (`docker pause`), or traces the process: no setting of the host is to blame."},
+	attribution.Stopped: {Do: "A program sends SIGSTOP, freezes the control group (`docker pause`), or traces the process: no setting of the host is to blame."},
 	attribution.Blocked: {Do: "Memory that is not there yet, or is swapped out, and disks make a thread wait: lock the memory, or reserve hugepages.",
 		Settings: []string{"transparent_hugepage", "vm.swappiness"}, Profile: latency, Findings: []string{"swap", "hugepages"}},
 	attribution.RingFull:  {Do: "The receiver is slower than what comes: offer less (`rate_pps`, `burst`), or let it take more at once (`io: batch`) and not sleep (`wait: spin`). A shorter queue loses packets instead of delaying them."},

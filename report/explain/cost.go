@@ -25,7 +25,7 @@ type Recorder struct {
 	// has none.
 	Against *result.Traced `json:"against"`
 
-	alone  bool // what was recorded is no trial of an experiment
+	alone  bool // what was recorded is not a trial of an experiment
 	unlike bool // it is on the way of a search, at a rate that no other trial has
 }
 
@@ -67,9 +67,9 @@ func (r Recorder) words(lost uint64) string {
 func (r Recorder) took(lost uint64) string {
 	text := fmt.Sprintf("The recorder made %s, and lost ", terminal.Count(int(r.Events), "record"))
 	if lost == 0 {
-		text += "none that was to be kept."
+		text += "none that should have been kept."
 	} else {
-		text += fmt.Sprintf("%d that were to be kept.", lost)
+		text += fmt.Sprintf("%d that should have been kept.", lost)
 	}
 	if r.CostNs == nil {
 		return text + " What its programs took is not known: this kernel does not count it."
@@ -102,7 +102,7 @@ func against(t *result.Traced) string {
 	}
 	text := fmt.Sprintf("With tracing against without, medians of %d and %s: %s", t.On, terminal.Count(t.Off, "trial"), strings.Join(figures, ", "))
 	if min(t.On, t.Off) < enough {
-		text += fmt.Sprintf("; `repeat: %d` or more tells that from what the host changes by itself", enough)
+		text += fmt.Sprintf("; `repeat: %d` or more separates that from the host's own changes", enough)
 	}
 	return text + "."
 }

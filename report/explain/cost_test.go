@@ -23,9 +23,9 @@ func TestWhatTheRecorderCostIsTold(t *testing.T) {
 		says, not []string
 	}{
 		"a trial": {trace: result.Trace{Threads: sender, Events: 500, Kept: 20, CostNs: &cost, ElapsedNs: 30_000_000},
-			says: []string{"made 500 records, and lost none that was to be kept.", "took about 3 ms of CPU time on all CPUs together, 10 % of one CPU, 1 µs for each packet.", "was not measured: `sweep: {trace: [false, true]}`"}},
+			says: []string{"made 500 records, and lost none that should have been kept.", "took about 3 ms of CPU time on all CPUs together, 10 % of one CPU, 1 µs for each packet.", "was not measured: `sweep: {trace: [false, true]}`"}},
 		"with others": {trace: result.Trace{Threads: sender, CostNs: &cost, ElapsedNs: 30_000_000}, lost: 4, all: []result.Trial{trial, off},
-			says: []string{"lost 4 that were to be kept", "medians of 1 and 1 trial: received 1 against 1 pps (×1); `repeat: 6`"}, not: []string{"not measured"}},
+			says: []string{"lost 4 that should have been kept", "medians of 1 and 1 trial: received 1 against 1 pps (×1); `repeat: 6`"}, not: []string{"not measured"}},
 		"a kernel that does not count": {trace: result.Trace{Threads: sender}, says: []string{"is not known"}, not: []string{"of one CPU", "packet."}},
 		"a result of before":           {trace: result.Trace{Threads: sender, CostNs: &cost}, says: []string{"3 ms of CPU time on all CPUs together."}, not: []string{"of one CPU", "packet."}},
 		"a program":                    {trace: result.Trace{Threads: program, CostNs: &cost, ElapsedNs: 30_000_000}, says: []string{"10 % of one CPU."}, not: []string{"packet", "sweep"}},

@@ -36,7 +36,7 @@ func everyKind() Shown {
 		Against: &result.Traced{On: 6, Off: 5, Figures: []result.TracedFigure{
 			{Name: "latency_p50_ns", On: 4100, Off: 3300, Ratio: 4100. / 3300}, {Name: "latency_p99_ns", On: 20_000, Off: 20_000, Ratio: 1}, {Name: "received_pps", On: 99_000, Off: 100_000, Ratio: 0.99}}}},
 		Others: []string{"0002", "0003"}, Causes: result.Causes{Slowest: 209, Ordinary: 200,
-			Notes: []string{"7 events were lost that were to be kept"}}}
+			Notes: []string{"7 events were lost that should have been kept"}}}
 	for i, kind := range attribution.Kinds() {
 		c := names[kind]
 		c.Kind, c.CPU = kind, 1

@@ -86,7 +86,7 @@ func witness(details result.Details) string {
 		return "the hypervisor ran something else on the measuring CPUs for " + terminal.Duration(details.StealNs) + " of the trial (steal time)"
 	}
 	// The thread had its CPU, as far as is known: what it did itself is not recorded either.
-	return "no steal time was counted: what is left is a hypervisor that does not tell, the firmware, the hardware, and the thread's own work"
+	return "no steal time was counted: what is left is a hypervisor that does not report it, the firmware, the hardware, and the thread's own work"
 }
 
 // whose says what of the trial a CPU is for.
@@ -148,7 +148,7 @@ func What(c result.Cause) string {
 	case attribution.IdleExit:
 		return "waking up from idleness"
 	case attribution.Scheduler:
-		return "waiting for a CPU, of which it is not known who had it,"
+		return "waiting for a CPU that an unknown thread had,"
 	case attribution.Throttled:
 		return "kept from an idle CPU, by a quota or the limit of real-time threads,"
 	case attribution.Stopped:

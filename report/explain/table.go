@@ -17,7 +17,7 @@ type Shown struct {
 	Trial  string `json:"trial"`
 	// Slowest is of how many of the slowest packets the causes are.
 	Slowest int `json:"slowest"`
-	// LostEvents is how many events were lost of those that were to be kept.
+	// LostEvents is how many events were lost of those that should have been kept.
 	LostEvents uint64 `json:"lost_events"`
 	StealNs    int64  `json:"steal_ns"`
 	// Recorder is what recording cost.
@@ -58,7 +58,7 @@ func WriteTable(w io.Writer, s Shown) error {
 		}
 	}
 	if len(s.Causes.Ranking) == 0 {
-		out.WriteString("\nThere is no packet of which events were kept.\n")
+		out.WriteString("\nNo packet has recorded events.\n")
 	}
 	writePackets(&out, s.Causes.Packets)
 	out.WriteString("\n" + terminal.Wrap(s.Recorder.words(s.LostEvents), 0, 0, terminal.Columns) + "\n")

@@ -147,7 +147,7 @@ func parsePublished(in io.Reader, path string) (Published, error) {
 		for i := range values {
 			v, err := strconv.ParseFloat(row[i], 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || v > 9e18 {
-				return Published{}, exit.Wrongf("%s:%d: %.40q in the column %s is no number from 0", path, line, row[i], heading[i])
+				return Published{}, exit.Wrongf("%s:%d: %.40q in the column %s is not a number from 0", path, line, row[i], heading[i])
 			}
 			values[i] = v
 		}

@@ -126,7 +126,7 @@ func plain(name string, info fs.FileInfo) error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return fmt.Errorf("its %s is a symbolic link", name)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("its %s is no plain file", name)
+		return fmt.Errorf("its %s is not a plain file", name)
 	case info.Size() > result.LargestFile:
 		return fmt.Errorf("its %s has %d bytes, too many for what nines writes", name, info.Size())
 	}

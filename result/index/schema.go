@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Version is that of the tables; an index of another version is made anew.
+// Version is that of the tables; an index of another version is rebuilt.
 const Version = 1
 
 // tables are created in this order; each later one refers to an earlier one. The types

@@ -197,7 +197,7 @@ func TestBrokenIndexIsMadeAnew(t *testing.T) {
 		refresh(t, x)
 		breakIt(x)
 		_, err := Open(t.Context(), location, root)
-		if err == nil || !strings.Contains(err.Error(), "'nines results index' makes it anew") {
+		if err == nil || !strings.Contains(err.Error(), "'nines results index' rebuilds it") {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if removed, err := RemoveBroken(location, err); !removed || err != nil {

@@ -42,7 +42,7 @@ func (x *Index) openSQLite(ctx context.Context) error {
 			return fmt.Errorf("the index %s cannot be written: %w; name another with --index", base.file, err)
 		}
 		base.inMemory = true
-		x.Note = fmt.Sprintf("%s cannot be written, so the index is made anew for this call", base.file)
+		x.Note = fmt.Sprintf("%s cannot be written, so the index is rebuilt for this call", base.file)
 	}
 	if !base.inMemory {
 		if err := base.refuseForeign(ctx); err != nil {
@@ -135,7 +135,7 @@ func (s *sqliteBase) prepare(ctx context.Context, db *sql.DB) error {
 		case id == applicationID && version == Version:
 			return nil
 		case id == applicationID:
-			return &VersionError{Location: s.file, Has: version, Remedy: "'nines results index' makes it anew"}
+			return &VersionError{Location: s.file, Has: version, Remedy: "'nines results index' rebuilds it"}
 		case id != 0 || others > 0:
 			return s.foreign()
 		}
@@ -190,7 +190,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the index %s is damaged (%v); 'nines results index' makes it anew, the results are not concerned", e.File, e.Err)
+	return fmt.Sprintf("the index %s is damaged (%v); 'nines results index' rebuilds it, the results are not affected", e.File, e.Err)
 }
 
 func (e *DamagedError) Unwrap() error { return e.Err }

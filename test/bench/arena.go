@@ -26,7 +26,7 @@ type stream struct {
 	io      spec.IO
 	wait    spec.Wait
 	burst   int
-	ratePPS float64 // 0: as fast as it goes
+	ratePPS float64 // 0: unlimited
 	seconds float64
 	record  bool // every packet, to the disk
 }

@@ -21,7 +21,7 @@ const (
 // receiving are a container that reflects, and softirqs of others on its CPU, 6 % of its
 // time; the generator sends from another. Both engines are scheduled by FIFO, so that what
 // else runs on the machine is not what is measured; a search's generator cannot be, as it
-// also sends as fast as it goes.
+// also sends at an unlimited rate.
 const receiving = `name: %s
 topology:
   nodes:

@@ -62,7 +62,7 @@ func findPackages(t *testing.T, repository string) []labPackage {
 			}
 			for _, boot := range wanted {
 				if !slices.ContainsFunc(boots, func(b oneBoot) bool { return b.name == boot }) {
-					t.Errorf("%s %s is for a boot %q, which there is not", path, r.Name, boot)
+					t.Errorf("%s %s is for a boot %q, which does not exist", path, r.Name, boot)
 				}
 				p.boots[boot] = append(p.boots[boot], r.Name)
 			}

@@ -125,7 +125,7 @@ const (
 
 // noImage is a kernel of the host's without an image that can be booted.
 func noImage(path, reason string) error {
-	return exit.Lacksf("%s is no kernel that a virtual machine can boot: %s; vm: {kernel: debian} takes one of Debian's packages", path, reason)
+	return exit.Lacksf("%s is not a kernel that a virtual machine can boot: %s; vm: {kernel: debian} takes one of Debian's packages", path, reason)
 }
 
 // kernelVersion is the first word of an image's version, as 6.1.0-50-amd64.
