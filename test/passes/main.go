@@ -48,7 +48,7 @@ func run(ctx context.Context, out io.Writer, arguments []string) error {
 	flags := flag.NewFlagSet("passes", flag.ContinueOnError)
 	flags.IntVar(&p.atOnce, "p", runtime.NumCPU(), "how many packages are tested at a time")
 	wrapper := flags.String("exec", "", "the command that runs test binaries")
-	chosen := flags.String("run", "", "only tests of this name")
+	chosen := flags.String("run", "", "only tests whose names match")
 	err := flags.Parse(arguments)
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 			w.pass = labtest.PassPure
 			unknown = append(unknown, w)
 		default:
-			known = append(known, w.chosen(p.name)...)
+			known = append(known, p.chosenOf(w)...)
 		}
 	}
 	// Called without the pure pass before it, one learns first what tests need.
@@ -97,7 +97,7 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 	}
 	for _, w := range unknown {
 		w.pass = p.name
-		known = append(known, w.chosen(p.name)...)
+		known = append(known, p.chosenOf(w)...)
 	}
 	atOnce := p.atOnce
 	if p.again || p.name == labtest.PassQuiet {
@@ -112,11 +112,11 @@ func (p *pass) run(ctx context.Context, packages []*testPackage) error {
 	return nil
 }
 
-// chosen is the work if there are tests in it for the pass.
-func (w work) chosen(pass string) []work {
+// chosenOf is the work if there are tests in it for the pass.
+func (p *pass) chosenOf(w work) []work {
 	w.tests = nil
 	for name, said := range w.record.Skipped {
-		if isFor(pass, said) {
+		if isFor(p.name, said) && p.chosen.MatchString(name) {
 			w.tests = append(w.tests, name)
 		}
 	}
@@ -238,6 +238,9 @@ func (p *pass) one(ctx context.Context, w work) error {
 	p.mu.Lock()
 	p.failed = p.failed || failed
 	p.mu.Unlock()
+	if w.pass == labtest.PassPure && p.chosen.String() != "" {
+		return err // not over all of them, which a record promises
+	}
 	return errors.Join(err, w.in.writeRecord(w.record))
 }
 

@@ -149,6 +149,12 @@ func TestHearsCtrlC(t *testing.T) {
 			t.Errorf("%s passed %s, want %s", step.words, got, step.want)
 		}
 	}
+	// Some of the tests, after a change, are not taken for all of them.
+	write("b/x/y_test.go", "package x\n\nimport \"testing\"\n\nfunc TestOther(t *testing.T) {}\n")
+	ran(false, "-run", "Once", "pure")
+	if got := ran(false, "root"); !strings.HasPrefix(got, "TestOnce TestHearsCtrlC") {
+		t.Errorf("after a part of the pure pass, root passed %s", got)
+	}
 	// One that every pass skips has failed where all must be there.
 	t.Setenv("NINES_REQUIRE", "all")
 	ran(true, "pure")
