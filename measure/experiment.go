@@ -77,7 +77,7 @@ func Prepare(file *spec.File, inventory *host.Inventory) (*Experiment, error) {
 			return nil, one.Located(err)
 		}
 		r.plan = p
-		if r.most, err = mostOf(r, inventory); err != nil {
+		if r.most, err = maxRateRun(r, inventory); err != nil {
 			return nil, err
 		}
 		e.runs = append(e.runs, r)

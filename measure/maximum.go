@@ -13,9 +13,9 @@ import (
 // rateOfMaximum is the key of a rate that is a fraction of the measured maximum.
 const rateOfMaximum = "traffic.rate_of_maximum"
 
-// mostOf is the run that finds the maximum that another's rate is a fraction of, or
+// maxRateRun is the run that finds the maximum that another's rate is a fraction of, or
 // where a search ends: the same at rate 0; nil where that is given.
-func mostOf(r run, inventory *host.Inventory) (*run, error) {
+func maxRateRun(r run, inventory *host.Inventory) (*run, error) {
 	seeks := r.spec.Method.SeeksRate() && r.spec.Method.MaxRatePPS == 0
 	if r.spec.Traffic.RateOfMaximum == 0 && !seeks {
 		return nil, nil

@@ -24,12 +24,12 @@ func (a *assignment) finish() {
 			n.cpus = a.housekeeping
 			n.engineCPU = n.cpus[len(n.cpus)-1]
 			n.because("CPUs are few: it runs on the housekeeping %s", cpuText(n.cpus))
-		case slices.Contains(a.crowd, n):
+		case slices.Contains(a.sharing, n):
 			n.cpus = rest
 			if len(rest) == 0 {
 				n.cpus = a.housekeeping
 			}
-			n.engineCPU = n.cpus[slices.Index(a.crowd, n)%len(n.cpus)]
+			n.engineCPU = n.cpus[slices.Index(a.sharing, n)%len(n.cpus)]
 			n.because("CPUs are few: it shares CPU %d with others that want one", n.engineCPU)
 		case n.demand.count > 0:
 			n.cpus, n.exclusive = a.placed[n], true
@@ -188,8 +188,8 @@ func (a *assignment) notes() {
 		w.note("CPUs are few: %s on the housekeeping %s, beside the host's own work, which delays packets at times.%s",
 			runs(a.onKept), cpuText(a.housekeeping), untouched)
 	}
-	if len(a.crowd) > 0 {
-		w.note("CPUs are few: %s share CPUs, so they wait for one another.", a.crowdText())
+	if len(a.sharing) > 0 {
+		w.note("CPUs are few: %s share CPUs, so they wait for one another.", a.sharingText())
 	}
 	for _, c := range a.cores {
 		a.noteSharedCore(c)
@@ -293,12 +293,12 @@ func runs(nodes []*node) string {
 	return names(nodes) + choose(len(nodes) == 1, " runs", " run")
 }
 
-// crowdText names those that share what is left: engines, and programs of links.
-func (a *assignment) crowdText() string {
-	crowd := slices.Clone(a.crowd)
-	slices.SortStableFunc(crowd, func(x, y *node) int { return boolToInt(x.link != nil) - boolToInt(y.link != nil) })
-	if crowd[0].link != nil {
-		return names(crowd)
+// sharingText names those that share what is left: engines, and programs of links.
+func (a *assignment) sharingText() string {
+	sharing := slices.Clone(a.sharing)
+	slices.SortStableFunc(sharing, func(x, y *node) int { return boolToInt(x.link != nil) - boolToInt(y.link != nil) })
+	if sharing[0].link != nil {
+		return names(sharing)
 	}
-	return "the engines of " + names(crowd)
+	return "the engines of " + names(sharing)
 }

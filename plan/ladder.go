@@ -12,7 +12,7 @@ import (
 // rung says what is given up where CPUs are few.
 type rung struct {
 	shareCores        bool // two nodes may have threads of one core
-	crowdPollers      bool // also pollers' cores are shared
+	sharePollers      bool // also pollers' cores are shared
 	smallHousekeeping bool // housekeeping has one thread, not a whole core
 	fromKept          bool // the sender runs on the housekeeping CPUs
 	endsKept          bool // both ends do
@@ -25,11 +25,11 @@ type rung struct {
 var ladder = []rung{
 	{},
 	{shareCores: true},
-	{shareCores: true, crowdPollers: true},
-	{shareCores: true, crowdPollers: true, smallHousekeeping: true},
-	{shareCores: true, crowdPollers: true, smallHousekeeping: true, fromKept: true},
-	{shareCores: true, crowdPollers: true, smallHousekeeping: true, endsKept: true},
-	{shareCores: true, crowdPollers: true, smallHousekeeping: true, endsKept: true, shareEngines: true},
+	{shareCores: true, sharePollers: true},
+	{shareCores: true, sharePollers: true, smallHousekeeping: true},
+	{shareCores: true, sharePollers: true, smallHousekeeping: true, fromKept: true},
+	{shareCores: true, sharePollers: true, smallHousekeeping: true, endsKept: true},
+	{shareCores: true, sharePollers: true, smallHousekeeping: true, endsKept: true, shareEngines: true},
 }
 
 // assignment is one try at handing out the CPUs.
@@ -41,7 +41,7 @@ type assignment struct {
 	placed       map[*node][]int
 	decided      map[*node]string // why its NUMA node
 	onKept       []*node          // engines on the housekeeping CPUs
-	crowd        []*node          // engines that share what is left
+	sharing      []*node          // engines that share what is left
 }
 
 // shortage is a demand that did not fit in a try.
@@ -110,7 +110,7 @@ func (a *assignment) try() *shortage {
 		case a.rung.endsKept && d.end, a.rung.fromKept && n == a.w.path[0].node:
 			a.onKept = append(a.onKept, n)
 		case a.rung.shareEngines:
-			a.crowd = append(a.crowd, n)
+			a.sharing = append(a.sharing, n)
 		default:
 			waiting = append(waiting, n)
 		}

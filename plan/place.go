@@ -172,8 +172,8 @@ type pick struct {
 // one L3 cache where one has enough. It gives nil, and how many CPUs it could
 // have, where they do not suffice.
 func (a *assignment) pick(n *node, numas []int) ([]pick, int) {
-	whole := !a.rung.shareCores || n.demand.spin && !a.rung.crowdPollers
-	alone := n.demand.spin && !a.rung.crowdPollers
+	whole := !a.rung.shareCores || n.demand.spin && !a.rung.sharePollers
+	alone := n.demand.spin && !a.rung.sharePollers
 	var usable []*core
 	for _, u := range numas {
 		var here []*core
@@ -189,7 +189,7 @@ func (a *assignment) pick(n *node, numas []int) ([]pick, int) {
 			if x.isolated != y.isolated {
 				return x.isolated
 			}
-			if a.rung.crowdPollers {
+			if a.rung.sharePollers {
 				return x.untouched() && !y.untouched()
 			}
 			return !x.untouched() && y.untouched()

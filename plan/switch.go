@@ -46,7 +46,7 @@ func (w *work) switchResult(l *link) *Switch {
 	}
 	s := &Switch{CPUs: []int{}, HousekeepingCPU: w.cpus.housekeeping[0], DPDK: n.dpdk, Settings: l.switchSettings(), Why: n.why}
 	switch {
-	case slices.Contains(w.cpus.crowd, n):
+	case slices.Contains(w.cpus.sharing, n):
 		s.CPUs = []int{n.engineCPU}
 	case n.demand.count > 0:
 		s.CPUs = n.cpus

@@ -49,7 +49,7 @@ func (s *Site) bridge(f *fabric, l plan.Link) (netlink.Link, error) {
 	if err != nil || !isNew {
 		return bridge, err
 	}
-	values, err := f.ethtool.apply(l.Device, honest)
+	values, err := f.ethtool.apply(l.Device, offloadsOff)
 	if err != nil {
 		return nil, err
 	}

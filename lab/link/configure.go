@@ -90,7 +90,7 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 			return err
 		}
 	}
-	values, err := e.apply(i.Name, honest)
+	values, err := e.apply(i.Name, offloadsOff)
 	if err != nil {
 		return err
 	}

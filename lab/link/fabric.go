@@ -54,7 +54,7 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", e.FabricDevice, err)
 	}
-	values, err := f.ethtool.apply(e.FabricDevice, honest)
+	values, err := f.ethtool.apply(e.FabricDevice, offloadsOff)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (s *Site) privateParent(f *fabric, l plan.Link) (netlink.Link, error) {
 	if err != nil || !isNew {
 		return parent, err
 	}
-	values, err := f.ethtool.apply(l.Device, honest)
+	values, err := f.ethtool.apply(l.Device, offloadsOff)
 	if err != nil {
 		return nil, err
 	}

@@ -19,11 +19,11 @@ type offloads []struct {
 	on bool
 }
 
-// honest are the offloads of every device that packets are measured on. (The ends
+// offloadsOff are the offloads of every device that packets are measured on. (The ends
 // of an xdp link have GRO on all the same.) Checksums that are left to a virtual link
 // stay unwritten: raw sockets would see wrong ones, and the work that a wire demands
 // would be missing.
-var honest = offloads{
+var offloadsOff = offloads{
 	{tool.TxChecksum, false}, {tool.TSO, false}, {tool.GSO, false}, {tool.GRO, false},
 }
 

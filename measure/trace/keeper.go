@@ -21,12 +21,12 @@ type keeper struct {
 	// limit is how many records are held; pruned how many there were when what nobody
 	// wants was last let go.
 	limit, pruned int
-	// crowded is how many of the slowest were let go for want of room, and floor the latency
+	// evicted is how many of the slowest were evicted for lack of room, and floor the latency
 	// of the slowest of those: as slow ones have no chance any more.
-	crowded int
+	evicted int
 	floor   int64
-	// crowdedOrdinary is how many of the ordinary packets were.
-	crowdedOrdinary int
+	// evictedOrdinary is how many of the ordinary packets were.
+	evictedOrdinary int
 }
 
 // recordsLimit is 20 MB of records in memory, and more events than anybody reads.
@@ -127,18 +127,18 @@ func (k *keeper) add(pieces ...piece) {
 		k.prune()
 	}
 	for k.records > k.limit && len(k.slowest)+len(k.ordinary) > 0 {
-		k.crowd()
+		k.evict()
 		k.prune()
 	}
 }
 
-// crowd lets go of some packets: of the least slow of the slowest, and of the last places
+// evict drops some packets: the least slow of the slowest, and those of the last places
 // of the ordinary ones, by turns, so that there are some to compare with.
-func (k *keeper) crowd() {
+func (k *keeper) evict() {
 	if len(k.slowest) >= len(k.ordinary) {
 		for range 1 + len(k.slowest)/16 {
 			k.floor = max(k.floor, heap.Pop(&k.slowest).(Packet).LatencyNs)
-			k.crowded++
+			k.evicted++
 		}
 		return
 	}
@@ -146,7 +146,7 @@ func (k *keeper) crowd() {
 		last--
 		if _, taken := k.ordinary[last]; taken {
 			delete(k.ordinary, last)
-			k.crowdedOrdinary++
+			k.evictedOrdinary++
 			n--
 		}
 		k.places = last

@@ -107,7 +107,7 @@ func TestAnHourAtAMillionPacketsASecond(t *testing.T) {
 	if peak > recordsLimit {
 		t.Errorf("at one time %d records were held", peak)
 	}
-	if len(c.slowest) != most || len(c.ordinary) != places || c.crowded != 0 {
+	if len(c.slowest) != most || len(c.ordinary) != places || c.evicted != 0 {
 		t.Errorf("%d slow and %d ordinary packets are kept", len(c.slowest), len(c.ordinary))
 	}
 	c.prune()
@@ -131,8 +131,8 @@ func TestAStreamThatIsTooMuch(t *testing.T) {
 			k.add(busy(0, around(p)))
 		}
 	}
-	if k.records > k.limit || k.crowded == 0 || len(k.slowest) < 10 {
-		t.Errorf("%d records of %d packets, %d let go", k.records, len(k.slowest), k.crowded)
+	if k.records > k.limit || k.evicted == 0 || len(k.slowest) < 10 {
+		t.Errorf("%d records of %d packets, %d evicted", k.records, len(k.slowest), k.evicted)
 	}
 	for _, p := range k.slowest {
 		if p.LatencyNs < 2_000_050 {
@@ -158,8 +158,8 @@ func TestOrdinaryPacketsThatAreTooMuch(t *testing.T) {
 	if k.records > k.limit || len(k.slowest) < 5 || len(k.ordinary) < 5 {
 		t.Errorf("%d records of %d slow packets and %d ordinary ones", k.records, len(k.slowest), len(k.ordinary))
 	}
-	if k.crowded == 0 || k.crowdedOrdinary == 0 {
-		t.Errorf("%d and %d are said to be let go", k.crowded, k.crowdedOrdinary)
+	if k.evicted == 0 || k.evictedOrdinary == 0 {
+		t.Errorf("%d and %d were evicted, it says", k.evicted, k.evictedOrdinary)
 	}
 }
 

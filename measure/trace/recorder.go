@@ -235,8 +235,8 @@ func (r *Recorder) recording() Recording {
 	if r.missed > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("the recorder missed %d announcements of packets: an engine makes them faster than it could look", r.missed))
 	}
-	if r.crowded+r.crowdedOrdinary > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("the events of %d of the slowest packets and of %d ordinary ones were dropped for lack of memory: more than %d happened around all of them", r.crowded, r.crowdedOrdinary, recordsLimit))
+	if r.evicted+r.evictedOrdinary > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("the events of %d of the slowest packets and of %d ordinary ones were dropped for lack of memory: more than %d happened around all of them", r.evicted, r.evictedOrdinary, recordsLimit))
 	}
 	if skipped := r.programs.skipped(); skipped > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("the kernel ran the recorder's programs %d times less than there were events, as the same one was under way on the CPU: these are missing", skipped))
