@@ -54,7 +54,7 @@ func TestJudge(t *testing.T) {
 		{"a switch that died", func(e *evidence) { e.faults = []lab.Fault{{Problem: "ovs-vswitchd of link l1 has died"}} }, result.Invalid, "ovs-vswitchd of link l1 has died"},
 		{"one long gap", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "loop", CPU: 1, Count: 1, TotalNs: 2e6, MaxNs: 2e6}}
-		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: the tail above p99.8 "},
+		}, result.Noisy, "loop: CPU 1 was taken away 1 times, 2ms in all, 2ms at the longest: this affects the tail above p99.8"},
 		{"RT throttling", func(e *evidence) {
 			e.realTime = host.RealTimeStop{By: host.StopThrottling, Stop: 50 * time.Millisecond, Period: time.Second}
 			e.details.Gaps = []result.GapMeter{{Thread: "forward dut", Scheduling: "SCHED_FIFO 5", Count: 1, TotalNs: 48e6, MaxNs: 48_094_959}}
@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 		}, result.Noisy, "the fair server takes a CPU back"},
 		{"many short gaps", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "sink", CPU: 0, Count: 100, TotalNs: 380_000, MaxNs: 5_000}}
-		}, result.Noisy, "p99.96 "},
+		}, result.Noisy, "above p99.96"},
 		{"few short gaps", func(e *evidence) {
 			e.details.Gaps = []result.GapMeter{{Thread: "sink", CPU: 0, Count: 10, TotalNs: 50_000, MaxNs: 9_000}}
 		}, result.Clean, ""},

@@ -214,7 +214,7 @@ func TestFunctionsRefused(t *testing.T) {
 		{"VFs used up", both(ports("p0"), onHost(func(inv *host.Inventory) {
 			withVFs(&inv.Functions[0], 2)
 			inv.Functions[0].VFs[1].UsedBy = "the lab other"
-		})), "", []string{"b:x wants a virtual function of p0", "it has 2 virtual functions, and the lab uses 1; others have 1 by the lab other", "the card can have 7, but only by way of none"}},
+		})), "", []string{"b:x wants a virtual function of p0", "it has 2 virtual functions, and the lab uses 1; others have 1 by the lab other", "the card can have 7, but the number can only change from 0"}},
 		{"IOMMU off", onHost(func(inv *host.Inventory) { inv.IOMMU.Groups = 0 }), spec.BackendDPDK, []string{"a:x wants 0000:01:10.0 for DPDK, by vfio-pci", "the IOMMU is off", "intel_iommu=on", "enable_unsafe_noiommu_mode", "igb_uio"}},
 		{"IOMMU off, AMD", onHost(func(inv *host.Inventory) { inv.IOMMU.Groups, inv.CPUs[0].Model = 0, "AMD EPYC 7551P" }), spec.BackendDPDK, []string{"amd_iommu"}},
 		{"no driver", func(exp *spec.Experiment, _ *host.Inventory) {

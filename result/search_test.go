@@ -72,8 +72,8 @@ func TestASearchThatCannotBeKept(t *testing.T) {
 	}{
 		"an unknown trial":    {Search{Trials: []SearchTrial{{ID: "0009"}}}, `"0009" is not in the summary`},
 		"a finding's trial":   {Search{Findings: []Finding{{Name: "NDR", Value: number(1), Trial: "../x"}}}, `"../x" of its finding "NDR"`},
-		"no number":           {Search{Findings: []Finding{{Name: "NDR", Value: number(math.NaN())}}}, "no number"},
-		"infinite":            {Search{Findings: []Finding{{Name: "NDR", Value: number(1), High: number(math.Inf(1))}}}, "no number"},
+		"not a number":        {Search{Findings: []Finding{{Name: "NDR", Value: number(math.NaN())}}}, "not a number"},
+		"infinite":            {Search{Findings: []Finding{{Name: "NDR", Value: number(1), High: number(math.Inf(1))}}}, "not a number"},
 		"neither":             {Search{Findings: []Finding{{Name: "NDR"}}}, "neither a value nor a reason"},
 		"deviates of nothing": {Search{}, "does not say why"},
 	} {

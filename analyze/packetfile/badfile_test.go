@@ -35,7 +35,7 @@ func TestNotACapture(t *testing.T) {
 		data []byte
 		say  []string
 	}{
-		"empty":            {"a.pcap", nil, []string{"is empty (0 bytes)", "capture anew"}},
+		"empty":            {"a.pcap", nil, []string{"is empty (0 bytes)", "capture again"}},
 		"empty gz":         {"a.pcap.gz", compressGzip(nil), []string{"is empty inside gzip"}},
 		"empty zst":        {"a.pcap.zst", compressZstd(t, nil), []string{"is empty"}},
 		"one byte":         {"a.pcap", []byte{0xd4}, []string{"is not a capture: it begins with d4"}},

@@ -48,7 +48,7 @@ func TestListOfInstances(t *testing.T) {
 func TestListOfAnotherForm(t *testing.T) {
 	for name, text := range map[string]string{
 		"another module": "other 1 open\n", "a later form": strings.Replace(listed, "nines_kbp 1", "nines_kbp 2", 1),
-		"empty": "", "a field less": strings.Replace(listed, " 3 11\n", " 11\n", 1), "no number": strings.Replace(listed, "8210", "many", 1),
+		"empty": "", "a field less": strings.Replace(listed, " 3 11\n", " 11\n", 1), "not a number": strings.Replace(listed, "8210", "many", 1),
 	} {
 		if list, err := parse(text); err == nil {
 			t.Errorf("%s: %v, and no error", name, list)
@@ -62,7 +62,7 @@ func TestPollingIsWritten(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 	for _, wrong := range []string{"", "7", "0/0", "x/1", "7/x", "7/-1", "99999999999/0"} {
-		if err := SetPolling("lo", 0, wrong); err == nil || !strings.Contains(err.Error(), "no way of polling") {
+		if err := SetPolling("lo", 0, wrong); err == nil || !strings.Contains(err.Error(), "not a way of polling") {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}

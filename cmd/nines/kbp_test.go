@@ -18,7 +18,7 @@ func TestKbpRefusesWrongCalls(t *testing.T) {
 		"start --cpu 0":                                            "one of --container, --pid and --netns",
 		"start --pid 1 --netns blue --cpu 0":                       "one of --container, --pid and --netns",
 		"start --pid -4 --cpu 0":                                   "is not a process",
-		"start --netns .. --cpu 0":                                 "no name of a network namespace",
+		"start --netns .. --cpu 0":                                 "not a name of a network namespace",
 		"start --pid 1 --cpu 0 --rx fast":                          "busy_poll, threaded, awake or suspend",
 		"start --pid 1 --cpu 0 --mechanism pigeon":                 "netlink, livepatch, io_uring or epoll",
 		"start --pid 1 --cpu 0 --policy fifo":                      "as idle, other:-5, or fifo:50",

@@ -32,7 +32,7 @@ func TestTuneRefusesWrongCalls(t *testing.T) {
 		"plan --profile fast":                       "latency, realtime, throughput",
 		"plan --file /does/not/exist.yaml":          "no such file",
 		"plan --file " + profile:                    profile + `:3:3: settings.vm.swapiness: the catalogue has no such setting; did you mean "vm.swappiness"?`,
-		"plan --boot a$b":                           "no name of a boot parameter",
+		"plan --boot a$b":                           "not a name of a boot parameter",
 		"plan --cgroup v3":                          "v1 or v2",
 		"plan --format xml":                         "table or json",
 		"plan here":                                 "takes no argument",

@@ -192,7 +192,7 @@ func TestDPDKSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_vhost0,iface="+dir+"/file", 64))
-	refusal(t, "a file in the way", err, "EADDRINUSE", "no socket")
+	refusal(t, "a file in the way", err, "EADDRINUSE", "not a socket")
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_af_packet0,iface=nosuch0", 64))
 	refusal(t, "a missing interface", err, "ENODEV", "net_af_packet0")
 

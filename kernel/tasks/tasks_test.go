@@ -192,7 +192,7 @@ func TestMasksThatOthersChangedAreLeft(t *testing.T) {
 	allow(t, parent, "0") // was 0-1, less 0 is 1: a mask without 1 is not ours
 	allow(t, child, "0")  // the account's has ended; this one has its id
 	notes := restore(t, path)
-	if len(notes) != 1 || !strings.Contains(notes[0], "left alone") {
+	if len(notes) != 1 || !strings.Contains(notes[0], "left as it is") {
 		t.Errorf("notes: %q", notes)
 	}
 	if a, b := now(t, parent), now(t, child); a != "0" || b != "0" {

@@ -146,7 +146,7 @@ func TestPackets(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(r.Dir, "trials", "0003", result.PacketsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := WritePackets(&out, r, r.Summary.Trials[2:3]); err == nil || !strings.Contains(err.Error(), "no plain file") {
+	if err := WritePackets(&out, r, r.Summary.Trials[2:3]); err == nil || !strings.Contains(err.Error(), "not a plain file") {
 		t.Errorf("a link out of the result: %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func TestHostileFoldersAreSkipped(t *testing.T) {
 		}
 		for folder, want := range map[string]string{
 			"bad/torn": "damaged", "bad/another": `schema "other/v1"`, "bad/newer": `"nines/result/v7"`, "bad/bare": "damaged", "bad/twice": "twice",
-			"bad/longname": "600 bytes", "bad/link": "symbolic link", "bad/pipe": "no plain file", "bad/sparse": "too many", "bad/\uFFFD": "not UTF-8",
+			"bad/longname": "600 bytes", "bad/link": "symbolic link", "bad/pipe": "not a plain file", "bad/sparse": "too many", "bad/\uFFFD": "not UTF-8",
 		} {
 			if !strings.Contains(reasons[folder], want) {
 				t.Errorf("%s: %q, want %q", folder, reasons[folder], want)
