@@ -100,12 +100,12 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
 	@FRESH=trixie BOOTS=main,new,rt hack/stages.sh setup-test build test-compile \
-		[ lint test-engine test-web test-fresh , test-unit test-root , test-vm ] test-quiet
+		[ lint test-engine test-web test-unit , test-fresh , test-vm ] test-root test-quiet
 
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
 	@NINES_LONG=1 hack/stages.sh setup-test build test-compile \
-		[ lint test-engine test-web test-fuzz test-fresh , test-unit test-root , test-vm ] test-quiet
+		[ lint test-engine test-web test-fuzz test-unit , test-fresh , test-vm ] test-root test-quiet
 
 # Go's tests run in passes, each test once: see test/passes.
 PASS = hack/gotest.sh --hide-summary=skipped --
@@ -132,9 +132,11 @@ ifneq ($(SUDO),)
 AS_ROOT = -exec 'sudo env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA)'
 endif
 .PHONY: test-root test-quiet
+# One package at a time, after the lanes: labs of DPDK share hugepages, and a lab whose
+# engines wait for a CPU sends nothing.
 ## test-root: run the Go tests that test-unit has left to root, with namespaces, links and containers
 test-root: build
-	$(PASS) $(AS_ROOT) root
+	$(PASS) -p 1 $(AS_ROOT) root
 
 ## test-quiet: run the tests that measure time; nothing else is to run beside them
 test-quiet: build

@@ -58,7 +58,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 	if err != nil {
 		return nil, err
 	}
-	defer registry.Free()
+	defer func() { _ = registry.Free() }()
 	held, err := takeLock(measurementLock(), experiment, 0)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) {
 		other := readOwner(measurementFile())
@@ -113,7 +113,7 @@ func forgetDeadMeasurement() error {
 	if err != nil {
 		return err
 	}
-	defer registry.Free()
+	defer func() { _ = registry.Free() }()
 	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
 		return nil
 	}

@@ -98,7 +98,7 @@ func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer registry.Free()
+	defer func() { _ = registry.Free() }()
 	if err := options.Measurement.reserved(p); err != nil {
 		return nil, err
 	}

@@ -111,16 +111,6 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// fieldOf finds a struct's key.
-func fieldOf(t reflect.Type, key string) (field, bool) {
-	for _, f := range fields(t) {
-		if f.key == key {
-			return f, true
-		}
-	}
-	return field{}, false
-}
-
 func (d decoder) structure(n *node, v reflect.Value, path string) {
 	t := v.Type()
 	known := map[string]field{}

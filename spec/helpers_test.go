@@ -3,7 +3,6 @@ package spec
 import (
 	"os"
 	"reflect"
-	"slices"
 	"testing"
 )
 
@@ -15,8 +14,6 @@ func read(t testing.TB, path string) []byte {
 	}
 	return data
 }
-
-func contains(list []string, one string) bool { return slices.Contains(list, one) }
 
 func lengthOf(v any) int { return reflect.ValueOf(v).Len() }
 

@@ -2,7 +2,9 @@ package vm
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,13 +13,24 @@ import (
 	"nines.dev/nines/vm/vlab"
 )
 
+// notCopied is what no test in the laboratory reads, and would only take time and memory
+// there.
+var notCopied = []string{".git", "build", "results", "web"}
+
 // startLaboratory boots, with what the tests need of the repository at its own path.
 func startLaboratory(ctx context.Context, repository string, store image.Store, boot oneBoot) (*vlab.Laboratory, error) {
 	options := boot.options
 	options.Store, options.Progress, options.Programs = store, say, filepath.Join(repository, "bin")
-	for _, name := range []string{"bin", "cmd", "engine", "examples", "measure", "report", "result", "spec", "test", "lab", "go.mod", filepath.Join("build", "vm")} {
-		options.Copy = append(options.Copy, filepath.Join(repository, name))
+	rooms, err := os.ReadDir(repository)
+	if err != nil {
+		return nil, err
 	}
+	for _, room := range rooms {
+		if !slices.Contains(notCopied, room.Name()) {
+			options.Copy = append(options.Copy, filepath.Join(repository, room.Name()))
+		}
+	}
+	options.Copy = append(options.Copy, filepath.Join(repository, "build", "vm"))
 	// The first boot of all makes the file systems, too, maybe beside what takes both CPUs.
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
 	defer cancel()

@@ -71,7 +71,7 @@ func (s *Server) session(w *watched) {
 		return
 	}
 	// Waits until nothing is read or written any more: the next session must not meet it.
-	defer session.Close()
+	defer func() { _ = session.Close() }()
 	ctx, end := context.WithCancel(context.Background())
 	defer end() // of the commands
 	for {
