@@ -188,7 +188,7 @@ func TestRealTimeThreadsOfThreadedNAPIAreGuarded(t *testing.T) {
 			labtest.Require(t, "threaded NAPI: "+string(f.site.Features.Threaded), f.site.Features.Threaded.None())
 			run := f.start(Request{Receive: spec.ReceiveThreaded, CPUs: cpus, Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 2}})
 			if run.Guard == nil || !run.Guard.Alive() {
-				t.Fatalf("nobody watches: %+v", run)
+				t.Fatalf("it has no watchdog: %+v", run)
 			}
 			statistics, err := ReadStatistics(run.Guard.Statistics)
 			if err != nil || len(statistics.Threads) == 0 || statistics.Threads[0].TID != run.Interfaces[0].NAPIs[0].PID {

@@ -288,7 +288,7 @@ func TestLabLivepatchIsGuarded(t *testing.T) {
 	run := f.start(Request{Receive: spec.ReceiveBusyPoll, Mechanism: spec.PollLivepatch, CPUs: []int{3},
 		Scheduling: &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 10}})
 	if run.Guard == nil || !run.Guard.Alive() {
-		t.Fatalf("nobody watches: %+v", run.Guard)
+		t.Fatalf("it has no watchdog: %+v", run.Guard)
 	}
 	threads, err := run.Threads()
 	if err != nil || len(threads) != 1 || threads[0].TID != run.Interfaces[0].NAPIs[0].PID || threads[0].Placement != "fifo:10@3" {

@@ -358,7 +358,7 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	}
 	kill(t, poller.PID)
 	faults, err := lab.Faults()
-	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: busy_poll of dut:in : receive mode changed since setup: nines-poller has ended") {
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: busy_poll of dut:in: receive mode changed since setup: nines-poller has ended") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
 }
@@ -376,12 +376,12 @@ func TestAGuardThatDiesIsAFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	if guard := records[0].Guard; !guard.Alive() {
-		t.Fatalf("nobody watches a thread of a real-time policy: %+v", records)
+		t.Fatalf("a thread of a real-time policy has no watchdog: %+v", records)
 	}
 	receivedOf(t, lab)
 	kill(t, records[0].Guard.PID)
 	faults, err := lab.Faults()
-	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: threaded of dut:in : receive mode changed since setup: nobody watches") {
+	if err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0].Problem, "rx: threaded of dut:in: receive mode changed since setup: its watchdog exited") {
 		t.Errorf("faults: %q, %v", faults, err)
 	}
 }

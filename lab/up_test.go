@@ -54,7 +54,7 @@ func TestAPrefixOfAnotherStateDirectoryIsRefusedBeforeAnythingIsMade(t *testing.
 	_, err := Up(context.Background(), UpOptions{
 		Plan: p, Experiment: []byte(smallLab), Progress: func(s string) { said = append(said, s) },
 	})
-	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is there already") || !strings.Contains(err.Error(), fmt.Sprintf("another prefix than %q", p.Prefix)) {
+	if exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "already exists") || !strings.Contains(err.Error(), fmt.Sprintf("another prefix than %q", p.Prefix)) {
 		t.Errorf("Up = %v, want a name that is taken", err)
 	}
 	if len(said) != 0 {
