@@ -52,7 +52,11 @@ setup-bench: setup
 
 .PHONY: build
 ## build: build bin/nines and what it needs
-build: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-disturb
+# Two that build the same checkout take turns.
+build:
+	@mkdir -p build && flock build/lock $(MAKE) programs
+.PHONY: programs
+programs: bin/nines bin/nines-engine bin/nines-init bin/nines-poller bin/nines-guest bin/nines-node bin/nines-disturb
 
 # What go build and the makefiles below know best is for them to find up to date.
 .PHONY: FORCE
@@ -99,13 +103,13 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_SOURCES)
 .PHONY: test test-all
 ## test: install what the tests need, build, run every test and the linters, short of test-all
 test:
-	@FRESH=trixie BOOTS=main,new,rt hack/stages.sh setup-test build test-compile \
-		[ lint test-engine test-web test-unit , test-fresh , test-vm ] test-root test-quiet
+	@FRESH=trixie BOOTS=main,new,rt ONCE=1 hack/stages.sh setup-test \
+		[ build test-compile lint test-engine test-web test-unit test-root , test-fresh , test-vm ] test-quiet
 
 ## test-all: all boots, kill points, examples and Debians, and fuzzing; RESUME=1 goes on with what is left
 test-all:
-	@NINES_LONG=1 hack/stages.sh setup-test build test-compile \
-		[ lint test-engine test-web test-fuzz test-unit , test-fresh , test-vm ] test-root test-quiet
+	@NINES_LONG=1 hack/stages.sh setup-test \
+		[ build test-compile lint test-engine test-web test-fuzz test-unit test-root , test-fresh , test-vm ] test-quiet
 
 # Go's tests run in passes, each test once: see test/passes.
 PASS = hack/gotest.sh --hide-summary=skipped --
@@ -142,15 +146,16 @@ test-root: build
 test-quiet: build
 	$(PASS) $(AS_ROOT) quiet
 
-# Tests for the virtual laboratory; BOOTS=main,rt and RUN=regexp choose some. Images are kept
-# in build/cache. The table is the last that is printed.
+# Tests for the virtual laboratory; BOOTS=main,rt and RUN=regexp choose some; with ONCE=1 a
+# test runs in one boot only, unless it is about kernels. Images are kept in build/cache. The
+# table is the last that is printed.
 .PHONY: test-vm
 ## test-vm: test in virtual machines what needs other hardware, other kernels, or a whole host
 test-vm: build
 	@rm -f build/vm/table.txt
 	@$(GOTESTSUM_VM) -- -timeout 50m -count 1 $(AS_ROOT_VM) ./test/vm; \
 		status=$$?; cat build/vm/table.txt; exit $$status
-VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG)
+VM_ENV = NINES_TEST_VM=1 NINES_VM_BOOTS=$(BOOTS) NINES_VM_ONCE=$(ONCE) "NINES_VM_RUN=$(RUN)" NINES_CACHE_DIR=$(CURDIR)/build/cache NINES_REQUIRE=$(NINES_REQUIRE) NINES_LONG=$(NINES_LONG)
 AS_ROOT_VM = -exec '$(SUDO) env $(VM_ENV) PATH=$(PATH):/usr/sbin:/sbin'
 GOTESTSUM_VM = $(TOOL) gotestsum --format testname --hide-summary=skipped
 

@@ -93,7 +93,7 @@ func cardFixture(t *testing.T, driver string) *fixture {
 }
 
 func TestLabThreadedCards(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
+	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain)
 	watchKernel(t)
 	proveThreads(cardFixture(t, "igb"), Request{Receive: spec.ReceiveThreaded})
 }

@@ -235,7 +235,7 @@ func proveLivepatch(f *fixture, packets int) {
 const fewPackets = 300
 
 func TestLabLivepatchPollsAVeth(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
+	labtest.EveryKernel(t, labtest.BootMain, labtest.BootNew)
 	loadModule(t)
 	f := newFixture(t)
 	if _, why, err := Choose(f.site.Features, spec.PollAuto); err != nil {

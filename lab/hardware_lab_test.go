@@ -313,9 +313,13 @@ topology:
 
 // TestLabHardwareAfterKill: nines up is killed at moments spread over its time, and nines
 // down restores the cards each time, with VFs that it has made and with those that
-// others have. (Two ports at once are in TestLabAKilledUpLeavesTheHostAsItWas.) NINES_KILL_CYCLES is how many moments.
+// others have. (TestLabAKilledUpLeavesTheHostAsItWas has two ports at once.) NINES_KILL_CYCLES
+// is how many moments.
 func TestLabHardwareAfterKill(t *testing.T) {
-	cycles := 2
+	cycles := 1
+	if labtest.Long() {
+		cycles = 2
+	}
 	if n, err := strconv.Atoi(os.Getenv("NINES_KILL_CYCLES")); err == nil {
 		cycles = n
 	}
@@ -366,7 +370,7 @@ func TestLabHardwareAfterKill(t *testing.T) {
 					t.Fatalf("after cycle %d claims are left: %v", i, left)
 				}
 			}
-			if killed < cycles/2 {
+			if killed < (cycles+1)/2 {
 				t.Errorf("only %d of %d were killed", killed, cycles)
 			}
 			t.Logf("%d of %d killed in an up of %v", killed, cycles, took)

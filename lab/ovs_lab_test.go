@@ -14,7 +14,7 @@ import (
 //	n2:eth ── veth ─┼─ br0, module openvswitch
 //	n3:eth ── veth ─┘
 func TestLabKernelOVS(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
+	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain)
 	needOVS(t, "ovs")
 	if out, err := exec.Command("modprobe", "openvswitch").CombinedOutput(); err != nil {
 		t.Fatalf("modprobe openvswitch: %v: %s", err, out)

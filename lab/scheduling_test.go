@@ -81,7 +81,7 @@ func TestScheduling(t *testing.T) {
 
 // The same with other kernels and layouts of control groups.
 func TestLabScheduling(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootRT, labtest.BootNew, labtest.BootNewRT)
+	labtest.VirtualLab(t, labtest.BootRT, labtest.BootMain, labtest.BootV1, labtest.BootNew, labtest.BootNewRT)
 	labtest.Root(t)
 	testScheduling(t)
 }

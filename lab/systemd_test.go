@@ -47,7 +47,7 @@ func TestSystemd(t *testing.T) {
 
 // The laboratory's own file system stands in for the one that debootstrap makes.
 func TestLabSystemd(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootIsolated, labtest.BootNew)
+	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain, labtest.BootIsolated)
 	labtest.Root(t)
 	cache := t.TempDir()
 	t.Setenv("NINES_CACHE_DIR", cache)

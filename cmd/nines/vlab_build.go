@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"nines.dev/nines/terminal"
 	"nines.dev/nines/vm/image"
@@ -33,17 +35,28 @@ ahead of time, for example while there is a network. Without names it takes all 
 			if err != nil {
 				return err
 			}
-			for _, name := range args {
-				kernel, root, err := vlab.Images(c.Context(), store, name)
-				if err != nil {
+			made := make([]string, len(args))
+			group, ctx := errgroup.WithContext(c.Context())
+			group.SetLimit(downloadsAtOnce)
+			for i, name := range args {
+				group.Go(func() error {
+					kernel, root, err := vlab.Images(ctx, store, name)
+					if err == nil {
+						made[i] = fmt.Sprintf("%s: Linux %s in %s, with %s\n", kernel.Name, kernel.Version, kernel.Image, root.Disk)
+					}
 					return err
-				}
-				fmt.Fprintf(c.OutOrStdout(), "%s: Linux %s in %s, with %s\n", kernel.Name, kernel.Version, kernel.Image, root.Disk)
+				})
 			}
-			return nil
+			err = group.Wait()
+			fmt.Fprint(c.OutOrStdout(), strings.Join(made, ""))
+			return err
 		},
 	}
 }
+
+// downloadsAtOnce is how many kernels are downloaded at the same time: a mirror of Debian
+// gives a single connection less than the network could carry.
+const downloadsAtOnce = 4
 
 func newVlabKernelsCommand() *cobra.Command {
 	var format string

@@ -17,7 +17,7 @@ import (
 // The kernels of Debian take every program, from the oldest that nines supports to the
 // newest and the real-time ones: what is missing is what they were built without.
 func TestLabKernelsTakeTheRecorder(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew, labtest.BootRT, labtest.BootNewRT, labtest.BootCloud)
+	labtest.EveryKernel(t, labtest.BootMain, labtest.BootNew, labtest.BootRT, labtest.BootNewRT, labtest.BootCloud)
 	if err := Check(); err != nil { // which loads those that follow packets, too
 		t.Error(err)
 	}

@@ -30,15 +30,30 @@ const forTheLab = "for the virtual laboratory, where make test-vm runs it: "
 // VirtualLab is for tests that rearrange a whole host, or need what only the virtual
 // laboratory has. `make test-vm` runs all tests whose name begins with TestLab in it, as
 // root, in the boots that they name here (without a name, in BootMain), and fails if one
-// has not run in each of them. Elsewhere they are skipped: nothing is missing there. It
-// comes first in a test.
+// has not run in each of them; `make test` runs a test only in the first of its boots that
+// it starts. Elsewhere they are skipped: nothing is missing there. It comes first in a test.
 func VirtualLab(t testing.TB, boots ...string) {
+	t.Helper()
+	inLaboratory(t, "", boots)
+}
+
+// EveryKernel is VirtualLab for tests of what differs from kernel to kernel: `make test`
+// too runs them in each of their boots.
+func EveryKernel(t testing.TB, boots ...string) {
+	t.Helper()
+	inLaboratory(t, inEach, boots)
+}
+
+// inEach is what EveryKernel puts before the names of the boots.
+const inEach = "each of "
+
+func inLaboratory(t testing.TB, how string, boots []string) {
 	t.Helper()
 	if len(boots) == 0 {
 		boots = []string{BootMain}
 	}
 	if boot := os.Getenv(BootVariable); boot == "" || !slices.Contains(boots, boot) {
-		t.Skip(forTheLab + strings.Join(boots, " "))
+		t.Skip(forTheLab + how + strings.Join(boots, " "))
 	}
 }
 
@@ -50,9 +65,11 @@ func Laboratory(t testing.TB) {
 	}
 }
 
-// BootsOf reads in a test's output for which boots VirtualLab has skipped it.
-func BootsOf(output string) []string {
+// BootsOf reads in a test's output for which boots VirtualLab or EveryKernel skipped it,
+// and whether it is to run in each of them always.
+func BootsOf(output string) (boots []string, each bool) {
 	_, after, _ := strings.Cut(output, forTheLab)
 	line, _, _ := strings.Cut(after, "\n")
-	return strings.Fields(line)
+	line, each = strings.CutPrefix(line, inEach)
+	return strings.Fields(line), each
 }

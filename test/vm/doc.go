@@ -13,5 +13,7 @@
 // them: one that is skipped there has failed. Few that fail are run once more, in another
 // machine, and told as such. boots_test.go has the table of boots.
 // Nothing runs here without NINES_TEST_VM, which make test-vm sets; NINES_VM_BOOTS and
-// NINES_VM_RUN choose some of the boots and tests.
+// NINES_VM_RUN choose some of the boots and tests. With NINES_VM_ONCE, which make test sets,
+// a test runs only in the first of its boots that is chosen, unless it begins with
+// labtest.EveryKernel.
 package vm

@@ -35,14 +35,13 @@ func say(what string) { fmt.Fprintf(os.Stderr, "vm: %s\n", what) }
 
 func TestLaboratory(t *testing.T) {
 	repository, store := required(t)
-	packages := findPackages(t, repository)
 	chosen := regexp.MustCompile(os.Getenv("NINES_VM_RUN"))
 	table := &rowTable{path: filepath.Join(repository, "build", "vm", "table.txt")}
 	machines := make(chan struct{}, atOnce)
-	for _, boot := range boots {
-		if some := os.Getenv("NINES_VM_BOOTS"); some != "" && !slices.Contains(strings.Split(some, ","), boot.name) {
-			continue
-		}
+	wanted := slices.DeleteFunc(slices.Clone(boots), func(b oneBoot) bool { return !started(b.name) })
+	ready := makeImages(t.Context(), store, wanted)
+	packages := findPackages(t, repository)
+	for _, boot := range wanted {
 		tests := map[string][]string{}
 		for _, p := range packages {
 			for _, name := range p.boots[boot.name] {
@@ -56,6 +55,9 @@ func TestLaboratory(t *testing.T) {
 		}
 		t.Run(boot.name, func(t *testing.T) {
 			t.Parallel()
+			if err := ready[boot.name](); err != nil {
+				t.Fatal(err)
+			}
 			machines <- struct{}{}
 			t.Cleanup(func() { <-machines }) // when the machine has stopped
 			s := &session{repository: repository, store: store, boot: boot}
@@ -79,6 +81,12 @@ func TestLaboratory(t *testing.T) {
 			s.runAgain(t)
 		})
 	}
+}
+
+// started tells whether this run is to start a boot.
+func started(boot string) bool {
+	some := os.Getenv("NINES_VM_BOOTS")
+	return some == "" || slices.Contains(strings.Split(some, ","), boot)
 }
 
 // atOnce is how many laboratories run at a time. A translated one waits more than it

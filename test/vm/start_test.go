@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"nines.dev/nines/busypoll/kbp"
 	"nines.dev/nines/vm/image"
@@ -31,17 +34,38 @@ func startLaboratory(ctx context.Context, repository string, store image.Store, 
 		}
 	}
 	options.Copy = append(options.Copy, filepath.Join(repository, "build", "vm"))
-	// The first boot of all makes the file systems, too, maybe beside what takes both CPUs.
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
-	defer cancel()
-	if err := buildModule(ctx, store, options.Kernel); err != nil {
-		return nil, err
-	}
 	return vlab.Start(ctx, options)
 }
 
-// buildModule builds the live patch of busypoll/kmod/kbp for a boot's kernel, which the laboratory
-// then has: it has no compiler of its own. Only Debian's plain kernels get one.
+// makeImages makes what the boots start from, several at a time: nearly all of it is
+// waiting for downloads. What it returns waits for the images of a boot.
+func makeImages(ctx context.Context, store image.Store, boots []oneBoot) map[string]func() error {
+	ready := map[string]func() error{}
+	slots := make(chan struct{}, imagesAtOnce)
+	for _, boot := range boots {
+		ready[boot.name] = sync.OnceValue(func() error {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, 30*time.Minute)
+			defer cancel()
+			var images errgroup.Group
+			images.Go(func() error {
+				_, _, err := vlab.Images(ctx, store, boot.options.Kernel)
+				return err
+			})
+			images.Go(func() error { return buildModule(ctx, store, boot.options.Kernel) })
+			return images.Wait()
+		})
+		go func() { _ = ready[boot.name]() }() // its caller gets the error
+	}
+	return ready
+}
+
+// imagesAtOnce is of how many boots images are made at a time.
+const imagesAtOnce = 4
+
+// buildModule builds the live patch of busypoll/kmod/kbp for a boot's kernel: the laboratory
+// has no compiler. Only Debian's plain kernels get the patch.
 func buildModule(ctx context.Context, store image.Store, kernel string) error {
 	if !strings.HasPrefix(kernel, "debian") {
 		return nil

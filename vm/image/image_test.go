@@ -10,10 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/u-root/u-root/pkg/cpio"
+	"golang.org/x/sync/errgroup"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/test/labtest"
@@ -125,8 +127,7 @@ func TestFolderIsWholeOrNotThere(t *testing.T) {
 	if _, err := s.folder(t.Context(), "x", r, func(context.Context, string) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
-	entries, _ := os.ReadDir(s.Dir)
-	if len(entries) != 1 || entries[0].Name() != "lock" {
+	if entries, _ := os.ReadDir(s.Dir); len(entries) != 0 {
 		t.Errorf("left: %v", entries)
 	}
 	builds := 0
@@ -147,6 +148,28 @@ func TestFolderIsWholeOrNotThere(t *testing.T) {
 	}
 	if other := (recipe{Packages: []string{"b"}}); other.key() == r.key() {
 		t.Error("another recipe has the same key")
+	}
+}
+
+// Images of two recipes are made at the same time (or this test hangs), and neither build
+// removes what the other has begun.
+func TestImagesAreMadeSideBySide(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	var begun sync.WaitGroup
+	begun.Add(2)
+	var builds errgroup.Group
+	for _, name := range []string{"x", "y"} {
+		builds.Go(func() error {
+			_, err := s.folder(t.Context(), name, recipe{Packages: []string{name}}, func(_ context.Context, dir string) error {
+				begun.Done()
+				begun.Wait()
+				return os.WriteFile(filepath.Join(dir, "file"), nil, 0o644)
+			})
+			return err
+		})
+	}
+	if err := builds.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

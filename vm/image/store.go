@@ -65,7 +65,7 @@ func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx
 	if _, err := os.Stat(done); err == nil {
 		return done, nil
 	}
-	unlock, err := s.lock(ctx)
+	unlock, err := s.lock(ctx, done)
 	if err != nil {
 		return "", err
 	}
@@ -73,14 +73,10 @@ func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx
 	if _, err := os.Stat(done); err == nil { // another was quicker
 		return done, nil
 	}
-	// With the lock, what is unfinished is what a killed build left.
-	left, _ := filepath.Glob(filepath.Join(s.Dir, "*"+unfinished))
-	for _, dir := range left {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", err
-		}
-	}
 	dir := done + unfinished
+	if err := errors.Join(os.RemoveAll(dir), s.removeAbandoned()); err != nil {
+		return "", err
+	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -96,24 +92,47 @@ func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx
 	return done, os.Rename(dir, done)
 }
 
-// lock waits for other builds in the store.
-func (s Store) lock(ctx context.Context) (unlock func(), err error) {
+// lockSuffix ends the names of the files by which an image is locked while it is made:
+// images of different recipes are made side by side, as most of the time goes to downloads.
+const lockSuffix = ".lock"
+
+// lock waits until nobody else makes the image of this folder.
+func (s Store) lock(ctx context.Context, folder string) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(s.Dir, "lock")
+	path := folder + lockSuffix
 	lock, err := flock.Try(path)
 	if errors.As(err, new(*flock.HeldError)) {
-		s.progress("waiting for another build of images in %s", s.Dir)
+		s.progress("waiting for another process or test that makes %s", folder)
 		lock, err = flock.Wait(ctx, path)
 	}
 	switch {
 	case err == nil:
-		return func() { _ = lock.Free() }, nil
+		return func() { _ = lock.Remove() }, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
 	return nil, fmt.Errorf("lock %s: %w", path, err)
+}
+
+// removeAbandoned removes what killed builds left: unfinished folders that nobody locks.
+func (s Store) removeAbandoned() error {
+	left, _ := filepath.Glob(filepath.Join(s.Dir, "*"+unfinished))
+	for _, dir := range left {
+		path := strings.TrimSuffix(dir, unfinished) + lockSuffix
+		lock, err := flock.Try(path)
+		if errors.As(err, new(*flock.HeldError)) {
+			continue
+		}
+		if err == nil {
+			err = errors.Join(os.RemoveAll(dir), lock.Remove())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // syncTree writes a tree to the disk: the store outlives a reboot, and a half-written

@@ -122,7 +122,7 @@ func passes(t *testing.T, from, to netlink.Link, text string) {
 }
 
 func TestLabCableCarriesFrames(t *testing.T) {
-	labtest.VirtualLab(t, withCards...)
+	labtest.EveryKernel(t, withCards...)
 	one, other := cards(t)
 	passes(t, one, other, "there")
 	passes(t, other, one, "and back")
@@ -130,7 +130,7 @@ func TestLabCableCarriesFrames(t *testing.T) {
 
 // A frame with a tag arrives at the device of the same VLAN, and at no other.
 func TestLabVLANDevices(t *testing.T) {
-	labtest.VirtualLab(t, withCards...)
+	labtest.EveryKernel(t, withCards...)
 	one, other := cards(t)
 	add := func(parent netlink.Link, id int) netlink.Link {
 		vlan := &netlink.Vlan{LinkAttrs: netlink.LinkAttrs{Name: parent.Attrs().Name + "." + strconv.Itoa(id), ParentIndex: parent.Attrs().Index}, VlanId: id}
@@ -180,7 +180,7 @@ func TestLabHasTwoNUMANodes(t *testing.T) {
 // Each card, and each of its VFs, is in an IOMMU group of its own, so that it can be
 // given away alone. It is the machine's and the release's; igb takes seconds for its VFs.
 func TestLabHasIOMMUGroups(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
+	labtest.EveryKernel(t, labtest.BootMain, labtest.BootNew)
 	one, other := cards(t)
 	var both sync.WaitGroup
 	for _, card := range []netlink.Link{one, other} {
@@ -205,7 +205,7 @@ func TestLabHasIOMMUGroups(t *testing.T) {
 }
 
 func TestLabCgroupsAreAsChosen(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootIsolated, labtest.BootCloud, labtest.BootRT, labtest.BootNew, labtest.BootNewRT)
+	labtest.EveryKernel(t, labtest.BootMain, labtest.BootV1, labtest.BootIsolated, labtest.BootCloud, labtest.BootRT, labtest.BootNew, labtest.BootNewRT)
 	kind := func(path string) int64 {
 		var stat unix.Statfs_t
 		if err := unix.Statfs(path, &stat); err != nil {
@@ -234,7 +234,7 @@ func TestLabCgroupsAreAsChosen(t *testing.T) {
 
 // What the kernel was told to do with CPUs 2 and 3, it does.
 func TestLabBootParametersAreInEffect(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootIsolated, labtest.BootNewRT)
+	labtest.EveryKernel(t, labtest.BootIsolated, labtest.BootNewRT)
 	for _, file := range []string{"isolated", "nohz_full"} {
 		if got := read(t, "/sys/devices/system/cpu/"+file); got != "2-3" {
 			t.Errorf("%s: %q", file, got)
@@ -260,14 +260,14 @@ func TestLabBootParametersAreInEffect(t *testing.T) {
 }
 
 func TestLabRealTimeKernel(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootRT, labtest.BootNewRT)
+	labtest.EveryKernel(t, labtest.BootRT, labtest.BootNewRT)
 	if got := read(t, "/sys/kernel/realtime"); got != "1" {
 		t.Errorf("/sys/kernel/realtime: %s", got)
 	}
 }
 
 func TestLabCloudKernelHasNoCards(t *testing.T) {
-	labtest.VirtualLab(t, labtest.BootCloud)
+	labtest.EveryKernel(t, labtest.BootCloud)
 	if err := exec.Command("modprobe", "--dry-run", "igb").Run(); err == nil {
 		t.Error("it has a driver for them: the documentation says otherwise")
 	}
