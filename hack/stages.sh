@@ -1,8 +1,9 @@
 #!/bin/bash
 # Runs make targets, all of them even when one fails, and ends with a table of how long
-# each took and how many tests passed and failed. The table is followed by the names and
-# last lines of the tests that failed, also of those that passed when they were run again,
-# so that the end of a log tells what is wrong.
+# each took, how many seconds of CPU (without what its daemons used), and how many tests
+# passed and failed. The table is followed by the names and last lines of the tests that
+# failed, also of those that passed when they were run again: the end of a log tells what is
+# wrong.
 #
 #   hack/stages.sh build [ lint , test-unit test-root , test-vm ] test-quiet
 #
@@ -35,15 +36,18 @@ state=$(state)
 # stage runs one, and notes its row of the table. What runs side by side is told apart by
 # the name before each line.
 stage() {
-	local name=$1 mark=$2 begin=$SECONDS result=ok counts
+	local name=$1 mark=$2 begin=$SECONDS result=ok cpu counts TIMEFORMAT='%U %S'
 	if [ -n "${RESUME:-}" ] && [ "$(cut -d' ' -f1,2 "$logs/$name.result" 2>/dev/null)" = "ok $state" ]; then
 		echo "== make $name: has passed before"
 		return
 	fi
 	echo "== make $name"
-	make "$name" </dev/null 2>&1 | tee "$logs/$name.log" | sed -u "s/^/$mark/" || result=FAILED
+	{
+		time make "$name" </dev/null 2>&1 | tee "$logs/$name.log" | sed -u "s/^/$mark/"
+	} 2>"$logs/$name.cpu" || result=FAILED
+	cpu=$(awk '{ sum = $1 + $2 } END { printf "%.0f", sum }' "$logs/$name.cpu")
 	counts=$(count "$logs/$name.log")
-	echo "$result $state $((SECONDS - begin)) $counts" >"$logs/$name.result"
+	echo "$result $state $((SECONDS - begin)) $cpu $counts" >"$logs/$name.result"
 	echo "== $name: $result in $((SECONDS - begin)) s"
 	[ $result = ok ]
 }
@@ -107,16 +111,16 @@ done
 tail_lines=40 # of a stage
 status=0
 declare -A told # of a stage, what its failures are called
-row() { printf '%-16s %-6s %7s %8s %8s %8s %8s\n' "$@"; }
+row() { printf '%-16s %-6s %7s %7s %8s %8s %8s %8s\n' "$@"; }
 echo
-row stage result seconds passed failed again skipped
+row stage result seconds cpu passed failed again skipped
 for name in "${stages[@]}"; do
-	if ! read -r result _ seconds passed failed again skipped 2>/dev/null <"$logs/$name.result"; then
-		row "$name" - - - - - -
+	if ! read -r result _ seconds cpu passed failed again skipped 2>/dev/null <"$logs/$name.result"; then
+		row "$name" - - - - - - -
 		status=1
 		continue
 	fi
-	row "$name" "$result" "$seconds" "$passed" "$failed" "$again" "$skipped"
+	row "$name" "$result" "$seconds" "$cpu" "$passed" "$failed" "$again" "$skipped"
 	if [ "$result" = FAILED ]; then
 		status=1
 		told[$name]='failed in'

@@ -70,9 +70,9 @@ func TestStagesEndWithWhatFailed(t *testing.T) {
 	for _, row := range []string{"good ok 3 0 0 0", "go FAILED 949 3 0 0", "twice ok 6 0 2 1", "never FAILED 5 1 1 1", "vm ok 5 0 1 0"} {
 		stage, rest, _ := strings.Cut(row, " ")
 		result, counts, _ := strings.Cut(rest, " ")
-		pattern := `(?m)^` + stage + ` +` + result + ` +\d+ +` + strings.ReplaceAll(counts, " ", " +") + `$`
+		pattern := `(?m)^` + stage + ` +` + result + ` +\d+ +\d+ +` + strings.ReplaceAll(counts, " ", " +") + `$`
 		if !regexp.MustCompile(pattern).MatchString(table) {
-			t.Errorf("no row like %s (seconds, passed, failed, again, skipped):\n%s", row, table)
+			t.Errorf("no row like %s (seconds, cpu, passed, failed, again, skipped):\n%s", row, table)
 		}
 	}
 	if lines := strings.Count(table, "\n"); lines > 100 {
