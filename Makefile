@@ -136,11 +136,9 @@ ifneq ($(SUDO),)
 AS_ROOT = -exec 'sudo env NINES_LONG=$(NINES_LONG) NINES_REQUIRE=$(NINES_REQUIRE) NINES_PUBLISHED_DATA=$(NINES_PUBLISHED_DATA)'
 endif
 .PHONY: test-root test-quiet
-# One package at a time, after the lanes: labs of DPDK share hugepages, and a lab whose
-# engines wait for a CPU sends nothing.
 ## test-root: run the Go tests that test-unit has left to root, with namespaces, links and containers
 test-root: build
-	$(PASS) -p 1 $(AS_ROOT) root
+	$(PASS) $(AS_ROOT) root
 
 ## test-quiet: run the tests that measure time; nothing else is to run beside them
 test-quiet: build

@@ -33,6 +33,7 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 // reservation of hugepages among them: it wants more than the host has.
 func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 	labtest.Root(t)
+	labtest.Hugepages(t)
 	lxc(t)
 	pool := hugepages.Of(0, 2<<20)
 	counts, err := pool.Read()

@@ -385,6 +385,7 @@ func TestACaptureWhereTheKernelSeesNothing(t *testing.T) {
 // the host has, whoever uses them.
 func reserving(t testing.TB, name string, more int) *plan.Plan {
 	t.Helper()
+	labtest.Hugepages(t)
 	text := fmt.Sprintf(`name: %s
 dpdk: {hugepages: reserve}
 topology: {nodes: {a: {runtime: netns}}, links: [{name: m, kind: memif, endpoints: ["a:x", "a:y"]}]}

@@ -94,6 +94,7 @@ func TestMain(m *testing.M) {
 
 func TestANodeTakesNoMoreHugepagesThanItsLimit(t *testing.T) {
 	labtest.Root(t)
+	labtest.Hugepages(t)
 	const numbers = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 	_, err := isolate.Find(isolate.HugeTLB)
 	labtest.Require(t, "the hugetlb controller", err == nil)

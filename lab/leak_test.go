@@ -131,6 +131,7 @@ func hugepageClaims(t testing.TB) []hugepageClaim {
 func settings(t testing.TB) map[string]string {
 	t.Helper()
 	labtest.WholeHost(t)
+	labtest.Hugepages(t) // their number is one of the settings
 	values := map[string]string{}
 	err := filepath.WalkDir("/proc/sys", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -272,6 +272,9 @@ func TestExamplesRun(t *testing.T) {
 // measured runs a file's experiment on this host and opens its result.
 func measured(t *testing.T, file *spec.File, inventory *host.Inventory) (*Experiment, *result.Writer, *result.Result) {
 	t.Helper()
+	if d := runsOf(t, file)[0].Experiment.DPDK; d != nil && d.Hugepages == spec.HugepagesReserve {
+		labtest.Hugepages(t)
+	}
 	experiment, err := Prepare(file, inventory)
 	if err != nil {
 		t.Fatal(err)

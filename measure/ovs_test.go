@@ -26,6 +26,7 @@ traffic: {from: "a:eth", to: "b:eth", backend: dpdk, rate_pps: 2000, duration: 5
 `
 	for _, forwarding := range []string{"normal", "flows"} {
 		t.Run(forwarding, func(t *testing.T) {
+			labtest.Hugepages(t)
 			experiment, writer := prepare(t, "viaovs", fmt.Sprintf(network, forwarding))
 			_, err := experiment.Check()
 			if err != nil && !errors.As(err, new(*host.MissingError)) {

@@ -64,6 +64,7 @@ func TestWhatProgramsSawSince(t *testing.T) {
 //	a:tx ──wire (switch)── a:rx
 func TestASwitchIsWitnessed(t *testing.T) {
 	labtest.Root(t)
+	labtest.Hugepages(t)
 	experiment, writer := prepare(t, "witness", `
 topology:
   nodes: {a: {}}

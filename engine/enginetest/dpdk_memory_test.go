@@ -29,6 +29,7 @@ func freeHugepages(t *testing.T) int {
 func wantHugepages(t *testing.T, pages int) {
 	t.Helper()
 	labtest.Require(t, "root, for DPDK's memory", os.Geteuid() == 0)
+	labtest.Hugepages(t)
 	if missing := pages - freeHugepages(t); missing > 0 {
 		addHugepages(t, missing)
 		t.Cleanup(func() { addHugepages(t, -missing) })
