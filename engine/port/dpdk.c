@@ -1,14 +1,14 @@
 /*
- * dpdk: any Ethernet device of DPDK. What is received is lent in its mbuf, and what
- * is sent is written into an mbuf, so the port itself copies nothing; a driver may
- * (memif and vhost copy into shared memory, af_packet into a socket's ring).
+ * dpdk: any Ethernet device of DPDK. The port lends received packets in their mbufs and the role
+ * writes packets into mbufs, so the port itself copies nothing. A driver may copy: memif and vhost
+ * into shared memory, af_packet into a socket's ring.
  *
  *   rx_burst: rte_eth_rx_burst -> packet.data points into the mbuf, handle is the mbuf
  *   tx_acquire: mbufs of the port's own pool -> tx_commit: rte_eth_tx_burst
  *   tx_move: another port's received mbufs -> rte_eth_tx_burst; the driver frees them
  *
- * The measuring thread is known to DPDK (eal_thread_begin), so buffers come from and go
- * to its own cache of the pool.
+ * The measuring thread is registered with DPDK (eal_thread_begin), so it takes buffers from its own
+ * cache of the pool, and returns them there.
  */
 #include "dpdk/device.h"
 #include "dpdk/eal.h"
@@ -26,25 +26,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where an mbuf's data_off, refcnt, nb_segs and port lie, eight bytes that drivers set
- * at once, too. */
+/* The offset of an mbuf's data_off, refcnt, nb_segs and port: eight bytes, which drivers also set
+ * at once. */
 enum { REARM_AT = offsetof(struct rte_mbuf, data_off) };
 _Static_assert(RTE_MAX_ETHPORTS <= GATES, "a gate for each device");
 _Static_assert(offsetof(struct rte_mbuf, port) == REARM_AT + 6, "rte_mbuf_core.h");
 
-/* How long `open` waits for a device, which is told at once whether it works unless its
- * peer is stuck. */
+/* How long `open` waits for a device. The device reports at once whether it works, unless its peer
+ * hangs. */
 #define LISTEN_LOOK_NS	UINT64_C(1000000)
 #define CONNECT_WAIT_NS UINT64_C(3000000000)
 
 struct dpdk_port {
 	struct port port;
-	struct opening *opening; /* until the device is there */
+	struct opening *opening; /* until the device is ready */
 	pthread_mutex_t coming; /* guards `opening` */
-	atomic_bool ready; /* the device is there, and stays */
+	atomic_bool ready; /* the device is ready, and stays so */
 	struct device device;
 	uint32_t tx_bytes; /* of a frame, without FCS */
-	uint64_t rearm; /* of an mbuf to be sent: its data's offset, references, segments, port */
+	uint64_t rearm; /* of an mbuf to send: data offset, references, segments, port */
 	uint64_t *rx_missed, *rx_errors, *rx_no_buffer, *tx_errors, *rx_segmented;
 };
 
@@ -58,7 +58,7 @@ static struct rte_mbuf *mbuf_of(const struct packet *p)
 	return (struct rte_mbuf *)(uintptr_t)p->handle;
 }
 
-/* Addresses and what is worth knowing of the device. */
+/* Reads the device's addresses, and notes its limits. */
 static int describe(struct dpdk_port *d)
 {
 	struct port *port = &d->port;
@@ -72,7 +72,7 @@ static int describe(struct dpdk_port *d)
 		port->config.has_local_mac = true;
 	} else if (memcmp(port->config.local_mac, mac.addr_bytes, 6) != 0 &&
 		   !d->device.promiscuous && eal_is_pci_address(d->device.text.name)) {
-		/* Only hardware filters. */
+		/* Only hardware filters by MAC address. */
 		memcpy(mac.addr_bytes, port->config.local_mac, 6);
 		if (rte_eth_dev_default_mac_addr_set(d->device.id, &mac) != 0)
 			port_note(port,
@@ -89,7 +89,7 @@ static int describe(struct dpdk_port *d)
 	return 0;
 }
 
-/* The device is there: what depends on it. */
+/* Fills in what depends on the device, once it is ready. */
 static int adopt(struct dpdk_port *d)
 {
 	struct rte_mbuf fresh = {.data_off = RTE_PKTMBUF_HEADROOM, .refcnt = 1, .nb_segs = 1};
@@ -116,7 +116,7 @@ static void dpdk_close(struct port *port)
 	free(port);
 }
 
-/* Waits for the device, if only for a while: 0, or -errno if it cannot be opened. */
+/* Waits for the device for a limited time: 0, or -errno if it cannot be opened. */
 static int await_device(struct dpdk_port *d, uint64_t timeout_ns, char *error, size_t size)
 {
 	const char *why;
@@ -140,8 +140,8 @@ static int await_device(struct dpdk_port *d, uint64_t timeout_ns, char *error, s
 	return 0;
 }
 
-/* One that cannot be opened before its peer is there waits, and one that blocks until
- * its peer connects is open once it listens. */
+/* A device that cannot be opened before its peer exists waits; one that blocks until its peer
+ * connects counts as open once it listens. */
 static int await_open(struct dpdk_port *d, const struct device_text *text, char *error, size_t size)
 {
 	int err = 0;
@@ -200,8 +200,8 @@ static int dpdk_open(const struct port_config *c, struct port **out, char *error
 	return 0;
 }
 
-/* The device may come while the measuring thread polls and nobody sends commands, so
- * either thread takes it up. */
+/* The device may become ready while the measuring thread polls and no command arrives, so either
+ * thread may adopt it. */
 static __attribute__((noinline)) bool look_for_device(struct dpdk_port *d)
 {
 	char error[512];
@@ -232,7 +232,7 @@ static void dpdk_reconnect(struct port *port)
 		device_reconnect(&d->device);
 }
 
-/* The driver's burst, during which a peer's death takes no memory away. */
+/* The driver's burst, inside the gate: meanwhile a dead peer's memory is not unmapped. */
 static inline unsigned receive(struct dpdk_port *d, struct rte_mbuf **mbufs, unsigned max)
 {
 	gate_enter(d->device.id, GATE_RX);
@@ -248,8 +248,8 @@ static int dpdk_start(struct port *port, unsigned directions)
 	(void)directions;
 	if (!is_ready(d))
 		return 0;
-	/* What waits, but no more than fits, or a peer that sends all the time would hold
-	 * it up. */
+	/* Drops the packets that wait, but no more than fit into the queue: a peer that sends all
+	 * the time would otherwise keep this loop running. */
 	for (unsigned seen = 0, n; seen < 4u * d->device.rx_slots; seen += n) {
 		n = receive(d, burst, PORT_BURST);
 		if (n == 0)
@@ -259,7 +259,7 @@ static int dpdk_start(struct port *port, unsigned directions)
 	return 0;
 }
 
-/* A frame in several buffers is put together in the first, if it fits. */
+/* Joins a frame in several buffers into the first buffer, if it fits. */
 static bool one_piece(struct dpdk_port *d, struct rte_mbuf *m)
 {
 	if (__builtin_expect(m->nb_segs == 1, 1) || rte_pktmbuf_linearize(m) == 0)
@@ -298,8 +298,8 @@ static void dpdk_release(struct port *port, struct packet *burst, unsigned count
 	rte_pktmbuf_free_bulk(mbufs, count);
 }
 
-/* Mbufs of our own pool: whoever freed them left them whole (rte_pktmbuf_prefree_seg),
- * so only the first cache line is to be set, and less of it than rte_pktmbuf_reset does. */
+/* Mbufs come from our own pool, and rte_pktmbuf_prefree_seg leaves them whole. So only the first
+ * cache line needs to be set, and less of it than rte_pktmbuf_reset sets. */
 static unsigned dpdk_tx_acquire(struct port *port, struct packet *burst, unsigned count)
 {
 	struct dpdk_port *d = dpdk_of(port);

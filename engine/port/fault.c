@@ -1,15 +1,15 @@
 /*
- * fault: a memory port that does to sent packets what bad networks do, and counts
- * it, so that tests can tell whether a receiver accounts for every packet.
+ * fault: a memory port that treats sent packets as bad networks do, and counts each fault, so that
+ * tests can check that a receiver accounts for every packet.
  *
  * Each packet has one fate, drawn from the seed: dropped, duplicated (sent twice
- * in a row), corrupted (one bit behind the Ethernet header), delayed (sent
+ * in a row), corrupted (one bit after the Ethernet header), delayed (sent
  * delay_ns later), reordered (sent after the next packet that is sent), or none.
  *
- * `reordered` counts what a receiver sees: good packets that are delivered after a
- * good one that was sent later (RFC 4737). It is counted at delivery, from this
- * port's own numbering, because a packet held back may have nothing to be passed
- * by. What nothing has passed at the end of a trial counts as fault_held.
+ * `reordered` counts what a receiver sees: good packets that are delivered after a good one that
+ * was sent later (RFC 4737). It is counted at delivery, from this port's own numbering, because
+ * possibly no packet passes one that is held back. Packets that no other has passed at the end of a
+ * trial count as fault_held.
  */
 #include "clock/clock.h"
 #include "packet/frame.h"
@@ -144,7 +144,7 @@ static void hold(struct fault_port *f, const struct packet *p, uint64_t due_tick
 	memcpy(h->data, p->data, p->length);
 }
 
-/* Delivers what was held back until now; `passed` releases the reordered. */
+/* Delivers the held packets that are due; `passed` also releases the reordered ones. */
 static void release_held(struct fault_port *f, bool passed)
 {
 	uint64_t now = f->held_count ? clock_ticks() : 0;
@@ -152,7 +152,7 @@ static void release_held(struct fault_port *f, bool passed)
 	for (uint32_t i = 0; i < f->held_count; i++) {
 		struct held h = f->held[i];
 		bool due = h.due_ticks ? now >= h.due_ticks : passed;
-		/* Into a full port it goes later. */
+		/* If the port is full, the packet stays held. */
 		if (due && deliver(f, h.data, h.length, h.number, true))
 			continue;
 		f->held[i] = f->held[kept]; /* swaps, so that no buffer is lost */
@@ -170,7 +170,7 @@ static void suffer(struct fault_port *f, struct packet *p)
 	} else if ((fate -= c->duplicate) < 0) {
 		port_count(f->duplicated, 1);
 		deliver(f, p->data, p->length, f->number, true);
-		/* The second copy is a duplicate to the receiver, not a reordered one. */
+		/* To the receiver the second copy is a duplicate, not a reordered packet. */
 		deliver(f, p->data, p->length, f->number, false);
 		release_held(f, true);
 	} else if ((fate -= c->corrupt) < 0) {
@@ -194,8 +194,8 @@ static void suffer(struct fault_port *f, struct packet *p)
 static unsigned fault_rx_burst(struct port *port, struct packet *burst, unsigned max)
 {
 	struct fault_port *f = fault_of(port);
-	/* Whoever receives moves time on, for what is delayed at the end; the port
-	 * looped to itself is the only one whose sender and receiver are one thread. */
+	/* The receiver also releases held packets, for those that are delayed at the end. Only a
+	 * port looped to itself has any here: its sender and receiver are one thread. */
 	if (f->held_count)
 		release_held(f, false);
 	return f->under->ops->rx_burst(f->under, burst, max);
@@ -223,7 +223,7 @@ static int fault_tx_commit(struct port *port, struct packet *burst, unsigned cou
 	struct fault_port *f = fault_of(port);
 	release_held(f, false);
 	for (unsigned i = 0; i < count; i++) {
-		/* Room for a packet and its duplicate, so that none is lost unwanted. */
+		/* Room for a packet and its duplicate, so that none is lost by accident. */
 		struct packet room[2];
 		if (f->under->ops->tx_acquire(f->under, room, 2) < 2)
 			return (int)i;

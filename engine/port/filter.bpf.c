@@ -1,11 +1,10 @@
 /*
- * What the kernel does for a port, by two small programs that know only its UDP
- * port: nines_redirect gives its frames to the AF_XDP socket of the receive queue,
- * and sends bursts of its own where it is run for that (xdp_frames.h); nines_drop,
- * behind AF_PACKET's taps, ends the way of frames that raw and ring have taken,
- * which the kernel's own stack would answer with ICMP errors. All other frames go
- * on to the kernel. A port of a switch takes all frames, so the kernel's stack is
- * silent there.
+ * filter: what the kernel does for a port, in two small programs that know only its UDP port.
+ * nines_redirect gives the port's frames to the AF_XDP socket of the receive queue, and also sends
+ * bursts in test runs (xdp_frames.h). nines_drop runs after AF_PACKET's taps and drops frames that
+ * raw and ring have taken, because the kernel's own stack would answer them with ICMP errors. All
+ * other frames go on to the kernel. A port of a switch takes all frames, so the kernel's stack sees
+ * none there.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -28,7 +27,7 @@ struct {
 	__type(value, __u32);
 } sockets SEC(".maps");
 
-/* A burst to be sent, and the interface that it leaves by (xdp_frames.h). */
+/* A burst to send, and the interface that it leaves by (xdp_frames.h). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -57,7 +56,7 @@ static __always_inline int is_ours(void *data, void *end)
 	       !(ip->frag_off & bpf_htons(0x3fff)) && udp->dest == settings.udp_port;
 }
 
-/* Fills a frame of a test run with the burst's next. */
+/* Fills a frame of a test run with the burst's next frame. */
 static __always_inline int send(struct xdp_md *ctx)
 {
 	__u32 zero = 0;
@@ -69,7 +68,7 @@ static __always_inline int send(struct xdp_md *ctx)
 	__u64 bytes = b->frames[i].bytes;
 	__s64 grow = (__s64)(bytes - bpf_xdp_get_buff_len(ctx));
 
-	/* The compiler shall not check a copy: the verifier knows only this one. */
+	/* Keeps the compiler from checking a copy: the verifier tracks only this variable. */
 	asm volatile("" : "+r"(bytes));
 	if (bytes == 0 || bytes > XDP_FRAMES_BYTES ||
 	    (grow && bpf_xdp_adjust_tail(ctx, (int)grow)) ||
@@ -81,7 +80,7 @@ static __always_inline int send(struct xdp_md *ctx)
 	return XDP_REDIRECT;
 }
 
-/* A frame in several buffers goes as one (xdp.frags, Linux 5.18); the headers are
+/* A frame in several buffers is redirected as one (xdp.frags, Linux 5.18); the headers are
  * in the first. */
 SEC("xdp.frags")
 int nines_redirect(struct xdp_md *ctx)
@@ -90,7 +89,7 @@ int nines_redirect(struct xdp_md *ctx)
 		return send(ctx);
 	if (!is_ours((void *)(long)ctx->data, (void *)(long)ctx->data_end))
 		return XDP_PASS;
-	/* A queue without a socket: the kernel has it. */
+	/* Without a socket on the queue, the kernel gets the frame. */
 	return bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
 }
 

@@ -1,5 +1,4 @@
-/* Loading the filter programs, whose object is part of this binary; see
- * kernel_filter.h. */
+/* Loads the filter programs, whose object is part of this binary; see kernel_filter.h. */
 #include "port/kernel_filter.h"
 
 #include "port/filter.h"
@@ -14,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NINES_FILTER_OBJECT is filter.bpf.c compiled; the Makefile says where. */
+/* NINES_FILTER_OBJECT is the path of the compiled filter.bpf.c; the Makefile sets it. */
 __asm__(".section .rodata\n"
 	".balign 8\n"
 	".global nines_filter_object, nines_filter_object_end\n"
@@ -48,7 +47,7 @@ static int set(struct bpf_object *object, struct filter_settings settings)
 	return -ENOENT;
 }
 
-/* What only a program that sends has a use for. */
+/* Leaves out the maps that only a program that sends uses. */
 static void leave_out(struct bpf_object *object)
 {
 	static const char *const names[] = {"burst", "out"};
@@ -67,7 +66,7 @@ static int attach_xdp(struct kernel_filter *f, int program_fd, int ifindex)
 		LIBBPF_OPTS(bpf_link_create_opts, options, .flags = modes[i].flags);
 		fd = bpf_link_create(program_fd, ifindex, BPF_XDP, &options);
 		f->mode = modes[i].name;
-		/* Only a driver without XDP is asked again; not a busy interface. */
+		/* Retry in generic mode only for a driver without XDP, not for a busy interface. */
 		if (fd != -EOPNOTSUPP)
 			break;
 	}

@@ -1,5 +1,5 @@
 /* kernel_filter: the programs of filter.bpf.c, loaded and attached to an interface.
- * The kernel detaches them when the process ends, however it ends (BPF links). */
+ * The kernel detaches them when the process ends, even by a crash (BPF links). */
 #ifndef NINES_KERNEL_FILTER_H
 #define NINES_KERNEL_FILTER_H
 
@@ -11,23 +11,22 @@ struct kernel_filter;
 
 /* A UDP port of 0 means every frame. */
 
-/* XDP into an AF_XDP socket, in native mode, or where the driver has none in
- * generic mode; with `sends` ready for xdp_frames.h, too. Linux 5.18. -errno with a
- * message. */
+/* XDP into an AF_XDP socket: in native mode, or in generic mode if the driver has none. With
+ * `sends`, the program is also ready for xdp_frames.h. Linux 5.18. -errno with a message. */
 int kernel_filter_redirect(struct kernel_filter **out, int ifindex, uint16_t udp_port, bool sends,
 			   char *error, size_t size);
 
-/* Drops behind AF_PACKET what is for the UDP port. Linux 6.6. */
+/* Drops frames for the UDP port after AF_PACKET has seen them. Linux 6.6. */
 int kernel_filter_drop(struct kernel_filter **out, int ifindex, uint16_t udp_port, char *error,
 		       size_t size);
 
 void kernel_filter_detach(struct kernel_filter *f);
 
-/* Its descriptor. */
+/* The program's descriptor. */
 int kernel_filter_program(const struct kernel_filter *f);
 
-/* A map of the program: "sockets" is the XSKMAP to put a socket in, "burst" and "out" are
- * those of a program that sends. */
+/* A map of the program: "sockets" is the XSKMAP to put a socket in; "burst" and "out" are the maps
+ * of a program that sends. */
 int kernel_filter_map(const struct kernel_filter *f, const char *name);
 
 /* "native" or "generic". */

@@ -1,6 +1,6 @@
-/* What the static libelf of elfutils 0.192 (Debian 13) was shipped without: it calls
- * these two, and its archive lacks the object that holds them (0.193 has it again).
- * Weak, so that a libelf that brings its own is linked with its own.
+/* Two functions that the static libelf of elfutils 0.192 (Debian 13) calls, but whose object its
+ * archive lacks (0.193 has it again). They are weak, so that a libelf that has its own uses its
+ * own.
  *
  * The tree caches chunks that elf_getdata_rawchunk(3) cuts out; libbpf does not call
  * that, so the tree is made and freed empty. Its first member is tsearch(3)'s root. */

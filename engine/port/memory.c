@@ -1,7 +1,7 @@
 /*
- * memory: two ports joined in memory by a single-producer, single-consumer ring
- * in each direction; interface "loop..." is one port joined to itself. For
- * benchmarks and tests: what it costs is the engine's own.
+ * memory: two ports joined in memory by a single-producer, single-consumer ring in each direction;
+ * interface "loop..." is one port joined to itself. For benchmarks and tests: its costs are the
+ * engine's own.
  *
  * A ring has fixed slots with their buffers, so packets are written and read in
  * place. The producer owns `head`, the consumer `tail`; each keeps a copy of the
@@ -42,7 +42,7 @@ struct memory_port {
 	int side;
 };
 
-/* The control thread's alone. */
+/* Used only by the control thread. */
 static struct memory_pair *pairs;
 
 static struct memory_port *memory_of(struct port *port)
@@ -200,7 +200,7 @@ static int memory_tx_commit(struct port *port, struct packet *burst, unsigned co
 
 static void memory_tx_release(struct port *port, struct packet *burst, unsigned count)
 {
-	(void)port, (void)burst, (void)count; /* not yet published, so nobody's */
+	(void)port, (void)burst, (void)count; /* not yet published, so nothing to free */
 }
 
 static int memory_tx_forward(struct port *port, struct packet *burst, unsigned count)

@@ -29,7 +29,7 @@ static int ethtool(int fd, const char *interface, void *command)
 	return ioctl(fd, SIOCETHTOOL, &request) < 0 ? -errno : 0;
 }
 
-/* How many features there are, or -errno. */
+/* The number of features, or -errno. */
 static int feature_count(int fd, const char *interface)
 {
 	struct {
@@ -104,7 +104,7 @@ int offload_mtu(const char *interface)
 	return mtu;
 }
 
-/* Whether the message is of a queueing discipline that holds what `ifindex` sends. */
+/* Whether the message describes a queueing discipline that holds what `ifindex` sends. */
 static bool holds(const struct nlmsghdr *message, int ifindex)
 {
 	const struct tcmsg *tc = NLMSG_DATA(message);

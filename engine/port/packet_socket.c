@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Accepts unfragmented IPv4 UDP without options to a port. As tcpdump would have
- * it: `ip[0] = 0x45 and udp dst port P and ip[6:2] & 0x3fff = 0`. */
+/* Accepts unfragmented IPv4 UDP without options to a port. In tcpdump's syntax: `ip[0] = 0x45 and
+ * udp dst port P and ip[6:2] & 0x3fff = 0`. */
 static int attach_filter(int fd, uint16_t udp_port)
 {
 	struct sock_filter code[] = {
@@ -55,7 +55,7 @@ int packet_socket_promiscuous(int fd, int ifindex)
 		       : 0;
 }
 
-/* Which frames the socket gets. */
+/* Selects the frames that the socket gets. */
 static int select_frames(int fd, const struct port *port, int ifindex, const char **what)
 {
 	if (port->config.frames == PORT_FRAMES_ALL) {
@@ -76,7 +76,7 @@ int packet_socket_rx(struct port *port, int ifindex, int *fd, const char **what)
 	int err = select_frames(*fd, port, ifindex, what);
 	if (err)
 		return err;
-	/* What this host sends is not what it receives. From Linux 4.20. */
+	/* Leaves out frames that this host sends itself. From Linux 4.20. */
 	if (setsockopt(*fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one) < 0)
 		port_note(port, "PACKET_IGNORE_OUTGOING: %s", strerror(errno));
 	socket_buffers(*fd, port);

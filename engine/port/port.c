@@ -1,4 +1,4 @@
-/* The table of backends, and what they share; see port.h. */
+/* The table of backends, and their shared code; see port.h. */
 #include "port/port.h"
 
 #include <stdarg.h>

@@ -1,28 +1,28 @@
 /*
- * port: where packets go in and out. One file a backend: udp.c, raw.c, ring.c,
- * xdp.c, dpdk.c, memory.c, fault.c; port.c lists them.
+ * port: sends and receives packets. One file per backend: udp.c, raw.c, ring.c, xdp.c, dpdk.c,
+ * memory.c, fault.c; port.c lists them.
  *
- * The way of a packet, out:  tx_acquire  gives empty buffers of the port
+ * The path of a packet, out: tx_acquire  gives empty buffers of the port
  *                            (the role writes them)
- *                            tx_commit   sends them; what it did not take stays the caller's
- *                            tx_release  frees what shall not be sent after all
+ *                            tx_commit   sends them; the caller keeps those it did not take
+ *                            tx_release  frees those that are not sent after all
  *                    and in: rx_burst    gives received packets, still in the port's buffers
  *                            (the role reads them)
  *                            rx_release  gives the buffers back
- *       from port to port:   tx_forward  sends packets that are another port's received buffers;
- *                            they stay the caller's, who releases them to where they came from
- *                            tx_move     the same between two ports of a backend whose buffers may
- *                            leave by another port: what it took is not the caller's any more
+ *       from port to port:   tx_forward  sends packets that another port received;
+ *                            the caller keeps them and releases them to that port
+ *                            tx_move     the same between two ports of a backend whose buffers can
+ *                            change ports: the caller no longer owns those it took
  *
  * Buffers are lent, never copied by the interface: a backend whose buffers the
  * kernel or a device shares (rings, DPDK mbufs) sends and receives in place;
- * `handle` is the backend's own name for the buffer (a frame address, an mbuf).
+ * `handle` is the backend's identifier of the buffer (a frame address, an mbuf).
  *
  * A port belongs to one thread at a time: the control thread opens, starts and
  * closes it; the measuring thread uses it in between. No operation blocks; a
  * thread with nothing to do sleeps on port_pollfds.
  *
- * Errors are -errno. Every packet that a port drops is counted by reason.
+ * Errors are -errno. The port counts every packet that it drops, by reason.
  */
 #ifndef NINES_PORT_H
 #define NINES_PORT_H
@@ -48,19 +48,19 @@ enum port_layer {
 	PORT_PAYLOAD, /* what follows the UDP header */
 };
 
-/* One packet a call, or a burst; mmsg bursts are never segmented (segment.h), and large
- * ones of xdp_frames leave as XDP frames (xdp_frames.h; backend xdp). */
+/* One packet per call, or a burst. mmsg bursts are never segmented (segment.h), and large bursts of
+ * xdp_frames leave as XDP frames (xdp_frames.h; backend xdp). */
 enum port_io { PORT_SINGLE, PORT_BATCH, PORT_MMSG, PORT_XDP_FRAMES };
 enum port_wait { PORT_BLOCK, PORT_SPIN, PORT_BUSY_POLL };
 /* Which frames of an interface a port takes. */
 enum port_frames { PORT_FRAMES_UDP, PORT_FRAMES_ALL };
 enum port_flow_field { PORT_FLOW_SOURCE_PORT, PORT_FLOW_SOURCE_ADDRESS };
 
-/* Which directions a role will use; a port may do better knowing it. */
+/* The directions that a role will use; some ports are faster if they know them. */
 enum port_direction {
 	PORT_RX = 1,
 	PORT_TX = 2,
-	PORT_REFLECT = 4, /* what tx_forward sends goes back to its sender */
+	PORT_REFLECT = 4, /* tx_forward sends packets back to their sender */
 };
 
 struct packet {
@@ -82,7 +82,7 @@ struct port_config {
 	char name[PORT_NAME_MAX];
 	char interface[IFNAMSIZ];
 	char device[PORT_DEVICE_MAX]; /* dpdk: as --vdev or a PCI address; vhost: its socket */
-	bool server; /* vhost: listens on its socket */
+	bool server; /* vhost: listen on the socket */
 	enum port_frames frames;
 	enum port_io io;
 	enum port_wait wait;
@@ -106,51 +106,50 @@ struct port;
 struct port_ops {
 	const char *name;
 	enum port_layer layer;
-	bool needs_peer; /* sending takes addresses */
-	bool takes_device; /* opens config.device, not config.interface */
-	/* Allocates the port; on failure writes what to do into `error`. */
+	bool needs_peer; /* sending needs addresses */
+	bool takes_device; /* uses config.device, not config.interface */
+	/* Allocates the port; on failure, `error` says what to do. */
 	int (*open)(const struct port_config *config, struct port **port, char *error,
 		    size_t error_size);
 	void (*close)(struct port *port);
-	/* Before a role begins: throws away what waits to be received. */
+	/* Called before a role begins: drops the packets that wait to be received. */
 	int (*start)(struct port *port, unsigned directions);
 	unsigned (*rx_burst)(struct port *port, struct packet *burst, unsigned max);
 	void (*rx_release)(struct port *port, struct packet *burst, unsigned count);
 	unsigned (*tx_acquire)(struct port *port, struct packet *burst, unsigned count);
-	/* How many were taken, from the first; -errno when the first cannot be sent
-   * for good. 0: full, try again. */
+	/* How many were taken, counted from the first. -errno: the first can never be sent. 0:
+	 * full, try again. */
 	int (*tx_commit)(struct port *port, struct packet *burst, unsigned count);
 	void (*tx_release)(struct port *port, struct packet *burst, unsigned count);
 	int (*tx_forward)(struct port *port, struct packet *burst, unsigned count);
-	/* Sends received buffers of a port with the same ops, and takes them; NULL: the
-	 * backend's buffers cannot change ports. Returns as tx_commit. */
+	/* Sends received buffers of a port with the same ops, and takes ownership of them. NULL:
+	 * the backend's buffers cannot change ports. Returns the same as tx_commit. */
 	int (*tx_move)(struct port *port, struct packet *burst, unsigned count);
-	/* Whether the other end is there; NULL: always, or not to be known.
-	 * Control thread. */
+	/* Whether the other end is connected. NULL: always, or unknown. Control thread. */
 	bool (*connected)(struct port *port);
-	/* Looks for an other end that was lost and came back, where the backend does not by
-	 * itself; NULL: it does. While no role uses the port. */
+	/* Looks for an other end that was lost and came back. NULL: the backend does this by
+	 * itself. Called while no role uses the port. */
 	void (*reconnect)(struct port *port);
-	/* File descriptors to sleep on, with events for receiving; for sending too if asked. */
+	/* File descriptors to sleep on, with events for receiving, and for sending if `want_tx`. */
 	unsigned (*pollfds)(struct port *port, struct pollfd *fds, bool want_tx);
-	/* Reads the kernel's drop counters into port->drops. Control thread, or when
-   * the role is done. */
+	/* Reads the kernel's drop counters into port->drops. Called by the control thread, or when
+	 * the role is done. */
 	void (*refresh)(struct port *port);
-	/* "up", "waiting" for its peer, or "failed: why"; NULL: as `connected` says. Control
+	/* "up", "waiting" for its peer, or "failed: why"; NULL: use `connected`. Control
 	 * thread. */
 	void (*state)(struct port *port, char *text, size_t size);
 };
 
-/* The public part; a backend's struct begins with it. */
+/* The public part: the first member of each backend's struct. */
 struct port {
 	const struct port_ops *ops;
 	struct port_config config;
-	unsigned burst; /* packets a call: 1 for single */
+	unsigned burst; /* packets per call: 1 for single */
 	bool accepts_partial; /* frames may carry the kernel's partial checksum */
-	bool tx_shared; /* several threads send in turns, under a lock of theirs */
-	bool tx_dirty; /* buffers may hold more than zeros behind what is written */
-	char mode[32]; /* what the backend got, such as "copy" */
-	char waits[32]; /* how a thread waits for it: "block", "busy_poll by epoll" */
+	bool tx_shared; /* several threads send in turns, under their own lock */
+	bool tx_dirty; /* buffers may hold old bytes after the data */
+	char mode[32]; /* the mode that the backend got, such as "copy" */
+	char waits[32]; /* how a thread waits for packets: "block", "busy_poll by epoll" */
 	char notes[PORT_NOTES_MAX][160];
 	unsigned note_count;
 	uint64_t rx_packets, tx_packets;
@@ -165,13 +164,13 @@ extern const struct port_ops port_dpdk, port_vhost;
 
 const struct port_ops *port_backend(const char *name);
 
-/* What open of every backend does first. */
+/* The first step of every backend's `open`. */
 void port_init(struct port *port, const struct port_ops *ops, const struct port_config *config);
 void port_note(struct port *port, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Registers a drop counter; the pointer is valid as long as the port. */
+/* Registers a drop counter; the pointer is valid until the port closes. */
 uint64_t *port_drop_counter(struct port *port, const char *name);
 
-/* One thread writes, the control thread may read meanwhile. */
+/* One thread writes; the control thread may read at the same time. */
 static inline void port_count(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);

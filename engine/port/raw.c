@@ -1,16 +1,14 @@
 /*
- * raw: AF_PACKET sockets, whole frames. single: send/recv, one a call; batch:
- * recvmmsg, and one segmented sendmsg (segment.h) or, where that is not to be had,
- * sendmmsg.
+ * raw: AF_PACKET sockets, whole frames. single: send/recv, one per call; batch: recvmmsg, and one
+ * segmented sendmsg (segment.h) or, where that is not available, sendmmsg.
  *
- * Segmented bursts have a socket of their own, because PACKET_QDISC_BYPASS drops
- * whatever must be segmented (__dev_direct_xmit in net/core/dev.c). Where they are
- * used there is no queueing discipline to bypass.
+ * Segmented bursts have their own socket, because PACKET_QDISC_BYPASS drops whatever must be
+ * segmented (__dev_direct_xmit in net/core/dev.c). Interfaces that get them have no queueing
+ * discipline to bypass.
  *
- * A local sender's UDP checksum may still be partial when it arrives over veth;
- * frames with exactly the partial sum are taken as good. (PACKET_AUXDATA would
- * say so for certain, at the price of a control message with each packet; a
- * damaged frame passes for a partial one in 1 of 65,536 cases.)
+ * A local sender's UDP checksum may still be partial when it arrives over veth; frames with exactly
+ * the partial sum count as good. (PACKET_AUXDATA would tell for certain, but costs a control
+ * message per packet; 1 of 65,536 damaged frames passes as one with a partial sum.)
  */
 #include "packet/frame.h"
 #include "port/packet_socket.h"
@@ -168,10 +166,10 @@ static unsigned raw_tx_acquire(struct port *port, struct packet *burst, unsigned
 
 static void raw_release(struct port *port, struct packet *burst, unsigned count)
 {
-	(void)port, (void)burst, (void)count; /* the buffers are used again by the next call */
+	(void)port, (void)burst, (void)count; /* the next call uses the buffers again */
 }
 
-/* The kernel copies from any memory, so another port's buffers go as they are. */
+/* The kernel copies from any memory, so it can send another port's buffers directly. */
 static int raw_send(struct port *port, struct packet *burst, unsigned count)
 {
 	struct raw_port *r = raw_of(port);
@@ -188,8 +186,8 @@ static int raw_send(struct port *port, struct packet *burst, unsigned count)
 /* One call for `count` frames of one flow and length; all or none are sent. */
 static ssize_t send_segmented(struct raw_port *r, const struct packet *burst, unsigned count)
 {
-	/* Small payloads are copied together: as a piece of memory each, they would cost
-	 * the kernel more. */
+	/* Small payloads are copied together: a piece of memory for each would cost the kernel
+	 * more. */
 	uint32_t bytes = burst[0].length - FRAME_PAYLOAD_AT;
 	bool copies = count * bytes <= sizeof r->joined;
 	struct segment_head head;

@@ -2,23 +2,21 @@
  * ring: AF_PACKET with memory shared with the kernel (PACKET_RX_RING and
  * PACKET_TX_RING): frames are read and written in place.
  *
- * Why TPACKET_V2 and not V3 for receiving: V3 hands over blocks, when a block is
- * full or after its timeout, which is at least a jiffy. A packet on a quiet link
- * would wait for milliseconds (net/packet/af_packet.c, prb_retire_rx_blk_timer).
- * A shorter way does not exist: even with blocks of one frame, a block is only
- * retired by the next packet. V2 shows each frame as soon as it is written, wakes
- * the poller for each, and costs a status word a packet; its drawback, slots of
- * one size, does not matter here, because all frames are alike. V3 sends exactly
- * as V2 does.
+ * Why TPACKET_V2 and not V3 for receiving: V3 hands over blocks, when a block is full or after its
+ * timeout, which is at least a jiffy. A packet on a quiet link would wait for milliseconds
+ * (net/packet/af_packet.c, prb_retire_rx_blk_timer). Smaller blocks do not help: even a block of
+ * one frame is only retired by the next packet. V2 shows each frame as soon as it is written, wakes
+ * the poller for each, and costs a status word per packet. Its drawback, slots of one size, does
+ * not matter here, because all frames have the same size. V3 sends exactly as V2 does.
  *
- * Sent frames carry a virtio header, which tells the kernel to copy the whole frame
- * into the packet. Without it the packet would refer to the ring's pages, and on a
- * veth, which hands packets from one socket to another, the kernel would have to
- * make pages of its own for each (skb_copy_ubufs), which costs more. With the same
- * header one slot takes a whole burst of small frames, for the kernel to segment
- * (segment.h): the first frame and behind it the other payloads, as many as fit.
+ * Sent frames carry a virtio header, which tells the kernel to copy the whole frame into the
+ * packet. Without it the packet would refer to the ring's pages, and on a veth, which hands packets
+ * from one socket to another, the kernel would have to allocate its own pages for each
+ * (skb_copy_ubufs), which costs more. With the same header one slot takes a whole burst of small
+ * frames for the kernel to segment (segment.h): the first frame, then as many other payloads as
+ * fit.
  *
- * The rings' slots are owned in turns, told by tp_status: rx KERNEL -> USER ->
+ * The kernel and the port own a slot in turns, as tp_status says: rx KERNEL -> USER ->
  * KERNEL, tx AVAILABLE -> SEND_REQUEST (-> SENDING) -> AVAILABLE.
  */
 #include "packet/frame.h"
@@ -219,7 +217,7 @@ static int ring_start(struct port *port, unsigned directions)
 	unsigned n;
 	(void)directions;
 	segment_look(&r->segment, port);
-	/* What bypasses the queueing disciplines is not segmented on its way. */
+	/* The kernel does not segment packets that bypass the queueing disciplines. */
 	if (setsockopt(r->tx.fd, SOL_PACKET, PACKET_QDISC_BYPASS, &(int){!r->segment.on},
 		       sizeof(int)) < 0)
 		return -errno;
@@ -249,13 +247,13 @@ static unsigned ring_tx_acquire(struct port *port, struct packet *burst, unsigne
 	return count;
 }
 
-/* Where the next slot's frame goes. */
+/* The place of the next slot's frame. */
 static uint8_t *next_frame(const struct ring_port *r)
 {
 	return (uint8_t *)slot(&r->tx, r->tx.next) + r->tx_offset;
 }
 
-/* Hands the next slot over: a frame behind a virtio header. */
+/* Hands the next slot to the kernel: a frame after a virtio header. */
 static void request(struct ring_port *r, const struct virtio_net_hdr *header, uint32_t frame_bytes)
 {
 	uint8_t *frame = next_frame(r);
@@ -265,7 +263,7 @@ static void request(struct ring_port *r, const struct virtio_net_hdr *header, ui
 	set_status(h, TP_STATUS_SEND_REQUEST);
 }
 
-/* How many frames, from the first, one slot holds. */
+/* How many frames, counted from the first, fit into one slot. */
 static unsigned slot_run(const struct ring_port *r, const struct packet *burst, unsigned count)
 {
 	uint32_t payload = burst[0].length - FRAME_HEADERS;
@@ -275,9 +273,9 @@ static unsigned slot_run(const struct ring_port *r, const struct packet *burst, 
 	return segment_run(burst, count < fitting ? count : fitting, FRAME_HEADERS);
 }
 
-/* Sends `run` frames from the next slot. The kernel takes slots in turn, so the
- * frames behind are moved up when they are sent. If it refuses to segment, the
- * first frame is restored and false returned. */
+/* Sends `run` frames from the next slot. The kernel takes slots in turn, so the following frames
+ * move up when they are sent. If it refuses to segment, the first frame is restored and false
+ * returned. */
 static bool send_segmented(struct ring_port *r, const struct packet *burst, unsigned run)
 {
 	struct segment_head head;
@@ -293,7 +291,7 @@ static bool send_segmented(struct ring_port *r, const struct packet *burst, unsi
 	struct tpacket2_hdr *h = slot(&r->tx, r->tx.next);
 	request(r, &header, bytes);
 	if (send(r->tx.fd, NULL, 0, MSG_DONTWAIT) >= 0 || status(h) != TP_STATUS_WRONG_FORMAT)
-		return true; /* sent, or requested and sent with the next */
+		return true; /* sent, or will be sent with the next slot */
 	errno = EINVAL;
 	segment_failed(&r->segment, &r->port);
 	r->tx.next--;
@@ -316,8 +314,8 @@ static int ring_tx_commit(struct port *port, struct packet *burst, unsigned coun
 			memmove(next_frame(r), burst[i].data, burst[i].length);
 		request(r, &header, burst[i].length);
 	}
-	/* The kernel sends every requested slot. Should it stop short, the next
-	 * call goes on where it stopped: the slots are the port's already. */
+	/* The kernel sends every requested slot. If it stops early, the next call continues there:
+	 * the slots are already requested. */
 	if (send(r->tx.fd, NULL, 0, MSG_DONTWAIT) < 0 && socket_send_error())
 		port_count(r->tx_refused, 1);
 	return (int)count;

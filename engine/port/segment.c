@@ -15,7 +15,7 @@
 _Static_assert(sizeof(struct segment_head) == sizeof(struct virtio_net_hdr) + FRAME_HEADERS,
 	       "no gap between the headers");
 
-/* Why the interface must not get a segmented burst; NULL if it may. */
+/* The reason why the interface must not get a segmented burst; NULL if it may. */
 static const char *obstacle(const char *interface, uint32_t frame_bytes)
 {
 	int active = offload_active(interface, "tx-udp-segmentation");
@@ -23,7 +23,7 @@ static const char *obstacle(const char *interface, uint32_t frame_bytes)
 		return "its tx-udp-segmentation cannot be read";
 	if (active)
 		return "its tx-udp-segmentation is on";
-	/* AF_PACKET does not look at the MTU then, and the device drops the segments. */
+	/* AF_PACKET does not check the MTU of such bursts, and the device drops the segments. */
 	if (offload_mtu(interface) < (int)(frame_bytes - FRAME_FCS_BYTES - FRAME_ETHERNET))
 		return "its MTU is below the frames'";
 	int queued = offload_queued(interface);

@@ -1,4 +1,4 @@
-/* What bursts may be one send, how one begins, and what a refusal leads to. */
+/* Tests which bursts fit one send, how such a send begins, and what follows a refusal. */
 #include "test.h"
 
 #include "packet/frame.h"
@@ -62,7 +62,7 @@ static void test_head_leaves_the_checksum_to_the_kernel(void **state)
 	assert_int_equal(head.virtio.hdr_len, 42);
 	assert_int_equal(head.virtio.csum_start, 34);
 	assert_int_equal(head.virtio.csum_offset, 6);
-	/* Completed as a kernel does it, it is the frame that single sends. */
+	/* Completed as the kernel does, it equals the frame that `single` sends. */
 	uint8_t completed[60];
 	memcpy(completed, data, sizeof data);
 	memcpy(completed, head.frame, sizeof head.frame);
@@ -80,7 +80,7 @@ static void test_only_batches_are_segmented(void **state)
 		struct segment s = {.on = true};
 		segment_look(&s, &port);
 		assert_false(s.on);
-		assert_int_equal(port.note_count, 0); /* it was not asked for */
+		assert_int_equal(port.note_count, 0); /* batch was not requested */
 	}
 }
 
@@ -90,10 +90,10 @@ static void test_refusal_is_for_good_and_noted(void **state)
 	struct segment s = {.on = true};
 	(void)state;
 	errno = ENOBUFS;
-	assert_true(segment_failed(&s, &port)); /* the next burst may do */
+	assert_true(segment_failed(&s, &port)); /* the next burst may succeed */
 	assert_true(s.on);
 	errno = EAGAIN;
-	assert_false(segment_failed(&s, &port)); /* only full */
+	assert_false(segment_failed(&s, &port)); /* only full, no refusal */
 	assert_true(s.on);
 	assert_int_equal(port.note_count, 0);
 	errno = EIO;

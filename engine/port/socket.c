@@ -1,4 +1,4 @@
-/* What the backends on sockets share; see socket.h. */
+/* Code shared by the backends on sockets; see socket.h. */
 #include "port/socket.h"
 
 #include <errno.h>
@@ -116,7 +116,7 @@ int socket_send_error(void)
 	case ENOBUFS:
 	case ENOMEM:
 	case EINTR:
-	/* An ICMP error about an earlier packet; this one was not sent. */
+	/* An ICMP error about an earlier packet made this send fail. */
 	case ECONNREFUSED:
 		return 0;
 	default:

@@ -1,6 +1,6 @@
 /*
- * The mark (struct sk_buff) of frames whose way ends because raw or ring have taken
- * them, so that who records what the kernel drops can tell them from others.
+ * The mark (struct sk_buff) of frames that are dropped because raw or ring have taken them. It lets
+ * a recorder of the kernel's drops tell them from others.
  */
 #ifndef NINES_PORT_TAKEN_H
 #define NINES_PORT_TAKEN_H

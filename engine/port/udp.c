@@ -1,7 +1,7 @@
 /*
- * udp: UDP sockets. Buffers hold what follows the UDP header; the kernel makes
- * and checks the rest. single: send/recv, one packet a call; batch: recvmmsg, and
- * one segmented sendmsg (segment.h) or, where that is not to be had, sendmmsg.
+ * udp: UDP sockets. Buffers hold what follows the UDP header; the kernel writes and checks the
+ * rest. single: send/recv, one packet per call; batch: recvmmsg, and one segmented sendmsg
+ * (segment.h) or, where that is not available, sendmmsg.
  *
  * Each flow has its own socket (a source port, or a source address with
  * IP_TRANSPARENT); flow 0's also receives. A role that only sends connects them,
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-	UDP_FLOWS_MAX = 1000, /* a socket each, below the usual limit of 1024 files */
+	UDP_FLOWS_MAX = 1000, /* one socket each; the usual limit is 1024 files */
 };
 
 /* include/uapi/linux/udp.h; 4.18 and newer than some libcs' headers. */
@@ -35,10 +35,10 @@ enum {
 
 struct udp_port {
 	struct port port;
-	int *fds; /* one a flow */
+	int *fds; /* one per flow */
 	struct sockaddr_in peer;
 	bool connected;
-	bool reflects; /* answers go to the sender, not to the peer */
+	bool reflects; /* replies go to the sender, not to the peer */
 	struct segment segment;
 	uint8_t *rx_buffers, *tx_buffers;
 	uint32_t rx_stride, tx_stride;
@@ -67,7 +67,7 @@ static int udp_socket(const struct port_config *c, uint32_t flow, int *out, cons
 		       (socklen_t)strlen(c->interface)) < 0)
 		goto fail;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-	/* A frame too big for the MTU shall fail, not be sent in fragments. */
+	/* Frames too big for the MTU must fail, not leave in fragments. */
 	int discover = IP_PMTUDISC_DO;
 	setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover);
 	if (flow) {
@@ -116,7 +116,7 @@ static void udp_messages(struct udp_port *u)
 	}
 }
 
-/* Whether a setting of the interface or of all is on; true where unknown. */
+/* Whether a setting of this interface or of all interfaces is on; true if unknown. */
 static bool setting(const char *interface, const char *name)
 {
 	char path[128], value = '1';
@@ -130,8 +130,8 @@ static bool setting(const char *interface, const char *name)
 	return value != '0';
 }
 
-/* A port without a peer only receives; if its packets come from this namespace,
- * the kernel takes them for forged. */
+/* A port without a peer only receives; if its packets come from this namespace, the kernel drops
+ * them as forged. */
 static void note_martians(struct udp_port *u)
 {
 	const struct port_config *c = &u->port.config;
@@ -143,8 +143,8 @@ static void note_martians(struct udp_port *u)
 			  c->interface);
 }
 
-/* A kernel without UDP_SEGMENT would not refuse the control message: it would send
- * the burst as one packet. */
+/* A kernel without UDP_SEGMENT would ignore the control message and send the burst as one
+ * packet. */
 static void look_for_segments(struct udp_port *u)
 {
 	int bytes;
@@ -169,7 +169,7 @@ static int udp_open(const struct port_config *c, struct port **out, char *error,
 	port_init(&u->port, &port_udp, c);
 	u->rx_queue_full = port_drop_counter(&u->port, "rx_queue_full");
 	u->rx_stride = FRAME_MAX_BYTES + 46; /* 9064: not a multiple of 4096, for the caches */
-	/* Without gaps: a burst is one piece of memory. */
+	/* No gaps, so that a burst is one piece of memory. */
 	u->tx_stride = frame_payload_bytes(c->frame_bytes);
 	u->rx_buffers = calloc(PORT_BURST, u->rx_stride);
 	u->tx_buffers = calloc(PORT_BURST, u->tx_stride);
@@ -266,7 +266,7 @@ static unsigned udp_rx_burst(struct port *port, struct packet *burst, unsigned m
 
 static void udp_rx_release(struct port *port, struct packet *burst, unsigned count)
 {
-	(void)port, (void)burst, (void)count; /* the buffers are read again by the next call */
+	(void)port, (void)burst, (void)count; /* the next call uses the buffers again */
 }
 
 static unsigned udp_tx_acquire(struct port *port, struct packet *burst, unsigned count)
@@ -285,7 +285,7 @@ static void udp_tx_release(struct port *port, struct packet *burst, unsigned cou
 	(void)port, (void)burst, (void)count;
 }
 
-/* Describes the packets in as few pieces as their memory is in. */
+/* Describes the packets in as few pieces of memory as possible. */
 static unsigned gather(struct iovec *iov, const struct packet *burst, unsigned count)
 {
 	unsigned pieces = 0;
@@ -321,8 +321,8 @@ static ssize_t send_segmented(struct udp_port *u, const struct packet *burst, un
 	return sendmsg(u->fds[burst[0].flow], &message, MSG_DONTWAIT);
 }
 
-/* Sends the packets from the first that share its flow and, if the socket is
- * not connected, each to its own address. */
+/* Sends the packets from the first that share its flow. If the socket is not connected, each goes
+ * to its own address. */
 static int udp_send(struct udp_port *u, struct packet *burst, unsigned count, bool reflect,
 		    bool segments)
 {
@@ -376,7 +376,7 @@ static int udp_tx_commit(struct port *port, struct packet *burst, unsigned count
 	return udp_send_all(udp_of(port), burst, count, false, true);
 }
 
-/* The kernel copies from any memory, so another port's buffers go as they are. */
+/* The kernel copies from any memory, so it can send another port's buffers directly. */
 static int udp_tx_forward(struct port *port, struct packet *burst, unsigned count)
 {
 	struct udp_port *u = udp_of(port);

@@ -1,20 +1,18 @@
 /*
- * vhost: the device's side of a virtio-net interface whose guest is a process or a
- * virtual machine beside us, joined by a vhost-user socket ("device") and shared
- * memory. Needs neither DPDK nor its hugepages: what there are of these are the
- * guest's.
+ * vhost: the device side of a virtio-net interface. The guest is another process or a virtual
+ * machine, connected by a vhost-user socket ("device") and shared memory. Needs neither DPDK nor
+ * its hugepages; only the guest may use hugepages.
  *
  *   vhost.c          the port
  *   vhost_session.c  the socket, and a thread on it
  *   vhost_message.c  vhost_device.c: the protocol
- *   vhost_memory.c   vhost_fault.c: the guest's memory, and what if it goes away
- *   vhost_guard.c    how the two threads keep out of each other's way
+ *   vhost_memory.c   vhost_fault.c: the guest's memory, and what happens if it goes away
+ *   vhost_guard.c    how the two threads stay out of each other's way
  *   vhost_rx.c vhost_tx.c: the rings
  *   vhost_call.c     waking the guest
  *
- * rx_burst lends the guest's own memory. tx_forward copies into the guest's: the one
- * copy on the way from guest to guest. Bursts are released in the order in which
- * they were received.
+ * rx_burst lends the guest's own memory. tx_forward copies into the guest's: the only copy on the
+ * path from guest to guest. Bursts are released in the order in which they were received.
  */
 #include "packet/frame.h"
 #include "port/port.h"
@@ -29,7 +27,7 @@ struct vhost_port {
 	struct port port;
 	struct vhost_queue queues[VHOST_RINGS];
 	struct vhost_session session;
-	uint8_t *staging; /* what tx_acquire lends */
+	uint8_t *staging; /* the buffers that tx_acquire lends */
 	uint32_t stride;
 };
 
@@ -106,7 +104,7 @@ static int vhost_open(const struct port_config *c, struct port **out, char *erro
 	return 0;
 }
 
-/* Inside the guard from the first lent packet until the last is given back. */
+/* Stays inside the guard from the first lent packet until the last is returned. */
 static bool begin_rx(struct vhost_queue *q)
 {
 	if (q->taken != q->returned)
@@ -149,7 +147,7 @@ static void vhost_rx_release(struct port *port, struct packet *burst, unsigned c
 	if (count == 0)
 		return;
 	uint16_t until = (uint16_t)(burst[count - 1].handle + 1);
-	/* The guest will write its next frames here. */
+	/* The guest writes its next frames here. */
 	for (unsigned i = 0; i < count; i++)
 		vhost_demote(burst[i].data);
 	vhost_return(q, until);
@@ -160,7 +158,7 @@ static int vhost_start(struct port *port, unsigned directions)
 {
 	struct packet burst[PORT_BURST];
 	(void)directions;
-	/* Throws away what waits now, not what keeps coming. */
+	/* Drops the packets that wait now, but not those that keep arriving. */
 	for (uint32_t left = VHOST_QUEUE_MAX; left >= PORT_BURST; left -= PORT_BURST) {
 		unsigned n = vhost_rx_burst(port, burst, PORT_BURST);
 		if (n == 0)
@@ -207,7 +205,7 @@ static int vhost_tx_commit(struct port *port, struct packet *burst, unsigned cou
 
 static void vhost_tx_release(struct port *port, struct packet *burst, unsigned count)
 {
-	(void)port, (void)burst, (void)count; /* the buffers are used again by the next call */
+	(void)port, (void)burst, (void)count; /* the next call uses the buffers again */
 }
 
 static unsigned vhost_pollfds(struct port *port, struct pollfd *fds, bool want_tx)
@@ -218,10 +216,10 @@ static unsigned vhost_pollfds(struct port *port, struct pollfd *fds, bool want_t
 
 static void vhost_refresh(struct port *port)
 {
-	(void)port; /* counted as they happen */
+	(void)port; /* drops are counted as they happen */
 }
 
-/* Both ways are open. */
+/* True if both directions are open. */
 static bool vhost_connected(struct port *port)
 {
 	struct vhost_port *v = vhost_of(port);

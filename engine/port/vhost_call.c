@@ -1,4 +1,4 @@
-/* Waking without waiting; see vhost_call.h. */
+/* Wakes a guest without waiting; see vhost_call.h. */
 #include "port/vhost_call.h"
 
 #include <errno.h>

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Only what is handled. Without checksum and segmentation offloads the guest sends
- * complete frames, and its headers say nothing that we would need. In order: buffers
- * are given back as they were made available, which lets the guest skip the used
- * ring's ids (virtio 1.2, section 2.7.9). */
+/* Only features that this code handles. Without checksum and segmentation offloads the guest sends
+ * complete frames, and we need nothing from its headers. In order: we return buffers in the order
+ * in which the guest made them available, so it can skip the used ring's ids (virtio 1.2, section
+ * 2.7.9). */
 static const uint64_t offered =
 	UINT64_C(1) << VIRTIO_NET_F_MRG_RXBUF | UINT64_C(1) << VIRTIO_RING_F_EVENT_IDX |
 	UINT64_C(1) << VIRTIO_F_VERSION_1 | UINT64_C(1) << VIRTIO_F_ANY_LAYOUT |
@@ -87,14 +87,14 @@ static int resume_ring(struct vhost_device *d, unsigned index)
 				  : sizeof(struct virtio_net_hdr);
 	q->call_fd = r->call_fd;
 	q->next = q->seen = r->base;
-	/* Equal to the base, unless a device before us left without giving all back. */
+	/* Equal to the base, unless an earlier device left without returning all buffers. */
 	q->used_index = *(volatile uint16_t *)&q->used->idx;
 	q->taken = q->returned = 0;
 	q->told_once = false;
-	q->must_tell = true; /* what was given back while it was paused */
+	q->must_tell = true; /* for buffers returned while the ring was paused */
 	q->region = 0;
 	atomic_store(&q->broken, false);
-	/* We poll: the guest need not kick. Both ways of saying so. */
+	/* We poll, so the guest need not kick; this says it in both formats. */
 	q->used->flags = VRING_USED_F_NO_NOTIFY;
 	if (q->event_index)
 		memcpy(&q->used->ring[q->size], &(uint16_t){(uint16_t)(r->base - 1)}, 2);
@@ -126,7 +126,7 @@ static int set_features(struct vhost_device *d, struct vhost_message *m)
 		return refuse(d, "the guest wants features that were not offered");
 	pause_all(d);
 	d->features = wanted;
-	/* Without the protocol's extensions there is no message to enable a ring. */
+	/* Without the protocol extensions no message enables a ring. */
 	for (unsigned i = 0; i < VHOST_RINGS; i++)
 		if (!(wanted & VHOST_F_PROTOCOL_FEATURES))
 			d->rings[i].enabled = true;
@@ -199,7 +199,7 @@ static int set_address(struct vhost_device *d, struct vhost_message *m)
 	return resume_ring(d, m->payload.address.index);
 }
 
-/* Stops a ring and says how far it got. */
+/* Stops a ring and replies with its position. */
 static int get_base(struct vhost_device *d, struct vhost_message *m)
 {
 	struct vhost_ring *r = ring_of(d, m->payload.ring.index);
@@ -212,7 +212,7 @@ static int get_base(struct vhost_device *d, struct vhost_message *m)
 	return 1;
 }
 
-/* Takes the message's file; -1 if there is none. */
+/* Takes the message's descriptor; -1 if there is none. */
 static int take_file(struct vhost_message *m)
 {
 	if (m->fd_count != 1)
@@ -230,7 +230,7 @@ static int set_file(struct vhost_device *d, struct vhost_message *m)
 		return no_ring(d);
 	pause_ring(d, index);
 	if (m->request == VHOST_SET_VRING_KICK) {
-		/* We poll, so the file is not needed, only the fact that the ring starts. */
+		/* We poll, so only the message matters: the ring starts. The file is not needed. */
 		r->kicked = true;
 	} else if (m->request == VHOST_SET_VRING_CALL) {
 		if (r->call_fd >= 0)

@@ -1,7 +1,7 @@
 /*
- * vhost_device: what the messages of a guest's frontend make of a port: features,
- * memory, and two rings. Belongs to the protocol thread; before it changes what the
- * data thread uses, it shuts the guards.
+ * vhost_device: the state that a guest's frontend sets up by messages: features, memory, and two
+ * rings. Belongs to the protocol thread, which shuts the guards before it changes anything that the
+ * data thread uses.
  */
 #ifndef NINES_VHOST_DEVICE_H
 #define NINES_VHOST_DEVICE_H
@@ -9,7 +9,7 @@
 #include "port/vhost_message.h"
 #include "port/vhost_queue.h"
 
-/* As the guest numbers them: it receives from 0 and sends on 1 (virtio 1.2, 5.1.2). */
+/* Numbered from the guest's view: it receives on 0 and sends on 1 (virtio 1.2, 5.1.2). */
 enum { VHOST_TO_GUEST, VHOST_FROM_GUEST, VHOST_RINGS };
 
 struct vhost_ring {
@@ -25,16 +25,16 @@ struct vhost_device {
 	struct vhost_ring rings[VHOST_RINGS];
 	struct vhost_memory memory;
 	uint64_t features, protocol_features;
-	char why[128]; /* of the last refusal */
+	char why[128]; /* reason of the last refusal */
 };
 
 void vhost_device_init(struct vhost_device *d, struct vhost_queue *queues);
 
-/* What a message asks for. 1: the message has become a reply, which is to be sent;
- * 0: there is none; -errno: the connection is not worth going on with. */
+/* Handles a message. 1: the message is now a reply to send; 0: no reply; -errno: the connection
+ * must be closed. */
 int vhost_device_handle(struct vhost_device *d, struct vhost_message *m);
 
-/* The frontend is gone: nothing of it is touched any more when this returns. */
+/* The frontend is gone: when this returns, no thread touches its memory. */
 void vhost_device_reset(struct vhost_device *d);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { WATCHES_MAX = 1024 };
 
-/* The handler reads the table while others add to it: `start` is written last. */
+/* The handler reads the table while other threads add to it: `start` is written last. */
 static struct watch {
 	_Atomic(uintptr_t) start; /* 0: free */
 	size_t bytes;
@@ -19,9 +19,9 @@ static struct watch {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction before;
 
-/* All of these are system calls and nothing else, so they may be made here. With
- * mlockall in force a plain mapping would be filled at once, however large it is;
- * one that cannot be touched yet is not, and stays so when it is unlocked. */
+/* These are all plain system calls, so a signal handler may make them. With mlockall in force a
+ * plain mapping would be filled at once, however large it is. A PROT_NONE mapping is not filled,
+ * not even when it is unlocked later. */
 static bool put_zeros(void *start, size_t bytes)
 {
 	void *p = mmap(start, bytes, PROT_NONE,
@@ -47,12 +47,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 		errno = saved;
 		return;
 	}
-	/* Not ours: the access is repeated, and ends as it would have without us. */
+	/* Not ours: the access repeats, with the effect that it would have without this handler. */
 	sigaction(number, &before, NULL);
 	errno = saved;
 }
 
-/* Each time, because others (a test's framework) may have put theirs in its place. */
+/* Installed for each watch, because other code (a test framework) may have replaced it. */
 static bool install(void)
 {
 	struct sigaction action = {.sa_sigaction = on_bus_error,

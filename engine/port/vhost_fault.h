@@ -1,10 +1,10 @@
 /*
- * vhost_fault: what happens when a guest takes memory away that we read.
+ * vhost_fault: survives a guest that takes away memory that we read.
  *
- * A file that was made shorter, or had a hole punched where no hugepage is left,
- * raises SIGBUS in whoever touches it. Seals would forbid it, but DPDK's guests,
- * who grow and shrink their files, do not set them. So a handler puts zeros of our
- * own in the place of the whole mapping, marks it, and the access goes on.
+ * When a file is shortened, or a hole is punched in it and no hugepage is left, any access raises
+ * SIGBUS. Seals would forbid that, but DPDK guests grow and shrink their files and do not set
+ * seals. So a handler replaces the whole mapping with zeros of our own and marks it, and the access
+ * continues.
  */
 #ifndef NINES_VHOST_FAULT_H
 #define NINES_VHOST_FAULT_H

@@ -1,4 +1,4 @@
-/* Waiting for data threads; see vhost_guard.h. */
+/* Waits for data threads; see vhost_guard.h. */
 #include "port/vhost_guard.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ void vhost_guard_shut(struct vhost_guard *g)
 {
 	const struct timespec pause = {.tv_nsec = 20000};
 	atomic_store_explicit(&g->open, false, memory_order_seq_cst);
-	/* From here on either the data thread sees that it is shut, or we see it inside. */
+	/* From here on either the data thread sees that the guard is shut, or we see it inside. */
 	membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	while (atomic_load_explicit(&g->inside, memory_order_acquire))
 		nanosleep(&pause, NULL);

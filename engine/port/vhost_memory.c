@@ -1,4 +1,4 @@
-/* Mapping a guest's files; see vhost_memory.h. */
+/* Maps a guest's files; see vhost_memory.h. */
 #include "port/vhost_memory.h"
 
 #include "port/vhost_fault.h"
@@ -9,16 +9,16 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-/* Only files whose pages the kernel itself provides: on others, such as FUSE, an
- * access may wait for the guest for as long as it likes. */
+/* Accepts only files whose pages the kernel itself provides. On others, such as FUSE, the guest
+ * could make an access wait for ever. */
 static bool is_memory(int fd)
 {
 	struct statfs fs;
 	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC);
 }
 
-/* Maps without filling: the engine locks all its memory, but a guest's file may
- * have more holes than this host has memory. See put_zeros in vhost_fault.c. */
+/* Maps without filling: the engine locks all its memory, but a guest's file may have larger holes
+ * than this host has memory. See put_zeros in vhost_fault.c. */
 static void *map(int fd, size_t bytes, off_t offset)
 {
 	void *p = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, offset);
@@ -59,7 +59,7 @@ int vhost_memory_add(struct vhost_memory *m, int fd, uint64_t offset, uint64_t b
 		if (overlaps(guest, m->regions[i].guest, bytes, m->regions[i].bytes) ||
 		    overlaps(user, m->regions[i].user, bytes, m->regions[i].bytes))
 			return -EINVAL;
-	/* st_blksize is the size of its pages (hugetlbfs_getattr, shmem_getattr). */
+	/* st_blksize is the page size of the file system (hugetlbfs_getattr, shmem_getattr). */
 	uint64_t page = (uint64_t)file.st_blksize;
 	uint64_t from = offset / page * page, to = (end + page - 1) / page * page;
 	struct vhost_region *r = &m->regions[m->count];

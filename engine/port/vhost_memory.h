@@ -1,10 +1,10 @@
 /*
- * vhost_memory: the memory that a guest shares, by its own addresses.
+ * vhost_memory: the memory that a guest shares, found by the guest's addresses.
  *
- * The guest sends files (memfd on tmpfs or hugetlbfs) and says which of its
- * addresses are in which of them. Nothing that it says is believed: sizes are
- * checked against the file, and a file that it makes shorter afterwards raises
- * SIGBUS, which vhost_fault.c turns into zeros and a mark on the memory.
+ * The guest sends files (memfd on tmpfs or hugetlbfs) and says which file holds which of its
+ * addresses. The engine trusts none of this: it checks sizes against the file, and if the guest
+ * shortens the file later, an access raises SIGBUS, which vhost_fault.c turns into zeros and a mark
+ * on the memory.
  *
  * Changed by the protocol thread while the guards of all queues are shut.
  */
@@ -19,7 +19,7 @@
 enum { VHOST_REGIONS_MAX = 8 }; /* of VHOST_USER_SET_MEM_TABLE */
 
 struct vhost_region {
-	uint64_t guest; /* physical address as the guest has it in descriptors */
+	uint64_t guest; /* physical address, as in the guest's descriptors */
 	uint64_t user; /* address in the frontend's process, for the rings */
 	uint64_t bytes;
 	uint8_t *host;
@@ -31,7 +31,7 @@ struct vhost_region {
 struct vhost_memory {
 	struct vhost_region regions[VHOST_REGIONS_MAX];
 	unsigned count;
-	/* The guest took pages away that were being used; it is to be disconnected. */
+	/* The guest took away pages in use and must be disconnected. */
 	atomic_bool torn;
 };
 
@@ -40,11 +40,11 @@ int vhost_memory_add(struct vhost_memory *m, int fd, uint64_t offset, uint64_t b
 		     uint64_t guest, uint64_t user, const char **why);
 void vhost_memory_clear(struct vhost_memory *m);
 
-/* The ring part at a frontend's address, or NULL if it is not all in one region. */
+/* The ring part at a frontend's address, or NULL if it does not fit in one region. */
 void *vhost_memory_user(const struct vhost_memory *m, uint64_t address, uint64_t bytes);
 
-/* Where a guest's buffer is, or NULL if it is not all in one region. `hint` is the
- * region that was right the last time. */
+/* The host address of a guest's buffer, or NULL if it does not fit in one region. `hint` is the
+ * region that was right last time. */
 static inline uint8_t *vhost_memory_guest(const struct vhost_memory *m, unsigned *hint,
 					  uint64_t address, uint64_t bytes)
 {

@@ -1,4 +1,4 @@
-/* Reading and writing messages; see vhost_message.h. */
+/* Reads and writes messages; see vhost_message.h. */
 #include "port/vhost_message.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void take_fds(struct msghdr *header, struct vhost_message *m)
 	}
 }
 
-/* All of `bytes`, with the descriptors that come along. */
+/* Reads all of `bytes`, and the descriptors that come with them. */
 static int read_all(int fd, int stop_fd, void *to, size_t bytes, struct vhost_message *m)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(VHOST_FDS_MAX * sizeof(int))];
@@ -84,7 +84,7 @@ int vhost_message_write(int fd, const struct vhost_message *m)
 	struct iovec parts[2] = {{(void *)(uintptr_t)m, VHOST_HEADER_BYTES},
 				 {(void *)(uintptr_t)&m->payload, m->bytes}};
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
-	/* Replies are few and short; who does not read them is left. */
+	/* Replies are few and short; a guest that does not read them is disconnected. */
 	ssize_t n = sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n < 0)
 		return -errno;

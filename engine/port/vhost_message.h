@@ -41,7 +41,7 @@ enum {
 	VHOST_HEADER_BYTES = 12,
 };
 
-/* Feature bits beside virtio's own (VHOST_USER_F_…, VHOST_USER_PROTOCOL_F_…). */
+/* Feature bits besides virtio's own (VHOST_USER_F_…, VHOST_USER_PROTOCOL_F_…). */
 #define VHOST_F_PROTOCOL_FEATURES     (UINT64_C(1) << 30)
 #define VHOST_PROTOCOL_F_MQ	      (UINT64_C(1) << 0)
 #define VHOST_PROTOCOL_F_REPLY_ACK    (UINT64_C(1) << 3)
@@ -72,9 +72,9 @@ struct vhost_message {
 
 _Static_assert(offsetof(struct vhost_message, payload) == 16, "the header is read apart");
 
-/* Reads one message from a socket, waiting also for `stop_fd` to be readable. 0,
- * or -errno: -ECANCELED when stopped, -ECONNRESET when the other side is gone. The
- * descriptors are the caller's. */
+/* Reads one message from a socket; returns also when `stop_fd` becomes readable. 0, or -errno:
+ * -ECANCELED when stopped, -ECONNRESET when the other side is gone. The caller owns the
+ * descriptors. */
 int vhost_message_read(int fd, int stop_fd, struct vhost_message *m);
 int vhost_message_write(int fd, const struct vhost_message *m);
 void vhost_message_close_fds(struct vhost_message *m);

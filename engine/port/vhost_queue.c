@@ -1,8 +1,8 @@
-/* Waking the guest; see vhost_queue.h. */
+/* Wakes the guest; see vhost_queue.h. */
 #include "port/vhost_queue.h"
 
-/* Virtio 1.2, sections 2.7.7.1 and 2.7.10: with the event index the guest says from
- * which used entry on it wants to be woken, without it whether at all. */
+/* Virtio 1.2, sections 2.7.7.1 and 2.7.10: with the event index, the guest names the used entry
+ * from which it wants to be woken; without it, a flag says whether it wants to be. */
 static bool guest_waits(const struct vhost_queue *q)
 {
 	uint16_t flags = *(const volatile uint16_t *)&q->available->flags;
@@ -17,7 +17,7 @@ void vhost_tell(struct vhost_queue *q)
 	q->must_tell = false;
 	if (q->call_fd < 0)
 		return;
-	/* The guest says that it waits, and then looks at the used index once more. */
+	/* The guest announces that it waits, then checks the used index once more. */
 	atomic_thread_fence(memory_order_seq_cst);
 	bool waits = guest_waits(q);
 	q->told = q->used_index;

@@ -1,12 +1,8 @@
 /*
- * vhost_queue: one split virtqueue (virtio 1.2, section 2.7) from the device's
- * side. vhost_rx.c takes what the guest sends, vhost_tx.c gives it what it
- * receives.
- *
- * The guest writes the descriptors and the available ring whenever it likes, also
- * while we read them. So every index, address, length and flag is read once, into
- * a variable of our own, and checked there; what does not hold is counted, and a
- * ring whose index jumps is left alone until the guest sets it up again.
+ * The guest writes the descriptors and the available ring whenever it likes, also while we read
+ * them. So we read every index, address, length and flag once, into our own variable, and check it
+ * there. Invalid ones are counted, and a ring whose index jumps is not used until the guest sets it
+ * up again.
  */
 #ifndef NINES_VHOST_QUEUE_H
 #define NINES_VHOST_QUEUE_H
@@ -46,29 +42,29 @@ struct vhost_queue {
 
 	/* The data thread's; set by the protocol thread while the guard is shut. */
 	_Alignas(64) uint16_t next; /* of the available ring */
-	uint16_t seen; /* how far the available ring was filled */
+	uint16_t seen; /* the available index at the last look */
 	uint16_t used_index;
 	uint16_t told; /* used_index when the guest was last asked whether it waits */
 	bool told_once; /* `told` means something */
-	bool must_tell; /* used_index moved since */
-	unsigned region; /* where the last buffer was */
+	bool must_tell; /* used_index has moved since then */
+	unsigned region; /* of the last buffer */
 	unsigned quiet; /* calls since used_index moved */
-	atomic_bool broken; /* the guest wrote nonsense into the ring */
+	atomic_bool broken; /* the guest wrote invalid data into the ring */
 
-	/* Receiving: buffers lent to the role are the next ones of a ring of our own;
-	 * they are given back in order, the bad ones among them. */
+	/* Receiving: the buffers lent to the role are the next ones in our own ring; they are
+	 * returned in order, bad ones included. */
 	uint16_t taken, returned;
-	uint16_t lent_end; /* behind the last good one */
+	uint16_t lent_end; /* after the last good one */
 	uint16_t heads[VHOST_LENT_MAX];
-	uint8_t *joined; /* VHOST_LENT_MAX times VHOST_FRAME_MAX, for frames in pieces */
+	uint8_t *joined; /* VHOST_LENT_MAX buffers of VHOST_FRAME_MAX bytes, for frames in pieces */
 
 	/* The port's drop counters for this direction. */
 	uint64_t *malformed, *too_long;
 };
 
-/* A line that the guest's CPU will use next moves to the cache that both share, so that
- * it need not be fetched from this core's. A hint of newer CPUs (CLDEMOTE, Sapphire
- * Rapids), a no-op on others; a sixth of the throughput of short frames. */
+/* Moves a line that the guest's CPU uses next to the cache that both share, so that it need not be
+ * fetched from this core's. A hint of newer CPUs (CLDEMOTE, Sapphire Rapids), a no-op on others;
+ * worth a sixth of the throughput of short frames. */
 static inline void vhost_demote(const void *at)
 {
 	__asm__ volatile("cldemote %0" : : "m"(*(const char *)at));
@@ -92,8 +88,8 @@ static inline uint16_t vhost_available_head(const struct vhost_queue *q, uint16_
 	return *(const volatile uint16_t *)&q->available->ring[at & (q->size - 1)];
 }
 
-/* How many buffers are there; rereads the guest's index only if there seem to be
- * fewer than wanted, because that line comes from the guest's CPU. */
+/* How many buffers are available. Rereads the guest's index only if there seem to be fewer than
+ * wanted, because that line comes from the guest's CPU. */
 static inline uint32_t vhost_available(struct vhost_queue *q, uint32_t want)
 {
 	uint16_t have = (uint16_t)(q->seen - q->next);
@@ -124,12 +120,12 @@ static inline void vhost_publish(struct vhost_queue *q, uint32_t count)
 	q->quiet = 0;
 }
 
-/* Wakes the guest if it asked for it. This takes a full barrier, which waits for
- * all that was written to the guest's lines; see vhost_tell_later. */
+/* Wakes the guest if it asked for that. This takes a full barrier, which waits for all writes to
+ * the guest's lines; see vhost_tell_later. */
 void vhost_tell(struct vhost_queue *q);
 
-/* The same, but at leisure: a guest that sleeps will not mind the delay of a few
- * turns of a polling loop, and one that polls should not pay for the barrier. */
+/* The same, but later: a guest that sleeps can wait a few turns of a polling loop longer, and one
+ * that polls should not pay for the barrier. */
 static inline void vhost_tell_later(struct vhost_queue *q, bool idle)
 {
 	enum { TURNS = 8 };
@@ -139,10 +135,9 @@ static inline void vhost_tell_later(struct vhost_queue *q, bool idle)
 
 /* Data thread, inside the guard. */
 unsigned vhost_receive(struct vhost_queue *q, struct packet *burst, unsigned max);
-/* Gives back everything that was taken before position `until`, and the bad ones
- * behind it. */
+/* Returns all buffers taken before position `until`, and the bad ones after it. */
 void vhost_return(struct vhost_queue *q, uint16_t until);
-/* How many frames were copied to the guest; -EMSGSIZE if the first does not fit. */
+/* The number of frames copied to the guest; -EMSGSIZE if the first does not fit. */
 int vhost_send(struct vhost_queue *q, const struct packet *burst, unsigned count);
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * Taking what a guest sends; see vhost_queue.h.
+ * Receives from a guest; see vhost_queue.h.
  *
- *   available ring -> heads -> descriptors -> the frame's place, prefetched -> lent
- *   given back in order -> used ring
+ *   available ring -> heads -> descriptors -> the frame's address, prefetched -> lent
+ *   returned in order -> used ring
  *
- * Nothing of the frame is read here, not even the virtio header: no feature that
- * would give it a meaning is offered. A frame in one piece is lent where it is; one
- * in several is copied together.
+ * This code reads nothing of the frame, not even the virtio header: no offered feature gives it a
+ * meaning. A frame in one piece is lent in place; one in several pieces is copied together.
  */
 #include "port/vhost_queue.h"
 
@@ -14,8 +13,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* A chain's buffers, of which `write` says whether the guest wants to have them
- * written. The number, or -EINVAL. */
+/* Collects a chain's buffers; `write` says whether the guest wants them written. The number, or
+ * -EINVAL. */
 static int chain(const struct vhost_queue *q, unsigned *region, struct vring_desc d,
 		 struct iovec *pieces)
 {
@@ -35,7 +34,7 @@ static int chain(const struct vhost_queue *q, unsigned *region, struct vring_des
 	return -EINVAL;
 }
 
-/* A frame behind its header, wherever the pieces are. -EINVAL, -EMSGSIZE. */
+/* Joins the pieces of a frame, without its header. -EINVAL, -EMSGSIZE. */
 static int join(struct vhost_queue *q, struct vring_desc first, uint16_t at, struct packet *p)
 {
 	struct iovec pieces[VHOST_CHAIN_MAX];
@@ -112,7 +111,7 @@ unsigned vhost_receive(struct vhost_queue *q, struct packet *burst, unsigned max
 	}
 	q->next = (uint16_t)(q->next + count);
 	q->taken = (uint16_t)(q->taken + count);
-	/* Else the bad ones are given back behind what is lent already. */
+	/* Otherwise the bad ones are returned after those that are already lent. */
 	if (n == 0 && lent == 0)
 		vhost_return(q, q->taken);
 	return n;

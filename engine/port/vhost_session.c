@@ -1,4 +1,4 @@
-/* Listening, connecting, and the thread that does it; see vhost_session.h. */
+/* Listens, connects, and runs the session's thread; see vhost_session.h. */
 #include "port/vhost_session.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-	/* How often a client tries, and a torn memory is looked for. */
+	/* How often a client tries to connect, and the thread checks for torn memory. */
 	TURN_MS = 100,
 	STACK_BYTES = 256 << 10,
 };
@@ -38,7 +38,7 @@ void vhost_session_state(struct vhost_session *s, char *text, size_t size)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* True when the port is to be stopped. */
+/* Sleeps; true when the port is being stopped. */
 static bool rest(struct vhost_session *s, int milliseconds)
 {
 	struct pollfd fd = {.fd = s->stop_fd, .events = POLLIN};
@@ -53,7 +53,7 @@ static bool is_up(const struct vhost_session *s)
 	return true;
 }
 
-/* One message. 0, or -errno when the connection is over. */
+/* Handles one message. 0, or -errno when the connection is over. */
 static int serve_message(struct vhost_session *s, int fd)
 {
 	struct vhost_message m;
@@ -70,7 +70,7 @@ static int serve_message(struct vhost_session *s, int fd)
 	return 0;
 }
 
-/* Until the guest leaves, misbehaves, or the port is stopped. */
+/* Serves until the guest leaves or misbehaves, or the port is stopped. */
 static void serve(struct vhost_session *s, int fd)
 {
 	int err = 0;
@@ -129,8 +129,8 @@ static int listen_at(const char *path)
 	int err = address_of(path, &address);
 	if (err)
 		return err;
-	/* A socket that a killed switch left is in the way of bind; a living one's is
-	 * refused, not taken away. */
+	/* A socket file that a killed switch left would make bind fail, so it is removed; one that
+	 * a running switch listens on is not. */
 	int probe = connect_to(path);
 	if (probe >= 0) {
 		close(probe);
@@ -149,7 +149,7 @@ static int listen_at(const char *path)
 	return fd;
 }
 
-/* The next guest's connection, or -errno: -EAGAIN when there is none yet. */
+/* The next guest's connection, or -errno: -EAGAIN if there is none yet. */
 static int next_guest(struct vhost_session *s)
 {
 	if (!s->server)
@@ -172,7 +172,7 @@ static void *session_thread(void *arg)
 			serve(s, fd);
 			close(fd);
 		}
-		/* Also after a guest that misbehaves: it shall not keep this CPU busy. */
+		/* Also after a guest that misbehaves, so that it cannot keep this CPU busy. */
 		if ((fd < 0 || s->state == VHOST_FAILED) && rest(s, TURN_MS))
 			break;
 	}

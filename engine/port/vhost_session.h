@@ -1,9 +1,8 @@
 /*
- * vhost_session: the socket of a vhost port, and the thread that talks on it.
+ * vhost_session: the socket of a vhost port, and the thread that serves it.
  *
- * As a server it listens, and takes the next guest when one is gone; as a client it
- * connects, and does so again. Whatever a guest does on the socket, only this
- * thread waits for it.
+ * As a server it listens, and accepts the next guest when one is gone; as a client it connects, and
+ * reconnects. Only this thread ever waits for the guest on the socket.
  */
 #ifndef NINES_VHOST_SESSION_H
 #define NINES_VHOST_SESSION_H
@@ -25,12 +24,12 @@ struct vhost_session {
 	char why[160];
 };
 
-/* -errno with a message. `path` has to live as long as the session. */
+/* -errno with a message. `path` must stay valid as long as the session. */
 int vhost_session_start(struct vhost_session *s, struct vhost_queue *queues, const char *path,
 			bool server, char *error, size_t size);
 void vhost_session_stop(struct vhost_session *s);
 
-/* "up", "waiting" for a guest, "connected" to one that has not set it up yet, or
+/* "up", "waiting" for a guest, "connected" to one that has not set up the rings yet, or
  * "failed: why". */
 void vhost_session_state(struct vhost_session *s, char *text, size_t size);
 

@@ -1,12 +1,12 @@
 /*
- * Giving a guest what it receives; see vhost_queue.h.
+ * Sends to a guest; see vhost_queue.h.
  *
- *   available ring -> heads -> descriptors -> the buffer's place, prefetched
+ *   available ring -> heads -> descriptors -> the buffer's address, prefetched
  *   -> header and frame copied -> used ring
  *
- * This is the one copy that a frame takes from guest to guest. A frame goes into
- * one buffer where it fits; otherwise into a chain, and with mergeable buffers
- * into as many chains as it takes (virtio 1.2, section 5.1.6.4).
+ * This is the only copy of a frame on its path from guest to guest. A frame goes into one buffer
+ * where it fits; otherwise into a chain, and with mergeable buffers into as many chains as it needs
+ * (virtio 1.2, section 5.1.6.4).
  */
 #include "port/vhost_queue.h"
 
@@ -14,7 +14,7 @@
 #include <linux/virtio_net.h>
 #include <string.h>
 
-/* Frames are short and their number is great: no call, and no byte beyond. */
+/* Frames are short and many, so this avoids a call; it writes no byte past the end. */
 static inline void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	typedef long long vector __attribute__((vector_size(16), aligned(1), may_alias));
@@ -28,7 +28,7 @@ static inline void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 	*(vector *)(to + last) = *(const vector *)(from + last);
 }
 
-/* All zero but num_buffers, which the longer layout has at its end. */
+/* Writes zeros, and num_buffers at the end of the longer layout. */
 static inline void write_header(uint8_t *to, uint32_t bytes, uint16_t buffers)
 {
 	memset(to, 0, 10);
@@ -36,9 +36,8 @@ static inline void write_header(uint8_t *to, uint32_t bytes, uint16_t buffers)
 		memcpy(to + 10, &buffers, sizeof buffers);
 }
 
-/* The line is asked for to be written, or it would be fetched twice: the compiler's
- * builtin does so only where it may assume PREFETCHW, which is a no-op where it is
- * not known. */
+/* Fetches the line for writing; otherwise it would be fetched twice. The compiler's builtin does so
+ * only if it may assume PREFETCHW, which is a no-op on CPUs that lack it. */
 static inline void prefetch_write(const uint8_t *at)
 {
 	__asm__ volatile("prefetchw %0" : : "m"(*at));
@@ -49,7 +48,7 @@ struct place {
 	uint16_t head;
 };
 
-/* The buffer for a frame, if it is one that holds all of it. */
+/* Finds the buffer for a frame, if a single one holds all of it. */
 static inline bool locate(struct vhost_queue *q, uint16_t head, uint32_t bytes, struct place *place)
 {
 	if (__builtin_expect(head >= q->size, 0))
@@ -62,7 +61,7 @@ static inline bool locate(struct vhost_queue *q, uint16_t head, uint32_t bytes, 
 	return place->at;
 }
 
-/* Frames that fit one buffer each, from the first. */
+/* Sends frames, from the first, as long as each fits one buffer. */
 static unsigned send_plain(struct vhost_queue *q, const struct packet *burst, unsigned count)
 {
 	struct place places[PORT_BURST];
@@ -97,7 +96,7 @@ static unsigned send_plain(struct vhost_queue *q, const struct packet *burst, un
 	return n;
 }
 
-/* What is left to be written, and how much of it was. */
+/* The data to write, and how much of it is done. */
 struct source {
 	uint8_t header[VHOST_HEADER_MAX];
 	uint32_t header_bytes, total, done;
@@ -119,8 +118,8 @@ static void fill(struct source *s, uint8_t *to, uint32_t room)
 	}
 }
 
-/* Writes into a chain what it holds; with `s` NULL only looks. Bytes it has room
- * for (at most `want`), or -EINVAL. */
+/* Writes as much as fits into a chain; with `s` NULL it only checks. Returns the bytes that the
+ * chain has room for (at most `want`), or -EINVAL. */
 static int64_t walk(struct vhost_queue *q, uint16_t head, uint32_t want, struct source *s)
 {
 	uint32_t index = head, room = 0;
@@ -142,8 +141,8 @@ static int64_t walk(struct vhost_queue *q, uint16_t head, uint32_t want, struct 
 	return -EINVAL;
 }
 
-/* The chains that a frame takes; their number, 0 if there are too few, -EMSGSIZE
- * if no number would do, or -EINVAL with the number of the bad one in `bad`. */
+/* Finds the chains for a frame. Returns their number, 0 if there are too few now, -EMSGSIZE if no
+ * number would be enough, or -EINVAL with the number of the bad one in `bad`. */
 static int gather(struct vhost_queue *q, uint32_t total, uint32_t rooms[VHOST_CHAIN_MAX],
 		  unsigned *bad)
 {
@@ -154,7 +153,7 @@ static int gather(struct vhost_queue *q, uint32_t total, uint32_t rooms[VHOST_CH
 			return 0;
 		uint16_t head = vhost_available_head(q, (uint16_t)(q->next + n));
 		int64_t got = walk(q, head, total - room, NULL);
-		/* The header is in the first buffer as a whole. */
+		/* The first buffer must hold the whole header. */
 		if (got <= 0 || (n == 0 && got < q->header_bytes)) {
 			*bad = n;
 			return -EINVAL;
@@ -167,7 +166,7 @@ static int gather(struct vhost_queue *q, uint32_t total, uint32_t rooms[VHOST_CH
 	return -EMSGSIZE;
 }
 
-/* Gives `count` chains back with nothing in them. */
+/* Returns `count` chains unused. */
 static void give_up(struct vhost_queue *q, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -177,7 +176,7 @@ static void give_up(struct vhost_queue *q, unsigned count)
 	vhost_publish(q, count);
 }
 
-/* One frame into any shape of buffers: 1 sent, 0 no room, -EMSGSIZE. */
+/* Sends one frame into buffers of any shape: 1 sent, 0 no room, or -EMSGSIZE. */
 static int send_any(struct vhost_queue *q, const struct packet *p)
 {
 	struct source s = {.header_bytes = q->header_bytes,
@@ -196,7 +195,7 @@ static int send_any(struct vhost_queue *q, const struct packet *p)
 	write_header(s.header, q->header_bytes, (uint16_t)chains);
 	for (int i = 0; i < chains; i++) {
 		uint16_t head = vhost_available_head(q, (uint16_t)(q->next + i));
-		/* The guest may have changed the chain since; then less is in it. */
+		/* If the guest has changed the chain since, less is written. */
 		walk(q, head, rooms[i], &s);
 		vhost_use(q, (uint16_t)(q->used_index + i), head, rooms[i]);
 	}

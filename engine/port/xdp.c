@@ -1,14 +1,14 @@
 /*
- * xdp: an AF_XDP socket on the interface's first queue, and the engine's own XDP
- * program (filter.bpf.c), which gives it only its UDP port's frames.
+ * xdp: an AF_XDP socket on the interface's first queue, and the engine's XDP program
+ * (filter.bpf.c), which gives the socket only the frames of its UDP port.
  *
- * Frames live in one UMEM of fixed chunks. The first half of it is for receiving
- * and goes round: fill ring -> kernel -> rx ring -> role -> fill ring. The second
- * half is for sending: free list -> role -> tx ring -> kernel -> completion ring
- * -> free list. A frame larger than a chunk arrives in several (XDP_USE_SG, Linux
- * 6.6) and is then copied together; it is sent from neighbouring chunks, without.
+ * Frames live in one UMEM of fixed chunks. The first half of it is for receiving and circulates:
+ * fill ring -> kernel -> rx ring -> role -> fill ring. The second half is for sending: free list ->
+ * role -> tx ring -> kernel -> completion ring -> free list. A frame larger than a chunk arrives in
+ * several (XDP_USE_SG, Linux 6.6) and is then copied together; it is sent from neighbouring chunks
+ * without a copy.
  *
- * In copy mode (veth has no other) the kernel sends when told to, at most 32
+ * In copy mode (veth has only this) the kernel sends when told to, at most 32
  * frames a call (TX_BATCH_SIZE in net/xdp/xsk.c). A large burst may leave as XDP frames
  * instead (xdp_frames.h).
  */
@@ -42,11 +42,11 @@ enum {
 	XDP_FRAMES = 2048, /* for receiving, and as many chunks for sending */
 	XDP_CHUNK_SMALL = 2048,
 	XDP_CHUNK_LARGE = 4096,
-	/* What the kernel keeps free before a received frame (XDP_PACKET_HEADROOM). */
+	/* The room that the kernel leaves before a received frame (XDP_PACKET_HEADROOM). */
 	XDP_RX_HEADROOM = 256,
 	XDP_BUFFER_BYTES = 9216,
-	/* Offsets of sent frames within chunks differ by cache lines, or all headers
-	 * would share a few sets of the cache. */
+	/* The offsets of sent frames within chunks differ by cache lines; otherwise all headers
+	 * would share a few cache sets. */
 	XDP_COLOURS = 8,
 };
 
@@ -56,7 +56,7 @@ enum {
 struct xdp_port {
 	struct port port;
 	struct kernel_filter *program;
-	struct xdp_frames *frames; /* NULL: all leave by the socket */
+	struct xdp_frames *frames; /* NULL: the socket sends all frames */
 	struct xsk_umem *umem;
 	struct xsk_socket *socket;
 	struct xsk_ring_prod fill, tx;
@@ -64,11 +64,11 @@ struct xdp_port {
 	uint8_t *memory;
 	size_t memory_bytes;
 	uint32_t chunk; /* bytes */
-	uint32_t tx_span; /* chunks a sent frame takes */
+	uint32_t tx_span; /* chunks per sent frame */
 	uint64_t *tx_free;
 	uint32_t tx_free_count;
-	uint8_t *joined; /* a buffer a packet of a burst, for frames in pieces */
-	int promiscuous_fd; /* -1: it takes only its UDP port's frames */
+	uint8_t *joined; /* a buffer for each packet of a burst, for frames in pieces */
+	int promiscuous_fd; /* -1: takes only the frames of its UDP port */
 	uint64_t *rx_ring_full, *rx_no_buffer, *rx_too_long, *rx_dropped, *tx_aborted;
 };
 
@@ -97,7 +97,7 @@ static void xdp_close(struct port *port)
 	free(x);
 }
 
-/* A switch's port takes frames to every address. */
+/* A switch port takes frames to every address. */
 static int take_all(struct xdp_port *x, int ifindex)
 {
 	x->promiscuous_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -151,7 +151,7 @@ static int xdp_socket(struct xdp_port *x)
 	const char *interface = x->port.config.interface;
 	err = xsk_socket__create(&x->socket, interface, 0, x->umem, &x->rx, &x->tx, &config);
 	if (err == -EINVAL) {
-		/* Before Linux 6.6: frames of one chunk only. */
+		/* Before Linux 6.6 a frame must fit one chunk. */
 		config.bind_flags = XDP_USE_NEED_WAKEUP;
 		port_note(&x->port, "this kernel has no AF_XDP frames in pieces: at most %u bytes",
 			  x->chunk - XDP_RX_HEADROOM);
@@ -176,7 +176,7 @@ static void no_frames(struct xdp_port *x, const char *why)
 	x->frames = NULL;
 }
 
-/* The interface's program, and what it sends by. -errno; xdp_program cleans up. */
+/* Loads the interface's program and opens what it sends with. -errno; xdp_program cleans up. */
 static int sending_program(struct xdp_port *x, int ifindex, uint16_t udp_port, char *error,
 			   size_t size)
 {
@@ -188,7 +188,7 @@ static int sending_program(struct xdp_port *x, int ifindex, uint16_t udp_port, c
 	return err ? err : xdp_frames_open(&x->frames, x->program, ifindex);
 }
 
-/* The interface's program, which sends too where that is asked for and the kernel can. */
+/* Loads the interface's program, which also sends if that is requested and the kernel can. */
 static int xdp_program(struct xdp_port *x, int ifindex, char *error, size_t size)
 {
 	const struct port_config *c = &x->port.config;
@@ -263,8 +263,7 @@ fail:
 	return err;
 }
 
-/* Puts chunks back for receiving. There is always room: the ring is as large as
- * all of them. */
+/* Returns chunks for receiving. There is always room: the ring holds all of them. */
 static void refill(struct xdp_port *x, const uint64_t *chunks, unsigned count)
 {
 	uint32_t at = 0;
@@ -280,7 +279,7 @@ static uint64_t chunk_of(const struct xdp_port *x, uint64_t address)
 	return address & ~((uint64_t)x->chunk - 1);
 }
 
-/* A frame in several chunks, copied together; false when it is too long. */
+/* Copies a frame in several chunks together; false if it is too long. */
 static bool join(struct xdp_port *x, uint32_t *at, struct packet *p, unsigned index)
 {
 	uint8_t *to = x->joined + (size_t)index * XDP_BUFFER_BYTES;
@@ -304,7 +303,7 @@ static unsigned xdp_rx_burst(struct port *port, struct packet *burst, unsigned m
 {
 	struct xdp_port *x = xdp_of(port);
 	uint32_t first, n = 0;
-	/* All there are: the kernel shows whole frames, so the last piece is there. */
+	/* Looks at all entries: the kernel publishes whole frames, so the last piece is there. */
 	uint32_t ready = xsk_ring_cons__peek(&x->rx, XDP_FRAMES, &first);
 	if (ready == 0) {
 		if (port->config.wait == PORT_BUSY_POLL)
@@ -352,7 +351,7 @@ static int xdp_start(struct port *port, unsigned directions)
 	return 0;
 }
 
-/* Takes back what the kernel has sent. A frame's first chunk stands for it. */
+/* Takes back the chunks of sent frames; a frame's first chunk stands for all of them. */
 static void reclaim(struct xdp_port *x)
 {
 	uint32_t at = 0;
@@ -368,7 +367,7 @@ static void reclaim(struct xdp_port *x)
 
 static int kick(struct xdp_port *x)
 {
-	/* EAGAIN: it sent a batch and there is more. */
+	/* EAGAIN: the kernel sent a batch, and more is left. */
 	for (uint32_t i = 0; i <= PORT_BURST; i++) {
 		if (sendto(xsk_socket__fd(x->socket), NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0)
 			return 0;
@@ -388,7 +387,7 @@ static unsigned xdp_tx_acquire(struct port *port, struct packet *burst, unsigned
 		count = x->tx_free_count;
 	uint32_t room = xsk_prod_nb_free(&x->tx, count * x->tx_span) / x->tx_span;
 	if (count > room) {
-		kick(x); /* what an earlier kick left behind */
+		kick(x); /* send what an earlier kick left */
 		count = room;
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -409,8 +408,8 @@ static void xdp_tx_release(struct port *port, struct packet *burst, unsigned cou
 		x->tx_free[x->tx_free_count++] = burst[i].handle;
 }
 
-/* Sends a burst as XDP frames: how many it took; 0: the socket has to send them. What that
- * still has must not be overtaken. */
+/* Sends a burst as XDP frames. Returns how many it took; 0: the socket must send them, because they
+ * must not overtake frames that it still has. */
 static int send_frames(struct xdp_port *x, const struct packet *burst, unsigned count)
 {
 	if (!x->frames || count < XDP_FRAMES_WORTH ||
@@ -432,7 +431,7 @@ static int xdp_tx_commit(struct port *port, struct packet *burst, unsigned count
 		xdp_tx_release(port, burst, (unsigned)taken);
 		return taken;
 	}
-	/* xdp_tx_acquire has made sure that there is room. */
+	/* xdp_tx_acquire made sure that there is room. */
 	if (xsk_ring_prod__reserve(&x->tx, count * x->tx_span, &at) != count * x->tx_span)
 		return 0;
 	uint32_t used = 0;
@@ -457,8 +456,8 @@ static int xdp_tx_commit(struct port *port, struct packet *burst, unsigned count
 	return (int)count;
 }
 
-/* Every UMEM is its port's own, so frames are copied from one to the other: what
- * the kernel does to a frame costs many times that. */
+/* Every port has its own UMEM, so frames are copied from one to the other. The kernel's work on a
+ * frame costs many times that. */
 static int xdp_tx_forward(struct port *port, struct packet *burst, unsigned count)
 {
 	struct packet mine[PORT_BURST];

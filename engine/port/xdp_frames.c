@@ -20,9 +20,9 @@ struct xdp_frames {
 _Static_assert((int)XDP_FRAMES_MAX >= (int)PORT_BURST, "a burst fits");
 _Static_assert(sizeof(struct xdp_frames_burst) == (XDP_FRAMES_MAX * 33 + 1) * 64, "in lines");
 
-/* The run is of one batch, so a signal does not end it half way, and the program is
- * attached, too: a run of one that is not takes a place in XDP's dispatcher for it and
- * waits for RCU, which takes 20 ms (bpf_prog_test_run_xdp, bpf_dispatcher_change_prog). */
+/* The run is one batch, so a signal does not end it half way. The program is attached, because the
+ * run of an unattached one takes a place in XDP's dispatcher and waits for RCU, which takes 20 ms
+ * (bpf_prog_test_run_xdp, bpf_dispatcher_change_prog). */
 static int run(struct xdp_frames *f, const uint8_t *first, uint32_t bytes, unsigned count)
 {
 	f->burst->next = 0;
@@ -47,7 +47,7 @@ int xdp_frames_open(struct xdp_frames **out, const struct kernel_filter *program
 		return -ENOMEM;
 	}
 	*f = (struct xdp_frames){.program_fd = kernel_filter_program(program), .burst = burst};
-	/* A frame of no bytes goes nowhere, and tells whether the kernel runs it. */
+	/* An empty frame goes nowhere; it only tests whether the kernel runs the program. */
 	int err = run(f, nothing, sizeof nothing, 1);
 	if (err) {
 		xdp_frames_close(f);
