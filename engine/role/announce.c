@@ -16,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* No more than each packet of a trial overwrites: no trace stays in the buffer. */
+/* No longer than a trial's packets, each of which overwrites it: no trace stays in the buffer. */
 enum { FRAME_BYTES = FRAME_MIN_BYTES - FRAME_FCS_BYTES };
 #define ANNOUNCE_NS UINT64_C(100000000)
 
-/* Gratuitous ARP as a reply (RFC 5944, section 4.6), not as the request that RFC 5227 has:
- * where both ends of a link are in one network namespace, its kernel would answer a
- * request for an address of its own, with the other end's MAC address. */
+/* Gratuitous ARP as a reply (RFC 5944, section 4.6), not as a request (RFC 5227): where both ends
+ * of a link are in one network namespace, its kernel would answer a request for its own address
+ * with the other end's MAC address. */
 static void write_announcement(uint8_t *frame, const struct port_config *c)
 {
 	struct ether_header *ethernet = (struct ether_header *)frame;
@@ -56,7 +56,7 @@ static int send_once(struct port *port)
 	return sent;
 }
 
-/* Past the kernel there is no other way out than the port's own. */
+/* A device outside the kernel can only be reached through the port. */
 static int announce_on_port(struct port *port)
 {
 	const struct timespec pause = {.tv_nsec = 100000};
@@ -72,7 +72,8 @@ static int announce_on_port(struct port *port)
 	return sent < 0 ? sent : 0;
 }
 
-/* Whether frames of the interface have MAC addresses: the loopback and tunnels' have none. */
+/* Whether the interface's frames have MAC addresses: those of the loopback and of tunnels have
+ * none. */
 static bool is_ethernet(int fd, const char *interface)
 {
 	struct ifreq request = {0};
@@ -81,8 +82,8 @@ static bool is_ethernet(int fd, const char *interface)
 	       request.ifr_hwaddr.sa_family == ARPHRD_ETHER;
 }
 
-/* A socket of its own: the port's may speak UDP only, or be for receiving alone, and its
- * counters are for packets of trials. */
+/* Uses its own socket, because the port's may send only UDP or only receive, and its counters are
+ * for packets of trials. */
 static int announce_on_interface(const struct port *port)
 {
 	struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_protocol = htons(ETHERTYPE_ARP)};
@@ -109,6 +110,6 @@ int announce(struct port *port)
 {
 	if (port->ops->takes_device)
 		return announce_on_port(port);
-	/* The backends of tests have neither. */
+	/* The backends of tests have neither a device nor an interface. */
 	return port->config.interface[0] ? announce_on_interface(port) : 0;
 }

@@ -1,10 +1,10 @@
 /*
- * The measuring thread of a trial: sends what is due, receives what is there,
- * sleeps when there is nothing to do and the ports wait so.
+ * The measuring thread of a trial: sends due packets, receives, and sleeps when there is nothing to
+ * do and the ports allow it.
  *
- * A blocking thread really sleeps (ppoll on the receiving sockets, until the
- * next intended send), so that the latency it sees is that of a receiver that
- * is woken. Everything the loop touches was allocated and faulted in before.
+ * A blocking thread really sleeps (ppoll on the receiving sockets, until the next intended send),
+ * so it measures the latency of a receiver that must be woken. All memory that the loop touches was
+ * allocated and faulted in before.
  */
 #include "role/sleeper.h"
 #include "role/thread.h"
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 enum {
-	/* When all packets are there, how long duplicates are still waited for. */
+	/* How long to wait for duplicates after all packets have arrived. */
 	LINGER_MAX_NS = 20000000,
-	/* A sleeping thread wakes at least so often, to see the time. */
+	/* A sleeping thread wakes at least this often, to check the time. */
 	SLEEP_MAX_NS = 100000000,
 	/* How long to wait for room in a port that took nothing. */
 	FULL_SLEEP_NS = 1000000,
@@ -32,7 +32,7 @@ struct turn {
 	bool drain_set;
 };
 
-/* Whether the trial is over; sets the ends of waiting as they become known. */
+/* Whether the trial is over; also sets deadlines as they become known. */
 static bool finished(struct turn *turn, uint64_t now)
 {
 	struct trial *t = turn->t;
@@ -62,7 +62,7 @@ static bool finished(struct turn *turn, uint64_t now)
 	return now >= turn->linger_ticks;
 }
 
-/* The moment until which nothing is to be done but receiving. */
+/* The moment until which there is nothing to do but receive. */
 static uint64_t idle_until(const struct turn *turn, uint64_t now)
 {
 	const struct trial *t = turn->t;
@@ -84,7 +84,8 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	if (turn->wait == PORT_SPIN || until <= now)
 		return;
 	struct port *full = t->sender.held_count ? t->config.tx : NULL;
-	/* It polls as long as ever, so not where something is to be sent before. */
+	/* sleeper_sleep polls for a fixed time, so it is not used if a packet is due before that
+	 * ends. */
 	bool polls = !full && until - now > clock_ns_to_ticks(&t->scale, 2 * THREAD_BUSY_POLL_NS);
 	if (turn->wait == PORT_BUSY_POLL && !(polls && sleeper_polls(&turn->sleeper)) &&
 	    now - turn->active_ticks < clock_ns_to_ticks(&t->scale, THREAD_BUSY_POLL_NS))
@@ -97,12 +98,12 @@ static void sleep_idle(struct turn *turn, uint64_t now)
 	if (ready == 0 && !full)
 		gaps_woken(&t->gaps, until, now);
 	gaps_begin(&t->gaps, now);
-	/* While it slept, the kernel looked for it. */
+	/* During the sleep the kernel looked for packets in its place. */
 	t->receiver.last_poll_ticks = now;
 }
 
-/* Whether looking again is most likely in vain, so that a sink which sleeps may as
- * well sleep at once: a burst that came short left nothing behind. */
+/* Whether another look will most likely find nothing, so a sleeping sink may sleep at once: a burst
+ * that came short left nothing behind. */
 static bool emptied(const struct turn *turn, unsigned packets)
 {
 	const struct trial *t = turn->t;

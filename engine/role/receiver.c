@@ -3,8 +3,8 @@
  *
  *   rx_burst -> stamp -> check -> seen? -> histograms, worst, sample, record -> rx_release
  *
- * All of it on the measuring thread. The packets of a burst share a stamp: that
- * is when the application had them.
+ * All of this runs on the measuring thread. The packets of a burst share a stamp: the time when the
+ * application got them.
  */
 #include "role/trial.h"
 
@@ -24,7 +24,7 @@ static inline enum frame_verdict parse(const struct port *port, const struct pac
 	return payload_read(data, length, out) ? FRAME_GOOD : FRAME_DAMAGED;
 }
 
-/* What is not an engine's packet: ports of the kernel filter it out before. */
+/* Counts a packet that no engine sent. Kernel ports filter such packets out before. */
 static __attribute__((noinline)) void refuse(struct receiver *r, enum frame_verdict verdict)
 {
 	if (verdict == FRAME_FOREIGN && r->foreign)
@@ -33,14 +33,15 @@ static __attribute__((noinline)) void refuse(struct receiver *r, enum frame_verd
 		r->invalid++;
 }
 
-/* What receiver_step knows of a packet. */
+/* What receiver_step knows about a packet. */
 struct received {
 	const struct payload *payload;
 	uint64_t latency_ns, from_tx_ns, poll_gap_ns, ticks;
 	uint32_t cpu;
 };
 
-/* Rare, and rarer the longer a trial lasts: one of the slowest, or picked at random. */
+/* Keeps a packet that is one of the slowest or was picked at random: rare, and rarer the longer a
+ * trial lasts. */
 static __attribute__((noinline)) void keep(struct trial *t, const struct received *p, bool slow,
 					   bool picked)
 {
@@ -94,14 +95,14 @@ unsigned receiver_step(struct trial *t)
 			recorder_put(r->recorder, payload.id, poll_gap, now);
 		if (seen >= SEEN_DUPLICATE)
 			continue;
-		/* Two cores' counters may disagree by more than the transit takes. */
+		/* The counters of two cores may differ by more than the transit time. */
 		r->early += now < payload.tx_ticks;
 		uint64_t ticks = now > payload.tx_ticks ? now - payload.tx_ticks : 0;
 		uint64_t from_tx = clock_ticks_to_ns(&t->scale, ticks);
 		uint64_t latency = from_tx + payload.send_lag_ns;
 		histogram_record(&r->latency, latency);
 		histogram_record(&r->from_tx, from_tx);
-		/* In a loop the sender has recorded it. */
+		/* In a loop the sender has already recorded it. */
 		if (!t->config.tx)
 			histogram_record(&r->send_lag, payload.send_lag_ns);
 		bool slow = worst_wants(&r->worst, latency);

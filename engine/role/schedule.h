@@ -1,11 +1,10 @@
 /*
- * schedule: when each packet is meant to be sent, fixed in advance, in
- * nanoseconds since the start of its phase. A late packet keeps its time.
+ * schedule: the intended send time of each packet, fixed in advance, in nanoseconds since the start
+ * of its phase. A late packet keeps its intended time.
  *
- * constant: packet k of burst b is due at floor(b * burst * 10^15 / rate_upps) ns,
- * found by an exact remainder (no rounding accumulates in any number of packets).
- * poisson: the bursts' distances are exponential with the same mean, added up in
- * integers of 2^-16 ns.
+ * constant: packet k of burst b is due at floor(b * burst * 10^15 / rate_upps) ns, computed with an
+ * exact remainder, so rounding never accumulates. poisson: the intervals between bursts are
+ * exponential with the same mean, summed as integers of 2^-16 ns.
  */
 #ifndef NINES_SCHEDULE_H
 #define NINES_SCHEDULE_H
@@ -16,7 +15,7 @@
 enum schedule_pattern { SCHEDULE_CONSTANT, SCHEDULE_POISSON };
 
 struct schedule_config {
-	uint64_t rate_upps; /* packets per second, in millionths; 0: as fast as possible */
+	uint64_t rate_upps; /* packets per second, in millionths; 0: unlimited */
 	enum schedule_pattern pattern;
 	uint32_t burst; /* packets that share a time, at least 1 */
 	uint64_t seed;
@@ -25,19 +24,19 @@ struct schedule_config {
 struct schedule {
 	struct schedule_config config;
 	uint64_t due_ns; /* of the next packet */
-	uint32_t left; /* packets still to come at due_ns */
+	uint32_t left; /* packets left at due_ns */
 	uint64_t step_ns, step_remainder, remainder;
-	double mean_q16; /* mean distance of bursts, in 2^-16 ns */
+	double mean_q16; /* mean interval between bursts, in 2^-16 ns */
 	uint64_t due_q16;
 	uint64_t random[4];
 };
 
 void schedule_init(struct schedule *s, const struct schedule_config *config);
 
-/* The next burst's random time; for schedule_advance. */
+/* Draws the next burst's random time; only for schedule_advance. */
 void schedule_advance_poisson(struct schedule *s);
 
-/* Moves on to the next packet. */
+/* Advances to the next packet. */
 static inline void schedule_advance(struct schedule *s)
 {
 	if (--s->left > 0)

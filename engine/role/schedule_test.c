@@ -1,4 +1,4 @@
-/* The intended times: exact for constant, the right law for poisson. */
+/* Tests the intended times: exact for constant, the right distribution for poisson. */
 #include "role/schedule.h"
 #include "test.h"
 
@@ -49,9 +49,9 @@ static void test_expected_counts_what_is_due(void **state)
 	assert_int_equal(schedule_expected(&config, 2000000000), 0);
 }
 
-/* With mean m, n exponential gaps: their mean lies within 5 m / sqrt(n), and the
- * share of gaps above m within 5 standard errors of 1/e. The seed is fixed, so
- * that this either always or never holds. */
+/* With mean m, n exponential gaps: their mean lies within 5 m / sqrt(n), and the share of gaps
+ * above m within 5 standard errors of 1/e. The seed is fixed, so this either always or never
+ * holds. */
 static void test_poisson_is_exponential(void **state)
 {
 	(void)state;

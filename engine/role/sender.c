@@ -3,19 +3,19 @@
  *
  *   schedule -> due? -> tx_acquire -> write headers, payload and stamp -> tx_commit
  *                                          ^                                |
- *                                          '---- what the port did not take-'
+ *                                          '-- packets the port did not take-'
  *
- * All of it on the measuring thread. A packet is stamped just before its burst
- * is committed, and again if the port was full; its intended time stays.
+ * All of this runs on the measuring thread. A packet is stamped just before its burst is committed,
+ * and again if the port was full; its intended time does not change.
  */
 #include "role/trial.h"
 
 #include <errno.h>
 
 enum {
-	/* How long after its end a trial may still send what is late, so that one
-	 * hiccup at the end does not cost packets: a hundredth of it, at most 10 ms.
-	 * A generator that cannot keep up is stopped there, and falls short. */
+	/* How long after its end a trial may still send late packets, so that one hiccup at the end
+	 * loses none: a hundredth of its duration, at most 10 ms. A generator that cannot keep up
+	 * stops there, and sends too few. */
 	GRACE_DIVISOR = 100,
 	GRACE_MAX_NS = 10000000,
 };
@@ -36,7 +36,7 @@ static void begin_phase(struct trial *t, uint8_t stream, uint64_t start_ticks, u
 	s->phase_ticks = start_ticks;
 	s->phase_ns = length_ns;
 	s->due_ticks = start_ticks;
-	/* So that a packet's flow follows from its id. */
+	/* A packet's flow follows from its id. */
 	s->id = 0;
 	s->flow = 0;
 }
@@ -55,8 +55,8 @@ void sender_begin(struct trial *t)
 		begin_phase(t, STREAM_MEASURED, t->measured_ticks, t->config.duration_ns);
 }
 
-/* Whether the packet at the head of the schedule is due; moves to the next phase
- * when this one's schedule is over. */
+/* Whether the next packet of the schedule is due; moves to the next phase when this one's schedule
+ * is over. */
 static bool head_is_due(struct trial *t, uint64_t now)
 {
 	struct sender *s = &t->sender;
@@ -83,7 +83,7 @@ static void advance(struct trial *t)
 		s->due_ticks = s->phase_ticks + clock_ns_to_ticks(&t->scale, s->schedule.due_ns);
 }
 
-/* What was written into a packet, until it is known whether it was taken. */
+/* The values written into a packet, kept until the port has taken it. */
 struct stamp {
 	uint64_t ticks, lag_ns;
 };
@@ -112,7 +112,7 @@ static inline struct stamp write_packet(struct trial *t, struct packet *p, uint3
 	return stamp;
 }
 
-/* Records the packets that were taken: `id`, `due` and `stamps` of the first and on. */
+/* Records `count` packets that the port took; `id`, `due` and `stamps` begin at the first. */
 static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
 		       const struct stamp *stamps, unsigned count)
 {
@@ -136,8 +136,8 @@ static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
 		recorder_put(s->recorder, id + i, recorder_saturate(stamps[i].lag_ns),
 			     stamps[i].ticks);
 	/* NOLINTEND(clang-analyzer-core.*) */
-	/* Stamps of a burst are microseconds apart, but what is late was due long
-	 * before: each in its second. */
+	/* The stamps of a burst are microseconds apart, but late packets may have been due long
+	 * before, so each is counted in its own second. */
 	rate_count(&s->sent, stamps[0].ticks, count);
 	if (asap(s) || due[0] == due[count - 1])
 		rate_count(&s->offered, due[0], count);
@@ -146,7 +146,7 @@ static void count_sent(struct trial *t, uint32_t id, const uint64_t *due,
 			rate_count(&s->offered, due[i], 1);
 }
 
-/* Stamps and commits what is held; the number taken. */
+/* Stamps and commits the held packets; returns the number taken. */
 static unsigned commit_held(struct trial *t)
 {
 	struct sender *s = &t->sender;
@@ -158,7 +158,7 @@ static unsigned commit_held(struct trial *t)
 					 i ? clock_ticks_loose() : clock_ticks());
 	int taken = port_tx_commit(s->port, first, s->held_count);
 	if (taken < 0) {
-		/* Refused for good: the next may be taken. */
+		/* The port will never take this packet, but may take the next. */
 		s->port->ops->tx_release(s->port, first, 1);
 		if (s->held_stream == STREAM_MEASURED) {
 			s->failed++;
@@ -192,7 +192,7 @@ unsigned sender_step(struct trial *t, uint64_t now)
 {
 	struct sender *s = &t->sender;
 	if (s->held_count > 0) {
-		/* A port that stays full must not hold a phase up. */
+		/* A port that stays full must not delay the next phase. */
 		uint64_t end = s->held_stream == STREAM_WARMUP ? t->measured_ticks : s->stop_ticks;
 		if (now < end)
 			return commit_held(t);
@@ -220,7 +220,7 @@ unsigned sender_step(struct trial *t, uint64_t now)
 void sender_offer_rest(struct trial *t)
 {
 	struct sender *s = &t->sender;
-	/* An aborted trial offered nothing after its end. */
+	/* An aborted trial offers nothing after its end. */
 	if (asap(s) || t->interrupted)
 		return;
 	if (s->stream == STREAM_WARMUP)

@@ -1,4 +1,4 @@
-/* Forwarding and reflecting; see service.h. */
+/* Forwards and reflects; see service.h. */
 #include "role/service.h"
 
 #include "clock/clock.h"
@@ -26,7 +26,7 @@ static bool is_ours(const struct packet *p, uint16_t udp_port)
 	       h->udp_destination == htons(udp_port);
 }
 
-/* Makes received frames ready to leave through `to`; foreign ones get length 0. */
+/* Rewrites a received frame to leave through `to`; foreign ones get length 0. */
 static void rewrite(struct service *s, struct port *from, struct port *to, struct packet *p)
 {
 	struct frame_header *h = (struct frame_header *)p->data;
@@ -43,8 +43,8 @@ static void rewrite(struct service *s, struct port *from, struct port *to, struc
 		frame_set_destination(p->data, to->config.peer_ip);
 }
 
-/* Sends a burst through a port; what it does not take at once is dropped. With
- * `moves_from` the packets change hands: those not taken go back to that port. */
+/* Sends a burst through a port, and drops what the port does not take at once. With `moves_from`,
+ * the packets change ports, and those not taken are released to that one. */
 static void send_burst(struct service *s, unsigned to_index, struct packet *burst, unsigned count,
 		       struct port *moves_from)
 {
@@ -69,7 +69,7 @@ static void send_burst(struct service *s, unsigned to_index, struct packet *burs
 		moves_from->ops->rx_release(moves_from, burst + sent, count - sent);
 }
 
-/* One burst from a port to the other; the number received. */
+/* Forwards one burst from a port to the other; returns the number received. */
 static unsigned forward_burst(struct service *s, unsigned from_index)
 {
 	struct packet burst[PORT_BURST], ours[PORT_BURST];
@@ -99,8 +99,8 @@ static unsigned forward_burst(struct service *s, unsigned from_index)
 	return received;
 }
 
-/* Meets a peer that has gone and come back, where the port does not do that itself: the
- * thread that polls the port is the one that may stop it. */
+/* Reconnects to a peer that left and came back, if the port does not do that itself. Only the
+ * thread that polls the port may stop it. */
 static void look_for_peers(struct service *s)
 {
 	for (int i = 0; i < 2 && s->ports[i]; i++)

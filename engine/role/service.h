@@ -1,9 +1,9 @@
 /*
- * service: forwarding and reflecting until stopped.
+ * service: forwards and reflects until stopped.
  *
  *   rx_burst -> rewrite addresses in place -> tx_forward on the other port -> rx_release
  *
- * forward goes between two ports, both ways; reflect sends each packet back.
+ * forward works between two ports, in both directions; reflect sends each packet back.
  * What the other port does not take at once is dropped and counted: a queue here
  * would only add latency. One pinned thread.
  */

@@ -1,4 +1,4 @@
-/* Waiting by epoll's busy polling; see sleeper.h. */
+/* Waits with epoll's busy polling; see sleeper.h. */
 #include "role/sleeper.h"
 #include "port/socket.h"
 #include "role/thread.h"
@@ -42,8 +42,8 @@ void sleeper_close(struct sleeper *sleeper)
 	sleeper->polled = false;
 }
 
-/* A socket knows the instance of its last packet, once it had one: never on a veth
- * without NAPI, and never of AF_PACKET. */
+/* A socket knows the instance of its last packet after the first one, but never on a veth without
+ * NAPI, and never with AF_PACKET. */
 static bool known(const struct sleeper *sleeper)
 {
 	struct pollfd fds[PORT_POLLFDS_MAX];

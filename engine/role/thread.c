@@ -1,4 +1,4 @@
-/* What every measuring thread does around its loop; see thread.h. */
+/* The code around every measuring thread's loop; see thread.h. */
 #include "role/thread.h"
 
 #include "dpdk/eal.h"
@@ -15,7 +15,7 @@
 
 enum { STACK_BYTES = 1 << 20, CPUS_MAX = 4096 };
 
-/* For packets, where it is a real-time policy; else threads inherit what there is. */
+/* The policy of packet threads if it is a real-time one; otherwise threads inherit theirs. */
 static struct {
 	int policy, priority;
 } packets = {.policy = SCHED_OTHER};
@@ -87,7 +87,7 @@ out:
 int thread_begin(const char *name)
 {
 	pthread_setname_np(pthread_self(), name);
-	/* By default a timer may come 50 us late to save wake-ups. */
+	/* By default the kernel may delay a timer by 50 us to save wake-ups. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	eal_thread_begin();
 	return (int)syscall(SYS_gettid);

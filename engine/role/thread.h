@@ -1,4 +1,4 @@
-/* thread: what every measuring thread does around its loop. */
+/* thread: the code around every measuring thread's loop. */
 #ifndef NINES_THREAD_H
 #define NINES_THREAD_H
 
@@ -9,15 +9,15 @@
 #include <stdint.h>
 
 /*
- * Once, before any other thread: notes the policy that the process was started with (chrt
- * does that, or nines), which is meant for the packets. Where it is a real-time one, this
- * thread and what it makes but by thread_start get one priority more: a packet thread that
- * spins would else lock out for ever, on a CPU that they share, the thread that could stop
- * it, and DPDK's, which sets devices up. Above the highest there is none. -errno.
+ * Call once, before any other thread starts. Notes the policy that the process was started with (by
+ * chrt or nines), which is meant for packet threads. If it is a real-time policy, this thread, and
+ * all threads that it makes except by thread_start, get one priority more. Otherwise, on a shared
+ * CPU, a spinning packet thread would lock out for ever the thread that could stop it, and DPDK's
+ * threads, which set devices up. The highest priority has none above it. -errno.
  */
 int thread_init(void);
 
-/* Starts body(arg) on a CPU (-1: any), with the policy that is for packets. -errno with a
+/* Starts body(arg) on a CPU (-1: any), with the policy for packets. -errno with a
  * message. */
 int thread_start(pthread_t *thread, int cpu, void *(*body)(void *), void *arg, char *error,
 		 size_t size);
@@ -28,13 +28,13 @@ int thread_begin(const char *name);
 /* How the kernel schedules this thread: "SCHED_FIFO 1", "SCHED_OTHER, nice 0". */
 void thread_scheduling(char *text, size_t size);
 
-/* How long this thread was runnable without a CPU; 0 where the kernel does not say. */
+/* How long this thread was runnable without a CPU; 0 if the kernel does not report it. */
 uint64_t thread_run_delay_ns(void);
 
 /* Keeps every CPU out of deep sleep until closed: -errno or the descriptor. */
 int thread_hold_awake(void);
 
-/* How the thread waits, from its ports: spin if any of them does. */
+/* How the thread waits, given its ports: it spins if any of them does. */
 enum port_wait thread_wait(struct port *const *ports, unsigned count);
 
 /* Sleeps until a port is ready, `stop_fd` is readable, or timeout_ns is over;
@@ -42,7 +42,7 @@ enum port_wait thread_wait(struct port *const *ports, unsigned count);
 int thread_sleep(struct port *const *ports, unsigned count, struct port *want_tx, int stop_fd,
 		 uint64_t timeout_ns);
 
-/* After how long without a packet a busy polling thread goes to sleep. */
+/* A busy polling thread goes to sleep after this time without a packet. */
 enum { THREAD_BUSY_POLL_NS = 50000 };
 
 #endif

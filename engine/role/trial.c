@@ -1,4 +1,4 @@
-/* Setting a trial up, and taking it down; see trial.h. */
+/* Sets a trial up and tears it down; see trial.h. */
 #include "role/trial.h"
 
 #include "role/announce.h"
@@ -16,13 +16,13 @@
 enum {
 	/* The calibration's baseline: 50 ns of uncertainty in 200 ms is 0.25 ppm. */
 	CALIBRATION_NS = 200000000,
-	/* From trial_start to the first packet, if the user names no time: enough
-	 * for the thread to start and the control thread to say so. */
+	/* From trial_start to the first packet, unless the user gives a time: enough for the thread
+	 * to start and the control thread to report it. */
 	LEAD_NS = 5000000,
 	GAP_FLOOR_NS = 1000,
 	BEGIN_SLACK_NS = 1000000,
 };
-/* memif and virtio-user try to connect once in a second or two. */
+/* memif and virtio-user try to connect every second or two. */
 #define PEER_WAIT_NS UINT64_C(5000000000)
 
 void trial_note(struct trial *t, const char *format, ...)
@@ -35,11 +35,11 @@ void trial_note(struct trial *t, const char *format, ...)
 	va_end(args);
 }
 
-/* Rate 0 has no schedule: a bound by what any port does, 40 Mpps. */
+/* Rate 0 has no schedule, so this assumes the most that any port does, 40 Mpps. */
 static uint64_t ids_expected(const struct trial_config *c)
 {
 	uint64_t n = schedule_expected(&c->schedule, c->duration_ns);
-	/* A poisson schedule may hold more than its mean; 6 sigma. */
+	/* A poisson schedule may exceed its mean; this allows 6 sigma. */
 	if (c->schedule.pattern == SCHEDULE_POISSON)
 		n += n / 16 + 1024 * (uint64_t)c->schedule.burst;
 	return n;
@@ -59,7 +59,7 @@ int trial_new(const struct trial_config *config, struct trial **out, char *error
 	struct trial *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
 	if (!t)
 		goto fail;
-	memset(t, 0, sizeof *t); /* and so faulted in */
+	memset(t, 0, sizeof *t); /* this also faults it in */
 	t->config = *config;
 	t->stop_fd = t->done_fd = -1;
 	t->cpu_ran = -1;
@@ -110,8 +110,8 @@ fail:
 	return err;
 }
 
-/* A measurement without its other end is lost packets and nothing else: it is waited
- * for, but not for ever. */
+/* Without its other end, a measurement would only count lost packets. So this waits for it, but
+ * only for a limited time. */
 static int await_peer(struct port *port, char *error, size_t size)
 {
 	struct timespec pause = {.tv_nsec = 1000000};
@@ -154,8 +154,8 @@ static int start_ports(struct trial *t, char *error, size_t size)
 	if (c->tx && c->tx == c->rx) {
 		err = c->tx->ops->start(c->tx, PORT_RX | PORT_TX);
 	} else {
-		/* Receiving first: a port that is ready to receive does nothing, also if the
-		 * other cannot be started. */
+		/* Receive first: a port that is ready to receive does no harm if the other cannot
+		 * be started. */
 		if (c->rx)
 			err = c->rx->ops->start(c->rx, PORT_RX);
 		if (!err && c->tx) {
@@ -163,7 +163,7 @@ static int start_ports(struct trial *t, char *error, size_t size)
 			err = c->tx->ops->start(c->tx, PORT_TX);
 		}
 	}
-	/* What the error means is added by who answers. */
+	/* The caller adds the meaning of the error. */
 	if (err)
 		snprintf(error, size, "cannot start port %s%s", failed->config.name,
 			 err == -ENETUNREACH		     ? ", whose peer_ip has no route here"
@@ -186,8 +186,8 @@ static void set_times(struct trial *t)
 	rate_init(&t->sender.sent, t->rates + t->seconds, t->seconds, t->measured_ticks, second);
 	rate_init(&t->receiver.received, t->rates + 2 * t->seconds, t->seconds, t->measured_ticks,
 		  second);
-	/* A generator in another process has calibrated for itself, so its start may be
-	 * some hundred nanoseconds earlier. */
+	/* A generator in another process calibrates by itself, so its start may be some hundred
+	 * nanoseconds earlier. */
 	t->receiver.begin_ticks = t->start_ticks - clock_ns_to_ticks(&t->scale, BEGIN_SLACK_NS);
 	gaps_init(&t->gaps, clock_ns_to_ticks(&t->scale, GAP_FLOOR_NS));
 }
@@ -208,7 +208,7 @@ static int open_recorder(struct trial *t, const char *file, uint64_t expected,
 	return err;
 }
 
-/* Before the clock is calibrated: it takes time to get so much memory. */
+/* Called before the clock is calibrated, because allocating so much memory takes time. */
 static int open_recorders(struct trial *t, char *error, size_t size)
 {
 	int err = 0;
@@ -216,7 +216,7 @@ static int open_recorders(struct trial *t, char *error, size_t size)
 	if (t->config.tx)
 		err = open_recorder(t, t->config.record_sent, ids, &t->sender.recorder, error,
 				    size);
-	/* Each packet may come twice. */
+	/* Each packet may arrive twice. */
 	if (!err && t->config.rx)
 		err = open_recorder(t, t->config.record_received, 2 * ids, &t->receiver.recorder,
 				    error, size);
@@ -255,8 +255,8 @@ static void close_recorders(struct trial *t)
 			       &t->recorded_received);
 }
 
-/* What was due before a trial could begin would be sent late or never, and look like a
- * slow network. A warm-up may be cut short. */
+/* Packets due before a trial could begin would leave late or never, and look like a slow network.
+ * Only the warm-up may be cut short. */
 static int check_start(const struct trial *t, char *error, size_t size)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -300,7 +300,7 @@ void trial_stop(struct trial *t)
 {
 	uint64_t one = 1;
 	atomic_store(&t->stop, true);
-	/* Wakes it where it sleeps; it cannot fail on an empty eventfd. */
+	/* Wakes the thread if it sleeps; this cannot fail on an empty eventfd. */
 	if (write(t->stop_fd, &one, sizeof one) < 0)
 		return;
 }
@@ -310,7 +310,7 @@ void trial_expect(struct trial *t, uint64_t packets)
 	atomic_store(&t->expect, packets);
 }
 
-/* What a port had to say in the trial. */
+/* Copies the notes that a port added during the trial. */
 static void repeat_notes(struct trial *t, const struct port *port, unsigned from)
 {
 	for (unsigned i = from; i < port->note_count; i++)

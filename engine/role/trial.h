@@ -6,7 +6,7 @@
  *   trial_new: allocates, prefaults
  *   trial_start ------------------------>  sender_step / receiver_step, sleeps
  *     trial_stop, trial_end: flags           per packet: no allocation, lock, or
- *     trial_progress: relaxed reads          system call but the backend's
+ *     trial_progress: relaxed reads          system call except the backend's
  *   trial_join  <------------------------  done_fd
  *   trial_report, trial_free
  */
@@ -33,14 +33,14 @@ enum { TRIAL_NOTES_MAX = 8, TRIAL_FILE_MAX = 4096 };
 
 struct trial_config {
 	char role[16];
-	struct port *tx, *rx; /* NULL where the role has none */
+	struct port *tx, *rx; /* NULL if the role has none */
 	int cpu; /* -1: not pinned */
 	struct schedule_config schedule;
 	uint64_t warmup_ns, duration_ns, drain_ns, start_ns;
 	uint32_t outliers;
 	uint32_t ordinary; /* packets picked at random */
-	uint32_t notices; /* room for so many announcements; 0: none are made */
-	/* Files for a record of each packet, as recorder_config has them; empty: none. */
+	uint32_t notices; /* room for this many announcements; 0: none */
+	/* Files for a record of each packet, as in recorder_config; empty: none. */
 	char record_sent[TRIAL_FILE_MAX], record_received[TRIAL_FILE_MAX];
 };
 
@@ -49,14 +49,14 @@ struct sender {
 	struct port *port;
 	struct frame_template template;
 	struct schedule schedule;
-	uint64_t phase_ticks; /* start of the phase that is being sent */
+	uint64_t phase_ticks; /* start of the current phase */
 	uint64_t phase_ns; /* its length */
 	uint64_t due_ticks; /* of the next packet */
-	uint64_t stop_ticks; /* hard stop: what is not sent by then is not sent */
+	uint64_t stop_ticks; /* hard stop: nothing is sent after it */
 	uint8_t stream;
 	bool done;
 	uint32_t id, flow;
-	struct packet held[PORT_BURST]; /* acquired, not taken yet */
+	struct packet held[PORT_BURST]; /* acquired, but not yet taken by the port */
 	uint64_t held_due[PORT_BURST];
 	unsigned held_from, held_count;
 	uint32_t held_id; /* of the first one held */
@@ -72,10 +72,10 @@ struct sender {
 struct receiver {
 	struct port *port;
 	uint64_t last_poll_ticks;
-	uint64_t begin_ticks; /* stamps before are of an earlier trial */
+	uint64_t begin_ticks; /* earlier stamps are from an earlier trial */
 	uint64_t invalid, warmup;
-	uint64_t *foreign; /* a device's frames that are nobody's packets; else NULL */
-	uint64_t early; /* received before they were sent, by the clocks */
+	uint64_t *foreign; /* counts frames on a device that are no packets; else NULL */
+	uint64_t early; /* received before they were sent, according to the clocks */
 	struct seen seen;
 	struct worst worst;
 	struct sample sample;
@@ -87,7 +87,7 @@ struct receiver {
 
 struct trial {
 	struct trial_config config;
-	struct clock_scale scale; /* of the start */
+	struct clock_scale scale; /* at the start */
 	struct clock_scale scale_end; /* of the whole trial */
 	struct clock_point end_point;
 	uint64_t max_error_ns;
@@ -103,19 +103,19 @@ struct trial {
 	bool interrupted;
 	int tid, cpu_ran;
 	char scheduling[32]; /* of the measuring thread */
-	/* Of what was asked for; set when it has ended. */
+	/* Of the requested recordings; set when they have ended. */
 	struct recorder_outcome recorded_sent, recorded_received;
 	char notes[TRIAL_NOTES_MAX][160];
 	unsigned note_count;
-	unsigned port_notes[2]; /* how many tx and rx had before */
+	unsigned port_notes[2]; /* how many notes tx and rx had before */
 
 	pthread_t thread;
 	bool thread_started;
 	int stop_fd, done_fd; /* eventfds: to the thread, from the thread */
 	atomic_bool stop;
 	atomic_bool begun, ended;
-	_Atomic uint64_t expect; /* a sink's packets to come; UINT64_MAX: not known */
-	/* For progress; written once a turn. */
+	_Atomic uint64_t expect; /* packets that a sink expects; UINT64_MAX: unknown */
+	/* For progress; written once per turn. */
 	_Atomic uint64_t shown_sent, shown_received;
 };
 
@@ -131,17 +131,18 @@ void trial_note(struct trial *t, const char *format, ...) __attribute__((format(
 /* The measuring thread's body; see loop.c. */
 void *trial_loop(void *trial);
 
-/* Sends what is due, at most a burst; the number taken. See sender.c. */
+/* Sends due packets, at most a burst; returns the number taken. See sender.c. */
 void sender_begin(struct trial *t);
 unsigned sender_step(struct trial *t, uint64_t now);
-/* Gives back what the port did not take. */
+/* Releases the packets that the port did not take. */
 void sender_end(struct trial *t);
-/* Counts what was never sent as offered in the second it was due; after the end. */
+/* Called after the end: counts packets that were never sent as offered in the second they were
+ * due. */
 void sender_offer_rest(struct trial *t);
-/* How many packets the whole schedule holds. */
+/* The number of packets in the whole schedule. */
 uint64_t sender_intended(const struct trial *t);
 
-/* Receives at most a burst; the number received. See receiver.c. */
+/* Receives at most a burst; returns the number received. See receiver.c. */
 unsigned receiver_step(struct trial *t);
 
 #endif

@@ -9,11 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shorter ones are what any turn may cost: a miss in a cache, a clock that is read on
- * another thread of the core. */
+/* Any turn may take this long: a cache miss, or a clock read on the core's other hyperthread. */
 enum { GAP_FLOOR_NS = 1000 };
 
-/* Says that a gap of so many ns ended now. */
+/* Announces a gap of `ns` that ended now. */
 static void announce(struct watch_cpu *c, uint64_t now, uint64_t ns)
 {
 	if (!c->notices || ns < c->notice_ns)
@@ -45,7 +44,7 @@ static void *watch_loop(void *arg)
 			uint64_t ns = clock_ticks_to_ns(scale, now - before);
 			histogram_record(&c->lengths, ns);
 			announce(c, now, ns);
-			/* The time that the recording took is the meter's own. */
+			/* Leaves out the time that the recording itself took. */
 			now = clock_ticks();
 			gaps_begin(&c->gaps, now);
 		}
@@ -62,7 +61,7 @@ static int start_one(struct watch *w, const struct watch_config *config, char *e
 	c->stop = &w->stop;
 	c->notice_ns = config->notice_ns;
 	gaps_init(&c->gaps, clock_ns_to_ticks(&clock_global.scale, GAP_FLOOR_NS));
-	histogram_clear(&c->lengths); /* also so that no page of it is missing later */
+	histogram_clear(&c->lengths); /* this also faults in its pages */
 	if (config->notices && notices_new(&c->notices, config->notices)) {
 		snprintf(error, size, "out of memory");
 		return -ENOMEM;

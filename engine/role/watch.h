@@ -1,6 +1,6 @@
 /*
- * watch: the gap meter on many CPUs at once, with nothing else to do: how long, and how
- * often, the host takes a core away from a thread that never sleeps.
+ * watch: the gap meter alone, on many CPUs at once: how long and how often the host takes a core
+ * away from a thread that never sleeps.
  *
  *   one pinned thread a CPU: read the clock -> gaps_turn -> a gap goes into the histogram,
  *                            and a long one into the ring from which another process reads
@@ -24,8 +24,8 @@ enum { WATCH_CPUS_MAX = 1024 };
 struct watch_config {
 	const int *cpus;
 	unsigned count;
-	uint32_t notices; /* room for so many announcements on each CPU; 0: none are made */
-	uint64_t notice_ns; /* of gaps that are not shorter than this */
+	uint32_t notices; /* room for this many announcements on each CPU; 0: none */
+	uint64_t notice_ns; /* the shortest gap to announce */
 };
 
 struct watch_cpu {
@@ -47,10 +47,10 @@ struct watch {
 	struct watch_cpu *cpus;
 };
 
-/* Starts a thread on each CPU. -errno with a message; none runs then. */
+/* Starts a thread on each CPU. -errno with a message; then no thread runs. */
 int watch_start(struct watch **out, const struct watch_config *config, char *error, size_t size);
 
-/* Ends the threads; what they measured stays. */
+/* Ends the threads; their measurements stay. */
 void watch_stop(struct watch *w);
 void watch_free(struct watch *w);
 

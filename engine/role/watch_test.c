@@ -1,4 +1,4 @@
-/* The watch counts what others take of its CPUs, and nothing else. */
+/* Tests that the watch counts the time that others take of its CPUs, and nothing else. */
 #include "role/watch.h"
 #include "clock/clock.h"
 #include "test.h"
@@ -46,7 +46,7 @@ static void await_begin(const struct watch_cpu *c)
 		usleep(100);
 }
 
-/* Those that are long enough were announced, each where it was. */
+/* Checks that each gap that is long enough was announced, with the right times. */
 static void check_notices(const struct watch_cpu *c)
 {
 	const struct clock_scale *s = &clock_global.scale;
@@ -59,7 +59,7 @@ static void check_notices(const struct watch_cpu *c)
 		assert_true(one->latency_ns >= ANNOUNCED_NS);
 		assert_int_equal(one->rx_cpu, c->cpu);
 		assert_int_equal(one->place, NOTICE_SLOWEST);
-		/* By two clocks: they may differ by some microseconds. */
+		/* The times come from two clocks, which may differ by some microseconds. */
 		assert_true(one->intended_ns + 1000000 > end);
 		end = one->intended_ns + one->latency_ns;
 		if (one->latency_ns > longest)
@@ -86,11 +86,11 @@ static void test_what_another_thread_takes_is_a_gap(void **state)
 	const struct clock_scale *s = &clock_global.scale;
 	uint64_t taken = clock_ticks_to_ns(s, c->gaps.total_ticks);
 	uint64_t elapsed = clock_ticks_to_ns(s, c->end_ticks - c->begin_ticks);
-	/* Where the hog ran the watch did not; the switches between them come on top. */
+	/* While the hog ran, the watch did not; context switches come on top. */
 	assert_true(taken >= HOG_NS * 9 / 10);
 	assert_true(taken <= elapsed);
 	assert_int_equal(c->lengths.count, c->gaps.count);
-	/* Each gap is converted by itself and rounded down. */
+	/* Each gap is converted separately and rounded down. */
 	assert_true(c->lengths.sum <= taken);
 	assert_true(c->lengths.sum + c->gaps.count >= taken);
 	assert_int_equal(c->lengths.max, clock_ticks_to_ns(s, c->gaps.max_ticks));

@@ -58,8 +58,8 @@ void gaps_add(struct gaps *g, uint64_t at_ticks, uint64_t length_ticks)
 
 uint64_t gaps_threshold(const struct gaps *g)
 {
-	/* Empty turns show a core's silence best; without any, the next kind that
-	 * has been learnt. */
+	/* Empty turns are the best reference; without them, use the next kind that has been
+	 * learnt. */
 	for (int i = 0; i < GAPS_KINDS; i++)
 		if (g->turns[i] >= GAPS_LEARN_TURNS)
 			return g->threshold[i];

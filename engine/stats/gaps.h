@@ -1,11 +1,11 @@
 /*
- * gaps: how long the host took the core away. The measuring loop marks each
- * turn; a turn that took more than 8 times the shortest of its kind is a gap
- * (the factor of jitter tools such as sysjitter and oslat).
+ * gaps: how long the host took the core away. The measuring loop marks each turn; a turn that takes
+ * more than 8 times the shortest of its kind is a gap (the factor of jitter tools such as sysjitter
+ * and oslat).
  *
- * Turns are compared with their like: empty ones, and ones with 1, 2-3, 4-7 …
- * packets, because handling packets takes time that nobody took away. Intended
- * sleep is no gap; being woken later than the timer asked is.
+ * Turns are compared with turns of the same kind: empty ones, and ones with 1, 2-3, 4-7 … packets,
+ * because handling packets takes time that the host did not take away. Intended sleep is not a gap,
+ * but waking later than the timer asked is.
  *
  * Owned by one measuring thread.
  */
@@ -19,7 +19,7 @@ enum {
 	GAPS_FACTOR = 8,
 	GAPS_KINDS = 10, /* empty, 1, 2-3, …, 128-255 packets, and waking by timer */
 	GAPS_KIND_TIMER = GAPS_KINDS - 1,
-	/* The first turns of a kind only teach its shortest. */
+	/* The first turns of a kind only find its shortest. */
 	GAPS_LEARN_TURNS = 200,
 };
 
@@ -45,7 +45,7 @@ void gaps_add(struct gaps *g, uint64_t at_ticks, uint64_t length_ticks);
 uint64_t gaps_threshold(const struct gaps *g);
 void gaps_sort(struct gaps *g);
 
-/* Begins a stretch of running, after a sleep or at the start. */
+/* Begins a period of running, after a sleep or at the start. */
 static inline void gaps_begin(struct gaps *g, uint64_t now)
 {
 	g->last_ticks = now;
@@ -68,7 +68,7 @@ static inline void gaps_turn(struct gaps *g, uint64_t now, unsigned packets)
 	g->last_ticks = now;
 }
 
-/* The thread slept until a timer and was woken `now`. */
+/* The thread slept until a timer at `due` and was woken at `now`. */
 static inline void gaps_woken(struct gaps *g, uint64_t due, uint64_t now)
 {
 	if (now > due)

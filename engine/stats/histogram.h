@@ -5,7 +5,7 @@
  * http://hdrhistogram.github.io/HdrHistogram/ (AbstractHistogram.countsArrayIndex)
  *
  * Recording is a shift, an increment and three compares: a few nanoseconds, no
- * allocation. Owned by one measuring thread; read by others when it is done.
+ * allocation. Owned by one measuring thread; others read it when that is done.
  */
 #ifndef NINES_HISTOGRAM_H
 #define NINES_HISTOGRAM_H
@@ -27,7 +27,7 @@ struct histogram {
 	uint64_t count;
 	uint64_t sum;
 	uint64_t min; /* exact; UINT64_MAX when empty */
-	uint64_t max; /* exact, also where the count was put at 60 s */
+	uint64_t max; /* exact, also above 60 s */
 	uint64_t counts[HISTOGRAM_COUNTS];
 };
 
@@ -43,7 +43,7 @@ static inline uint32_t histogram_index(uint64_t value)
 	return (bucket << (HISTOGRAM_SUB_BITS - 1)) + (uint32_t)(value >> bucket);
 }
 
-/* Records value_ns; what is above 60 s is counted at 60 s (max stays exact). */
+/* Records value_ns; values above 60 s count at 60 s (max stays exact). */
 static inline void histogram_record_many(struct histogram *h, uint64_t value_ns, uint64_t times)
 {
 	h->count += times;

@@ -1,4 +1,4 @@
-/* The index layout against values of HdrHistogram itself: counts indices from
+/* Tests the index layout against values of HdrHistogram itself: counts indices from
  * hdrhistogram-go v1.4.0 (New(1, 60000000000, 3), RecordValue, Export), and its
  * counts array's length. */
 #include "stats/histogram.h"

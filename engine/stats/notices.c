@@ -1,4 +1,4 @@
-/* Announcing packets; see notices.h. */
+/* Announces packets; see notices.h. */
 #include "stats/notices.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ int notices_new(struct notices **out, uint32_t capacity)
 	struct notices *n = aligned_alloc(64, bytes);
 	if (!n)
 		return -ENOMEM;
-	memset(n, 0, bytes); /* and so faulted in */
+	memset(n, 0, bytes); /* this also faults it in */
 	memcpy(n->magic, NOTICES_MAGIC, sizeof n->magic);
 	n->version = NOTICES_VERSION;
 	n->capacity = capacity;
@@ -34,8 +34,8 @@ void notices_retire(struct notices *n)
 	last = n;
 }
 
-/* The scale of a trial's start would be off by milliseconds after an hour; so both clocks
- * are read here, which the kernel's vDSO does without a system call. */
+/* The scale from a trial's start would be off by milliseconds after an hour. So this reads both
+ * clocks, which the kernel's vDSO does without a system call. */
 static uint64_t monotonic_of(uint64_t ticks, const struct clock_scale *scale)
 {
 	uint64_t ns = clock_monotonic_ns(), now = clock_ticks();

@@ -1,11 +1,11 @@
 /*
- * notices: a ring in which a measuring thread says that a packet is among the slowest so
- * far, or was picked at random, so that who records what the kernel does can keep what
- * happened around it. It is read from another process, by process_vm_readv: the thread
- * writes 64 bytes and makes no system call. What is not read in time is overwritten.
+ * notices: a ring in which a measuring thread announces packets that are among the slowest so far,
+ * or were picked at random, so that a recorder of kernel events can keep the events around them.
+ * Another process reads the ring by process_vm_readv: the thread writes 64 bytes and makes no
+ * system call. Notices that are not read in time are overwritten.
  *
- * The reader: head; entries from where it was; an entry whose `sequence` is not its place
- * plus one has been overwritten, or is being so.
+ * The reader reads `head`, then the entries since its last read. An entry whose `sequence` is not
+ * its place plus one has been overwritten, or is being overwritten.
  */
 #ifndef NINES_NOTICES_H
 #define NINES_NOTICES_H
@@ -19,7 +19,7 @@
 
 enum { NOTICES_VERSION = 1, NOTICES_MAX = 1 << 20 };
 
-/* The place of a notice that a packet is one of the slowest. */
+/* The `place` in a notice of one of the slowest packets. */
 #define NOTICE_SLOWEST UINT32_MAX
 
 struct notice {
@@ -35,7 +35,7 @@ struct notice {
 struct notices {
 	char magic[8];
 	uint32_t version, capacity;
-	_Atomic uint64_t head; /* how many there have been */
+	_Atomic uint64_t head; /* notices written so far */
 	uint64_t reserved[5];
 	struct notice ring[];
 };
@@ -43,15 +43,15 @@ struct notices {
 _Static_assert(sizeof(struct notice) == 64, "read by measure/trace");
 _Static_assert(sizeof(struct notices) == 64, "read by measure/trace");
 
-/* With room for so many; -ENOMEM. */
+/* Allocates room for `capacity` notices; -ENOMEM. */
 int notices_new(struct notices **out, uint32_t capacity);
 void notices_free(struct notices *n);
 
-/* Of a trial that is over: frees it when the next one is, and keeps it until then, so that
- * a reader that looks now and then misses nothing of the trial's end. By one thread. */
+/* Call when a trial is over. Frees the notices when the next trial is over, and keeps them until
+ * then, so that a slow reader misses none from the trial's end. One thread only. */
 void notices_retire(struct notices *n);
 
-/* By the measuring thread, of a packet that it has received. */
+/* Called by the measuring thread, for a packet that it has received. */
 void notices_put(struct notices *n, const struct outlier *o, uint32_t place,
 		 const struct clock_scale *scale);
 

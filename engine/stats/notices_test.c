@@ -1,4 +1,4 @@
-/* Announcements, and the packets picked at random. */
+/* Tests announcements, and the packets picked at random. */
 #include "stats/notices.h"
 #include "stats/sample.h"
 #include "test.h"
@@ -23,24 +23,25 @@ static void test_a_notice_has_its_packets_times(void **state)
 		notices_put(n, &o, i == 5 ? 3 : NOTICE_SLOWEST, scale);
 		const struct notice *notice = &n->ring[i % 4];
 		uint64_t rx = notice->intended_ns + notice->latency_ns;
-		/* Two readings of two clocks, and what the reading takes. */
+		/* Allows for two readings of two clocks, and the time they take. */
 		assert_true(rx + 1000 > before && rx < after + 1000);
 		assert_int_equal(notice->sequence, i + 1);
 		assert_int_equal(notice->id, i);
 		assert_int_equal(notice->place, i == 5 ? 3 : NOTICE_SLOWEST);
 	}
 	assert_int_equal(n->head, 6);
-	/* Of the first two nothing is left. */
+	/* The first two are overwritten. */
 	assert_int_equal(n->ring[0].id, 4);
 	assert_int_equal(n->ring[1].id, 5);
-	/* What was said last can be read when the trial is over. */
+	/* The last notices can be read after the trial is over. */
 	notices_retire(n);
 	assert_int_equal(atomic_load(&n->head), 6);
 	notices_retire(NULL);
 	assert_int_equal(n->capacity, 4);
 }
 
-/* Runs a stream of packets through a sample; how often each was kept at the end. */
+/* Runs a stream of packets through a sample; counts in `kept` how often each was kept at the
+ * end. */
 static void run_stream(uint32_t capacity, uint64_t packets, uint64_t seed, unsigned *kept)
 {
 	struct sample s;
@@ -84,7 +85,7 @@ static void test_a_short_stream_is_kept_whole(void **state)
 	sample_free(&none);
 }
 
-/* Few are picked of many, so that picking costs nothing: 200 ln(10^7 / 200) + 200. */
+/* Few of many are picked, so picking costs nothing: 200 ln(10^7 / 200) + 200. */
 static void test_picking_becomes_rare(void **state)
 {
 	(void)state;

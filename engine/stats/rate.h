@@ -1,11 +1,11 @@
-/* rate: packets counted by the second of a trial they fall in. */
+/* rate: counts packets per second of a trial. */
 #ifndef NINES_RATE_H
 #define NINES_RATE_H
 
 #include <stdint.h>
 
 struct rate_counter {
-	uint64_t *counts; /* one a second */
+	uint64_t *counts; /* one per second */
 	uint32_t second, last;
 	uint64_t boundary_ticks, second_ticks;
 };
@@ -17,8 +17,8 @@ static inline void rate_init(struct rate_counter *r, uint64_t *counts, uint32_t 
 				   second_ticks};
 }
 
-/* Times must not go back by more than a second's rounding; earlier ones count
- * in the current second. */
+/* Times must not decrease, except by rounding at a second's end; earlier ones count in the current
+ * second. */
 static inline void rate_count(struct rate_counter *r, uint64_t ticks, uint64_t packets)
 {
 	while (ticks >= r->boundary_ticks && r->second < r->last) {

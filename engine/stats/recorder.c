@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-	/* A hundredth of the ring at 20 Mpps; and so rarely that a writer on the measuring
-	 * CPU is hardly seen. */
+	/* A hundredth of the ring at 20 Mpps; and rare enough that a writer on the measuring CPU
+	 * hardly disturbs. */
 	PAUSE_NS = 5000000,
 	HUGE_PAGE = 2 << 20,
 	CPUS_MAX = 4096,
@@ -35,7 +35,7 @@ static int write_all(int fd, const void *data, size_t length, uint64_t at)
 	return 0;
 }
 
-/* Records stay in their order: after a gap none is written. */
+/* Keeps records in order: after a failed write, none is written. */
 static void store(struct recorder *r, uint64_t chunk, size_t records)
 {
 	const struct record *from = r->chunks + (chunk % r->chunk_count) * RECORDER_CHUNK;
@@ -58,7 +58,7 @@ static void store_filled(struct recorder *r)
 	}
 }
 
-/* Moves the thread off the measuring CPU; false if it may run nowhere else. */
+/* Moves the thread off the measuring CPU; false if it may not run anywhere else. */
 static bool leave_cpu(int cpu)
 {
 	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
@@ -88,8 +88,8 @@ static void *writer(void *arg)
 	return NULL;
 }
 
-/* A path, or a file that whoever started the engine has opened: a recording into a
- * folder that a container does not see, or into a file without a name. */
+/* Opens a path, or uses a file that the engine's parent opened ("fd:3"): to record into a folder
+ * that a container cannot see, or into a file without a name. */
 static int open_file(const char *file, int *out)
 {
 	struct stat status;
@@ -137,7 +137,7 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 	r->chunks = aligned_alloc(HUGE_PAGE, ring_bytes(r));
 	if (!r->chunks)
 		goto free_recorder;
-	/* A wish: small pages cost more of the TLB, and nothing else. */
+	/* Only advice: small pages cost more TLB misses, and nothing else. */
 	madvise(r->chunks, ring_bytes(r), MADV_HUGEPAGE);
 	memset(r->chunks, 0, ring_bytes(r));
 	r->next = r->chunks;
@@ -145,7 +145,7 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 	err = open_file(config->file, &r->fd);
 	if (err)
 		goto free_chunks;
-	/* So that a full disk or a wrong place is seen before anything is measured. */
+	/* Finds a full disk or a wrong path before anything is measured. */
 	struct recorder_header unfinished = {0};
 	err = write_all(r->fd, &unfinished, sizeof unfinished, 0);
 	if (err)
@@ -193,7 +193,7 @@ void recorder_close(struct recorder *r, const struct recorder_header *header,
 	store_filled(r);
 	if (r->end)
 		store(r, atomic_load(&r->filled), RECORDER_CHUNK - (size_t)(r->end - r->next));
-	/* Also after an error: its place is there, and what could be written can be read. */
+	/* Also after an error: its place exists, and what was written can then be read. */
 	int err = header ? write_all(r->fd, header, sizeof *header, 0) : 0;
 	if (!r->error)
 		r->error = err;

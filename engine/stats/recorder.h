@@ -1,18 +1,7 @@
 /*
- * recorder: one record of every packet sent, or received, into a file.
- *
- *   measuring thread                    writer thread, on another CPU if there is one
- *   recorder_put: 16 bytes past the
- *   cache into a ring of chunks
- *   a chunk is full: `filled` -------->  writes it: `stored`
- *   no chunk is free: counts it as lost
- *
- * The ring is allocated and faulted in before the trial. Where it holds all that is
- * expected there is no writer, and the disk is left alone until the trial is over.
- * What cannot be written costs its records (`lost`), never the measurement.
- *
- * The file: a header of 64 bytes, written last, then records of 16 bytes in the order
- * of events, little-endian. A file whose header is zero was not finished.
+ * The ring is allocated and faulted in before the trial. If it holds all expected records there is
+ * no writer, and nothing goes to disk until the trial is over. A failed write only costs its
+ * records (`lost`), and never disturbs the measurement.
  */
 #ifndef NINES_RECORDER_H
 #define NINES_RECORDER_H
@@ -34,13 +23,13 @@ struct recorder_header {
 	/* ns = base_ns + (ticks - base_ticks) * ns_per_tick / 2^56 */
 	uint64_t base_ticks, base_ns, ns_per_tick;
 	uint64_t measured_start_ns;
-	uint32_t flows; /* packet id is of flow id % flows */
+	uint32_t flows; /* packet `id` belongs to flow id % flows */
 	uint8_t reserved[12];
 };
 
 struct record {
 	uint32_t id;
-	/* Sent: how late the send was. Received: how long before the receiver had looked.
+	/* Sent: how late the send was. Received: how long since the receiver's previous look.
 	 * Saturates. */
 	uint32_t before_ns;
 	uint64_t ticks;
@@ -52,14 +41,14 @@ _Static_assert(sizeof(struct record) == 16, "the file's layout");
 enum {
 	RECORDER_CHUNK = 16384,
 	RECORDER_CHUNKS_MIN = 4,
-	/* 128 MiB: 0.4 s at 20 Mpps, for as long as a disk may hesitate. */
+	/* 128 MiB: bridges a disk's pause of 0.4 s at 20 Mpps. */
 	RECORDER_CHUNKS_MAX = 512,
 };
 
 struct recorder {
 	/* The chunk being filled; owned by the measuring thread. */
 	struct record *next, *end;
-	uint64_t overrun; /* packets for which there was no room */
+	uint64_t overrun; /* packets without room in the ring */
 	struct record *chunks;
 	uint32_t chunk_count;
 	_Alignas(64) _Atomic uint64_t filled; /* by the measuring thread */
@@ -73,8 +62,8 @@ struct recorder {
 };
 
 struct recorder_config {
-	const char *file; /* a path, which is rebuilt, or "fd:3", a file that is open */
-	uint64_t expected; /* records, at most; 0: not known */
+	const char *file; /* a path, whose file is replaced, or "fd:3", an open file */
+	uint64_t expected; /* records, at most; 0: unknown */
 	int measuring_cpu; /* -1: any */
 };
 
@@ -83,16 +72,15 @@ struct recorder_outcome {
 	int error; /* the first -errno of a write */
 };
 
-/* Creates the file, allocates the ring, and starts the writer if there is to be one.
- * -errno. */
+/* Creates the file, allocates the ring, and starts the writer if one is needed. -errno. */
 int recorder_open(struct recorder **out, const struct recorder_config *config);
 
-/* Writes what is left and the header, and frees it. The measuring thread has ended.
- * NULL for the header leaves the file without one. */
+/* Call when the measuring thread has ended: writes the remaining records and the header, and frees
+ * the recorder. A NULL header leaves the file without one. */
 void recorder_close(struct recorder *r, const struct recorder_header *header,
 		    struct recorder_outcome *outcome);
 
-/* Hands a full chunk over and takes the next; false if none is free. */
+/* Hands a full chunk to the writer and takes the next; false if none is free. */
 bool recorder_turn(struct recorder *r);
 
 static inline uint32_t recorder_saturate(uint64_t ns)
@@ -106,8 +94,8 @@ static inline void recorder_put(struct recorder *r, uint32_t id, uint32_t before
 		r->overrun++;
 		return;
 	}
-	/* Past the cache: nobody on this core reads it again, and what the measurement
-	 * needs stays there. */
+	/* Bypasses the cache: this core never reads it again, and the measurement's data stays
+	 * cached. */
 	_mm_stream_si128((__m128i *)(void *)r->next++,
 			 _mm_set_epi64x((int64_t)ticks, (int64_t)((uint64_t)before_ns << 32 | id)));
 }

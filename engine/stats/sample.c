@@ -18,7 +18,7 @@ int sample_init(struct sample *s, uint32_t capacity, uint64_t seed)
 	s->kept = calloc(capacity, sizeof *s->kept);
 	if (!s->kept)
 		return -ENOMEM;
-	memset(s->kept, 0, capacity * sizeof *s->kept); /* faulted in */
+	memset(s->kept, 0, capacity * sizeof *s->kept); /* this faults it in */
 	return 0;
 }
 
@@ -43,7 +43,7 @@ static double chance(struct sample *s)
 	return ((double)(draw(s) >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
 }
 
-/* How many packets are passed over, once all places are taken. */
+/* How many packets to skip, once all places are taken. */
 static uint64_t skip(struct sample *s)
 {
 	s->weight *= exp(log(chance(s)) / s->capacity);

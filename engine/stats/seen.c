@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At rate 0 the number is not known: 2^26 ids are 3 s at 20 Mpps, and more than
+/* At rate 0 the number is unknown: 2^26 ids are 3 s at 20 Mpps, and more than
  * any queue reorders. */
 enum { SEEN_BITS_UNKNOWN_LOG2 = 26, SEEN_BITS_MIN_LOG2 = 12 };
 

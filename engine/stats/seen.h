@@ -1,10 +1,10 @@
 /*
- * seen: which packet ids have come: unique, duplicate, reordered, late.
+ * seen: which packet ids have arrived: unique, duplicate, reordered, late.
  *
  * A bitmap over ids, as large as the schedule, or a window that slides with the
  * largest id when the schedule is too long. A packet is reordered when its id is
  * smaller than the largest before it (RFC 4737, section 3.3). Ids on the wire are
- * 32 bits and are extended to 64 next to the largest seen.
+ * 32 bits and are extended to 64 bits, near the largest seen.
  *
  * Owned by the measuring thread.
  */
@@ -39,7 +39,7 @@ static inline enum seen_verdict seen_record(struct seen *s, uint32_t wire_id)
 {
 	uint64_t id = s->next + (uint64_t)(int64_t)(int32_t)(wire_id - (uint32_t)s->next);
 	uint64_t word = id >> 6, bit = UINT64_C(1) << (id & 63);
-	/* Also ids "before" 0, which wrap to huge ones: no trial sends them. */
+	/* Ids "before" 0 wrap to huge ones and fall in here, too; no trial sends them. */
 	if (__builtin_expect(id >= s->next && id - s->next < UINT32_MAX, 1)) {
 		if (word > s->last_word)
 			seen_slide(s, word);

@@ -1,4 +1,4 @@
-/* The bitmap over ids, the heap of the slowest, the gap meter, seconds, the
+/* Tests the bitmap over ids, the heap of the slowest, the gap meter, seconds, the
  * recorder. */
 #include "stats/gaps.h"
 #include "stats/rate.h"
@@ -34,7 +34,7 @@ static void test_seen_tells_what_came(void **state)
 	seen_free(&s);
 }
 
-/* Random orders against a plain array. */
+/* Compares random orders with a plain array. */
 static void test_seen_agrees_with_a_plain_array(void **state)
 {
 	(void)state;
@@ -78,7 +78,7 @@ static void test_seen_window_slides(void **state)
 		assert_int_equal(seen_record(&s, id), SEEN_UNIQUE);
 	assert_int_equal(seen_record(&s, 99000), SEEN_DUPLICATE);
 	assert_int_equal(seen_record(&s, 100), SEEN_LATE);
-	/* A jump over more than the window leaves nothing of the past. */
+	/* A jump longer than the window forgets the past. */
 	assert_int_equal(seen_record(&s, 1000000), SEEN_UNIQUE);
 	assert_int_equal(seen_record(&s, 999999), SEEN_REORDERED);
 	seen_free(&s);
@@ -219,7 +219,7 @@ static void test_rate_counts_by_second(void **state)
 	assert_int_equal(counts[2], 8);
 }
 
-/* Records with ids from 0, as the trial puts them; the file's name is in path. */
+/* Writes records with ids from 0, as a trial does. */
 static struct recorder_outcome record_many(const char *file, uint64_t expected, uint32_t count,
 					   const struct recorder_header *header)
 {
@@ -248,7 +248,7 @@ static void check_records(int fd, uint32_t count)
 	assert_int_equal(status.st_size, sizeof(struct recorder_header) + count * sizeof record);
 }
 
-/* Without and with a writer; none, less than a chunk, whole chunks, more. */
+/* Tests without and with a writer: no record, less than a chunk, whole chunks, more. */
 static void test_recorder_stores_every_packet(void **state)
 {
 	(void)state;
@@ -277,12 +277,12 @@ static void test_recorder_takes_a_file_that_is_open(void **state)
 	char path[] = "/tmp/nines-recorder-XXXXXX", file[32];
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
-	unlink(path); /* as nines does: nothing is left of it, whatever happens */
+	unlink(path); /* as nines does, so that no file is ever left behind */
 	snprintf(file, sizeof file, "fd:%d", fd);
 	struct recorder_header header = {.magic = RECORDER_MAGIC}, zero = {0}, got;
 	record_many(file, 0, 50000, &header);
 	check_records(fd, 50000);
-	/* A shorter one leaves nothing of what was there, and without an end no header. */
+	/* A shorter recording overwrites the old one, and without an end there is no header. */
 	record_many(file, 100, 100, NULL);
 	check_records(fd, 100);
 	assert_int_equal(pread(fd, &got, sizeof got, 0), sizeof got);
@@ -290,7 +290,7 @@ static void test_recorder_takes_a_file_that_is_open(void **state)
 	close(fd);
 }
 
-/* More than was expected finds the ring full: its records are lost, the first are kept. */
+/* More packets than expected fill the ring: it keeps the first records and loses the rest. */
 static void test_recorder_counts_what_it_has_no_room_for(void **state)
 {
 	(void)state;
@@ -315,7 +315,7 @@ static void test_recorder_counts_what_a_full_disk_costs(void **state)
 	char path[] = "/tmp/nines-recorder-XXXXXX";
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
-	/* The kernel refuses what is beyond, as it does on a full disk. */
+	/* The kernel refuses to write beyond the limit, as on a full disk. */
 	struct rlimit old, limit;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	limit = old;

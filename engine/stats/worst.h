@@ -28,7 +28,7 @@ int worst_init(struct worst *w, uint32_t capacity);
 void worst_free(struct worst *w);
 void worst_insert(struct worst *w, const struct outlier *o);
 
-/* Sorts the slowest first; the heap is of no use afterwards. */
+/* Sorts the slowest first; the heap cannot be used afterwards. */
 void worst_sort(struct worst *w);
 
 static inline int worst_wants(const struct worst *w, uint64_t latency_ns)
