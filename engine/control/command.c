@@ -1,4 +1,4 @@
-/* The commands, and what is to be checked beyond their single keys; see command.h. */
+/* The commands, and the checks beyond their single keys; see command.h. */
 #include "control/command.h"
 
 #include "control/keys.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A backend opens an interface or a device. */
+/* Checks that the backend got an interface or a device. */
 static int check_place(const struct command *c, char *error, size_t size)
 {
 	const struct port_config *p = &c->config;
@@ -135,7 +135,7 @@ static int check_trial(const json_t *object, struct command *c, char *error, siz
 	return 0;
 }
 
-/* A list of different CPUs; none where the key is not there. */
+/* Reads a list of different CPUs; empty without the key. */
 static int take_cpus(const json_t *cpus, int *list, unsigned max, unsigned *count, char *error,
 		     size_t size)
 {

@@ -1,7 +1,7 @@
 /*
- * command: one line of JSON into one checked struct, or a message that says what
- * is wrong and what is allowed. A pure function: nothing outside is touched, so
- * a refused command changes nothing. docs/engine-protocol.md is the contract.
+ * command: parses one line of JSON into one checked struct, or a message that says what is wrong
+ * and what is allowed. A pure function, so a refused command changes nothing.
+ * docs/engine-protocol.md is the specification.
  */
 #ifndef NINES_COMMAND_H
 #define NINES_COMMAND_H
@@ -54,9 +54,9 @@ struct command {
 	struct switch_config switch_;
 	struct switch_port_config attach;
 	struct mirror_config mirror;
-	uint32_t mirror_direction; /* as in the command: rx, tx, both */
+	uint32_t mirror_direction; /* as in the command: rx, tx or both */
 	int watch_cpus[WATCH_CPUS_MAX];
-	struct watch_config watch; /* its CPUs are those */
+	struct watch_config watch; /* its CPUs are watch_cpus */
 };
 
 /* 0, or -EINVAL with a message. */

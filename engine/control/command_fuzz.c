@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > COMMAND_LINE_MAX)
 		return 0;
 	int err = command_parse((const char *)data, size, &c, error, sizeof error);
-	/* A refusal says why; what is taken is within its bounds. */
+	/* A refusal says why; accepted values are within their bounds. */
 	if (err && !error[0])
 		abort();
 	if (!err && c.kind == COMMAND_OPEN &&

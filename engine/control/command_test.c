@@ -1,4 +1,4 @@
-/* The command parser: what is taken, and a table of what is refused and how. */
+/* Tests the command parser: accepted commands, and a table of refused ones and their messages. */
 #include "control/command.h"
 #include "test.h"
 

@@ -295,7 +295,7 @@ uint64_t engine_next_progress_ns(const struct engine *e)
 	return e->trial->measured_start_ns + (e->seconds_told + 1) * UINT64_C(1000000000);
 }
 
-/* Differences since the second before, so that they are per second. */
+/* Counts since the last event, a second ago, so they are per second. */
 static json_t *progress(struct engine *e)
 {
 	struct trial *t = e->trial;
@@ -304,7 +304,7 @@ static json_t *progress(struct engine *e)
 	uint64_t elapsed = (e->seconds_told + 1) * UINT64_C(1000000000);
 	if (elapsed > t->config.duration_ns)
 		elapsed = t->config.duration_ns;
-	/* The schedule says, for poisson its mean; at rate 0 what is sent is offered. */
+	/* Taken from the schedule (its mean for poisson); at rate 0, offered equals sent. */
 	uint64_t offered = sent;
 	if (t->config.schedule.rate_upps && t->config.tx)
 		offered = schedule_expected(&t->config.schedule, elapsed);
@@ -331,7 +331,7 @@ json_t *engine_event(struct engine *e)
 		e->started_told = true;
 		return reply_started(t);
 	}
-	/* The eventfd counts: 1 when the thread begins, 1 more when it is done. */
+	/* The eventfd counts 1 when the thread begins, and 1 more when it is done. */
 	if (atomic_load(&t->ended)) {
 		trial_join(t);
 		json_t *o = reply_trial(t);
@@ -372,7 +372,7 @@ void engine_close(struct engine *e)
 		switch_free(e->switch_);
 		e->switch_ = NULL;
 	}
-	/* A fault port is closed before the memory it wraps. */
+	/* A fault port is closed before the memory port it wraps. */
 	while (e->port_count > 0) {
 		struct port *p = e->ports[--e->port_count];
 		p->ops->close(p);

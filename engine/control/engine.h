@@ -1,8 +1,7 @@
 /*
- * engine: the open ports and what runs on them, at most one trial, service or switch; or a
- * watch, which has no ports.
- * Belongs to the control thread. Each command becomes one answer (a JSON object,
- * owned by the caller), but for a trial's, which comes when it is done.
+ * engine: the open ports and what runs on them: at most one trial, service or switch; or a watch,
+ * which has no ports. Belongs to the control thread. Each command returns one answer (a JSON
+ * object, owned by the caller); a trial's answer comes when it is done.
  */
 #ifndef NINES_ENGINE_H
 #define NINES_ENGINE_H
@@ -33,17 +32,17 @@ struct engine {
 /* The answer, or NULL for a trial that is now running. */
 json_t *engine_command(struct engine *e, const struct command *c);
 
-/* To be polled for reading while a trial runs; -1 when none does. */
+/* Poll this for reading while a trial runs; -1 if none runs. */
 int engine_event_fd(const struct engine *e);
 
-/* After the descriptor was readable or a second went by: an event, the trial's
- * answer, or NULL. Call until NULL. */
+/* Call when the descriptor is readable or a second has passed, until it returns NULL: returns an
+ * event or the trial's answer. */
 json_t *engine_event(struct engine *e);
 
 /* When the next progress is due, CLOCK_MONOTONIC ns; 0: never. */
 uint64_t engine_next_progress_ns(const struct engine *e);
 
-/* Asks a running trial to end; its answer still comes by engine_event. */
+/* Asks a running trial to end; engine_event still returns its answer. */
 void engine_interrupt(struct engine *e);
 
 /* Stops and closes everything. */

@@ -1,4 +1,4 @@
-/* Strict reading of JSON objects by a table; see field.h. */
+/* Reads JSON objects strictly by a table; see field.h. */
 #include "control/field.h"
 
 #include <arpa/inet.h>
@@ -151,7 +151,7 @@ int field_fill(const json_t *object, const struct field *fields, void *into, cha
 {
 	const char *key;
 	json_t *value;
-	/* jansson's iteration takes no const, but changes nothing. */
+	/* jansson's iteration does not accept const, but changes nothing. */
 	json_object_foreach((json_t *)(uintptr_t)object, key, value)
 	{
 		const struct field *f = find(fields, key);

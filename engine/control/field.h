@@ -1,4 +1,4 @@
-/* field: what a key of a command may hold, and where it goes in a struct. */
+/* field: the values that a key of a command may have, and where they go in a struct. */
 #ifndef NINES_FIELD_H
 #define NINES_FIELD_H
 
@@ -11,13 +11,13 @@ enum field_type {
 	FIELD_STRING, /* char[max + 1] */
 	FIELD_UINT, /* of `width` bytes */
 	FIELD_INT, /* int32_t */
-	FIELD_RATE, /* packets a second, into millionths in a uint64_t */
+	FIELD_RATE, /* packets per second, stored as millionths in a uint64_t */
 	FIELD_CHANCE, /* 0 to 1, a double */
 	FIELD_MAC, /* uint8_t[6] */
 	FIELD_IP, /* uint32_t, network byte order */
 	FIELD_BOOL,
 	FIELD_CHOICE, /* an enum of 4 bytes: the place in `choices` */
-	FIELD_OBJECT, /* a struct with fields of its own */
+	FIELD_OBJECT, /* a struct with its own fields */
 	FIELD_OTHER, /* checked by the command itself */
 };
 

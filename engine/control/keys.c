@@ -30,7 +30,8 @@ enum {
 	{                                         \
 		.key = "cmd", .type = FIELD_OTHER \
 	}
-/* size is that of the text's array; what follows it sets more of the field, as REQUIRED. */
+/* `size` is the size of the text's array; further arguments set more of the field, such as
+ * REQUIRED. */
 #define TEXT(k, member, low, size, ...)                                                            \
 	{                                                                                          \
 		.key = k, .type = FIELD_STRING, .offset = AT(member), .min = low, .max = (size)-1, \

@@ -1,6 +1,6 @@
 /*
- * keys: the keys of each command, what they may hold and where that goes in a struct
- * command. What depends on more than one key is checked in command.c.
+ * keys: the keys of each command, their possible values, and where these go in a struct command.
+ * command.c checks what depends on more than one key.
  */
 #ifndef NINES_KEYS_H
 #define NINES_KEYS_H
@@ -9,7 +9,7 @@
 
 enum { CPU_MAX = 4095 };
 
-/* As the enums command_role and command_trial_role; NULL-terminated. */
+/* In the order of the enums command_role and command_trial_role; NULL-terminated. */
 extern const char *const serve_roles[], *const trial_roles[];
 
 extern const struct field no_fields[];

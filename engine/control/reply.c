@@ -12,7 +12,7 @@ static json_t *number(uint64_t n)
 	return json_integer((json_int_t)n);
 }
 
-/* Ticks since a moment, in ns; what came before it is negative. */
+/* Ticks since a moment, in ns; earlier ticks give a negative number. */
 static json_t *since(const struct clock_scale *s, uint64_t from, uint64_t ticks)
 {
 	if (ticks >= from)
@@ -71,8 +71,8 @@ json_t *reply_service(const struct service *s)
 	json_t *ports = json_array();
 	for (int i = 0; i < 2 && s->ports[i]; i++)
 		json_array_append_new(ports, reply_port(s->ports[i]));
-	/* While the thread runs its gap meter is read without a lock: a count may be
-	 * newer than its total. */
+	/* Reads the running thread's gap meter without a lock, so a count may be newer than its
+	 * total. */
 	return json_pack("{s:o,s:o,s:i,s:i,s:s}", "ports", ports, "gaps",
 			 reply_gaps(&s->gaps, &clock_global.scale, s->start_ticks), "cpu", s->cpu,
 			 "tid", s->tid, "scheduling", s->scheduling);
@@ -117,8 +117,8 @@ json_t *reply_tsc(void)
 			 (json_int_t)clock_global.scale.base.bracket_ns);
 }
 
-/* Their times by the scale of the whole trial: that of its start alone is off by
- * milliseconds after an hour. */
+/* Converts times by the scale of the whole trial: the scale at its start is off by milliseconds
+ * after an hour. */
 static json_t *packets(const struct trial *t, const struct outlier *first, uint32_t count)
 {
 	json_t *list = json_array();
@@ -126,7 +126,7 @@ static json_t *packets(const struct trial *t, const struct outlier *first, uint3
 		const struct outlier *o = &first[i];
 		const struct clock_scale *s = &t->scale_end;
 		uint64_t lag_ticks = clock_ns_to_ticks(s, o->send_lag_ns);
-		/* In a loop this thread sent the packet, too. */
+		/* In a loop the same thread sent the packet. */
 		int tx_cpu = t->config.tx ? t->cpu_ran : -1;
 		json_array_append_new(
 			list, json_pack("[I,i,I,I,I,o,o,o,I,i,i]", (json_int_t)o->id, o->stream,
@@ -236,7 +236,8 @@ json_t *reply_trial(const struct trial *t)
 	json_object_set_new(o, "drops", drops);
 	json_object_set_new(o, "latency", reply_histogram(&t->receiver.latency));
 	json_object_set_new(o, "from_tx", reply_histogram(&t->receiver.from_tx));
-	/* A sink knows the lag of what arrived, a sender that of what it sent. */
+	/* A sink knows the lag of packets that arrived, a sender the lag of packets that it
+	 * sent. */
 	json_object_set_new(
 		o, "send_lag",
 		reply_histogram(t->config.tx ? &t->sender.send_lag : &t->receiver.send_lag));

@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
-/* An answer that says yes. */
+/* The answer to an accepted command. */
 json_t *reply_accepted(const char *command);
-/* An answer that says why not; err 0 leaves errno out. */
+/* The answer that refuses a command, with the reason; err 0 leaves errno out. */
 json_t *reply_refusal(const char *command, int err, const char *why);
 /* The event that a trial's thread is about to begin. */
 json_t *reply_started(const struct trial *t);
@@ -21,7 +21,7 @@ json_t *reply_gaps(const struct gaps *g, const struct clock_scale *scale, uint64
 json_t *reply_port(const struct port *p);
 json_t *reply_tsc(void);
 json_t *reply_watch(const struct watch *w);
-/* Where each CPU announces its gaps. */
+/* The rings in which each CPU announces its gaps. */
 json_t *reply_watch_notices(const struct watch *w);
 
 #endif

@@ -19,7 +19,7 @@ struct session {
 	char *line; /* COMMAND_LINE_MAX bytes */
 	size_t used;
 	bool skipping; /* inside a line that was too long */
-	bool gone; /* the client does not read any more */
+	bool gone; /* the client no longer reads */
 };
 
 static void answer(struct session *s, json_t *o)
@@ -29,7 +29,7 @@ static void answer(struct session *s, json_t *o)
 	if (!text)
 		return;
 	size_t length = strlen(text), done = 0;
-	text[length] = '\n'; /* in the place of the NUL */
+	text[length] = '\n'; /* in place of the NUL */
 	while (done <= length && !s->gone) {
 		ssize_t n = write(s->out_fd, text + done, length + 1 - done);
 		if (n < 0 && errno == EINTR)
@@ -56,7 +56,7 @@ static void too_long(struct session *s)
 	answer(s, reply_refusal("?", -E2BIG, "a line is longer than 1 MiB"));
 }
 
-/* Takes the whole lines out of the buffer. */
+/* Handles the complete lines in the buffer. */
 static void handle_input(struct session *s)
 {
 	size_t from = 0;
@@ -94,7 +94,7 @@ static int timeout_ms(const struct engine *e)
 	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
 }
 
-/* A running trial's answer is still written, if anybody is there to read it. */
+/* Still writes a running trial's answer, if the client reads it. */
 static void finish_trial(struct session *s)
 {
 	engine_interrupt(s->engine);
@@ -166,8 +166,8 @@ static int listen_at(const char *path, int *out)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	/* A socket that a killed engine left is in the way of bind; a living
-	 * engine's is refused, not taken away. */
+	/* A socket file that a killed engine left would make bind fail, so it is removed; a running
+	 * engine's is not. */
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
 		close(fd);
 		return -EADDRINUSE;

@@ -1,17 +1,16 @@
 /*
- * session: the protocol on a pair of descriptors or on a UNIX socket: reads
- * lines, hands them to the engine, writes answers and events. SIGINT and SIGTERM
- * come as a signalfd.
+ * session: the protocol on a pair of descriptors or on a UNIX socket: reads lines, passes them to
+ * the engine, writes answers and events. SIGINT and SIGTERM arrive through a signalfd.
  */
 #ifndef NINES_SESSION_H
 #define NINES_SESSION_H
 
 #include "control/engine.h"
 
-/* Commands from in_fd until its end or a signal. 0 or -errno. */
+/* Reads commands from in_fd until its end or a signal. 0 or -errno. */
 int session_stdio(struct engine *e, int in_fd, int out_fd, int signal_fd);
 
-/* One client at a time on a socket at `path`, until a signal. 0 or -errno. */
+/* Serves one client at a time on a socket at `path`, until a signal. 0 or -errno. */
 int session_socket(struct engine *e, const char *path, int signal_fd);
 
 #endif

@@ -1,4 +1,4 @@
-/* Whole sessions over a pair of pipes: order of answers, events, bad lines,
+/* Tests whole sessions over a pair of pipes: order of answers, events, bad lines,
  * serving, aborting, and every packet that the fault port touched. */
 #include "control/session.h"
 #include "test.h"
@@ -30,7 +30,7 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof *f);
 	if (!f || pipe(f->to) < 0 || pipe(f->from) < 0)
 		return -1;
-	/* Stands in for the signalfd: readable is a signal. */
+	/* Replaces the signalfd: readable means a signal. */
 	f->signal_fd = eventfd(0, 0);
 	f->answers = fdopen(f->from[0], "r");
 	*state = f;
@@ -140,7 +140,7 @@ static void test_a_long_line_is_refused_and_skipped(void **state)
 	char *line = malloc(length + 1);
 	memset(line, ' ', length);
 	line[length] = '\0';
-	/* The pipe holds less than the line: the session reads while we write. */
+	/* The pipe is smaller than the line: the session reads while we write. */
 	say(f, line);
 	free(line);
 	json_t *o = hear(f);
@@ -159,7 +159,7 @@ static void test_a_loop_counts_every_packet(void **state)
 			     "\"rate_pps\":50000,\"warmup_ns\":10000000,\"duration_ns\":100000000,"
 			     "\"drain_ns\":1000000000,\"outliers\":10}");
 	assert_int_equal(number(o, "intended_packets"), 5000);
-	/* On a machine that takes the core away for long the end is cut off. */
+	/* If the host takes the core away for long, the end of the trial is cut off. */
 	assert_true(number(o, "tx_packets") <= 5000);
 	assert_int_equal(number(o, "tx_packets"), number(o, "rx_packets"));
 	assert_int_equal(number(o, "duplicate_packets"), 0);
@@ -202,7 +202,7 @@ static struct record *read_records(int fd, enum recorder_kind kind, uint64_t cou
 	return records;
 }
 
-/* What the records of a trial without a loss of ids say, against its answer. */
+/* Compares the records of a trial without a loss of ids with its answer. */
 static void check_recording(const json_t *o, int sent_fd, int received_fd)
 {
 	struct recorder_header header;
@@ -300,7 +300,7 @@ static void test_every_fault_is_accounted_for(void **state)
 		json_decref(o);
 		expect(f, "{\"cmd\":\"close\",\"port\":\"f\"}", "close", true);
 	}
-	/* A port that does nothing would pass, too. */
+	/* Otherwise a port that does nothing would pass, too. */
 	for (int i = 0; i < 5; i++)
 		assert_true(total[i] > 0);
 	close(sent_fd);
@@ -324,7 +324,7 @@ static void test_a_recording_without_a_place_is_refused(void **state)
 		assert_non_null(strstr(text(o, "error"), "/nonexistent/file"));
 		json_decref(o);
 	}
-	/* And the port is as it was. */
+	/* The port still works. */
 	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\","
 			     "\"rate_pps\":10000,\"duration_ns\":10000000}");
 	assert_null(json_object_get(o, "recordings"));
@@ -396,7 +396,7 @@ static void test_a_pair_and_a_reflector_in_memory(void **state)
 	       "open", false);
 	json_t *o = trial(f, "{\"cmd\":\"trial\",\"role\":\"generate\",\"tx\":\"a\","
 			     "\"rate_pps\":10000,\"duration_ns\":20000000}");
-	/* Nobody receives, and the ring holds more than 200. */
+	/* No port receives, and the ring holds more than 200. */
 	assert_int_equal(number(o, "intended_packets"), 200);
 	assert_int_equal(number(json_object_get(o, "latency"), "count"), 0);
 	json_decref(o);

@@ -103,7 +103,7 @@ static json_t *port_stats(struct switch_port *p)
 	const struct mirror *m = atomic_load(&p->mirror);
 	if (m)
 		json_object_set_new(o, "mirror", mirror_stats(m));
-	/* Every backend has one queue each way. */
+	/* Every backend has one queue per direction. */
 	json_object_set_new(o, "queues",
 			    json_pack("[{s:I,s:I}]", "rx_packets",
 				      (json_int_t)read_count(&p->rx.packets), "tx_packets",

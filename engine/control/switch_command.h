@@ -7,13 +7,13 @@
 
 #include <jansson.h>
 
-/* Nothing else may be running. */
+/* Starts the switch; nothing else may be running. */
 json_t *switch_command_start(struct switch_ **s, const struct command *c);
 
-/* Ends the switch and clears *s; the answer has its last counters. */
+/* Stops the switch and clears *s; the answer has its last counters. */
 json_t *switch_command_stop(struct switch_ **s);
 
-/* attach, detach, switch_stats, macs, mirror. port is the open port that the command
+/* Handles attach, detach, switch_stats, macs and mirror. `port` is the open port that the command
  * names, or NULL. */
 json_t *switch_command(struct switch_ *s, struct port *port, const struct command *c);
 

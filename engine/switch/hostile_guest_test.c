@@ -1,6 +1,6 @@
 /*
- * A guest that writes nonsense into its rings, and takes its memory away, beside two
- * ports that have nothing to do with it:
+ * A guest writes invalid data into its rings and takes its memory away, next to two ports that must
+ * not notice:
  *
  *   test guest -- vhost-user, a memfd -- port 0 --+
  *   test ======= memory pair ========== port 1 --+-- switch
@@ -28,7 +28,7 @@
 enum {
 	GUEST_BYTES = 1 << 20,
 	RING = 64,
-	RINGS_AT = 0, /* each ring has its part of the memory, the buffers are behind */
+	RINGS_AT = 0, /* each ring has its part of the memory; the buffers follow */
 	RING_BYTES = 4096,
 	BUFFERS_AT = 65536,
 	BUFFER_BYTES = 2048,
@@ -39,7 +39,7 @@ enum {
 #define USER_BASE  UINT64_C(0x700000000000)
 
 struct guest {
-	int socket, memfd, event; /* event: by which it is woken */
+	int socket, memfd, event; /* event: wakes the guest */
 	uint8_t *memory;
 	uint16_t sent, offered;
 };
@@ -60,7 +60,7 @@ static struct vring ring_of(struct guest *g, unsigned i)
 	return r;
 }
 
-/* Sends a message; -1 when the switch has hung up. */
+/* Sends a message; -1 when the switch has disconnected. */
 static int say(struct guest *g, struct vhost_message *m, uint32_t request, uint32_t bytes, int fd)
 {
 	char control[CMSG_SPACE(sizeof fd)] = {0};
@@ -112,7 +112,7 @@ static void disconnect_guest(struct guest *g)
 	munmap(g->memory, GUEST_BYTES);
 }
 
-/* As a frontend does it: features, memory, both rings. */
+/* Does what a frontend does: features, memory, both rings. */
 static void set_up_guest(struct guest *g, uint64_t features)
 {
 	struct vhost_message m = {0};
@@ -216,7 +216,7 @@ static void frame_to(uint8_t *at, uint8_t to, uint8_t from)
 	memcpy(at, header, sizeof header);
 }
 
-/* The others are still served. */
+/* Checks that the other ports are still served. */
 static void expect_service(struct world *w, uint8_t to)
 {
 	struct packet p;
@@ -225,7 +225,7 @@ static void expect_service(struct world *w, uint8_t to)
 	p.length = 60;
 	assert_int_equal(port_memory.tx_commit(w->ends[0], &p, 1), 1);
 	for (int turn = 0; to == 3 && turn < 5000; turn++) {
-		/* What the guest sends may come here, too. */
+		/* Frames from the guest may arrive here, too. */
 		while (port_memory.rx_burst(w->ends[1], &p, 1) == 1) {
 			bool ours = p.length == 60 && p.data[11] == 2;
 			port_memory.rx_release(w->ends[1], &p, 1);
@@ -252,7 +252,7 @@ static void offer(struct guest *g)
 	__atomic_store_n(&r.avail->idx, ++g->offered, __ATOMIC_RELEASE);
 }
 
-/* The guest sends a frame in two descriptors, as without ANY_LAYOUT. */
+/* The guest sends a frame in two descriptors, as guests without ANY_LAYOUT do. */
 static void send_chain(struct guest *g, uint8_t to)
 {
 	struct vring r = ring_of(g, 1);
@@ -276,7 +276,7 @@ static bool wait_used(const struct vring *r, uint16_t want)
 	return false;
 }
 
-/* A guest that keeps to the rules sends and receives, with the header of 10 bytes. */
+/* A guest that follows the protocol sends and receives, with the header of 10 bytes. */
 static void expect_good_guest(struct world *w)
 {
 	struct guest g;
@@ -308,7 +308,7 @@ static void test_good_guest(void **state)
 	(void)state;
 	begin(&w);
 	expect_good_guest(&w);
-	/* And the next one. */
+	/* The next guest works. */
 	expect_good_guest(&w);
 	end(&w);
 }
@@ -322,8 +322,8 @@ static uint64_t random_number(void)
 	return random_state ^= random_state << 17;
 }
 
-/* Nonsense into what the switch reads, but often near to sense: the right addresses,
- * lengths and indices with a bit changed. */
+/* Writes invalid data that the switch reads, often almost valid: the right addresses, lengths and
+ * indices with a bit changed. */
 static void corrupt(struct guest *g)
 {
 	struct vring r = ring_of(g, (unsigned)(random_number() & 1));
@@ -407,7 +407,7 @@ static void test_memory_taken_away_stops_nobody(void **state)
 		wait_until_up(&w);
 		for (int i = 0; i < RING; i++)
 			offer(&g);
-		/* Before, in the middle of, and behind the rings. */
+		/* Cuts the file before, within and after the rings. */
 		assert_int_equal(ftruncate(g.memfd, round % 3 * 4096), 0);
 		for (int i = 0; i < 200; i++)
 			expect_service(&w, i % 2 ? 1 : 3);
@@ -415,7 +415,8 @@ static void test_memory_taken_away_stops_nobody(void **state)
 			usleep(1000);
 			expect_service(&w, 1);
 			port_vhost.state(w.vhost, text, sizeof text);
-			/* Nothing is touched where the rings are whole and nobody sends. */
+			/* If the rings are whole and nothing is sent, nothing touches the
+			 * memory. */
 			if (round % 3 == 2 && turn > 100)
 				break;
 		}
@@ -456,8 +457,7 @@ static void test_nonsense_in_messages_stops_nobody(void **state)
 	end(&w);
 }
 
-/* A guest that sleeps is woken; one whose eventfd would block whoever writes to it
- * stops nobody. */
+/* A sleeping guest is woken; a guest whose eventfd would block its writer stops no port. */
 static void test_full_eventfd_stops_nobody(void **state)
 {
 	const uint64_t full = UINT64_MAX - 1;
@@ -473,7 +473,7 @@ static void test_full_eventfd_stops_nobody(void **state)
 	assert_int_equal(read(g.event, &woken, sizeof woken), sizeof woken);
 	assert_true(woken > 0);
 	assert_int_equal(fcntl(g.event, F_SETFL, O_NONBLOCK), 0);
-	/* The switch may wake the guest once more in between, and then there is no room. */
+	/* The switch may wake the guest again in between; then the eventfd is full. */
 	do {
 		while (read(g.event, &woken, sizeof woken) > 0)
 			;

@@ -1,6 +1,6 @@
 /*
- * limit: how many packets a second may pass, as a token bucket that holds a
- * hundredth of a second's worth, at least 64 packets. Belongs to one thread.
+ * limit: limits packets per second, by a token bucket that holds 10 ms of packets, at least 64.
+ * Belongs to one thread.
  */
 #ifndef NINES_LIMIT_H
 #define NINES_LIMIT_H

@@ -31,7 +31,7 @@ static void test_bucket_holds_a_hundredth_of_a_second(void **state)
 	(void)state;
 	limit_init(&l, 1000000, HZ);
 	assert_int_equal(taken(&l, 1000, 20000), 10000);
-	/* However long nothing comes. */
+	/* However long the pause is. */
 	assert_int_equal(taken(&l, 60000000000, 20000), 10000);
 }
 
@@ -50,7 +50,7 @@ static void test_keeps_to_its_rate(void **state)
 	(void)state;
 	limit_init(&l, 1000, HZ);
 	assert_int_equal(taken(&l, 1000, 1000), 64);
-	/* Ten seconds, ten times as many packets as may pass. */
+	/* For ten seconds, ten times as many packets as may pass. */
 	for (uint64_t i = 1; i <= 100000; i++)
 		n += limit_take(&l, 1000 + i * 100000);
 	assert_in_range(n, 9999, 10000);

@@ -1,4 +1,4 @@
-/* Changes of the table; see mac_table.h. */
+/* Changes the table; see mac_table.h. */
 #include "switch/mac_table.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ void mac_table_free(struct mac_table *t)
 	free(t->buckets);
 }
 
-/* One place in a bucket; no bucket: none. */
+/* One place in a bucket; bucket NULL: none. */
 struct place {
 	struct mac_bucket *bucket;
 	int i;
@@ -62,8 +62,8 @@ static struct place free_place(struct mac_bucket *b, int *count)
 	return place;
 }
 
-/* The first bucket, which is looked into first, unless it is nearly full and the
- * second is emptier: so neither ever is. */
+/* Prefers the first bucket, which lookups check first, unless it is nearly full and the second is
+ * emptier. So neither fills up. */
 static struct place place_for(struct mac_table *t, uint64_t hash)
 {
 	int first_free, second_free;
@@ -111,7 +111,7 @@ bool mac_table_add_static(struct mac_table *t, uint64_t key, unsigned port)
 	return done;
 }
 
-/* A bucket at a time under the lock, so that learning never waits for long. */
+/* Locks one bucket at a time, so that learning never waits for long. */
 static void remove_where(struct mac_table *t, bool (*wanted)(uint64_t value, uint64_t arg),
 			 uint64_t arg)
 {

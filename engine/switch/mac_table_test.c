@@ -1,4 +1,4 @@
-/* What the table must hold to. */
+/* Tests the guarantees of the table. */
 #include "switch/mac_table.h"
 
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static void test_holds_as_many_as_it_promised(void **state)
 	enum { COUNT = 16384 };
 	struct mac_table t;
 	(void)state;
-	/* Whatever the seed. */
+	/* With any seed. */
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		assert_int_equal(mac_table_init(&t, COUNT, seed * 0x123456789abcdef), 0);
 		for (uint32_t i = 0; i < COUNT; i++)
@@ -82,8 +82,7 @@ static void test_forgets_what_was_not_heard(void **state)
 	mac_table_free(&t);
 }
 
-/* One thread's readings while another changes: a key is never found at a port that
- * it never was at. */
+/* One thread reads while another changes: a key is never found at a port where it never was. */
 struct race {
 	struct mac_table table;
 	atomic_bool stop;

@@ -1,4 +1,4 @@
-/* The rings, and the thread that writes; see mirror.h. */
+/* The rings, and the writer thread; see mirror.h. */
 #include "switch/mirror.h"
 
 #include "clock/clock.h"
@@ -22,10 +22,10 @@ enum {
 	FILE_BUFFER_BYTES = 1 << 20,
 };
 
-/* In the ring, before the bytes that are kept of the packet. */
+/* Precedes the packet's kept bytes in the ring. */
 struct record {
-	uint32_t bytes; /* with this header and what aligns the next */
-	uint32_t kept; /* SKIPPED: nothing is here up to the ring's end */
+	uint32_t bytes; /* with this header and padding */
+	uint32_t kept; /* SKIPPED: unused up to the ring's end */
 	uint32_t length;
 	uint32_t unused;
 	uint64_t ticks;
@@ -34,7 +34,7 @@ struct record {
 #define SKIPPED UINT32_MAX
 
 struct ring {
-	_Alignas(64) _Atomic uint64_t head; /* the producer's, counted in bytes without end */
+	_Alignas(64) _Atomic uint64_t head; /* the producer's; counts bytes, never wraps */
 	uint64_t tail_seen;
 	_Atomic uint64_t dropped;
 	_Alignas(64) _Atomic uint64_t tail; /* the writer's */
@@ -50,7 +50,7 @@ struct mirror {
 	_Atomic uint64_t packets, lost;
 	_Atomic int err; /* of the write that failed */
 
-	/* The writer's: what the file gets next, whole records. */
+	/* The writer's: whole records to write next. */
 	int fd;
 	uint8_t *buffer;
 	size_t buffer_bytes;
@@ -71,7 +71,7 @@ struct pcap_record {
 enum { PCAP_LINK_ETHERNET = 1 };
 #define PCAP_MAGIC_NS 0xa1b23c4du
 
-/* Room for a record of so many bytes, contiguous, or NULL. */
+/* Contiguous room for a record of `bytes`, or NULL. */
 static uint8_t *ring_reserve(struct ring *r, uint32_t bytes, uint64_t *head)
 {
 	uint64_t at = atomic_load_explicit(&r->head, memory_order_relaxed);
@@ -152,7 +152,7 @@ static int write_all(int fd, const uint8_t *from, size_t bytes)
 	return 0;
 }
 
-/* Only now are packets counted: a disk may be full. */
+/* Counts packets only once they are written, because the disk may be full. */
 static void flush(struct mirror *m)
 {
 	int err = atomic_load(&m->err);
@@ -191,7 +191,7 @@ static void write_record(struct mirror *m, const struct record *record)
 	m->buffer_packets++;
 }
 
-/* Both rings, merged by time. */
+/* Writes both rings, merged by time. */
 static void drain(struct mirror *m)
 {
 	for (;;) {
@@ -202,7 +202,7 @@ static void drain(struct mirror *m)
 		write_record(m, rx_first ? rx : tx);
 		ring_pop(&m->rings[!rx_first], rx_first ? rx : tx);
 	}
-	/* Whoever looks at the file sees what there is. */
+	/* The file then holds all packets so far. */
 	flush(m);
 }
 
@@ -242,14 +242,14 @@ static int open_file(struct mirror *m, char *error, size_t size)
 	};
 	struct stat kind;
 	snprintf(error, size, "cannot write %.400s: it has to be an ordinary file", m->config.file);
-	/* A FIFO without a reader would hold up whoever asked for the mirror. */
+	/* A FIFO without a reader would block the caller. */
 	m->fd = open(m->config.file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
 	if (m->fd < 0)
 		return -errno;
 	if (fstat(m->fd, &kind) < 0 || !S_ISREG(kind.st_mode))
 		return -EINVAL;
-	/* It is of the file, not of its name, and of each opening: another mirror is kept
-	 * out, be it this switch's or another's. Not all file systems have it. */
+	/* The lock belongs to the file, not its name, and to each opening, so it keeps out any
+	 * other mirror, of this switch or another. Not all file systems support it. */
 	if (flock(m->fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		snprintf(error, size, "%.400s is written to by another mirror; name another file",
 			 m->config.file);

@@ -1,4 +1,4 @@
-/* One clock, made longer each second; see mirror_clock.h. */
+/* One clock, extended each second; see mirror_clock.h. */
 #include "switch/mirror_clock.h"
 
 #include "clock/clock.h"
@@ -8,9 +8,9 @@
 
 enum {
 	LINE_NS = 1000000000,
-	/* A minute of them: a writer is that late only when the disk stands still. */
+	/* Lines for a minute: a writer is that late only when the disk hangs. */
 	LINES = 64,
-	WALL_READS = 21, /* the narrowest counts: a thread may lose its CPU between two */
+	WALL_READS = 21, /* uses the closest pair: a thread may lose its CPU between two reads */
 };
 
 static struct {
@@ -49,7 +49,7 @@ static void begin(void)
 	mirror_clock.newest = 0;
 }
 
-/* The longer it is since the beginning, the truer the rate. */
+/* The longer the time since the beginning, the more exact the rate. */
 static void extend(const struct clock_scale *last)
 {
 	struct clock_point now = clock_read_point();

@@ -18,8 +18,8 @@ static uint64_t wall_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Two seconds of stamps, through two lines: what a time was it stays, times rise with
- * their stamps, and they are the wall clock's. */
+/* Two seconds of stamps, over two lines: a stamp's time never changes, later stamps have later
+ * times, and they match the wall clock. */
 static void test_a_stamp_has_one_time(void **state)
 {
 	static uint64_t ticks[STAMPS], times[STAMPS];
@@ -35,7 +35,7 @@ static void test_a_stamp_has_one_time(void **state)
 		assert_in_range(times[i], before - SLACK_NS, after + SLACK_NS);
 		assert_true(i == 0 || times[i] > times[i - 1]);
 	}
-	/* Another mirror's writer comes later. */
+	/* Another mirror's writer converts the stamps later. */
 	mirror_clock_acquire();
 	for (int i = 0; i < STAMPS; i++)
 		assert_int_equal(mirror_clock_wall_ns(ticks[i]), times[i]);
@@ -43,7 +43,7 @@ static void test_a_stamp_has_one_time(void **state)
 	mirror_clock_release();
 }
 
-/* Stamps close to each other stay as far apart as they are, also where lines meet. */
+/* Stamps close to each other keep their distance, also where lines meet. */
 static void test_lines_meet(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 /*
- * The polling thread; see switch.h for the way of a packet.
+ * The polling thread; see switch.h for the path of a packet.
  *
- * A burst is worked through in passes, so that memory is asked for well before it
- * is needed: the backend prefetches headers, the first pass reads them and
- * prefetches the table's buckets, the second decides.
+ * The thread works through a burst in passes, so that memory is prefetched well before it is
+ * needed: the backend prefetches headers, the first pass reads them and prefetches the table's
+ * buckets, the second pass decides.
  */
 #include "switch/switch.h"
 
@@ -20,7 +20,7 @@
 
 enum { NOWHERE = SWITCH_PORTS_MAX };
 
-/* A packet of the burst while it is decided on. */
+/* The decision about a packet of the burst. */
 struct decision {
 	uint64_t source, destination; /* keys */
 	uint64_t source_hash, destination_hash;
@@ -30,7 +30,7 @@ struct decision {
 	bool flooded;
 };
 
-/* The packets of a burst by the port that they go to. */
+/* The packets of a burst, grouped by output port. */
 struct groups {
 	uint64_t used; /* a bit for each port */
 	uint8_t counts[SWITCH_PORTS_MAX];
@@ -61,8 +61,8 @@ static inline void drop(struct switch_port *from, enum switch_drop why, uint64_t
 	port_count(&from->rx.drops[why], count);
 }
 
-/* What a local sender's kernel left to a device, which nobody else will do: the UDP
- * checksum. Only in buffers of our own. */
+/* Completes the UDP checksums that a local sender's kernel left to a device: nothing else would.
+ * Only in our own buffers. */
 static void complete_checksums(struct packet *burst, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -73,7 +73,7 @@ static void complete_checksums(struct packet *burst, unsigned count)
 	}
 }
 
-/* First pass: reads the header, once, and asks for the table's lines. */
+/* First pass: reads the header, once, and prefetches the table's lines. */
 static inline void read_header(struct switch_turn *t, const struct switch_port *from, unsigned i)
 {
 	const struct switch_ *s = t->thread->owner;
@@ -121,7 +121,7 @@ static inline bool is_link_local(uint64_t key)
 	return (key >> 12 & UINT64_C(0xf0ffffffffff)) == UINT64_C(0x000000c28001);
 }
 
-/* A copy for every port of the VLAN but the one that it came from. */
+/* Sends a copy to every port of the VLAN except the one that it came from. */
 static void flood(struct switch_turn *t, struct switch_port *from, unsigned i)
 {
 	struct decision *d = &t->decisions[i];
@@ -151,7 +151,7 @@ static void flood(struct switch_turn *t, struct switch_port *from, unsigned i)
 		drop(from, SWITCH_NO_MEMBER, 1);
 }
 
-/* Second pass: learns, and says where the packet goes. */
+/* Second pass: learns, and decides where the packet goes. */
 static inline void decide(struct switch_turn *t, struct switch_port *from, unsigned i)
 {
 	struct decision *d = &t->decisions[i];
@@ -160,7 +160,7 @@ static inline void decide(struct switch_turn *t, struct switch_port *from, unsig
 		drop(from, SWITCH_VLAN_DENIED, 1);
 		return;
 	}
-	/* There is no room to change its tag. */
+	/* A frame this long leaves no room to change its tag. */
 	if (__builtin_expect(from->vlan.aware && t->burst[i].length > SWITCH_FRAME_MAX, 0)) {
 		drop(from, SWITCH_TX_TOO_LONG, 1);
 		return;
@@ -177,7 +177,7 @@ static inline void decide(struct switch_turn *t, struct switch_port *from, unsig
 			flood(t, from, i);
 		return;
 	}
-	/* Nobody has the address of zeros, but in no VLAN its key is a free place's. */
+	/* No node has the address zero, but without a VLAN its key equals that of a free place. */
 	uint64_t value = d->destination ? mac_find(table, d->destination, d->destination_hash) : 0;
 	struct switch_port *to = value ? t->view->ports[mac_port(value)] : NULL;
 	if (__builtin_expect(!to, 0))
@@ -190,7 +190,7 @@ static inline void decide(struct switch_turn *t, struct switch_port *from, unsig
 		group_add(&t->groups, to->index, i);
 }
 
-/* Frames whose tag changes on the way out are changed in a copy of our own. */
+/* Frames whose tag changes on output are changed in our own copy. */
 static void rewrite_tags(struct switch_turn *t, const struct switch_port *to, struct packet *out,
 			 const uint8_t *members, unsigned count)
 {
@@ -215,7 +215,7 @@ static inline void mirror(struct switch_port *p, unsigned direction, const struc
 		mirror_put(m, direction, burst, count);
 }
 
-/* What became of a packet that was for one port only. */
+/* Counts what happened to a packet for one port only. */
 static inline void account(struct switch_turn *t, struct switch_port *from, unsigned member,
 			   bool sent, enum switch_drop why)
 {
@@ -270,7 +270,7 @@ static void send_group(struct switch_turn *t, struct switch_port *from, struct s
 		pthread_spin_unlock(&to->tx.lock);
 }
 
-/* One burst from a port; how many packets there were. */
+/* Switches one burst from a port; returns the number of packets. */
 static unsigned switch_burst(struct switch_turn *t, struct switch_port *from)
 {
 	unsigned count = port_rx_burst(from->port, t->burst, PORT_BURST);
@@ -329,7 +329,7 @@ void *switch_poll(void *arg)
 	while (!atomic_load_explicit(&s->stop, memory_order_relaxed)) {
 		unsigned packets = switch_turn_run(&turn);
 		gaps_turn(&thread->gaps, clock_ticks_loose(), packets);
-		/* Nothing of this turn's view is used any more. */
+		/* This turn's view is no longer used. */
 		atomic_store_explicit(&thread->turns,
 				      atomic_load_explicit(&thread->turns, memory_order_relaxed) +
 					      1,

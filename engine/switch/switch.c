@@ -1,4 +1,4 @@
-/* Starting, stopping, attaching; see switch.h. */
+/* Starts, stops, attaches; see switch.h. */
 #include "switch/switch.h"
 
 #include "clock/clock.h"
@@ -23,12 +23,12 @@ const char *const switch_drop_names[SWITCH_DROPS] = {
 	[SWITCH_TX_TOO_LONG] = "tx_too_long", [SWITCH_NO_PEER] = "no_peer",
 };
 
-/* Returns when no polling thread uses a view from before the call. */
+/* Returns when no polling thread uses an older view any more. */
 static void wait_for_threads(struct switch_ *s)
 {
 	const struct timespec pause = {.tv_nsec = 20000};
 	for (unsigned i = 0; i < s->thread_count; i++) {
-		/* The turn that runs now may have begun before; the one after has not. */
+		/* The current turn may still use the old view; the next turn does not. */
 		uint64_t turns = atomic_load(&s->threads[i].turns);
 		while (!atomic_load(&s->stop) && atomic_load(&s->threads[i].turns) < turns + 2)
 			nanosleep(&pause, NULL);
@@ -50,7 +50,7 @@ static void *keep(void *arg)
 	uint32_t expired = 0, age = (uint32_t)(s->config.ageing_ns / MAC_TICK_NS);
 	pthread_setname_np(pthread_self(), "nines-keeper");
 	while (poll(&fd, 1, KEEPER_TURN_MS) == 0) {
-		/* From 1: what was never heard is older than all. */
+		/* Starts at 1: addresses never heard are older than all others. */
 		uint32_t now = (uint32_t)((clock_monotonic_ns() - begin) / MAC_TICK_NS) + 1;
 		atomic_store(&s->now, now);
 		if (s->config.ageing_ns && now != expired)
@@ -135,7 +135,7 @@ void switch_stop(struct switch_ *s)
 	}
 }
 
-/* When no thread uses the port any more. */
+/* Call when no thread uses the port any more. */
 static void free_port(struct switch_port *p)
 {
 	struct mirror *m = atomic_load(&p->mirror);
@@ -198,7 +198,7 @@ static struct switch_port *new_port(struct port *port, const struct switch_port_
 	return p;
 }
 
-/* Calls for each static entry of a port until one is refused: an address without a tag
+/* Calls `visit` for each static entry of a port until one is refused: an address without a tag
  * is in the port's access VLAN, or in all of its trunk. */
 static int each_static(struct switch_ *s, const struct switch_port *p,
 		       int (*visit)(struct switch_ *s, const struct switch_port *p, uint64_t key,
@@ -314,7 +314,7 @@ int switch_detach(struct switch_ *s, const struct port *port)
 		if (next->ports[i])
 			next->order[next->count++] = i;
 	publish(s, next);
-	/* Only now, or a thread might still learn from what it had received. */
+	/* Not earlier: a thread might still have learnt from packets that it had received. */
 	mac_table_flush(&s->table, p->index);
 	free_port(p);
 	return 0;

@@ -1,5 +1,5 @@
 /*
- * The switch between ports in memory:
+ * Tests the switch between ports in memory:
  *
  *   test -- end[0] ==memory== port[0] --+
  *   test -- end[1] ==memory== port[1] --+-- switch
@@ -52,7 +52,7 @@ static void begin(struct bench *b, unsigned threads)
 {
 	struct switch_config config = {.macs = 64, .ageing_ns = 0, .cpu_count = 0};
 	char error[200] = "";
-	/* Both on one CPU: what matters here is that there are two. */
+	/* All on one CPU: the test only needs several threads. */
 	for (unsigned i = 0; threads > 1 && i < threads; i++)
 		config.cpus[config.cpu_count++] = 0;
 	if (switch_start(&b->s, &config, error, sizeof error))
@@ -108,7 +108,7 @@ static void send_frame(struct bench *b, int i, struct frame f)
 	assert_int_equal(port_memory.tx_commit(b->ends[i], &p, 1), 1);
 }
 
-/* Until one is there, for at most some seconds. */
+/* Waits for a frame, for at most some seconds. */
 static struct frame receive(struct bench *b, int i)
 {
 	struct frame f = {0};
@@ -148,7 +148,7 @@ static uint64_t drops_of(const struct switch_port *p)
 	return sum;
 }
 
-/* Every packet received has one fate. Waits for those on their way. */
+/* Checks that every received packet has one fate. Waits for packets still on their way. */
 static void expect_sums(struct bench *b, int i, uint64_t received)
 {
 	struct switch_port *p = switch_find(b->s, b->ports[i]);
@@ -179,17 +179,17 @@ static void learns(unsigned threads)
 	begin(&b, threads);
 	for (int i = 0; i < ENDS; i++)
 		attach(&b, i, NULL);
-	/* 1 is not known yet: everybody gets it. */
+	/* 1 is not known yet: all ports get it. */
 	send_frame(&b, 0, frame_between(1, 9));
 	expect(&b, 1, frame_between(1, 9));
 	expect(&b, 2, frame_between(1, 9));
-	/* 9 is known: only its port does. */
+	/* 9 is known: only its port gets it. */
 	send_frame(&b, 1, frame_between(9, 1));
 	expect(&b, 0, frame_between(9, 1));
 	send_frame(&b, 0, frame_between(1, 9));
 	expect(&b, 1, frame_between(1, 9));
 	assert_true(is_quiet(&b, 2));
-	/* To where it came from. */
+	/* Back to the port it came from. */
 	send_frame(&b, 0, frame_between(9, 8));
 	expect_drop(&b, 0, SWITCH_SAME_PORT, 1);
 	/* An address that moved. */
@@ -222,7 +222,7 @@ static void test_drops_what_no_bridge_forwards(void **state)
 	(void)state;
 	begin(&b, 1);
 	attach(&b, 0, NULL);
-	/* Alone there is nobody to flood to. */
+	/* With a single port there is no port to flood to. */
 	send_frame(&b, 0, frame_between(1, 2));
 	expect_drop(&b, 0, SWITCH_NO_MEMBER, 1);
 	attach(&b, 1, NULL);
@@ -239,7 +239,7 @@ static void test_drops_what_no_bridge_forwards(void **state)
 	end(&b);
 }
 
-/* Its key is that of the table's free places, which may keep what was there before. */
+/* Its key is that of free places in the table, which may keep old values. */
 static void test_knows_nobody_of_the_address_zero(void **state)
 {
 	struct bench b;
@@ -277,7 +277,7 @@ static void test_keeps_vlans_apart(void **state)
 	send_frame(&b, 0, frame_between(1, 9));
 	expect(&b, 1, tagged(frame_between(1, 9), 10));
 	send_frame(&b, 1, tagged(frame_between(9, 1), 10));
-	/* What was padded by a tag is longer without it than it was. */
+	/* A frame that a tag padded is longer without the tag than it was before. */
 	expect(&b, 0, frame_between(9, 1));
 	send_frame(&b, 1, tagged(frame_between(9, 1), 20));
 	expect_drop(&b, 1, SWITCH_NO_MEMBER, 1);
@@ -294,7 +294,7 @@ static void test_keeps_vlans_apart(void **state)
 static void test_limits_floods(void **state)
 {
 	struct bench b;
-	/* A packet in a thousand seconds, after the 64 that a bucket holds. */
+	/* A packet per thousand seconds, after the 64 that a bucket holds. */
 	struct switch_port_config slow = {.flood_upps = 1000, .broadcast_upps = 1000};
 	struct frame everybody = frame_between(1, 2);
 	(void)state;
@@ -345,7 +345,7 @@ static unsigned known_at(struct bench *b, uint8_t last, uint16_t vlan)
 	return value ? mac_port(value) : SWITCH_PORTS_MAX;
 }
 
-/* Neither another port takes them over, nor one whose attaching fails takes them along. */
+/* No other port takes them over, and a port that fails to attach does not remove them. */
 static void test_keeps_static_addresses_with_their_port(void **state)
 {
 	struct bench b;
@@ -362,12 +362,12 @@ static void test_keeps_static_addresses_with_their_port(void **state)
 	assert_non_null(strstr(error, "p0"));
 	assert_int_equal(known_at(&b, 5, 0), 0);
 	assert_int_equal(known_at(&b, 6, 0), SWITCH_PORTS_MAX);
-	/* In a VLAN it is another's. */
+	/* In a VLAN it is a different address. */
 	tagged_too.trunk[10] = true;
 	memcpy(tagged_too.macs, known.macs, sizeof known.macs);
 	attach(&b, 1, &tagged_too);
 	assert_int_equal(known_at(&b, 5, 10), 1);
-	/* More than the table's 64 places. */
+	/* More than the table has room for. */
 	for (many.mac_count = 0; many.mac_count < SWITCH_STATIC_MAX; many.mac_count++)
 		memcpy(many.macs[many.mac_count],
 		       frame_between(0, (uint8_t)(100 + many.mac_count)).bytes + 6, 6);
@@ -434,7 +434,7 @@ static off_t file_bytes(const char *path)
 	return s.st_size;
 }
 
-/* Neither a port nor a file has two mirrors, and who ends one ends no other. */
+/* Neither a port nor a file has two mirrors, and ending one ends no other. */
 static void test_mirrors_keep_apart(void **state)
 {
 	struct bench b;
@@ -467,7 +467,7 @@ static void test_mirrors_keep_apart(void **state)
 	assert_int_equal(counts.packets, 1);
 	assert_int_equal(file_bytes(first.file), 24 + 16 + 60);
 	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), -ECANCELED);
-	/* Its file is free again, and made anew; id 0 is whichever mirror there is. */
+	/* Its file is free again, and is emptied; id 0 means any mirror. */
 	assert_int_equal(switch_mirror(p, &same, &again, error, sizeof error), 0);
 	assert_int_equal(file_bytes(first.file), 24);
 	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), -ECANCELED);
@@ -479,7 +479,7 @@ static void test_mirrors_keep_apart(void **state)
 	unlink(same.file);
 }
 
-/* Files of this process end at so many bytes, as on a disk that is full. */
+/* Limits files of this process to `bytes`, as a full disk would. */
 static void limit_files(rlim_t bytes)
 {
 	struct rlimit limit;
@@ -512,7 +512,7 @@ static void test_mirror_counts_what_a_full_disk_loses(void **state)
 	assert_int_equal(switch_end_mirror(b.s, p, id, &counts), 0);
 	limit_files(RLIM_INFINITY);
 	assert_int_equal(counts.err, -EFBIG);
-	/* How many go into the file depends on how they are gathered. */
+	/* How many fit into the file depends on how they are batched. */
 	assert_in_range(counts.packets, 0, FIT);
 	assert_int_equal(counts.packets + counts.dropped, SENT);
 	assert_int_equal(file_bytes(config.file), 24 + counts.packets * RECORD);

@@ -1,4 +1,4 @@
-/* Tags read, checked and rewritten; see vlan.h. */
+/* Reads, checks and rewrites tags; see vlan.h. */
 #include "switch/vlan.h"
 
 #include <string.h>

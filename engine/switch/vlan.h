@@ -1,9 +1,7 @@
 /*
- * vlan: what IEEE 802.1Q's VLANs do to a frame at a port.
- *
- * A port that is in no VLAN takes every frame as it is and gives it to its like.
- * An access VLAN takes untagged frames, and gives them untagged; a trunk takes and
- * gives the frames of its VLANs tagged. A port may be both.
+ * A port in no VLAN takes every frame unchanged and passes it only to other such ports. An access
+ * VLAN takes untagged frames and sends them untagged; a trunk takes and sends the frames of its
+ * VLANs tagged. A port may be both.
  */
 #ifndef NINES_VLAN_H
 #define NINES_VLAN_H
@@ -25,7 +23,7 @@ struct vlan_port {
 	uint64_t trunk[64]; /* a bit for each VLAN */
 };
 
-/* What the first bytes of a frame say. */
+/* The tag in the first bytes of a frame. */
 struct vlan_tag {
 	bool tagged;
 	uint16_t control; /* priority, drop eligibility, VLAN */
@@ -49,7 +47,7 @@ static inline bool vlan_on_trunk(const struct vlan_port *p, uint16_t vlan)
 
 struct vlan_tag vlan_read(const uint8_t *frame, uint32_t length);
 
-/* The VLAN of a frame that came in at a port, or VLAN_DENIED. */
+/* The VLAN of a frame that arrived at a port, or VLAN_DENIED. */
 uint16_t vlan_enter(const struct vlan_port *p, struct vlan_tag tag);
 
 /* Whether frames of a VLAN leave by a port, and whether they do so tagged. */
@@ -66,16 +64,15 @@ static inline enum vlan_exit vlan_leave(const struct vlan_port *p, uint16_t vlan
 	return vlan_on_trunk(p, vlan) ? VLAN_EXIT_TAGGED : VLAN_EXIT_DENIED;
 }
 
-/* Whether a frame has to be written anew to leave so: also where its tag is right
- * already, for the frame is still in the memory of a guest, who might change the tag
- * after it was looked at. */
+/* Whether a frame must be copied and rewritten to leave this way. Also if its tag is already right:
+ * the frame is still in a guest's memory, and the guest might change the tag after the check. */
 static inline bool vlan_must_rewrite(enum vlan_exit how, struct vlan_tag tag)
 {
 	return how == VLAN_EXIT_TAGGED || (how == VLAN_EXIT_UNTAGGED && tag.tagged);
 }
 
-/* Copies a frame with its tag changed; `to` has room for VLAN_TAG_BYTES more. The
- * new length. */
+/* Copies a frame with its tag changed; `to` has room for VLAN_TAG_BYTES more. Returns the new
+ * length. */
 uint32_t vlan_rewrite(uint8_t *to, const uint8_t *frame, uint32_t length, enum vlan_exit how,
 		      struct vlan_tag tag, uint16_t vlan);
 

@@ -29,7 +29,7 @@ static void test_reads_tags(void **state)
 	struct vlan_tag tag = vlan_read(frame, sizeof frame);
 	assert_true(tag.tagged);
 	assert_int_equal(tag.control, 0x6064);
-	/* Too short to have what a tag is in front of. */
+	/* Too short for a tag and the type after it. */
 	assert_false(vlan_read(frame, 17).tagged);
 	frame[12] = 0x08;
 	assert_false(vlan_read(frame, sizeof frame).tagged);
@@ -40,7 +40,7 @@ static void test_enters_by_membership(void **state)
 	struct vlan_port none = port_of(0, 0), access = port_of(10, 0), trunk = port_of(0, 100),
 			 both = port_of(10, VLAN_MAX);
 	(void)state;
-	/* In no VLAN: every frame, as it is. */
+	/* In no VLAN: every frame, unchanged. */
 	assert_int_equal(vlan_enter(&none, untagged), VLAN_NONE);
 	assert_int_equal(vlan_enter(&none, tag_of(100)), VLAN_NONE);
 	assert_int_equal(vlan_enter(&access, untagged), 10);
@@ -72,7 +72,7 @@ static void test_rewrites_what_changes_or_might(void **state)
 	assert_false(vlan_must_rewrite(VLAN_EXIT_UNTAGGED, untagged));
 	assert_true(vlan_must_rewrite(VLAN_EXIT_UNTAGGED, tag_of(10)));
 	assert_true(vlan_must_rewrite(VLAN_EXIT_TAGGED, untagged));
-	/* Its sender could still change it. */
+	/* Its sender could still change the tag. */
 	assert_true(vlan_must_rewrite(VLAN_EXIT_TAGGED, tag_of(0xe000 | 10)));
 }
 
@@ -93,7 +93,7 @@ static void test_pushes_and_pops(void **state)
 	assert_memory_equal(without, frame, 60);
 }
 
-/* A tag with a priority alone gets its VLAN, and keeps the priority. */
+/* A priority tag gets its VLAN, and keeps the priority. */
 static void test_keeps_the_priority(void **state)
 {
 	uint8_t frame[64] = {[12] = 0x81, 0x00, 0xe0, 0x00, 0x08}, out[68];
