@@ -31,8 +31,8 @@ static const char help[] =
 	"  {\"cmd\":\"trial\",\"role\":\"loop\",\"tx\":\"a\",\"rx\":\"a\",\"rate_pps\":1000,"
 	"\"duration_ns\":1000000000}\n";
 
-/* Locks what is mapped, and what will be, if there is enough to lock: with a small
- * RLIMIT_MEMLOCK later allocations would fail instead. */
+/* Locks all current and future memory if RLIMIT_MEMLOCK is large enough: with a small limit, later
+ * allocations would fail. */
 static int lock_memory(void)
 {
 	enum { ENOUGH = 64 << 20 };
@@ -67,7 +67,7 @@ static int run(const char *socket_path)
 			 "RLIMIT_MEMLOCK",
 			 strerror(-locked));
 	clock_init();
-	/* Answers alone go to stdout: DPDK and its drivers print there, too. */
+	/* Keeps stdout for answers only, because DPDK and its drivers print there, too. */
 	int out_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (out_fd < 0)
 		return -errno;
@@ -76,7 +76,7 @@ static int run(const char *socket_path)
 			      : session_stdio(&engine, STDIN_FILENO, out_fd, signal_fd);
 	engine_close(&engine);
 	struct signalfd_siginfo by;
-	/* Behind a socket nobody may have been there to see it end: its log is told. */
+	/* With a socket possibly no client saw the engine end, so it goes to the log. */
 	if (socket_path && read(signal_fd, &by, sizeof by) == sizeof by)
 		fprintf(stderr, "nines-engine: ended by SIG%s\n", sigabbrev_np((int)by.ssi_signo));
 	close(signal_fd);

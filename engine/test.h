@@ -1,4 +1,4 @@
-/* test: cmocka and what it wants included before it. */
+/* test: cmocka, and the headers that it needs before it. */
 #ifndef NINES_TEST_H
 #define NINES_TEST_H
 

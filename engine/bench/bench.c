@@ -1,7 +1,7 @@
 /*
- * nines-engine-bench: what the engine itself costs. A loop over a memory port,
- * which stamps, sends, receives, checks and records every packet on one core; and
- * each stage alone; or a packet in the switch. Prints one JSON object.
+ * nines-engine-bench: measures the engine's own costs. A loop over a memory port, which stamps,
+ * sends, receives, checks and records every packet on one core, and each stage alone; or a packet
+ * in the switch. Prints one JSON object.
  *
  * usage: nines-engine-bench [CPU [SECONDS]]
  *        nines-engine-bench switch
@@ -62,7 +62,7 @@ static const struct {
 	{"record", stage_record}, {"seen", stage_seen},
 };
 
-/* The best of many short batches: what it costs when nobody takes the core. */
+/* The best of many short batches: the cost when nothing else takes the core. */
 static double stage_ns(void (*run)(uint32_t))
 {
 	uint64_t best = UINT64_MAX;

@@ -1,5 +1,5 @@
 /*
- * bench: what the engine itself costs; parts of nines-engine-bench.
+ * bench: measures the engine's own costs; parts of nines-engine-bench.
  */
 #ifndef NINES_BENCH_H
 #define NINES_BENCH_H
@@ -10,15 +10,15 @@
 
 enum { SWITCH_BENCH_ROUNDS = 5000 };
 
-/* Nanoseconds that a packet of 60 bytes takes in the switch, its copy included, by
- * number of ports and addresses: the fastest and the median of many short rounds. -1,
+/* Measures the time in nanoseconds that a packet of 60 bytes takes in the switch, its copy
+ * included, by number of ports and addresses: the fastest and the median of many short rounds. -1,
  * with a message on stderr. */
 int bench_switch(json_t **out);
 
-/* The port of the loop in memory: both of its ends. */
+/* The memory port of the loop: both of its ends. */
 struct port_config bench_loop_config(void);
 
-/* What the loop does; what is 0 or NULL it does not. */
+/* Options of the loop; 0 or NULL turns one off. */
 struct bench_loop_options {
 	int cpu; /* -1: any */
 	uint64_t duration_ns;
@@ -32,14 +32,13 @@ int bench_loop(const struct bench_loop_options *options, struct trial **out);
 void bench_loop_free(struct trial *t);
 double bench_loop_pps(const struct trial *t);
 
-/* The loop without and with a recording of every packet, in turns. `argv` has a folder on
- * the disk to record to, and optionally the CPU, seconds a turn, and rounds. -errno, with
- * a message on stderr. */
+/* The loop without and with a recording of every packet, alternately. `argv` has a folder on the
+ * disk to record to, and optionally the CPU, seconds per turn, and rounds. -errno, with a message
+ * on stderr. */
 int bench_recording(int argc, char **argv, json_t **out);
 
-/* The loop without and with announcements of slow and of ordinary packets, in turns.
- * `argv` has optionally the CPU, seconds a turn, and rounds. -errno, with a message on
- * stderr. */
+/* The loop without and with announcements of slow and of ordinary packets, alternately. `argv`
+ * optionally has the CPU, seconds per turn, and rounds. -errno, with a message on stderr. */
 int bench_notices(int argc, char **argv, json_t **out);
 
 #endif

@@ -71,7 +71,7 @@ void bench_loop_free(struct trial *t)
 
 double bench_loop_pps(const struct trial *t)
 {
-	/* What others on the machine took of the core is not the engine's cost. */
+	/* Leaves out the time that others on the machine took from the core. */
 	double had = (double)t->config.duration_ns - (double)t->run_delay_ns;
 	return (double)t->receiver.seen.unique * 1e9 / had;
 }

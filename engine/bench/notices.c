@@ -1,4 +1,4 @@
-/* What announcing packets costs; see bench.h. */
+/* Measures the cost of announcing packets; see bench.h. */
 #include "bench/bench.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What recording every packet costs; see bench.h. */
+/* Measures the cost of recording every packet; see bench.h. */
 #include "bench/bench.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 5 };
 
-/* A file without a name: it goes with the process. */
+/* A file without a name: it disappears with the process. */
 static int open_unnamed(const char *folder)
 {
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

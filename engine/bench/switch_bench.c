@@ -1,4 +1,4 @@
-/* What a packet costs in the switch; see bench.h. */
+/* Measures the cost of a packet in the switch; see bench.h. */
 #include "bench/bench.h"
 #include "clock/clock.h"
 #include "switch/switch.h"
@@ -9,15 +9,15 @@
 #include <string.h>
 
 /*
- * Ports that cost next to nothing, and the same however many there are: all lend from
- * one pool of frames and copy into another, so that the caches hold as much in every
- * case. The frames are written between the rounds; only switching is timed.
+ * Ports that cost almost nothing, and the same in any number: all lend from one pool of frames and
+ * copy into another, so that the caches hold the same amount in every case. The frames are written
+ * between the rounds; only switching is timed.
  */
 enum { POOL = 1024, FRAME_BYTES = 64, LENGTH = 60, PORTS_MAX = SWITCH_PORTS_MAX };
 
 struct bench_port {
 	struct port port;
-	unsigned first, left; /* of the pool's frames, what it still has to lend */
+	unsigned first, left; /* the pool's frames that the port has yet to lend */
 };
 
 static _Alignas(64) uint8_t received[POOL][FRAME_BYTES], sent[POOL][FRAME_BYTES];
@@ -62,11 +62,11 @@ static const struct port_ops bench_ops = {
 	.tx_forward = bench_tx_forward,
 };
 
-/* One switch with its traffic: every packet goes to the next address of another port
- * than it comes from, and comes from the next address of its own. */
+/* One switch with its traffic: every packet comes from the next address of its port, and goes to
+ * the next address of another port. */
 struct bench_case {
 	const char *name;
-	unsigned ports, talking, macs; /* macs: of all the talking ports together */
+	unsigned ports, talking, macs; /* macs: addresses of all talking ports together */
 	struct switch_ *s;
 	struct switch_turn *turn;
 	struct bench_port at[PORTS_MAX];
@@ -75,7 +75,7 @@ struct bench_case {
 	double rounds_ns[SWITCH_BENCH_ROUNDS];
 };
 
-/* Addresses are dealt to the ports in turns, so that address i is at port i % talking. */
+/* The ports get the addresses in turns, so that address i is at port i % talking. */
 static void write_mac(uint8_t *at, unsigned i)
 {
 	const uint8_t mac[6] = {2, 0, 0, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i};
@@ -119,7 +119,7 @@ static int open_case(struct bench_case *c, char *error, size_t size)
 	int err = switch_start(&c->s, &config, error, size);
 	if (err)
 		return err;
-	/* Its thread ends: the turns are run here, and timed. */
+	/* Stops the switch's thread: this thread runs and times the turns. */
 	switch_stop(c->s);
 	for (unsigned p = 0; p < c->ports && !err; p++) {
 		struct port_config port = {.frame_bytes = FRAME_BYTES, .io = PORT_BATCH};
@@ -130,7 +130,7 @@ static int open_case(struct bench_case *c, char *error, size_t size)
 	c->turn = err ? NULL : switch_turn_new(&c->s->threads[0]);
 	if (!c->turn)
 		return err ? err : -ENOMEM;
-	/* All addresses are learned before the first round that counts. */
+	/* Learns all addresses before the first round that counts. */
 	for (unsigned i = 0; i < 4 * c->macs / POOL + 4; i++)
 		run_round(c, &c->rounds_ns[0]);
 	for (unsigned p = 0; p < c->ports; p++)
@@ -138,7 +138,7 @@ static int open_case(struct bench_case *c, char *error, size_t size)
 	return 0;
 }
 
-/* Nothing was dropped, and nothing flooded once the addresses were known. */
+/* Whether nothing was dropped, and nothing flooded once the addresses were known. */
 static bool all_passed(const struct bench_case *c)
 {
 	for (unsigned i = 0; i < c->talking; i++) {
@@ -178,8 +178,8 @@ int bench_switch(json_t **out)
 			fprintf(stderr, "nines-engine-bench: %s\n", error);
 			return -1;
 		}
-	/* In turns, so that what others do on the machine meets all cases alike; but not
-	 * round by round, which would empty the caches of a switch with a CPU of its own. */
+	/* Alternates, so that other load on the machine affects all cases alike; but in blocks,
+	 * because changing every round would empty caches that a switch with its own CPU keeps. */
 	for (unsigned block = 0; block < SWITCH_BENCH_ROUNDS; block += BLOCK)
 		for (unsigned i = 0; i < CASES; i++)
 			for (unsigned round = 0; round < BLOCK; round++)

@@ -1,4 +1,4 @@
-/* Calibration of the TSC against CLOCK_MONOTONIC; see clock.h. */
+/* Calibrates the TSC against CLOCK_MONOTONIC; see clock.h. */
 #include "clock/clock.h"
 
 #include <cpuid.h>
@@ -11,8 +11,8 @@ static struct clock_point first_point;
 
 enum {
 	POINT_READS = 101,
-	/* A read interrupted between its two stamps says little: keep those at most
-   * this much wider than the best. */
+	/* A read that was interrupted between its two stamps is inexact, so keep only those at most
+	 * this much wider than the best. */
 	BRACKET_TOLERANCE_PERCENT = 50,
 };
 
@@ -24,7 +24,7 @@ uint64_t clock_monotonic_ns(void)
 }
 
 /* Whether /proc/cpuinfo lists a flag. In a virtual machine CPUID may hide
- * leaf 0x80000007 while the kernel knows better (kvmclock, tsc_known_freq). */
+ * leaf 0x80000007 while the kernel knows that the TSC is good (kvmclock, tsc_known_freq). */
 static bool cpuinfo_has(const char *flag)
 {
 	char line[8192], word[64];
@@ -86,8 +86,8 @@ struct clock_point clock_read_point(void)
 		if (reads[i].width < best)
 			best = reads[i].width;
 	}
-	/* Where each narrow read puts the TSC at the first read's time; the median
-   * of them is the point. The rough rate is enough over these microseconds. */
+	/* Each narrow read gives the TSC at the first read's time; the point is their median. The
+	 * rough rate is exact enough over these microseconds. */
 	double hz = clock_global.scale.hz > 0 ? clock_global.scale.hz : 2.5e9;
 	uint64_t at_first[POINT_READS];
 	size_t kept = 0;

@@ -1,13 +1,13 @@
 /*
  * clock: one clock for everything, the TSC calibrated against CLOCK_MONOTONIC.
  *
- * The measuring thread stamps with clock_ticks() (a few nanoseconds, no system
- * call) and turns differences into nanoseconds with a fixed point multiply.
- * The control thread takes points (pairs of ticks and CLOCK_MONOTONIC) at both
- * ends of a trial; from them come the scale, the drift and the largest error.
+ * The measuring thread stamps with clock_ticks() (a few nanoseconds, no system call) and converts
+ * differences to nanoseconds with a fixed point multiply. The control thread takes points (pairs of
+ * ticks and CLOCK_MONOTONIC) at both ends of a trial, and computes the scale, the drift and the
+ * largest error from them.
  *
- * Where the TSC is unusable (no constant_tsc or nonstop_tsc) ticks are
- * CLOCK_MONOTONIC nanoseconds: right, but slower.
+ * If the TSC is unusable (no constant_tsc or nonstop_tsc), ticks are CLOCK_MONOTONIC nanoseconds:
+ * exact, but slower.
  */
 #ifndef NINES_CLOCK_H
 #define NINES_CLOCK_H
@@ -17,8 +17,8 @@
 #include <time.h>
 #include <x86intrin.h>
 
-/* A moment on both clocks. bracket_ns is how far apart the two TSC reads
- * around the CLOCK_MONOTONIC read were: the moment's uncertainty. */
+/* A moment on both clocks. bracket_ns is the time between the two TSC reads around the
+ * CLOCK_MONOTONIC read: the moment's uncertainty. */
 struct clock_point {
 	uint64_t ticks;
 	uint64_t ns;
@@ -39,7 +39,7 @@ enum { CLOCK_SHIFT = 56 };
 
 struct clock_state {
 	bool use_tsc;
-	bool constant; /* ticks at one rate whatever the core's frequency */
+	bool constant; /* ticks at the same rate at any core frequency */
 	bool nonstop; /* ticks on in deep sleep */
 	struct clock_scale scale;
 };
@@ -52,26 +52,26 @@ void clock_init(void);
 
 uint64_t clock_monotonic_ns(void);
 
-/* Reads both clocks many times, rejects wide brackets, gives the median. */
+/* Reads both clocks many times, rejects wide brackets, and returns the median. */
 struct clock_point clock_read_point(void);
 
-/* The scale through two points; their distance sets the precision. */
+/* The scale through two points; the further apart they are, the more precise it is. */
 struct clock_scale clock_scale_between(struct clock_point from, struct clock_point to);
 
 /* The same rate, based at another point. */
 struct clock_scale clock_rebase(struct clock_scale scale, struct clock_point base);
 
-/* Calibration for a trial's start: uses the engine's first point when it is at
- * least min_ns old, else waits until it is. */
+/* Calibration for a trial's start, based on the engine's first point; waits until that is at least
+ * min_ns old. */
 struct clock_scale clock_calibrate(uint64_t min_ns);
 
 static inline uint64_t clock_ticks_on(uint32_t *cpu)
 {
 	if (__builtin_expect(clock_global.use_tsc, 1)) {
 		uint32_t aux;
-		/* rdtscp waits for everything before it, so a stamp is not taken before
-     * the receive it stamps; Linux keeps the CPU number in the low 12 bits of
-     * TSC_AUX (arch/x86/include/asm/segment.h, VDSO_CPUNODE_BITS). */
+		/* rdtscp waits for all earlier instructions, so the stamp is not taken before the
+		 * receive that it belongs to. Linux keeps the CPU number in the low 12 bits of
+		 * TSC_AUX (arch/x86/include/asm/segment.h, VDSO_CPUNODE_BITS). */
 		uint64_t ticks = __rdtscp(&aux);
 		*cpu = aux & 0xfff;
 		return ticks;
@@ -86,8 +86,8 @@ static inline uint64_t clock_ticks(void)
 	return clock_ticks_on(&cpu);
 }
 
-/* A stamp that may be taken a few instructions early or late: half the price, for
- * the packets of a burst after its first. */
+/* A stamp that may be taken a few instructions early or late: half the cost, for the packets of a
+ * burst after its first. */
 static inline uint64_t clock_ticks_loose(void)
 {
 	return __builtin_expect(clock_global.use_tsc, 1) ? __rdtsc() : clock_monotonic_ns();

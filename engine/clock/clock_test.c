@@ -1,4 +1,4 @@
-/* Conversion of ticks by pure arithmetic, and calibration against the clock. */
+/* Tests the conversion of ticks by pure arithmetic, and calibration against the clock. */
 #include "clock/clock.h"
 #include "test.h"
 
@@ -46,8 +46,8 @@ static void test_calibration_follows_the_clock(void **state)
 	(void)state;
 	clock_init();
 	struct clock_scale s = clock_calibrate(50000000);
-	/* What the scale says of a point must lie within what the point itself does
-	 * not know; a millisecond is a machine in trouble. */
+	/* The scale must agree with a point within the point's own uncertainty; a millisecond means
+	 * a machine in trouble. */
 	struct clock_point p = clock_read_point();
 	int64_t off = (int64_t)(clock_at_ns(&s, p.ticks) - p.ns);
 	assert_in_range(off + 1000000, 0, 2000000);

@@ -1,4 +1,4 @@
-/* Opening and closing devices; see device.h. */
+/* Opens and closes devices; see device.h. */
 #include "dpdk/device.h"
 
 #include "clock/clock.h"
@@ -18,16 +18,16 @@
 #include <string.h>
 
 enum {
-	QUEUE_SLOTS = 1024, /* where the driver has no better idea */
+	QUEUE_SLOTS = 1024, /* unless the driver has its own default */
 	ETHERNET_OVERHEAD = 18, /* header and FCS around an MTU */
-	/* With its mbuf, its headroom and the kernel's a frame is a chunk of the umem, at most
-	 * a page of 4 KiB (xdp_umem_reg in xdp_umem.c), and a pool makes that an odd number of
-	 * cache lines, 63 (optimize_object_size in rte_mempool.c). */
+	/* With its mbuf, its headroom and the kernel's, a frame is a chunk of the umem, at most a 4
+	 * KiB page (xdp_umem_reg in xdp_umem.c). A pool makes that an odd number of cache lines, 63
+	 * (optimize_object_size in rte_mempool.c). */
 	AF_XDP_FRAME_MAX = 3392,
 	BUFFER_ROOM_MAX = UINT16_MAX - RTE_PKTMBUF_HEADROOM, /* rte_mbuf.buf_len */
 };
 
-/* Says what was tried, and what DPDK had to say to that. */
+/* Says what failed, and adds the last of DPDK's log. */
 static int fail(const struct device *d, int err, const char *what, char *error, size_t size)
 {
 	char log[240];
@@ -37,7 +37,7 @@ static int fail(const struct device *d, int err, const char *what, char *error, 
 	return err;
 }
 
-/* The port that the probe made; a device's ports are named after it. */
+/* Finds the port that the probe created; a device's ports are named after it. */
 static int find_port(struct device *d)
 {
 	struct rte_eth_dev_info info;
@@ -69,26 +69,26 @@ static enum device_kind kind_of(const char *driver)
 	return DEVICE_OTHER;
 }
 
-/* What a buffer has room for besides its headroom. */
+/* The room in a buffer besides its headroom. */
 static uint32_t buffer_room(uint32_t frame_bytes)
 {
 	uint32_t room =
 		frame_bytes > RTE_MBUF_DEFAULT_DATAROOM ? frame_bytes : RTE_MBUF_DEFAULT_DATAROOM;
-	/* virtio's header and VLAN tags count as received, too. */
+	/* virtio's header and VLAN tags count as received bytes. */
 	return room + 64;
 }
 
-/* The same for what is received. */
+/* The same for received frames. */
 static uint32_t rx_buffer_room(const struct device *d, uint32_t frame_bytes)
 {
 	uint32_t room = buffer_room(frame_bytes);
 	switch (d->kind) {
 	case DEVICE_AF_XDP:
-		/* The kernel keeps this free before a frame (xsk_pool_get_rx_frame_size). */
+		/* The kernel keeps this much free before a frame (xsk_pool_get_rx_frame_size). */
 		return room + XDP_PACKET_HEADROOM;
 	case DEVICE_AF_PACKET:
-		/* It copies from a slot of its ring, and wants room for all of that. Of slots
-		 * longer than any buffer it says so itself. */
+		/* It copies from a slot of its ring, and needs room for a whole slot. It reports
+		 * itself if its slots are longer than any buffer. */
 		if (d->text.slot_bytes > BUFFER_ROOM_MAX)
 			return BUFFER_ROOM_MAX;
 		return room > d->text.slot_bytes ? room : d->text.slot_bytes;
@@ -100,7 +100,8 @@ static uint32_t rx_buffer_room(const struct device *d, uint32_t frame_bytes)
 static int make_pools(struct device *d, uint32_t frame_bytes, char *error, size_t size)
 {
 	struct pool_config rx = {
-		/* What is received may wait in another port's queue, too, when it is forwarded. */
+		/* Received packets may also wait in another port's queue while they are
+		 * forwarded. */
 		.count = d->rx_slots + QUEUE_SLOTS + 2 * POOL_CACHE,
 		.room = RTE_PKTMBUF_HEADROOM + rx_buffer_room(d, frame_bytes),
 		.in_one_piece = d->kind == DEVICE_AF_XDP || !eal_memory_is_huge(),
@@ -124,15 +125,15 @@ static int make_pools(struct device *d, uint32_t frame_bytes, char *error, size_
 	return -ENOMEM;
 }
 
-/* Whether the driver lets an MTU be set. Others take what fits: memif what its bsize says,
- * af_packet what the kernel's interface and a slot of its ring do, though it claims a
- * longest frame of 1,518 bytes (eth_dev_info in rte_eth_af_packet.c). */
+/* Whether the driver has a settable MTU. The others take any frame that fits: memif's limit is its
+ * bsize, af_packet's the kernel interface and a slot of its ring, though it claims a longest frame
+ * of 1,518 bytes (eth_dev_info in rte_eth_af_packet.c). */
 static bool takes_mtu(const struct device *d)
 {
 	return d->kind != DEVICE_MEMIF && d->kind != DEVICE_AF_PACKET;
 }
 
-/* What AF_XDP would lose without a word. */
+/* Refuses what AF_XDP would silently lose. */
 static int check_af_xdp(const struct device *d, uint32_t frame_bytes, char *error, size_t size)
 {
 	if (frame_bytes > AF_XDP_FRAME_MAX) {
@@ -142,8 +143,8 @@ static int check_af_xdp(const struct device *d, uint32_t frame_bytes, char *erro
 			 d->text.name, AF_XDP_FRAME_MAX, frame_bytes);
 		return -EMSGSIZE;
 	}
-	/* Buffers in one piece (pool.h) cross from page to page, which physical addresses do
-	 * not. */
+	/* Buffers in one piece (pool.h) cross page borders, which is impossible with physical
+	 * addresses. */
 	if (rte_eal_iova_mode() != RTE_IOVA_VA) {
 		snprintf(error, size,
 			 "%s would lose packets beside a PCI device for which no IOMMU translates: "
@@ -204,7 +205,7 @@ static void restart(void *arg)
 	d->was_up = rte_eth_dev_start(d->id) != 0;
 }
 
-/* Where the driver does not look out for others. */
+/* Runs `work` where no other thread can interfere, for the driver that takes no lock. */
 static void do_exclusively(struct device *d, void (*work)(void *))
 {
 	if (d->kind != DEVICE_MEMIF || interrupt_thread_run(work, d) != 0)
@@ -220,7 +221,7 @@ static void remove_device(struct device *d)
 	do_exclusively(d, stop_and_close);
 	if (device)
 		rte_dev_remove(device);
-	/* Not before: the queues held buffers of theirs. */
+	/* Not earlier: the queues held buffers of these pools. */
 	rte_mempool_free(d->rx_pool);
 	rte_mempool_free(d->tx_pool);
 }
@@ -241,7 +242,7 @@ int device_open(struct device *d, const char *text, uint32_t frame_bytes, char *
 	eal_log_clear();
 	err = rte_dev_probe(device_text_grow(text, &d->text, frame_bytes, grown, sizeof grown));
 	if (err)
-		return fail(d, -ENODEV, "open", error, size); /* EAL's own errno is anything */
+		return fail(d, -ENODEV, "open", error, size); /* EAL's own errno is arbitrary */
 	err = find_port(d);
 	if (err)
 		return fail(d, err, "find a network port of", error, size);
@@ -263,16 +264,15 @@ void device_close(struct device *d)
 	remove_device(d);
 }
 
-/* What connecting for the first time may take: some messages between threads that share
- * their CPUs with others. */
+/* How long the first connection may take: a few messages between threads on shared CPUs. */
 #define CONNECT_NS UINT64_C(1000000000)
 
 void device_reconnect(struct device *d)
 {
 	if (!d->text.awaits_peer || device_is_up(d) || !device_socket_listens(d->text.socket))
 		return;
-	/* It connects, or has been refused: memif's server listens before it is started, and
-	 * until then knows nobody ("ID not found" in memif_socket.c). */
+	/* It is connecting, or was refused: memif's server listens before it is started, and
+	 * refuses clients until then ("ID not found" in memif_socket.c). */
 	if (!d->was_up && clock_monotonic_ns() - d->started_ns < CONNECT_NS)
 		return;
 	do_exclusively(d, restart);

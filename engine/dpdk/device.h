@@ -1,6 +1,6 @@
 /*
- * device: an Ethernet device of DPDK, from its text to started queues, and back to
- * nothing. Control thread.
+ * device: opens an Ethernet device of DPDK, from its text to started queues, and closes it. Control
+ * thread.
  */
 #ifndef NINES_DEVICE_H
 #define NINES_DEVICE_H
@@ -10,35 +10,35 @@
 #include <rte_mempool.h>
 #include <stdint.h>
 
-/* Drivers that want something of their own. */
+/* Drivers that need special treatment. */
 enum device_kind { DEVICE_OTHER, DEVICE_MEMIF, DEVICE_AF_PACKET, DEVICE_AF_XDP };
 
 struct device {
 	struct device_text text;
 	uint16_t id; /* rte_ethdev's port */
-	struct rte_mempool *rx_pool; /* what is received into */
-	struct rte_mempool *tx_pool; /* the sender's own; nobody else writes into it */
+	struct rte_mempool *rx_pool; /* receive buffers */
+	struct rte_mempool *tx_pool; /* the sender's own; nothing else writes into it */
 	uint16_t rx_slots, tx_slots; /* of its queues */
-	int node; /* NUMA node of the device; -1: of none */
+	int node; /* NUMA node of the device; -1: none */
 	enum device_kind kind;
 	bool promiscuous;
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
-	bool was_up; /* since then */
+	bool was_up; /* connected at some time since then */
 	char driver[32];
 };
 
 /* Opens and starts it with one queue in each direction and buffers for frames of
- * frame_bytes with FCS. -errno with a text; then nothing is left of it. */
+ * frame_bytes with FCS. -errno with a message; nothing is left open then. */
 int device_open(struct device *device, const char *text, uint32_t frame_bytes, char *error,
 		size_t size);
 
 void device_close(struct device *device);
 
-/* Lets memif's client connect again, which its driver does only when it is started.
- * Nobody else may use the device meanwhile. */
+/* Lets memif's client connect again, which its driver does only at start. No other thread may use
+ * the device meanwhile. */
 void device_reconnect(struct device *device);
 
-/* Whether its peer is there, or the cable. */
+/* Whether its peer is connected, or its cable. */
 bool device_is_up(struct device *device);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading a device's text and looking at its socket; see device_text.h. */
+/* Reads a device's text and checks its socket; see device_text.h. */
 #include "dpdk/device_text.h"
 
 #include <errno.h>
@@ -11,17 +11,17 @@
 #include <unistd.h>
 
 enum peerless {
-	PEERLESS_OPENS, /* is opened at once, and connects when the other end comes */
-	PEERLESS_BLOCKS, /* sits in accept(2) where it listens, fails where it connects */
-	PEERLESS_FAILS, /* where it connects */
+	PEERLESS_OPENS, /* opens at once, and connects when the peer appears */
+	PEERLESS_BLOCKS, /* blocks in accept(2) if it listens, fails if it connects */
+	PEERLESS_FAILS, /* if it connects */
 };
 
-/* The drivers that have a socket: which key names it, what makes them listen, and what
- * they do while the other end is not there. */
+/* The drivers that have a socket: which key names it, what makes them listen, and what they do
+ * without a peer. */
 static const struct {
 	const char *driver, *path_key;
 	const char *role_key, *role_listens; /* role_key=role_listens listens */
-	bool listens_without; /* where role_key is not given */
+	bool listens_without; /* if role_key is not given */
 	enum peerless peerless;
 } socket_drivers[] = {
 	{"net_virtio_user", "path", "server", "1", false, PEERLESS_BLOCKS},
@@ -82,14 +82,15 @@ int device_text_parse(const char *text, struct device_text *d, char *error, size
 	parse_socket(text, d);
 	if (device_text_value(text, "framesz", value, sizeof value))
 		d->slot_bytes = (unsigned)strtoul(value, NULL, 10);
-	/* memif's is abstract unless it says otherwise: no file, the network namespace's. */
+	/* memif's socket is abstract by default: it has no file and belongs to the network
+	 * namespace. */
 	if (strncmp(d->name, "net_memif", 9) == 0 &&
 	    !(device_text_value(text, "socket-abstract", value, sizeof value) &&
 	      strcmp(value, "no") == 0)) {
 		d->socket[0] = '\0';
 		return 0;
 	}
-	/* A path of virtio-user's may be a character device (vhost-net, vDPA). */
+	/* virtio-user's path may be a character device (vhost-net, vDPA). */
 	size_t longest = sizeof((struct sockaddr_un *)0)->sun_path - 1;
 	if (strlen(d->socket) > longest) {
 		snprintf(
@@ -114,13 +115,13 @@ const char *device_text_grow(const char *text, const struct device_text *d, unsi
 	return grown;
 }
 
-/* Whether a living process listens there. A datagram socket cannot connect to the
- * stream or packet sockets of vhost-user and memif (EPROTOTYPE), so nobody is disturbed;
- * where nobody has it open any more, the kernel says ECONNREFUSED. */
+/* Whether a living process listens there. A datagram socket cannot connect to the stream or packet
+ * sockets of vhost-user and memif (EPROTOTYPE), so this disturbs no process; if none has the socket
+ * open, the kernel returns ECONNREFUSED. */
 bool device_socket_listens(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	memcpy(address.sun_path, path, strlen(path) + 1); /* device_text_parse saw that it fits */
+	memcpy(address.sun_path, path, strlen(path) + 1); /* device_text_parse saw the size */
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return false;

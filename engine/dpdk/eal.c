@@ -1,4 +1,4 @@
-/* Starting EAL, and saying why it did not start; see eal.h. */
+/* Starts EAL, and says why it did not start; see eal.h. */
 #include "dpdk/eal.h"
 
 #include "dpdk/eal_log.h"
@@ -25,7 +25,7 @@ enum { RUNTIME_FOLDER_BYTES = 64 };
 static struct {
 	bool tried, started;
 	struct eal_config config;
-	pthread_key_t registered; /* set in threads that DPDK knows */
+	pthread_key_t registered; /* set in threads registered with DPDK */
 } eal;
 
 static void forget_thread(void *unused)
@@ -34,7 +34,7 @@ static void forget_thread(void *unused)
 	rte_thread_unregister();
 }
 
-/* A message, the last of DPDK's log behind it. */
+/* Writes a message, followed by the last of DPDK's log. */
 static int refuse(int err, char *error, size_t size, const char *what)
 {
 	char log[200];
@@ -44,7 +44,7 @@ static int refuse(int err, char *error, size_t size, const char *what)
 	return err;
 }
 
-/* Looks before EAL does, because EAL says only that it cannot get memory. */
+/* Checks before EAL does, because EAL only says that it cannot get memory. */
 static int check_memory(const struct eal_config *c, char *error, size_t size)
 {
 	if (!c->huge)
@@ -88,7 +88,7 @@ static int check_pci(const struct eal_config *c, char *error, size_t size)
 	return 0;
 }
 
-/* The CPU of EAL's threads: the one that was asked for, or the first that is allowed. */
+/* The CPU of EAL's threads: the requested one, or the first that is allowed. */
 static int resolve_cpu(const struct eal_config *c, const cpu_set_t *allowed, int *cpu, char *error,
 		       size_t size)
 {
@@ -99,10 +99,10 @@ static int resolve_cpu(const struct eal_config *c, const cpu_set_t *allowed, int
 	return -EINVAL;
 }
 
-/* EAL makes a folder for its files, of which it has none here, and does not start
- * without. It gets one of this process's own, so that no other engine, which starts or
- * ends at the same time, takes the parent away. A container's root may have neither
- * /run nor /tmp. False: there is no place for one, and EAL will say so. */
+/* EAL creates a folder for its files, though it has none here, and does not start without it. It
+ * gets a folder of this process, so that no other engine that starts or ends at the same time
+ * removes the parent. A container's root may have neither /run nor /tmp. False: no place for one;
+ * EAL will report that. */
 static bool make_runtime_folder(char folder[RUNTIME_FOLDER_BYTES])
 {
 	static const char *const parents[] = {"/run", "/tmp", "/dev/shm", "/dev"};
@@ -116,7 +116,7 @@ static bool make_runtime_folder(char folder[RUNTIME_FOLDER_BYTES])
 	return false;
 }
 
-/* All that EAL made in it are two folders, dpdk/PREFIX, if it came so far. */
+/* EAL creates only two folders in it, dpdk/PREFIX, if it gets that far. */
 static void remove_runtime_folder(const char *folder)
 {
 	char shared[RUNTIME_FOLDER_BYTES + sizeof "/dpdk"];
@@ -126,9 +126,9 @@ static void remove_runtime_folder(const char *folder)
 	rmdir(folder);
 }
 
-/* rte_eal_init with the calling thread on `cpu`: EAL's own threads go where its caller
- * may run, less the CPUs of --lcores, and where nothing is left, to the main one's
- * (eal_common_thread.c and eal_common_options.c, compute_ctrl_threads_cpuset). */
+/* rte_eal_init with the calling thread on `cpu`. EAL's own threads run on the caller's CPUs without
+ * those of --lcores, or if none is left, on the main thread's (eal_common_thread.c and
+ * eal_common_options.c, compute_ctrl_threads_cpuset). */
 static int init_on(int cpu, const cpu_set_t *allowed, struct eal_arguments *arguments)
 {
 	cpu_set_t one;
@@ -141,7 +141,7 @@ static int init_on(int cpu, const cpu_set_t *allowed, struct eal_arguments *argu
 	int err = n < 0 ? -rte_errno : 0;
 	if (made)
 		remove_runtime_folder(folder);
-	/* Threads that are made later inherit it. */
+	/* Threads created later inherit the affinity. */
 	pthread_setaffinity_np(pthread_self(), sizeof *allowed, allowed);
 	return err;
 }
@@ -210,7 +210,7 @@ void eal_thread_begin(void)
 {
 	if (!eal.started || rte_lcore_id() != LCORE_ID_ANY)
 		return;
-	/* Without a place among DPDK's threads (RTE_MAX_LCORE are taken) it works, but
+	/* If DPDK has no room for another thread (RTE_MAX_LCORE are taken), the thread works, but
 	 * takes each buffer from the pool's shared ring. */
 	if (rte_thread_register() == 0)
 		pthread_setspecific(eal.registered, &eal);

@@ -1,15 +1,15 @@
-/* Building EAL's arguments; see eal_config.h. What each option is for:
+/* Builds EAL's arguments; see eal_config.h. What each option is for:
  *
  *   --in-memory              no files and no lock in /run: hugepages are anonymous and go back
- *                            to the host with the process, however it ends; engines that share
- *                            a host cannot get in each other's way; without huge pages
+ *                            to the host when the process ends, in any way; engines on the
+ *                            same host cannot disturb each other; without huge pages
  *                            --no-shconf does that
  *   --single-file-segments   one descriptor for all pages, because a vhost-user peer takes at
  *                            most 8 (VHOST_MEMORY_MAX_NREGIONS)
- *   --iova-mode=va           devices are given virtual addresses: no page map to be read, so
- *                            that it works in a container; pa where a device has no IOMMU
- *   --socket-mem, -limit     the memory is taken at once and there will be no more of it, so
- *                            that the plan's sum is true
+ *   --iova-mode=va           devices get virtual addresses: EAL reads no page map, so
+ *                            this works in a container; pa if a device has no IOMMU
+ *   --socket-mem, -limit     EAL takes the memory at once and never takes more, so
+ *                            the plan's sum is right
  */
 #include "dpdk/eal_config.h"
 

@@ -1,6 +1,6 @@
 /*
- * eal_config: what the command `dpdk` asks of DPDK's environment layer (EAL), and
- * the arguments that say so to rte_eal_init. Pure: nothing is touched here.
+ * eal_config: the settings that the command `dpdk` gives to DPDK's environment layer (EAL), and the
+ * arguments that pass them to rte_eal_init. Pure: no side effects.
  */
 #ifndef NINES_EAL_CONFIG_H
 #define NINES_EAL_CONFIG_H
@@ -28,13 +28,13 @@ struct eal_config {
 	bool huge; /* false: ordinary pages */
 	char pci[EAL_PCI_MAX][EAL_PCI_ADDRESS]; /* functions that may be opened */
 	unsigned pci_count;
-	bool physical; /* a device of them is given physical addresses: no IOMMU translates */
+	bool physical; /* one of these devices gets physical addresses: it has no IOMMU */
 	int32_t cpu; /* of EAL's own threads; -1: any that the process may use */
 };
 
 struct eal_arguments {
 	int count;
-	char *argv[EAL_ARGUMENTS_MAX + 1]; /* into text; rte_eal_init moves them about */
+	char *argv[EAL_ARGUMENTS_MAX + 1]; /* point into text; rte_eal_init reorders them */
 	char text[EAL_ARGUMENT_TEXT];
 	size_t used;
 };
@@ -42,7 +42,7 @@ struct eal_arguments {
 /* 64 MiB of huge pages on node 0. */
 void eal_config_init(struct eal_config *config);
 
-/* Whether it is domain:bus:device.function as sysfs writes it. */
+/* Whether the text is domain:bus:device.function as sysfs writes it. */
 bool eal_is_pci_address(const char *text);
 
 /* The arguments for a process that may use `cpu` (config->cpu, resolved). -E2BIG. */

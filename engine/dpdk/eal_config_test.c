@@ -1,4 +1,4 @@
-/* EAL's arguments, and what a device's text says. */
+/* Tests EAL's arguments, and the parsing of a device's text. */
 #include "dpdk/device_text.h"
 #include "dpdk/eal_config.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-/* Capturing DPDK's log; see eal_log.h. */
+/* Captures DPDK's log; see eal_log.h. */
 #include "dpdk/eal_log.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 static struct {
 	pthread_mutex_t lock;
-	char text[4096]; /* the last of what was logged */
+	char text[4096]; /* the end of the log */
 	size_t used;
 } captured = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -1,4 +1,4 @@
-/* Waiting for bursts to be over; see gate.h. */
+/* Waits for bursts to end; see gate.h. */
 #include "dpdk/gate.h"
 
 #include <errno.h>
@@ -19,7 +19,8 @@ int gate_init(void)
 
 void gate_wait(void)
 {
-	/* Now either a thread's entering is seen here, or it sees what was written. */
+	/* From here on, either this thread sees that another entered, or that one sees what was
+	 * written. */
 	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	for (unsigned i = 0; i < GATES * GATE_WAYS; i++) {
 		_Atomic uint32_t *at = &gates[i / GATE_WAYS][i % GATE_WAYS].turns;

@@ -1,4 +1,4 @@
-/* Reading sysfs and /proc/meminfo; see hugepages.h. */
+/* Reads sysfs and /proc/meminfo; see hugepages.h. */
 #include "dpdk/hugepages.h"
 
 #include <inttypes.h>

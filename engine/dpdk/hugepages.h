@@ -1,4 +1,4 @@
-/* hugepages: how many a memory node has, to say it where there are too few. */
+/* hugepages: counts a NUMA node's hugepages, for the error if there are too few. */
 #ifndef NINES_HUGEPAGES_H
 #define NINES_HUGEPAGES_H
 
@@ -9,7 +9,7 @@ struct hugepages {
 	uint64_t total, free; /* of that size, on the node */
 };
 
-/* Of a NUMA node; of the whole host where the kernel knows no nodes. */
+/* The hugepages of a NUMA node, or of the whole host if the kernel has no nodes. */
 struct hugepages hugepages_of(int node);
 
 #endif

@@ -1,4 +1,4 @@
-/* By an alarm, whose callbacks run in that thread; see interrupt_thread.h. */
+/* Uses an alarm, whose callback runs in that thread; see interrupt_thread.h. */
 #include "dpdk/interrupt_thread.h"
 
 #include <rte_alarm.h>
@@ -23,7 +23,7 @@ int interrupt_thread_run(void (*work)(void *arg), void *arg)
 	sem_init(&errand.done, 0, 0);
 	int err = rte_eal_alarm_set(1, run, &errand);
 	if (!err)
-		while (sem_wait(&errand.done) != 0) /* a signal came */
+		while (sem_wait(&errand.done) != 0) /* interrupted by a signal */
 			;
 	sem_destroy(&errand.done);
 	return err;

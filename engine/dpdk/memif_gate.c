@@ -1,6 +1,6 @@
-/* Stands before memif's memif_free_regions (the linker's --wrap): its driver has just
- * said to all bursts to come that the peer is gone, and now frees what those under way
- * may be writing to. Static programs only. */
+/* Wraps memif's memif_free_regions (the linker's --wrap). The driver has just told future bursts
+ * that the peer is gone, and now frees memory that current bursts may be writing to. Static
+ * programs only. */
 #include "dpdk/gate.h"
 
 struct rte_eth_dev;

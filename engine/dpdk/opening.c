@@ -15,7 +15,7 @@
 
 enum { CANCEL_WAIT_NS = 1000000000, REFUSED_PAUSE_NS = 50000000, REFUSED_TRIES = 20 };
 
-/* Who comes second cleans up. */
+/* The thread that comes second cleans up. */
 enum { STAGE_OPENS, STAGE_OVER, STAGE_CANCELLED };
 
 struct opening {
@@ -25,7 +25,7 @@ struct opening {
 	int err;
 	char error[512];
 	sem_t over;
-	bool is_over; /* the control thread's: it has seen `over` */
+	bool is_over; /* the control thread's: has seen `over` */
 	_Atomic int stage;
 };
 
@@ -47,7 +47,7 @@ static bool is_cancelled(struct opening *o)
 	return atomic_load(&o->stage) == STAGE_CANCELLED;
 }
 
-/* memif's client is refused at once where nobody listens: it is opened when somebody does. */
+/* memif's client is refused at once if no server listens, so this waits until one does. */
 static int await_listener(struct opening *o, const struct device_text *text)
 {
 	struct timespec pause = {.tv_nsec = 5000000};
@@ -69,7 +69,7 @@ static int await_and_open(struct opening *o)
 		if (err)
 			break;
 		err = device_open(&o->device, o->text, o->frame_bytes, o->error, sizeof o->error);
-		/* A socket that is bound looks as if it listened, a moment before it does. */
+		/* A bound socket looks as if it listened, a moment before it does. */
 		if (!err || !text.awaits_peer || tries == REFUSED_TRIES || is_cancelled(o))
 			break;
 		err = 0;
@@ -85,7 +85,7 @@ static void *open_device(void *arg)
 	if (atomic_exchange(&o->stage, STAGE_OVER) == STAGE_CANCELLED)
 		discard(o);
 	else
-		sem_post(&o->over); /* from here on the control thread's */
+		sem_post(&o->over); /* from here on the control thread owns `o` */
 	return NULL;
 }
 
@@ -140,7 +140,7 @@ void opening_take(struct opening *o, struct device *device)
 	opening_free(o);
 }
 
-/* Wakes an accept(2) by a peer that hangs up at once, whom the driver refuses. */
+/* Wakes an accept(2) by a connection that closes at once, and that the driver refuses. */
 static void hang_up_on(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -150,7 +150,7 @@ static void hang_up_on(const char *path)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
-	/* If it fails, nobody waits there any more. */
+	/* If it fails, no thread waits there any more. */
 	(void)!connect(fd, (struct sockaddr *)&address, sizeof address);
 	close(fd);
 }
@@ -162,7 +162,7 @@ void opening_cancel(struct opening *o)
 	int err;
 	if (device_text_parse(o->text, &text, o->error, 0) == 0 && text.blocks)
 		hang_up_on(text.socket);
-	/* Where the peer keeps the driver waiting, the thread cleans up when that ends. */
+	/* If the peer keeps the driver waiting, the thread cleans up when the wait ends. */
 	if (opening_wait(o, text.blocks ? CANCEL_WAIT_NS : 0, &err, &ignored) == OPENING_WAITS &&
 	    atomic_exchange(&o->stage, STAGE_CANCELLED) == STAGE_OPENS)
 		return;

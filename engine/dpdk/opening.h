@@ -1,8 +1,7 @@
 /*
- * opening: a device being opened in a thread of its own, because some drivers wait for
- * their peer meanwhile, for ever: a virtio-user that listens sits in accept(2), one
- * that connected in recv(2) until the other end speaks (vhost_user.c). The control
- * thread goes on and asks now and then.
+ * opening: opens a device in its own thread, because some drivers wait for their peer, possibly for
+ * ever: a virtio-user that listens blocks in accept(2), one that has connected blocks in recv(2)
+ * until the peer sends (vhost_user.c). The control thread continues, and checks from time to time.
  */
 #ifndef NINES_OPENING_H
 #define NINES_OPENING_H
@@ -15,18 +14,18 @@ struct opening;
 
 enum opening_state { OPENING_WAITS, OPENING_DONE, OPENING_FAILED };
 
-/* Begins; -errno if that cannot be. `text` is copied. */
+/* Starts the thread; -errno if that fails. `text` is copied. */
 int opening_begin(struct opening **opening, const char *text, uint32_t frame_bytes, char *error,
 		  size_t size);
 
-/* Whether it is over, waiting for at most timeout_ns. Once it has failed, *error is why. */
+/* Whether it is over; waits for at most timeout_ns. If it has failed, *error is the reason. */
 enum opening_state opening_wait(struct opening *opening, uint64_t timeout_ns, int *err,
 				const char **error);
 
-/* The device of one that is done; and it is the caller's. Ends the opening. */
+/* Gives the opened device to the caller, and ends the opening. */
 void opening_take(struct opening *opening, struct device *device);
 
-/* Gives up one that failed or waits. */
+/* Cancels an opening that failed or still waits. */
 void opening_cancel(struct opening *opening);
 
 #endif

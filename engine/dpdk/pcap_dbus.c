@@ -1,8 +1,7 @@
-/* What the static libpcap calls of libdbus, for its captures of the D-Bus message bus
- * (pcap-dbus.c). A static libdbus wants libsystemd, of which Debian has no archive, and
- * net_pcap is opened on network interfaces and files: here every call fails, so that
- * such a capture is refused ("Failed to get session bus"). Only the static engine is
- * linked with it. */
+/* Replaces the functions of libdbus that the static libpcap calls to capture the D-Bus message bus
+ * (pcap-dbus.c). A static libdbus needs libsystemd, which Debian has no archive of, and net_pcap
+ * only opens network interfaces and files. So every call fails here, and such a capture is refused
+ * ("Failed to get session bus"). Only the static engine is linked with it. */
 #define DBUS_IS_NOT_THERE(function) \
 	long function(void);        \
 	long function(void)         \

@@ -1,4 +1,4 @@
-/* What sysfs says of a PCI function; see pci.h. */
+/* Reads a PCI function's state from sysfs; see pci.h. */
 #include "dpdk/pci.h"
 
 #include <errno.h>
@@ -11,8 +11,9 @@
 
 enum { NAME_BYTES = 64, PATH_BYTES = 512 };
 
-/* Whether an interface's operstate (Documentation/ABI/testing/sysfs-class-net) is one
- * in which the host may use it: drivers that do not watch their cable say "unknown". */
+/* Whether the host may be using an interface in this operstate
+ * (Documentation/ABI/testing/sysfs-class-net): drivers that do not watch their cable report
+ * "unknown". */
 static bool in_use(const char *operstate)
 {
 	char state[32] = "";
@@ -25,8 +26,7 @@ static bool in_use(const char *operstate)
 	return read && strcmp(state, "down") != 0 && strcmp(state, "notpresent") != 0;
 }
 
-/* The kernel's interface of a function that is up. virtio's has a device of its own
- * between. */
+/* Finds the function's kernel interface if that is up. virtio has its own device in between. */
 static bool find_used_interface(const char *device, char name[NAME_BYTES])
 {
 	static const char *const forms[] = {"net/*/operstate", "virtio*/net/*/operstate"};
@@ -63,7 +63,7 @@ int pci_check(const char *sysfs, const char *address, char *error, size_t size)
 	for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++)
 		if (strcmp(driver, drivers[i]) == 0)
 			return 0;
-	/* To bind the host's own uplink elsewhere would cut the host off. */
+	/* Binding the host's own uplink to another driver would cut the host off. */
 	if (find_used_interface(device, name))
 		snprintf(error, size,
 			 "PCI device %s is held by the driver %s, and its interface %s is up: the "

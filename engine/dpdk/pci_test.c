@@ -1,4 +1,4 @@
-/* pci_check over trees that look like sysfs. */
+/* Tests pci_check on trees that look like sysfs. */
 #include "dpdk/pci.h"
 #include "test.h"
 

@@ -1,4 +1,4 @@
-/* Making pools of buffers; see pool.h. */
+/* Makes pools of buffers; see pool.h. */
 #include "dpdk/pool.h"
 
 #include "dpdk/eal.h"
@@ -15,7 +15,7 @@ static void free_zone(struct rte_mempool_memhdr *unused, void *zone)
 	rte_memzone_free(zone);
 }
 
-/* Fills a pool from one zone, of which every address is its own IOVA. */
+/* Fills a pool from one zone, where every address is its own IOVA. */
 static int populate(struct rte_mempool *pool)
 {
 	size_t least, align;
@@ -33,8 +33,8 @@ static int populate(struct rte_mempool *pool)
 	return n == (int)pool->size ? 0 : -ENOMEM;
 }
 
-/* What rte_pktmbuf_pool_create does, but for the flag: without it a buffer is put where it
- * crosses from no page into the next (rte_mempool_op_populate_helper). */
+/* Does what rte_pktmbuf_pool_create does, but sets the flag: without it no buffer may cross a page
+ * border (rte_mempool_op_populate_helper). */
 static struct rte_mempool *make_in_one_piece(const struct pool_config *c)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = (uint16_t)c->room};

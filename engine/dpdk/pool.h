@@ -7,24 +7,24 @@
 #include <rte_mempool.h>
 #include <stdbool.h>
 
-/* What a pool is made of. */
+/* The settings of a pool. */
 struct pool_config {
 	char name[RTE_MEMPOOL_NAMESIZE];
 	unsigned count; /* of buffers */
-	unsigned room; /* of each, for the headroom and a frame */
-	/* The buffers lie back to back in one piece, across the borders of pages. net_af_xdp
-	 * needs it: its umem is as long as all buffers are together, whatever lies between
-	 * them, and of what is beyond the kernel takes nothing and says nothing
-	 * (xdp_umem_configure in rte_eth_af_xdp.c). In ordinary pages of 4 KiB it saves
-	 * almost half, as a page else holds one buffer. What is in one piece for the process
-	 * is so for a device only in virtual addresses: in ordinary memory EAL uses no others,
-	 * whatever it is told, and where it uses others net_af_xdp is refused (device.c). */
+	unsigned room; /* of each, for the headroom and a frame, in bytes */
+	/* The buffers lie back to back in one piece, across page borders. net_af_xdp needs this:
+	 * its umem is as long as all buffers together, without the gaps between them, and the
+	 * kernel silently ignores buffers beyond its end (xdp_umem_configure in rte_eth_af_xdp.c).
+	 * With ordinary pages of 4 KiB it also saves almost half of the memory, because otherwise a
+	 * page holds one buffer. For a device, memory is only in one piece in virtual addresses:
+	 * with ordinary memory EAL always uses these, and where it uses physical ones, net_af_xdp
+	 * is refused (device.c). */
 	bool in_one_piece;
 };
 
 enum { POOL_CACHE = 256 }; /* of each thread; a burst is 64 */
 
-/* NULL: there is not so much memory. It is freed by rte_mempool_free. */
+/* NULL: out of memory. Free it with rte_mempool_free. */
 struct rte_mempool *pool_make(const struct pool_config *config);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Adds bytes at an even offset to a sum; 4 GiB of them fit. */
+/* Adds bytes at an even offset to a sum; up to 4 GiB fit. */
 static inline uint64_t checksum_add(uint64_t sum, const void *data, size_t length)
 {
 	const uint8_t *p = data;

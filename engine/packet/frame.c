@@ -1,4 +1,4 @@
-/* Templates, checks and rewriting; see frame.h. */
+/* Templates, checks and rewrites; see frame.h. */
 #include "packet/frame.h"
 
 #include <arpa/inet.h>
@@ -58,7 +58,7 @@ void frame_complete_checksum(uint8_t *data, uint32_t length)
 	uint32_t udp_length = ntohs(h.udp_length);
 	if (udp_length < FRAME_UDP || FRAME_ETHERNET + FRAME_IP + udp_length > length)
 		return;
-	/* The field holds the pseudo header's sum, so it is summed with the rest. */
+	/* The field holds the pseudo header's sum, so it is included in the sum. */
 	uint64_t sum = checksum_add(0, data + FRAME_ETHERNET + FRAME_IP, udp_length);
 	h.udp_checksum = checksum_udp_field(sum);
 	memcpy(data, &h, sizeof h);

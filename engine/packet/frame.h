@@ -33,7 +33,7 @@ struct frame_header {
 
 _Static_assert(sizeof(struct frame_header) == FRAME_HEADERS, "no options, no VLAN tag");
 
-/* All frames of a port, but for flow, payload and checksum. */
+/* The frame of a port, except flow, payload and checksum. */
 struct frame_template {
 	struct frame_header header;
 	uint32_t length; /* of the frame, without FCS */
@@ -51,12 +51,11 @@ static inline uint32_t frame_payload_bytes(uint32_t frame_bytes)
 	return frame_bytes - FRAME_FCS_BYTES - FRAME_HEADERS;
 }
 
-/* Sets the flow's source port or address in the headers at `data`; returns the
- * UDP sum with the change. */
+/* Sets the flow's source port or address in the headers at `data`; returns the changed UDP sum. */
 uint64_t frame_write_flow(const struct frame_template *t, uint8_t *data, uint32_t flow);
 
-/* Writes headers and payload of a frame whose rest is zero: the checksum is the
- * template's sum plus the 18 bytes and what the flow changes. */
+/* Writes headers and payload of a frame whose other bytes are zero, so the checksum is the
+ * template's sum plus the 18 bytes and the flow's change. */
 static inline void frame_write(const struct frame_template *t, uint8_t *data, uint32_t flow,
 			       const struct payload *payload)
 {
@@ -76,7 +75,7 @@ enum frame_verdict {
 	FRAME_DAMAGED, /* a length or a checksum is wrong */
 };
 
-/* The UDP checksum field as a kernel leaves it for its device to complete: the
+/* The UDP checksum field as the kernel leaves it for a device to complete: the
  * folded pseudo header (CHECKSUM_PARTIAL, include/linux/skbuff.h). */
 static inline uint16_t frame_partial_checksum(const struct frame_header *h)
 {
@@ -85,7 +84,7 @@ static inline uint16_t frame_partial_checksum(const struct frame_header *h)
 	return checksum_fold(sum);
 }
 
-/* Checks a frame from its first byte to its last. */
+/* Checks a whole frame. */
 static inline enum frame_verdict frame_check(const uint8_t *data, uint32_t length,
 					     uint16_t udp_port, bool accepts_partial)
 {
@@ -100,8 +99,8 @@ static inline enum frame_verdict frame_check(const uint8_t *data, uint32_t lengt
 		return FRAME_DAMAGED;
 	if (checksum_fold(checksum_add(0, data + FRAME_ETHERNET, FRAME_IP)) != 0xffff)
 		return FRAME_DAMAGED;
-	/* 0 means "none" (RFC 768), but the engine and every kernel make one: here it is
-	 * a damaged one. */
+	/* 0 means "none" (RFC 768), but the engine and every kernel compute a checksum, so 0 means
+	 * damage here. */
 	if (h->udp_checksum == 0)
 		return FRAME_DAMAGED;
 	uint64_t sum =
@@ -114,16 +113,15 @@ static inline enum frame_verdict frame_check(const uint8_t *data, uint32_t lengt
 	return FRAME_DAMAGED;
 }
 
-/* Completes a partial UDP checksum, because a frame sent by raw, ring or xdp is
- * checked by its receiver. A frame that happens to look partial gets the
- * checksum that it had. */
+/* Completes a partial UDP checksum, because the receiver checks frames sent by raw, ring or xdp. A
+ * frame that only looks partial gets the checksum that it had. */
 void frame_complete_checksum(uint8_t *data, uint32_t length);
 
 /* Sets the destination address and keeps both checksums right (RFC 1624). */
 void frame_set_destination(uint8_t *data, uint32_t ip);
 
-/* Swaps MAC and IP addresses, for reflect; the sums stay as they are. The ports
- * stay, too: a flow's number is in the source port, and all send to udp_port. */
+/* Swaps MAC and IP addresses, for reflect; the sums do not change. The UDP ports stay, too: a
+ * flow's number is in the source port, and all send to udp_port. */
 void frame_swap(uint8_t *data);
 
 #endif

@@ -1,12 +1,12 @@
-/* Checksums against RFC 1071's example and each other; frames built, checked,
- * damaged and rewritten. */
+/* Tests checksums against RFC 1071's example and each other; builds, checks, damages and rewrites
+ * frames. */
 #include "packet/frame.h"
 #include "test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-/* The textbook's way, for comparison: 16-bit words, one at a time. */
+/* The textbook method, for comparison: 16-bit words, one at a time. */
 static uint16_t plain_sum(const uint8_t *p, size_t n)
 {
 	uint32_t sum = 0;
@@ -82,7 +82,8 @@ static void test_frames_of_all_sizes_and_flows_are_good(void **state)
 				assert_true(payload_read(frame + FRAME_PAYLOAD_AT,
 							 t.length - FRAME_PAYLOAD_AT, &got));
 				assert_memory_equal(&got, &some_payload, sizeof got);
-				/* The receiver's sum over header and data, the plain way. */
+				/* The receiver's sum over header and data, by the textbook
+				 * method. */
 				assert_int_equal(plain_sum(frame + 14, 20), 0xffff);
 				struct frame_header *h = (struct frame_header *)frame;
 				uint32_t ip = ntohl(h->ip_source) - ntohl(c.local_ip);
@@ -128,7 +129,7 @@ static void test_partial_checksums(void **state)
 	assert_int_equal(frame_check(frame, sizeof frame, 7999, true), FRAME_GOOD);
 	frame_complete_checksum(frame, sizeof frame);
 	assert_memory_equal(frame, whole, sizeof frame);
-	frame_complete_checksum(frame, sizeof frame); /* a whole one stays */
+	frame_complete_checksum(frame, sizeof frame); /* a complete checksum stays */
 	assert_memory_equal(frame, whole, sizeof frame);
 }
 

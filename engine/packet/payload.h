@@ -1,6 +1,6 @@
 /*
- * payload: the 18 bytes behind the UDP header, little-endian, so that a 64-byte
- * frame holds them; compatible with MoonSniff at its start.
+ * payload: the 18 bytes after the UDP header, little-endian; they fit a 64-byte frame. The first
+ * bytes are compatible with MoonSniff.
  *
  *   0 u32 id   4 u8 0x55   5 u8 stream   6 u32 send lag ns   10 u64 TSC at the send
  */
@@ -34,8 +34,8 @@ static inline uint32_t payload_saturate_lag(uint64_t lag_ns)
 	return lag_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)lag_ns;
 }
 
-/* The payload as it lies in memory, in three words: written and summed from
- * registers. Reading back a struct's odd fields would stall on its stores. */
+/* The payload as in memory, in three words, to write and sum it from registers. Reading back a
+ * struct's unaligned fields would stall on its stores. */
 struct payload_words {
 	uint64_t first, second;
 	uint16_t last;
