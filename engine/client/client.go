@@ -23,8 +23,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("engine refused %s: %s", e.Command, e.Problem)
 }
 
-// ErrGone is returned when the engine ended or closed the connection before it
-// answered.
+// ErrGone is returned if the engine ends or closes the connection before it answers.
 var ErrGone = errors.New("the engine is gone")
 
 // maxLineBytes bounds one answer: three histograms and a million outliers.
@@ -38,8 +37,8 @@ type Client struct {
 	closer io.Closer
 }
 
-// New speaks over an engine's output (read) and input (write); closer ends the
-// connection, for a child process by closing its input.
+// New talks to an engine over its output (read) and input (write). closer ends the connection; for
+// a child process it closes the input.
 func New(read io.Reader, write io.Writer, closer io.Closer) *Client {
 	return &Client{lines: bufio.NewReaderSize(read, 1<<16), out: write, closer: closer}
 }
@@ -61,10 +60,10 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 	}
 }
 
-// Close ends the connection; a forwarding engine goes on.
+// Close ends the connection; a forwarding engine continues.
 func (c *Client) Close() error { return c.closer.Close() }
 
-// Hello asks who is there, and refuses another protocol version.
+// Hello asks the engine to describe itself, and refuses another protocol version.
 func (c *Client) Hello() (Hello, error) {
 	var hello Hello
 	if err := c.call("hello", nil, &hello, nil); err != nil {
@@ -105,8 +104,7 @@ func (c *Client) Stop() (Stats, error) {
 	return stats, err
 }
 
-// Events are called from within Trial as the engine tells of it; nil ones are
-// skipped.
+// Events are callbacks that Trial calls when the engine reports an event; nil ones are skipped.
 type Events struct {
 	Started  func(Started)
 	Progress func(Progress)
@@ -132,13 +130,13 @@ func (c *Client) Trial(trial Trial, events Events) (TrialResult, error) {
 	return result, err
 }
 
-// End tells a sink how many packets its generator sent; like Abort it is called
-// beside a running Trial, which skips its answer.
+// End tells a sink how many packets its generator sent. Like Abort, it is called while Trial runs,
+// which skips its answer.
 func (c *Client) End(txPackets uint64) error {
 	return c.send("end", map[string]uint64{"tx_packets": txPackets})
 }
 
-// Abort ends a running trial early; Trial then returns what was measured.
+// Abort ends a running trial early; Trial then returns the results so far.
 func (c *Client) Abort() error { return c.send("abort", nil) }
 
 // send writes one command line.
@@ -173,7 +171,7 @@ func encode(command string, fields any) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
-// call sends a command and reads up to its answer, which it decodes into answer.
+// call sends a command, reads up to its answer, and decodes that into answer.
 func (c *Client) call(command string, fields, answer any, event func(name string, line []byte)) error {
 	if err := c.send(command, fields); err != nil {
 		return err
@@ -199,7 +197,7 @@ func (c *Client) call(command string, fields, answer any, event func(name string
 				event(head.Event, line)
 			}
 		case head.Reply != command && head.Reply != "?":
-			// The answer to an End or Abort that ran beside a trial.
+			// The answer to an End or Abort that was sent during a trial.
 		case !head.OK:
 			return &Error{Command: command, Problem: head.Error, Errno: head.Errno}
 		case answer == nil:

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fakeEngine answers each command line with the given lines. The real engine is
-// driven in package enginetest.
+// fakeEngine answers each command line with the given lines. Package enginetest tests the real
+// engine.
 func fakeEngine(t *testing.T, answers map[string][]string) *Client {
 	t.Helper()
 	commandsRead, commandsWrite := io.Pipe()

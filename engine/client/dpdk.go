@@ -1,6 +1,6 @@
 package client
 
-// DPDK is the dpdk command, which comes before the first port of DPDK is opened.
+// DPDK is the dpdk command, sent before the first DPDK port is opened.
 type DPDK struct {
 	Prefix      string   `json:"prefix"`
 	MemoryBytes int64    `json:"memory_bytes"`
@@ -16,7 +16,7 @@ type DPDKStarted struct {
 	Notes   []string `json:"notes"`
 }
 
-// StartDPDK starts DPDK's environment layer; a process can do that once.
+// StartDPDK starts DPDK's environment layer, which a process can do only once.
 func (c *Client) StartDPDK(dpdk DPDK) (DPDKStarted, error) {
 	var started DPDKStarted
 	err := c.call("dpdk", dpdk, &started, nil)

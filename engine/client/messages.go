@@ -12,7 +12,7 @@ type Hello struct {
 	TSC      TSC      `json:"tsc"`
 }
 
-// TSC is what the engine knows of the CPU's time stamp counter.
+// TSC describes the CPU's time stamp counter.
 type TSC struct {
 	Hz         float64 `json:"hz"`
 	HzStart    float64 `json:"hz_start"`
@@ -24,8 +24,8 @@ type TSC struct {
 	Nonstop    bool    `json:"nonstop"`
 }
 
-// XDPFrames is the IO of a port of xdp whose large bursts leave as XDP frames. Its
-// interface must take redirects, and an AF_XDP socket should take the frames.
+// XDPFrames is the IO of an xdp port whose large bursts leave as XDP frames. Its interface must
+// accept redirects, and an AF_XDP socket should receive the frames.
 const XDPFrames = "xdp_frames"
 
 // Port is the open command: an interface and what is sent through it.
@@ -33,8 +33,8 @@ type Port struct {
 	Name      string `json:"port"`
 	Backend   string `json:"backend"`
 	Interface string `json:"interface,omitempty"`
-	// Device is what dpdk opens (an argument of --vdev, or a PCI address), or the
-	// socket of a vhost port; Server is true if vhost listens on it.
+	// Device is the device that dpdk opens (an argument of --vdev, or a PCI address), or the
+	// socket of a vhost port. Server is true if vhost listens on it.
 	Device string `json:"device,omitempty"`
 	Server bool   `json:"server,omitempty"`
 	// Frames is "udp" (default), the engine's own packets, or "all", for a switch.
@@ -49,11 +49,11 @@ type Port struct {
 	FrameBytes int    `json:"frame_bytes,omitempty"`
 	Flows      int    `json:"flows,omitempty"`
 	FlowField  string `json:"flow_field,omitempty"`
-	// Fault is what the backend "fault" does to packets.
+	// Fault sets the faults of the backend "fault".
 	Fault *Fault `json:"fault,omitempty"`
 }
 
-// Fault has probabilities of a packet, which together are at most 1.
+// Fault has probabilities per packet, whose sum is at most 1.
 type Fault struct {
 	Drop      float64 `json:"drop"`
 	Duplicate float64 `json:"duplicate"`
@@ -86,7 +86,7 @@ type Stats struct {
 	Gaps  Gaps        `json:"gaps"`
 	CPU   int         `json:"cpu"`
 	TID   int         `json:"tid"`
-	// Scheduling is the policy that the thread really has: "SCHED_FIFO 1".
+	// Scheduling is the thread's actual policy: "SCHED_FIFO 1".
 	Scheduling string `json:"scheduling"`
 }
 
@@ -113,8 +113,7 @@ type Gaps struct {
 	Worst       [][2]int64 `json:"worst"`
 }
 
-// Trial is the trial command. StartNs 0 begins soon; a generator and its sink
-// are given the same instant.
+// Trial is the trial command. StartNs 0 begins soon; a generator and its sink get the same time.
 type Trial struct {
 	Role       string  `json:"role"`
 	Tx         string  `json:"tx,omitempty"`
@@ -129,8 +128,8 @@ type Trial struct {
 	DrainNs    int64   `json:"drain_ns"`
 	StartNs    int64   `json:"start_ns,omitempty"`
 	Outliers   int     `json:"outliers"`
-	// Ordinary is how many packets are picked at random, and Notices how many
-	// announcements of those and of the slowest have room in the engine's memory.
+	// Ordinary is how many packets to pick at random. Notices is how many announcements of
+	// these and of the slowest packets the engine's memory has room for.
 	Ordinary int `json:"ordinary,omitempty"`
 	Notices  int `json:"notices,omitempty"`
 	// RecordSent and RecordReceived are files for a record of each packet: a path, or
@@ -142,9 +141,9 @@ type Trial struct {
 // Started is sent when the measuring thread is about to begin.
 type Started struct {
 	StartNs int64 `json:"start_ns"`
-	// TID is the thread's, as the engine's PID namespace has it.
+	// TID is the thread's ID in the engine's PID namespace.
 	TID int `json:"tid"`
-	// Notices is where the engine announces packets; nil: it does not.
+	// Notices is where the engine announces packets; nil if it does not.
 	Notices *Notices `json:"notices"`
 }
 
@@ -154,7 +153,7 @@ type Notices struct {
 	Capacity int    `json:"capacity"`
 }
 
-// Progress is sent once a second during a trial.
+// Progress is sent every second during a trial.
 type Progress struct {
 	Second   int    `json:"second"`
 	Offered  uint64 `json:"offered"`
@@ -197,7 +196,7 @@ type TrialResult struct {
 	InvalidPackets   uint64 `json:"invalid_packets"`
 	LatePackets      uint64 `json:"late_packets"`
 	WarmupRxPackets  uint64 `json:"warmup_rx_packets"`
-	// EarlyPackets were received before they were sent, by the CPUs' counters.
+	// EarlyPackets were received before they were sent, according to the CPUs' counters.
 	EarlyPackets uint64 `json:"early_packets"`
 
 	Drops    []Counter   `json:"drops"`
@@ -206,22 +205,22 @@ type TrialResult struct {
 	SendLag  Histogram   `json:"send_lag"`
 	Spacing  Histogram   `json:"spacing"`
 	Outliers [][11]int64 `json:"outliers"`
-	// Ordinary are packets picked at random, if there were to be any.
+	// Ordinary are the packets picked at random, if requested.
 	Ordinary [][11]int64 `json:"ordinary"`
 	Rate     [][4]uint64 `json:"rate"`
 	Gaps     Gaps        `json:"gaps"`
 	TSC      TSC         `json:"tsc"`
 	Notes    []string    `json:"notes"`
-	// Recordings are those that were asked for.
+	// Recordings are the requested ones.
 	Recordings []Recording `json:"recordings"`
 }
 
-// Recording says how much of the packets was written to a file.
+// Recording says how many packets were written to a file.
 type Recording struct {
 	What    string `json:"what"` // "sent" or "received"
 	File    string `json:"file"`
 	Records uint64 `json:"records"`
-	// Lost are packets that have no record, because the disk was too slow, or for Error.
+	// Lost are packets without a record, because the disk was too slow, or because of Error.
 	Lost  uint64 `json:"lost"`
 	Error string `json:"error"`
 }

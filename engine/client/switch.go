@@ -1,13 +1,13 @@
 package client
 
-// Switch is the switch command: it starts switching between the ports attached.
+// Switch is the switch command: it starts switching between attached ports.
 type Switch struct {
 	CPUs     []int `json:"cpus"`
 	AgeingNs int64 `json:"ageing_ns"` // 0: never
 	MACs     int   `json:"macs,omitempty"`
 }
 
-// SwitchPort is the attach command: it joins an open port to the switch.
+// SwitchPort is the attach command: it attaches an open port to the switch.
 type SwitchPort struct {
 	Port         string   `json:"port"`
 	VLAN         int      `json:"vlan,omitempty"`
@@ -24,7 +24,7 @@ type SwitchStats struct {
 	MACs    int               `json:"macs"`
 }
 
-// SwitchPortStats are a port's: RxPackets = Forwarded + Flooded + the sum of Drops.
+// SwitchPortStats are a port's counters: RxPackets = Forwarded + Flooded + the sum of Drops.
 type SwitchPortStats struct {
 	Port      string       `json:"port"`
 	Backend   string       `json:"backend"`
@@ -39,20 +39,20 @@ type SwitchPortStats struct {
 	Flooded   uint64       `json:"flooded"`
 	Drops     []Counter    `json:"drops"`
 	Queues    []QueueStats `json:"queues"`
-	// TxLost are packets for this port, copies of floods among them, that it did not
-	// take; DeviceDrops are what the backend did not hand over or take, by reason.
+	// TxLost are packets for this port, including flooded copies, that it did not take.
+	// DeviceDrops are packets that the backend dropped in either direction, by reason.
 	TxLost      uint64    `json:"tx_lost"`
 	DeviceDrops []Counter `json:"device_drops"`
 	// RxBursts and TxBursts are turns that had packets.
 	RxBursts uint64 `json:"rx_bursts"`
 	TxBursts uint64 `json:"tx_bursts"`
-	// MACsRefused are packets whose source was not learned, for want of room.
+	// MACsRefused are packets whose source was not learned, for lack of room.
 	MACsRefused uint64       `json:"macs_refused"`
 	Mirror      *MirrorStats `json:"mirror,omitempty"`
 }
 
-// MirrorStats are a mirror's: Dropped are not in the file, because it was slower than
-// the packets, or for Error, after which nothing is written to it.
+// MirrorStats are a mirror's counters. Dropped packets are not in the file, because it was too
+// slow, or because of Error, after which nothing more is written.
 type MirrorStats struct {
 	File    string `json:"file,omitempty"`
 	ID      int64  `json:"id,omitempty"`
@@ -61,7 +61,7 @@ type MirrorStats struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// QueueStats are a queue's; a port's are their sum.
+// QueueStats are a queue's counters; a port's are their sum.
 type QueueStats struct {
 	RxPackets uint64 `json:"rx_packets"`
 	TxPackets uint64 `json:"tx_packets"`
@@ -82,7 +82,7 @@ type MAC struct {
 	AgeNs int64  `json:"age_ns"`
 }
 
-// Mirror is the mirror command: packets of a port go to a file, too. Direction is
+// Mirror is the mirror command: it copies a port's packets to a file. Direction is
 // "rx", "tx" or "both".
 type Mirror struct {
 	Port      string `json:"port"`
@@ -91,13 +91,13 @@ type Mirror struct {
 	Bytes     int    `json:"snap_bytes,omitempty"` // 0: whole packets
 }
 
-// StartSwitch starts switching, with the ports that are attached later.
+// StartSwitch starts switching; ports are attached later.
 func (c *Client) StartSwitch(s Switch) error { return c.call("switch", s, nil, nil) }
 
-// Attach joins an open port to the switch, Detach takes it out again.
+// Attach attaches an open port to the switch.
 func (c *Client) Attach(p SwitchPort) error { return c.call("attach", p, nil, nil) }
 
-// Detach takes a port out of the switch; it stays open.
+// Detach detaches a port from the switch; the port stays open.
 func (c *Client) Detach(port string) error {
 	return c.call("detach", map[string]string{"port": port}, nil, nil)
 }
@@ -118,16 +118,16 @@ func (c *Client) MACs() ([]MAC, error) {
 	return reply.MACs, err
 }
 
-// Mirror starts the mirror of a port that has none, into a file that no other writes to:
-// its id.
+// Mirror starts a port's only mirror, into a file that no other mirror writes to, and returns its
+// id.
 func (c *Client) Mirror(m Mirror) (id int64, err error) {
 	var begun MirrorStats
 	err = c.call("mirror", m, &begun, nil)
 	return begun.ID, err
 }
 
-// EndMirror ends a port's mirror and returns its counts; id 0 is whichever it has. A file
-// that could not be written whole is an error.
+// EndMirror ends a port's mirror and returns its counters; id 0 is any mirror that it has. A file
+// that could not be written completely is an error.
 func (c *Client) EndMirror(port string, id int64) (MirrorStats, error) {
 	var ended MirrorStats
 	err := c.call("mirror", map[string]any{"port": port, "file": "", "id": id}, &ended, nil)

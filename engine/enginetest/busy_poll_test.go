@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// epollPolls tells whether this kernel lets epoll poll as its owner sets it (Linux 6.9).
+// epollPolls reports whether this kernel has settings for epoll's busy polling (Linux 6.9).
 func epollPolls(t *testing.T) bool {
 	t.Helper()
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -26,8 +26,8 @@ func epollPolls(t *testing.T) bool {
 	return errno == 0
 }
 
-// A receiver that polls before it sleeps does so by epoll where its packets come through a
-// NAPI instance, which a veth has only with GRO; else by itself. It says which.
+// A receiver that polls before it sleeps uses epoll if its packets come through a NAPI instance,
+// which a veth only has with GRO; otherwise it polls by itself. It reports which.
 func TestBusyPollingByEpoll(t *testing.T) {
 	labtest.Require(t, "Linux 6.9, for epoll's busy polling", epollPolls(t))
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// checkAll demands that every packet is accounted for: at these rates none may
-// be lost, whatever the machine does, because the queues hold the whole trial.
+// checkAll checks that every packet is accounted for. None may be lost, even on a busy machine,
+// because at these rates the queues hold the whole trial.
 func checkAll(t *testing.T, r client.TrialResult) {
 	t.Helper()
 	if r.TxPackets == 0 {
@@ -42,8 +42,8 @@ func checkAll(t *testing.T, r client.TrialResult) {
 	}
 }
 
-// checkRecord demands a record of each packet, in the order of their ids: none of these
-// networks reorders.
+// checkRecord checks that each packet has a record, in the order of ids: none of these networks
+// reorders.
 func checkRecord(t *testing.T, path string, packets uint64) {
 	t.Helper()
 	const header, record = 64, 16
@@ -65,7 +65,7 @@ func checkRecord(t *testing.T, path string, packets uint64) {
 	}
 }
 
-// checkThroughDevice wants every packet of a trial, counted by the device it went through.
+// checkThroughDevice checks that the device in between counted every packet of a trial.
 func checkThroughDevice(t *testing.T, r client.TrialResult, stats client.Stats) {
 	t.Helper()
 	checkAll(t, r)
@@ -77,7 +77,7 @@ func checkThroughDevice(t *testing.T, r client.TrialResult, stats client.Stats) 
 
 func asError(err error, to **client.Error) bool { return errors.As(err, to) }
 
-// refusal demands an errno and a part of the text.
+// refusal checks a refusal's errno and a part of its text.
 func refusal(t *testing.T, what string, err error, errno, text string) {
 	t.Helper()
 	var refused *client.Error

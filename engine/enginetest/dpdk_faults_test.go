@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// TestDPDKPeerIsKilled kills one end in traffic, then gives the other a new peer.
+// TestDPDKPeerIsKilled kills one end under traffic, then gives the other a new peer.
 func TestDPDKPeerIsKilled(t *testing.T) {
 	tests := []struct{ name, stays, dies string }{
 		{"memif-client", "net_memif0,role=server,socket-abstract=no,socket=SOCKET", "net_memif0,socket-abstract=no,socket=SOCKET"},
@@ -64,7 +64,7 @@ func TestDPDKPeerIsKilled(t *testing.T) {
 			}
 			second := startDPDK(t, "", true)
 			open(t, second.Client, dpdkPort("rx", "", dies, 64))
-			// A trial is what makes memif's client look for a server again.
+			// A trial makes memif's client look for a server again.
 			if _, err := generator.Trial(slowTrial("generate", "tx", ""), client.Events{}); err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestDPDKPeerIsKilled(t *testing.T) {
 }
 
 // TestDPDKClientIsRefusedAtFirst: memif's server listens some time before it is started, and
-// until then refuses whoever comes.
+// refuses clients until then.
 func TestDPDKClientIsRefusedAtFirst(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "a.sock")
 	notYet, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: socket, Net: "unixpacket"})
@@ -88,7 +88,7 @@ func TestDPDKClientIsRefusedAtFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(conn.Close(), notYet.Close()); err != nil { // its file is gone, too
+	if err := errors.Join(conn.Close(), notYet.Close()); err != nil { // this also removes its file
 		t.Fatal(err)
 	}
 	open(t, generator.Client, dpdkPort("tx", "rx", "net_memif0,role=server,socket-abstract=no,socket="+socket, 64))
@@ -96,7 +96,8 @@ func TestDPDKClientIsRefusedAtFirst(t *testing.T) {
 	checkPair(t, sent, received)
 }
 
-// TestDPDKClientFindsASocketThatDoesNotListenYet: between bind(2) and listen(2) it refuses.
+// TestDPDKClientFindsASocketThatDoesNotListenYet: between bind(2) and listen(2) a socket refuses
+// clients.
 func TestDPDKClientFindsASocketThatDoesNotListenYet(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "a.sock")
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -113,7 +114,7 @@ func TestDPDKClientFindsASocketThatDoesNotListenYet(t *testing.T) {
 		_, err := sink.Open(dpdkPort("rx", "", "net_memif0,socket-abstract=no,socket="+socket, 64))
 		opened <- err
 	}()
-	time.Sleep(200 * time.Millisecond) // it is refused meanwhile
+	time.Sleep(200 * time.Millisecond) // the client is refused meanwhile
 	if err := os.Remove(socket); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestDPDKPeerNeverConnects(t *testing.T) {
 	}
 }
 
-// TestDPDKRefusesFramesThatAFXDPLoses: they would be sent and received by nobody.
+// TestDPDKRefusesFramesThatAFXDPLoses: they would be sent and then lost.
 func TestDPDKRefusesFramesThatAFXDPLoses(t *testing.T) {
 	ns := direct(t, 3400).generator
 	engine := startDPDK(t, ns, false)
@@ -196,7 +197,7 @@ func TestDPDKSaysWhatIsWrong(t *testing.T) {
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_af_packet0,iface=nosuch0", 64))
 	refusal(t, "a missing interface", err, "ENODEV", "net_af_packet0")
 
-	// A living process's socket is left alone, a dead one's taken away.
+	// A running process's socket is kept, a dead one's removed.
 	other := startDPDK(t, "", true)
 	open(t, other.Client, dpdkPort("rx", "", "net_vhost0,iface="+dir+"/v.sock", 64))
 	_, err = engine.Open(dpdkPort("tx", "rx", "net_vhost0,iface="+dir+"/v.sock", 64))

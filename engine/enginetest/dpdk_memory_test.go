@@ -24,8 +24,7 @@ func freeHugepages(t *testing.T) int {
 	return free
 }
 
-// wantHugepages reserves what is missing of so many free ones, for as long as the test
-// lasts.
+// wantHugepages makes sure that so many hugepages are free until the test ends.
 func wantHugepages(t *testing.T, pages int) {
 	t.Helper()
 	labtest.Require(t, "root, for DPDK's memory", os.Geteuid() == 0)

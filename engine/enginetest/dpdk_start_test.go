@@ -10,8 +10,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// Two engines, each with DPDK of its own, joined by a socket and shared memory, or by
-// a veth pair in a namespace:
+// Two engines, each with its own DPDK, connected by a socket and shared memory, or by a veth pair
+// in a namespace:
 //
 //	generator                     sink
 //	+-------------+  a.sock    +-------------+
@@ -104,7 +104,7 @@ func pair(t *testing.T, generator, sink *client.Client) (sent, received client.T
 
 func checkPair(t *testing.T, sent, received client.TrialResult) {
 	t.Helper()
-	// A generator that the host holds up at its end falls short of the 100.
+	// If the host delays the generator at the end, it sends fewer than 100.
 	if sent.TxPackets == 0 || sent.IntendedPackets != 100 {
 		t.Errorf("sent %d of %d, want 100", sent.TxPackets, sent.IntendedPackets)
 	}

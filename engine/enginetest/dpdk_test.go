@@ -57,7 +57,7 @@ func TestDPDKEveryPacketOfAPair(t *testing.T) {
 			}
 			sent, received := pair(t, generator.Client, sink.Client)
 			checkPair(t, sent, received)
-			// The device is given back, and can be had again.
+			// The device is released, and can be opened again.
 			if err := sink.ClosePort("rx"); err != nil {
 				t.Error(err)
 			}
@@ -65,7 +65,7 @@ func TestDPDKEveryPacketOfAPair(t *testing.T) {
 	}
 }
 
-// TestDPDKWithKernel joins a tap device of DPDK's to the engine's own sockets.
+// TestDPDKWithKernel connects a tap device of DPDK to the engine's own sockets.
 func TestDPDKWithKernel(t *testing.T) {
 	ns := direct(t, 1500).generator
 	generator, sink := startDPDK(t, ns, true), startEngine(t, ns)
@@ -77,7 +77,7 @@ func TestDPDKWithKernel(t *testing.T) {
 	checkPair(t, sent, received)
 }
 
-// TestDPDKLoops sends and receives in one thread, by devices that need no peer.
+// TestDPDKLoops sends and receives in one thread, with devices that need no peer.
 func TestDPDKLoops(t *testing.T) {
 	engine := startDPDK(t, "", true)
 	check := func(t *testing.T, tx, rx string) {
@@ -133,8 +133,8 @@ func TestDPDKLoops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A file header of 24 bytes, and 16 before each frame (pcap-savefile(5)); the
-		// warm-up is 24 packets and the part of a burst.
+		// The file has a header of 24 bytes, and 16 bytes before each frame
+		// (pcap-savefile(5)); the warm-up is 24 packets and part of a burst.
 		packets := (status.Size() - 24) / (16 + 124)
 		if (status.Size()-24)%(16+124) != 0 || packets <= int64(r.TxPackets) {
 			t.Errorf("a file of %d bytes, for %d packets and a warm-up", status.Size(), r.TxPackets)
@@ -142,8 +142,8 @@ func TestDPDKLoops(t *testing.T) {
 	})
 }
 
-// TestDPDKForward sends through an engine whose ports share buffers (two of DPDK's,
-// which moves them) or not (one of them a socket's, which copies).
+// TestDPDKForward sends through an engine whose ports share buffers (two DPDK ports, which move
+// them) or not (one is a socket, which copies).
 func TestDPDKForward(t *testing.T) {
 	for _, out := range []string{"dpdk", "raw"} {
 		t.Run("to-"+out, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// The network of each test, in two namespaces that only it knows:
+// network is the network of each test, in its own two namespaces:
 //
 //	generator                     device under test
 //	+----------------------+      +----------------------+
@@ -20,7 +20,7 @@ import (
 //	| rx   198.18.1.1/24 --+------+-- out 198.18.1.2/24  |
 //	+----------------------+      +----------------------+
 //
-// A direct test has only tx and rx, joined to each other, in one namespace.
+// A direct test has only tx and rx, connected to each other, in one namespace.
 type network struct {
 	t              *testing.T
 	generator, dut string
@@ -51,8 +51,9 @@ func namespace(t *testing.T) string {
 	name := fmt.Sprintf("nxt%d-%d", os.Getpid(), serial.Add(1))
 	ip(t, "netns add "+name)
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
-	// No neighbour discovery: only the test's packets are on the wire. The sender's
-	// address is the receiver's own, which a UDP socket gets with accept_local only.
+	// No neighbour discovery: only the test's packets are on the wire. The sender's address is
+	// also the receiver's host's, and a UDP socket only receives such packets with
+	// accept_local.
 	out, err := exec.Command("ip", "netns", "exec", name, "sysctl", "-qw",
 		"net.ipv6.conf.default.disable_ipv6=1", "net.ipv4.conf.all.rp_filter=0",
 		"net.ipv4.conf.default.rp_filter=0", "net.ipv4.conf.all.accept_local=1").CombinedOutput()
@@ -77,7 +78,7 @@ func neighbour(t *testing.T, ns, device, peer string) {
 	ip(t, fmt.Sprintf("-n %s neigh replace %s lladdr %s dev %s", ns, addresses[peer], macs[peer], device))
 }
 
-// throughDUT makes the network of the drawing.
+// throughDUT makes the network in the drawing above.
 func throughDUT(t *testing.T, mtu int) network {
 	t.Helper()
 	labtest.Require(t, "root, for network namespaces", os.Geteuid() == 0)
@@ -90,8 +91,8 @@ func throughDUT(t *testing.T, mtu int) network {
 	return n
 }
 
-// feature switches an offload of a device; a sender's device needs
-// tx-udp-segmentation off to segment bursts itself.
+// feature switches an offload of a device. A sender only segments bursts itself if its device has
+// tx-udp-segmentation off.
 func feature(t *testing.T, ns, device, name, value string) {
 	t.Helper()
 	out, err := exec.Command("ip", "netns", "exec", ns, "ethtool", "-K", device, name, value).CombinedOutput()
@@ -100,7 +101,7 @@ func feature(t *testing.T, ns, device, name, value string) {
 	}
 }
 
-// direct joins tx to rx.
+// direct connects tx to rx.
 func direct(t *testing.T, mtu int) network {
 	t.Helper()
 	labtest.Require(t, "root, for network namespaces", os.Geteuid() == 0)

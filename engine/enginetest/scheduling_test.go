@@ -10,9 +10,9 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// An engine that was started with a real-time policy gives it to the thread that moves
-// packets, and runs one above it: here, on one CPU and spinning, that thread would lock
-// out the one that hears the abort.
+// An engine that was started with a real-time policy gives it to the packet thread, and runs itself
+// one priority above. Otherwise the packet thread, which spins on the same CPU here, would lock out
+// the thread that receives the abort.
 func TestRealTimePolicyIsForPackets(t *testing.T) {
 	if out, err := exec.Command("chrt", "--fifo", "5", "true").CombinedOutput(); err != nil {
 		labtest.Require(t, "real-time policies: "+string(out), false)
@@ -22,7 +22,7 @@ func TestRealTimePolicyIsForPackets(t *testing.T) {
 	if _, err := engine.Hello(); err != nil {
 		t.Fatal(err)
 	}
-	// taskset and chrt become what they start.
+	// taskset and chrt exec the command that they start.
 	if got, err := unix.SchedGetAttr(cmd.Process.Pid, 0); err != nil || got.Policy != unix.SCHED_FIFO || got.Priority != 6 {
 		t.Fatalf("the engine's first thread is %+v (%v), want SCHED_FIFO 6", got, err)
 	}

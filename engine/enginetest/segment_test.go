@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// segmentCase is one way a burst may leave; want is how the port shall say it does.
+// segmentCase is one way a burst may leave; want is the mode that the port must report.
 type segmentCase struct {
 	name            string
 	usoOn           bool   // the device, not the kernel, would segment
@@ -32,7 +32,7 @@ func segmentCases() []segmentCase {
 		{"ring", "tpacket_v2, segmented batches", "tpacket_v2"},
 	} {
 		backend := way.backend
-		// Of 200 bytes a ring's slot holds some, but not a burst.
+		// A ring's slot holds some frames of 200 bytes, but not a burst.
 		for _, frameBytes := range []int{64, 65, 200, 1518, 9018} {
 			for _, off := range []bool{false, true} {
 				all = append(all, segmentCase{backend: backend, frameBytes: frameBytes, checksumOff: off,
@@ -50,7 +50,7 @@ func segmentCases() []segmentCase {
 }
 
 // TestSegmentedBursts sends bursts each way, to a receiver that checks every
-// checksum: each packet must be a frame of its own, whole and in order.
+// checksum: each packet must arrive as its own frame, intact and in order.
 func TestSegmentedBursts(t *testing.T) {
 	for _, c := range segmentCases() {
 		for _, receiver := range []string{"udp", "raw"} {
@@ -131,8 +131,8 @@ func (c segmentCase) run(t *testing.T) {
 	}
 }
 
-// TestSegmentationIsLookedAtBeforeEachTrial: what traffic control does to packets
-// must not be done to bursts, also if it was added after the port was opened.
+// TestSegmentationIsLookedAtBeforeEachTrial: traffic control must see packets, not bursts, even if
+// it was added after the port was opened.
 func TestSegmentationIsLookedAtBeforeEachTrial(t *testing.T) {
 	for _, backend := range []string{"udp", "raw", "ring"} {
 		t.Run(backend, func(t *testing.T) {
@@ -155,8 +155,7 @@ func TestSegmentationIsLookedAtBeforeEachTrial(t *testing.T) {
 	}
 }
 
-// TestTooLongBursts: frames over the MTU are refused and counted, not taken and
-// then lost.
+// TestTooLongBursts: frames over the MTU are refused and counted, not accepted and then lost.
 func TestTooLongBursts(t *testing.T) {
 	for _, backend := range []string{"udp", "raw"} {
 		t.Run(backend, func(t *testing.T) {

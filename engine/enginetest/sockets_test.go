@@ -36,8 +36,8 @@ func TestEveryPacketOverALink(t *testing.T) {
 	}
 }
 
-// TestBackendsMeet sends with one backend and receives with another: checksums
-// that one kernel path leaves to the device must not be taken for damage.
+// TestBackendsMeet sends with one backend and receives with another: a checksum that a kernel path
+// leaves to the device must not count as damage.
 func TestBackendsMeet(t *testing.T) {
 	for _, from := range []string{"udp", "raw", "ring", "xdp"} {
 		for _, to := range []string{"udp", "raw", "ring", "xdp"} {
@@ -63,8 +63,8 @@ func TestBackendsMeet(t *testing.T) {
 	}
 }
 
-// TestForward sends through an engine that forwards with each backend, from a
-// generator of UDP sockets, which accepts only what is right to the last checksum.
+// TestForward sends through an engine that forwards with each backend, from a generator on UDP
+// sockets, which only accepts packets with correct checksums.
 func TestForward(t *testing.T) {
 	for _, backend := range []string{"udp", "raw", "ring", "xdp"} {
 		for _, mode := range [][2]string{{"single", "block"}, {"batch", "spin"}} {
@@ -140,7 +140,7 @@ func TestPair(t *testing.T) {
 		received <- outcome{r, err}
 	}()
 	sendTrial := base
-	// The sink's start; it has begun, so the generator's packets are all later.
+	// The sink has begun, so all of the generator's packets come later.
 	sendTrial.Role, sendTrial.Tx, sendTrial.StartNs = "generate", "tx", <-started+1e9
 	sent, err := generator.Trial(sendTrial, client.Events{})
 	if err != nil {

@@ -12,12 +12,11 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// floodsAtMost is how many packets may be flooded in a trial where every address is
-// announced or learned: the announcements, and packets that are sent while the
-// switch learns from these.
+// floodsAtMost is how many packets a switch may flood in a trial where every address is announced
+// or learned: the announcements, and packets sent while the switch learns from them.
 const floodsAtMost = 8
 
-// checkForwarded holds the switch to having forwarded a trial from tx to rx.
+// checkForwarded checks that the switch forwarded a trial from tx to rx.
 func checkForwarded(t *testing.T, stats client.SwitchStats, tx, rx string, r client.TrialResult) {
 	t.Helper()
 	all := r.TxPackets + r.WarmupRxPackets
@@ -42,8 +41,8 @@ func checkForwarded(t *testing.T, stats client.SwitchStats, tx, rx string, r cli
 	}
 }
 
-// The third port gets the announcements, and nothing of what the others say to each
-// other; with one thread and with two.
+// The third port gets the announcements, and no packets between the other ports; with one thread
+// and with two.
 func TestSwitchForwardsToWhatItLearned(t *testing.T) {
 	for _, cpus := range [][]int{{}, {0, 1}} {
 		t.Run(fmt.Sprintf("%d-cpus", len(cpus)), func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestSwitchForwardsToWhatItLearned(t *testing.T) {
 	}
 }
 
-// switchBetween makes an engine a switch of the ports, which learns all it knows.
+// switchBetween makes an engine a switch between the ports, which learns all addresses.
 func switchBetween(t *testing.T, engine *client.Client, ports ...client.Port) {
 	t.Helper()
 	if err := engine.StartSwitch(client.Switch{CPUs: []int{}, AgeingNs: 300e9}); err != nil {
@@ -87,8 +86,8 @@ func switchBetween(t *testing.T, engine *client.Client, ports ...client.Port) {
 	}
 }
 
-// checkTrialThrough sends one way, from tx to rx, which are joined to in and out of the
-// switch: rx sends nothing but the announcement of its address.
+// checkTrialThrough sends one way, from tx to rx, which are connected to in and out of the switch:
+// rx only sends the announcement of its address.
 func checkTrialThrough(t *testing.T, generator, learning *client.Client) {
 	t.Helper()
 	ask := func() client.SwitchStats {
@@ -108,7 +107,7 @@ func checkTrialThrough(t *testing.T, generator, learning *client.Client) {
 	checkForwarded(t, since(before, ask()), "in", "out", r)
 }
 
-// since is what ports counted between two looks.
+// since returns what ports counted between two readings.
 func since(before, after client.SwitchStats) client.SwitchStats {
 	for i, b := range before.Ports {
 		p := &after.Ports[i]
@@ -120,8 +119,8 @@ func since(before, after client.SwitchStats) client.SwitchStats {
 	return after
 }
 
-// Receivers on the kernel's devices announce their addresses, so that what is for one does
-// not go to the third port as well.
+// Receivers on kernel devices announce their addresses, so their packets do not go to the third
+// port as well.
 //
 //	generator: tx ── in ─┐
 //	generator: rx ── out ┤ dut: the switch
@@ -145,7 +144,7 @@ func TestSwitchLearnsReceiversOfEachBackend(t *testing.T) {
 	}
 }
 
-// Kernel devices as ports, among them two backends at once.
+// Kernel devices as ports, also two backends at once.
 func TestSwitchOfKernelDevices(t *testing.T) {
 	for _, backends := range [][2]string{{"raw", "raw"}, {"ring", "ring"}, {"xdp", "xdp"}, {"xdp", "ring"}} {
 		t.Run(strings.Join(backends[:], "-"), func(t *testing.T) {

@@ -32,7 +32,7 @@ type bench struct {
 
 func (b *bench) path(port string) string { return filepath.Join(b.folder, port) }
 
-// startSwitch is a switch that is told the addresses behind its ports.
+// startSwitch starts a switch with static addresses for its ports.
 func startSwitch(t *testing.T, ports ...string) *bench {
 	t.Helper()
 	b := startSwitchOn(t, []int{})
@@ -42,7 +42,7 @@ func startSwitch(t *testing.T, ports ...string) *bench {
 	return b
 }
 
-// startSwitchOn runs the engine as a link's switch is run, on a control socket.
+// startSwitchOn runs the engine like a link's switch, on a control socket.
 func startSwitchOn(t *testing.T, cpus []int) *bench {
 	t.Helper()
 	b := &bench{folder: t.TempDir()}
@@ -88,7 +88,7 @@ func (b *bench) dial(t *testing.T) *client.Client {
 	return c
 }
 
-// guest is an engine whose ports are virtio-user devices at the switch.
+// guest starts an engine whose ports are virtio-user devices at the switch.
 func (b *bench) guest(t *testing.T, ports ...string) *labtest.Engine {
 	t.Helper()
 	g := startDPDK(t, "", false)
@@ -100,7 +100,7 @@ func (b *bench) guest(t *testing.T, ports ...string) *labtest.Engine {
 	return g
 }
 
-// checkSums holds every port to: received = forwarded + flooded + dropped.
+// checkSums checks for every port: received = forwarded + flooded + dropped.
 func checkSums(t *testing.T, stats client.SwitchStats) {
 	t.Helper()
 	for _, p := range stats.Ports {
@@ -174,7 +174,7 @@ func TestSwitchGuestIsKilledInTraffic(t *testing.T) {
 	checkSums(t, stats)
 }
 
-// A switch that starts again, or anew, is met by guests that listen.
+// Guests that listen are found by a switch that reconnects or restarts.
 func TestSwitchAsClientFindsItsGuestAgain(t *testing.T) {
 	b := startSwitch(t)
 	for _, port := range []string{"tx", "rx"} {
@@ -188,7 +188,7 @@ func TestSwitchAsClientFindsItsGuestAgain(t *testing.T) {
 	for range 2 {
 		g := startDPDK(t, "", false)
 		for i, port := range []string{"tx", "rx"} {
-			_ = os.Remove(b.path(port)) // of the guest before, which was killed
+			_ = os.Remove(b.path(port)) // of the previous guest, which was killed
 			device := fmt.Sprintf("net_virtio_user%d,path=%s,server=1,mac=%s", i, b.path(port), macs[port])
 			open(t, g.Client, dpdkPort(port, map[string]string{"tx": "rx", "rx": "tx"}[port], device, 64))
 		}
@@ -203,8 +203,8 @@ func TestSwitchAsClientFindsItsGuestAgain(t *testing.T) {
 	}
 }
 
-// Nonsense on the control socket, whole lines and broken ones, stops neither the
-// switch nor those who ask after it.
+// Invalid input on the control socket, whole lines and broken ones, stops neither the switch nor
+// later clients.
 func TestSwitchControlSocketTakesNonsense(t *testing.T) {
 	b := startSwitch(t, "tx", "rx")
 	_ = b.Close() // one client at a time
@@ -219,14 +219,14 @@ func TestSwitchControlSocketTakesNonsense(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Millisecond) // others wait for their turn
+			time.Sleep(time.Millisecond) // lets other clients have their turn
 		}
 		for range 20 {
 			line, err := os.ReadFile(seeds[random.IntN(len(seeds))])
 			if err != nil {
 				t.Fatal(err)
 			}
-			// These end, or block, what this test needs; everything else may be done.
+			// These commands end or block what this test needs; all others are allowed.
 			text := string(line)
 			if strings.Contains(text, "stop") || strings.Contains(text, "pcap") || strings.Contains(text, "dpdk") {
 				continue

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/engine/client"
 )
 
-// variant is what a test varies.
+// variant is one combination of the parameters that a test varies.
 type variant struct {
 	backend, io, wait string
 	frameBytes        int

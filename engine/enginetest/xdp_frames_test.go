@@ -24,7 +24,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// redirected is how many frames a veth was given by redirects.
+// redirected returns how many frames a veth got by redirects.
 func redirected(t *testing.T, ns, device string) (frames uint64) {
 	t.Helper()
 	out, err := exec.Command("ip", "netns", "exec", ns, "ethtool", "-S", device).Output()
@@ -41,8 +41,8 @@ func redirected(t *testing.T, ns, device string) (frames uint64) {
 	return 0
 }
 
-// TestBurstsLeaveAsXDPFrames: large bursts do, each packet whole and in its place, small
-// ones and long frames leave by the socket.
+// TestBurstsLeaveAsXDPFrames: large bursts do, with each packet intact and in order; small bursts
+// and long frames leave by the socket.
 func TestBurstsLeaveAsXDPFrames(t *testing.T) {
 	const longest = 33*64 - 4 // XDP_FRAMES_BYTES of engine/port/filter.h
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestBurstsLeaveAsXDPFrames(t *testing.T) {
 		{"the longest", variant{frameBytes: longest, burst: 50}, true},
 		{"flows", variant{frameBytes: 64, burst: 50, flows: 16, flowField: "source_port"}, true},
 		{"the least that pays", variant{frameBytes: 64, burst: 16}, true},
-		{"too few to pay", variant{frameBytes: 64, burst: 15, ratePPS: 2000}, false}, // rarely late by a burst
+		{"too few to pay", variant{frameBytes: 64, burst: 15, ratePPS: 2000}, false}, // rarely late by a whole burst
 		{"too long", variant{frameBytes: longest + 1, burst: 50}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestBurstsLeaveAsXDPFrames(t *testing.T) {
 			}
 			checkAll(t, r)
 			frames, all := redirected(t, n.generator, "tx")-before, r.TxPackets+r.WarmupRxPackets
-			// A burst that is behind its schedule may leave in pieces, or with the next.
+			// A late burst may leave in pieces, or with the next burst.
 			if c.leaves && frames < all/2 || !c.leaves && frames > all/2 {
 				t.Errorf("%d of %d packets left as XDP frames; notes %q", frames, all, r.Notes)
 			}
@@ -94,13 +94,13 @@ func TestBurstsLeaveAsXDPFrames(t *testing.T) {
 	}
 }
 
-// packetSocket is an AF_PACKET socket on a device of a namespace.
+// packetSocket opens an AF_PACKET socket on a device of a namespace.
 func packetSocket(t *testing.T, ns, device string) int {
 	t.Helper()
 	fd := -1
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // the thread ends with the goroutine, and with it the namespace
+		runtime.LockOSThread() // the thread ends with the goroutine, and so does its namespace
 		there, err := unix.Open("/run/netns/"+ns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err == nil {
 			err = unix.Setns(there, unix.CLONE_NEWNET)
@@ -127,7 +127,7 @@ func packetSocket(t *testing.T, ns, device string) int {
 
 func htons(v uint16) uint16 { return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v)) }
 
-// udpFrame is a frame to the engine's port at "in", with a payload that tells it from others.
+// udpFrame makes a frame to the engine's port at "in", with a unique payload.
 func udpFrame(length, index int) []byte {
 	mac := func(name string) []byte { m, _ := net.ParseMAC(macs[name]); return m }
 	f := append(append(mac("in"), mac("tx")...), 0x08, 0x00, 0x45, 0)
@@ -148,8 +148,8 @@ func udpFrame(length, index int) []byte {
 	return f
 }
 
-// stop stops a process, and returns when none of its threads runs any more: each stops when
-// it comes to look for signals.
+// stop stops a process, and returns when none of its threads runs any more: each thread only stops
+// when it checks for signals.
 func stop(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -169,8 +169,9 @@ func stop(t *testing.T, pid int) {
 	}
 }
 
-// TestABurstOfManySizesLeavesAsXDPFrames: a run's frames all begin as long as its first, so
-// each has to be cut or grown. What is too long for one goes by the socket, with its burst.
+// TestABurstOfManySizesLeavesAsXDPFrames: a run's frames all start with the length of the first, so
+// each must be cut or grown. A frame that is too long goes through the socket, with its whole
+// burst.
 func TestABurstOfManySizesLeavesAsXDPFrames(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -202,7 +203,8 @@ func TestABurstOfManySizesLeavesAsXDPFrames(t *testing.T) {
 			if err := engine.Serve(client.Serve{Role: "forward", Ports: []string{"in", "out"}, CPU: -1}); err != nil {
 				t.Fatal(err)
 			}
-			// They wait for an engine that is stopped, so that it takes them in one burst.
+			// The frames wait for an engine that is stopped, so that it takes them in
+			// one burst.
 			stop(t, hello.PID)
 			var sent [][]byte
 			for i := range 40 {
@@ -220,7 +222,7 @@ func TestABurstOfManySizesLeavesAsXDPFrames(t *testing.T) {
 			}
 			for i, want := range sent {
 				got, err := unix.Read(out, buffer)
-				for errors.Is(err, unix.EINTR) { // by the Go runtime
+				for errors.Is(err, unix.EINTR) { // signals of the Go runtime
 					got, err = unix.Read(out, buffer)
 				}
 				if err != nil {
