@@ -18,7 +18,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// analyzeCall is one call of nines analyze.
+// analyzeCall holds the options of nines analyze.
 type analyzeCall struct {
 	options analyze.Options
 	key     string
@@ -144,7 +144,7 @@ func (k analyzeCall) write(ctx context.Context, a *analyze.Analysis, without map
 		}
 	})
 	both.Wait()
-	// Which of them failed first is not known; the other one was cancelled.
+	// It is unknown which failed first; the other was cancelled.
 	for _, e := range []error{filesErr, recordErr} {
 		if e != nil && (err == nil || errors.Is(err, context.Canceled)) {
 			err = e

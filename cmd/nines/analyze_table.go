@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// writeAnalysis writes a summary for people.
+// writeAnalysis writes a summary as a table.
 func writeAnalysis(out io.Writer, s analyze.Summary) error {
 	t := &terminal.Table{}
 	line := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }

@@ -62,7 +62,7 @@ func TestAnalyzeLeavesAResultThatOtherVerbsShow(t *testing.T) {
 			t.Errorf("%v: exit code %d: %s%s", args, code, stdout.String(), stderr.String())
 		}
 	}
-	// Again: files of the same names are written anew, and the result has a folder of its own.
+	// A second call overwrites files of the same names, and its result gets its own folder.
 	if code := execute([]string{"analyze", pre, post, "--out", out}, &stdout, &stderr); code != 0 {
 		t.Fatalf("again: exit code %d: %s", code, stderr.String())
 	}

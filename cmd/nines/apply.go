@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/lab"
 )
 
-// applyCall is one call of nines apply.
+// applyCall holds the options of nines apply.
 type applyCall struct {
 	labFile
 	dryRun bool

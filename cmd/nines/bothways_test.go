@@ -15,28 +15,28 @@ import (
 	"nines.dev/nines/result"
 )
 
-// TestALabMeasuredBothWays measures the packets of one trial by the engine and by a pair
-// of captures at once.
+// TestALabMeasuredBothWays measures the packets of one trial with the engine and with a pair of
+// captures at once.
 //
 //	loadgen:tx ──in── dut:in ▸ forward ▸ dut:out ──out── loadgen:rx
 //	 engine            pre                                post, engine
 //
-// The engine stamps a packet before its send, the kernel when it has come to dut:in; the
-// kernel stamps it when it has come to loadgen:rx, the engine after its receive. So no
-// packet's latency is larger by the captures than by the engine.
+// The engine stamps a packet before it sends it, and the kernel when it arrives at dut:in; the
+// kernel stamps it when it arrives at loadgen:rx, and the engine after it receives it. So the
+// captures never show a larger latency than the engine.
 func TestALabMeasuredBothWays(t *testing.T) {
 	b := newBothWays(t, "both-ways")
 	b.watch("capture", "dut:in", "loadgen:rx", "--lab", "both-ways", "-w", b.pre, "-w", b.post, "--wait", "1m")
 	b.run()
 }
 
-// TestASwitchMeasuredBothWays has the switch mirror what it receives and what it sends.
+// TestASwitchMeasuredBothWays lets the switch mirror the packets that it receives and sends.
 //
 //	gen:tx ──▸ switch ──▸ gen:rx
 //	engine  pre    post   engine
 //
-// The switch stamps a packet when it has received it, and when it has copied it to the
-// receiver; the engine before and after that.
+// The switch stamps a packet when it has received it, and again when it has copied it to the
+// receiver; the engine stamps it before and after these.
 func TestASwitchMeasuredBothWays(t *testing.T) {
 	b := newBothWays(t, "both-ways-switch")
 	b.watch("switch", "mirror", "both-ways-switch/lan", "gen:tx", "--direction", "rx", "-w", b.pre, "--wait", "1m")
@@ -44,7 +44,7 @@ func TestASwitchMeasuredBothWays(t *testing.T) {
 	b.run()
 }
 
-// bothWays is an example that is run while it is captured.
+// bothWays is an example that runs while it is captured.
 type bothWays struct {
 	*shell
 	example, pre, post string
@@ -61,7 +61,7 @@ func newBothWays(t *testing.T, example string) *bothWays {
 	return &bothWays{shell: s, example: path, pre: filepath.Join(s.dir, "pre.pcap"), post: filepath.Join(s.dir, "post.pcap")}
 }
 
-// watch begins a capture, which is to wait for the lab.
+// watch starts a capture, which waits for the lab.
 func (b *bothWays) watch(arguments ...string) {
 	b.watchers = append(b.watchers, b.start(arguments...))
 }
@@ -92,8 +92,8 @@ func (b *bothWays) run() {
 	trial := folder.Summary.Trials[0]
 	agree(t, b.pre, b.post, trial)
 
-	// The same by nines analyze, which has the warm-up as well: a few packets, or none on a busy
-	// host.
+	// The same with nines analyze, which also sees the warm-up: a few packets, or none on a
+	// busy host.
 	code, said = b.call("analyze", b.pre, b.post, "--key", "nines", "--format", "json")
 	var evaluated struct {
 		Counts struct {
@@ -113,7 +113,7 @@ func (b *bothWays) run() {
 	}
 }
 
-// agree holds the captures to the engine's counts and latencies.
+// agree compares the captures with the engine's counts and latencies.
 func agree(t *testing.T, pre, post string, trial result.Trial) {
 	t.Helper()
 	sent, received := measured(t, pre), measured(t, post)
@@ -132,7 +132,7 @@ func agree(t *testing.T, pre, post string, trial result.Trial) {
 	if latencies[0] <= 0 {
 		t.Errorf("a latency of %d ns", latencies[0])
 	}
-	// What is so of every packet is so of every percentile.
+	// What holds for every packet holds for every percentile.
 	for p, engine := range map[float64]*int64{
 		0: trial.FromTx.Min, 0.5: trial.FromTx.P50, 0.9: trial.FromTx.P90, 0.99: trial.FromTx.P99, 0.999: trial.FromTx.P999, 1: trial.FromTx.Max,
 	} {
@@ -145,8 +145,8 @@ func agree(t *testing.T, pre, post string, trial result.Trial) {
 	}
 }
 
-// measured are the times of a trial's packets by their ids: those of stream 1, behind
-// Ethernet, IP and UDP (docs/measuring.md).
+// measured returns the times of a trial's packets by their ids: those of stream 1, after the
+// Ethernet, IP and UDP headers (docs/measuring.md).
 func measured(t *testing.T, path string) map[uint32]int64 {
 	t.Helper()
 	r, err := packetfile.Open(path)

@@ -22,7 +22,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// captureCall is one call of nines capture.
+// captureCall holds the options of nines capture.
 type captureCall struct {
 	lab       string
 	endpoints []string
@@ -82,7 +82,7 @@ Stop the traffic before you stop the capture, or packets in flight count as lost
 	return c
 }
 
-// check holds the flags to the number of interfaces.
+// check checks the flags against the number of interfaces.
 func (k captureCall) check() error {
 	switch {
 	case len(k.files) > len(k.endpoints), len(k.endpoints) == 2 && len(k.files) != 2:
@@ -95,7 +95,7 @@ func (k captureCall) check() error {
 	return nil
 }
 
-// capturePoint is where frames come from and go to.
+// capturePoint is where frames are captured, and where they are written.
 type capturePoint struct {
 	endpoint string
 	source   *lab.Capture
@@ -125,7 +125,7 @@ func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err 
 		ctx, cancel = context.WithTimeout(ctx, k.duration)
 		defer cancel()
 	}
-	ctx, end := context.WithCancel(ctx) // the first to have enough ends both
+	ctx, end := context.WithCancel(ctx) // the first capture with enough frames ends both
 	defer end()
 	var all sync.WaitGroup
 	for _, p := range points {
@@ -146,7 +146,7 @@ func (k captureCall) capture(ctx context.Context, out, progress io.Writer) (err 
 	return err
 }
 
-// open opens the interfaces, and waits for the lab if that is wanted.
+// open opens the interfaces; with --wait it waits for the lab.
 func (k captureCall) open(ctx context.Context) ([]*capturePoint, error) {
 	const look = 20 * time.Millisecond
 	for until := time.Now().Add(k.wait); ; {
@@ -187,8 +187,8 @@ func (k captureCall) openNow() (points []*capturePoint, err error) {
 	return points, nil
 }
 
-// pump moves frames until the context ends or there are enough. Frames that had been
-// captured by then are taken, so that two captures end at one moment.
+// pump copies frames until the context ends or there are enough. It still takes the frames captured
+// by then, so that two captures end at the same time.
 func pump(ctx context.Context, source *lab.Capture, sink *captureSink, enough int) (frames int, err error) {
 	next := func() (lab.Frame, bool, error) {
 		frame, err := source.Next(ctx)
@@ -206,7 +206,7 @@ func pump(ctx context.Context, source *lab.Capture, sink *captureSink, enough in
 		case !there, !end.IsZero() && frame.Time.After(end):
 			return frames, nil
 		}
-		if err := sink.write(frame); errors.Is(err, unix.EPIPE) { // the reader has seen enough
+		if err := sink.write(frame); errors.Is(err, unix.EPIPE) { // the reader has closed the pipe
 			return frames, nil
 		} else if err != nil {
 			return frames, err
@@ -216,8 +216,8 @@ func pump(ctx context.Context, source *lab.Capture, sink *captureSink, enough in
 	return frames, nil
 }
 
-// captureSink is where frames go; it is flushed after each frame when somebody
-// watches, at its end when it is a file.
+// captureSink is where frames go. On a terminal or pipe it is flushed after each frame, as a file
+// at its end.
 type captureSink struct {
 	write func(lab.Frame) error
 	close func() error
@@ -284,7 +284,7 @@ func pcapSink(out io.Writer, flush bool, closer func() error) (*captureSink, err
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// describeFrame is a frame in a line: when, which way, who to whom, what, how long.
+// describeFrame describes a frame in a line: time, direction, addresses, protocol, length.
 func describeFrame(f lab.Frame, since time.Duration) string {
 	way := "<"
 	if f.Outgoing {

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// TestCommandsDocument: docs/commands.md is what the help texts say, verb by verb.
+// TestCommandsDocument: docs/commands.md repeats the help texts, verb by verb.
 func TestCommandsDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(commandsIntroduction)
@@ -59,7 +59,7 @@ func describe(b *strings.Builder, c *cobra.Command, parent string) {
 	}
 }
 
-// TestHelpTeaches: every verb says in its help what it does, and shows how.
+// TestHelpTeaches: every verb's help says what it does, and has an example.
 func TestHelpTeaches(t *testing.T) {
 	for _, c := range newRootCommand().Commands() {
 		if c.Short == "" || c.Long == "" || c.Example == "" {
@@ -68,7 +68,7 @@ func TestHelpTeaches(t *testing.T) {
 	}
 }
 
-// TestVersion: the version that the build sets is what is printed.
+// TestVersion: nines prints the version that the build sets.
 func TestVersion(t *testing.T) {
 	var out, errors strings.Builder
 	if code := execute([]string{"--version"}, &out, &errors); code != exit.Done {

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/host/doctor"
 )
 
-// doctorCall is one call of nines doctor.
+// doctorCall holds the options of nines doctor.
 type doctorCall struct {
 	file   string // an experiment; empty is none
 	sets   []string

@@ -9,13 +9,13 @@ import (
 	"nines.dev/nines/host/doctor"
 )
 
-// TestDoctor: the exit code says what the host is good for, the table and JSON say the
-// same, and a wrong call has its own code.
+// TestDoctor: the exit code says whether the host is fit, the table and JSON agree, and a wrong
+// call has its own code.
 func TestDoctor(t *testing.T) {
 	for _, test := range []struct {
 		args []string
 		code int
-		says string // on stdout, or stderr where the call is wrong
+		says string // on stdout, or on stderr if the call is wrong
 	}{
 		{[]string{"--host", hostFile("rt-xeon-6354")}, exit.Done, "fit for low latency: 4 notes"},
 		{[]string{"--host", hostFile("cloud-c6i-xlarge")}, exit.Failed, "not fit for low latency: 8 warnings"},
@@ -47,7 +47,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorOfThisMachine: whatever machine this is, it is judged, from its files alone.
+// TestDoctorOfThisMachine: the doctor judges any machine, from its files alone.
 func TestDoctorOfThisMachine(t *testing.T) {
 	code, stdout, stderr := runNines(t, "doctor")
 	if code != exit.Done && code != exit.Failed || !strings.Contains(stdout, "verdict") {

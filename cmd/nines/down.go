@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/lab"
 )
 
-// downCall is one call of nines down.
+// downCall holds the options of nines down.
 type downCall struct {
 	lab    string
 	all    bool
@@ -101,7 +101,7 @@ func listUndo(out io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	// As it would go: backwards.
+	// Lists steps in the order of undo: backwards.
 	for i := len(steps) - 1; i >= 0; i-- {
 		if _, err := fmt.Fprintf(out, "undo %s\n", steps[i]); err != nil {
 			return err

@@ -40,8 +40,8 @@ environment. nines exec exits with the exit code of the command.`,
 	return c
 }
 
-// become replaces nines by a command in a node, so that its terminal, its signals
-// and its exit code are the command's own.
+// become replaces nines by a command in a node, which so gets nines' terminal and signals, and sets
+// its exit code.
 func become(c *cobra.Command, named, node string, argv []string, options lab.ExecOptions) error {
 	l, err := labByFlag(named)
 	if err != nil {
@@ -54,8 +54,8 @@ func become(c *cobra.Command, named, node string, argv []string, options lab.Exe
 	return replaceProcess(cmd)
 }
 
-// replaceProcess is execve(2). Go sets no signal to be ignored, so the command
-// starts with the signals that nines was started with.
+// replaceProcess calls execve(2). Go does not set signals to be ignored, so the command ignores
+// only those that nines was started with as ignored.
 func replaceProcess(cmd *exec.Cmd) error {
 	return fmt.Errorf("run %s: %w", cmd.Path, syscall.Exec(cmd.Path, cmd.Args, cmd.Env))
 }

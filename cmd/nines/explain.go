@@ -20,7 +20,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// explainCall is one call of nines explain.
+// explainCall holds the options of nines explain.
 type explainCall struct {
 	dir, trial, packet, format string
 	worst                      int
@@ -116,7 +116,7 @@ func (k explainCall) run(out, errOut io.Writer) error {
 	return explain.WriteTable(out, shown)
 }
 
-// choose finds the trial to explain, and the others that were traced.
+// choose finds the trial to explain, and the other traced trials.
 func (k explainCall) choose(r *result.Result) (id string, others []string, err error) {
 	var traced []result.Trial
 	var all []string
@@ -167,7 +167,7 @@ func highest(t result.Trial) int64 {
 	return *t.Latency.Max
 }
 
-// explained computes a trial's causes from the files of its folder.
+// explained computes a trial's causes from the files in its folder.
 func explained(r *result.Result, id string) (explain.Shown, error) {
 	folder := r.TrialFolder(id)
 	in := attribution.Input{}
@@ -178,7 +178,7 @@ func explained(r *result.Result, id string) (explain.Shown, error) {
 	if in.Slow, err = folder.Outliers(); err != nil {
 		return explain.Shown{}, err
 	}
-	// Both are there where a trial was traced, and are nothing to be silent about if not.
+	// A traced trial has both; it is an error if one is missing.
 	if in.Events, err = folder.Events(); err != nil {
 		return explain.Shown{}, err
 	}
@@ -195,7 +195,7 @@ func explained(r *result.Result, id string) (explain.Shown, error) {
 	}, nil
 }
 
-// packets are those to show: the slowest first, or the one that was asked for.
+// packets returns the packets to show: the slowest first, or the requested one.
 func (k explainCall) packets(all []result.PacketCauses, trial string) ([]result.PacketCauses, error) {
 	if k.packet == "" {
 		return attribution.Slowest(all, k.worst), nil

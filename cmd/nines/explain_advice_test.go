@@ -10,10 +10,10 @@ import (
 	"nines.dev/nines/report/explain"
 )
 
-// TestRemediesNameWhatThereIs: each setting, boot parameter and finding that a remedy of
-// nines explain names exists, and the profile that it names sets it.
+// TestRemediesNameWhatThereIs: each setting, boot parameter and finding that a remedy of nines
+// explain names exists, and each profile that a remedy names sets it.
 func TestRemediesNameWhatThereIs(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/doctor.md") // which a test of the doctor holds true
+	manual, err := os.ReadFile("../../docs/doctor.md") // a test of the doctor keeps this true
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // writeTraced makes a result whose second trial was traced: a thread had the CPU for 1 ms,
-// which made packet 7 late. Nothing of it was measured.
+// which made packet 7 late. All of it is made up.
 func writeTraced(t *testing.T) string {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "traced", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))

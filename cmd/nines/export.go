@@ -18,7 +18,7 @@ import (
 	"nines.dev/nines/result/export"
 )
 
-// exportCall is one call of nines export.
+// exportCall holds the options of nines export.
 type exportCall struct {
 	ctx           context.Context
 	format, out   string
@@ -140,7 +140,7 @@ func (e *exportCall) write(w io.Writer) error {
 	return export.WriteCSV(w, table)
 }
 
-// untilDone is a writer that fails once a context is done, and so ends what writes.
+// untilDone is a writer that fails once a context is done, which ends the export.
 type untilDone struct {
 	ctx context.Context
 	w   io.Writer
@@ -153,8 +153,8 @@ func (u untilDone) Write(p []byte) (int, error) {
 	return u.w.Write(p)
 }
 
-// toFile writes beside the file and renames, so that an export that fails leaves what
-// was there. What is not a plain file, such as a pipe, is written to as it is.
+// toFile writes a temporary file and renames it, so that a failed export keeps the old file. It
+// writes directly to anything but a plain file, such as a pipe.
 func (e *exportCall) toFile() error {
 	fail := func(err error) error {
 		if path := new(os.PathError); errors.As(err, &path) {
@@ -174,7 +174,7 @@ func (e *exportCall) toFile() error {
 	if err != nil {
 		return fail(err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // gone already if all went well
+	defer func() { _ = os.Remove(file.Name()) }() // already renamed if all went well
 	out := bufio.NewWriter(file)
 	if err := e.write(out); err != nil {
 		_ = file.Close()

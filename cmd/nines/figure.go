@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/report/figure"
 )
 
-// figureCall is what the flags say.
+// figureCall holds the options of nines figure.
 type figureCall struct {
 	kind, format, out, repeats, percentile, width, height, source string
 	trials, where, groupBy, published                             []string
@@ -191,7 +191,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// trialIDs resolves 0001,0004-0006.
+// trialIDs expands lists such as 0001,0004-0006.
 func trialIDs(list []string) ([]string, error) {
 	var ids []string
 	for _, one := range list {
@@ -211,7 +211,7 @@ func trialIDs(list []string) ([]string, error) {
 	return ids, nil
 }
 
-// length reads 85mm, 3.3in, 240pt, or the name of a usual width.
+// length parses 85mm, 3.3in, 240pt, or the name of a common width.
 func length(text string) (vg.Length, error) {
 	switch text {
 	case "column":
@@ -226,7 +226,7 @@ func length(text string) (vg.Length, error) {
 	return l, nil
 }
 
-// cutLabel splits PATH=LABEL, unless there is such a file.
+// cutLabel splits PATH=LABEL, unless a file has that whole name.
 func cutLabel(arg string) (path, label string) {
 	if _, err := os.Stat(arg); err == nil {
 		return arg, ""
@@ -247,7 +247,7 @@ func figureInput(arg string) (figure.Input, error) {
 	return figure.Input{Result: r, Label: label}, nil
 }
 
-// nameApart adds the time to results of the same name.
+// nameApart adds the time to the labels of results with the same name.
 func nameApart(inputs []figure.Input) {
 	counts := map[string]int{}
 	for _, in := range inputs {

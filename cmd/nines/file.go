@@ -2,7 +2,7 @@ package main
 
 import "nines.dev/nines/spec"
 
-// loadFile reads an experiment file and changes it as --set says.
+// loadFile reads an experiment file and applies --set.
 func loadFile(path string, sets []string) (*spec.File, error) {
 	file, err := spec.LoadFile(path)
 	if err != nil {

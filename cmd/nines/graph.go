@@ -50,8 +50,8 @@ the measured traffic is highlighted.`,
 	return c
 }
 
-// planOf is the plan of a file, or of a lab that is up; a file comes first, since
-// what is drawn may differ from what runs.
+// planOf returns the plan of a file, or of a lab that is up. A file comes first, because it may
+// differ from what runs.
 func (l *labFile) planOf(said string) (*plan.Plan, error) {
 	if info, err := os.Stat(said); said != "" && err == nil && !info.IsDir() {
 		l.path = said

@@ -60,7 +60,7 @@ namespace of its own; that needs root.`,
 	return c
 }
 
-// recordHost writes a recording whole or not at all.
+// recordHost writes a recording completely or not at all.
 func recordHost(path string) error {
 	recording, err := host.Record()
 	if err != nil {
@@ -71,7 +71,7 @@ func recordHost(path string) error {
 		return fmt.Errorf("recording: %w", err)
 	}
 	if err := recording.Write(f); err != nil {
-		_ = f.Close() // the write's error says more
+		_ = f.Close() // the write's error is more useful
 		return fmt.Errorf("recording to %s: %w", path, err)
 	}
 	return f.Close()
@@ -91,7 +91,7 @@ func checkFormat(format string) error {
 	return nil
 }
 
-// writeJSON prints a value as reporting verbs do.
+// writeJSON prints a value as JSON in the common format of the verbs.
 func writeJSON(out io.Writer, value any) error {
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")

@@ -96,7 +96,7 @@ func writeDisturbances(out io.Writer, in *lab.Inspection) {
 	}
 }
 
-// deviceRows has what the devices are of in the first row only.
+// deviceRows writes a row for each device, with head only in the first.
 func deviceRows(t *terminal.Table, head []any, devices []link.Device) {
 	for _, d := range devices {
 		t.Row(append(head, d.Name, d.MAC, strings.Join(d.Addresses, " "), d.MTU,
@@ -148,7 +148,7 @@ func writeApps(out io.Writer, in *lab.Inspection) {
 	}
 }
 
-// writePrograms writes what runs between a link's endpoints.
+// writePrograms lists the programs between a link's endpoints.
 func writePrograms(out io.Writer, l lab.LinkState) {
 	for _, p := range l.Programs {
 		if p.Alive {
@@ -194,7 +194,7 @@ func writeSettings(out io.Writer, settings []link.Setting) error {
 	return t.Write(out, terminal.Style{})
 }
 
-// writeTuning says which settings of the host are changed while the lab is up.
+// writeTuning lists the host settings that are changed while the lab is up.
 func writeTuning(out io.Writer, t *lab.TuningState) {
 	if t == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// writeIsolation writes what keeps all else off a lab's CPUs; nothing of the usual degree.
+// writeIsolation writes what keeps other work off a lab's CPUs; nothing for the default degree.
 func writeIsolation(out io.Writer, s isolate.State) {
 	switch s.Degree {
 	case spec.IsolationAffinity, "":

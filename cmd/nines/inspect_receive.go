@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/lab"
 )
 
-// writeReceived shows by what interfaces are received that are not by interrupts alone.
+// writeReceived shows how interfaces receive that do not receive by interrupts alone.
 func writeReceived(out io.Writer, list []lab.ReceiveState) {
 	for _, r := range list {
 		fmt.Fprintf(out, "\n%s:%s: rx: %s by %s", r.Node, r.Interface, r.RX, r.Mechanism)

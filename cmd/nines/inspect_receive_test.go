@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Of an interface that has another receive mode than was set up, inspect says what to do about
-// it: who looks at a lab has it up.
+// For an interface whose receive mode changed since setup, inspect says what to do: the lab is up,
+// so the user can do it.
 func TestInspectSaysWhatToDoAboutReceiving(t *testing.T) {
 	whole := lab.ReceiveState{Node: "dut", Interface: "in", RX: spec.ReceiveThreaded, Mechanism: "threaded"}
 	broken := whole

@@ -25,7 +25,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// kbpStartCall is one call of nines kbp start.
+// kbpStartCall holds the options of nines kbp start.
 type kbpStartCall struct {
 	name       string
 	pid        int
@@ -40,11 +40,11 @@ type kbpStartCall struct {
 	longest    time.Duration
 	dryRun     bool
 	format     string
-	// given is true for an option that is on the command line.
+	// given reports whether an option is on the command line.
 	given func(option string) bool
 }
 
-// kbpOptions are those that only some ways of receiving heed, with these.
+// kbpOptions are the options that only some ways of receiving use, with these ways.
 var kbpOptions = []struct {
 	name string
 	ways []string
@@ -57,7 +57,7 @@ var kbpOptions = []struct {
 	{"longest", []string{"busy_poll"}},
 }
 
-// The range of --longest, which is that of polling.longest in an experiment file.
+// The range of --longest, the same as that of polling.longest in an experiment file.
 const (
 	leastLongest = time.Microsecond
 	mostLongest  = 10 * time.Millisecond
@@ -112,7 +112,7 @@ state, also after a crash. When the container ends, polling ends too.`,
 	return c
 }
 
-// target is what the user named: a description, a default name, and a namespace's path.
+// target returns a description of what the user named, a default name, and the namespace's path.
 func (k *kbpStartCall) target(ctx context.Context) (target, name, path string, err error) {
 	given := 0
 	for _, is := range []bool{k.pid != 0, k.netns != "", k.container != ""} {
@@ -143,7 +143,7 @@ func (k *kbpStartCall) target(ctx context.Context) (target, name, path string, e
 	return "container " + k.container, bare, busypoll.PathOfPID(k.pid), nil
 }
 
-// notInNames are what a session's name cannot have.
+// notInNames matches characters that a session's name cannot have.
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
 func (k *kbpStartCall) request() (r busypoll.Request, err error) {
@@ -182,11 +182,11 @@ func (k *kbpStartCall) request() (r busypoll.Request, err error) {
 	return r, nil
 }
 
-// highestPolling leaves the highest real-time priority to what has to come before threads
-// that poll: the watchdog, and with epoll the kernel's threads.
+// highestPolling leaves the highest real-time priority to threads that must run before pollers: the
+// watchdog, and with epoll the kernel's threads.
 const highestPolling = 98
 
-// parsePolicy reads "idle", "other:-5" or "fifo:50"; empty is nil.
+// parsePolicy parses "idle", "other:-5" or "fifo:50"; empty is nil.
 func parsePolicy(text string) (*spec.Scheduling, error) {
 	if text == "" {
 		return nil, nil
@@ -208,7 +208,7 @@ func parsePolicy(text string) (*spec.Scheduling, error) {
 	return s, err
 }
 
-// chooseCPUs are those that were asked for, or those that follow from the process.
+// chooseCPUs returns the requested CPUs, or those that follow from the process.
 func (k *kbpStartCall) chooseCPUs(receive spec.Receive) ([]int, error) {
 	if k.cpus != "" {
 		inv, err := host.Read()
@@ -218,7 +218,7 @@ func (k *kbpStartCall) chooseCPUs(receive spec.Receive) ([]int, error) {
 		return chosenCPUs("--cpu", k.cpus, inv)
 	}
 	if receive == spec.ReceiveSuspend || receive == spec.ReceiveThreaded {
-		return nil, nil // the application's own, and the scheduler's choice
+		return nil, nil // suspend: the application's own CPUs; threaded: the scheduler's choice
 	}
 	var allowed unix.CPUSet
 	if k.pid > 0 && unix.SchedGetaffinity(k.pid, &allowed) == nil && allowed.Count() == 1 {
@@ -296,7 +296,7 @@ func (k *kbpStartCall) dry(ctx context.Context, out io.Writer, ns *netns.Namespa
 	return writeLines(out, slices.Concat([]string{fmt.Sprintf("by %s: %s", run.Mechanism, run.Why)}, run.Steps, kbpNotes(run)))
 }
 
-// kbpNotes are what it costs, as lines.
+// kbpNotes returns the costs of polling, as lines.
 func kbpNotes(run *busypoll.Running) []string {
 	var lines []string
 	for _, note := range run.Notes {

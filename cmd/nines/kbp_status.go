@@ -153,7 +153,7 @@ func writeKbpStatus(out io.Writer, list []*busypoll.Status) error {
 	return nil
 }
 
-// writeKbpRemarks says what the table does not.
+// writeKbpRemarks writes what the table does not show.
 func writeKbpRemarks(out io.Writer, s *busypoll.Status) error {
 	var lines []string
 	switch s.State {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestEveryKindOfStepCanBeUndone: journals on disk hold these kinds, also those of earlier
-// versions. None may go from the list; a new one joins it.
+// versions. Never remove a kind from this list; add new ones.
 func TestEveryKindOfStepCanBeUndone(t *testing.T) {
 	want := []journal.Kind{
 		"cgroup", "container", "device", "directory", "function", "host_node", "housekeeping", "hugepages",

@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// labFile is an experiment file as the verbs that make labs take it.
+// labFile is an experiment file with the options of the verbs that make labs.
 type labFile struct {
 	path string
 	sets []string
@@ -32,7 +32,7 @@ func (l *labFile) flags(c *cobra.Command) {
 // planned is an experiment file and its plan for this host.
 type planned struct {
 	*plan.Plan
-	text     []byte // the file, as it is after --set
+	text     []byte // the file after --set
 	findings []host.Finding
 }
 
@@ -57,7 +57,7 @@ func oneFile(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// atMostOneLab is the Args of a verb that takes a lab, or finds the only one.
+// atMostOneLab is the Args of a verb that takes a lab, or uses the only one.
 func atMostOneLab(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return exit.Wrongf("name one lab, or its file; got %d", len(args))
@@ -65,8 +65,8 @@ func atMostOneLab(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// labName is the lab that is meant: by its name, by its experiment file, or, if
-// nothing is said, the only one that is up.
+// labName finds a lab by its name or its experiment file; an empty text means the only lab that is
+// up.
 func labName(said string) (string, error) {
 	if said != "" {
 		return nameOrFile(said)
@@ -88,12 +88,12 @@ func labName(said string) (string, error) {
 	return "", exit.With(exit.Wrong, &severalLabsError{strings.TrimSpace(names)})
 }
 
-// severalLabsError is a call that does not say which of the labs it means.
+// severalLabsError means that the call does not say which of several labs to use.
 type severalLabsError struct{ names string }
 
 func (e *severalLabsError) Error() string { return "several labs are up, so name one: " + e.names }
 
-// labByFlag is openLab for the verbs that take the lab as --lab.
+// labByFlag is openLab for verbs with the flag --lab.
 func labByFlag(said string) (*lab.Lab, error) {
 	running, err := openLab(said)
 	if several := new(severalLabsError); errors.As(err, &several) {
@@ -102,7 +102,7 @@ func labByFlag(said string) (*lab.Lab, error) {
 	return running, err
 }
 
-// nameOrFile takes a lab's name first: a lab may be called like a file.
+// nameOrFile tries a lab's name first, because a lab and a file may have the same name.
 func nameOrFile(said string) (string, error) {
 	if _, err := lab.Open(said); err == nil {
 		return said, nil
@@ -122,7 +122,7 @@ func nameOrFile(said string) (string, error) {
 	return runs[0].Experiment.Name, nil
 }
 
-// openLab opens the lab that is meant.
+// openLab opens the lab that labName finds.
 func openLab(said string) (*lab.Lab, error) {
 	name, err := labName(said)
 	if err != nil {
@@ -131,7 +131,7 @@ func openLab(said string) (*lab.Lab, error) {
 	return lab.Open(name)
 }
 
-// progressTo writes what takes long to w, a line each.
+// progressTo returns a function that writes slow steps to w, a line each.
 func progressTo(w io.Writer) func(string) {
 	var mu sync.Mutex
 	return func(what string) {

@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// planCall is one call of nines plan.
+// planCall holds the options of nines plan.
 type planCall struct {
 	file   string
 	sets   []string
@@ -24,8 +24,8 @@ type planCall struct {
 	format string
 }
 
-// planOutput is the JSON output: plan.json's keys, and beside them the findings, which
-// are about the host of the moment and so no part of a plan that is kept.
+// planOutput is the JSON output: plan.json's keys and the findings. These describe the host right
+// now, so they are not part of a stored plan.
 type planOutput struct {
 	*plan.Plan
 	Findings []host.Finding `json:"findings"`
@@ -76,7 +76,7 @@ keys of a result folder's plan.json.`,
 	return c
 }
 
-// check plans, and holds the host against what the experiment needs of its kernel.
+// check makes the plan, and checks the host for what the experiment needs of its kernel.
 func (p planCall) check() (*plan.Plan, []host.Finding, error) {
 	f, err := loadFile(p.file, p.sets)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p planCall) check() (*plan.Plan, []host.Finding, error) {
 	return made, append(findings, made.Lacking(inv)...), nil
 }
 
-// planOf is check for a file that is loaded.
+// planOf is check for a loaded file.
 func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	runs, err := f.Runs()
 	if err != nil {
@@ -119,7 +119,7 @@ func (p planCall) planOf(f *spec.File) (*plan.Plan, []host.Finding, error) {
 	return made, append(findings, doctor.Brief(inv, doctor.Planned{Experiment: exp, Plan: made})...), nil
 }
 
-// writeFindings lists what the host lacks, or what will show in the figures.
+// writeFindings lists what the host lacks, and what will affect the results.
 func writeFindings(out io.Writer, findings []host.Finding) error {
 	if len(findings) == 0 {
 		return nil

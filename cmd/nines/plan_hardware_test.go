@@ -7,8 +7,9 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// TestPlanHardware: every run of the example over virtual functions is planned where
-// there are cards, with the functions in table and steps; elsewhere the lack is told.
+// TestPlanHardware: every run of the example with virtual functions can be planned on a host with
+// such cards, and table and steps name the functions; on other hosts the error says what is
+// missing.
 func TestPlanHardware(t *testing.T) {
 	const file = "../../examples/sriov.yaml"
 	for run, want := range map[string][]string{

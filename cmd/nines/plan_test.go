@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// runNines runs one command line and gives its output.
+// runNines runs one command line and returns its output.
 func runNines(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errors strings.Builder
@@ -25,8 +25,8 @@ func hostFile(name string) string {
 
 const quickstartFile = "../../examples/quickstart.yaml"
 
-// TestPlanEveryExample: each example can be planned on the machine with two CPUs, or,
-// if it takes hardware, on the one that has it, as recorded in the virtual laboratory.
+// TestPlanEveryExample: each example can be planned on a machine with two CPUs, or, if it needs
+// hardware, on the machine recorded in the virtual laboratory.
 func TestPlanEveryExample(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -43,8 +43,8 @@ func TestPlanEveryExample(t *testing.T) {
 	}
 }
 
-// TestPlanOutput: the table has the plan and what the host lacks; so has JSON, beside
-// the plan's own keys, the same each time.
+// TestPlanOutput: the table has the plan and what the host lacks. So does JSON, beside the plan's
+// own keys, and it is the same each time.
 func TestPlanOutput(t *testing.T) {
 	code, table, stderr := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"))
 	if code != exit.Done {
@@ -69,7 +69,7 @@ func TestPlanOutput(t *testing.T) {
 		t.Error("two plans of the same file and host differ")
 	}
 	_, text, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"), "--format", "json")
-	p.Findings = nil // else an element keeps what the text does not have
+	p.Findings = nil // otherwise an element keeps fields that the text lacks
 	if err := json.Unmarshal([]byte(text), &p); err != nil || len(p.Findings) == 0 {
 		t.Fatalf("JSON has no findings, and the table has: %v\n%s", err, text)
 	}
@@ -83,7 +83,7 @@ func TestPlanOutput(t *testing.T) {
 	}
 }
 
-// TestPlanErrors: each error has the exit code that tells whose it is.
+// TestPlanErrors: each error has the exit code of its kind.
 func TestPlanErrors(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken.json")
 	if err := os.WriteFile(broken, []byte(`{"schema":"nines/host/v9"}`), 0o644); err != nil {
@@ -112,8 +112,8 @@ func TestPlanErrors(t *testing.T) {
 	}
 }
 
-// TestPlanErrorsHavePlaces: a demand that the host cannot meet is told with its file, line
-// and column, and with the others that it has no part in.
+// TestPlanErrorsHavePlaces: for a requirement that the host cannot meet, the error has file, line
+// and column; unrelated requirements are reported, too.
 func TestPlanErrorsHavePlaces(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "greedy.yaml")
 	text := `name: greedy
@@ -143,8 +143,7 @@ topology:
 	}
 }
 
-// TestHostOutput: the inventory that is printed and the recording that is written
-// can both be planned for.
+// TestHostOutput: nines plan accepts both the printed inventory and the written recording.
 func TestHostOutput(t *testing.T) {
 	dir := t.TempDir()
 	inventory, recording := filepath.Join(dir, "host.json"), filepath.Join(dir, "recording.json")
@@ -165,7 +164,7 @@ func TestHostOutput(t *testing.T) {
 	}
 }
 
-// TestDryRunOnAHostThatLacks: the steps, what is missing behind them, and exit code 3.
+// TestDryRunOnAHostThatLacks: prints the steps, then what is missing, and ends with exit code 3.
 func TestDryRunOnAHostThatLacks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "vm.yaml")
 	text := `name: dryvm

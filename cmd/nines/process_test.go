@@ -21,7 +21,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// pairFile is two nodes and a link, with a trial of the given length.
+// pairFile is two nodes and a link, with a trial of a given length.
 //
 //	a:eth ──wire── b:eth
 const pairFile = `
@@ -32,8 +32,7 @@ topology:
 traffic: {from: "a:eth", to: "b:eth", rate_pps: 2000, duration: %s, warmup: 50ms, drain: 200ms, outliers: 10}
 `
 
-// shell runs nines as processes of their own, which is what signals and locks between
-// processes need.
+// shell runs nines in separate processes, to test signals and locks between processes.
 type shell struct {
 	t      *testing.T
 	binary string
@@ -65,7 +64,7 @@ func (s *shell) command(arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// call runs nines to its end and returns its exit code and all that it said.
+// call runs nines to its end and returns its exit code and all its output.
 func (s *shell) call(arguments ...string) (code int, said string) {
 	s.t.Helper()
 	out, err := s.command(arguments...).CombinedOutput()
@@ -87,7 +86,7 @@ type process struct {
 	ended chan struct{}
 }
 
-// start runs nines until it ends, or the test does.
+// start runs nines until it ends or the test ends.
 func (s *shell) start(arguments ...string) *process {
 	s.t.Helper()
 	p := &process{Cmd: s.command(arguments...), ended: make(chan struct{})}
@@ -114,10 +113,10 @@ func (p *process) signal(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// patience bounds waits for what must come; it is no measure.
+// patience limits waits for events that must happen; it is not a measurement.
 const patience = 30 * time.Second
 
-// await waits for the end of the process and returns how it ended.
+// await waits for the end of the process and returns its status.
 func (p *process) await(t *testing.T) syscall.WaitStatus {
 	t.Helper()
 	select {
@@ -160,7 +159,7 @@ func inTrial(name string) func([]lab.Status) bool {
 	}
 }
 
-// received is true once node b has received so many packets.
+// received is true once node b has received that many packets.
 func received(name string, packets uint64) func([]lab.Status) bool {
 	return func([]lab.Status) bool {
 		l, err := lab.Open(name)
@@ -183,8 +182,8 @@ func list(t *testing.T, s *shell) []lab.Status {
 }
 
 func TestAMeasurementIsLeftAloneAndEndsWithTheTerminal(t *testing.T) {
-	// Children get the default for a signal that is handled, also where the test
-	// was started with nohup, under which nines runs on.
+	// Children get the default action of a handled signal, even if the test runs under nohup,
+	// where nines would ignore SIGHUP.
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
@@ -196,7 +195,7 @@ func TestAMeasurementIsLeftAloneAndEndsWithTheTerminal(t *testing.T) {
 	for _, call := range [][]string{
 		{"down", "held"}, {"apply", file}, {"up", file},
 		{"run", file}, {"run", s.file("second", "1s")},
-		{"up", file, "--set", "name=held-baseline"}, // it is down now, and will come again
+		{"up", file, "--set", "name=held-baseline"}, // it is down now, but will come up again
 	} {
 		code, said := s.call(call...)
 		if code != exit.Failed || !strings.Contains(said, pid) || !strings.Contains(said, "wait for it") {
@@ -238,7 +237,7 @@ func TestTheNextRunRemovesTheLabOfOneThatWasKilled(t *testing.T) {
 	if labs := list(t, s); len(labs) != 1 || labs[0].Condition != lab.ConditionOrphaned || labs[0].PID != run.Process.Pid {
 		t.Errorf("the list is %+v, want an orphan", labs)
 	}
-	// Of another file: the orphan's engines would run beside it.
+	// From another file: the orphan's engines would otherwise run beside it.
 	if code, said := s.call("run", s.file("next", "300ms")); code != 0 {
 		t.Errorf("the next run = %d, %s", code, said)
 	}
@@ -247,8 +246,7 @@ func TestTheNextRunRemovesTheLabOfOneThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestASecondCtrlCEndsAtOnce has a verb that cannot give up soon: a node's command
-// does not listen.
+// TestASecondCtrlCEndsAtOnce uses a verb that cannot end soon: a node's command ignores the signal.
 func TestASecondCtrlCEndsAtOnce(t *testing.T) {
 	s := newShell(t)
 	ready := filepath.Join(s.dir, "ready")

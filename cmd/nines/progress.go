@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// progressLine shows how far something is once it has taken two seconds: on a terminal
-// in place, until it is cleared, and else a line now and then. It may be told from any
-// goroutine.
+// progressLine shows the progress of an operation once it has taken two seconds: on a terminal in
+// place, until it is cleared; otherwise with a new line from time to time. Any goroutine may call
+// it.
 type progressLine struct {
 	out      io.Writer
 	terminal bool
@@ -26,8 +26,8 @@ func newProgressLine(out io.Writer) *progressLine {
 	return &progressLine{out: out, terminal: ok && isTerminal(file), started: time.Now()}
 }
 
-// at shows the stage and how much of it is done, if it is time to show something; the
-// first of a stage always is.
+// at shows the stage and how much of it is done, if an update is due; the first of a stage always
+// is.
 func (p *progressLine) at(stage, done string) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -51,12 +51,12 @@ func (p *progressLine) at(stage, done string) {
 	}
 }
 
-// counted shows how many of a stage's things are done.
+// counted shows how many of a stage's items are done.
 func (p *progressLine) counted(stage string) func(done, of int) {
 	return func(done, of int) { p.at(stage, fmt.Sprintf("%d of %d", done, of)) }
 }
 
-// bytes shows how much of a stage's bytes is done; of a size of 0 only the stage.
+// bytes shows how many of a stage's bytes are done; for a size of 0 only the stage.
 func (p *progressLine) bytes(stage string, done, size int64) {
 	if size == 0 {
 		p.at(stage, "")
@@ -65,7 +65,7 @@ func (p *progressLine) bytes(stage string, done, size int64) {
 	p.at(stage, fmt.Sprintf("%d %%", 100*done/size))
 }
 
-// clear takes the line away.
+// clear erases the line.
 func (p *progressLine) clear() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// writeResult makes a small result; its latencies are made up.
+// writeResult writes a small result with made-up latencies.
 func writeResult(t *testing.T, kinds ...string) string {
 	t.Helper()
 	w, err := result.Create(t.TempDir(), "verbs", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))

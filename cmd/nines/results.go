@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// resultsCall is what all verbs below nines results share.
+// resultsCall holds the options that all verbs below nines results share.
 type resultsCall struct {
 	out, index string
 }
@@ -45,15 +45,15 @@ nines. Several hosts can share one database.`,
 	c.PersistentFlags().StringVar(&call.out, "out", "results", "the folder of all results")
 	c.PersistentFlags().StringVar(&call.index, "index", os.Getenv("NINES_INDEX"),
 		"the index: a SQLite file or postgres://… (default: NINES_INDEX, or index.sqlite below --out)")
-	// A URL in the environment may hold a password, which no help text is to show.
+	// A URL in the environment may hold a password, which help texts must not show.
 	c.PersistentFlags().Lookup("index").DefValue = ""
 	c.AddCommand(newResultsIndexCommand(&call), newResultsListCommand(&call), newResultsQueryCommand(&call),
 		newResultsRemoveCommand(&call), newResultsShowCommand(&call))
 	return c
 }
 
-// open opens the index and brings it up to date, with words about what could not be
-// read. The caller closes it.
+// open opens the index and updates it; it writes to words what could not be read. The caller closes
+// it.
 func (r *resultsCall) open(ctx context.Context, words io.Writer) (*index.Index, error) {
 	location, err := index.Locate(r.index, r.out)
 	if err != nil {
@@ -67,14 +67,13 @@ func (r *resultsCall) open(ctx context.Context, words io.Writer) (*index.Index, 
 		fmt.Fprintf(words, "nines: %s\n", x.Note)
 	}
 	if _, err := refresh(ctx, x, false, words); err != nil {
-		_ = x.Close() // the first error is the one to tell
+		_ = x.Close() // the first error is the one to report
 		return nil, err
 	}
 	return x, nil
 }
 
-// refresh brings the index up to date, with progress and words about what could not
-// be read.
+// refresh updates the index; it writes to words its progress and what could not be read.
 func refresh(ctx context.Context, x *index.Index, all bool, words io.Writer) (index.Refreshed, error) {
 	progress := newProgressLine(words)
 	done, err := x.Refresh(ctx, all, progress.counted("results read"))

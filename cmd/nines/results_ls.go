@@ -88,7 +88,7 @@ func writeResults(out io.Writer, list []index.Listed) error {
 	return t.Write(out, terminal.Style{})
 }
 
-// verdicts is "18 clean, 2 noisy".
+// verdicts returns text such as "18 clean, 2 noisy".
 func verdicts(l index.Listed) string {
 	var parts []string
 	for _, part := range []struct {

@@ -64,7 +64,7 @@ An index can hold several stores; with PostgreSQL, results.store tells hosts apa
 	return c
 }
 
-// answer prints what a query gives.
+// answer prints the rows of a query.
 type answer interface {
 	index.Answer
 	Close() error
@@ -80,7 +80,7 @@ func answerIn(format string, out io.Writer) answer {
 	return &tableAnswer{out: out}
 }
 
-// tableAnswer is for people: a line at the end says how many rows there were.
+// tableAnswer prints a table, and a last line with the number of rows.
 type tableAnswer struct {
 	out   io.Writer
 	table terminal.Table
@@ -119,7 +119,7 @@ func (a *csvAnswer) Close() error {
 	return a.out.Error()
 }
 
-// jsonAnswer writes a list of objects, a line each, with the columns in their order.
+// jsonAnswer writes a list of objects, one per line, with the columns in order.
 type jsonAnswer struct {
 	out   io.Writer
 	names []string

@@ -44,7 +44,7 @@ nines asks before it removes. Without a terminal, --yes is required.`,
 			defer x.Close()
 			var all []index.Removable
 			seen := map[string]bool{}
-			for _, arg := range args { // all are looked at before the first is removed
+			for _, arg := range args { // checks all before it removes the first
 				folder, err := x.Folder(c.Context(), arg)
 				if err != nil {
 					return err
@@ -85,10 +85,10 @@ nines asks before it removes. Without a terminal, --yes is required.`,
 	return c
 }
 
-// errNothingRemoved is the end of a call that was not confirmed.
+// errNothingRemoved ends a call that was not confirmed.
 var errNothingRemoved = errors.New("nothing was removed")
 
-// confirm asks, where there is somebody to ask. Ctrl-C is a no.
+// confirm asks the user, if there is a terminal. Ctrl-C means no.
 func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) error {
 	file, ok := in.(*os.File)
 	if !ok || !isTerminal(file) {
@@ -100,8 +100,8 @@ func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) erro
 	}
 	fmt.Fprintf(words, "Remove %s for good? [y/N] ", what)
 	replies := make(chan string, 1)
-	go func() { // which a terminal may keep waiting until the program ends
-		reply, _ := bufio.NewReader(in).ReadString('\n') // at the input's end: what was typed
+	go func() { // a terminal may block this until the program ends
+		reply, _ := bufio.NewReader(in).ReadString('\n') // at the input's end: the text typed so far
 		replies <- reply
 	}()
 	select {
@@ -111,12 +111,12 @@ func confirm(ctx context.Context, in io.Reader, words io.Writer, count int) erro
 			return ctx.Err()
 		}
 	case <-ctx.Done():
-		fmt.Fprintln(words) // the question's line ends here
+		fmt.Fprintln(words) // ends the question's line
 	}
 	return errNothingRemoved
 }
 
-// inBytes is a size in the largest unit that leaves a figure above one.
+// inBytes formats a size in the largest unit that gives a number above one.
 func inBytes(n int64) string {
 	const step = 1024
 	size, unit := float64(n), "bytes"

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal gives both ends of a terminal: what is written to keys is typed.
+// openTerminal returns both ends of a terminal: writing to keys types.
 func openTerminal(t *testing.T) (keys, terminal *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -36,7 +36,7 @@ func openTerminal(t *testing.T) (keys, terminal *os.File) {
 func TestConfirmTakesOnlyYes(t *testing.T) {
 	for typed, want := range map[string]error{
 		"y\n": nil, "YES\n": nil, "n\n": errNothingRemoved, "\n": errNothingRemoved, "yesno\n": errNothingRemoved,
-		"\x04": errNothingRemoved, // Ctrl-D, the end
+		"\x04": errNothingRemoved, // Ctrl-D, end of input
 	} {
 		keys, terminal := openTerminal(t)
 		if _, err := keys.WriteString(typed); err != nil {
@@ -49,7 +49,7 @@ func TestConfirmTakesOnlyYes(t *testing.T) {
 	}
 }
 
-// Nobody answers, and Ctrl-C ends the question all the same.
+// Without an answer, Ctrl-C ends the question.
 func TestConfirmEndsAtCtrlC(t *testing.T) {
 	_, terminal := openTerminal(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -60,7 +60,7 @@ func TestConfirmEndsAtCtrlC(t *testing.T) {
 	}
 }
 
-// questionAsked calls then at the first word.
+// questionAsked calls then at the first write.
 type questionAsked struct{ then func() }
 
 func (q *questionAsked) Write(p []byte) (int, error) {

@@ -100,7 +100,7 @@ func writeShown(out io.Writer, shown *index.Shown) error {
 	return t.Write(out, terminal.Style{})
 }
 
-// under is what a figure was found under, "load=0.5 of=PDR", or why there is none.
+// under returns the conditions of a figure, "load=0.5 of=PDR", or the reason why it has none.
 func under(f index.FoundFigure) string {
 	var conditions map[string]any
 	if err := json.Unmarshal([]byte(f.Conditions), &conditions); err != nil { // none
@@ -116,8 +116,8 @@ func under(f index.FoundFigure) string {
 	return strings.Join(parts, " ")
 }
 
-// optionalFigure shows a tenth of a packet or nanosecond, and of what is small six
-// digits; --format json has all.
+// optionalFigure shows a tenth of a packet or nanosecond, and six digits of small figures; --format
+// json has all digits.
 func optionalFigure(value *float64) string {
 	switch {
 	case value == nil:

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// storeOf is the folder of all results that a result of writeResult is in.
+// storeOf returns the folder of all results that holds a result of writeResult.
 func storeOf(dir string) string { return filepath.Dir(filepath.Dir(dir)) }
 
 func TestResultsVerbs(t *testing.T) {
@@ -71,7 +71,7 @@ func TestResultsVerbs(t *testing.T) {
 	}
 }
 
-// What somebody else called an experiment is not for the terminal to act on.
+// The name of somebody else's experiment must not control the terminal.
 func TestResultsShowNoControlCharacters(t *testing.T) {
 	w, err := result.Create(t.TempDir(), "evil\x1b[2Jname\u202e", time.Date(2026, 11, 20, 18, 30, 5, 0, time.UTC))
 	if err != nil {
@@ -86,7 +86,7 @@ func TestResultsShowNoControlCharacters(t *testing.T) {
 	}
 }
 
-// What searches found is shown with what it was found under.
+// Figures that searches found are shown with their conditions.
 func TestResultsShowFindings(t *testing.T) {
 	dir := writeResult(t, "veth")
 	if err := os.WriteFile(filepath.Join(dir, result.SearchesFile), []byte(`{"schema":"nines/searches/v1","searches":[{"id":"0001","variables":{"links.*.kind":"veth"},"repeat":1,
@@ -158,7 +158,7 @@ func TestResultsRefuse(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("the result: %v", err)
 	}
-	// A URL in the environment is in no help.
+	// No help text shows a URL from the environment.
 	t.Setenv("NINES_INDEX", "postgres://u:hush@h/d")
 	if code, stdout, _ := call("results", "ls", "--help"); code != exit.Done || strings.Contains(stdout, "hush") {
 		t.Errorf("help: code %d\n%s", code, stdout)

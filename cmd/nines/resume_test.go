@@ -25,7 +25,7 @@ traffic: {from: "a:eth", to: "b:eth", rate_pps: 1000, warmup: 50ms, drain: 200ms
 method: {kind: soak, soak: 3s, window: 300ms}
 `
 
-// trials waits for the summary to have at least so many, and gives the result.
+// trials waits until the summary has at least so many trials, and returns the result.
 func (s *shell) trials(p *process, least int) *result.Result {
 	s.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -45,8 +45,7 @@ func (s *shell) trials(p *process, least int) *result.Result {
 	return nil
 }
 
-// TestASoakSurvivesKill kills nines with SIGKILL in the middle of a soak, twice, and
-// goes on with what is left.
+// TestASoakSurvivesKill kills nines with SIGKILL in the middle of a soak, twice, and resumes it.
 func TestASoakSurvivesKill(t *testing.T) {
 	s := newShell(t)
 	file := s.write("longrun", soakFile)
@@ -97,8 +96,8 @@ func TestASoakSurvivesKill(t *testing.T) {
 	}
 }
 
-// TestASearchGoesOnAfterCtrlC interrupts a search and takes it up again: what it had
-// measured is not measured anew.
+// TestASearchGoesOnAfterCtrlC interrupts a search and resumes it: finished trials are not measured
+// again.
 func TestASearchGoesOnAfterCtrlC(t *testing.T) {
 	s := newShell(t)
 	file := s.write("longrun", strings.Replace(strings.Replace(soakFile, ", rate_pps: 1000", "", 1),
@@ -159,8 +158,8 @@ func TestWhatCannotBeResumed(t *testing.T) {
 	}
 }
 
-// TestASweepGoesOn cuts a plain sweep off and finishes it: each combination and repeat
-// is there once, whole.
+// TestASweepGoesOn interrupts a plain sweep and finishes it: each combination and repeat is there
+// once, complete.
 func TestASweepGoesOn(t *testing.T) {
 	s := newShell(t)
 	text := strings.Replace(soakFile, "method: {kind: soak, soak: 3s, window: 300ms}", "sweep: {links.*.kind: [veth, bridge]}\nrepeat: 3", 1)

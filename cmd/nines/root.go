@@ -14,12 +14,12 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// execute runs one command line and returns its exit code. A first Ctrl-C, SIGTERM or
-// SIGHUP (the terminal is gone) cancels the context, so that a verb can put things
-// back; a second one ends the process at once.
+// execute runs one command line and returns its exit code. A first Ctrl-C, SIGTERM or SIGHUP (the
+// terminal is gone) cancels the context, so that a verb can clean up; a second one ends the process
+// at once.
 func execute(args []string, stdout, stderr io.Writer) int {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signals = append(signals, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)

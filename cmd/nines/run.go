@@ -20,13 +20,13 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// runCall is one call of nines run.
+// runCall holds the options of nines run.
 type runCall struct {
 	file   string
 	sets   []string
 	out    string
 	format string
-	// resume is the folder of a result to go on with, instead of a file to begin with.
+	// resume is the folder of a result to continue, instead of a file to start with.
 	resume string
 }
 
@@ -81,7 +81,7 @@ are results: the exit code is 0.`,
 	return c
 }
 
-// checkResume holds that nothing is given that the result has.
+// checkResume checks that the call gives nothing that the result already has.
 func (r runCall) checkResume(c *cobra.Command, args []string) error {
 	if len(args) > 0 || c.Flags().Changed("set") || c.Flags().Changed("out") {
 		return exit.Wrongf("'nines run --resume DIR' takes its experiment from DIR, so neither a file nor --set or --out; start over with 'nines run FILE'")
@@ -89,7 +89,7 @@ func (r runCall) checkResume(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// load reads the experiment: of a result that is gone on with, the one it keeps.
+// load reads the experiment; with --resume, the copy in the result.
 func (r runCall) load() (*spec.File, error) {
 	if r.resume == "" {
 		return loadFile(r.file, r.sets)
@@ -100,7 +100,7 @@ func (r runCall) load() (*spec.File, error) {
 	return loadFile(filepath.Join(r.resume, result.ExperimentFile), nil)
 }
 
-// writer begins a result, or opens the one that is gone on with.
+// writer creates a result, or opens the one to resume.
 func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventory) (*result.Writer, error) {
 	if r.resume != "" {
 		writer, err := result.Reopen(r.resume)
@@ -127,7 +127,7 @@ func (r runCall) writer(experiment *measure.Experiment, inventory *host.Inventor
 	return writer, err
 }
 
-// begin says what is about to be measured.
+// begin prints what will be measured.
 func begin(w io.Writer, experiment *measure.Experiment, writer *result.Writer, left int) {
 	what := fmt.Sprintf("%d trials, about %v of traffic", experiment.Trials(), experiment.Duration().Round(time.Second))
 	if searches := experiment.Searches(); searches > 0 {
@@ -179,8 +179,7 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	left := experiment.Left(writer)
 	begin(stderr, experiment, writer, left)
-	// Progress is for people and goes to standard error; standard output has the
-	// result alone.
+	// Progress goes to standard error; standard output has only the result.
 	live := report.NewLive(stderr, report.LiveOptions{Total: left, TrialTime: experiment.TrialTime()})
 	measured := session.Measure(ctx, writer, &liveWatcher{live: live})
 	live.Close()
@@ -188,25 +187,25 @@ func (r runCall) run(ctx context.Context, stdout, stderr io.Writer) error {
 		if errors.Is(measured, context.Canceled) {
 			measured = errors.New("interrupted before anything was measured")
 		}
-		// The folder says nothing that the error does not.
+		// The folder contains nothing that the error does not say.
 		return errors.Join(measured, writer.Discard())
 	}
 	err = errors.Join(resumable(measured, writer), r.finish(writer, stdout, stderr))
 	if leftOut := experiment.LeftOut(); leftOut != nil && err == nil {
 		return leftOut
 	} else if leftOut != nil {
-		return errors.Join(err, errors.New(leftOut.Error())) // its exit code is of runs that lack nothing else
+		return errors.Join(err, errors.New(leftOut.Error())) // its exit code is only for runs without other errors
 	}
 	return err
 }
 
-// resumable adds to an error how the rest can be measured, if there is one.
+// resumable adds to an error how to measure the rest, if any is left.
 func resumable(measured error, writer *result.Writer) error {
 	died, kept := (*measure.DeathsError)(nil), (*result.WriteError)(nil)
 	hasDied := errors.As(measured, &died)
 	switch {
 	case measured == nil, errors.As(measured, &kept):
-		return measured // nothing is left, or it says itself what is there
+		return measured // nothing is left, or the error itself says what is there
 	case hasDied && died.Whole() && died.Alone:
 		return measured
 	case errors.Is(measured, context.Canceled):
@@ -219,7 +218,7 @@ func resumable(measured error, writer *result.Writer) error {
 	return fmt.Errorf("%w\nwhat was measured is in %s, and 'nines run --resume %[2]s' continues it", measured, writer.Dir())
 }
 
-// finish writes the page and shows what there is, also of a run that failed.
+// finish writes the page and prints the results, also those of a failed run.
 func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	page := func(w io.Writer) error { return report.WritePage(writer.Dir(), w) }
 	// A disk that is too full for the page must not hide the table.
@@ -249,13 +248,13 @@ func (r runCall) finish(writer *result.Writer, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// withSearches is summary.json with what is in searches.json, where there is any.
+// withSearches is summary.json with the content of searches.json, if any.
 type withSearches struct {
 	result.Summary
 	Searches []result.Search `json:"searches,omitempty"`
 }
 
-// liveWatcher shows a measurement as it goes.
+// liveWatcher shows a measurement while it runs.
 type liveWatcher struct {
 	live  *report.Live
 	lasts time.Duration // the running trial

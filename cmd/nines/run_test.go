@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestASweepGoesOnWithoutAMissingProgram runs a sweep over link kinds of which some
-// need programs that cannot be found.
+// TestASweepGoesOnWithoutAMissingProgram runs a sweep over link kinds, some of which need programs
+// that are missing.
 func TestASweepGoesOnWithoutAMissingProgram(t *testing.T) {
 	labtest.Root(t)
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/lab"
 )
 
-// shellScript takes the best shell that the node's file system has.
+// shellScript starts the best shell in the node's file system.
 const shellScript = `cd; if command -v bash >/dev/null; then exec bash --norc -i; else exec sh -i; fi`
 
 func newShellCommand() *cobra.Command {

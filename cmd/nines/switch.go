@@ -14,11 +14,10 @@ import (
 	"nines.dev/nines/lab"
 )
 
-// switchPatience bounds one conversation with a switch, which takes one client at a
-// time.
+// switchPatience limits one conversation with a switch, which serves one client at a time.
 const switchPatience = 10 * time.Second
 
-// switchCall is one call of nines switch.
+// switchCall holds the options of nines switch.
 type switchCall struct {
 	socket string
 	format string
@@ -73,7 +72,7 @@ func (call *switchCall) talk(ctx context.Context, name string, f func(*client.Cl
 	return err
 }
 
-// find is the control socket of a link's switch.
+// find returns the control socket of a link's switch.
 func (call *switchCall) find(name string) (string, error) {
 	if call.socket != "" {
 		if name != "" {
@@ -95,8 +94,8 @@ func (call *switchCall) find(name string) (string, error) {
 	return running.SwitchSocket(linkName)
 }
 
-// onlySwitch is the link that is meant if none is named; SwitchSocket tells which there
-// are if that is not clear.
+// onlySwitch returns the link to use if none is named; if there are several, the error of
+// SwitchSocket lists them.
 func onlySwitch(running *lab.Lab) string {
 	var names []string
 	for _, l := range running.Plan().Links {

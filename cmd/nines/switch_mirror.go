@@ -19,11 +19,11 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// mirrorCall is one call of nines switch mirror.
+// mirrorCall holds the options of nines switch mirror.
 type mirrorCall struct {
 	*switchCall
 	mirror   client.Mirror
-	id       int64 // of what begin began; 0: any
+	id       int64 // of the mirror that begin started; 0: any
 	duration time.Duration
 	wait     time.Duration
 	off      bool
@@ -99,13 +99,13 @@ func (m *mirrorCall) run(ctx context.Context, name string, progress io.Writer) e
 	return m.end(context.WithoutCancel(ctx), "", progress)
 }
 
-// mirrorSnapMax is the most that a mirror keeps of a packet: MIRROR_SNAP_MAX in
+// mirrorSnapMax is how many bytes a mirror keeps of a packet at most: MIRROR_SNAP_MAX in
 // engine/switch/mirror.h.
 const mirrorSnapMax = 65535
 
 var mirrorDirections = []string{"rx", "tx", "both"}
 
-// check looks at the flags, before anything is asked or made.
+// check checks the flags before anything else happens.
 func (m *mirrorCall) check() error {
 	switch {
 	case m.off == (m.mirror.File != ""):
@@ -120,11 +120,11 @@ func (m *mirrorCall) check() error {
 	return nil
 }
 
-// mirrorLook is how often a mirror looks whether there is a switch.
+// mirrorLook is how often a mirror checks whether there is a switch.
 const mirrorLook = 50 * time.Millisecond
 
-// begin has the switch begin, once there is one if that is to be waited for. From then on
-// it is that switch, also if other labs come up.
+// begin starts the mirror on the switch; with --wait it waits until there is one. From then on it
+// uses that switch, even if other labs come up.
 func (m *mirrorCall) begin(ctx context.Context, name string) error {
 	for until := time.Now().Add(m.wait); ; {
 		socket, err := m.find(name)
@@ -134,7 +134,7 @@ func (m *mirrorCall) begin(ctx context.Context, name string) error {
 				m.switchCall = found
 			}
 		}
-		// One that is only coming up refuses, too, before it is asked for a mirror.
+		// A switch that is still starting also refuses, but before the mirror command.
 		refused := new(client.Error)
 		final := errors.As(err, &refused) && refused.Command == "mirror"
 		switch {
@@ -151,7 +151,7 @@ func (m *mirrorCall) begin(ctx context.Context, name string) error {
 	}
 }
 
-// tell gives the switch the mirror, if it has the port.
+// tell sends the mirror command, if the switch has the port.
 func (m *mirrorCall) tell(e *client.Client) (err error) {
 	if err = m.hasPort(e); err == nil {
 		m.id, err = e.Mirror(m.mirror)
@@ -159,7 +159,7 @@ func (m *mirrorCall) tell(e *client.Client) (err error) {
 	return err
 }
 
-// outlived waits for the end of the switch, or of the context; true for the switch's.
+// outlived waits for the end of the switch or of the context; true if the switch ended.
 func (m *mirrorCall) outlived(ctx context.Context) bool {
 	for {
 		select {
@@ -173,7 +173,7 @@ func (m *mirrorCall) outlived(ctx context.Context) bool {
 	}
 }
 
-// end ends the mirror, after Ctrl-C, too: its own, or with --off whichever there is.
+// end ends the mirror, also after Ctrl-C: its own, or with --off any mirror of the port.
 func (m *mirrorCall) end(ctx context.Context, name string, progress io.Writer) error {
 	return m.talk(ctx, name, func(e *client.Client) error {
 		if err := m.hasPort(e); err != nil {
@@ -212,7 +212,7 @@ func checkPort(port string, ports []client.SwitchPortStats) error {
 	return exit.Wrongf("the switch has no port %q; it has %s", port, strings.Join(names, ", "))
 }
 
-// checkCaptureFile refuses what the switch would not write to.
+// checkCaptureFile refuses a file that the switch could not write to.
 func checkCaptureFile(file string) error {
 	info, err := os.Stat(file)
 	switch {

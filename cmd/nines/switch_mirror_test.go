@@ -28,7 +28,7 @@ func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {
 		"--wait=-1s":           "--duration and --wait cannot be negative",
 	} {
 		var out, stderr bytes.Buffer
-		// There is no such switch, and no such folder.
+		// Neither the switch nor the folder exists.
 		code := execute([]string{"switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", filepath.Join(dir, "none", "a.pcap"), flag}, &out, &stderr)
 		if code != exit.Wrong || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, %q, want %d and %q", flag, code, &stderr, exit.Wrong, want)
@@ -36,7 +36,7 @@ func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {
 	}
 }
 
-// mirroredFile is a switch between two ends of the kernel.
+// mirroredFile is a switch between two kernel endpoints.
 //
 //	a:eth ── switch ── b:eth
 const mirroredFile = `
@@ -46,7 +46,7 @@ topology:
   links: [{name: lan, kind: switch, endpoints: ["a:eth", "b:eth"]}]
 `
 
-// mirrors are those of the ports of the lab mirrored.
+// mirrors returns the mirrors at the ports of the lab "mirrored".
 func mirrors(s *shell) map[string]client.MirrorStats {
 	s.t.Helper()
 	code, said := s.call("switch", "show", "mirrored/lan", "--format", "json")
@@ -63,7 +63,7 @@ func mirrors(s *shell) map[string]client.MirrorStats {
 	return list
 }
 
-// mirrorUntil begins a mirror and waits until it has so many packets.
+// mirrorUntil starts a mirror and waits until it has so many packets.
 func (s *shell) mirrorUntil(packets uint64, port, file string) *process {
 	s.t.Helper()
 	p := s.start("switch", "mirror", port, "-w", file)
@@ -83,7 +83,7 @@ func (s *shell) mirrorUntil(packets uint64, port, file string) *process {
 	}
 }
 
-// packetsIn counts what a whole capture has.
+// packetsIn counts the packets of a complete capture.
 func packetsIn(t *testing.T, path string) (packets uint64) {
 	t.Helper()
 	r, err := packetfile.Open(path)
@@ -115,7 +115,7 @@ func TestMirrorsOfOneSwitchKeepApart(t *testing.T) {
 	}
 	first := s.mirrorUntil(2, "a:eth", one)
 
-	// Neither the port nor the file is to be had twice.
+	// Neither the port nor the file can have a second mirror.
 	for _, call := range [][]string{{"a:eth", "-w", two}, {"b:eth", "-w", one}, {"a:eth", "-w", two, "--wait", "1h"}} {
 		code, said := s.call(append([]string{"switch", "mirror", "mirrored/lan"}, call...)...)
 		if code != exit.Failed || !strings.Contains(said, one) {
@@ -124,12 +124,12 @@ func TestMirrorsOfOneSwitchKeepApart(t *testing.T) {
 	}
 	second := s.mirrorUntil(0, "b:eth", two)
 
-	// Who is ended by --off says so, and ends no mirror that came after.
+	// A mirror that --off ends says so, and does not end a later mirror.
 	if code, said := s.call("switch", "mirror", "mirrored/lan", "a:eth", "--off"); code != 0 || !strings.Contains(said, "mirrored at a:eth") {
 		t.Errorf("--off: exit code %d: %s", code, said)
 	}
 	third := s.mirrorUntil(1, "a:eth", one)
-	// Mirrors keep to their switch, whose lab they were not told, when another lab comes up.
+	// Mirrors stay at their switch when another lab comes up, although their call named no lab.
 	if code, said := s.call("up", s.file("beside", "1s")); code != 0 {
 		t.Fatalf("up: exit code %d: %s", code, said)
 	}
@@ -145,7 +145,7 @@ func TestMirrorsOfOneSwitchKeepApart(t *testing.T) {
 		t.Errorf("it says %q, and its file has %q", third.said.String(), want)
 	}
 
-	// Without --wait, too, a mirror ends with its lab.
+	// Also without --wait, a mirror ends with its lab.
 	if code, said := s.call("down", "mirrored"); code != 0 {
 		t.Fatalf("down: exit code %d: %s", code, said)
 	}

@@ -24,7 +24,7 @@ func newSwitchPortsCommand(call *switchCall) *cobra.Command {
 	return call.reader("ports", "Show the ports and their counters", writeSwitchPorts)
 }
 
-// reader is a verb that prints the counters of a switch.
+// reader returns a verb that prints the counters of a switch.
 func (call *switchCall) reader(verb, short string, write func(io.Writer, client.SwitchStats) error) *cobra.Command {
 	c := &cobra.Command{
 		Use:   verb + " [[LAB/]LINK]",

@@ -18,7 +18,7 @@ func TestAMirrorWritesToOrdinaryFilesOnly(t *testing.T) {
 		filepath.Join(dir, "none", "a.pcap"): "there is no folder " + filepath.Join(dir, "none"),
 	} {
 		var out, stderr bytes.Buffer
-		// The file is looked at first: there is no such switch.
+		// The file is checked first: the switch does not exist.
 		code := execute([]string{"switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", file}, &out, &stderr)
 		if code != exit.Wrong || !strings.Contains(stderr.String(), want) {
 			t.Errorf("-w %s: exit code %d, %q, want %d and %q", file, code, &stderr, exit.Wrong, want)

@@ -37,7 +37,7 @@ This needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a kernel with B
 	return c
 }
 
-// traceCall is what the verbs of nines trace share.
+// traceCall holds the options that the verbs of nines trace share.
 type traceCall struct {
 	cpus, out, format, buffer string
 	duration, threshold       time.Duration
@@ -53,7 +53,7 @@ func (t *traceCall) flags(c *cobra.Command, cpus, threshold string, least time.D
 	c.Flags().StringVar(&t.format, "format", "table", "table or json")
 }
 
-// checked reads what was asked for.
+// checked checks the options, and reads the inventory.
 func (t *traceCall) checked() (inv *host.Inventory, cpus []int, buffer int64, err error) {
 	if err := checkFormat(t.format); err != nil {
 		return nil, nil, 0, err
@@ -78,7 +78,7 @@ func (t *traceCall) checked() (inv *host.Inventory, cpus []int, buffer int64, er
 	return inv, cpus, int64(size), err
 }
 
-// finish words the causes, writes the folder and prints the report.
+// finish describes the causes, writes the folder and prints the report.
 func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, out, errOut io.Writer, table func(io.Writer) error) error {
 	r.Kernel, r.CommandLine = inv.Kernel.Release, inv.Kernel.CommandLine
 	all := result.Causes{Ranking: r.Causes}
@@ -90,7 +90,7 @@ func (t *traceCall) finish(name string, r *stall.Report, inv *host.Inventory, ou
 	}
 	all.Slowest = len(all.Packets)
 	if len(r.Subjects) > 0 {
-		details := r.Details(0) // of a thread like the others
+		details := r.Details(0) // those of the first thread: all are alike
 		details.StealNs = max(details.StealNs, steal)
 		explain.Fill(&all, details)
 	}

@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/measure/stall"
 )
 
-// traceJitterCall is one call of nines trace jitter.
+// traceJitterCall holds the options of nines trace jitter.
 type traceJitterCall struct {
 	traceCall
 	fifo int

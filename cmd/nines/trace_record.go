@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/measure/stall"
 )
 
-// traceRecordCall is one call of nines trace record.
+// traceRecordCall holds the options of nines trace record.
 type traceRecordCall struct {
 	traceCall
 	pid int
@@ -83,7 +83,7 @@ func (t *traceRecordCall) run(ctx context.Context, argv []string, in io.Reader, 
 	if len(argv) > 0 {
 		output := out
 		if t.format == "json" {
-			output = errOut // JSON is alone on standard output
+			output = errOut // standard output is for JSON only
 		}
 		if program, err = newWatchedProgram(argv, in, output, errOut); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (t *traceRecordCall) run(ctx context.Context, argv []string, in io.Reader, 
 	} else if err := unix.Kill(t.pid, 0); errors.Is(err, unix.ESRCH) {
 		return exit.Wrongf("--pid %d: there is no such process", t.pid)
 	} else {
-		// A command's own output says that it is at work.
+		// A command shows by its own output that it is at work.
 		o.Progress = func(elapsed time.Duration, threads int) {
 			line.at("watching "+name, fmt.Sprintf("%v, %d threads", elapsed.Round(time.Second), threads))
 		}
@@ -135,8 +135,7 @@ func (p *watchedProgram) start() (int, error) {
 	return p.cmd.Process.Pid, nil
 }
 
-// end ends the command, and its children, where it has not ended by itself, and says how
-// it failed.
+// end ends the command and its children, unless it has ended by itself, and returns how it failed.
 func (p *watchedProgram) end() error {
 	if p == nil || p.cmd.Process == nil {
 		return nil
@@ -159,7 +158,7 @@ func (p *watchedProgram) end() error {
 	return nil
 }
 
-// isOver waits for so long at most.
+// isOver reports whether the command has ended; it waits at most that long.
 func (p *watchedProgram) isOver(wait time.Duration) bool {
 	select {
 	case <-p.over:

@@ -46,8 +46,8 @@ func TestTraceRefusesWrongCalls(t *testing.T) {
 	}
 }
 
-// TestTraceRecordsACommand: its output is kept apart from the JSON, its failure is told, and
-// the result can be explained.
+// TestTraceRecordsACommand: its output does not mix with the JSON, its failure is reported, and the
+// result can be explained.
 func TestTraceRecordsACommand(t *testing.T) {
 	labtest.Root(t)
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func TestCtrlCEndsATraceWithItsReport(t *testing.T) {
 		{"trace", "record", "--out", "", "--", "sleep", "3600"},
 	} {
 		p := s.start(arguments...)
-		// It is at work when it has its engine, or the command.
+		// It is at work once its engine or command runs.
 		for deadline := time.Now().Add(patience); len(stall.Processes(p.Process.Pid)) < 2; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%v starts nothing: %s", arguments, p.said.String())

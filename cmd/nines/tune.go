@@ -47,7 +47,7 @@ its effect and its cost.`,
 	return c
 }
 
-// tuneCall is what plan and apply are told.
+// tuneCall holds the options of plan and apply.
 type tuneCall struct {
 	cpus    string
 	forFile string
@@ -69,7 +69,7 @@ func (t *tuneCall) flags(c *cobra.Command) {
 	c.Flags().StringVar(&t.cgroup, "cgroup", "", "control group version for containers: v1 or v2 (default: the host's)")
 }
 
-// request is what was asked for, and the inventory that it is asked of.
+// request returns the request, and the inventory that it is for.
 func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 	var r tune.Request
 	if t.cpus != "" && t.forFile != "" {
@@ -116,7 +116,7 @@ func (t *tuneCall) request() (*host.Inventory, tune.Request, error) {
 	return inv, r, nil
 }
 
-// tunedExperiment is an experiment as tuning sees it: all its runs together.
+// tunedExperiment is an experiment for tuning: all its runs together.
 type tunedExperiment struct {
 	plans  []*plan.Plan
 	tuning spec.Tuning // the first that is not none
@@ -164,7 +164,7 @@ func (t *tuneCall) experimentCPUs(e tunedExperiment) ([]int, error) {
 	return cpus, nil
 }
 
-// useOf is what boot parameters depend on.
+// useOf returns what boot parameters depend on.
 func useOf(plans []*plan.Plan) tune.Use {
 	var use tune.Use
 	for _, p := range plans {
@@ -206,7 +206,7 @@ func (t *tuneCall) readProfile(name string) (tune.Profile, error) {
 	return p, nil
 }
 
-// chosenCPUs reads a list of CPUs, which have to be online.
+// chosenCPUs parses a list of CPUs, which must be online.
 func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 	cpus, err := host.ParseCPUList(text)
 	if err != nil {
@@ -226,13 +226,13 @@ func chosenCPUs(flag, text string, inv *host.Inventory) ([]int, error) {
 	return cpus, nil
 }
 
-// tuneSession is this host's.
+// tuneSession returns this host's session.
 func tuneSession() (tune.Session, error) {
 	init, err := node.Program("nines-init")
 	return tune.Session{Root: lab.Root(), Init: init, Ledger: setting.HostLedger}, err
 }
 
-// tuneLasting is the folder for what outlives a reboot.
+// tuneLasting returns the folder for files that must survive a reboot.
 func tuneLasting() string {
 	if os.Getenv("NINES_STATE_DIR") != "" {
 		return filepath.Join(lab.Root(), "lasting")
@@ -240,7 +240,7 @@ func tuneLasting() string {
 	return "/var/lib/nines/tune"
 }
 
-// whoAmI is the user that is told to others: of sudo the one who called it.
+// whoAmI returns the user name to show to others: under sudo, the user who called it.
 func whoAmI() string {
 	if name := os.Getenv("SUDO_USER"); name != "" {
 		return name
@@ -251,7 +251,7 @@ func whoAmI() string {
 	return "user " + fmt.Sprint(os.Getuid())
 }
 
-// needRoot says so before anything is begun.
+// needRoot fails without root, before anything else happens.
 func needRoot(what string) error {
 	if os.Geteuid() == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/host/tune"
 )
 
-// tuneApplyCall is one call of nines tune apply.
+// tuneApplyCall holds the options of nines tune apply.
 type tuneApplyCall struct {
 	tuneCall
 	write  bool
@@ -170,7 +170,7 @@ func orNotHeld(text string) string {
 	return text
 }
 
-// orWanted is what the kernel made of a value, or the value itself.
+// orWanted returns the value that the kernel reports now, or the wanted one.
 func orWanted(r tune.Result) string {
 	if r.Now != "" {
 		return r.Now

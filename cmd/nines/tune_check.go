@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/measure/jitter"
 )
 
-// tuneCheckCall is one call of nines tune check.
+// tuneCheckCall holds the options of nines tune check.
 type tuneCheckCall struct {
 	cpus     string
 	duration time.Duration
@@ -60,7 +60,7 @@ at least a tenth less. Otherwise the result is "no clear difference".
 // checked is the JSON output.
 type checked struct {
 	Check jitter.Check `json:"check"`
-	// Before is the check that it is compared with.
+	// Before is the earlier check that Check is compared with.
 	Before     *jitter.Check       `json:"before,omitempty"`
 	Comparison []jitter.Comparison `json:"comparison,omitempty"`
 }
@@ -110,7 +110,7 @@ func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error 
 	return t.report(out, check, status)
 }
 
-// profileInForce is empty if nothing of nines tune is.
+// profileInForce returns the profile that nines tune has applied, or nothing.
 func profileInForce(status tune.Status) string {
 	switch {
 	case status.Applied != nil:

@@ -86,7 +86,7 @@ func TestTunePlanForAnExperiment(t *testing.T) {
 	}
 }
 
-// A sweep's runs count together: the first may have no CPUs, and no tuning.
+// All runs of a sweep count: the first may have neither CPUs nor tuning.
 func TestTunePlanForASweep(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lab.yaml")
 	text := `name: t
@@ -156,7 +156,7 @@ func TestTuneWithoutABootLoaderIsTheHostsLack(t *testing.T) {
 	}
 }
 
-// What profiles ask for by name is what package isolate finds.
+// Profiles name the things that package isolate finds.
 func TestTuneKnowsWhatIsolateMoves(t *testing.T) {
 	var names []string
 	for _, a := range isolate.Advice() {

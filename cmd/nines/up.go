@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// upCall is one call of nines up.
+// upCall holds the options of nines up.
 type upCall struct {
 	labFile
 	dryRun bool
@@ -55,7 +55,7 @@ func (u upCall) up(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	if u.dryRun {
-		// What cannot be built is an error here too, behind the steps of how it would be.
+		// A lab that cannot be built is an error here too, after the steps.
 		return errors.Join(writeLines(out, lab.Steps(p.Plan)), host.Missing(p.findings))
 	}
 	if err := host.Missing(p.findings); err != nil {

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// validated is one file's part of the JSON output.
+// validated is the JSON output for one file.
 type validated struct {
 	File    string        `json:"file"`
 	Valid   bool          `json:"valid"`

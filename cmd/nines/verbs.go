@@ -2,14 +2,13 @@ package main
 
 import "github.com/spf13/cobra"
 
-// verbGroup is a heading of `nines --help` with the commands below it.
+// verbGroup is a heading of `nines --help` and its commands.
 type verbGroup struct {
 	id, title string
 	verbs     []*cobra.Command
 }
 
-// verbGroups lists the commands in the order of the work; each command has a file of its
-// own.
+// verbGroups lists the commands in the order of the work; each command has its own file.
 func verbGroups() []verbGroup {
 	return []verbGroup{
 		{"build", "Build a network:", []*cobra.Command{
@@ -52,7 +51,7 @@ func verbGroups() []verbGroup {
 	}
 }
 
-// addVerbs gives the root command every verb, below the heading of its group.
+// addVerbs adds every verb to the root command, under its group's heading.
 func addVerbs(root *cobra.Command) {
 	cobra.EnableCommandSorting = false // the groups are in the order of the work
 	for _, group := range verbGroups() {

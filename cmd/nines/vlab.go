@@ -46,7 +46,7 @@ timings mean nothing.`,
 	return c
 }
 
-// laboratoryFlags are what can be chosen of a laboratory.
+// laboratoryFlags are the options of a laboratory.
 type laboratoryFlags struct {
 	kernel, append, cgroup string
 	memoryMiB              int
@@ -81,7 +81,7 @@ func (f *laboratoryFlags) check() error {
 	return exit.Wrongf("--cgroup %q: there are v2, v1 and hybrid", f.cgroup)
 }
 
-// store is a user's, which tells what it does.
+// laboratoryStore returns the user's image store, which reports its progress.
 func laboratoryStore(stderr io.Writer) (image.Store, error) {
 	guest, err := node.Program("nines-guest")
 	if err != nil {
@@ -90,12 +90,12 @@ func laboratoryStore(stderr io.Writer) (image.Store, error) {
 	return image.Store{Dir: image.DefaultDir(), Guest: guest, Progress: tell(stderr)}, nil
 }
 
-// tell writes progress, for people.
+// tell returns a function that writes progress.
 func tell(stderr io.Writer) func(string) {
 	return func(what string) { fmt.Fprintf(stderr, "vlab: %s\n", what) }
 }
 
-// inLaboratory starts a laboratory, does something in it, and ends it.
+// inLaboratory starts a laboratory, calls do, and ends the laboratory.
 func (f *laboratoryFlags) inLaboratory(ctx context.Context, stderr io.Writer, do func(*vlab.Laboratory) error) (err error) {
 	if err := f.check(); err != nil {
 		return err
@@ -122,13 +122,14 @@ func (f *laboratoryFlags) inLaboratory(ctx context.Context, stderr io.Writer, do
 	return do(lab)
 }
 
-// commandFailed is a command of the laboratory's that failed, whose exit code nines ends
-// with.
+// commandFailed is the error of a command that failed in the laboratory; nines ends with its exit
+// code.
 func commandFailed(code int) error {
 	return exit.With(code, fmt.Errorf("the command ended with exit code %d", code))
 }
 
-// workingFolder is that of a command in the laboratory: this one's, if it was copied.
+// workingFolder returns the working folder of a command in the laboratory: the current one, if it
+// was copied.
 func (f *laboratoryFlags) workingFolder() string {
 	here, err := os.Getwd()
 	if err != nil {

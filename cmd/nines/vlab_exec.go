@@ -67,7 +67,7 @@ nines is in the PATH; what is changed is gone afterwards.`,
 	return c
 }
 
-// labShell is a shell on this terminal, or on standard input where there is none.
+// labShell runs a shell on this terminal, or on standard input without one.
 func labShell(c *cobra.Command, lab *vlab.Laboratory, dir string) error {
 	request := agent.Request{Argv: []string{"bash", "-l"}, Dir: dir, Env: []string{`PS1=vlab:\w# `}}
 	streams := agent.Streams{Stdin: c.InOrStdin(), Stdout: c.OutOrStdout(), Stderr: c.ErrOrStderr()}

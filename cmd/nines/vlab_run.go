@@ -38,7 +38,7 @@ works on such hardware. Its timings mean nothing, and the verdicts say so too.`,
 			if err := checkFormat(call.format); err != nil {
 				return err
 			}
-			// What is wrong with the file is wrong before a minute has passed.
+			// Finds mistakes in the file now, not after the minute of the boot.
 			if _, err := loadFile(args[0], call.sets); err != nil {
 				return err
 			}
@@ -61,19 +61,19 @@ works on such hardware. Its timings mean nothing, and the verdicts say so too.`,
 	return c
 }
 
-// vlabRun is nines run, elsewhere.
+// vlabRun holds the options of nines vlab run.
 type vlabRun struct {
 	file, out, format string
 	sets              []string
 }
 
-// guestFolder is where the laboratory has the experiment, guestResults its results.
+// guestFolder is the laboratory's folder for the experiment, guestResults for its results.
 const (
 	guestFolder  = "/srv"
 	guestResults = guestFolder + "/results"
 )
 
-// grace is how long an experiment may take to put things back after Ctrl-C.
+// grace is how long an experiment may take to clean up after Ctrl-C.
 const grace = time.Minute
 
 func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr io.Writer) error {
@@ -85,7 +85,7 @@ func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr i
 		argv = append(argv, "--set", set)
 	}
 	code, ran := lab.Do(ctx, agent.Request{Argv: argv, Dir: guestFolder}, agent.Streams{Stdout: stdout, Stderr: stderr, Grace: grace})
-	// What was measured until Ctrl-C is worth keeping too, unless the guest hangs.
+	// Keeps what was measured until Ctrl-C, too, unless the guest hangs.
 	keeping := context.WithoutCancel(ctx)
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -108,15 +108,15 @@ func (r vlabRun) run(ctx context.Context, lab *vlab.Laboratory, stdout, stderr i
 	return ran
 }
 
-// copyResult copies the newest result out; it returns its folder, or nothing if there
-// is none.
+// copyResult copies the newest result to the host and returns its folder, or nothing if there is
+// none.
 func (r vlabRun) copyResult(ctx context.Context, lab *vlab.Laboratory) (string, error) {
 	newest, err := lab.Output(ctx, "sh", "-c", "readlink -f "+guestResults+"/latest || true")
 	newest = strings.TrimSpace(newest)
 	if err != nil || !strings.HasPrefix(newest, guestResults+"/") || newest == guestResults+"/latest" {
 		return "", err
 	}
-	// results/NAME/TIME; both are made by nines.
+	// results/NAME/TIME; nines makes both.
 	into := filepath.Join(r.out, path.Base(path.Dir(newest)))
 	if err := lab.CopyOut(ctx, newest, into); err != nil {
 		return "", err

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/vm/vlab"
 )
 
-// TestVlabCopiesAreLookedAtFirst: what is to be copied and is not there is a wrong call,
-// and said before anything is made.
+// TestVlabCopiesAreLookedAtFirst: a missing file to copy makes a wrong call, reported before
+// anything is made.
 func TestVlabCopiesAreLookedAtFirst(t *testing.T) {
 	there := t.TempDir()
 	flags := laboratoryFlags{kernel: "debian", cgroup: "v2", memoryMiB: vlab.DefaultMemoryMiB, copy: []string{there}}
