@@ -1,12 +1,12 @@
 // Percentile curves: from a thinned cumulative distribution to points of a plot
-// whose x axis is 1/(1−p), so that each further nine takes the same width.
+// whose x axis is 1/(1−p), so that each additional nine takes the same width.
 
 import type { Curve } from "./data.ts";
 
 /** Points for each factor of ten of 1/(1−p). */
 export const pointsPerDecade = 100;
 
-/** The maximum is drawn just right of the last percentile that the count supports. */
+/** The maximum is drawn to the right of the last percentile that the count supports. */
 const maximumUpTo = 1.03;
 
 /** The x values that cover counts of up to most samples; powers of ten are exact. */
@@ -22,13 +22,13 @@ export function grid(most: number): number[] {
 
 /**
  * The value at x = 1/(1−p): the smallest that at least p of the samples do not
- * exceed. Beyond what the count supports it is null, but for the maximum.
+ * exceed. Beyond what the count supports it is null, except for the maximum.
  */
 export function valueAt(curve: Curve, x: number): number | null {
   const last = curve.value_ns.length - 1;
   if (last < 0 || x < 1) return null;
   if (x > curve.count * (1 + 1e-9)) return x <= curve.count * maximumUpTo ? curve.value_ns[last]! : null;
-  // In ranks; the tolerance is for 1 − 1/1000 not being 0.999.
+  // In ranks; with a tolerance, because 1 − 1/1000 is not exactly 0.999.
   const target = (1 - 1 / x) * curve.count - curve.count * 1e-12 - 1e-9;
   let low = 0;
   let high = last;
@@ -40,7 +40,7 @@ export function valueAt(curve: Curve, x: number): number | null {
   return curve.value_ns[low]!;
 }
 
-/** Whether valueAt gives the maximum because x is beyond the supported percentiles. */
+/** Whether valueAt returns the maximum because x is beyond the supported percentiles. */
 export function isMaximum(curve: Curve, x: number): boolean {
   return x > curve.count * (1 + 1e-9) && x <= curve.count * maximumUpTo;
 }
@@ -49,7 +49,7 @@ export function isMaximum(curve: Curve, x: number): boolean {
 export function sample(curve: Curve, xs: readonly number[]): (number | null)[] {
   return xs.map((x) => {
     const ns = valueAt(curve, x);
-    // A logarithmic axis has no zero: what took no measurable time is drawn at 1 ns.
+    // A logarithmic axis has no zero: unmeasurably short times are drawn at 1 ns.
     return ns === null ? null : Math.max(ns, 1) / 1000;
   });
 }

@@ -1,4 +1,4 @@
-// Elements without markup in strings: text is always text.
+// Builds elements without markup in strings: text is always text.
 
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | ((event: Event) => void) | undefined>;
@@ -20,7 +20,7 @@ export function section(id: string, title: string, lead: string | null, ...child
     h("h2", { id: `${id}-title` }, title), lead === null ? null : h("p", { class: "lead" }, lead), ...children);
 }
 
-/** A row of buttons of which one is pressed. */
+/** A row of buttons, one of them pressed. */
 export function choice<T extends string>(label: string, options: readonly [T, string][], current: () => T, choose: (value: T) => void): HTMLElement {
   const buttons = options.map(([value, text]) =>
     h("button", { type: "button", "data-value": value, "aria-pressed": String(current() === value), click: () => {
@@ -30,14 +30,14 @@ export function choice<T extends string>(label: string, options: readonly [T, st
   return h("div", { class: "choice", role: "group", "aria-label": label }, h("span", { class: "choice-label" }, label), h("span", { class: "segments" }, ...buttons));
 }
 
-/** Puts text on the clipboard, also where the page is not in a secure context. */
+/** Copies text to the clipboard, also if the page is not in a secure context. */
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard && window.isSecureContext) {
     try {
       await navigator.clipboard.writeText(text);
       return;
     } catch {
-      // Not permitted; the old way needs no permission.
+      // Not permitted; the old method needs no permission.
     }
   }
   const area = h("textarea", { class: "offscreen", "aria-hidden": "true" });

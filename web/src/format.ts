@@ -2,10 +2,10 @@
 
 import type { Value } from "./data.ts";
 
-/** What stands for a figure that the measurement does not support. */
+/** Shown for a figure that the measurement does not support. */
 export const none = "–";
 
-/** A number with three significant digits, or all of its whole ones: 8.32, 22.1, 120, 12,345. */
+/** A number with three significant digits, or all integer digits: 8.32, 22.1, 120, 12,345. */
 export function significant(value: number): string {
   const size = Math.abs(value);
   if (value === 0) return "0";
@@ -33,7 +33,7 @@ export function shortTick(value: number): string {
   return tick(value);
 }
 
-/** A share in per cent; one that lacks anything is never rounded up to 100. */
+/** A percentage; a value below 100 is never rounded up to 100. */
 export function percent(value: number): string {
   return value < 100 && value > 99 ? String(Math.floor(value * 1000 + 1e-6) / 1000) : significant(value);
 }
@@ -43,7 +43,7 @@ export function micros(ns: number | null | undefined): string {
   return ns === null || ns === undefined ? none : significant(ns / 1000);
 }
 
-/** A time with the unit that suits it. */
+/** A time with a suitable unit. */
 export function time(ns: number): string {
   if (Math.abs(ns) >= 1e9) return significant(ns / 1e9) + " s";
   if (Math.abs(ns) >= 1e6) return significant(ns / 1e6) + " ms";
@@ -69,7 +69,7 @@ export function readable(value: Value | undefined): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A value as it is compared and filtered by. */
+/** A value in the form used to compare and filter. */
 export function raw(value: Value | undefined): string {
   if (value === null || value === undefined) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -80,17 +80,17 @@ export function percentileTitle(name: string): string {
   return name.replace("_", ".");
 }
 
-/** The percentile at x = 1/(1−p), with as many nines as it has, never rounded up to 100. */
+/** The percentile at x = 1/(1−p), with all its nines, never rounded up to 100. */
 export function percentileAt(x: number): string {
   if (x <= 1) return "0 %";
   const digits = Math.max(0, Math.ceil(Math.log10(x) - 1e-9) - 2);
   const scale = 10 ** digits;
-  // The small addition keeps 99.9 from becoming 99.89 by binary fractions.
+  // The small addition keeps binary rounding from turning 99.9 into 99.89.
   const percent = Math.floor(100 * (1 - 1 / x) * scale + 1e-6) / scale;
   return `${percent.toFixed(digits)} %`;
 }
 
-/** Names without what they share with no other: "links.*.kind" is "kind". */
+/** The shortest unique endings of names: "links.*.kind" becomes "kind". */
 export function shortNames(names: readonly string[]): Map<string, string> {
   const short = new Map<string, string>();
   for (const name of names) {

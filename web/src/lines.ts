@@ -1,6 +1,5 @@
-// What is drawn and listed: a line for each combination of the swept variables,
-// or for each trial. Colours and dashes follow the variables, so that equal
-// colours mean equal kinds.
+// What is drawn and listed: a line for each combination of the swept variables, or for each trial.
+// Colours and dashes follow the variables, so equal colours mean equal kinds.
 
 import type { Curves, Page, Value, Variables, Verdict } from "./data.ts";
 import { raw, readable, shortNames } from "./format.ts";
@@ -14,7 +13,7 @@ export interface Line {
   key: string;
   label: string;
   group: number;
-  /** Indexes of the trials that its figures rest on. */
+  /** Indexes of the trials that its figures are based on. */
   trials: number[];
   curves: Curves;
   colour: number;
@@ -37,7 +36,7 @@ export function worstVerdict(verdicts: Record<Verdict, number>): Verdict {
   return verdicts.invalid > 0 ? "invalid" : verdicts.noisy > 0 ? "noisy" : "clean";
 }
 
-/** The values of a variable in the order in which the trials first have them. */
+/** The values of a variable in the order in which the trials first use them. */
 export function valuesOf(page: Page, variable: string): Value[] {
   const seen = new Map<string, Value>();
   for (const group of page.groups) {
@@ -55,7 +54,7 @@ export function labelOf(variables: Variables, names: readonly string[]): string 
     .map((name) => {
       const value = variables[name];
       const text = readable(value);
-      // A number alone does not say what it counts.
+      // A number alone does not show its unit.
       return typeof value === "string" ? text : `${text} ${unitOf(short.get(name) ?? name)}`;
     });
   return parts.join(" · ") || "all trials";
@@ -73,9 +72,9 @@ interface Style {
 }
 
 /**
- * A style for each group. The variable of words, such as the link's kind, gets the
- * colours, and what else is swept the dashes, which may have to go round; with one
- * variable, or too many values, colours go round and dashes tell the rounds apart.
+ * A style for each group. A text variable, such as the link's kind, sets the colours, and the other
+ * swept variables the dashes, which may repeat. With one variable, or too many values, colours
+ * repeat and dashes distinguish the rounds.
  */
 export function stylesOf(page: Page): Style[] {
   const swept = page.variables.map((name) => ({ name, values: valuesOf(page, name).map(raw) })).filter((v) => v.values.length > 1);
@@ -86,7 +85,7 @@ export function stylesOf(page: Page): Style[] {
   if (first && others.length > 0) {
     const rest = (g: Page["groups"][number]) => others.map((v) => raw(g.variables[v.name] ?? null)).join("\0");
     const rests = [...new Set(page.groups.map(rest))];
-    // With more kinds than colours, a second round of colours has dashes of its own.
+    // With more kinds than colours, a second round of colours has its own dashes.
     if (few || Math.ceil(first.values.length / colours) * rests.length <= dashes) {
       return page.groups.map((g) => {
         const value = first.values.indexOf(raw(g.variables[first.name] ?? null));

@@ -1,5 +1,5 @@
-// The page: reads the data in it, builds the sections, and redraws them when the
-// reader chooses something else.
+// The page: reads the data in it, builds the sections, and redraws them when the reader changes the
+// selection.
 
 import { outlierChart } from "./charts/outliers.ts";
 import { swatch, type Frame } from "./charts/frame.ts";
@@ -29,11 +29,12 @@ function toggle(id: string, text: string, checked: boolean, change: (checked: bo
   return h("label", { for: id, class: "chip" }, box, mark, text);
 }
 
-/** Beyond so many lines the legend has only those that are drawn, and not all of them: the table has. */
+/** With more lines than this the legend lists only drawn ones, up to a limit; the table lists
+ * all. */
 const wholeLegend = 24;
 const longestLegend = 40;
 
-/** The lines that are drawn; a click takes one out. */
+/** The drawn lines; a click removes one. */
 function legend(selection: Selection): HTMLElement {
   const list = h("ul", { class: "legend", "aria-label": "Lines in the figures" });
   const update = () => {
@@ -55,7 +56,7 @@ function legend(selection: Selection): HTMLElement {
   return list;
 }
 
-/** Says that not all lines are drawn, as long as that is so. */
+/** A note, shown while not all lines are drawn. */
 function hint(selection: Selection): HTMLElement {
   const text = h("p", { class: "hint", role: "status" });
   const update = () => {
@@ -133,7 +134,7 @@ function build(page: Page, place: HTMLElement): void {
 }
 
 function baselineTable(page: Page): HTMLElement {
-  // The same columns as the trials', of the baselines alone.
+  // The same columns as for trials, but only for baselines.
   const variables = page.variables.filter((name) => page.baselines.some((b) => name in streamOf(b.variables)));
   const only: Page = { ...page, trials: page.baselines, groups: page.baselines.map((b, i) => ({ variables: { when: b.when ?? "", ...streamOf(b.variables) }, trials: [i], counted: [i], curves: b.curves })) };
   only.variables = ["when", ...variables];

@@ -2,7 +2,7 @@ import type { Curves, LatePacket, Page } from "./data.ts";
 
 export type Metric = keyof Curves;
 
-/** Kind and name are indexes of the trace's; times are since the packet was due. */
+/** Kind and name are indexes into the trace's lists; times count from when the packet was due. */
 export type EventRow = LatePacket["events"][number];
 
 export function readPage(text: string): Page {

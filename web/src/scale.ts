@@ -1,14 +1,13 @@
-// Axes: ranges and ticks, linear and logarithmic. Pure, so that they are tested
-// without a browser.
+// Axes: ranges and ticks, linear and logarithmic. Pure, so tests need no browser.
 
 export interface Ticks {
   /** Every grid line. */
   splits: number[];
-  /** Those that carry a label. */
+  /** The grid lines with a label. */
   labelled: Set<number>;
 }
 
-/** A range that shows all of the positive values on a logarithmic axis, with a little room. */
+/** A range that shows all positive values on a logarithmic axis, with a small margin. */
 export function logRange(values: Iterable<number | null>): [number, number] {
   let low = Infinity;
   let high = -Infinity;
@@ -25,7 +24,7 @@ export function logRange(values: Iterable<number | null>): [number, number] {
   return [low, high];
 }
 
-/** A range from zero that shows all values, ending on a round number. */
+/** A range from zero to a round number that shows all values. */
 export function linearRange(values: Iterable<number | null>): [number, number] {
   let high = 0;
   for (const value of values) if (value !== null && isFinite(value)) high = Math.max(high, value);
@@ -35,7 +34,7 @@ export function linearRange(values: Iterable<number | null>): [number, number] {
   return [0, rounded ?? 12 * step];
 }
 
-/** Ticks of a logarithmic axis: 1 to 9 of each decade, with as many labels as have room. */
+/** Ticks of a logarithmic axis: 1 to 9 of each decade, with as many labels as fit. */
 export function logTicks(low: number, high: number, most: number): Ticks {
   const splits: number[] = [];
   const candidates: number[][] = [[], [], []];
@@ -49,7 +48,7 @@ export function logTicks(low: number, high: number, most: number): Ticks {
       candidates[2]!.push(value);
     }
   }
-  // The richest labelling that fits, but never none at all.
+  // The most labels that fit, but at least one.
   const fitting = candidates.filter((list) => list.length > 0 && list.length <= most);
   let labelled = fitting[fitting.length - 1] ?? candidates.find((list) => list.length > 0) ?? [];
   if (labelled.length > most) {
@@ -66,7 +65,7 @@ export function percentileTicks(high: number, most: number): Ticks {
   for (let decade = 1; decade <= high; decade *= 10) {
     decades.push(decade);
   }
-  // Finer lines only where they do not fill the figure.
+  // Finer lines only if they do not fill the figure.
   const digits = decades.length <= most ? 9 : 1;
   for (const decade of decades) for (let digit = 1; digit <= digits; digit++) if (digit * decade <= high) splits.push(digit * decade);
   let labels = decades;

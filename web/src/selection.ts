@@ -1,11 +1,11 @@
-// What the reader has chosen to see. Pure but for the listeners.
+// What the reader has chosen to see. Pure except for the listeners.
 
 import type { Page, Variables } from "./data.ts";
 import type { Metric } from "./page.ts";
 import { raw } from "./format.ts";
 import { linesOf, type Line, type Mode } from "./lines.ts";
 
-/** More lines than this at once cannot be told apart; the rest starts unchecked. */
+/** More lines than this cannot be distinguished; the rest starts unchecked. */
 export const firstShown = 12;
 
 export class Selection {
@@ -13,7 +13,7 @@ export class Selection {
   metric: Metric = "latency";
   baseline = true;
   gaps = false;
-  /** The rate over time in per cent of what was due, where loss shows as a dip. */
+  /** Shows the rate over time as a percentage of the due rate, where loss is a dip. */
   share = false;
   private readonly hiddenTrials = new Set<number>();
   private readonly filtered = new Map<string, Set<string>>();
@@ -64,7 +64,7 @@ export class Selection {
     this.filtered.set(variable, values);
   }
 
-  /** Whether something with these variables is shown; variables it lacks say nothing. */
+  /** Whether something with these variables is shown; variables that it lacks do not matter. */
   passes(variables: Variables): boolean {
     return Object.entries(variables).every(([name, value]) => !this.isFiltered(name, raw(value)));
   }

@@ -5,7 +5,7 @@ import { compare, toTSV } from "./tsv.ts";
 
 export interface Cell {
   text: string;
-  /** What sorts and is copied: numbers unrounded, null for what is missing. */
+  /** The value to sort and copy: numbers unrounded, null if missing. */
   value: string | number | null;
   node?: Node;
   class?: string;
@@ -14,9 +14,9 @@ export interface Cell {
 export interface Column<Row> {
   title: string;
   unit?: string;
-  /** Words are aligned to the left, numbers to the right. */
+  /** Whether the column has words, which are left-aligned; numbers are right-aligned. */
   words?: boolean;
-  /** What the heading's tooltip explains. */
+  /** The heading's tooltip. */
   hint?: string;
   cell: (row: Row) => Cell;
 }
@@ -34,7 +34,7 @@ export interface TableOptions<Row> {
   /** A first column that is neither sorted nor copied, such as a check box. */
   lead?: { title: () => Node; cell: (row: Row) => Node };
   rowClass?: (row: Row) => string;
-  /** Rows that can be chosen, by a click, or by Enter on the row that has the focus. */
+  /** Makes rows selectable, by a click, or by Enter on the focused row. */
   pick?: { label: string; choose: (row: Row) => void; chosen: (row: Row) => boolean };
 }
 
@@ -51,7 +51,7 @@ export function table<Row>(options: TableOptions<Row>): Table {
   const heads = columns.map((column, i) =>
     h("th", { scope: "col", class: column.words ? "words" : "", "aria-sort": "none" },
       h("button", { type: "button", title: column.hint, click: () => {
-        // The third click goes back to the order of the sweep.
+        // The third click restores the order of the sweep.
         if (sortedBy !== i) [sortedBy, descending] = [i, false];
         else if (!descending) descending = true;
         else sortedBy = null;
@@ -80,10 +80,10 @@ export function table<Row>(options: TableOptions<Row>): Table {
     region.setAttribute("aria-label", caption());
     heads.forEach((head, i) => head.setAttribute("aria-sort", i !== sortedBy ? "none" : descending ? "descending" : "ascending"));
     if (options.lead) leadHead.replaceChildren(options.lead.title());
-    // A check box keeps the focus when its table is written anew.
+    // A check box keeps the focus when its table is redrawn.
     const focused = body.contains(document.activeElement) ? document.activeElement?.id : null;
     const rows = ordered();
-    // One stop of the Tab key for all rows; the arrow keys go from one to the next.
+    // All rows are one stop of the Tab key; the arrow keys move between them.
     const stop = options.pick ? Math.max(rows.findIndex(options.pick.chosen), 0) : -1;
     body.replaceChildren(...rows.map((row, i) =>
       h("tr", { class: options.rowClass?.(row) ?? "", ...picking(row, i === stop) }, options.lead ? h("td", { class: "check" }, options.lead.cell(row)) : null,

@@ -1,4 +1,4 @@
-// Light and dark. The system's preference holds until the reader chooses.
+// Light and dark. The system's preference applies until the reader chooses.
 
 import { h } from "./dom.ts";
 
@@ -25,7 +25,7 @@ function apply(): void {
 
 export function startTheme(): void {
   prefersDark().addEventListener("change", apply);
-  // Paper is white: figures are drawn anew for it.
+  // Paper is white, so figures are redrawn for printing.
   window.addEventListener("beforeprint", () => { printing = true; apply(); });
   window.addEventListener("afterprint", () => { printing = false; apply(); });
   apply();
@@ -46,7 +46,7 @@ export function themeSwitch(): HTMLElement {
   return button;
 }
 
-/** The colours of the figures, from the style sheet, so that there is one list of them. */
+/** The colours of the figures, from the style sheet, the only list of them. */
 export function palette(): { text: string; muted: string; grid: string; surface: string; series: string[] } {
   const style = getComputedStyle(document.documentElement);
   const get = (name: string) => style.getPropertyValue(name).trim();

@@ -1,5 +1,5 @@
-// The figures that were chosen by what varies: rate against rate, maximum against
-// size, latency against load. What others have published is drawn as rings.
+// The figures that match the variables: rate against rate, maximum against size, latency against
+// load. Published values are drawn as rings.
 
 import type { Figure, FigurePoint, Page, Variables } from "../data.ts";
 import { grouped, percentileTitle, raw, shortTick, significant } from "../format.ts";
@@ -10,10 +10,10 @@ import { dashPatterns, type Frame, type Tip } from "./frame.ts";
 import { publishedDash } from "./percentiles.ts";
 import { scatter, type Point, type ScatterAxis, type ScatterLine } from "./scatter.ts";
 
-/** A range over so many times its least value needs a logarithmic axis. */
+/** A range with a maximum over this many times its minimum needs a logarithmic axis. */
 const logarithmicFrom = 20;
 
-/** What the x axis of the load is in. */
+/** The unit of the load's x axis. */
 export type LoadAxis = "pps" | "fraction";
 
 export interface DrawnSeries {
@@ -24,12 +24,12 @@ export interface DrawnSeries {
 }
 
 /**
- * The series with the points that the filters leave, each with its style. Check boxes
- * are for figures with a line for each combination; here all of them make one line.
+ * The series with the points that pass the filters, each with its style. Check boxes do not apply:
+ * they are for figures with a line for each combination; here all of these make one line.
  */
 export function drawnSeries(page: Page, figure: Figure, selection: Selection): DrawnSeries[] {
-  // Equal colours mean equal kinds, in all figures, also where one lacks a series: so
-  // the styles are those of all combinations, not of this figure's series.
+  // Equal colours mean equal kinds in all figures, even if one lacks a series. So the styles come
+  // from all combinations, not from this figure's series.
   const keyOf = (variables: Variables) => figure.variables.map((name) => raw(variables[name] ?? null)).join("\0");
   const all = new Map<string, Variables>();
   for (const { variables } of [...page.groups, ...figure.series]) {

@@ -1,5 +1,5 @@
-// What all figures share: a frame that follows its width, redraws for the theme,
-// shows a tip, and can be read with the keyboard.
+// The common part of all figures: a frame that adapts to its width, redraws for the theme, shows a
+// tip, and can be read with the keyboard.
 
 import uPlot from "uplot";
 import { h } from "../dom.ts";
@@ -7,7 +7,7 @@ import { onTheme, palette } from "../theme.ts";
 
 export const font = '12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 
-/** Dash patterns in CSS pixels; the first is solid. Not colour alone tells lines apart. */
+/** Dash patterns in CSS pixels; the first is solid. Lines differ not only in colour. */
 export const dashPatterns: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 5]];
 
 export interface TipRow {
@@ -29,7 +29,7 @@ export interface FrameOptions {
   id: string;
   label: string;
   height: (width: number) => number;
-  /** Makes the plot, or returns null where there is nothing to draw. */
+  /** Makes the plot, or returns null if there is nothing to draw. */
   make: (width: number, height: number, place: HTMLElement) => uPlot | null;
   empty: string;
   /** Moves the cursor by so many steps; 0 is the first position. */
@@ -61,7 +61,7 @@ export class Frame {
     onTheme(() => this.draw());
   }
 
-  /** Draws the figure anew from what the reader has chosen. */
+  /** Redraws the figure for the reader's selection. */
   draw(): void {
     this.width = this.place.clientWidth;
     this.plot?.destroy();

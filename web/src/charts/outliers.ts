@@ -1,5 +1,5 @@
-// The slowest packets over time: a tick of the timer shows as a row, a burst of
-// preemption as a column, a drift as a slope.
+// The slowest packets over time: a timer tick shows as a row, a burst of preemption as a column,
+// drift as a slope.
 
 import type { Page } from "../data.ts";
 import { micros, tick, time } from "../format.ts";

@@ -1,5 +1,5 @@
 // The percentile plot: latency by 1/(1−p), both axes logarithmic, as HdrHistogram
-// plots it. Each further nine takes the same width, so the tail is in plain view.
+// plots it. Each additional nine takes the same width, so the tail is clearly visible.
 
 import uPlot from "uplot";
 import { grid, isMaximum, sample } from "../curve.ts";
@@ -18,17 +18,17 @@ export const metricNames: Record<Metric, string> = {
   send_lag: "send lag",
 };
 
-/** What a figure or a table shows, in full. */
+/** The full titles of the metrics. */
 export const metricTitles: Record<Metric, string> = {
   latency: "Latency from intended send",
   from_tx: "Latency from actual send",
   send_lag: "Send lag (actual − intended send)",
 };
 
-/** How lines of what others have published are drawn. */
+/** The dashes of lines that others have published. */
 export const publishedDash = [1.5, 3.5];
 
-/** A published curve in µs at each x, straight on logarithmic axes; null beyond its ends. */
+/** A published curve in µs at each x, interpolated on logarithmic axes; null beyond its ends. */
 export function interpolated(points: readonly [number, number][], xs: readonly number[]): (number | null)[] {
   const known = points.filter(([x, y]) => x >= 1 && y > 0).sort((a, b) => a[0] - b[0]);
   return xs.map((x) => {
@@ -46,7 +46,7 @@ interface Drawn {
   label: string;
   colour: number; // −1: a baseline
   dash: number;
-  /** A repeat behind the line of all repeats; it is not in the tip. */
+  /** A single repeat behind the line of all repeats; not in the tip. */
   faint: boolean;
 }
 
@@ -75,12 +75,12 @@ function drawnLines(page: Page, selection: Selection): Drawn[] {
   }
 }
 
-/** A baseline has no network, so of its variables only the traffic's say what it was. */
+/** A baseline has no network, so only its traffic variables describe it. */
 export function streamOf(variables: Variables): Variables {
   return Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith("traffic.")));
 }
 
-/** The baselines that were run for something that is shown. */
+/** The baselines of the shown lines. */
 export function baselinesFor(page: Page, shown: readonly Line[]): Page["baselines"] {
   return page.baselines.filter((b) =>
     shown.some((line) => Object.entries(streamOf(b.variables)).every(([name, value]) => !(name in line.variables) || line.variables[name] === value)));

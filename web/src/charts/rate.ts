@@ -1,5 +1,4 @@
-// Rates: received packets over time beside those that were due, and what was
-// received of what was offered, trial by trial.
+// Rates: received and due packets over time, and received against offered packets per trial.
 
 import uPlot from "uplot";
 import type { Page, Trial } from "../data.ts";
@@ -13,7 +12,8 @@ import { scatter } from "./scatter.ts";
 
 type Column = 1 | 2 | 3; // offered, sent, received
 
-/** The mean of the repeats in each second, in packets a second; null where none has that second. */
+/** The mean of the repeats in each second, in packets per second; null if no repeat has that
+ * second. */
 export function meanRate(trials: readonly Trial[], column: Column): (number | null)[] {
   const step = Math.max(1, ...trials.map((t) => t.rate_step));
   const seconds = Math.max(0, ...trials.map((t) => t.rate.length * t.rate_step));
@@ -21,7 +21,7 @@ export function meanRate(trials: readonly Trial[], column: Column): (number | nu
   for (let second = 0; second < seconds; second += step) {
     const rates = trials.flatMap((t) => {
       const row = t.rate[Math.floor(second / t.rate_step)];
-      // The last row may stand for less than a whole step or second.
+      // The last row may cover less than a whole step or second.
       const left = (t.details?.duration_ns ?? Infinity) / 1e9 - (row?.[0] ?? 0);
       const length = Math.min(t.rate_step, left);
       return row && length > 0.05 ? [row[column] / length] : [];
@@ -38,7 +38,7 @@ export function percentOf(part: readonly (number | null)[], whole: readonly (num
   });
 }
 
-/** Around 100 %, with at least a tenth of a per cent to see a dip in. */
+/** Around 100 %, and at least a tenth of a per cent wide, so that a dip is visible. */
 export function shareRange(values: readonly number[]): [number, number] {
   const low = Math.min(100, ...values);
   const high = Math.max(100, ...values);
@@ -46,7 +46,7 @@ export function shareRange(values: readonly number[]): [number, number] {
   return [Math.max(0, low - room), high + room];
 }
 
-/** A range over twenty times its least value needs a logarithmic axis. */
+/** A range with a maximum over twenty times its minimum needs a logarithmic axis. */
 const logarithmicFrom = 20;
 
 export function rateChart(page: Page, selection: Selection): Frame {
@@ -72,7 +72,7 @@ export function rateChart(page: Page, selection: Selection): Frame {
     if (lines.length === 0) return null;
     const step = Math.max(...lines.map((l) => l.step));
     const rows = Math.max(...lines.map((l) => l.received.length));
-    // In the middle of the second that it stands for.
+    // In the middle of its second.
     const xs = Array.from({ length: rows }, (_, i) => (i + 0.5) * step);
     const pad = (list: (number | null)[]) => xs.map((_, i) => list[i] ?? null);
     const { share } = selection;
@@ -152,7 +152,7 @@ function point(trial: Trial, line: Line) {
   const intended = trial.details?.intended_pps || trial.offered_pps;
   const loss = trial.tx_packets > 0 ? (100 * trial.lost_packets) / trial.tx_packets : 0;
   return {
-    // Nothing received is drawn at the bottom: a logarithmic axis has no zero.
+    // A logarithmic axis has no zero, so nothing received is drawn at the bottom.
     x: Math.max(intended, 1), y: Math.max(received, 1), colour: line.colour, shape: line.dash,
     tip: (): Tip => ({
       title: `trial ${trial.id}`,

@@ -1,6 +1,6 @@
-// Points: one for each slow packet over time, for each trial, or for each value of a
-// figure, there with lines between them. uPlot gives the axes; points and lines are
-// drawn here, because each series has its own x values.
+// Points: one for each slow packet over time, for each trial, or for each value of a figure (with
+// lines between them). uPlot draws the axes; this file draws points and lines, because each series
+// has its own x values.
 
 import uPlot from "uplot";
 import { palette } from "../theme.ts";
@@ -11,16 +11,16 @@ export interface Point {
   y: number;
   colour: number;
   shape: number;
-  /** Drawn as an outline, as for gaps. */
+  /** Drawn as an outline, used for gaps. */
   hollow?: boolean;
-  /** Drawn as a ring, as for what others have published. */
+  /** Drawn as a ring, used for published values. */
   ring?: boolean;
-  /** From the least to the greatest of the repeats. */
+  /** From the smallest to the largest value of the repeats. */
   whisker?: [number, number];
   tip: () => Tip;
 }
 
-/** A line through points; a negative colour is that of the text. */
+/** A line through points; a negative colour means the text's colour. */
 export interface ScatterLine {
   colour: number;
   dash: readonly number[];
@@ -39,7 +39,7 @@ export interface ScatterOptions {
   label: string;
   height: (width: number) => number;
   empty: string;
-  /** The points and axes to draw; null where there are none. */
+  /** The points and axes to draw; null if there are none. */
   content: () => { points: Point[]; lines?: ScatterLine[]; x: ScatterAxis; y: ScatterAxis; diagonal?: boolean; radius: number } | null;
 }
 
@@ -172,7 +172,7 @@ export function scatter(options: ScatterOptions): Frame {
   }
 }
 
-/** Draws a point; shapes follow the dashes, so that colour is not alone. */
+/** Draws a point; shapes follow the dashes, so points differ not only in colour. */
 function shape(ctx: CanvasRenderingContext2D, point: Point, x: number, y: number, r: number, colour: string, pixel: number): void {
   ctx.beginPath();
   if (point.ring) {

@@ -1,5 +1,5 @@
-// Why packets were late: the causes of recorded trials, the slowest packets with the
-// timeline of their CPUs, the stages of a packet's way, and the recorder itself.
+// Why packets were late: the causes of recorded trials, the slowest packets with the timeline of
+// their CPUs, the stages of a packet's path, and the recorder itself.
 
 import type { Cause, LatePacket, Page, Phase, RankedCause, StageDelay, Trace } from "../data.ts";
 import { h, section } from "../dom.ts";
@@ -10,7 +10,7 @@ import { number, table, words, type Column, type Table } from "../table.ts";
 import { Timeline } from "../timeline/chart.ts";
 import { isAlone } from "../timeline/layout.ts";
 
-// The kinds of package attribution; docs/explain.md tells what each means.
+// The kinds of package attribution; docs/explain.md explains each.
 const kinds: Record<string, string> = {
   priority: "higher-priority thread", hog: "competing thread", kernel_thread: "kernel thread", workqueue: "work", ipi: "IPI", tlb_shootdown: "TLB shootdown",
   tick: "timer tick", idle_exit: "wake-up from idle", scheduler: "waiting for a CPU", stopped: "stopped", ring_full: "full ring", forwarder: "busy forwarder",
@@ -22,17 +22,17 @@ export function causeText({ kind, name, source, cpu }: Cause): string {
   return what + (source ? `, from ${source}` : "") + (cpu >= 0 ? `, CPU ${cpu}` : "");
 }
 
-/** A sentence in which what stands between backquotes is code. */
+/** Splits a sentence into text and code (between backquotes). */
 export function codeParts(text: string): { text: string; code: boolean }[] {
   const parts = text.split("`");
-  // One that is left over is only a character.
+  // An unpaired backquote is an ordinary character.
   if (parts.length % 2 === 0) return [{ text, code: false }];
   return parts.map((part, i) => ({ text: part, code: i % 2 === 1 })).filter((part) => part.text !== "");
 }
 
 const coded = (text: string): (Node | string)[] => codeParts(text).map((part) => (part.code ? h("code", null, part.text) : part.text));
 
-/** What took most of a packet, and what no cause accounts for. */
+/** The cause that took most of a packet's time, and the unexplained time. */
 export function firstCause(packet: LatePacket): { text: string; ns: number | null; unexplained: number } {
   const sums = new Map<string, number>();
   for (const { causes } of packet.phases) for (const { cause, ns } of causes) sums.set(causeText(cause), (sums.get(causeText(cause)) ?? 0) + ns);

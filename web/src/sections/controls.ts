@@ -1,4 +1,4 @@
-// The bar that stays in view: what to show, and how.
+// The bar that always stays visible: what to show, and how.
 
 import type { Page } from "../data.ts";
 import { choice, h } from "../dom.ts";

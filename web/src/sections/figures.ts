@@ -1,5 +1,5 @@
-// The sections of the figures that were chosen by what varies, each with the table of
-// its values and, as rings, what others have published.
+// The sections of the figures that match the variables, each with a table of its values and, as
+// rings, values that others have published.
 
 import type { Figure, FigurePoint, Page, Published } from "../data.ts";
 import { choice, h, section } from "../dom.ts";
@@ -42,7 +42,7 @@ function loadSection(page: Page, figures: Figure[], selection: Selection, take: 
     legend(page, figures[0]!, selection), ...figures.map((f) => values(page, f, selection)));
 }
 
-/** A ring, as published points are drawn. */
+/** A ring, the mark of published points. */
 function ring(colour: number): SVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("class", "swatch");
@@ -80,7 +80,7 @@ interface Bar {
   published: (Published & { match: number }) | null;
 }
 
-/** Bars within a table, so that they can be read, sorted and copied. */
+/** Bars within a table, to read, sort and copy. */
 function barTable(page: Page, figure: Figure, selection: Selection): Table {
   const rows = (): Bar[] => {
     const series = drawnSeries(page, figure, selection);
@@ -133,7 +133,7 @@ interface Value {
   source: string;
 }
 
-/** The figure's values, folded away. */
+/** The figure's values, collapsed. */
 function values(page: Page, figure: Figure, selection: Selection): HTMLElement {
   const axes = axesOf(figure, "pps");
   const [x, y] = [axes.x, axes.y].map((title) => title.replace(/ in µs$/, ""));

@@ -5,7 +5,7 @@ import { copyText, h } from "../dom.ts";
 import { member } from "./header.ts";
 import { table, words, type Table } from "../table.ts";
 
-/** A text that folds, with a button that copies it. */
+/** A collapsible text with a copy button. */
 function folded(title: string, note: string, text: string): HTMLElement {
   const status = h("span", { role: "status", class: "copied" });
   const copy = h("button", { type: "button", class: "quiet copy", click: () => {

@@ -1,5 +1,5 @@
-// How good the instrument was: send lag, spacing, the gaps of the measuring
-// threads, and what the kernel says was taken from them.
+// How good the generator was: send lag, spacing, the gaps of the measuring threads, and the CPU
+// time that they lost according to the kernel.
 
 import type { GapMeter, Page, Percentiles, Trial } from "../data.ts";
 import { grouped, micros, significant, time } from "../format.ts";
@@ -11,7 +11,7 @@ export interface Listed {
   label: string;
 }
 
-/** Trials and baselines under names that tell them apart. */
+/** Trials and baselines with unique names. */
 export function listedTrials(page: Page, trials: readonly Trial[]): Listed[] {
   return trials.map((trial) => ({
     trial,

@@ -1,11 +1,11 @@
-// The head of the page: what was run, when, on what, and what it is worth.
+// The head of the page: what was run, when, on what, and with what verdict.
 
 import type { Page, Value, Verdict } from "../data.ts";
 import { h } from "../dom.ts";
 import { bytes } from "../format.ts";
 import { themeSwitch } from "../theme.ts";
 
-/** A member of a JSON object, or undefined for whatever else it is. */
+/** A member of a JSON object, or undefined for any other value. */
 export function member(value: Value | undefined, ...path: (string | number)[]): Value | undefined {
   let here: Value | undefined = value;
   for (const key of path) {
@@ -17,7 +17,7 @@ export function member(value: Value | undefined, ...path: (string | number)[]): 
 
 const text = (value: Value | undefined): string => (value === null || value === undefined || typeof value === "object" ? "" : String(value));
 
-/** The facts of a host that move a latency, in words. What is not known is left out. */
+/** The facts of a host that affect latency, in words. Unknown ones are left out. */
 export function hostFacts(host: Value): [string, string][] {
   const facts: [string, string][] = [];
   const add = (name: string, value: string) => { if (value !== "") facts.push([name, value]); };
@@ -25,7 +25,7 @@ export function hostFacts(host: Value): [string, string][] {
   const list = Array.isArray(cpus) ? cpus : [];
   const different = (key: string) => [...new Set(list.map((cpu) => text(member(cpu, key))).filter((v) => v !== ""))].join(", ");
   add("Host", text(member(host, "hostname")));
-  const smt = text(member(host, "smt")).replace(/^not(supported|implemented)$/, "none"); // the kernel's words, cpu/smt/control
+  const smt = text(member(host, "smt")).replace(/^not(supported|implemented)$/, "none"); // values of the kernel's cpu/smt/control
   if (list.length > 0) add("CPUs", `${list.length} × ${different("model") || "unknown"}${smt === "" ? "" : `, SMT ${smt}`}`);
   const nodes = member(host, "numa_nodes");
   if (Array.isArray(nodes) && nodes.length > 1) add("NUMA nodes", String(nodes.length));

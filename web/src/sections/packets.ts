@@ -1,4 +1,4 @@
-// What single packets tell of a trial: loss runs, reordering, delay variation, gaps.
+// What single packets say about a trial: loss runs, reordering, delay variation, gaps.
 
 import type { FlowMetrics, Page, TrialPackets } from "../data.ts";
 import { grouped, micros } from "../format.ts";
@@ -26,7 +26,7 @@ export function packetRows({ trial, metrics, problems, flows_all }: TrialPackets
   ];
 }
 
-/** The most packets that were lost one after the other. */
+/** The most packets lost in a row. */
 export const longestRun = ({ loss_runs }: FlowMetrics): number => loss_runs.reduce((most, { length_packets }) => Math.max(most, length_packets), 0);
 
 export function packetTable(page: Page, selection: Selection): Table {

@@ -1,4 +1,4 @@
-// What search methods found: a line for each figure, and what to know of each search.
+// The results of search methods: a line for each figure, and facts about each search.
 
 import type { Page, SearchFinding, SearchGroup } from "../data.ts";
 import { h } from "../dom.ts";
@@ -34,7 +34,7 @@ function variableColumns<R>(page: Page, of: (row: R) => SearchGroup): Column<R>[
   }));
 }
 
-/** The figures that the searches set out to find. */
+/** The figures that the searches looked for. */
 export function findingTable(page: Page): Table {
   const rows = page.searches.flatMap((group) => group.findings.map((finding) => ({ group, finding })));
   const has = (some: (finding: SearchFinding) => boolean) => rows.some(({ finding }) => some(finding));
@@ -58,7 +58,7 @@ export function findingTable(page: Page): Table {
   });
 }
 
-/** Whether each search held its standard's conditions, and what it took. */
+/** Whether each search met its standard's conditions, and how long it took. */
 export function searchTable(page: Page): Table {
   return table<SearchGroup>({
     id: "search-table", caption: "The searches", rows: () => page.searches,

@@ -1,5 +1,5 @@
-// What the slowest packets tell of a percentile that too few packets reach: measured,
-// extrapolated, or why not.
+// What the slowest packets say about a percentile that too few packets reach: measured,
+// extrapolated, or the reason why not.
 
 import type { Page, Tail, TailDirect } from "../data.ts";
 import { grouped, micros, none, significant } from "../format.ts";
@@ -7,7 +7,7 @@ import { labelOf } from "../lines.ts";
 import type { Selection } from "../selection.ts";
 import { number, table, words, type Cell, type Column, type Table } from "../table.ts";
 
-/** A part of one as people name it: p99.99999. */
+/** The usual name of a quantile: p99.99999. */
 export function percentileName(p: number): string {
   return `p${Math.round(p * 1e14) / 1e12}`;
 }
@@ -20,7 +20,8 @@ export interface Answer {
   by: string;
 }
 
-/** As measured where the packets bound it, else as extrapolated, else as measured without a bound. */
+/** The measured value if the packets bound it, else the extrapolated one, else the measured one
+ * without a bound. */
 export function answerOf(tail: Tail): Answer {
   const { asked_directly: asked, estimate } = tail;
   if (asked && (asked.high !== null || !estimate)) return { value: asked.value, text: `${micros(asked.value)} ${bounds(asked.low, asked.high)}`, by: "measured" };

@@ -1,4 +1,4 @@
-// The table of trials, which is also where lines are chosen.
+// The table of trials, which also selects lines.
 
 import { percentileNames, type Page, type Trial } from "../data.ts";
 import { h } from "../dom.ts";
@@ -9,7 +9,7 @@ import { verdictText, worstVerdict, type Line } from "../lines.ts";
 import type { Selection } from "../selection.ts";
 import { number, table, type Column, type Table } from "../table.ts";
 
-/** The middle of values, null where one of them is: it would stand for other trials. */
+/** The median of values; null if any is null, because it would then describe other trials. */
 export function median(values: readonly (number | null)[]): number | null {
   const known = values.filter((v): v is number => v !== null);
   if (known.length === 0 || known.length < values.length) return null;

@@ -1,5 +1,5 @@
-// Draws the timeline of a late packet: lanes of its CPUs with the packet's parts behind
-// them. Drag or the buttons zoom, double-click goes back; the arrow keys read the events.
+// Draws the timeline of a late packet: lanes of its CPUs with the packet's parts behind them. Drag
+// or the buttons zoom, double-click resets; the arrow keys step through the events.
 
 import type { LatePacket, Trace } from "../data.ts";
 import { h } from "../dom.ts";
@@ -21,12 +21,12 @@ function s(tag: string, attributes: Record<string, string | number>, text?: stri
   return element;
 }
 
-/** The class that gives a bar or a mark its colour. */
+/** The CSS class that sets the colour of a bar or mark. */
 function classOf(event: TraceEvent, own: boolean): string {
   return isIdle(event) ? "idle" : own ? "own" : event.kind;
 }
 
-/** What the colours and marks mean, in the order of the legend. */
+/** The meanings of colours and marks, in the order of the legend. */
 const meanings: [string, string][] = [
   ["own", "handles the packets"], ["thread", "another thread"], ["softirq", "softirq"], ["interrupt", "interrupt"],
   ["work", "work, timer"], ["napi_poll", "NAPI poll"], ["tlb_flush", "TLB flush"], ["idle", "idle"],
@@ -40,7 +40,7 @@ export class Timeline {
   private readonly tip = h("div", { class: "tip", hidden: true });
   private readonly said = h("div", { class: "offscreen", "aria-live": "polite" });
   private readonly lanes: Lane[];
-  /** All that can be read, in the order of time. */
+  /** All events with a tip, in order of time. */
   private readonly items: { event: TraceEvent; own: boolean; node: SVGElement | null }[] = [];
   private readonly limits: [number, number];
   private view: [number, number];
@@ -48,7 +48,7 @@ export class Timeline {
   private width = 0;
   private gutter = 0;
   private dragFrom: number | null = null;
-  /** What its times count from. */
+  /** The event that its times count from. */
   private readonly origin: string;
 
   constructor(trace: Trace, private readonly packet: LatePacket) {
@@ -169,7 +169,7 @@ export class Timeline {
     if (room >= Math.min(name.length, 6)) inner.append(s("text", { class: `label ${classOf(event, own)}`, x: left + 4, y: y + rowHeight - 6 }, name.length > room ? name.slice(0, room - 1) + "…" : name));
   }
 
-  /** Lines from the CPU that sent an interrupt to the one that it was sent to. */
+  /** Lines from the CPU that sent an interrupt to the CPU that received it. */
   private drawSent(inner: SVGElement, tops: readonly number[]): void {
     this.lanes.forEach((lane, from) => {
       for (const event of lane.marks) {
@@ -187,7 +187,7 @@ export class Timeline {
     this.items[at]!.node = node;
   }
 
-  /** Points an event out, with its tip. */
+  /** Highlights an event, with its tip. */
   private mark(at: number, speak: boolean): void {
     this.items[this.current]?.node?.classList.remove("on");
     this.current = at;
@@ -261,7 +261,7 @@ export class Timeline {
   }
 }
 
-/** Marks differ in shape, so that colour is not alone. */
+/** Marks differ in shape, not only in colour. */
 function markShape(kind: string, x: number, y: number): SVGElement {
   const paths: Record<string, string> = {
     wakeup: `M${x} ${y - 5}L${x + 4} ${y + 4}H${x - 4}Z`,

@@ -1,5 +1,5 @@
-// The timeline of a late packet's CPUs: a lane for each, in which bars lie as they nest
-// and what has no length is a mark. Pure, so that it is tested without a browser.
+// The timeline of a late packet's CPUs: a lane for each, with nested bars, and marks for events
+// without a length. Pure, so tests need no browser.
 
 import type { LatePacket, Trace, TracedThread } from "../data.ts";
 
@@ -12,15 +12,15 @@ export interface TraceEvent {
   name: string;
   tid: number;
   value: number;
-  /** Another CPU that takes part; −1 for none. */
+  /** Another CPU that is involved; −1 for none. */
   other: number;
-  /** What a thread went off the CPU for, as ps has it; R if it was still runnable. */
+  /** The state in which a thread left the CPU, as in ps; R if it was still runnable. */
   state: string;
 }
 
 export interface Bar {
   event: TraceEvent;
-  /** 0 are threads, each further one lies within that above it. */
+  /** 0 holds threads; each further row lies within the row above. */
   row: number;
   /** A thread that handles the trial's packets. */
   own: boolean;
@@ -41,23 +41,24 @@ export function eventsOf(trace: Pick<Trace, "kinds" | "names">, packet: Pick<Lat
   }));
 }
 
-/** Whether it is no experiment but a program of the user's, or a bare CPU, whose packets are stretches in which it was kept from running. */
+/** Whether the trace is of a user's program or a bare CPU, not of an experiment. Its packets are
+ * stalls: times in which it was kept from running. */
 export function isAlone(trace: Pick<Trace, "recorder">): boolean {
   const threads = trace.recorder?.threads ?? [];
   return threads.length === 1 && threads[0]!.role === "program";
 }
 
-/** Idle threads and states, which are drawn as what they are: nothing. */
+/** Idle threads and states, which are not drawn as work. */
 export const isIdle = (event: TraceEvent): boolean => event.kind === "idle" || (event.kind === "thread" && event.tid === 0);
 
-// Of two that begin and end together the outer one comes first.
+// If two events begin and end together, the outer one comes first.
 const outer = ["thread", "idle", "work", "softirq", "interrupt", "timer", "napi_poll", "tlb_flush"];
 const rank = ({ kind }: TraceEvent): number => {
   const at = outer.indexOf(kind);
   return at < 0 ? outer.length : at;
 };
 
-/** The lanes of a packet's CPUs, those of sender and receiver first. */
+/** The lanes of a packet's CPUs, sender and receiver first. */
 export function lanesOf(trace: Pick<Trace, "kinds" | "names" | "recorder">, packet: LatePacket): Lane[] {
   const threads = trace.recorder?.threads ?? [];
   const own = new Set(threads.map((t) => t.tid));
@@ -71,12 +72,12 @@ export function lanesOf(trace: Pick<Trace, "kinds" | "names" | "recorder">, pack
   });
 }
 
-/** Rows for bars in the order of their begin: below all that are not over yet. */
+/** Assigns rows to bars in order of their begin: below all bars that have not ended. */
 function nest(events: readonly TraceEvent[], own: ReadonlySet<number>): Bar[] {
   let open: { end: number; row: number }[] = [];
   return events.map((event) => {
     open = open.filter(({ end }) => end > event.begin);
-    // The first row is the threads', also where the recording lacks them.
+    // The first row is for threads, even if the recording lacks them.
     const row = event.kind === "thread" ? 0 : Math.max(0, ...open.map((o) => o.row)) + 1;
     open.push({ end: event.begin + event.length, row });
     return { event, row, own: event.kind === "thread" && event.tid !== 0 && own.has(event.tid) };
@@ -85,13 +86,13 @@ function nest(events: readonly TraceEvent[], own: ReadonlySet<number>): Bar[] {
 
 function rolesOf(cpu: number, packet: LatePacket, threads: readonly TracedThread[]): string[] {
   const roles = threads.filter((t) => t.cpu === cpu).map((t) => (t.node && t.role !== "sender" && t.role !== "receiver" ? `${t.role} ${t.node}` : t.role));
-  // Threads that are not pinned are where the packet met them.
+  // Threads that are not pinned count on the CPU where they handled the packet.
   if (cpu === packet.tx_cpu && !roles.includes("sender")) roles.unshift("sender");
   if (cpu === packet.rx_cpu && !roles.includes("receiver")) roles.push("receiver");
   return [...new Set(roles)];
 }
 
-/** A view that shows part of the stretch: around at, factor times as long, within the limits. */
+/** A zoomed view: around at, factor times as long, within the limits. */
 export function zoomed([from, to]: [number, number], at: number, factor: number, limits: [number, number]): [number, number] {
   const whole = limits[1] - limits[0];
   const length = Math.min(whole, Math.max((to - from) * factor, Math.min(whole, 100)));
@@ -110,7 +111,7 @@ const kindNames: Record<string, string> = {
   tlb_flush: "TLB flush", ipi_send: "interrupt sent", wakeup: "wake-up", drop: "drop", stage: "stage",
 };
 
-/** What an event is, in words: "softirq NET_RX". */
+/** An event in words: "softirq NET_RX". */
 export function titleOf(event: TraceEvent): string {
   if (event.kind === "thread" && event.tid === 0) return "idle";
   if (event.kind === "idle") return `idle state ${event.value}`;
@@ -121,7 +122,7 @@ const states: Record<string, string> = {
   R: "still runnable", S: "to sleep", D: "to wait, uninterruptibly", T: "stopped by a signal", t: "stopped by a debugger", I: "as it was done", X: "dead", Z: "dead",
 };
 
-/** What else is known of an event. */
+/** The other facts about an event. */
 export function factsOf(event: TraceEvent): [string, string][] {
   const facts: [string, string][] = [["CPU", String(event.cpu)]];
   if (event.tid > 0) facts.push([event.kind === "ipi_send" ? "by thread" : "thread id", String(event.tid)]);
