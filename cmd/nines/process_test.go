@@ -79,7 +79,7 @@ func (s *shell) call(arguments ...string) (code int, said string) {
 	return code, string(out)
 }
 
-// process is a nines that runs beside the test.
+// process is a nines that runs during the test.
 type process struct {
 	*exec.Cmd
 	said  bytes.Buffer

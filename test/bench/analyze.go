@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// A pair for the rates, one ten times as small for the linear growth, and one for
+	// A pair for the rates, one of a tenth of that for the linear growth, and one for
 	// PostgreSQL, which takes long.
 	analyzePairs  = 10_000_000
 	fewPairs      = 1_000_000
@@ -31,7 +31,7 @@ const (
 )
 
 // benchAnalyze measures the evaluation of pairs of captures: on one core, with and
-// without all files, its growth, and beside PostgreSQL.
+// without all files, its growth, and PostgreSQL on the same pair.
 func benchAnalyze(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	dir, err := os.MkdirTemp("", "nines-bench")
 	if err != nil {
@@ -108,13 +108,13 @@ func benchAnalyze(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	return append(rows, row), nil
 }
 
-// analyzePair is a pair of captures on the disk.
+// analyzePair is a pair of captures on disk.
 type analyzePair struct{ dir, pre, post string }
 
 func writeAnalyzePair(dir string, packets uint64, ending string) (analyzePair, error) {
 	p := analyzePair{dir: dir, pre: filepath.Join(dir, fmt.Sprintf("pre%d%s", packets, ending)), post: filepath.Join(dir, fmt.Sprintf("post%d%s", packets, ending))}
 	layout := packetfile.Layout{Format: packetfile.Pcap}
-	// As the published captures of 64-byte frames: 1.5 million a second, 4 µs, ten flows.
+	// Like the published captures of 64-byte frames: 1.5 million per second, 4 µs, ten flows.
 	_, err := synthetic.WritePair(synthetic.Config{
 		Seed: 7, Packets: packets, GapNs: 660, Poisson: true, LatencyNs: 4200, JitterNs: 900, TailRatio: 1e-4, TailNs: 130_000,
 		LossRatio: 1e-5, DuplicatePost: 1e-6, Flows: 10,
@@ -123,12 +123,12 @@ func writeAnalyzePair(dir string, packets uint64, ending string) (analyzePair, e
 }
 
 func (p analyzePair) remove() {
-	_, _ = os.Remove(p.pre), os.Remove(p.post) // what is left goes with the folder
+	_, _ = os.Remove(p.pre), os.Remove(p.post) // the rest is removed with the folder
 }
 
 type analyzeRun struct{ seconds, gib float64 }
 
-// analyzeHow is how it is called: on one core or all, and writing files or not.
+// analyzeHow is how nines analyze is called: on one core or all, and with or without files.
 type analyzeHow struct{ oneCore, files bool }
 
 // run is one call of nines analyze.
@@ -166,7 +166,7 @@ func ninesProgram() string {
 	return "nines"
 }
 
-// median is the run of the median time.
+// median returns the run with the median time.
 func (p analyzePair) median(ctx context.Context, how analyzeHow) (analyzeRun, error) {
 	var runs []analyzeRun
 	for range analyzeRounds {
@@ -197,7 +197,7 @@ func medianRun(runs []analyzeRun) analyzeRun {
 	return runs[0]
 }
 
-// besidePostgres is the published way on the same pair, with all cores for both.
+// besidePostgres compares with the published method on the same pair, with all cores for both.
 func (p analyzePair) besidePostgres(ctx context.Context) (Row, error) {
 	text, met := atLeast(50)
 	database, err := startDatabase(ctx)

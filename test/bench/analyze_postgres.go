@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/test/postgres"
 )
 
-// database is PostgreSQL with the evaluation.
+// database is a PostgreSQL server for the evaluation.
 type database struct {
 	*postgres.Server
 }
@@ -27,8 +27,7 @@ type database struct {
 //go:embed evaluation.sql
 var evaluation string
 
-// startDatabase starts a server with more memory than by default, and nothing that waits
-// for the disk.
+// startDatabase starts a server with more memory than by default, which never waits for the disk.
 func startDatabase(ctx context.Context) (*database, error) {
 	server, err := postgres.Start(ctx, postgres.Options{User: "bench", Settings: []string{
 		"synchronous_commit=off", "shared_buffers=1GB", "work_mem=256MB", "maintenance_work_mem=512MB", "max_wal_size=8GB",
@@ -51,8 +50,7 @@ func (p *database) psql(ctx context.Context, input io.Reader, args ...string) er
 	return nil
 }
 
-// evaluate imports the pair and writes the published files, and returns how many seconds
-// it took.
+// evaluate imports the pair, writes the published files, and returns how many seconds that took.
 func (p *database) evaluate(ctx context.Context, pair analyzePair) (seconds float64, err error) {
 	started := time.Now()
 	// One table of the packets of all captures, as published.
@@ -71,7 +69,7 @@ create view post as select ts, hdr from pkt join capture using (capture_id) wher
 	if err == nil {
 		err = p.psql(ctx, strings.NewReader("analyze;"))
 	}
-	// Each file by a call of its own, as published.
+	// Each file by its own call, as published.
 	for statement := range strings.SplitSeq(evaluation, "\n;\n") {
 		if err != nil {
 			return 0, err
@@ -85,7 +83,7 @@ create view post as select ts, hdr from pkt join capture using (capture_id) wher
 	return time.Since(started).Seconds(), err
 }
 
-// copy imports a capture; making the rows takes little of the time.
+// copy imports a capture; making the rows takes little time.
 func (p *database) copy(ctx context.Context, id int, path string) error {
 	r, err := packetfile.Open(path)
 	if err != nil {
@@ -118,7 +116,7 @@ func (p *database) copy(ctx context.Context, id int, path string) error {
 	return errors.Join(p.psql(ctx, in, "-c", "copy pkt from stdin"), in.Close())
 }
 
-// masked is the key of the published evaluation.
+// masked returns the key that the published evaluation uses.
 func masked(frame []byte) []byte {
 	k := bytes.Clone(frame[:min(64, len(frame))])
 	if len(k) >= 52 && k[14] == 0x45 {

@@ -14,8 +14,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// What PostgreSQL makes of a pair is what nines makes of it, byte for byte: else the
-// bench would compare two different things.
+// PostgreSQL and nines write the same files for a pair, byte for byte; otherwise the bench would
+// compare two different things.
 func TestPostgresWritesTheSameFiles(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

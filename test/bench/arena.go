@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// arena is a lab with one link, from a to b: where nines and its peers take turns.
+// arena is a lab with one link, from a to b: where nines and its peers alternate.
 type arena struct {
 	lab  *lab.Lab
 	plan *plan.Plan
@@ -28,10 +28,10 @@ type stream struct {
 	burst   int
 	ratePPS float64 // 0: unlimited
 	seconds float64
-	record  bool // every packet, to the disk
+	record  bool // record every packet, to disk
 }
 
-// openArena joins two nodes by a link, for the kernel's backends.
+// openArena connects two nodes by a link, for the kernel's backends.
 func openArena(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
 	return open(ctx, inventory, fmt.Sprintf(`name: bench-%s
 topology:
@@ -64,7 +64,7 @@ func open(ctx context.Context, inventory *host.Inventory, text string) (*arena, 
 
 func (a *arena) close() error { return a.lab.Down(context.Background()) }
 
-// send runs one trial and returns what both ends saw.
+// send runs one trial and returns the results of both ends.
 func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, err error) {
 	t := *a.plan.Traffic
 	t.Stream.Backend, t.Stream.IO, t.Stream.Wait, t.Stream.Burst = s.backend, s.io, s.wait, max(s.burst, 1)
@@ -89,7 +89,7 @@ func (a *arena) send(ctx context.Context, s stream) (outcome traffic.Outcome, er
 	return outcome, err
 }
 
-// ratesPPS are what left and what arrived, each packet once and its latency
+// ratesPPS returns the sent and received rates, counting each packet once, with its latency
 // recorded.
 func (a *arena) ratesPPS(ctx context.Context, s stream) (sent, received float64, err error) {
 	outcome, err := a.send(ctx, s)

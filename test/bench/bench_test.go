@@ -111,7 +111,7 @@ func TestRecordingIsHeldAgainstTheSameWithout(t *testing.T) {
 	}
 }
 
-// Each of a whole host's disturbers does its work once, or does not start, and ends well.
+// Each of a whole host's disturbers works at least once, or does not start, and ends cleanly.
 func TestDisturberDisturbs(t *testing.T) {
 	labtest.Root(t)
 	d, err := startDisturber(t.Context(), 1, wholeHost...)

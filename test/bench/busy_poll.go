@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// The rounds, in each of which every way of receiving has its turn. A trial has 40,000
-// packets, enough for p99.9; a search takes some ten trials.
+// The number of rounds; each round tries every way of receiving. A trial has 40,000 packets, enough
+// for p99.9; a search takes some ten trials.
 const (
 	receiveRounds   = 5
 	throughputTurns = 3
@@ -18,10 +18,10 @@ const (
 	paperThroughput = 1.05 // section 6.2.2: 1.05 to 1.25 in Docker, up to 1.28 in Kubernetes
 )
 
-// receiving are a container that reflects, and softirqs of others on its CPU, 6 % of its
-// time; the generator sends from another. Both engines are scheduled by FIFO, so that what
-// else runs on the machine is not what is measured; a search's generator cannot be, as it
-// also sends at an unlimited rate.
+// receiving is a container that reflects, and other softirqs on its CPU, 6 % of its time; the
+// generator sends from another CPU. Both engines are scheduled by FIFO, to exclude other work on
+// the machine from the measurement; a search's generator cannot be, because it also sends at an
+// unlimited rate.
 const receiving = `name: %s
 topology:
   nodes:
@@ -35,12 +35,12 @@ sweep: {nodes.dut.rx: [interrupt, awake, threaded, busy_poll]}
 repeat: %d
 `
 
-// benchBusyPoll holds the ways of receiving that kernel busy poll has against interrupts,
-// while softirqs compete: the round trip of 512 bytes at 80 Mb/s, and the throughput of 64
-// by RFC 2544. The marks are those of 002 in a container.
+// benchBusyPoll compares the receive modes of kernel busy poll with interrupts, while softirqs
+// compete: the round trip of 512 bytes at 80 Mb/s, and the throughput of 64 bytes by RFC 2544. The
+// goals are those of paper 002 in a container.
 //
-// Where a poller has no CPU for itself, as on two, it shares the container's, and what
-// the marks are of cannot be seen.
+// If a poller has no CPU for itself, as on a host with two, it shares the container's CPU, and
+// cannot reach the goals.
 func benchBusyPoll(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	done, err := runExperiment(ctx, inventory, fmt.Sprintf(receiving, "bench-busy-poll", "scheduling: {policy: fifo, priority: 1}", 512,
 		fmt.Sprintf("rate_bits: 80Mbit/s, duration: %ds,", receiveSeconds), "", receiveRounds))
@@ -86,7 +86,7 @@ func receiveThroughput(ctx context.Context, inventory *host.Inventory) ([]Row, e
 	return receiveRows("throughput while softirqs compete (RFC 2544)", "kpps", values, goal, met), nil
 }
 
-// receiveRows holds each way of receiving against interrupts.
+// receiveRows compares each receive mode with interrupts.
 func receiveRows(name, unit string, values map[string][]float64, goal string, met func(float64) bool) []Row {
 	var rows []Row
 	for _, way := range []string{"awake", "threaded", "busy_poll"} {

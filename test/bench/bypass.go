@@ -11,7 +11,7 @@ import (
 // bypassBurst is the burst of paper 001's figures for poll-mode ends.
 const bypassBurst = 32
 
-// polled is a stream between two ends of DPDK, of 64-byte frames.
+// polled returns a stream of 64-byte frames between two DPDK ends.
 func polled(ratePPS float64, seconds float64) stream {
 	return stream{
 		backend: spec.BackendDPDK, io: spec.IOBatch, wait: spec.WaitSpin,
@@ -19,7 +19,7 @@ func polled(ratePPS float64, seconds float64) stream {
 	}
 }
 
-// openPair joins the engines of two nodes, a CPU each, by a link without a program.
+// openPair connects the engines of two nodes, with one CPU each, by a link without a program.
 func openPair(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
 	return open(ctx, inventory, fmt.Sprintf(`name: bench-%s
 topology:
@@ -30,7 +30,7 @@ dpdk: {hugepages: reserve}
 `, kind, kind))
 }
 
-// openLoop joins two ports of one engine by a program that forwards on another CPU.
+// openLoop connects two ports of one engine through a program that forwards on another CPU.
 func openLoop(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (*arena, error) {
 	return open(ctx, inventory, fmt.Sprintf(`name: bench-%s
 topology:

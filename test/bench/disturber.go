@@ -14,8 +14,8 @@ import (
 	"nines.dev/nines/lab/node"
 )
 
-// wholeHost is the host's other work as nines-disturb makes it, all the time, each once for
-// each CPU: the kernel puts them where it finds room.
+// wholeHost is other work on the whole host, as nines-disturb makes it, without pause and once per
+// CPU: the kernel places it where it finds room.
 var wholeHost = [][]string{
 	{"--kind", "spin", "--period", "100ms", "--length", "100ms"},
 	{"--kind", "fork", "--period", "100ms", "--length", "100ms"},
@@ -23,18 +23,17 @@ var wholeHost = [][]string{
 	{"--kind", "timers", "--period", "2ms", "--length", "1900us"},
 }
 
-// disturber is processes that disturb.
+// disturber is a set of processes that disturb.
 type disturber struct{ processes []disturbing }
 
-// disturbing is one of them; read is closed when all of its log was read.
+// disturbing is one of them; read is closed once all of its log was read.
 type disturbing struct {
 	*exec.Cmd
 	read chan struct{}
 }
 
-// startDisturber starts nines-disturb with each of the arguments, as often as told, and
-// returns when all disturb. They go with this process, however it ends: nobody reads their
-// log then.
+// startDisturber starts nines-disturb with each of the arguments, `times` times, and returns when
+// all disturb. They end with this process in any case, because then nothing reads their logs.
 func startDisturber(ctx context.Context, times int, arguments ...[]string) (*disturber, error) {
 	program, err := node.Program("nines-disturb")
 	if err != nil {
@@ -51,7 +50,7 @@ func startDisturber(ctx context.Context, times int, arguments ...[]string) (*dis
 	return d, nil
 }
 
-// onEachCPU is how often a whole host is disturbed in each way.
+// onEachCPU is how often each kind disturbs a whole host.
 func onEachCPU() int { return runtime.NumCPU() }
 
 func (d *disturber) start(ctx context.Context, program string, argv []string) error {
@@ -65,20 +64,20 @@ func (d *disturber) start(ctx context.Context, program string, argv []string) er
 		return err
 	}
 	lines := bufio.NewScanner(log)
-	if !lines.Scan() { // the first that it did
+	if !lines.Scan() { // its first disturbance
 		return errors.Join(fmt.Errorf("%v did nothing", argv), cmd.Wait())
 	}
 	p := disturbing{cmd, make(chan struct{})}
 	go func() {
 		defer close(p.read)
-		for lines.Scan() { // or its pipe fills
+		for lines.Scan() { // otherwise its pipe fills
 		}
 	}()
 	d.processes = append(d.processes, p)
 	return nil
 }
 
-// stop ends them. One that ended before could not do its work.
+// stop ends them. One that ended earlier could not do its work.
 func (d *disturber) stop() error {
 	var errs []error
 	for _, p := range d.processes {

@@ -13,8 +13,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// runExperiment measures an experiment file, as nines run does, and gives its result,
-// whose folder is gone by then.
+// runExperiment measures an experiment file, as nines run does, and returns its result, whose
+// folder is already removed.
 func runExperiment(ctx context.Context, inventory *host.Inventory, text string) (done *result.Result, err error) {
 	file, err := spec.Load("bench.yaml", []byte(text))
 	if err != nil {
@@ -49,7 +49,7 @@ func runExperiment(ctx context.Context, inventory *host.Inventory, text string) 
 	return result.Open(writer.Dir())
 }
 
-// onlooker tells on standard error what was measured.
+// onlooker reports on standard error what was measured.
 type onlooker struct{}
 
 func (onlooker) Doing(string)                             {}
@@ -59,7 +59,7 @@ func (onlooker) Maximum(map[string]any, time.Duration)    {}
 func (onlooker) Window(result.Trial)                      {}
 func (onlooker) Searching(measure.SearchState)            {}
 func (onlooker) Progress(int, uint64, uint64)             {}
-func (onlooker) Died(measure.Death)                       {} // the error tells
+func (onlooker) Died(measure.Death)                       {} // the error reports it
 func (onlooker) Skipped(s result.Skipped) {
 	fmt.Fprintf(os.Stderr, "  %v left out: %s\n", s.Variables, s.Reason)
 }
@@ -79,8 +79,8 @@ func (onlooker) Measured(t result.Trial) {
 
 func micros(ns int64) float64 { return float64(ns) / 1000 }
 
-// each gives a figure of every trial, by the value of a variable; it is nil where a trial
-// has none. That is told, and an error only where a value has no trial with one.
+// each returns a figure of every trial, by the value of a variable. A trial without the figure
+// (nil) is reported; it is an error only if all trials of a value lack it.
 func each(done *result.Result, variable string, figure func(result.Trial) *float64) (map[string][]float64, error) {
 	values := map[string][]float64{}
 	for _, t := range done.Summary.Trials {
@@ -100,7 +100,7 @@ func each(done *result.Result, variable string, figure func(result.Trial) *float
 	return values, nil
 }
 
-// microsOf is a percentile in microseconds.
+// microsOf returns a percentile in microseconds.
 func microsOf(of func(result.Percentiles) *int64) func(result.Trial) *float64 {
 	return func(t result.Trial) *float64 {
 		ns := of(t.Latency)

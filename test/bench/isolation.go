@@ -13,30 +13,29 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// A round has one trial of each degree of isolation, so that a host that drifts touches
-// all. A trial has enough packets for p99.9.
+// A round has one trial of each degree of isolation, so that drift of the host affects all. A trial
+// has enough packets for p99.9.
 const (
 	isolationRounds  = 5
 	isolationSeconds = 2
 	isolationPPS     = 2000
 )
 
-// disturbed is what one trial under a disturber showed, in microseconds.
+// disturbed is the result of one trial under a disturber, in microseconds.
 type disturbed struct {
 	p999, max float64
-	// gap is the longest that the forwarder was without its CPU, by its own count, and
-	// taken the share of its time.
+	// gap is the longest time that the forwarder was without its CPU, by its own count, and
+	// taken the share of its time that it lost.
 	gap, taken float64
 }
 
-// benchIsolation holds a spinning forwarder on isolated CPUs against the same without any
-// isolation, and against one that is only kept to its CPU, as taskset does, while a
-// disturber takes all CPUs that it can get.
+// benchIsolation compares a spinning forwarder on isolated CPUs with one without isolation, and
+// with one that is only pinned to its CPU, as by taskset, while a disturber takes all CPUs that it
+// can get.
 //
-// On a host of few CPUs the generator shares its CPU with the host, and so with the
-// disturber. It blocks between packets and is scheduled by FIFO, in all three alike, or
-// it would measure itself. What of the latency is the generator's the forwarder's own gap
-// meter has not in it.
+// On a host with few CPUs the generator shares its CPU with the host, and so with the disturber. In
+// all three cases it blocks between packets and is scheduled by FIFO; otherwise it would measure
+// itself. The forwarder's own gap meter does not contain the generator's part of the latency.
 func benchIsolation(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	degrees := []spec.Isolation{spec.IsolationNone, spec.IsolationAffinity, spec.IsolationIsolated}
 	seen := make(map[spec.Isolation][]disturbed)
@@ -78,8 +77,8 @@ func benchIsolation(ctx context.Context, inventory *host.Inventory) ([]Row, erro
 	return rows, nil
 }
 
-// disturbedRound measures once. The disturber comes when the lab is up, and goes before
-// it goes.
+// disturbedRound measures once. The disturber starts when the lab is up, and ends before the lab
+// goes down.
 func disturbedRound(ctx context.Context, inventory *host.Inventory, degree spec.Isolation) (d disturbed, err error) {
 	a, err := open(ctx, inventory, fmt.Sprintf(`name: bench-isolation
 isolation: %s
@@ -128,7 +127,7 @@ traffic: {from: "gen:tx", to: "gen:rx", rate_pps: %d, backend: raw}
 	}, nil
 }
 
-// forwarderStats asks a node's engine for what it has counted.
+// forwarderStats reads the counters of a node's engine.
 func (a *arena) forwarderStats(ctx context.Context, node string) (client.Stats, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -16,10 +16,9 @@ const (
 	latencySeconds = 1
 )
 
-// benchLatency holds the measured median one-way latency against half of
-// sockperf's round trip on the same link, both ends blocking. A packet is sent
-// each round trip, so that the receivers sleep equally long: how long a CPU slept
-// decides how fast it wakes.
+// benchLatency compares the measured median one-way latency with half of sockperf's round trip on
+// the same link, with both ends blocking. It sends one packet per round trip, so that the receivers
+// sleep equally long: how long a CPU slept decides how fast it wakes.
 func benchLatency(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
 	if _, err := exec.LookPath("sockperf"); err != nil {
 		return nil, missingPeer("sockperf")
@@ -49,8 +48,8 @@ func benchLatency(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 		"sockperf RTT/2", median(halfRTT), goal, met)}, nil
 }
 
-// medianMicros is the median of receive − actual send, which is what a ping-pong
-// sees: it sends without a schedule.
+// medianMicros is the median of receive − actual send. A ping-pong measures the same, because it
+// sends without a schedule.
 func (a *arena) medianMicros(ctx context.Context, s stream) (float64, error) {
 	outcome, err := a.send(ctx, s)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 // easyPPS is a rate that both links carry without queueing.
 const easyPPS = 10_000
 
-// linkEnds are ways to fill a link: the ends' backends.
+// linkEnds is a way to fill a link: the backends of its ends.
 type linkEnds struct{ from, to spec.Backend }
 
-// What a link carries is bounded by its ends too. AF_XDP at both sends bursts as XDP frames
-// where the link takes them, which the bridge's ports do not, or else by the socket, where
-// the kernel handles each packet alone; segmented bursts of raw sockets and of rings cross
-// in one go.
+// The ends also limit what a link carries. With AF_XDP at both ends, bursts leave as XDP frames if
+// the link accepts them, which the bridge's ports do not, or else through the socket, where the
+// kernel handles each packet separately. Segmented bursts of raw sockets and of rings cross at
+// once.
 var fillers = []linkEnds{
 	{spec.BackendXDP, spec.BackendXDP},
 	{spec.BackendRaw, spec.BackendXDP},
@@ -28,15 +28,14 @@ var fillers = []linkEnds{
 	{spec.BackendRing, spec.BackendRing},
 }
 
-// Links are compared by many short rounds: a host that takes a CPU away spoils some.
+// Links are compared in many short rounds, because a host that takes a CPU away spoils some.
 const (
 	linkRounds  = 9
 	linkSeconds = 0.5
 )
 
-// benchLinks holds the xdp link against the Linux bridge: how many packets a
-// second, with the same ends and with those that fill each best, and how late at a
-// rate that both carry with ease.
+// benchLinks compares the xdp link with the Linux bridge: packets per second, with the same ends
+// and with the best ends for each, and latency at a rate that both carry easily.
 func benchLinks(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
 	kinds := []spec.LinkKind{spec.LinkBridge, spec.LinkXDP}
 	arenas := make(map[spec.LinkKind]*arena)
@@ -85,7 +84,7 @@ func benchLinks(ctx context.Context, inventory *host.Inventory) (rows []Row, err
 
 func (e linkEnds) String() string { return fmt.Sprintf("%s to %s", e.from, e.to) }
 
-// best is the way with the highest median rate.
+// best returns the ends with the highest median rate.
 func best(pps map[linkEnds][]float64) linkEnds {
 	return slices.MaxFunc(fillers, func(a, b linkEnds) int { return cmp.Compare(median(pps[a]), median(pps[b])) })
 }

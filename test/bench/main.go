@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// benchmark is a group of figures that are measured together.
+// benchmark is a group of figures measured together.
 type benchmark struct {
 	name string
 	run  func(ctx context.Context, inventory *host.Inventory) ([]Row, error)
@@ -33,7 +33,7 @@ var benchmarks = []benchmark{
 	{"analyze", benchAnalyze},
 }
 
-// missingPeer is a program to compare with that is not installed.
+// missingPeer is a program to compare with, which is not installed.
 type missingPeer string
 
 func (m missingPeer) Error() string {

@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// benchMemif holds two engines over shared memory, which stamp, read and record
-// every packet, against testpmd over the same kind of link, which does neither.
+// benchMemif compares two engines over shared memory, which stamp, read and record every packet,
+// with testpmd over the same kind of link, which does none of these.
 func benchMemif(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
 	a, err := openPair(ctx, inventory, spec.LinkMemif)
 	if err != nil {

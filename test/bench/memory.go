@@ -10,11 +10,11 @@ import (
 	"nines.dev/nines/lab/node"
 )
 
-// memoryGoalMpps is what one core should stamp, send, receive and record between
-// two ports in memory; nothing comparable records every packet.
+// memoryGoalMpps is the rate at which one core should stamp, send, receive and record between two
+// ports in memory; no comparable program records every packet.
 const memoryGoalMpps = 20
 
-// benchMemory is the engine alone: the cost of measuring, without a network.
+// benchMemory measures the engine alone: the cost of measuring, without a network.
 func benchMemory(ctx context.Context, _ *host.Inventory) ([]Row, error) {
 	engine, err := node.Program("nines-engine")
 	if err != nil {

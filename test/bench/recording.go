@@ -14,13 +14,13 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// recordingRounds are the turns without and with a recording, of a second each; the
-// disk has to take some 15 GB in them.
+// recordingRounds is the number of rounds without and with a recording, of a second each; together
+// they write some 15 GB to the disk.
 const recordingRounds = 7
 
-// benchRecording is what recording every packet, sent and received, costs the measuring
-// thread: in memory, where a packet takes the least and the cost is the largest part of
-// it, and with packet sockets over a bridge.
+// benchRecording measures what recording every packet, sent and received, costs the measuring
+// thread: in memory, where a packet is cheapest and the relative cost largest, and with packet
+// sockets over a bridge.
 func benchRecording(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	inMemory, err := recordingInMemory(ctx, inventory)
 	if err != nil {
@@ -33,7 +33,7 @@ func benchRecording(ctx context.Context, inventory *host.Inventory) ([]Row, erro
 // recordingFolder is on the disk that results are usually written to.
 const recordingFolder = "."
 
-// maxRecordingCost is the part of its rate that the measuring thread may lose.
+// maxRecordingCost is the share of its rate that the measuring thread may lose.
 const maxRecordingCost = 0.1
 
 func recordingRow(name, unit string, with, without []float64) Row {
@@ -41,8 +41,8 @@ func recordingRow(name, unit string, with, without []float64) Row {
 	return compare(name, unit, median(with), "without a recording", median(without), goal, met)
 }
 
-// ownRate is kpps of the time that the measuring thread had the CPU: what others on the
-// machine took of it is not the recording's cost.
+// ownRate is the rate in kpps while the measuring thread had the CPU: it leaves out the time that
+// other work took.
 func ownRate(packets uint64, r client.TrialResult) float64 {
 	own := throughputSeconds - float64(r.RunDelayNs)/1e9
 	if own <= 0 {

@@ -10,13 +10,13 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Row is one figure beside its peer.
+// Row is one figure and its peer's.
 type Row struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Peer is what it is compared with; empty where there is nothing like it, and
-	// then PeerValue is the goal itself.
+	// Peer is what it is compared with; empty if nothing is comparable, and then PeerValue is
+	// the goal itself.
 	Peer      string  `json:"peer"`
 	PeerValue float64 `json:"peer_value"`
 	Ratio     float64 `json:"ratio"`
@@ -65,7 +65,7 @@ func printTable(out io.Writer, rows []Row) error {
 	return t.Write(out, terminal.Style{})
 }
 
-// ratioText has two decimals, and of a ratio that has nothing there two digits.
+// ratioText formats a ratio with two decimals, or if these are zero, with two digits.
 func ratioText(v float64) string {
 	if v != 0 && v < 0.01 {
 		return fmt.Sprintf("%.2g", v)
@@ -81,7 +81,7 @@ func writeJSON(path string, rows []Row) error {
 	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
-// median of a round's figures; the middle one, or the lower of the two.
+// median returns the median of the rounds' figures: the middle one, or the lower of two.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {
@@ -90,9 +90,9 @@ func median(values []float64) float64 {
 	return sorted[(len(sorted)-1)/2]
 }
 
-// lowerQuartile is what a latency is in the quieter rounds: a machine's noise only adds to
-// it, and where the median of ten rounds varies by more than what is to be shown, this
-// one does not.
+// lowerQuartile is the latency in the quieter rounds. A machine's noise only adds to latency, so
+// the lower quartile is stable even if the median of ten rounds varies by more than the effect to
+// show.
 func lowerQuartile(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {

@@ -18,9 +18,8 @@ const (
 	mininetHosts = 100
 )
 
-// benchScale brings a ring of 1,000 network namespaces joined by 1,000 veth pairs
-// up and down. Mininet's star of 100 hosts, times ten, is what a user has today;
-// its time is for starting and stopping together.
+// benchScale brings a ring of 1,000 network namespaces, connected by 1,000 veth pairs, up and down.
+// The peer is Mininet's star of 100 hosts, times ten; its time includes starting and stopping.
 func benchScale(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	experiment, err := loadRing(scaleNodes)
 	if err != nil {

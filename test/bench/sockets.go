@@ -10,8 +10,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Rounds and seconds are short and many rather than long and few: the median
-// round then survives a host that takes a CPU away for a while.
+// Many short rounds instead of a few long ones: the median round is then still good if the host
+// takes a CPU away for a while.
 const (
 	throughputRounds  = 5
 	throughputSeconds = 2
@@ -19,9 +19,8 @@ const (
 	tableBurst = 64
 )
 
-// benchSockets is the model of that table: the rates of the kernel's interfaces
-// over a Linux bridge, every packet stamped and recorded, beside sockperf's
-// throughput mode on the same bridge.
+// benchSockets follows that table: the rates of the kernel's interfaces over a Linux bridge, with
+// every packet stamped and recorded, compared with sockperf's throughput mode on the same bridge.
 func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, err error) {
 	if _, err := exec.LookPath("sockperf"); err != nil {
 		return nil, missingPeer("sockperf")
@@ -32,7 +31,7 @@ func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
 
-	// Receivers of sockets block, as sockperf's does; rings are made for polling.
+	// Receivers on sockets block, like sockperf's; rings are made for polling.
 	ways := []struct {
 		name string
 		stream
@@ -82,7 +81,7 @@ func benchSockets(ctx context.Context, inventory *host.Inventory) (rows []Row, e
 	}, nil
 }
 
-// sockperfThroughput is what its client sent and its server received, a second.
+// sockperfThroughput returns the packets per second that its client sent and its server received.
 func sockperfThroughput(ctx context.Context, a *arena) (sent, received float64, err error) {
 	t := a.plan.Traffic
 	stop, err := sockperfServer(ctx, a.lab, t.To.Node, t.ToCPU, t.To.LocalIP)

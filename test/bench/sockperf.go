@@ -19,8 +19,8 @@ const sockperfPayloadBytes = 18
 
 const sockperfPort = "11111"
 
-// sockperfServer runs `sockperf server` in a node until the returned function is
-// called, which gives what the server said.
+// sockperfServer runs `sockperf server` in a node until the returned function is called, which
+// returns the server's output.
 func sockperfServer(ctx context.Context, l *lab.Lab, node string, cpu int, ip string) (stop func() (string, error), err error) {
 	server, err := l.Command(ctx, node, []string{"sockperf", "server", "-i", ip, "-p", sockperfPort}, lab.ExecOptions{CPUs: []int{cpu}})
 	if err != nil {
@@ -31,7 +31,7 @@ func sockperfServer(ctx context.Context, l *lab.Lab, node string, cpu int, ip st
 	if err := server.Start(); err != nil {
 		return nil, fmt.Errorf("start the sockperf server: %w", err)
 	}
-	time.Sleep(300 * time.Millisecond) // it says nothing when it is ready
+	time.Sleep(300 * time.Millisecond) // it does not report when it is ready
 	return func() (string, error) {
 		// On SIGINT it prints its counters.
 		if err := server.Process.Signal(syscall.SIGINT); err != nil {

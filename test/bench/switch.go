@@ -9,10 +9,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// lightLoad is the share of its own maximum at which latency is compared.
+// lightLoad is the share of a switch's own maximum at which latency is compared.
 const lightLoad = 0.1
 
-// benchSwitch is our learning switch: what a packet costs in it, and beside its peers.
+// benchSwitch measures our learning switch: the cost of a packet in it, and in its peers.
 func benchSwitch(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	rows, err := switchCosts(ctx)
 	if err != nil {
@@ -22,13 +22,13 @@ func benchSwitch(ctx context.Context, inventory *host.Inventory) ([]Row, error) 
 	return append(rows, beside...), err
 }
 
-// switchPeers holds the switch against testpmd, which copies from port to port without
-// a look at the packet, against Open vSwitch with DPDK, and, for the latency, against
-// the kernel's way: UDP sockets over a Linux bridge.
+// switchPeers compares the switch with testpmd, which copies from port to port without reading the
+// packet, with Open vSwitch with DPDK, and, for latency, with the kernel: UDP sockets over a Linux
+// bridge.
 func switchPeers(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	kinds := []spec.LinkKind{spec.LinkSwitch, spec.LinkTestpmd, spec.LinkOVSDPDK}
 	pps, p50 := make(map[spec.LinkKind][]float64), make(map[spec.LinkKind][]float64)
-	// Only one at a time: each polls on the CPU that it shares with the others.
+	// Only one at a time: each polls on the same CPU.
 	for range throughputRounds {
 		for _, kind := range kinds {
 			rate, late, err := loopRound(ctx, inventory, kind)
@@ -61,7 +61,7 @@ func switchPeers(ctx context.Context, inventory *host.Inventory) ([]Row, error) 
 	}, nil
 }
 
-// loopRound is the most that comes through, and the median latency at a light load.
+// loopRound returns the maximum rate received, and the median latency at a light load.
 func loopRound(ctx context.Context, inventory *host.Inventory, kind spec.LinkKind) (pps, p50 float64, err error) {
 	a, err := openLoop(ctx, inventory, kind)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"nines.dev/nines/lab/node"
 )
 
-// flatGoal is how much more a packet may cost with many ports or addresses than with
-// two: the switch is to be as fast in a large lab as in a small one.
+// flatGoal is how much more a packet may cost with many ports or addresses than with two: the
+// switch should be as fast in a large lab as in a small one.
 const flatGoal = 1.15
 
-// switchCosts is what a packet takes in the switch alone, between ports that cost next
-// to nothing: by the number of ports and of addresses.
+// switchCosts measures the cost of a packet in the switch alone, between ports that cost almost
+// nothing, by the number of ports and addresses.
 func switchCosts(ctx context.Context) ([]Row, error) {
 	engine, err := node.Program("nines-engine")
 	if err != nil {
 		return nil, err
 	}
 	costs := make(map[string][]float64)
-	// What else runs on the machine may hold up most of one case's rounds in one run.
+	// Other work on the machine may delay most of a case's rounds in one run.
 	for range throughputRounds {
 		out, err := exec.CommandContext(ctx, engine+"-bench", "switch").Output()
 		if err != nil {

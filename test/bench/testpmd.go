@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// testpmd is a running dpdk-testpmd of the bench's own.
+// testpmd is a dpdk-testpmd that the bench started.
 type testpmd struct {
 	process *exec.Cmd
 	said    *bytes.Buffer
 }
 
-// testpmdMiB is what an engine takes by default too: two of either fit into the pages that
-// a lab reserves for its two engines.
+// testpmdMiB is the default memory of an engine, too: two of either fit into the hugepages that a
+// lab reserves for its two engines.
 const testpmdMiB = "64"
 
-// startTestpmd forwards on one CPU, in memory that goes back with the process. DPDK's
-// own folder, which it makes in any case and leaves, is below dir, the caller's.
+// startTestpmd starts testpmd on one CPU, in memory that is released with the process. DPDK always
+// creates its own folder and leaves it behind, so that folder is below the caller's dir.
 func startTestpmd(ctx context.Context, dir, name string, cpu, mainCPU int, device, mode string) (*testpmd, error) {
 	program, err := exec.LookPath("dpdk-testpmd")
 	if err != nil {
 		return nil, missingPeer("dpdk-testpmd")
 	}
-	// Lcore 0 only waits, lcore 1 forwards.
+	// Lcore 0 only waits; lcore 1 forwards.
 	cmd := exec.CommandContext(ctx, program,
 		"--lcores", fmt.Sprintf("0@%d,1@%d", mainCPU, cpu), "--in-memory", "--single-file-segments",
 		"--iova-mode=va", "--no-pci", "--no-telemetry", "--file-prefix", name, "-m", testpmdMiB, "--vdev", device,
@@ -45,7 +45,7 @@ func startTestpmd(ctx context.Context, dir, name string, cpu, mainCPU int, devic
 	return &testpmd{cmd, said}, nil
 }
 
-// stop ends it and returns what it said.
+// stop ends it and returns its output.
 func (t *testpmd) stop() (string, error) {
 	err := t.process.Process.Signal(os.Interrupt)
 	if waitErr := t.process.Wait(); waitErr != nil {
@@ -54,7 +54,7 @@ func (t *testpmd) stop() (string, error) {
 	return t.said.String(), err
 }
 
-// kill ends it without a word; it may have ended by itself.
+// kill kills it; it may already have ended.
 func (t *testpmd) kill() error {
 	err := t.process.Process.Kill()
 	if errors.Is(err, os.ErrProcessDone) {
@@ -69,7 +69,8 @@ func (t *testpmd) kill() error {
 
 var receivedRate = regexp.MustCompile(`Rx-pps:\s+(\d+)`)
 
-// testpmdMemifPPS is what testpmd receives of testpmd, 64-byte frames over memif.
+// testpmdMemifPPS returns the rate that testpmd receives from testpmd, with 64-byte frames over
+// memif.
 func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err error) {
 	dir, err := os.MkdirTemp("", "nines-bench-")
 	if err != nil {
@@ -84,7 +85,7 @@ func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err er
 	if err != nil {
 		return 0, err
 	}
-	// A client that finds nobody does not try again.
+	// A client that finds no server does not try again.
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(socket); err == nil {
 			break
@@ -92,11 +93,11 @@ func testpmdMemifPPS(ctx context.Context, txCPU, rxCPU int) (pps float64, err er
 	}
 	sender, err := startTestpmd(ctx, dir, "nines-bench-tx", txCPU, rxCPU, device("client"), "txonly")
 	if err == nil {
-		// A second to meet, and one of warm-up.
+		// A second to connect, and one of warm-up.
 		time.Sleep((2 + throughputSeconds) * time.Second)
 	}
-	// DPDK 22.11's memif driver touches freed memory where its peer leaves in the
-	// middle of a burst, so the sender is killed, and not before the receiver is gone.
+	// DPDK 22.11's memif driver uses freed memory if its peer leaves in the middle of a burst,
+	// so the sender is killed, after the receiver has ended.
 	said, stopErr := receiver.stop()
 	err = errors.Join(err, stopErr)
 	if sender != nil {

@@ -8,21 +8,21 @@ import (
 	"nines.dev/nines/result"
 )
 
-// The cost of tracing: trials without and with it take turns.
+// The cost of tracing: trials without and with it alternate.
 const (
 	tracingRounds  = 16
 	tracingSeconds = 2
 	tracingPPS     = 100_000
-	// What it may change: p99 by 5 %, the rate by 3 %.
+	// The allowed change: p99 by 5 %, the rate by 3 %.
 	maxTracedP99  = 1.05
 	minTracedRate = 0.97
 )
 
-// benchTracing is what the recorder of trace: true changes of what it records: p99 and the
-// rate received at 100,000 packets a second over a veth pair, with a thread that polls and
-// with one that sleeps, where each packet is a wake-up that is recorded. Both ends are on
-// one CPU: a virtual machine whose CPUs are all busy may get less than all of them from its
-// host, which takes them away for longer than anything that is measured here.
+// benchTracing measures how the recorder of `trace: true` changes what it records: p99 and the rate
+// received at 100,000 packets per second over a veth pair, with a thread that polls and with one
+// that sleeps, where each packet is a recorded wake-up. Both ends are on one CPU: a virtual machine
+// with all CPUs busy may get less than all of them from its host, which takes them away for longer
+// than anything measured here.
 func benchTracing(ctx context.Context, inventory *host.Inventory) ([]Row, error) {
 	var rows []Row
 	for _, wait := range []string{"block", "spin"} {

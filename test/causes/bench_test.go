@@ -20,16 +20,16 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// setup is what differs between the labs of the kinds.
+// setup is what differs between the labs of the kinds of disturbance.
 type setup struct {
 	scheduling string
-	// flooded sends more than a forwarder takes.
+	// flooded sends more than a forwarder can take.
 	flooded bool
-	// slowest is how many packets are explained; 0: 200.
+	// slowest is how many packets to explain; 0: 200.
 	slowest int
 }
 
-// prefix begins the lab's names on the host, by which its engine is found.
+// prefix is the lab's name prefix on the host, which identifies its engine.
 const prefix = "ncause"
 
 // file is the experiment of a setup.
@@ -80,7 +80,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// trial measures while something is disturbed, and has it explained.
+// trial measures under a disturbance, and explains the result.
 func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) {
 	t.Helper()
 	file := filepath.Join(b.folder, "causes.yaml")
@@ -107,7 +107,7 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 	}
 	err := <-ended
 	log := stop()
-	// A trial that the injections made invalid is none the less explained.
+	// A trial that the injections made invalid is explained all the same.
 	if code := run.ProcessState.ExitCode(); err != nil && code != 1 || strings.Contains(said.String(), "missing:") {
 		t.Fatalf("nines run: %v\n%s", err, said.String())
 	}
@@ -124,7 +124,7 @@ func (b *bench) trial(t *testing.T, kind injected) (explain.Shown, []injection) 
 	return shown, log
 }
 
-// awaitEngine waits for the engine of the lab; 0 if the run ends before.
+// awaitEngine waits for the engine of the lab; 0 if the run ends first.
 func awaitEngine(ended chan error) int {
 	for {
 		select {
@@ -139,7 +139,7 @@ func awaitEngine(ended chan error) int {
 	}
 }
 
-// disturb begins to disturb, which takes up to a second, and gives what ends it.
+// disturb starts the disturbance, which takes up to a second, and returns a function that ends it.
 func (b *bench) disturb(t *testing.T, kind injected, whom ...string) func() []injection {
 	t.Helper()
 	ready, tell, err := os.Pipe()
@@ -161,7 +161,7 @@ func (b *bench) disturb(t *testing.T, kind injected, whom ...string) func() []in
 	}
 	return func() []injection {
 		_ = command.Process.Signal(os.Interrupt)
-		// With --pid it ends by itself when the process does.
+		// With --pid it ends with the process.
 		if err := command.Wait(); err != nil && !kind.process {
 			t.Errorf("%s: %v\n%s", command, err, said.String())
 		}
@@ -173,7 +173,7 @@ func (b *bench) disturb(t *testing.T, kind injected, whom ...string) func() []in
 	}
 }
 
-// engine is the process that sends and receives the lab's packets; 0 if it is not there.
+// engine returns the process that sends and receives the lab's packets, or 0.
 func engine() int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -217,7 +217,7 @@ func readLog(r io.Reader) ([]injection, error) {
 	return log, lines.Err()
 }
 
-// overlap is how much of a time lies in injections.
+// overlap returns how much of a period lies in injections.
 func overlap(log []injection, begin, end int64) (ns int64) {
 	for _, i := range log {
 		ns += max(0, min(end, i.EndNs)-max(begin, i.BeginNs))

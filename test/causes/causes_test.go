@@ -15,32 +15,31 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// injected is a kind of disturbance that is made, and what has to be found.
+// injected is a kind of disturbance, and the cause that must be found.
 type injected struct {
 	name  string
 	setup setup
-	// disturb are nines-disturb's arguments, but for --cpu or --pid.
+	// disturb are nines-disturb's arguments, except --cpu or --pid.
 	disturb []string
 	// process disturbs the engine's process instead of its CPU.
 	process bool
 	is      func(result.Cause) bool
-	// whole is true where the disturbance takes all of its length from the packets: then
-	// the microseconds are held against the log. Others are many short interruptions, of
-	// which the log has no length; they are held against how much later packets are than
-	// ordinary ones.
+	// whole is true if the disturbance delays packets for all of its length: then the
+	// microseconds are compared with the log. Other kinds are many short interruptions without
+	// lengths in the log; they are compared with how much later packets are than ordinary ones.
 	whole bool
-	// short is true where each interruption takes some microseconds only, which the host's
-	// own may exceed: the tick alone has most of the 200 slowest packets. Then more packets
-	// are explained than the host delays, and a packet need not have it as its first cause;
-	// but it is to be found only in those that an injection hit.
+	// short is true if each interruption takes only some microseconds, which the host's own may
+	// exceed: the tick alone delays most of the 200 slowest packets. Then the test explains
+	// more packets than the host delays. It need not be a packet's first cause, but must only
+	// be found in packets that an injection hit.
 	short bool
 }
 
 const disturber = "nines-disturb"
 
-// A thread of a real-time policy is in nobody's way but the disturber's, so that of a busy
-// host only what stops such a thread delays packets. In half a second it stays below what
-// the kernel lets real-time threads have of a second (kernel.sched_rt_runtime_us).
+// With a real-time policy the thread competes only with the disturber, so on a busy host only what
+// stops such a thread delays packets. Running for half a second, it stays below the kernel's limit
+// for real-time threads per second (kernel.sched_rt_runtime_us).
 const (
 	realTime = "{policy: fifo, priority: 1}"
 	ordinary = "{policy: other, nice: -20}"
@@ -70,11 +69,11 @@ var kinds = []injected{
 		is:      func(c result.Cause) bool { return c.Kind == attribution.Stopped }},
 }
 
-// enough packets that were hit tell more than one that something else had a part in.
+// enough is how many hit packets outweigh a single one that something else also delayed.
 const enough = 10
 
-// trials is how often each kind is tried: once in the ordinary suite, ten times where
-// NINES_CAUSES_TRIALS says so.
+// trials is how often to try each kind: once in the ordinary suite, or as often as
+// NINES_CAUSES_TRIALS says.
 func trials(t *testing.T) int {
 	text := os.Getenv("NINES_CAUSES_TRIALS")
 	if text == "" {
@@ -87,7 +86,7 @@ func trials(t *testing.T) int {
 	return n
 }
 
-// tries is how often a trial is begun at most: again where others disturbed more.
+// tries limits how many trials are started: a trial is repeated if other work disturbed more.
 func tries(count int) int { return 3 * count }
 
 func TestInjectedCausesAreNamedFirst(t *testing.T) {
@@ -107,17 +106,17 @@ func TestInjectedCausesAreNamedFirst(t *testing.T) {
 	}
 }
 
-// row is what came out of the trials of a kind.
+// row is the result of the trials of a kind.
 type row struct {
 	kind                 injected
 	tried, judged, first int
 	hit, named           int
-	// injections are how often it was disturbed, by the disturber's log.
+	// injections counts the disturbances in the disturber's log.
 	injections int
-	// found is in how many trials it was found at all, elsewhere in how many packets that
+	// found counts the trials in which it was found at all, elsewhere the packets with it that
 	// no injection hit.
 	found, elsewhere int
-	// errors are how far the microseconds were off, of the packets that were hit.
+	// errors are how far the microseconds of the hit packets were off.
 	errors []float64
 }
 
@@ -130,7 +129,7 @@ func (r row) String() string {
 		r.first, r.judged, r.tried-r.judged, r.named, r.hit, percent(median(r.errors)))
 }
 
-// addShort looks at a trial with short interruptions.
+// addShort adds a trial with short interruptions.
 func (r *row) addShort(t *testing.T, shown explain.Shown, log []injection) {
 	t.Helper()
 	r.judged++
@@ -211,12 +210,12 @@ func (r *row) add(t *testing.T, shown explain.Shown, log []injection) {
 	t.Logf("named first was %s", first(shown))
 }
 
-// hold holds what is promised of nines explain: named first in nine of ten trials, with
-// microseconds that are right within a fifth.
+// hold checks what nines explain promises: the cause is named first in nine of ten trials, and the
+// microseconds are right within a fifth.
 //
-// One trial on a host that does other things proves nothing of the kind: there it is held
-// that the disturbance was made, that one which most of the slowest packets were hit by is
-// found, and that it is the first cause of most packets of which it had nearly all the time.
+// One trial on a busy host cannot prove that. It only checks that the disturbance was made, that it
+// is found if it hit most of the slowest packets, and that it is the first cause of most packets of
+// which it took nearly all the time.
 func (r row) hold(t *testing.T) {
 	t.Helper()
 	if r.injections == 0 {
@@ -257,7 +256,7 @@ func (r row) hold(t *testing.T) {
 	}
 }
 
-// TestNothingIsInvented: without an injection none is named.
+// TestNothingIsInvented: without an injection no such cause is named.
 func TestNothingIsInvented(t *testing.T) {
 	labtest.QuietCore(t)
 	bench := newBench(t)
@@ -273,8 +272,8 @@ func TestNothingIsInvented(t *testing.T) {
 	}
 }
 
-// TestAFullQueueIsNamedFirst: more comes than the receiving socket holds, so that the
-// packets wait behind each other and some are lost.
+// TestAFullQueueIsNamedFirst: more packets arrive than the receiving socket holds, so packets queue
+// and some are lost.
 func TestAFullQueueIsNamedFirst(t *testing.T) {
 	labtest.QuietCore(t)
 	bench := newBench(t)
@@ -293,7 +292,7 @@ func TestAFullQueueIsNamedFirst(t *testing.T) {
 		t.Logf("named first was %+v", first(shown))
 	}
 	t.Logf("%-16s named first in %d of %d trials", "full ring", named, count)
-	// As in hold: one trial on a busy host has to find it only.
+	// As in hold: one trial on a busy host only has to find it.
 	if os.Getenv("NINES_CAUSES_TRIALS") == "" && named+queued > 0 {
 		return
 	}
@@ -313,7 +312,7 @@ func first(shown explain.Shown) string {
 	return strings.Join(words, ", ")
 }
 
-// usualLatency is what packets take anyway: all of their ordinary parts.
+// usualLatency is what packets take without disturbance: the sum of their ordinary parts.
 func usualLatency(shown explain.Shown) int64 {
 	var list []float64
 	for _, p := range shown.Causes.Packets {

@@ -42,7 +42,7 @@ func program(t *testing.T) string {
 	return path
 }
 
-// lastCPU is one that the test may use, and that nines-disturb can disturb from another.
+// lastCPU returns a CPU that the test may use, and that nines-disturb can disturb from another one.
 func lastCPU(t *testing.T) int {
 	t.Helper()
 	var set unix.CPUSet
@@ -66,8 +66,8 @@ func monotonic(t *testing.T) int64 {
 	return now.Nano()
 }
 
-// disturb runs the program to its end, and gives its log, of which it holds what is true
-// of every kind.
+// disturb runs the program to its end and returns its log, after checking what holds for every
+// kind.
 func disturb(t *testing.T, count int, length time.Duration, arguments ...string) ([]injection, *os.ProcessState) {
 	t.Helper()
 	arguments = append(arguments, "--count", strconv.Itoa(count), "--length", fmt.Sprintf("%dns", length), "--period", fmt.Sprintf("%dns", 2*length))
@@ -119,7 +119,7 @@ func total(list []injection, of func(injection) int64) (sum int64) {
 func events(one injection) int64 { return one.Events }
 func busy(one injection) int64   { return one.BusyNs }
 
-// counted is the count of one CPU in a line of /proc/softirqs or /proc/interrupts.
+// counted returns a CPU's count in a line of /proc/softirqs or /proc/interrupts.
 func counted(t *testing.T, path, label string, cpu int) int64 {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -141,9 +141,9 @@ func counted(t *testing.T, path, label string, cpu int) int64 {
 	return 0
 }
 
-// What others raise meanwhile is no proof. Where a share of the events is enough, as an
-// interrupt may have several in it, there are many more of them than of others', and a busy
-// host gets some more tries.
+// Events that other work raises prove nothing. Some kinds only need a share of the events, because
+// one interrupt may handle several; there the test makes many more events than other work does, and
+// a busy host gets some more tries.
 func TestKindsRaiseWhatTheySay(t *testing.T) {
 	labtest.QuietCore(t)
 	labtest.Require(t, "root", os.Geteuid() == 0)
@@ -152,7 +152,7 @@ func TestKindsRaiseWhatTheySay(t *testing.T) {
 	for _, test := range []struct {
 		kind, path, label string
 		length            time.Duration
-		// share is how much of the events the kernel has to count.
+		// share is the part of the events that the kernel must count.
 		share float64
 	}{
 		{"softirq", "/proc/softirqs", "NET_RX", 300 * time.Microsecond, 1},
@@ -178,9 +178,9 @@ func TestKindsRaiseWhatTheySay(t *testing.T) {
 	}
 }
 
-// keepBusy lets a process of its own spin on a CPU until the test ends: one that is idle
-// and polls sees a call from another CPU without an interrupt (call_function_single_prep_ipi()
-// of kernel/sched/core.c), and the cpuidle governor haltpoll lets it poll nearly always.
+// keepBusy runs a process that spins on a CPU until the test ends: an idle CPU that polls sees a
+// call from another CPU without an interrupt (call_function_single_prep_ipi() in
+// kernel/sched/core.c), and the cpuidle governor haltpoll makes it poll nearly always.
 func keepBusy(t *testing.T, cpu int) {
 	t.Helper()
 	cmd := exec.Command(program(t), "--kind", "spin", "--cpu", strconv.Itoa(cpu), "--length", "10s", "--period", "10s")
@@ -194,8 +194,8 @@ func keepBusy(t *testing.T, cpu int) {
 	})
 }
 
-// The time in the softirq is measured in it: no less than was asked for, and no more than
-// from its begin to its end.
+// The softirq measures its own time: no less than requested, and no more than from its begin to its
+// end.
 func TestSoftirqLastsAsLongAsAsked(t *testing.T) {
 	labtest.QuietCore(t)
 	labtest.Require(t, "root", os.Geteuid() == 0)
@@ -233,7 +233,7 @@ func TestSoftirqLeavesNothing(t *testing.T) {
 	}
 }
 
-// The CPU time is the process's own, as the kernel counts it when it has ended.
+// The CPU time is the process's own, as the kernel counts it after its end.
 func TestSpinAndForkTakeTheCPU(t *testing.T) {
 	labtest.QuietCore(t)
 	for _, kind := range []string{"spin", "fork"} {
@@ -249,7 +249,7 @@ func TestSpinAndForkTakeTheCPU(t *testing.T) {
 	}
 }
 
-// forks is how many processes were started since the host was.
+// forks returns how many processes have been started since boot.
 func forks(t *testing.T) int64 {
 	t.Helper()
 	text, err := os.ReadFile("/proc/stat")
@@ -279,7 +279,7 @@ func TestRunsWhereAndHowItIsTold(t *testing.T) {
 	}
 }
 
-// Of each kind one is ended in the middle of a long injection.
+// Each kind is ended once in the middle of a long injection.
 func TestEndsOnSIGTERM(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	cpu, victim := strconv.Itoa(lastCPU(t)), strconv.Itoa(sleeper(t))
@@ -313,7 +313,7 @@ func TestEndsWhenNobodyReads(t *testing.T) {
 	}
 }
 
-// sleeper is a process that the test may stop.
+// sleeper starts a process that the test may stop.
 func sleeper(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -327,7 +327,7 @@ func sleeper(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// stopped is true if a process is.
+// stopped reports whether a process is stopped.
 func stopped(t *testing.T, pid int) bool {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -347,7 +347,7 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// However it ends, the process that it has stopped goes on.
+// However nines-disturb ends, the process that it stopped continues.
 func TestStopLetsGo(t *testing.T) {
 	for _, signal := range []os.Signal{unix.SIGTERM, unix.SIGKILL} {
 		victim := sleeper(t)
@@ -361,7 +361,7 @@ func TestStopLetsGo(t *testing.T) {
 	}
 }
 
-// started is a disturber that is ready.
+// started starts a disturber and waits until it is ready.
 func started(t *testing.T, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	ready, readyWriter, err := os.Pipe()
@@ -382,7 +382,7 @@ func started(t *testing.T, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-// ends ends it by SIGTERM, which it takes well.
+// ends ends it with SIGTERM, and checks that it exits cleanly.
 func ends(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {

@@ -1,3 +1,3 @@
-// Package disturb is the tests of nines-disturb, a program in C: each kind is held to what
-// the kernel counts of it, not to times.
+// Package disturb tests nines-disturb, a program in C: each kind is checked against the kernel's
+// counters, not against times.
 package disturb

@@ -18,7 +18,7 @@ func TestShootsAtAProcess(t *testing.T) {
 	before := counted(t, "/proc/interrupts", "TLB", cpu)
 	list, _ := disturb(t, 20, 10*time.Millisecond, "--kind", "tlb", "--pid", strconv.Itoa(spinner.Process.Pid))
 	rose, did := counted(t, "/proc/interrupts", "TLB", cpu)-before, total(list, events)
-	if did < 50 || rose < did/50 { // it is interrupted only while it runs
+	if did < 50 || rose < did/50 { // the process is only interrupted while it runs
 		t.Errorf("TLB of CPU %d rose by %d, for %d flushes", cpu, rose, did)
 	}
 }

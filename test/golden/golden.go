@@ -1,5 +1,5 @@
-// Package golden holds what a test has made against a file that somebody has looked at,
-// or, with the flag -update, writes that file anew:
+// Package golden compares a test's output with a reviewed file, or, with the flag -update, rewrites
+// that file:
 //
 //	hack/go test ./plan -update
 //
@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Update is the flag -update, for a test with files of another kind.
+// Update is the flag -update, for tests with other kinds of files.
 var Update = flag.Bool("update", false, "write the golden files anew")
 
-// Equal fails the test with the difference where got is not what the file at path holds.
+// Equal fails the test with the difference if got differs from the file at path.
 func Equal[T ~string | ~[]byte](t testing.TB, path string, got T) {
 	t.Helper()
 	if *Update {
@@ -33,7 +33,7 @@ func Equal[T ~string | ~[]byte](t testing.TB, path string, got T) {
 	if err != nil {
 		t.Fatalf("%v; -update writes it", err)
 	}
-	// As text, of which a large one is cut: the file has the rest.
+	// Compares as text; a long difference is cut, and the file has the rest.
 	const most = 20_000
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got); if the new one is right, -update writes it:\n%.*s", path, most, diff)

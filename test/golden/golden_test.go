@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// told is a test that writes down what it is told, and goes on.
+// told is a test that records its errors and continues.
 type told struct {
 	testing.TB
 	errors []string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Part fails the test where a document does not have a text, or, with the flag -update,
-// writes it there: between "<!-- NAME: written by … -->" and the next "<!-- end -->".
+// Part fails the test if a document does not have a text; with the flag -update it writes the text
+// there: between "<!-- NAME: written by … -->" and the next "<!-- end -->".
 func Part(t testing.TB, path, name, want string) {
 	t.Helper()
 	whole, err := os.ReadFile(path)

@@ -1,7 +1,6 @@
-// Package postgres starts a PostgreSQL server of one's own in a temporary folder, for
-// tests and benchmarks: nothing of the host's is touched. The server refuses to run as
-// root, so that it then runs as postgres, or nobody. It ends with whoever started it,
-// even by SIGKILL.
+// Package postgres starts a separate PostgreSQL server in a temporary folder, for tests and
+// benchmarks; it changes nothing else on the host. The server refuses to run as root, so root runs
+// it as the user postgres, or nobody. It ends with the process that started it, even after SIGKILL.
 package postgres
 
 import (
@@ -19,20 +18,19 @@ import (
 	"time"
 )
 
-// ErrMissing is wrapped where the host lacks something that a server needs; the error
-// names it.
+// ErrMissing is wrapped by an error that names what the host lacks for a server.
 var ErrMissing = errors.New("missing")
 
-// Options are what a server is started with. By default it can be reached by its Unix
-// socket only, by everybody who can see that.
+// Options are the settings of a server. By default it can only be reached by its Unix socket, by
+// everybody who can see that.
 type Options struct {
 	// User is the superuser's name.
 	User string
-	// Listen is an address to listen on besides, at Port, for those who say Password.
+	// Listen is a further address to listen on, at Port, for clients with Password.
 	Listen   string
 	Port     int
 	Password string
-	// Settings are those of postgresql.conf, such as "work_mem=256MB".
+	// Settings are lines of postgresql.conf, such as "work_mem=256MB".
 	Settings []string
 }
 
@@ -48,7 +46,7 @@ type Server struct {
 	log     bytes.Buffer
 }
 
-// startPatience bounds how long a server may take until it answers.
+// startPatience limits how long a server may take until it answers.
 const startPatience = time.Minute
 
 // Start starts a server and waits until it answers.
@@ -61,7 +59,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if s.as, err = unprivileged(); err != nil {
 		return nil, err
 	}
-	// Below /tmp, since the path of a socket must be short and open to the other user.
+	// Below /tmp, because the path of a socket must be short and open to the other user.
 	if s.Dir, err = os.MkdirTemp("/tmp", "ninespg"); err != nil {
 		return nil, err
 	}
@@ -103,7 +101,7 @@ func (s *Server) run(ctx context.Context, o Options) error {
 	for _, setting := range o.Settings {
 		arguments = append(arguments, "-c", setting)
 	}
-	// It ends by Stop, not with the context.
+	// Stop ends it, not the context.
 	s.process = s.Command(context.WithoutCancel(ctx), "postgres", arguments...)
 	s.process.Stdout, s.process.Stderr = &s.log, &s.log
 	if err := s.start(); err != nil {
@@ -127,8 +125,8 @@ func (s *Server) run(ctx context.Context, o Options) error {
 	}
 }
 
-// start starts the process such that the kernel ends it when this one dies. The signal
-// comes when the thread ends that started it, prctl(2), which therefore waits for it.
+// start starts the process so that the kernel ends it when this one dies. The kernel sends the
+// signal when the thread that started the process ends (prctl(2)), so that thread waits for it.
 func (s *Server) start() error {
 	s.process.SysProcAttr.Pdeathsig = syscall.SIGQUIT // "immediate shutdown"
 	started, ended := make(chan error, 1), make(chan struct{})
@@ -149,8 +147,8 @@ func (s *Server) start() error {
 	return nil
 }
 
-// Command is a program of PostgreSQL's, as the server's user in its folder. At the end
-// of the context it is interrupted.
+// Command returns a PostgreSQL program to run as the server's user in its folder. The end of the
+// context interrupts it.
 func (s *Server) Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, filepath.Join(s.bin, program), args...)
 	c.Dir = s.Dir
@@ -175,8 +173,8 @@ func (s *Server) Stop() error {
 	return os.RemoveAll(s.Dir)
 }
 
-// programs is the folder of the newest PostgreSQL of Debian, whose programs are not in
-// PATH, or of another; empty where there is none.
+// programs returns the program folder of Debian's newest PostgreSQL, which is not in PATH, or of
+// another PostgreSQL; empty if there is none.
 func programs() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) > 0 {
@@ -188,10 +186,10 @@ func programs() string {
 	return ""
 }
 
-// unprivileged is the user to run PostgreSQL as; nil for the one we are.
+// unprivileged returns the user to run PostgreSQL as; nil for the current user.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
-		if _, err := user.LookupId(strconv.Itoa(os.Geteuid())); err != nil { // initdb asks for the name
+		if _, err := user.LookupId(strconv.Itoa(os.Geteuid())); err != nil { // initdb needs the name
 			return nil, fmt.Errorf("%w: a name for the user %d, which PostgreSQL wants", ErrMissing, os.Geteuid())
 		}
 		return nil, nil
