@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,14 +68,11 @@ are not a pair.`,
 	c.Flags().DurationVar(&call.options.Offset, "offset", 0, "add this to POST's times if its clock is known to be behind (default: nothing)")
 	c.Flags().StringVar(&call.out, "out", "", "write the published files and a result folder here")
 	c.Flags().StringVar(&call.without, "without", "", "files not to write, such as latency-ts (default: none)")
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 
 func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error) {
-	if err := checkFormat(k.format); err != nil {
-		return err
-	}
 	if k.key != "" {
 		if k.options.Key, err = analyze.ParseKey(k.key); err != nil {
 			return exit.With(exit.Wrong, err)
@@ -111,12 +107,7 @@ func (k analyzeCall) run(ctx context.Context, out, errOut io.Writer) (err error)
 			fmt.Fprintf(errOut, "nines: %s is damaged: %s\n", c.Path, c.Damage)
 		}
 	}
-	if k.format == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(summary)
-	}
-	return writeAnalysis(out, summary)
+	return printAs(out, k.format, summary, writeAnalysis)
 }
 
 func cancelled(ctx context.Context, err error) error {

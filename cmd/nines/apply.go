@@ -34,16 +34,13 @@ A bridge or macvlan can gain and lose endpoints while the others stay connected.
   nines apply lab.yaml --set links.*.kind=xdp`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(call.format); err != nil {
-				return err
-			}
 			call.path = args[0]
 			return call.apply(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	call.flags(c)
 	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would change, and change nothing")
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 
@@ -70,10 +67,7 @@ func (a applyCall) apply(ctx context.Context, out, progress io.Writer) error {
 			return err
 		}
 	}
-	if a.format == "json" {
-		return writeJSON(out, changes)
-	}
-	return writeChanges(out, changes)
+	return printAs(out, a.format, changes, writeChanges)
 }
 
 func writeChanges(out io.Writer, c lab.Changes) error {

@@ -34,9 +34,6 @@ only if the interval does not contain 1. A single repeat has no interval.
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			comparison, err := compareWhat(args, by)
 			if err != nil {
 				return err
@@ -47,7 +44,7 @@ only if the interval does not contain 1. A single repeat has no interval.
 			return report.WriteComparison(c.OutOrStdout(), comparison)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	c.Flags().StringVar(&by, "by", "", "compare two values of a variable in one result: kind=bridge,veth")
 	return c
 }

@@ -43,9 +43,6 @@ that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warni
   nines doctor --format json | jq -r '.findings[].remedies[0].commands[]?'`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(call.format); err != nil {
-				return err
-			}
 			report, err := call.report()
 			if err != nil {
 				return err
@@ -64,7 +61,7 @@ that it names. Exit codes: 0 for notes at most (the machine is fit), 1 for warni
 	c.Flags().StringVar(&call.file, "for", "", "judge the machine for this experiment file")
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.host, "host", "", "a recording or an inventory, from 'nines host' (default: this machine)")
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 

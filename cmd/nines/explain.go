@@ -75,14 +75,11 @@ the same. docs/explain.md lists all causes.`,
 	c.Flags().StringVar(&call.trial, "trial", "", "the trial, such as 0003 (default: the traced one with the slowest packet)")
 	c.Flags().IntVar(&call.worst, "worst", 5, "show this many of the slowest packets")
 	c.Flags().StringVar(&call.packet, "packet", "", "show the packet with this id instead of the slowest")
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 
 func (k explainCall) run(out, errOut io.Writer) error {
-	if err := checkFormat(k.format); err != nil {
-		return err
-	}
 	if k.worst < 0 {
 		return exit.Wrongf("--worst %d: write how many packets to show, 0 for none", k.worst)
 	}
@@ -110,10 +107,7 @@ func (k explainCall) run(out, errOut io.Writer) error {
 	if shown.Causes.Packets, err = k.packets(shown.Causes.Packets, id); err != nil {
 		return err
 	}
-	if k.format == "json" {
-		return writeJSON(out, shown)
-	}
-	return explain.WriteTable(out, shown)
+	return printAs(out, k.format, shown, explain.WriteTable)
 }
 
 // choose finds the trial to explain, and the other traced trials.

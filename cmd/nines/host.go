@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -31,9 +29,6 @@ namespace of its own; that needs root.`,
   nines host --record server1.json          # the files read, for a bug report`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			if record != "" {
 				return recordHost(record)
 			}
@@ -54,7 +49,7 @@ namespace of its own; that needs root.`,
 			return inv.Write(c.OutOrStdout())
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	c.Flags().BoolVar(&probe, "probe", false, "also test features that can only be found by trying (needs root)")
 	c.Flags().StringVar(&record, "record", "", "write the raw data to this file, without host names and addresses")
 	return c
@@ -82,18 +77,4 @@ func noArguments(c *cobra.Command, args []string) error {
 		return exit.Wrongf("%s takes no argument, and got %q; see '%s --help'", c.Name(), args[0], c.CommandPath())
 	}
 	return nil
-}
-
-func checkFormat(format string) error {
-	if format != "table" && format != "json" {
-		return exit.Wrongf("--format %q is not known: table or json", format)
-	}
-	return nil
-}
-
-// writeJSON prints a value as JSON in the common format of the verbs.
-func writeJSON(out io.Writer, value any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
 }

@@ -29,9 +29,6 @@ lab's CPUs are isolated; and device settings that affect the measurement.`,
   nines inspect --format json | jq '.node_list[] | {name, pid}'`,
 		Args: atMostOneLab,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			running, err := openLab(strings.Join(args, ""))
 			if err != nil {
 				return err
@@ -40,13 +37,10 @@ lab's CPUs are isolated; and device settings that affect the measurement.`,
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), in)
-			}
-			return writeInspection(c.OutOrStdout(), in)
+			return printAs(c.OutOrStdout(), format, in, writeInspection)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }
 

@@ -110,9 +110,6 @@ func newKbpModuleStatusCommand() *cobra.Command {
   nines kbp module status --format json | jq -r .state`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			status, err := kbp.ReadStatus()
 			if err != nil {
 				return err
@@ -123,7 +120,7 @@ func newKbpModuleStatusCommand() *cobra.Command {
 			return status.Write(c.OutOrStdout())
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }
 

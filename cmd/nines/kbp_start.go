@@ -108,7 +108,7 @@ state, also after a crash. When the container ends, polling ends too.`,
 	f.BoolVar(&call.adaptive, "adaptive", false, "sleep for longer and longer while no packets arrive")
 	f.DurationVar(&call.longest, "longest", 50*time.Microsecond, "with --adaptive: the longest sleep, and so the longest wait of the first packet after a pause; 1us to 10ms")
 	f.BoolVar(&call.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	f.StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 
@@ -232,9 +232,6 @@ func (k *kbpStartCall) chooseCPUs(receive spec.Receive) ([]int, error) {
 }
 
 func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
-	if err := checkFormat(k.format); err != nil {
-		return err
-	}
 	request, err := k.request()
 	if err != nil {
 		return err
@@ -275,10 +272,7 @@ func (k *kbpStartCall) start(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if k.format == "json" {
-		return writeJSON(out, record)
-	}
-	return writeKbpStarted(out, record)
+	return printAs(out, k.format, record, writeKbpStarted)
 }
 
 func (k *kbpStartCall) dry(ctx context.Context, out io.Writer, ns *netns.Namespace, program string, request busypoll.Request) error {

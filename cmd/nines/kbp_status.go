@@ -36,9 +36,6 @@ offers.`,
 	}
 	var features bool
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := checkFormat(format); err != nil {
-			return err
-		}
 		if over <= 0 || over > time.Hour {
 			return exit.Wrongf("--over %v: write a time of up to an hour, such as 500ms", over)
 		}
@@ -54,7 +51,7 @@ offers.`,
 		}
 		return writeKbpStatus(c.OutOrStdout(), list)
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	c.Flags().DurationVar(&over, "over", 500*time.Millisecond, "how long to watch each")
 	c.Flags().BoolVar(&features, "features", false, "show which mechanisms the running kernel offers")
 	return c

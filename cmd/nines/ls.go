@@ -24,9 +24,6 @@ orphaned labs.`,
   nines ls --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			labs, err := lab.List()
 			if err != nil {
 				return err
@@ -37,7 +34,7 @@ orphaned labs.`,
 			return writeLabs(c.OutOrStdout(), labs)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }
 

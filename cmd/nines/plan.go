@@ -52,9 +52,6 @@ keys of a result folder's plan.json.`,
   nines plan lab.yaml --format json | jq '.findings[] | select(.severity == "error")'`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(call.format); err != nil {
-				return err
-			}
 			call.file = args[0]
 			p, findings, err := call.check()
 			if err != nil {
@@ -72,7 +69,7 @@ keys of a result folder's plan.json.`,
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.host, "host", "", "an inventory, from 'nines host --format json' (default: this machine)")
 	c.Flags().IntVar(&call.run, "run", 1, "which run of the sweep, from 1")
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 

@@ -39,9 +39,6 @@ The folder is enough, so a result from another machine shows the same.`,
   nines report results/latest --format json | jq '.groups[].figures.latency_p99_ns.median'`,
 		Args: oneFolder,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			if !(percentile > 0 && percentile < 100) {
 				return exit.Wrongf("--percentile %g: write a number between 0 and 100, such as 99.99999", percentile)
 			}
@@ -93,7 +90,7 @@ The folder is enough, so a result from another machine shows the same.`,
 			return report.WriteTails(c.OutOrStdout(), tails)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	c.Flags().StringVar(&out, "out", "", "also write the page to this file")
 	c.Flags().BoolVar(&tail, "tail", false, "estimate a percentile that too few packets reach")
 	c.Flags().Float64Var(&percentile, "percentile", 99.99999, "the percentile for --tail")

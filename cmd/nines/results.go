@@ -99,13 +99,10 @@ if the index is damaged or belongs to another version of nines.`,
   nines results index --out /data/results --index postgres://lab@db.example.org/nines`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			return call.reindex(c.Context(), format, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }
 

@@ -29,9 +29,6 @@ a key is enough ("kind" for "links.*.kind").`,
   nines results ls --format json | jq -r '.[].path'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			filter.Variables = map[string]string{}
 			for _, variable := range variables {
 				name, value, found := strings.Cut(variable, "=")
@@ -60,13 +57,10 @@ a key is enough ("kind" for "links.*.kind").`,
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), list)
-			}
-			return writeResults(c.OutOrStdout(), list)
+			return printAs(c.OutOrStdout(), format, list, writeResults)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	c.Flags().StringVar(&filter.Name, "name", "", "only experiments with this name; * and ? match as in a shell")
 	c.Flags().StringArrayVar(&variables, "var", nil, "only results with a trial where KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&verdict, "verdict", "", "only results with a trial of this verdict: clean, noisy or invalid")

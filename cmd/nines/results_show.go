@@ -37,9 +37,6 @@ by its folder below --out, or by its key in the index.
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			x, err := call.open(c.Context(), c.ErrOrStderr())
 			if err != nil {
 				return err
@@ -53,13 +50,10 @@ by its folder below --out, or by its key in the index.
 			if err != nil {
 				return err
 			}
-			if format == "json" {
-				return writeJSON(c.OutOrStdout(), shown)
-			}
-			return writeShown(c.OutOrStdout(), shown)
+			return printAs(c.OutOrStdout(), format, shown, writeShown)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }
 

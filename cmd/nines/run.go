@@ -65,9 +65,6 @@ are results: the exit code is 0.`,
 			return call.checkResume(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(call.format); err != nil {
-				return err
-			}
 			if call.resume == "" {
 				call.file = args[0]
 			}
@@ -77,7 +74,8 @@ are results: the exit code is 0.`,
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results")
 	c.Flags().StringVar(&call.resume, "resume", "", "continue the result in this folder, whose run was cut off")
-	c.Flags().StringVar(&call.format, "format", "table", "what to print at the end: table or json (summary.json)")
+	formatFlag(c, &call.format)
+	c.Flag("format").Usage = "what to print at the end: table or json (summary.json)"
 	return c
 }
 

@@ -20,9 +20,6 @@ func newSwitchMACsCommand(call *switchCall) *cobra.Command {
 		Short: "Show the MAC addresses that the switch has learned",
 		Args:  atMostOneLink,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(call.format); err != nil {
-				return err
-			}
 			var macs []client.MAC
 			err := call.talk(c.Context(), strings.Join(args, ""), func(e *client.Client) (err error) {
 				macs, err = e.MACs()
@@ -34,13 +31,10 @@ func newSwitchMACsCommand(call *switchCall) *cobra.Command {
 			slices.SortFunc(macs, func(a, b client.MAC) int {
 				return cmp.Or(cmp.Compare(a.VLAN, b.VLAN), cmp.Compare(a.MAC, b.MAC))
 			})
-			if call.format == "json" {
-				return writeJSON(c.OutOrStdout(), macs)
-			}
-			return writeMACs(c.OutOrStdout(), macs)
+			return printAs(c.OutOrStdout(), call.format, macs, writeMACs)
 		},
 	}
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 

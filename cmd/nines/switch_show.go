@@ -31,24 +31,18 @@ func (call *switchCall) reader(verb, short string, write func(io.Writer, client.
 		Short: short,
 		Args:  atMostOneLink,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(call.format); err != nil {
-				return err
-			}
 			var stats client.SwitchStats
 			err := call.talk(c.Context(), strings.Join(args, ""), func(e *client.Client) (err error) {
 				stats, err = e.SwitchStats()
 				return err
 			})
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case call.format == "json":
-				return writeJSON(c.OutOrStdout(), stats)
 			}
-			return write(c.OutOrStdout(), stats)
+			return printAs(c.OutOrStdout(), call.format, stats, write)
 		},
 	}
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 

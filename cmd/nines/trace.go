@@ -50,14 +50,11 @@ func (t *traceCall) flags(c *cobra.Command, cpus, threshold string, least time.D
 	c.Flags().IntVar(&t.worst, "worst", 200, "keep the events of this many of the longest")
 	c.Flags().StringVar(&t.buffer, "buffer", "4MiB", "memory per CPU for its latest events")
 	c.Flags().StringVar(&t.out, "out", "results", "the folder of all results; '' writes no result")
-	c.Flags().StringVar(&t.format, "format", "table", "table or json")
+	formatFlag(c, &t.format)
 }
 
 // checked checks the options, and reads the inventory.
 func (t *traceCall) checked() (inv *host.Inventory, cpus []int, buffer int64, err error) {
-	if err := checkFormat(t.format); err != nil {
-		return nil, nil, 0, err
-	}
 	size, err := spec.ParseSize(t.buffer)
 	switch {
 	case err != nil:

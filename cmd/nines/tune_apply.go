@@ -54,7 +54,7 @@ tuning, fails and names the one that holds the host.`,
 	c.Flags().BoolVar(&call.write, "write", false, "also write the boot parameters to the boot loader's files")
 	c.Flags().StringVar(&call.root, "root", "", "with --write: use this copy of the boot loader's files, and change no setting")
 	c.Flags().BoolVar(&call.dryRun, "dry-run", false, "show what would be set, and set nothing")
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 
@@ -65,9 +65,6 @@ type applied struct {
 }
 
 func (t *tuneApplyCall) apply(ctx context.Context, out, progress io.Writer) error {
-	if err := checkFormat(t.format); err != nil {
-		return err
-	}
 	if t.root != "" && !t.write {
 		return exit.Wrongf("--root is for --write: settings are the running kernel's")
 	}

@@ -53,7 +53,7 @@ at least a tenth less. Otherwise the result is "no clear difference".
 	}
 	c.Flags().StringVar(&call.cpus, "cpus", "", "the CPUs to measure (default: the tuned ones)")
 	c.Flags().DurationVar(&call.duration, "duration", 2*time.Minute, "how long to measure, 1s at least")
-	c.Flags().StringVar(&call.format, "format", "table", "table or json")
+	formatFlag(c, &call.format)
 	return c
 }
 
@@ -66,9 +66,6 @@ type checked struct {
 }
 
 func (t *tuneCheckCall) check(ctx context.Context, out, errOut io.Writer) error {
-	if err := checkFormat(t.format); err != nil {
-		return err
-	}
 	if t.duration < time.Second {
 		return exit.Wrongf("--duration %v is too short: 1s at least; minutes tell more", t.duration)
 	}

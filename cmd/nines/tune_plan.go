@@ -26,9 +26,6 @@ and what the running kernel does not support. The command changes nothing.
   nines tune plan --cpus 2-3 --format json | jq -r .boot_line`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			inv, request, err := call.request()
 			if err != nil {
 				return err
@@ -46,6 +43,6 @@ and what the running kernel does not support. The command changes nothing.
 	}
 	call.flags(c)
 	c.Flags().StringVar(&call.host, "host", "", "an inventory, from 'nines host --format json' (default: this machine)")
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }

@@ -20,9 +20,6 @@ and which wait for a reboot. The command changes nothing.`,
   nines tune status --format json | jq '.settings[] | select(.standing != "in force")'`,
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			status, err := readTuneStatus()
 			if err != nil {
 				return err
@@ -33,7 +30,7 @@ and which wait for a reboot. The command changes nothing.`,
 			return status.Write(c.OutOrStdout())
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }
 

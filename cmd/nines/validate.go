@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/spf13/cobra"
 
 	"nines.dev/nines/exit"
@@ -41,14 +39,11 @@ can run the experiment.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "table" && format != "json" {
-				return exit.Wrongf("--format %q is not known: table or json", format)
-			}
 			return validate(c, args, sets, format)
 		},
 	}
 	c.Flags().StringArrayVar(&sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }
 
@@ -75,9 +70,7 @@ func validate(c *cobra.Command, paths, sets []string, format string) error {
 		all = append(all, one)
 	}
 	if format == "json" {
-		out := json.NewEncoder(c.OutOrStdout())
-		out.SetIndent("", "  ")
-		if err := out.Encode(all); err != nil {
+		if err := writeJSON(c.OutOrStdout(), all); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,39 +8,30 @@ import (
 	"testing"
 )
 
-// callNines runs one command line.
-func callNines(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = execute(args, &out, &errs)
-	return code, out.String(), errs.String()
-}
-
 func TestValidate(t *testing.T) {
 	folder := t.TempDir()
 	wrong := filepath.Join(folder, "wrong.yaml")
 	if err := os.WriteFile(wrong, []byte("name: lab\ntopology:\n  nodes:\n    a: {runtim: lxc}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const quickstart = "../../examples/quickstart.yaml"
 	for _, c := range []struct {
 		name           string
 		args           []string
 		code           int
 		stdout, stderr string // what must be in them
 	}{
-		{"valid", []string{quickstart}, 0, "27 (runs 9, repeat 3)", ""},
-		{"set", []string{quickstart, "--set", "traffic.rate_pps=1000", "--set", "repeat=1"}, 0, "3 (runs 3, repeat 1)", ""},
+		{"valid", []string{quickstartFile}, 0, "27 (runs 9, repeat 3)", ""},
+		{"set", []string{quickstartFile, "--set", "traffic.rate_pps=1000", "--set", "repeat=1"}, 0, "3 (runs 3, repeat 1)", ""},
 		{"wrong", []string{wrong}, 2, "", wrong + `:4:9: topology.nodes.a.runtim: unknown key; did you mean "runtime"?`},
-		{"valid and wrong", []string{quickstart, wrong}, 2, quickstart + ": valid", wrong + ":4:9: "},
-		{"wrong set", []string{quickstart, "--set", "traffic.rate=1"}, 2, "", `--set traffic.rate=1: traffic.rate: unknown key "rate"`},
+		{"valid and wrong", []string{quickstartFile, wrong}, 2, quickstartFile + ": valid", wrong + ":4:9: "},
+		{"wrong set", []string{quickstartFile, "--set", "traffic.rate=1"}, 2, "", `--set traffic.rate=1: traffic.rate: unknown key "rate"`},
 		{"absent", []string{filepath.Join(folder, "absent.yaml")}, 2, "", "absent.yaml: cannot be read: no such file or directory"},
 		{"folder", []string{folder}, 2, "", "cannot be read: is a directory"},
 		{"no file", nil, 2, "", "name at least one experiment file"},
-		{"format", []string{quickstart, "--format", "xml"}, 2, "", `--format "xml" is not known`},
+		{"format", []string{quickstartFile, "--format", "xml"}, 2, "", `--format "xml" is not known`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, stdout, stderr := callNines(t, append([]string{"validate"}, c.args...)...)
+			code, stdout, stderr := runNines(t, append([]string{"validate"}, c.args...)...)
 			if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) || (code == 0) != (stderr == "") {
 				t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s", code, c.code, stdout, stderr)
 			}
@@ -54,7 +44,7 @@ func TestValidateJSON(t *testing.T) {
 	if err := os.WriteFile(wrong, []byte("name: lab\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, _ := callNines(t, "validate", "--format", "json", "../../examples/quickstart.yaml", wrong)
+	code, stdout, _ := runNines(t, "validate", "--format", "json", quickstartFile, wrong)
 	var files []struct {
 		Valid  bool
 		Errors []struct {
@@ -78,23 +68,23 @@ func TestValidateJSON(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	code, stdout, stderr := callNines(t, "schema")
+	code, stdout, stderr := runNines(t, "schema")
 	var schema map[string]any
 	if err := json.Unmarshal([]byte(stdout), &schema); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("exit code %d, %v, %s", code, err, stderr)
 	}
 	out := filepath.Join(t.TempDir(), "nines.schema.json")
-	if code, printed, stderr := callNines(t, "schema", "--out", out); code != 0 || printed != "" {
+	if code, printed, stderr := runNines(t, "schema", "--out", out); code != 0 || printed != "" {
 		t.Fatalf("exit code %d, %s%s", code, printed, stderr)
 	}
 	written, err := os.ReadFile(out)
 	if err != nil || string(written) != stdout {
 		t.Errorf("the file differs from what is printed: %v", err)
 	}
-	if code, _, _ := callNines(t, "schema", "--out", filepath.Join(out, "below")); code != 1 {
+	if code, _, _ := runNines(t, "schema", "--out", filepath.Join(out, "below")); code != 1 {
 		t.Errorf("a path that cannot be written: exit code %d, want 1", code)
 	}
-	if code, _, _ := callNines(t, "schema", "extra"); code != 2 {
+	if code, _, _ := runNines(t, "schema", "extra"); code != 2 {
 		t.Errorf("an argument: exit code %d, want 2", code)
 	}
 }

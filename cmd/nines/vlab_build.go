@@ -71,9 +71,6 @@ version is shown for those that are downloaded.`,
   nines vlab kernels --format json | jq -r '.[].name'`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkFormat(format); err != nil {
-				return err
-			}
 			kernels := image.Store{Dir: image.DefaultDir()}.Kernels()
 			if format == "json" {
 				return writeJSON(c.OutOrStdout(), kernels)
@@ -86,6 +83,6 @@ version is shown for those that are downloaded.`,
 			return t.Write(c.OutOrStdout(), terminal.Style{})
 		},
 	}
-	c.Flags().StringVar(&format, "format", "table", "table or json")
+	formatFlag(c, &format)
 	return c
 }

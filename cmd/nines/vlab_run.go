@@ -35,9 +35,6 @@ works on such hardware. Its timings mean nothing, and the verdicts say so too.`,
   nines vlab run lab.yaml --keep                  # and a shell there afterwards`,
 		Args: oneFile,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkFormat(call.format); err != nil {
-				return err
-			}
 			// Finds mistakes in the file now, not after the minute of the boot.
 			if _, err := loadFile(args[0], call.sets); err != nil {
 				return err
@@ -57,7 +54,8 @@ works on such hardware. Its timings mean nothing, and the verdicts say so too.`,
 	c.Flags().BoolVar(&flags.keep, "keep", false, "open a shell in the laboratory after the experiment")
 	c.Flags().StringArrayVar(&call.sets, "set", nil, "override a key of the file: KEY=VALUE (repeatable)")
 	c.Flags().StringVar(&call.out, "out", "results", "the folder of all results, on this host")
-	c.Flags().StringVar(&call.format, "format", "table", "what to print at the end: table or json (summary.json)")
+	formatFlag(c, &call.format)
+	c.Flag("format").Usage = "what to print at the end: table or json (summary.json)"
 	return c
 }
 
