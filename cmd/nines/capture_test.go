@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -22,10 +21,9 @@ func TestCaptureRefuses(t *testing.T) {
 		{"a:x --count -1", "cannot be negative"},
 		{"a:x --wait -1s", "cannot be negative"},
 	} {
-		var out, stderr bytes.Buffer
-		code := execute(append([]string{"capture"}, strings.Fields(c.arguments)...), &out, &stderr)
-		if code != exit.Wrong || !strings.Contains(stderr.String(), c.say) {
-			t.Errorf("capture %s: exit code %d, %q; want %d and %q", c.arguments, code, stderr.String(), exit.Wrong, c.say)
+		code, _, stderr := call(append([]string{"capture"}, strings.Fields(c.arguments)...)...)
+		if code != exit.Wrong || !strings.Contains(stderr, c.say) {
+			t.Errorf("capture %s: exit code %d, %q; want %d and %q", c.arguments, code, stderr, exit.Wrong, c.say)
 		}
 	}
 }

@@ -70,11 +70,11 @@ func TestHelpTeaches(t *testing.T) {
 
 // TestVersion: nines prints the version that the build sets.
 func TestVersion(t *testing.T) {
-	var out, errors strings.Builder
-	if code := execute([]string{"--version"}, &out, &errors); code != exit.Done {
-		t.Fatalf("exit code %d: %s", code, &errors)
+	code, out, errors := call("--version")
+	if code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, errors)
 	}
-	if want := "nines version " + version + "\n"; out.String() != want {
-		t.Errorf("nines --version prints %q, want %q", &out, want)
+	if want := "nines version " + version + "\n"; out != want {
+		t.Errorf("nines --version prints %q, want %q", out, want)
 	}
 }

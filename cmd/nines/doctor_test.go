@@ -28,7 +28,7 @@ func TestDoctor(t *testing.T) {
 		{[]string{"--format", "xml"}, exit.Wrong, "table or json"},
 		{[]string{"lab.yaml"}, exit.Wrong, "takes no argument"},
 	} {
-		code, stdout, stderr := runNines(t, append([]string{"doctor"}, test.args...)...)
+		code, stdout, stderr := call(append([]string{"doctor"}, test.args...)...)
 		said := stdout
 		if test.code == exit.Wrong {
 			said = stderr
@@ -40,7 +40,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%q says nothing on stderr", test.args)
 		}
 	}
-	code, stdout, _ := runNines(t, "doctor", "--host", hostFile("microvm"), "--format", "json")
+	code, stdout, _ := call("doctor", "--host", hostFile("microvm"), "--format", "json")
 	var report doctor.Report
 	if err := json.Unmarshal([]byte(stdout), &report); err != nil || code != exit.Failed || report.Schema != doctor.Schema || report.Verdict != doctor.VerdictUnfit || len(report.Findings) == 0 {
 		t.Errorf("JSON: exit %d, %v: %.200s", code, err, stdout)
@@ -49,7 +49,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorOfThisMachine: the doctor judges any machine, from its files alone.
 func TestDoctorOfThisMachine(t *testing.T) {
-	code, stdout, stderr := runNines(t, "doctor")
+	code, stdout, stderr := call("doctor")
 	if code != exit.Done && code != exit.Failed || !strings.Contains(stdout, "verdict") {
 		t.Errorf("exit %d:\n%s%s", code, stdout, stderr)
 	}

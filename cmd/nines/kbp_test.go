@@ -14,7 +14,7 @@ import (
 
 func TestKbpRefusesWrongCalls(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
-	for line, words := range map[string]string{
+	wantRefusals(t, "kbp", map[string]string{
 		"start --cpu 0":                                            "one of --container, --pid and --netns",
 		"start --pid 1 --netns blue --cpu 0":                       "one of --container, --pid and --netns",
 		"start --pid -4 --cpu 0":                                   "is not a process",
@@ -46,24 +46,18 @@ func TestKbpRefusesWrongCalls(t *testing.T) {
 		"status --over 0s":                                         "up to an hour",
 		"stop":                                                     "use --all",
 		"stop x --all":                                             "use --all",
-	} {
-		var out, errOut bytes.Buffer
-		code := execute(append([]string{"kbp"}, strings.Fields(line)...), &out, &errOut)
-		if code != exit.Wrong || !strings.Contains(errOut.String(), words) {
-			t.Errorf("kbp %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
-		}
-	}
+	})
 }
 
 func TestKbpStatusOfAHostWithoutSessions(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
-	var out, errOut bytes.Buffer
-	if code := execute([]string{"kbp", "status", "--format", "json"}, &out, &errOut); code != exit.Done {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
+	code, out, errOut := call("kbp", "status", "--format", "json")
+	if code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, errOut)
 	}
 	var got struct{ Sessions []busypoll.Status }
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Sessions == nil || len(got.Sessions) != 0 {
-		t.Errorf("%s: %v", out.String(), err)
+	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Sessions == nil || len(got.Sessions) != 0 {
+		t.Errorf("%s: %v", out, err)
 	}
 }
 

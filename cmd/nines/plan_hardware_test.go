@@ -16,7 +16,7 @@ func TestPlanHardware(t *testing.T) {
 		"1": {"VF 0 of eth0 (0000:41:10.0), VLAN", "1: dut:out", "taken for the ends of one cable"},
 		"3": {"driver vfio-pci", "VF 1 of eth1 (0000:42:10.2)", "hugepages"},
 	} {
-		code, table, stderr := runNines(t, "plan", file, "--host", hostFile("laboratory"), "--run", run)
+		code, table, stderr := call("plan", file, "--host", hostFile("laboratory"), "--run", run)
 		if code != exit.Done {
 			t.Fatalf("run %s: exit code %d: %s", run, code, stderr)
 		}
@@ -26,11 +26,11 @@ func TestPlanHardware(t *testing.T) {
 			}
 		}
 	}
-	code, _, stderr := runNines(t, "plan", file, "--host", hostFile("microvm"))
+	code, _, stderr := call("plan", file, "--host", hostFile("microvm"))
 	if code != exit.Lacks || !strings.Contains(stderr, "link in wants virtual functions of a network card") || !strings.Contains(stderr, "nines vlab run") {
 		t.Errorf("without a card: exit code %d: %s", code, stderr)
 	}
-	code, text, stderr := runNines(t, "plan", file, "--host", hostFile("laboratory"), "--format", "json", "--set", "links.in.sriov.ports=[eth1]", "--set", "links.in.sriov.vlan=401")
+	code, text, stderr := call("plan", file, "--host", hostFile("laboratory"), "--format", "json", "--set", "links.in.sriov.ports=[eth1]", "--set", "links.in.sriov.vlan=401")
 	if code != exit.Done || !strings.Contains(text, `"port": "0000:42:00.0"`) || !strings.Contains(text, `"vlan": 401`) {
 		t.Errorf("with ports of its own: exit code %d: %s%s", code, stderr, text)
 	}

@@ -11,14 +11,6 @@ import (
 	"nines.dev/nines/host"
 )
 
-// runNines runs one command line and returns its output.
-func runNines(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errors strings.Builder
-	code = execute(args, &out, &errors)
-	return code, out.String(), errors.String()
-}
-
 func hostFile(name string) string {
 	return filepath.Join("..", "..", "host", "testdata", "hosts", name+".json")
 }
@@ -37,7 +29,7 @@ func TestPlanEveryExample(t *testing.T) {
 		if filepath.Base(file) == "sriov.yaml" {
 			machine = "laboratory"
 		}
-		if code, _, stderr := runNines(t, "plan", file, "--host", hostFile(machine)); code != exit.Done {
+		if code, _, stderr := call("plan", file, "--host", hostFile(machine)); code != exit.Done {
 			t.Errorf("nines plan %s: exit code %d: %s", file, code, stderr)
 		}
 	}
@@ -46,7 +38,7 @@ func TestPlanEveryExample(t *testing.T) {
 // TestPlanOutput: the table has the plan and what the host lacks. So does JSON, beside the plan's
 // own keys, and it is the same each time.
 func TestPlanOutput(t *testing.T) {
-	code, table, stderr := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"))
+	code, table, stderr := call("plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"))
 	if code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
@@ -55,8 +47,8 @@ func TestPlanOutput(t *testing.T) {
 			t.Errorf("the table has no %q:\n%s", want, table)
 		}
 	}
-	_, first, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
-	_, second, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
+	_, first, _ := call("plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
+	_, second, _ := call("plan", quickstartFile, "--host", hostFile("epyc-7551p"), "--format", "json", "--run", "2")
 	var p struct {
 		Schema, Name string
 		Nodes        []struct{ Name string }
@@ -68,7 +60,7 @@ func TestPlanOutput(t *testing.T) {
 	if first != second {
 		t.Error("two plans of the same file and host differ")
 	}
-	_, text, _ := runNines(t, "plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"), "--format", "json")
+	_, text, _ := call("plan", quickstartFile, "--host", hostFile("laptop-i7-1165g7"), "--format", "json")
 	p.Findings = nil // otherwise an element keeps fields that the text lacks
 	if err := json.Unmarshal([]byte(text), &p); err != nil || len(p.Findings) == 0 {
 		t.Fatalf("JSON has no findings, and the table has: %v\n%s", err, text)
@@ -105,7 +97,7 @@ func TestPlanErrors(t *testing.T) {
 		{[]string{"plan", quickstartFile, "--set", "nodes.dut.cpus=4", "--host", hostFile("microvm")}, exit.Lacks, "node dut wants 4 CPUs; the host has 2"},
 		{[]string{"host", "extra"}, exit.Wrong, "takes no argument"},
 	} {
-		code, stdout, stderr := runNines(t, c.args...)
+		code, stdout, stderr := call(c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) || stdout != "" {
 			t.Errorf("nines %s: exit code %d, stdout %q, stderr %q; want %d with %q", strings.Join(c.args, " "), code, stdout, stderr, c.code, c.want)
 		}
@@ -126,7 +118,7 @@ topology:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := runNines(t, "plan", file, "--host", hostFile("microvm"))
+	code, _, stderr := call("plan", file, "--host", hostFile("microvm"))
 	for _, want := range []string{
 		"nines: 4 errors:\n",
 		file + ":6:35: topology.links.0.parent: link link1 wants the parent eth9",
@@ -147,18 +139,18 @@ topology:
 func TestHostOutput(t *testing.T) {
 	dir := t.TempDir()
 	inventory, recording := filepath.Join(dir, "host.json"), filepath.Join(dir, "recording.json")
-	code, out, stderr := runNines(t, "host", "--format", "json")
+	code, out, stderr := call("host", "--format", "json")
 	if code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if err := os.WriteFile(inventory, []byte(out), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := runNines(t, "host", "--record", recording); code != exit.Done {
+	if code, _, stderr := call("host", "--record", recording); code != exit.Done {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	_, fromInventory, stderr := runNines(t, "plan", "../../examples/veth-pair.yaml", "--format", "json", "--host", inventory)
-	_, fromRecording, _ := runNines(t, "plan", "../../examples/veth-pair.yaml", "--format", "json", "--host", recording)
+	_, fromInventory, stderr := call("plan", "../../examples/veth-pair.yaml", "--format", "json", "--host", inventory)
+	_, fromRecording, _ := call("plan", "../../examples/veth-pair.yaml", "--format", "json", "--host", recording)
 	if fromInventory == "" || fromInventory != fromRecording {
 		t.Errorf("plans differ, or there is none: %s\n%.300s\n%.300s", stderr, fromInventory, fromRecording)
 	}
@@ -176,7 +168,7 @@ topology:
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", t.TempDir()) // no QEMU there
-	code, stdout, stderr := runNines(t, "up", "--dry-run", file)
+	code, stdout, stderr := call("up", "--dry-run", file)
 	if code != exit.Lacks || !strings.Contains(stdout, "node dut") || !strings.Contains(stderr, "qemu") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}

@@ -41,12 +41,6 @@ func writeResult(t *testing.T, kinds ...string) string {
 	return w.Dir()
 }
 
-func call(args ...string) (code int, stdout, stderr string) {
-	var out, err bytes.Buffer
-	code = execute(args, &out, &err)
-	return code, out.String(), err.String()
-}
-
 func TestReportVerb(t *testing.T) {
 	dir := writeResult(t, "veth", "bridge")
 	page := filepath.Join(t.TempDir(), "page.html")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -27,11 +26,10 @@ func TestAMirrorsFlagsAreLookedAtFirst(t *testing.T) {
 		"--duration=-1s":       "--duration and --wait cannot be negative",
 		"--wait=-1s":           "--duration and --wait cannot be negative",
 	} {
-		var out, stderr bytes.Buffer
 		// Neither the switch nor the folder exists.
-		code := execute([]string{"switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", filepath.Join(dir, "none", "a.pcap"), flag}, &out, &stderr)
-		if code != exit.Wrong || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%s: exit code %d, %q, want %d and %q", flag, code, &stderr, exit.Wrong, want)
+		code, _, stderr := call("switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", filepath.Join(dir, "none", "a.pcap"), flag)
+		if code != exit.Wrong || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %q, want %d and %q", flag, code, stderr, exit.Wrong, want)
 		}
 	}
 }

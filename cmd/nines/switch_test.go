@@ -17,11 +17,10 @@ func TestAMirrorWritesToOrdinaryFilesOnly(t *testing.T) {
 		dir:                                  dir + " is not an ordinary file",
 		filepath.Join(dir, "none", "a.pcap"): "there is no folder " + filepath.Join(dir, "none"),
 	} {
-		var out, stderr bytes.Buffer
 		// The file is checked first: the switch does not exist.
-		code := execute([]string{"switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", file}, &out, &stderr)
-		if code != exit.Wrong || !strings.Contains(stderr.String(), want) {
-			t.Errorf("-w %s: exit code %d, %q, want %d and %q", file, code, &stderr, exit.Wrong, want)
+		code, _, stderr := call("switch", "mirror", "--socket", filepath.Join(dir, "socket"), "a:x", "-w", file)
+		if code != exit.Wrong || !strings.Contains(stderr, want) {
+			t.Errorf("-w %s: exit code %d, %q, want %d and %q", file, code, stderr, exit.Wrong, want)
 		}
 	}
 	if err := checkCaptureFile(filepath.Join(dir, "new.pcap")); err != nil {

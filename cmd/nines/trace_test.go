@@ -17,7 +17,7 @@ import (
 )
 
 func TestTraceRefusesWrongCalls(t *testing.T) {
-	for line, words := range map[string]string{
+	wantRefusals(t, "trace", map[string]string{
 		"record":                                  "a command behind --, or --pid PID",
 		"record --pid 1 -- true":                  "not both",
 		"record --pid -3":                         "the number of a process",
@@ -37,13 +37,7 @@ func TestTraceRefusesWrongCalls(t *testing.T) {
 		"jiter":                                   "jiter",
 		"record --cpus x -- true":                 "not a CPU number",
 		"jitter --cpus 0 --threshold 1 --fifo -1": "--threshold",
-	} {
-		var out, errOut bytes.Buffer
-		code := execute(append([]string{"trace"}, strings.Fields(line)...), &out, &errOut)
-		if code != exit.Wrong || !strings.Contains(errOut.String(), words) {
-			t.Errorf("trace %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
-		}
-	}
+	})
 }
 
 // TestTraceRecordsACommand: its output does not mix with the JSON, its failure is reported, and the

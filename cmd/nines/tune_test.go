@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ func TestTuneRefusesWrongCalls(t *testing.T) {
 	if err := os.WriteFile(profile, []byte("base: latency\nsettings:\n  vm.swapiness: 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for line, words := range map[string]string{
+	wantRefusals(t, "tune", map[string]string{
 		"plan --cpus 99":                            "CPU 99 is not online",
 		"plan --cpus 2-1":                           "runs backwards",
 		"plan --cpus x":                             "not a CPU number",
@@ -40,25 +39,24 @@ func TestTuneRefusesWrongCalls(t *testing.T) {
 		"check --cpus 0 --duration 10ms":            "too short",
 		"check --cpus 4000":                         "CPU 4000 is not online",
 		"plan --host /does/not/exist.json --cpus 0": "--host",
-	} {
-		var out, errOut bytes.Buffer
-		code := execute(append([]string{"tune"}, strings.Fields(line)...), &out, &errOut)
-		if code != exit.Wrong || !strings.Contains(errOut.String(), words) {
-			t.Errorf("tune %s: exit code %d, %q, want %q", line, code, errOut.String(), words)
-		}
+	})
+}
+
+// tunePlan runs nines tune plan for the recorded host and returns the plan.
+func tunePlan(t *testing.T, args ...string) (p tune.Plan) {
+	t.Helper()
+	code, out, errOut := call(append([]string{"tune", "plan", "--host", recordedHost, "--format", "json"}, args...)...)
+	if code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, errOut)
 	}
+	if err := json.Unmarshal([]byte(out), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func TestTunePlanForAnotherHost(t *testing.T) {
-	var out, errOut bytes.Buffer
-	args := []string{"tune", "plan", "--host", recordedHost, "--cpus", "2-3", "--profile", "realtime", "--boot", "mitigations=off", "--format", "json"}
-	if code := execute(args, &out, &errOut); code != exit.Done {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
-	}
-	var p tune.Plan
-	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
-		t.Fatal(err)
-	}
+	p := tunePlan(t, "--cpus", "2-3", "--profile", "realtime", "--boot", "mitigations=off")
 	for _, word := range []string{"nohz_full=2-3", "nosmt", "mitigations=off"} {
 		if !slices.Contains(strings.Fields(p.BootLine), word) {
 			t.Errorf("%q has no %s", p.BootLine, word)
@@ -73,14 +71,7 @@ func TestTunePlanForAnExperiment(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exit.Done {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
-	}
-	var p tune.Plan
-	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
-		t.Fatal(err)
-	}
+	p := tunePlan(t, "--for", file)
 	if p.Profile != "realtime" || !slices.Equal(p.CPUs, []int{1, 2, 3}) {
 		t.Errorf("profile %s for CPUs %v", p.Profile, p.CPUs)
 	}
@@ -101,14 +92,7 @@ sweep:
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "plan", "--host", recordedHost, "--for", file, "--format", "json"}, &out, &errOut); code != exit.Done {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
-	}
-	var p tune.Plan
-	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
-		t.Fatal(err)
-	}
+	p := tunePlan(t, "--for", file)
 	if !slices.Equal(p.CPUs, []int{1, 2, 3}) || p.Profile != tune.Realtime {
 		t.Errorf("CPUs %v, profile %s", p.CPUs, p.Profile)
 	}
@@ -124,22 +108,22 @@ func TestTuneWritesToACopyAndTakesItBack(t *testing.T) {
 	if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exit.Done {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
+	code, out, errOut := call("tune", "apply", "--cpus", "1", "--write", "--root", root)
+	if code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, errOut)
 	}
 	written, err := os.ReadFile(path)
 	if err != nil || !strings.HasPrefix(string(written), "root=UUID=1 ro quiet ") || !strings.Contains(string(written), "irqaffinity=") {
 		t.Errorf("%q, %v", written, err)
 	}
-	if !strings.Contains(out.String(), "kernel-install add-all was not run") {
-		t.Errorf("said: %s", out.String())
+	if !strings.Contains(out, "kernel-install add-all was not run") {
+		t.Errorf("said: %s", out)
 	}
-	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", root}, &out, &errOut); code != exit.Failed {
+	if code, _, _ := call("tune", "apply", "--cpus", "1", "--write", "--root", root); code != exit.Failed {
 		t.Errorf("a second write: exit code %d", code)
 	}
-	if code := execute([]string{"tune", "revert", "--root", root}, &out, &errOut); code != exit.Done {
-		t.Fatalf("exit code %d: %s", code, errOut.String())
+	if code, _, errOut := call("tune", "revert", "--root", root); code != exit.Done {
+		t.Fatalf("exit code %d: %s", code, errOut)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != before {
 		t.Errorf("%q, %v", text, err)
@@ -150,9 +134,8 @@ func TestTuneWritesToACopyAndTakesItBack(t *testing.T) {
 }
 
 func TestTuneWithoutABootLoaderIsTheHostsLack(t *testing.T) {
-	var out, errOut bytes.Buffer
-	if code := execute([]string{"tune", "apply", "--cpus", "1", "--write", "--root", t.TempDir()}, &out, &errOut); code != exit.Lacks {
-		t.Errorf("exit code %d: %s", code, errOut.String())
+	if code, _, errOut := call("tune", "apply", "--cpus", "1", "--write", "--root", t.TempDir()); code != exit.Lacks {
+		t.Errorf("exit code %d: %s", code, errOut)
 	}
 }
 

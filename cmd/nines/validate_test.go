@@ -31,7 +31,7 @@ func TestValidate(t *testing.T) {
 		{"format", []string{quickstartFile, "--format", "xml"}, 2, "", `--format "xml" is not known`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, stdout, stderr := runNines(t, append([]string{"validate"}, c.args...)...)
+			code, stdout, stderr := call(append([]string{"validate"}, c.args...)...)
 			if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) || (code == 0) != (stderr == "") {
 				t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s", code, c.code, stdout, stderr)
 			}
@@ -44,7 +44,7 @@ func TestValidateJSON(t *testing.T) {
 	if err := os.WriteFile(wrong, []byte("name: lab\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, _ := runNines(t, "validate", "--format", "json", quickstartFile, wrong)
+	code, stdout, _ := call("validate", "--format", "json", quickstartFile, wrong)
 	var files []struct {
 		Valid  bool
 		Errors []struct {
@@ -68,23 +68,23 @@ func TestValidateJSON(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	code, stdout, stderr := runNines(t, "schema")
+	code, stdout, stderr := call("schema")
 	var schema map[string]any
 	if err := json.Unmarshal([]byte(stdout), &schema); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("exit code %d, %v, %s", code, err, stderr)
 	}
 	out := filepath.Join(t.TempDir(), "nines.schema.json")
-	if code, printed, stderr := runNines(t, "schema", "--out", out); code != 0 || printed != "" {
+	if code, printed, stderr := call("schema", "--out", out); code != 0 || printed != "" {
 		t.Fatalf("exit code %d, %s%s", code, printed, stderr)
 	}
 	written, err := os.ReadFile(out)
 	if err != nil || string(written) != stdout {
 		t.Errorf("the file differs from what is printed: %v", err)
 	}
-	if code, _, _ := runNines(t, "schema", "--out", filepath.Join(out, "below")); code != 1 {
+	if code, _, _ := call("schema", "--out", filepath.Join(out, "below")); code != 1 {
 		t.Errorf("a path that cannot be written: exit code %d, want 1", code)
 	}
-	if code, _, _ := runNines(t, "schema", "extra"); code != 2 {
+	if code, _, _ := call("schema", "extra"); code != 2 {
 		t.Errorf("an argument: exit code %d, want 2", code)
 	}
 }
