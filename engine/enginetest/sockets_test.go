@@ -126,38 +126,10 @@ func TestPair(t *testing.T) {
 	sink, generator := startEngine(t, n.generator), startEngine(t, n.generator)
 	open(t, generator, v.port("tx", "rx"))
 	open(t, sink, v.port("rx", ""))
-	base := v.trial("", "")
-	started := make(chan int64, 1)
-	type outcome struct {
-		result client.TrialResult
-		err    error
-	}
-	received := make(chan outcome, 1)
-	sinkTrial := base
-	sinkTrial.Role, sinkTrial.Rx = "sink", "rx"
-	go func() {
-		r, err := sink.Trial(sinkTrial, client.Events{Started: func(s client.Started) { started <- s.StartNs }})
-		received <- outcome{r, err}
-	}()
-	sendTrial := base
-	// The sink has begun, so all of the generator's packets come later.
-	sendTrial.Role, sendTrial.Tx, sendTrial.StartNs = "generate", "tx", <-started+1e9
-	sent, err := generator.Trial(sendTrial, client.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sink.End(sent.TxPackets); err != nil {
-		t.Fatal(err)
-	}
-	got := <-received
-	if got.err != nil {
-		t.Fatal(got.err)
-	}
-	if sent.TxPackets == 0 || got.result.RxPackets != sent.TxPackets {
-		t.Errorf("received %d of %d", got.result.RxPackets, sent.TxPackets)
-	}
-	if sent.SendLag.Count != sent.TxPackets || got.result.Latency.Count != sent.TxPackets {
-		t.Errorf("send lag of %d, latency of %d, want %d", sent.SendLag.Count, got.result.Latency.Count, sent.TxPackets)
+	sent, received := pair(t, generator, sink)
+	checkPair(t, sent, received)
+	if sent.SendLag.Count != sent.TxPackets {
+		t.Errorf("send lag of %d, want %d", sent.SendLag.Count, sent.TxPackets)
 	}
 }
 
