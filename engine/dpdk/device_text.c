@@ -29,7 +29,8 @@ static const struct {
 	{"net_memif", "socket", "role", "server", false, PEERLESS_FAILS},
 };
 
-bool device_text_value(const char *text, const char *key, char *value, size_t size)
+/* The value of "key=value" after the device's name; false: missing, or too long. */
+static bool value_of(const char *text, const char *key, char *value, size_t size)
 {
 	size_t key_length = strlen(key);
 	for (const char *at = strchr(text, ','); at; at = strchr(at, ',')) {
@@ -54,11 +55,10 @@ static void parse_socket(const char *text, struct device_text *d)
 		if (strncmp(d->name, socket_drivers[i].driver, strlen(socket_drivers[i].driver)) !=
 		    0)
 			continue;
-		if (!device_text_value(text, socket_drivers[i].path_key, d->socket,
-				       sizeof d->socket))
+		if (!value_of(text, socket_drivers[i].path_key, d->socket, sizeof d->socket))
 			return;
 		d->listens = socket_drivers[i].listens_without;
-		if (device_text_value(text, socket_drivers[i].role_key, value, sizeof value))
+		if (value_of(text, socket_drivers[i].role_key, value, sizeof value))
 			d->listens = strcmp(value, socket_drivers[i].role_listens) == 0;
 		enum peerless peerless = socket_drivers[i].peerless;
 		d->blocks = peerless == PEERLESS_BLOCKS && d->listens;
@@ -80,13 +80,12 @@ int device_text_parse(const char *text, struct device_text *d, char *error, size
 	}
 	memcpy(d->name, text, length);
 	parse_socket(text, d);
-	if (device_text_value(text, "framesz", value, sizeof value))
+	if (value_of(text, "framesz", value, sizeof value))
 		d->slot_bytes = (unsigned)strtoul(value, NULL, 10);
 	/* memif's socket is abstract by default: it has no file and belongs to the network
 	 * namespace. */
 	if (strncmp(d->name, "net_memif", 9) == 0 &&
-	    !(device_text_value(text, "socket-abstract", value, sizeof value) &&
-	      strcmp(value, "no") == 0)) {
+	    !(value_of(text, "socket-abstract", value, sizeof value) && strcmp(value, "no") == 0)) {
 		d->socket[0] = '\0';
 		return 0;
 	}
@@ -109,7 +108,7 @@ const char *device_text_grow(const char *text, const struct device_text *d, unsi
 	enum { MEMIF_BUFFER = 2048 }; /* MEMIF_DEFAULT_BUFFER_SIZE in rte_eth_memif.h */
 	char value[16];
 	if (strncmp(d->name, "net_memif", 9) != 0 || frame_bytes <= MEMIF_BUFFER ||
-	    device_text_value(text, "bsize", value, sizeof value))
+	    value_of(text, "bsize", value, sizeof value))
 		return text;
 	snprintf(grown, size, "%s,bsize=%u", text, (frame_bytes + 63) / 64 * 64);
 	return grown;

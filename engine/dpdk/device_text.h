@@ -24,9 +24,6 @@ struct device_text {
 /* 0, or -EINVAL or -ENAMETOOLONG with a message. */
 int device_text_parse(const char *text, struct device_text *device, char *error, size_t size);
 
-/* The value of "key=value" after the device's name; false: missing, or too long. */
-bool device_text_value(const char *text, const char *key, char *value, size_t size);
-
 /* Returns the text, or a copy in `grown` with memif's buffers large enough for a frame: they have
  * 2,048 bytes unless the client sets bsize. */
 const char *device_text_grow(const char *text, const struct device_text *device,
