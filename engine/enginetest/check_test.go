@@ -75,13 +75,11 @@ func checkThroughDevice(t *testing.T, r client.TrialResult, stats client.Stats) 
 	}
 }
 
-func asError(err error, to **client.Error) bool { return errors.As(err, to) }
-
 // refusal checks a refusal's errno and a part of its text.
 func refusal(t *testing.T, what string, err error, errno, text string) {
 	t.Helper()
 	var refused *client.Error
-	if !asError(err, &refused) || refused.Errno != errno || !strings.Contains(refused.Problem, text) {
+	if !errors.As(err, &refused) || refused.Errno != errno || !strings.Contains(refused.Problem, text) {
 		t.Errorf("%s: %v; want %s and %q", what, err, errno, text)
 	}
 }

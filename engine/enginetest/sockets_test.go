@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"nines.dev/nines/engine/client"
@@ -141,9 +140,6 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		port := v.port("tx", "rx")
 		port.Interface = "nosuch0"
 		_, err := engine.Open(port)
-		var refused *client.Error
-		if !asError(err, &refused) || refused.Errno != "ENODEV" || !strings.Contains(refused.Problem, "nosuch0") {
-			t.Errorf("%s on a missing interface: %v", backend, err)
-		}
+		refusal(t, backend+" on a missing interface", err, "ENODEV", "nosuch0")
 	}
 }
