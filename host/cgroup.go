@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// readCgroup reads which hierarchies are mounted. A hierarchy that is mounted
-// twice is listed once, where it was mounted last: that is the mount seen.
+// readCgroup reads which hierarchies are mounted. A hierarchy that is mounted twice is
+// listed once, at its last mount point, which hides the earlier one.
 func readCgroup(t Tree) Cgroup {
 	known := v1Controllers(text(t, "/proc/cgroups"))
 	self := text(t, "/proc/self/cgroup")
@@ -52,7 +52,7 @@ func readCgroup(t Tree) Cgroup {
 	return Cgroup{Mode: mode, Mounts: mounts}
 }
 
-// v1Controllers gives the names in /proc/cgroups.
+// v1Controllers returns the names in /proc/cgroups.
 func v1Controllers(content string) []string {
 	var names []string
 	for line := range strings.SplitSeq(content, "\n") {

@@ -10,44 +10,44 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Needs is what an experiment wants of a host, beyond CPUs and memory, which a
-// plan tells.
+// Needs is what an experiment needs of a host, beyond CPUs and memory, which the plan
+// gives.
 type Needs struct {
 	// Root is true if something is made: namespaces, links, control groups.
 	Root bool
-	// Features are the features that are used, and by whom.
+	// Features are the features in use, and who uses them.
 	Features []Need
-	// Controllers are control group controllers, and for what.
+	// Controllers are the control group controllers in use, and what for.
 	Controllers []Need
 }
 
-// Need is one thing that is wanted, and what wants it.
+// Need is one thing that is needed, and what needs it.
 type Need struct {
-	Name string // a feature's or controller's
+	Name string // name of a feature or controller
 	For  string // "link in", "node dut"
 }
 
-// Severity says whether a finding stands in the way.
+// Severity says how serious a finding is.
 type Severity string
 
-// SeverityError stands in the way, SeverityWarning spoils figures, SeverityNote is
-// good to know.
+// SeverityError prevents the run, SeverityWarning distorts results, SeverityNote is for
+// information.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
 	SeverityNote    Severity = "note"
 )
 
-// Finding is one thing that the host lacks or that will be seen in the figures.
+// Finding is one thing that the host lacks or that will show in the results.
 type Finding struct {
 	Severity   Severity `json:"severity"`
 	Capability string   `json:"capability"`
 	Problem    string   `json:"problem"`
 	Remedy     string   `json:"remedy,omitempty"`
-	// Works is what can be done without.
+	// Works is what still works without it.
 	Works string `json:"works,omitempty"`
-	// Missing is how much of it the host lacks, where that can be told, in the same unit
-	// for all findings with this capability and remedy; 0 where it cannot.
+	// Missing is how much of it the host lacks, in the same unit for all findings with
+	// this capability and remedy; 0 where this is unknown.
 	Missing int64 `json:"-"`
 }
 
@@ -63,9 +63,8 @@ func (f Finding) String() string {
 	return s
 }
 
-// Check holds a host against needs. It is pure; errors come first, then warnings.
-// What only a try can tell is not found here: the try will say it. What costs latency is
-// package doctor's to find.
+// Check compares a host with needs. It is pure. Errors come first, then warnings. It does
+// not find what only a try can show. Package doctor finds what costs latency.
 func Check(inv *Inventory, needs Needs) []Finding {
 	list := []Finding{}
 	list = append(list, checkPrivileges(inv, needs)...)
@@ -78,8 +77,8 @@ func Check(inv *Inventory, needs Needs) []Finding {
 	return list
 }
 
-// Missing gives the findings that stand in the way as errors, joined; nil if
-// there are none. Each is a MissingError.
+// Missing returns the findings of severity error, joined; nil if there are none. Each is a
+// MissingError.
 func Missing(findings []Finding) error {
 	var errs []error
 	for _, f := range findings {
@@ -95,7 +94,7 @@ func Missing(findings []Finding) error {
 	return errors.Join(errs...)
 }
 
-// checkPrivileges asks for the capabilities that making a lab takes.
+// checkPrivileges checks for the capabilities that making a lab needs.
 func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 	if !needs.Root {
 		return nil
@@ -113,7 +112,7 @@ func checkPrivileges(inv *Inventory, needs Needs) []Finding {
 		Remedy: "run it with sudo", Works: "validate, plan, host, schema, report and compare work"}}
 }
 
-// remedies tells how to get a feature, and what works without.
+// remedies says how to get a feature, and what works without it.
 var remedies = map[string]struct{ remedy, works string }{
 	FeatureNetns:   {"use a kernel with CONFIG_NET_NS", ""},
 	FeatureLXC:     {"apt-get install lxc busybox-static", "nodes with runtime: netns work"},
@@ -169,7 +168,7 @@ func checkControllers(inv *Inventory, needs Needs) []Finding {
 	return list
 }
 
-// namesOf gives each name once, sorted.
+// namesOf returns each name once, sorted.
 func namesOf(needs []Need) []string {
 	var list []string
 	for _, n := range needs {
@@ -179,7 +178,7 @@ func namesOf(needs []Need) []string {
 	return slices.Compact(list)
 }
 
-// wantedBy names the first that wants a thing, and counts the others.
+// wantedBy names the first one that needs a thing, and counts the others.
 func wantedBy(needs []Need, name string) string {
 	first, others := "", 0
 	for _, n := range needs {

@@ -13,7 +13,7 @@ import (
 func load(t *testing.T, name string) *Inventory {
 	t.Helper()
 	if construct, ok := constructed[name]; ok {
-		return construct() // the file may be about to be written anew
+		return construct() // the file may be about to be rewritten
 	}
 	data, err := os.ReadFile(hostFile(name))
 	if err != nil {
@@ -26,7 +26,7 @@ func load(t *testing.T, name string) *Inventory {
 	return inv
 }
 
-// measuredLab is what a measured lab with all link kinds in LXC wants.
+// measuredLab is what a measured lab with all link kinds in LXC needs.
 var measuredLab = Needs{
 	Root: true,
 	Features: []Need{
@@ -36,7 +36,7 @@ var measuredLab = Needs{
 	Controllers: []Need{{"cpuset", "node dut"}, {"memory", "node dut"}},
 }
 
-// TestCheck: each machine of testdata/hosts has just these findings.
+// TestCheck: each machine of testdata/hosts has exactly these findings.
 func TestCheck(t *testing.T) {
 	for name, want := range map[string][]string{
 		"microvm": nil,
@@ -61,8 +61,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckBareHost: what a machine without anything lacks is all named, with the
-// exit code for it and what works without.
+// TestCheckBareHost: Check names everything that a bare machine lacks, with its exit code
+// and what works without it.
 func TestCheckBareHost(t *testing.T) {
 	inv := load(t, "microvm")
 	inv.Cgroup = Cgroup{Mode: CgroupNone}

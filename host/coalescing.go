@@ -8,7 +8,7 @@ import (
 )
 
 // ethtoolCoalesce is the start of struct ethtool_coalesce (include/uapi/linux/ethtool.h);
-// the kernel fills in all of it, 23 words.
+// the kernel fills in the whole struct, 23 words.
 type ethtoolCoalesce struct {
 	command                 uint32
 	rxUsecs, rxFrames       uint32
@@ -21,7 +21,7 @@ type ethtoolCoalesce struct {
 }
 
 // readCoalescing asks an interface of our network namespace by ioctl; it needs no
-// privileges. Devices without interrupts of their own refuse.
+// privileges. Devices without their own interrupts refuse.
 func readCoalescing(nic string) (Coalescing, error) {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

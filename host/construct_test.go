@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// The machines below were never read: they are put together from what is
-// published of them, which each Source names. The files in testdata/hosts are
-// written from them by -update.
+// No machine below was read: each is put together from published data, which its Source
+// names. The option -update writes the files in testdata/hosts from them.
 
 // machine is what the constructed inventories have in common.
 type machine struct {
@@ -132,7 +131,7 @@ func (m machine) inventory() *Inventory {
 	return inv
 }
 
-// features are those of a distribution's kernel: what can be a module is one.
+// features are those of a distribution's kernel: everything that can be a module is one.
 func (m machine) features() []Feature {
 	lxc := Feature{Name: FeatureLXC, State: StateNo, Detail: "lxc-start is not there"}
 	if m.lxc != "" {
@@ -218,7 +217,8 @@ func epyc7551P() *Inventory {
 				"/proc/sys/kernel/nmi_watchdog": "0", "/proc/sys/kernel/soft_watchdog": "0", "/proc/sys/kernel/watchdog": "0",
 				"/proc/sys/kernel/numa_balancing": "1", "/proc/irq/default_smp_affinity": "1",
 				"/sys/devices/system/machinecheck/machinecheck0/ignore_ce": "1",
-				// Unbound work leaves the CPUs of nohz_full alone (kernel/sched/isolation.c).
+				// Unbound work stays off the CPUs of nohz_full
+				// (kernel/sched/isolation.c).
 				"/sys/devices/virtual/workqueue/cpumask":              "f8fff8ff",
 				"/sys/devices/system/cpu/smt/active":                  "0",
 				"/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver": "acpi-cpufreq",
@@ -240,9 +240,9 @@ func epyc7551P() *Inventory {
 	return m.inventory()
 }
 
-// xeonE52640 is the machine of "On the use of kernel bypass mechanisms for
-// high-performance inter-container communications", with SMT on. Dell's firmware
-// numbers CPUs round the sockets: node 0 has the even ones.
+// xeonE52640 is the machine of "On the use of kernel bypass mechanisms for high-performance
+// inter-container communications", with SMT on. Dell's firmware alternates CPU numbers
+// between the sockets: node 0 has the even ones.
 func xeonE52640() *Inventory {
 	m := machine{
 		source: "constructed, not read: section 4 of 'On the use of kernel bypass mechanisms for high-performance inter-container communications' (Dell R630, 2 Xeon E5-2640 v4, 64 GB, X710 DA2, Linux 4.15), " +
@@ -269,7 +269,7 @@ func xeonE52640() *Inventory {
 	return m.inventory()
 }
 
-// laptop is a notebook with an i7-1165G7, run by a user who is not root.
+// laptop is a notebook with an i7-1165G7, with an unprivileged user.
 func laptop() *Inventory {
 	m := machine{
 		source: "constructed, not read: Intel's data sheet of the Core i7-1165G7 (4 cores, 8 threads, caches, frequencies), with 16 GB, an AX201 wireless interface and Debian 12's defaults with GNOME; interrupts as such a machine spreads them; " +
@@ -319,7 +319,7 @@ func laptop() *Inventory {
 	return m.inventory()
 }
 
-// cloudVM is a small virtual machine that is rented.
+// cloudVM is a small rented virtual machine.
 func cloudVM() *Inventory {
 	m := machine{
 		source: "constructed, not read: Amazon's description of the c6i.xlarge (4 virtual CPUs of 2 cores of a Xeon Platinum 8375C, 8 GiB, Nitro) and Ubuntu 24.04's defaults there; " +
@@ -343,7 +343,7 @@ func cloudVM() *Inventory {
 		noise: noise{
 			config: debianConfig("HZ=250", "PREEMPT_VOLUNTARY=y", "PREEMPT_DYNAMIC=y"),
 			settings: debianSettings("0-3", "f", map[string]string{
-				"/proc/sys/kernel/nmi_watchdog":               "0", // no counters in the machine
+				"/proc/sys/kernel/nmi_watchdog":               "0", // the virtual machine has no counters
 				"/sys/kernel/mm/transparent_hugepage/enabled": "madvise",
 			}),
 			interrupts: []Interrupt{
@@ -440,7 +440,7 @@ func realTime() *Inventory {
 	return m.inventory()
 }
 
-// debianConfig are the options of Debian's and Ubuntu's kernels that matter, with those
+// debianConfig returns the options of Debian's and Ubuntu's kernels that matter, plus those
 // in which kernels differ.
 func debianConfig(differ ...string) map[string]string {
 	config := map[string]string{}
@@ -455,8 +455,8 @@ func debianConfig(differ ...string) map[string]string {
 	return config
 }
 
-// debianSettings are the kernel's own for CPUs as a list and as a mask, and those that
-// the machine changes.
+// debianSettings are the kernel's defaults, for CPUs given as a list and as a mask, plus
+// the settings that the machine changes.
 func debianSettings(cpus, mask string, changed map[string]string) map[string]string {
 	settings := map[string]string{
 		"/proc/sys/kernel/sched_rt_runtime_us": "950000", "/proc/sys/kernel/sched_rt_period_us": "1000000", "/proc/sys/kernel/timer_migration": "1",

@@ -34,7 +34,7 @@ func parseCPUInfo(content string) []processor {
 	return list
 }
 
-// flagsOfInterest tell whether the TSC is a clock, whether this is a virtual
+// flagsOfInterest tell whether the TSC is usable as a clock, whether this is a virtual
 // machine, how idle can wait, and what a data plane library is compiled for.
 var flagsOfInterest = []string{
 	"constant_tsc", "nonstop_tsc", "rdtscp", "tsc_known_freq", "tsc_adjust", "tsc_deadline_timer",
@@ -161,9 +161,8 @@ func readCPUIdle(t Tree) CPUIdle {
 	}
 }
 
-// deepestIdle finds the sleep state with the longest exit that a CPU may enter: those
-// that are disabled are left out. Each CPU has its own switches, and CPUs of two kinds
-// have other states.
+// deepestIdle finds the enabled sleep state with the longest exit latency. Each CPU enables
+// and disables its own states, and CPUs of different kinds have different states.
 func deepestIdle(t Tree, dir string) (name string, exitUS int) {
 	for i := 0; ; i++ {
 		state := fmt.Sprintf("%s/state%d", dir, i)

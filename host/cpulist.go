@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// maxCPU bounds what a CPU list may name (the kernel's NR_CPUS is at most 8192),
-// so that "0-4000000000" is an error and not an allocation.
+// maxCPU limits the numbers in a CPU list (the kernel's NR_CPUS is at most 8192), so that
+// "0-4000000000" is an error and not an allocation.
 const maxCPU = 1 << 16
 
-// ParseCPUList reads the kernel's list form, "0-3,8,10-11", as sorted numbers
-// without repetition. The empty string is the empty list.
+// ParseCPUList parses the kernel's list format, "0-3,8,10-11", into sorted numbers without
+// duplicates. The empty string is the empty list.
 func ParseCPUList(s string) ([]int, error) {
 	s = strings.TrimSpace(s)
 	list := []int{}
@@ -54,7 +54,7 @@ func parseCPU(s string) (int, error) {
 	return n, nil
 }
 
-// FormatCPUList is the kernel's list form of sorted numbers: "0-3,8".
+// FormatCPUList writes sorted numbers in the kernel's list format: "0-3,8".
 func FormatCPUList(cpus []int) string {
 	var b strings.Builder
 	for i := 0; i < len(cpus); {

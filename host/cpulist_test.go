@@ -25,7 +25,7 @@ func TestParseCPUList(t *testing.T) {
 	}
 }
 
-// TestCPUListRoundTrip: what is formatted is parsed to the same.
+// TestCPUListRoundTrip: parsing a formatted list gives the same list.
 func TestCPUListRoundTrip(t *testing.T) {
 	same := func(raw []uint8) bool {
 		var list []int

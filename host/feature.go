@@ -7,12 +7,12 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// State is whether a feature is there.
+// State says whether the host has a feature.
 type State string
 
-// The states of a feature. StateModule is a feature that the kernel's
-// configuration names as a module; it is there once the module loads.
-// StateUnknown is what only Probe can tell.
+// The states of a feature. StateModule is a feature that the kernel configuration has as a
+// module; it is available once the module is loaded. StateUnknown is what only Probe can
+// find out.
 const (
 	StateYes     State = "yes"
 	StateNo      State = "no"
@@ -20,7 +20,7 @@ const (
 	StateUnknown State = "unknown"
 )
 
-// Feature is one thing that the host can do, or not.
+// Feature is one thing that the host can or cannot do.
 type Feature struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
@@ -55,21 +55,21 @@ const (
 	// FeatureOpenvSwitch is the kernel's datapath of Open vSwitch.
 	FeatureOpenvSwitch = "openvswitch"
 	FeatureUIO         = "uio"
-	// The kernel's drivers that leave a device to a program.
+	// The kernel's drivers that give a device to a program.
 	FeatureVFIOPCI = "vfio-pci"
 	FeatureUIOPCI  = "uio_pci_generic"
-	FeatureIGBUIO  = "igb_uio" // not the kernel's own: dpdk-kmods has it
-	// The programs of links.
+	FeatureIGBUIO  = "igb_uio" // not in the kernel: dpdk-kmods has it
+	// The programs that links use.
 	FeatureOVS     = "ovs-vswitchd"
 	FeatureOVSDPDK = "ovs-dpdk" // an ovs-vswitchd that was built with DPDK
 	FeatureTestpmd = "dpdk-testpmd"
-	// FeatureQEMU is QEMU for machines like this one, of which there is x86 alone.
+	// FeatureQEMU is QEMU for x86, the only architecture that is supported.
 	FeatureQEMU  = "qemu"
 	FeatureVPP   = "vpp"
 	FeatureSnabb = "snabb"
 )
 
-// Feature finds a feature by name; one that the inventory does not hold is unknown.
+// Feature finds a feature by name; a feature that the inventory lacks is unknown.
 func (inv *Inventory) Feature(name string) Feature {
 	for _, f := range inv.Features {
 		if f.Name == name {
@@ -79,8 +79,8 @@ func (inv *Inventory) Feature(name string) Feature {
 	return Feature{Name: name, State: StateUnknown}
 }
 
-// configFeatures are features that the kernel's configuration tells, with the
-// module that carries them.
+// configFeatures are features that follow from the kernel configuration, with their
+// modules.
 var configFeatures = []struct{ name, option, module string }{
 	{FeatureVeth, "VETH", "veth"},
 	{FeatureBridge, "BRIDGE", "bridge"},
@@ -94,14 +94,14 @@ var configFeatures = []struct{ name, option, module string }{
 	{FeatureUIOPCI, "UIO_PCI_GENERIC", "uio_pci_generic"},
 }
 
-// deviceFeatures are features that a device node shows.
+// deviceFeatures are features that follow from a device node.
 var deviceFeatures = []struct{ name, path string }{
 	{FeatureTun, "/dev/net/tun"},
 	{FeatureVFIO, "/dev/vfio/vfio"},
 	{FeatureVhostNet, "/dev/vhost-net"},
 }
 
-// readFeatures tells what files tell; nothing is tried.
+// readFeatures derives features from files; it tries nothing.
 func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
 	var list []Feature
 	add := func(name string, state State, detail string) {
@@ -158,7 +158,7 @@ func readFeatures(t Tree, inv *Inventory, config kernelConfig) []Feature {
 	return list
 }
 
-// configState tells a feature from the kernel's configuration.
+// configState derives a feature from the kernel configuration.
 func configState(t Tree, config kernelConfig, option, module string) (State, string) {
 	if module != "" && t.Exists("/sys/module/"+module) {
 		return StateYes, "loaded"
@@ -174,8 +174,8 @@ func configState(t Tree, config kernelConfig, option, module string) (State, str
 	return StateNo, "CONFIG_" + option + " is not set"
 }
 
-// ioURing reads kernel.io_uring_disabled (since 6.6): 0 for all, 1 for a group,
-// 2 for nobody.
+// ioURing reads kernel.io_uring_disabled (since 6.6): 0 allows io_uring to all, 1 to a
+// group, 2 to none.
 func ioURing(t Tree, config kernelConfig) Feature {
 	f := Feature{Name: FeatureIOURing}
 	switch text(t, "/proc/sys/kernel/io_uring_disabled") {
@@ -200,8 +200,8 @@ func lxcTools(t Tree) Feature {
 	return Feature{Name: FeatureLXC, State: StateYes, Detail: strings.TrimSpace(version)}
 }
 
-// kvmDevice does not call KVM usable because its device exists: in nested
-// virtual machines it often is there and runs no kernel.
+// kvmDevice does not take the device for a proof that KVM works: in nested virtual machines
+// it often exists and yet runs no kernel.
 func kvmDevice(t Tree) Feature {
 	if !t.Exists("/dev/kvm") {
 		return Feature{Name: FeatureKVM, State: StateNo, Detail: "/dev/kvm is not there"}

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// ClaimsDir is where labs say which PCI functions they have: a file a function, named
-// by its address. It is the same for every state folder, since the cards are.
+// ClaimsDir is where labs claim PCI functions: one file for each function, named by its
+// address. All state folders share it, because the cards are shared too.
 const ClaimsDir = "/run/nines/devices"
 
-// Claim is what such a file says.
+// Claim is the content of such a file.
 type Claim struct {
 	// Lab is the lab's name, Token its journal's.
 	Lab   string `json:"lab"`
 	Token string `json:"token"`
-	// Boot is the boot id: a claim of an earlier one is void.
+	// Boot is the boot ID: a claim of an earlier boot is void.
 	Boot string `json:"boot"`
 }
 
-// Functions reads the network cards of the machine we run on.
+// Functions reads the network cards of this machine.
 func Functions() []Function { return FunctionsBelow("") }
 
 // readFunctions reads the physical functions of network cards, by address.
@@ -36,7 +36,7 @@ func readFunctions(t Tree) []Function {
 			continue
 		}
 		if _, err := t.ReadLink(dir + "/physfn"); err == nil {
-			continue // a virtual one, read with its physical one
+			continue // a virtual function, read with its physical one
 		}
 		f := Function{
 			Address: address, Driver: driverOf(t, address), Interface: interfaceOf(t, address),
@@ -69,7 +69,7 @@ func readInterface(t Tree, f *Function) {
 func readVFs(t Tree, f Function, uses uses) []VirtualFunction {
 	var settings []VFSettings
 	if f.NumVFs > 0 && f.Interface != "" {
-		settings, _ = t.VFSettings(f.Interface) // a driver that does not say leaves them empty
+		settings, _ = t.VFSettings(f.Interface) // stay empty if the driver does not report them
 	}
 	var list []VirtualFunction
 	for i := range f.NumVFs {
@@ -94,7 +94,7 @@ func readVFs(t Tree, f Function, uses uses) []VirtualFunction {
 	return list
 }
 
-// readClaim is nil where no lab of this boot has the function.
+// readClaim returns nil if no lab of this boot has the function.
 func readClaim(t Tree, address string) *Claim {
 	data := text(t, ClaimsDir+"/"+address)
 	var claim Claim
@@ -112,8 +112,8 @@ func driverOf(t Tree, address string) string {
 	return path.Base(target)
 }
 
-// interfaceOf is the kernel's interface of a function: sysfs shows those of the
-// reader's network namespace. virtio's have a device of their own between.
+// interfaceOf is the kernel's interface of a function: sysfs shows those of the reader's
+// network namespace. virtio has its own device in between.
 func interfaceOf(t Tree, address string) string {
 	dir := pciRoot + "/" + address
 	if names, _ := t.ReadDir(dir + "/net"); len(names) > 0 {
@@ -142,8 +142,8 @@ func iommuGroup(t Tree, address string) int {
 	return group
 }
 
-// companions are the others of a function's IOMMU group but bridges, which stay with
-// their driver (vfio_dev_driver_allowed in drivers/vfio), and its own VFs.
+// companions are the other devices of a function's IOMMU group, without its own VFs and
+// without bridges, which keep their driver (vfio_dev_driver_allowed in drivers/vfio).
 func companions(t Tree, f Function) []string {
 	if f.IOMMUGroup < 0 {
 		return nil
@@ -174,16 +174,16 @@ func readIOMMU(t Tree) IOMMU {
 	return i
 }
 
-// FunctionsBelow reads the network cards of a machine whose file system is at root;
-// empty is the one that we run on.
+// FunctionsBelow reads the network cards of a machine whose file system is at root; empty
+// is this machine.
 func FunctionsBelow(root string) []Function { return readFunctions(dirTree{root + "/"}) }
 
-// InterfaceBelow is the kernel's interface of a PCI function there, in the reader's
-// network namespace; empty if it has none.
+// InterfaceBelow is the kernel's interface of a PCI function of that machine, in the
+// reader's network namespace; empty if it has none.
 func InterfaceBelow(root, address string) string { return interfaceOf(dirTree{root + "/"}, address) }
 
-// DeviceFiles are the device nodes by which a program drives a PCI function there that
-// has one of the drivers for programs.
+// DeviceFiles are the device nodes through which a program drives a PCI function of that
+// machine. The driver is one of those for programs.
 func DeviceFiles(root, address, driver string) []string {
 	return deviceFiles(dirTree{root + "/"}, pciRoot+"/"+address, driver)
 }

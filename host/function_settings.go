@@ -6,8 +6,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// ReadVFSettings asks a physical function's interface, in our network namespace, for
-// what it holds for its virtual ones. It needs no privileges.
+// ReadVFSettings asks a physical function's interface in our network namespace for the
+// settings of its VFs. It needs no privileges.
 func ReadVFSettings(name string) ([]VFSettings, error) {
 	device, err := netlink.LinkByName(name)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// cards is a machine with a card of two ports, as sysfs shows it: the first has two
-// VFs, of which a program has one; the second carries the host's default route, and
-// is in one IOMMU group with a disk.
+// cards is a machine with a two-port card, as sysfs shows it. The first port has two VFs,
+// one of which a program uses; the second carries the host's default route and shares an
+// IOMMU group with a disk.
 func cards(t *testing.T) Tree {
 	t.Helper()
 	root := t.TempDir()
@@ -73,7 +73,7 @@ func cards(t *testing.T) Tree {
 	return fakeSettings{dirTree{root}}
 }
 
-// fakeSettings answers for the port p0 what netlink would.
+// fakeSettings answers for the port p0 as netlink would.
 type fakeSettings struct{ dirTree }
 
 func (fakeSettings) VFSettings(nic string) ([]VFSettings, error) {
@@ -83,7 +83,7 @@ func (fakeSettings) VFSettings(nic string) ([]VFSettings, error) {
 	return []VFSettings{{Index: 0, MAC: "02:00:00:00:00:01"}, {Index: 1, MAC: "02:00:00:00:00:02", VLAN: 401}}, nil
 }
 
-// TestFunctions: ports, their VFs, who has them, and what shares an IOMMU group.
+// TestFunctions: ports, their VFs, who uses them, and what shares an IOMMU group.
 func TestFunctions(t *testing.T) {
 	tree := cards(t)
 	got := readFunctions(tree)
@@ -111,8 +111,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestVFAddress: those that are made say their address, others have it by offset and
-// stride, which may lead to the next bus.
+// TestVFAddress: existing VFs report their address; the address of others follows from
+// offset and stride, and may be on the next bus.
 func TestVFAddress(t *testing.T) {
 	f := Function{Address: "0000:01:00.0", VFOffset: 384, VFStride: 2, VFs: []VirtualFunction{{Index: 0, Address: "0000:09:00.0"}}}
 	for index, want := range map[int]string{0: "0000:09:00.0", 1: "0000:02:10.2", 6: "0000:02:11.4"} {
@@ -125,8 +125,8 @@ func TestVFAddress(t *testing.T) {
 	}
 }
 
-// TestClaims: a VF that a lab of this boot has claimed is the lab's; claims of an
-// earlier boot are void.
+// TestClaims: a VF claimed by a lab of this boot belongs to the lab; claims of an earlier
+// boot are void.
 func TestClaims(t *testing.T) {
 	for _, c := range []struct{ boot, lab string }{{"this", "mine"}, {"earlier", ""}} {
 		tree := cards(t)
@@ -143,8 +143,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestFunctionsReplay: a recording gives the same functions, without the host's
-// addresses and the cards' own.
+// TestFunctionsReplay: a recording gives the same functions, without the host's IP
+// addresses and without the second half of the cards' MACs.
 func TestFunctionsReplay(t *testing.T) {
 	r := &recorder{from: cards(t), to: &Recording{Files: map[string]string{}, Dirs: map[string][]string{}, Links: map[string]string{},
 		Exist: map[string]bool{}, VirtualFunctions: map[string][]VFSettings{}}}
@@ -157,8 +157,8 @@ func TestFunctionsReplay(t *testing.T) {
 	}
 }
 
-// TestIOMMUTranslates: where the kernel says of every group that its devices' addresses are
-// translated; in the identity domain of iommu=pt they are not.
+// TestIOMMUTranslates: true if the kernel reports translation for every group; in the
+// identity domain of iommu=pt addresses are not translated.
 func TestIOMMUTranslates(t *testing.T) {
 	for name, test := range map[string]struct {
 		groups map[string]string

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// uses is what the host does with its interfaces.
+// uses is how the host uses its interfaces.
 type uses struct {
-	// routes are the interfaces with IPv4 routes, and whether one is the default.
+	// routes are the interfaces with IPv4 routes; true for a default route.
 	routes map[string]bool
-	// inet6 are those with an IPv6 address of global scope.
+	// inet6 are the interfaces with an IPv6 address of global scope.
 	inet6 map[string]bool
-	// vlans are the VLAN devices' numbers by the interface below.
+	// vlans are the IDs of the VLAN devices by lower interface.
 	vlans map[string][]int
 }
 
@@ -55,13 +55,13 @@ func readUses(t Tree) uses {
 	return u
 }
 
-// uplink tells whether the host's own traffic leaves by an interface.
+// uplink tells whether the host's own traffic uses an interface.
 func (u uses) uplink(name string) bool {
 	_, routed := u.routes[name]
 	return routed || u.inet6[name]
 }
 
-// ofInterface says who has a function, as far as can be seen; empty if nobody.
+// ofInterface says who uses a function, as far as can be seen; empty if no user is known.
 func (u uses) ofInterface(t Tree, address, driver, name string) string {
 	switch {
 	case name == "" && slices.Contains(programDrivers, driver):
@@ -87,17 +87,17 @@ func (u uses) ofInterface(t Tree, address, driver, name string) string {
 	return ""
 }
 
-// up tells whether an interface was set up (IFF_UP, include/uapi/linux/if.h).
+// up tells whether an interface is up (IFF_UP, include/uapi/linux/if.h).
 func up(t Tree, name string) bool {
 	flags, err := strconv.ParseUint(text(t, netRoot+"/"+name+"/flags"), 0, 32)
 	return err == nil && flags&1 != 0
 }
 
-// shown tells whether a driver has made an interface of a function, in whichever
-// network namespace: the kind of the folder's device says so, its names do not.
+// shown tells whether a driver has made an interface for a function, in any network
+// namespace: the folder net exists then, although it lists only names of our namespace.
 func shown(t Tree, address string) bool { return t.Exists(pciRoot + "/" + address + "/net") }
 
-// redactRoutes keeps of routes whose they are and whether they are the default.
+// redactRoutes keeps the interface of each route and whether it is a default route.
 func redactRoutes(content string) string {
 	var b strings.Builder
 	for line := range strings.Lines(content) {
@@ -113,7 +113,7 @@ func redactRoutes(content string) string {
 	return b.String()
 }
 
-// redactInet6 keeps of addresses whose they are, and their scope.
+// redactInet6 keeps the interface and scope of each address.
 func redactInet6(content string) string {
 	var b strings.Builder
 	for line := range strings.Lines(content) {

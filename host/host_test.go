@@ -23,8 +23,8 @@ func asJSON(t *testing.T, value any) []byte {
 	return append(data, '\n')
 }
 
-// TestReplay: a recorded machine gives the inventory that it gave when recorded.
-// The recording is of a real one: a microVM with two CPUs and mixed control groups.
+// TestReplay: a recorded machine gives the same inventory as when it was recorded. The
+// recording is of a real machine: a microVM with two CPUs and mixed control groups.
 func TestReplay(t *testing.T) {
 	data, err := os.ReadFile("testdata/microvm.recording.json")
 	if err != nil {
@@ -43,8 +43,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestConstructed: the files of the constructed machines are what their published
-// facts give, and Load takes them.
+// TestConstructed: the files of the constructed machines match what construct gives, and
+// Load accepts them.
 func TestConstructed(t *testing.T) {
 	for name, construct := range constructed {
 		inv := construct()
@@ -99,7 +99,7 @@ func TestReadThisMachine(t *testing.T) {
 	}
 }
 
-// TestRecordingKeepsSecrets: what names the machine or its owner stays out.
+// TestRecordingKeepsSecrets: a recording leaves out what names the machine or its owner.
 func TestRecordingKeepsSecrets(t *testing.T) {
 	r := &Recording{Files: map[string]string{
 		"/proc/cpuinfo":              "processor\t: 0\nmodel name\t: X\nmicrocode\t: 0x5\n\n",

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// readInterrupts reads /proc/interrupts, and where those of devices may come.
+// readInterrupts reads /proc/interrupts, and the affinity of device interrupts.
 func readInterrupts(t Tree) (devices, local []Interrupt) {
 	var cpus []int
 	for line := range strings.SplitSeq(text(t, "/proc/interrupts"), "\n") {
@@ -27,7 +27,7 @@ func readInterrupts(t Tree) (devices, local []Interrupt) {
 		}
 		one, ok := parseInterrupt(words, cpus)
 		if !ok {
-			continue // ERR and MIS count for no CPU
+			continue // ERR and MIS are not per CPU
 		}
 		if _, err := strconv.Atoi(one.ID); err != nil {
 			local = append(local, one)
@@ -41,8 +41,8 @@ func readInterrupts(t Tree) (devices, local []Interrupt) {
 	return devices, local
 }
 
-// parseInterrupt reads a line such as "36: 0 18889862 PCI-MSIX-0000:00:02.0 1-edge
-// virtio1-req.0", which has a count for each CPU.
+// parseInterrupt reads a line with a count for each CPU, such as "36: 0 18889862
+// PCI-MSIX-0000:00:02.0 1-edge virtio1-req.0".
 func parseInterrupt(words []string, cpus []int) (Interrupt, bool) {
 	id, ok := strings.CutSuffix(words[0], ":")
 	if !ok || len(words) < 1+len(cpus) || len(cpus) == 0 {
@@ -60,13 +60,13 @@ func parseInterrupt(words []string, cpus []int) (Interrupt, bool) {
 	}
 	rest := words[1+len(cpus):]
 	if _, err := strconv.Atoi(id); err == nil && len(rest) > 2 {
-		rest = rest[2:] // the controller, and its own number with the kind of trigger
+		rest = rest[2:] // the controller, then its hardware number and trigger type
 	}
 	one.Name = strings.Join(rest, " ")
 	return one, true
 }
 
-// Total is how often the interrupt came on the CPUs.
+// Total is the interrupt's count summed over the CPUs.
 func (i Interrupt) Total(cpus []int) int64 {
 	var n int64
 	for _, cpu := range cpus {
@@ -75,8 +75,8 @@ func (i Interrupt) Total(cpus []int) int64 {
 	return n
 }
 
-// MayCome tells whether the interrupt may come to a CPU: where it does come, if the
-// kernel says so, else where it is allowed to.
+// MayCome tells whether the interrupt may reach a CPU: by its effective affinity if the
+// kernel reports one, otherwise by its allowed affinity.
 func (i Interrupt) MayCome(cpu int) bool {
 	list := i.Effective
 	if list == "" {
@@ -91,11 +91,11 @@ func readUsage(t Tree) []CPUUsage {
 	var list []CPUUsage
 	for line := range strings.SplitSeq(text(t, "/proc/stat"), "\n") {
 		if len(line) < 4 || !strings.HasPrefix(line, "cpu") || line[3] == ' ' {
-			continue // the sum of all has no number
+			continue // the sum of all CPUs has no number
 		}
 		var u CPUUsage
 		var user, nice, system, wait int64
-		// proc_stat(5); steal is there since 2.6.11.
+		// proc_stat(5); steal exists since 2.6.11.
 		n, _ := fmt.Sscanf(line, "cpu%d %d %d %d %d %d %d %d %d", &u.CPU, &user, &nice, &system, &u.Idle, &wait, &u.IRQ, &u.SoftIRQ, &u.Steal)
 		if n != 9 {
 			continue

@@ -1,13 +1,13 @@
 package host
 
-// Schema names the form of host.json.
+// Schema names the format of host.json.
 const Schema = "nines/host/v1"
 
 // Inventory is a machine as plain data.
 type Inventory struct {
 	Schema string `json:"schema"`
-	// Source says where the inventory comes from when it is not a live reading,
-	// such as "constructed from …".
+	// Source says where the inventory comes from if it is not a live reading, such as
+	// "constructed from …".
 	Source       string       `json:"source,omitempty"`
 	Hostname     string       `json:"hostname"`
 	Kernel       Kernel       `json:"kernel"`
@@ -16,9 +16,10 @@ type Inventory struct {
 	CPUs []CPU `json:"cpus"`
 	// AllowedCPUs are those that this process may run on (its cpuset and affinity).
 	AllowedCPUs []int `json:"allowed_cpus"`
-	// CPUFlags are the flags of /proc/cpuinfo that matter to measuring.
+	// CPUFlags are the flags of /proc/cpuinfo that matter to measurements.
 	CPUFlags []string `json:"cpu_flags,omitempty"`
-	// SMT is the kernel's word: on, off, forceoff, notsupported; empty if unknown.
+	// SMT is the kernel's control value: on, off, forceoff, notsupported; empty if
+	// unknown.
 	SMT       string     `json:"smt,omitempty"`
 	Caches    []Cache    `json:"caches,omitempty"`
 	NUMANodes []NUMANode `json:"numa_nodes"` // at least one
@@ -26,10 +27,10 @@ type Inventory struct {
 	MemoryBytes          int64       `json:"memory_bytes"`
 	Hugepages            []Hugepages `json:"hugepages,omitempty"`
 	TransparentHugepages string      `json:"transparent_hugepages,omitempty"`
-	// NICs are the interfaces of the network namespace that the reader is in.
+	// NICs are the interfaces of the reader's network namespace.
 	NICs []NIC `json:"nics"`
-	// PCIDevices are the network devices that the kernel leaves to programs: those
-	// bound to vfio-pci or to a UIO driver.
+	// PCIDevices are the network devices that programs can drive: those bound to
+	// vfio-pci or to a UIO driver.
 	PCIDevices []PCIDevice `json:"pci_devices,omitempty"`
 	// Functions are the physical PCI functions of network cards, by address.
 	Functions      []Function     `json:"functions,omitempty"`
@@ -41,27 +42,27 @@ type Inventory struct {
 	Mitigations    []Mitigation   `json:"mitigations,omitempty"`
 	CPUIdle        CPUIdle        `json:"cpu_idle"`
 	Privileges     Privileges     `json:"privileges"`
-	// Config holds the options of the kernel's configuration that matter, without
-	// CONFIG_: y, m or a number. It is empty where the configuration is not to be
-	// found; where it is not, an option that is absent is not set.
+	// Config holds the kernel configuration's options that matter, without CONFIG_: y,
+	// m or a number. It is empty if no configuration was found; otherwise an absent
+	// option is not set.
 	Config map[string]string `json:"config,omitempty"`
-	// Settings are those of the kernel that change how steadily the machine runs, by
-	// their file; of a list such as "always [madvise] never" it is the chosen word. One
-	// that the kernel has not, or that the reader may not see, is absent.
+	// Settings are the kernel settings that affect latency, by file; for a list such as
+	// "always [madvise] never" the chosen word. A setting that the kernel lacks, or
+	// that the reader may not read, is absent.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Interrupts are those of devices, LocalInterrupts those that CPUs raise
-	// themselves or send each other (LOC, RES, TLB, …).
+	// Interrupts are those of devices, LocalInterrupts those that CPUs raise themselves
+	// or send each other (LOC, RES, TLB, …).
 	Interrupts      []Interrupt `json:"interrupts,omitempty"`
 	LocalInterrupts []Interrupt `json:"local_interrupts,omitempty"`
 	// Usage is what CPUs did since they started, sorted by CPU.
 	Usage []CPUUsage `json:"usage,omitempty"`
-	// Services are the running programs that change settings, or run everywhere; by
-	// the kernel's name for them, of 15 characters at most.
+	// Services are the running programs that change settings or run on all CPUs, by the
+	// kernel's name for them, of 15 characters at most.
 	Services []string `json:"services,omitempty"`
-	// SwapBytes is the swap space in use now or later.
+	// SwapBytes is the size of the configured swap space.
 	SwapBytes int64 `json:"swap_bytes,omitempty"`
 	// WakeLatencyUS is the longest wake-up from idle that a program allows by holding
-	// /dev/cpu_dma_latency; nil where nobody does, or the reader is not root.
+	// /dev/cpu_dma_latency; nil if no program does, or the reader is not root.
 	WakeLatencyUS *int `json:"wake_latency_us,omitempty"`
 }
 
@@ -71,11 +72,11 @@ type Kernel struct {
 	Version     string `json:"version"`
 	Machine     string `json:"machine,omitempty"`
 	CommandLine string `json:"command_line"`
-	// Image is the running kernel's file in /boot; empty where none is there, as in a
-	// virtual machine that is given its kernel from outside.
+	// Image is the running kernel's file in /boot; empty if there is none, as in a
+	// virtual machine that gets its kernel from outside.
 	Image string `json:"image,omitempty"`
-	// Preemption is none, voluntary, full, lazy, rt, or dynamic where the kernel
-	// can change it at boot and does not say to what; empty if unknown.
+	// Preemption is none, voluntary, full, lazy or rt; dynamic if the kernel can choose
+	// it at boot and does not report the choice; empty if unknown.
 	Preemption string `json:"preemption,omitempty"`
 	RealTime   bool   `json:"real_time"` // PREEMPT_RT
 }
@@ -96,7 +97,7 @@ type CPU struct {
 	Package  int `json:"package"`
 	Core     int `json:"core"`
 	NUMANode int `json:"numa_node"`
-	// Siblings are the threads of its core, itself among them.
+	// Siblings are the threads of its core, including itself.
 	Siblings []int `json:"siblings,omitempty"`
 	// L2 and L3 are the CPUs that share its cache of that level.
 	L2 []int `json:"l2,omitempty"`
@@ -109,11 +110,11 @@ type CPU struct {
 	Isolated bool   `json:"isolated,omitempty"`
 	NoHzFull bool   `json:"nohz_full,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// EnergyPreference is what the CPU is told to prefer, performance or power
-	// (energy_performance_preference); empty where it is not asked.
+	// EnergyPreference is whether the CPU prefers performance or power saving
+	// (energy_performance_preference); empty if it has no such setting.
 	EnergyPreference string `json:"energy_preference,omitempty"`
-	// IdleState is the deepest sleep that the CPU may enter, and IdleExitUS how long it
-	// takes to wake from it; empty where it has no sleep states.
+	// IdleState is the deepest sleep state that the CPU may enter, and IdleExitUS its
+	// exit latency; empty if it has no sleep states.
 	IdleState  string `json:"idle_state,omitempty"`
 	IdleExitUS int    `json:"idle_exit_us,omitempty"`
 }
@@ -126,7 +127,7 @@ type Cache struct {
 	CPUs      []int  `json:"cpus"`
 }
 
-// NUMANode is a set of CPUs with memory of their own.
+// NUMANode is a set of CPUs with local memory.
 type NUMANode struct {
 	ID               int         `json:"id"`
 	CPUs             []int       `json:"cpus"`
@@ -148,24 +149,24 @@ type Hugepages struct {
 type NIC struct {
 	Name   string `json:"name"`
 	Driver string `json:"driver,omitempty"`
-	// PCIAddress is empty for what sits on no PCI device.
+	// PCIAddress is empty for an interface without a PCI device.
 	PCIAddress string `json:"pci_address,omitempty"`
-	NUMANode   int    `json:"numa_node"` // -1: the machine does not say
-	// SpeedMbit is 0 where the interface does not say (down, or virtual).
+	NUMANode   int    `json:"numa_node"` // -1: unknown
+	// SpeedMbit is 0 if the interface does not report it (down, or virtual).
 	SpeedMbit int    `json:"speed_mbit,omitempty"`
 	MAC       string `json:"mac,omitempty"`
 	MTU       int    `json:"mtu"`
 	State     string `json:"state,omitempty"` // operstate
 	Queues    int    `json:"queues,omitempty"`
-	// TotalVFs is 0 without SR-IOV; NumVFs are made now.
+	// TotalVFs is 0 without SR-IOV; NumVFs is how many exist now.
 	TotalVFs int  `json:"total_vfs,omitempty"`
 	NumVFs   int  `json:"num_vfs,omitempty"`
 	Virtual  bool `json:"virtual"`            // lo, veth, bridge, …: no device below
 	Wireless bool `json:"wireless,omitempty"` // cannot carry a macvlan's addresses
 	// Interrupts are the IDs of its entries in Inventory.Interrupts.
 	Interrupts []string `json:"interrupts,omitempty"`
-	// Coalescing is how long it gathers packets before an interrupt; nil where it does
-	// not say.
+	// Coalescing is how long it collects packets before an interrupt; nil if it does
+	// not report that.
 	Coalescing *Coalescing `json:"coalescing,omitempty"`
 	// SleepsL1 is true if its PCIe link may sleep in L1 (ASPM).
 	SleepsL1 bool `json:"sleeps_l1,omitempty"`
@@ -176,40 +177,40 @@ type Coalescing struct {
 	RxUS     int  `json:"rx_us"`
 	RxFrames int  `json:"rx_frames"`
 	TxUS     int  `json:"tx_us"`
-	Adaptive bool `json:"adaptive,omitempty"` // of received packets
+	Adaptive bool `json:"adaptive,omitempty"` // adapts to received packets
 }
 
 // Interrupt is one line of /proc/interrupts.
 type Interrupt struct {
 	// ID is a number, or the kernel's short name of a local interrupt such as LOC.
 	ID string `json:"id"`
-	// Name is what the driver calls it, or the kernel's words.
+	// Name is the driver's name for it, or the kernel's description.
 	Name string `json:"name,omitempty"`
-	// Counts are by CPU since it started; CPUs without any are left out.
+	// Counts are by CPU since the CPU started; CPUs without any are left out.
 	Counts map[int]int64 `json:"counts,omitempty"`
-	// Affinity is where it may come, Effective where it does, as "0-3,8"; both are
-	// empty for local ones.
+	// Affinity is where the interrupt may arrive, Effective where it does, as "0-3,8";
+	// both are empty for local ones.
 	Affinity  string `json:"affinity,omitempty"`
 	Effective string `json:"effective,omitempty"`
 }
 
-// CPUUsage is what one CPU did, in ticks of 10 ms (proc_stat(5), USER_HZ).
+// CPUUsage is how one CPU spent its time, in ticks of 10 ms (proc_stat(5), USER_HZ).
 type CPUUsage struct {
 	CPU     int   `json:"cpu"`
 	Total   int64 `json:"total"`
 	Idle    int64 `json:"idle"`
 	IRQ     int64 `json:"irq"`
 	SoftIRQ int64 `json:"softirq"`
-	// Steal is what the hypervisor gave to others while the CPU wanted to run.
+	// Steal is the time that the hypervisor gave to others while the CPU wanted to run.
 	Steal int64 `json:"steal"`
 }
 
-// PCIDevice is a PCI function that a program may drive.
+// PCIDevice is a PCI function that a program can drive.
 type PCIDevice struct {
 	Address  string `json:"address"`
 	Driver   string `json:"driver"` // vfio-pci, uio_pci_generic, igb_uio
 	NUMANode int    `json:"numa_node"`
-	// Files are the device nodes by which it is driven, such as /dev/vfio/7.
+	// Files are the device nodes through which it is driven, such as /dev/vfio/7.
 	Files []string `json:"files"`
 }
 
@@ -236,7 +237,7 @@ type CgroupMount struct {
 	Self string `json:"self,omitempty"`
 }
 
-// Controller gives the mount that has a controller.
+// Controller returns the mount that has a controller.
 func (c Cgroup) Controller(name string) (CgroupMount, bool) {
 	for _, m := range c.Mounts {
 		for _, have := range m.Controllers {
@@ -250,8 +251,8 @@ func (c Cgroup) Controller(name string) (CgroupMount, bool) {
 
 // Virtualisation says what the machine runs in.
 type Virtualisation struct {
-	// Hypervisor is kvm, vmware, …, or "unknown" where only the CPU's hypervisor
-	// flag tells; empty on bare metal.
+	// Hypervisor is kvm, vmware, …, or "unknown" if only the CPU's hypervisor flag
+	// shows one; empty on bare metal.
 	Hypervisor string `json:"hypervisor,omitempty"`
 	// Container is docker, lxc, podman, …; empty outside of one.
 	Container string `json:"container,omitempty"`

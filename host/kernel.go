@@ -34,7 +34,7 @@ func readKernelConfig(t Tree) kernelConfig {
 	return nil
 }
 
-// maxConfigBytes bounds what we unpack; a distribution's configuration is 300 kB.
+// maxConfigBytes limits what we unpack; a distribution's configuration has 300 kB.
 const maxConfigBytes = 4 << 20
 
 // parseKernelConfig reads "CONFIG_VETH=y" lines, packed or plain.
@@ -60,12 +60,10 @@ func parseKernelConfig(data []byte) kernelConfig {
 	return config
 }
 
-// hzOption is the frequency of the timer tick, the only option with a number that is
-// kept.
+// hzOption is the frequency of the timer tick, the only numeric option that is kept.
 const hzOption = "HZ"
 
-// latencyOptions are the options that change how steadily the kernel runs, beside those
-// of features.
+// latencyOptions are the options that affect latency, in addition to those of features.
 var latencyOptions = []string{
 	"NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "RT_GROUP_SCHED", "CPUSETS", "HIGH_RES_TIMERS",
 	"PREEMPT_NONE", "PREEMPT_VOLUNTARY", "PREEMPT_LAZY", "PREEMPT", "PREEMPT_DYNAMIC", "PREEMPT_RT", hzOption,
@@ -73,7 +71,7 @@ var latencyOptions = []string{
 	"PROVE_LOCKING", "LOCKDEP", "KASAN", "KCSAN", "KMEMLEAK", "DEBUG_OBJECTS", "DEBUG_ATOMIC_SLEEP", "DEBUG_PAGEALLOC", "SLUB_DEBUG_ON",
 }
 
-// latencyConfig keeps of a configuration what is in latencyOptions.
+// latencyConfig keeps only the options in latencyOptions.
 func latencyConfig(config kernelConfig) map[string]string {
 	if config == nil {
 		return nil
@@ -104,22 +102,21 @@ func readKernel(t Tree, config kernelConfig) Kernel {
 	return k
 }
 
-// kernelParameters cuts what follows "--": that is for init, none of the
-// kernel's business, and may be private.
+// kernelParameters cuts off what follows "--": that is for init and may be private.
 func kernelParameters(cmdline string) string {
 	before, _, _ := strings.Cut(cmdline+" ", " -- ")
 	return strings.TrimSpace(before)
 }
 
-// preemptionModels are the choices of kernel/Kconfig.preempt: one of them is set;
-// with PREEMPT_DYNAMIC it is the model at boot.
+// preemptionModels are the choices of kernel/Kconfig.preempt. One of them is set; with
+// PREEMPT_DYNAMIC it is the model at boot.
 var preemptionModels = []struct{ option, name string }{
 	{"PREEMPT_NONE", "none"}, {"PREEMPT_VOLUNTARY", "voluntary"},
 	{"PREEMPT_LAZY", "lazy"}, {"PREEMPT", "full"},
 }
 
-// preemption finds the preemption model: what debugfs says, else the command
-// line, else what the kernel was built to start with.
+// preemption finds the preemption model: from debugfs, otherwise from the command line,
+// otherwise from the configuration.
 func preemption(t Tree, k Kernel, config kernelConfig) string {
 	if k.RealTime {
 		return "rt"
@@ -149,8 +146,8 @@ func preemption(t Tree, k Kernel, config kernelConfig) string {
 	return ""
 }
 
-// Parameter gives the value of a parameter of the kernel's command line, empty for one
-// that has none; the last of several counts, as for most of them.
+// Parameter returns the value of a parameter on the kernel command line, empty for one
+// without a value. Of several the last counts, as for most of them.
 func (k Kernel) Parameter(name string) (value string, given bool) {
 	for _, parameter := range strings.Fields(k.CommandLine) {
 		if key, v, _ := strings.Cut(parameter, "="); key == name {

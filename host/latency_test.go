@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// noisy is a recording of what Read asks for interrupts, usage and settings.
+// noisy is a recording of what Read reads of interrupts, usage and settings.
 func noisy() *Recording {
 	return &Recording{
 		Files: map[string]string{
@@ -49,8 +49,8 @@ func noisy() *Recording {
 	}
 }
 
-// TestReadNoise: what disturbs is read, from a live machine and from its recording, and
-// the recording has nothing else.
+// TestReadNoise: Read finds what disturbs, on a live machine and in its recording, and the
+// recording holds nothing else.
 func TestReadNoise(t *testing.T) {
 	recording, err := recordTree(noisy())
 	if err != nil {
@@ -110,7 +110,7 @@ func TestReadNoise(t *testing.T) {
 	}
 }
 
-// TestNobodyAsksForShortWakeUps: the kernel's default is nobody's wish.
+// TestNobodyAsksForShortWakeUps: the kernel's default is not a program's request.
 func TestNobodyAsksForShortWakeUps(t *testing.T) {
 	tree := noisy()
 	tree.Files[wakeLatencyFile] = "\x00\x94\x35\x77" // 2,000,000,000
@@ -132,8 +132,8 @@ func TestParameter(t *testing.T) {
 	}
 }
 
-// TestIsolatedCPUsMayBeUsed: the kernel starts processes without the CPUs of isolcpus, and
-// they may be put there nevertheless, as far as their cpuset goes.
+// TestIsolatedCPUsMayBeUsed: the kernel starts processes outside the CPUs of isolcpus, but
+// they may move there, within their cpuset.
 func TestIsolatedCPUsMayBeUsed(t *testing.T) {
 	for cpuset, want := range map[string][]int{"0-3": {0, 1, 2, 3}, "0-2": {0, 1, 2}, "": {0, 1}} {
 		tree := &Recording{

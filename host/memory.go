@@ -9,8 +9,8 @@ import (
 
 const nodeRoot = "/sys/devices/system/node"
 
-// readNUMANodes reads the nodes and writes each CPU's node into the inventory. A
-// kernel without NUMA is one node with everything.
+// readNUMANodes reads the nodes and writes each CPU's node into the inventory. A kernel
+// without NUMA has one node with everything.
 func readNUMANodes(t Tree, inv *Inventory) []NUMANode {
 	var nodes []NUMANode
 	for _, id := range cpuList(t, nodeRoot+"/online") {
@@ -90,16 +90,17 @@ func readHugepages(t Tree, dir string) []Hugepages {
 	return list
 }
 
-// FreeHugepages counts the free hugepages of a size on a NUMA node, and all memory
-// there: caches count as used, and yet the kernel gives them up for more hugepages. A
-// host that does not count them by node is one node.
+// FreeHugepages returns the free hugepages of a size on a NUMA node, and the node's total
+// memory: caches count as used, but the kernel drops them for more hugepages. A host that
+// does not count by node has one node.
 func (inv *Inventory) FreeHugepages(numa int, sizeBytes int64) (pages, memoryBytes int64) {
 	counts := inv.Hugepages
 	for _, n := range inv.NUMANodes {
 		if n.ID == numa {
 			memoryBytes = n.MemoryTotalBytes
 			if len(inv.NUMANodes) == 1 {
-				// Kernels that initialise memory late count it up in the node as they go.
+				// Kernels that initialise memory late increase the node's
+				// total as they go.
 				memoryBytes = max(memoryBytes, inv.MemoryBytes)
 			}
 			if len(n.Hugepages) > 0 || len(inv.NUMANodes) > 1 {

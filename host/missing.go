@@ -6,21 +6,20 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// MissingError says that the host lacks something, why we think so, and how to
-// get it.
+// MissingError says what the host lacks, how we know, and how to get it.
 type MissingError struct {
-	// Capability is what is missing, named as in Inventory.Features where it is
-	// one of those: "lxc", "xdp_native_veth", "root".
+	// Capability is what is missing, named as in Inventory.Features if it is one of
+	// those: "lxc", "xdp_native_veth", "root".
 	Capability string
 	// Reason is what was seen.
 	Reason string
-	// Remedy is what to do about it, or what works without.
+	// Remedy is how to get it, or what works without it.
 	Remedy string
-	// Err is the kernel's error where there was one.
+	// Err is the kernel's error, if any.
 	Err error
 }
 
-// Error gives capability, reason and remedy in one line.
+// Error formats capability, reason and remedy in one line.
 func (e *MissingError) Error() string {
 	s := fmt.Sprintf("this host lacks %s", e.Capability)
 	if e.Reason != "" {
@@ -35,7 +34,7 @@ func (e *MissingError) Error() string {
 	return s
 }
 
-// Unwrap gives the kernel's error.
+// Unwrap returns the kernel's error.
 func (e *MissingError) Unwrap() error { return e.Err }
 
 // ExitCode is the exit code of nines for this error.

@@ -45,8 +45,8 @@ func readNICs(t Tree) []NIC {
 			}
 		}
 		if nic.PCIAddress != "" {
-			// A virtio interface sits on a virtio device that sits on the PCI one;
-			// only the latter tells its NUMA node.
+			// A virtio interface belongs to a virtio device, which belongs to
+			// the PCI device; only the latter reports its NUMA node.
 			pci := "/sys/bus/pci/devices/" + nic.PCIAddress
 			nic.NUMANode = intOr(t, pci+"/numa_node", nic.NUMANode)
 			nic.TotalVFs = intOr(t, pci+"/sriov_totalvfs", 0)
@@ -64,7 +64,7 @@ func readNICs(t Tree) []NIC {
 
 // messageInterrupts lists a device's MSI and MSI-X numbers, in order.
 func messageInterrupts(t Tree, pci string) []string {
-	list, _ := t.ReadDir(pci + "/msi_irqs") // absent for a device with a line of its own
+	list, _ := t.ReadDir(pci + "/msi_irqs") // absent for a device with a legacy interrupt
 	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	return list
 }

@@ -8,7 +8,7 @@ import (
 
 const pciRoot = "/sys/bus/pci/devices"
 
-// programDrivers leave a device to programs.
+// programDrivers give a device to a program.
 var programDrivers = []string{"vfio-pci", "uio_pci_generic", "igb_uio"}
 
 // networkClass is the PCI base class of network controllers (PCI Code and ID
@@ -34,7 +34,7 @@ func readPCIDevices(t Tree) []PCIDevice {
 }
 
 // deviceFiles are the device nodes of a device: its VFIO group's and VFIO's own
-// (Documentation/driver-api/vfio.rst), or that of its UIO device.
+// (Documentation/driver-api/vfio.rst), or its UIO device's.
 func deviceFiles(t Tree, dir, driver string) []string {
 	files := []string{}
 	if driver != "vfio-pci" {
@@ -49,7 +49,8 @@ func deviceFiles(t Tree, dir, driver string) []string {
 		return files
 	}
 	file := "/dev/vfio/" + path.Base(group)
-	// Without an IOMMU the group has this name, and its file another (VFIO_NOIOMMU).
+	// Without an IOMMU the group has this name, and its file a different name
+	// (VFIO_NOIOMMU).
 	if text(t, dir+"/iommu_group/name") == "vfio-noiommu" {
 		file = "/dev/vfio/noiommu-" + path.Base(group)
 	}

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Probe tries the features that files do not tell for certain, in a network
-// namespace that is gone when it returns. It needs CAP_SYS_ADMIN; without, the
-// error is a MissingError. It takes some tens of milliseconds.
+// Probe tries the features that files do not prove, in a temporary network namespace. It
+// needs CAP_SYS_ADMIN; without it the error is a MissingError. It takes some tens of
+// milliseconds.
 func Probe(ctx context.Context) ([]Feature, error) {
 	type answer struct {
 		features []Feature
@@ -40,7 +40,7 @@ func Probe(ctx context.Context) ([]Feature, error) {
 	}
 }
 
-// SetFeatures replaces features by what a probe found.
+// SetFeatures replaces features by the results of a probe.
 func (inv *Inventory) SetFeatures(probed []Feature) {
 	for _, f := range probed {
 		i := slices.IndexFunc(inv.Features, func(o Feature) bool { return o.Name == f.Name })
@@ -53,8 +53,8 @@ func (inv *Inventory) SetFeatures(probed []Feature) {
 	sort.Slice(inv.Features, func(i, j int) bool { return inv.Features[i].Name < inv.Features[j].Name })
 }
 
-// probeHere tries everything on the calling thread, which it moves to a new
-// network namespace for good.
+// probeHere tries everything on the calling thread, which it moves into a new network
+// namespace for good.
 func probeHere() ([]Feature, error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		missing := &MissingError{Capability: FeatureNetns, Reason: "cannot make a network namespace", Err: err}
@@ -90,7 +90,7 @@ func probeHere() ([]Feature, error) {
 	return append(list, tried(FeatureIOURing, tryIOURing()), tryKVM()), nil
 }
 
-// tried words the outcome of a try.
+// tried makes a feature of the outcome of a try.
 func tried(name string, err error) Feature {
 	if err != nil {
 		return Feature{Name: name, State: StateNo, Detail: "tried: " + err.Error(), Probed: true}
@@ -110,7 +110,7 @@ func above(name string, parent int) netlink.LinkAttrs {
 	return attributes
 }
 
-// tryLink makes a device beside or above the veth a.
+// tryLink makes a device next to the veth a, or on top of it.
 func tryLink(make func(parent int) netlink.Link) error {
 	parent := 0
 	if a, err := netlink.LinkByName("a"); err == nil {
@@ -119,7 +119,7 @@ func tryLink(make func(parent int) netlink.Link) error {
 	return netlink.LinkAdd(make(parent))
 }
 
-// tryNativeXDP attaches a program that passes everything in the driver's mode.
+// tryNativeXDP attaches a program that passes everything, in driver mode.
 func tryNativeXDP() error {
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type:         ebpf.XDP,
@@ -150,9 +150,8 @@ func tryIOURing() error {
 	return unix.Close(fd)
 }
 
-// tryKVM asks KVM for its version. That it answers does not prove that a guest
-// boots: in nested virtual machines it may answer and run no kernel. So the state
-// stays unknown where it answers.
+// tryKVM asks KVM for its version. An answer does not prove that a guest boots: in nested
+// virtual machines KVM may answer and yet run no kernel. So the state is then unknown.
 func tryKVM() Feature {
 	const getAPIVersion = 0xAE00 // KVM_GET_API_VERSION, include/uapi/linux/kvm.h
 	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)

@@ -39,7 +39,7 @@ func tryAFXDP() (err error) {
 	}
 	defer func() { err = errors.Join(err, unix.Munmap(umem)) }()
 	region := unix.XDPUmemReg{Addr: uint64(uintptr(unsafe.Pointer(&umem[0]))), Len: uint64(len(umem)), Size: uint32(chunk)}
-	// The kernel takes the structure's first form, up to headroom, on every version.
+	// Every version of the kernel accepts the structure's first form, up to headroom.
 	_, _, errno := unix.Syscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_XDP, unix.XDP_UMEM_REG,
 		uintptr(unsafe.Pointer(&region)), unsafe.Offsetof(region.Headroom)+unsafe.Sizeof(region.Headroom)+4, 0)
 	if errno != 0 {

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestProbe: what is tried here is told as tried, and leaves no device behind.
+// TestProbe: the features are marked as probed, and the probe leaves no device behind.
 func TestProbe(t *testing.T) {
 	inv, err := Read()
 	if err != nil {
@@ -30,8 +30,8 @@ func TestProbe(t *testing.T) {
 		if !f.Probed {
 			t.Errorf("%s was not tried", f.Name)
 		}
-		// A configuration that names a thing as built in, and a try that failed,
-		// contradict each other: one of the two is read wrongly.
+		// If the configuration has a feature built in and a try of it fails, we
+		// read one of the two wrongly.
 		if read := inv.Feature(f.Name); read.State == StateYes && f.State == StateNo {
 			t.Errorf("%s: read as %s (%s), but %s", f.Name, read.State, read.Detail, f.Detail)
 		}

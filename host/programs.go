@@ -2,12 +2,12 @@ package host
 
 import "strings"
 
-// ovsWithDPDK is where Debian has the ovs-vswitchd with DPDK, beside the one without
+// ovsWithDPDK is Debian's ovs-vswitchd with DPDK, installed next to the one without
 // (openvswitch-switch-dpdk; update-alternatives chooses which is in PATH).
 const ovsWithDPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 
-// programs tells which programs of links and of virtual machines are installed. They are only looked for:
-// starting one for its version would make some set up their memory.
+// programs tells which programs of links and of virtual machines are installed. It only
+// looks for them: asking for the version would make some set up their memory.
 func programs(t Tree) []Feature {
 	var list []Feature
 	for _, one := range []struct{ feature, program string }{
@@ -23,7 +23,7 @@ func programs(t Tree) []Feature {
 	return append(list, ovsDPDK(t))
 }
 
-// ovsDPDK looks for an ovs-vswitchd that names DPDK with its version.
+// ovsDPDK looks for an ovs-vswitchd that reports DPDK with its version.
 func ovsDPDK(t Tree) Feature {
 	f := Feature{Name: FeatureOVSDPDK, State: StateNo, Detail: "there is no ovs-vswitchd with DPDK"}
 	if found := t.Program("ovs-vswitchd-dpdk"); found != "" {

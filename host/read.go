@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Read takes the inventory of the machine we run on. It needs no privileges and
-// changes nothing; what it cannot read stays empty. It fails only where /proc
-// and /sys are not there at all.
+// Read takes the inventory of this machine. It needs no privileges and changes nothing;
+// what it cannot read stays empty. It fails only if /proc or /sys is missing.
 func Read() (*Inventory, error) { return ReadTree(dirTree{"/"}) }
 
 // ReadTree takes the inventory from a tree, live or recorded.
@@ -66,8 +65,8 @@ func ReadTree(t Tree) (*Inventory, error) {
 	return inv, nil
 }
 
-// bracketed gives the chosen word of a list such as "always [madvise] never" or
-// "none (voluntary) full".
+// bracketed returns the chosen word of a list such as "always [madvise] never" or "none
+// (voluntary) full".
 func bracketed(s string) string {
 	for _, word := range strings.Fields(s) {
 		if inner := strings.Trim(word, "[]()"); inner != word {

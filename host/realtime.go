@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// The mechanisms by which the kernel takes a CPU back from real-time threads that never
+// The mechanisms by which the kernel takes a CPU away from real-time threads that never
 // sleep.
 const (
-	// StopThrottling is RT throttling: real-time threads stand still for the rest of
-	// each period, whether or not anybody wants the CPU (sched_rt_runtime_us,
+	// StopThrottling is RT throttling: real-time threads are stopped for the rest of
+	// each period, whether or not other threads want the CPU (sched_rt_runtime_us,
 	// Documentation/scheduler/sched-rt-group.rst). Since 6.12 only kernels with
 	// RT_GROUP_SCHED have it.
 	StopThrottling = "RT throttling"
-	// StopFairServer is what came in its place in 6.12 (commit 5f6bd380c7bd): ordinary
-	// threads that starve get 50 ms of each second, and nothing stops where none does.
+	// StopFairServer replaced it in 6.12 (commit 5f6bd380c7bd): ordinary threads that
+	// starve get 50 ms of each second; without such threads nothing is stopped.
 	StopFairServer = "the fair server"
 )
 
-// RealTimeStop is how long of each period a real-time thread that never sleeps loses its
-// CPU.
+// RealTimeStop is how long a real-time thread that never sleeps loses its CPU in each
+// period.
 type RealTimeStop struct {
-	// By is StopThrottling or StopFairServer; empty where nothing stops it.
+	// By is StopThrottling or StopFairServer; empty if nothing stops it.
 	By           string
 	Stop, Period time.Duration
 }
 
-// The values that a kernel starts with, in microseconds (kernel/sched/rt.c,
-// kernel/sched/deadline.c: the fair server's are the same).
+// The kernel's defaults, in microseconds (kernel/sched/rt.c, kernel/sched/deadline.c: the
+// fair server has the same).
 const (
 	defaultPeriodUS  = 1_000_000
 	defaultRuntimeUS = 950_000
 )
 
-// RealTimeStop tells what this kernel does to a real-time thread that never sleeps, on the
-// one of the CPUs where it is worst; without CPUs, of all.
+// RealTimeStop returns what this kernel does to a real-time thread that never sleeps, on
+// the CPU where it is worst: of the given CPUs, or of all without any.
 func (inv *Inventory) RealTimeStop(cpus ...int) RealTimeStop {
 	if inv.Kernel.AtLeast(6, 12) && !inv.RTGroupSched() {
 		if len(cpus) == 0 {
@@ -61,9 +61,9 @@ func (inv *Inventory) RealTimeStop(cpus ...int) RealTimeStop {
 	return RealTimeStop{StopThrottling, time.Duration(period-runtime) * time.Microsecond, time.Duration(period) * time.Microsecond}
 }
 
-// RTGroupSched tells whether the kernel shares the time of real-time threads out among
-// control groups, of which a new one has none: sched_setscheduler(2) gives EPERM there.
-// Since 6.16 the command line can turn that off.
+// RTGroupSched tells whether control groups share out the time of real-time threads. A new
+// group has no share: sched_setscheduler(2) returns EPERM there. Since 6.16 the command
+// line can turn this off.
 func (inv *Inventory) RTGroupSched() bool {
 	value, given := inv.Kernel.Parameter("rt_group_sched")
 	return inv.Config["RT_GROUP_SCHED"] == "y" && !(given && value == "0")

@@ -13,8 +13,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// spinOn starts a process that never sleeps on a CPU, before all else there if fifo. One
-// of them at a time: FIFO has no time slices.
+// spinOn starts a process on a CPU that never sleeps; with fifo it preempts all others
+// there. Only one such process at a time: FIFO has no time slices.
 func spinOn(t *testing.T, cpu int, fifo bool) (pid int, stop func()) {
 	t.Helper()
 	argv := []string{"taskset", "--cpu-list", strconv.Itoa(cpu), "sh", "-c", "while :; do :; done"}
@@ -47,11 +47,11 @@ func ranTicks(t *testing.T, pid int) int {
 	return ticks
 }
 
-// TestLabRealTimeStop holds RealTimeStop against the kernel: an ordinary process beside a
-// real-time one that never sleeps runs where something stops that, and does not run at all
-// where the settings that RealTimeStop reads have lifted it. Not on real-time kernels:
-// what never runs there may be a task within a read-side section of RCU, and then all of
-// the kernel waits.
+// TestLabRealTimeStop compares RealTimeStop with the kernel. An ordinary process next to a
+// real-time one that never sleeps runs if a mechanism stops the latter, and does not run at
+// all if the settings that RealTimeStop reads have lifted it. Not on real-time kernels:
+// there the starved task may be in an RCU read-side critical section, and then the whole
+// kernel waits.
 func TestLabRealTimeStop(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
 	const cpu = 1
@@ -65,7 +65,7 @@ func TestLabRealTimeStop(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 			}
 		}
-		reach(100) // chrt, taskset and sh have begun, elsewhere at first
+		reach(100) // chrt, taskset and sh have started, at first on other CPUs
 		before := ranTicks(t, ordinary)
 		reach(400) // three periods
 		return ranTicks(t, ordinary) - before

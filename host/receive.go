@@ -6,8 +6,8 @@ import "fmt"
 const (
 	// FeatureThreadedNAPI lets kernel threads do what receive softirqs do.
 	FeatureThreadedNAPI = "threaded_napi"
-	// FeatureBusyPoll is any of the mechanisms that poll a device for programs that do
-	// not know of it, which follow.
+	// FeatureBusyPoll is any of the mechanisms below that poll a device for unmodified
+	// programs.
 	FeatureBusyPoll         = "napi_busy_poll"
 	FeatureThreadedBusyPoll = "threaded_busy_poll"
 	FeatureIOUringNAPI      = "io_uring_napi"
@@ -16,12 +16,11 @@ const (
 	FeatureIRQSuspend = "irq_suspension"
 )
 
-// receiveFeatures are those that come with a release of the kernel; docs/busy-polling.md
-// has the sources.
+// receiveFeatures come with a kernel release; docs/busy-polling.md has the sources.
 var receiveFeatures = []struct {
 	name         string
 	major, minor int
-	// option is what the kernel has to be configured with; empty for nothing.
+	// option is the configuration option that the kernel needs; empty for none.
 	option string
 }{
 	{FeatureThreadedNAPI, 5, 12, ""},
@@ -31,8 +30,8 @@ var receiveFeatures = []struct {
 	{FeatureIRQSuspend, 6, 13, "NET_RX_BUSY_POLL"},
 }
 
-// readReceive tells from the kernel's release and configuration how it can receive; ring
-// is the feature io_uring. Nothing is tried: bringing a lab up tries it.
+// readReceive derives from the kernel's release and configuration how it can receive; ring
+// is the feature io_uring. It tries nothing: bringing a lab up does.
 func readReceive(t Tree, k Kernel, config kernelConfig, ring Feature) []Feature {
 	var list []Feature
 	for _, f := range receiveFeatures {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a kernel can receive by follows from its release, its configuration, and whether
+// How a kernel can receive follows from its release, its configuration, and whether
 // io_uring is allowed.
 func TestReceiveFeatures(t *testing.T) {
 	yes, no := Feature{State: StateYes}, Feature{State: StateNo, Detail: "off"}

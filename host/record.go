@@ -9,30 +9,30 @@ import (
 	"strings"
 )
 
-// RecordingSchema names the form of a recorded machine.
+// RecordingSchema names the format of a recorded machine.
 const RecordingSchema = "nines/host-recording/v1"
 
-// Recording is what Read read of a machine: enough to take its inventory again
-// elsewhere, and no more. It is a Tree itself. Addresses, paths and parameters
-// that say nothing about the machine's speed are left out (redact.go).
+// Recording is all that Read read of a machine: enough to take its inventory again
+// elsewhere. It is a Tree itself. It leaves out addresses, paths and parameters that do not
+// affect the machine's speed (redact.go).
 type Recording struct {
 	Schema  string              `json:"schema"`
 	Files   map[string]string   `json:"files"`
 	Dirs    map[string][]string `json:"dirs"`
 	Links   map[string]string   `json:"links"`
 	Exist   map[string]bool     `json:"exist"`
-	Outputs map[string]string   `json:"outputs"` // by the command in one line
-	// Programs are those that were found in PATH, by name.
+	Outputs map[string]string   `json:"outputs"` // by the command as one line
+	// Programs are those found in PATH, by name.
 	Programs map[string]string `json:"programs,omitempty"`
-	// Services are the processes that Read asked for and that ran.
+	// Services are those of the processes Read looked for that were running.
 	Services []string `json:"services,omitempty"`
 	// Coalescings are by interface.
 	Coalescings map[string]Coalescing `json:"coalescings,omitempty"`
-	// VirtualFunctions are the settings by the physical one's interface.
+	// VirtualFunctions are the settings by the physical function's interface.
 	VirtualFunctions map[string][]VFSettings `json:"virtual_functions,omitempty"`
 }
 
-// Record reads the machine we run on as Read does, and notes what was read.
+// Record reads this machine as Read does, and records what was read.
 func Record() (*Recording, error) { return recordTree(dirTree{"/"}) }
 
 func recordTree(t Tree) (*Recording, error) {
@@ -54,13 +54,13 @@ func (r *Recording) Write(out io.Writer) error {
 	return e.Encode(r)
 }
 
-// writesOne is the remedy for what is no inventory.
+// writesOne is the remedy for a file that is not an inventory.
 const writesOne = "nines host --format json > FILE writes one, on the host that is meant"
 
 func notInventory(err error) error { return fmt.Errorf("no inventory: %w; "+writesOne, err) }
 
-// Load reads an inventory from JSON: host.json, or a recording, which is read as
-// the machine was.
+// Load reads an inventory from JSON: host.json, or a recording, which it reads like a
+// machine.
 func Load(data []byte) (*Inventory, error) {
 	var head struct {
 		Schema string `json:"schema"`
@@ -98,7 +98,7 @@ func (inv *Inventory) validate() error {
 	return nil
 }
 
-// recorder reads from one tree and notes it in a recording.
+// recorder reads from one tree and records what it reads.
 type recorder struct {
 	from Tree
 	to   *Recording
@@ -180,7 +180,7 @@ func (r *recorder) VFSettings(nic string) ([]VFSettings, error) {
 	return list, err
 }
 
-// ReadFile gives a recorded file's content.
+// ReadFile returns a recorded file's content.
 func (r *Recording) ReadFile(path string) ([]byte, error) {
 	content, ok := r.Files[path]
 	if !ok {
@@ -189,7 +189,7 @@ func (r *Recording) ReadFile(path string) ([]byte, error) {
 	return []byte(content), nil
 }
 
-// ReadDir gives the names of a recorded directory.
+// ReadDir returns the names in a recorded directory.
 func (r *Recording) ReadDir(path string) ([]string, error) {
 	names, ok := r.Dirs[path]
 	if !ok {
@@ -198,7 +198,7 @@ func (r *Recording) ReadDir(path string) ([]string, error) {
 	return names, nil
 }
 
-// ReadLink gives the target of a recorded link.
+// ReadLink returns the target of a recorded link.
 func (r *Recording) ReadLink(path string) (string, error) {
 	target, ok := r.Links[path]
 	if !ok {
@@ -207,10 +207,10 @@ func (r *Recording) ReadLink(path string) (string, error) {
 	return target, nil
 }
 
-// Exists tells whether a path was seen.
+// Exists tells whether a path existed.
 func (r *Recording) Exists(path string) bool { return r.Exist[path] }
 
-// Output gives what a tool printed when it was recorded.
+// Output returns what a tool printed when it was recorded.
 func (r *Recording) Output(argv ...string) (string, error) {
 	out, ok := r.Outputs[strings.Join(argv, " ")]
 	if !ok {
@@ -219,10 +219,10 @@ func (r *Recording) Output(argv ...string) (string, error) {
 	return out, nil
 }
 
-// Program gives where a program was when it was recorded.
+// Program returns where a program was when it was recorded.
 func (r *Recording) Program(name string) string { return r.Programs[name] }
 
-// Running gives those of the names that ran when it was recorded.
+// Running returns those of the names that ran when it was recorded.
 func (r *Recording) Running(names []string) []string {
 	var list []string
 	for _, name := range r.Services {
@@ -233,7 +233,7 @@ func (r *Recording) Running(names []string) []string {
 	return list
 }
 
-// VFSettings gives what a physical function said when it was recorded.
+// VFSettings returns what a physical function reported when it was recorded.
 func (r *Recording) VFSettings(nic string) ([]VFSettings, error) {
 	list, ok := r.VirtualFunctions[nic]
 	if !ok {
@@ -242,7 +242,7 @@ func (r *Recording) VFSettings(nic string) ([]VFSettings, error) {
 	return list, nil
 }
 
-// Coalescing gives what an interface said when it was recorded.
+// Coalescing returns what an interface reported when it was recorded.
 func (r *Recording) Coalescing(nic string) (Coalescing, error) {
 	c, ok := r.Coalescings[nic]
 	if !ok {

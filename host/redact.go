@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// latencyParameters are the kernel parameters that change how steadily a machine
-// runs; a recording keeps no others, for they name disks, hosts and secrets.
+// latencyParameters are the kernel parameters that affect latency. A recording keeps no
+// others, because they name disks, hosts and secrets.
 var latencyParameters = []string{
 	"isolcpus", "nohz", "nohz_full", "rcu_nocbs", "rcu_nocb_poll", "irqaffinity", "idle", "nosmt", "mitigations",
 	"intel_pstate", "amd_pstate", "intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off", "cpufreq.default_governor",
@@ -19,8 +19,8 @@ var latencyParameters = []string{
 	"random.trust_cpu", "rcupdate.rcu_normal_after_boot", "cpuidle_haltpoll.force", "haltpoll.guest_halt_poll_ns", "nomodule", "quiet",
 }
 
-// redact leaves out of a file what says nothing about the machine's speed, and
-// the bulk that no inventory reads.
+// redact removes from a file what does not affect the machine's speed, and bulk that no
+// inventory reads.
 func redact(name string, data []byte) []byte {
 	content := string(data)
 	switch {
@@ -62,7 +62,7 @@ func redact(name string, data []byte) []byte {
 	case name == "/proc/stat":
 		content = keepLines(content, func(line string) bool { return strings.HasPrefix(line, "cpu") })
 	case name == wakeLatencyFile:
-		content = wakeLatencyText(data) // no text, and so no JSON
+		content = wakeLatencyText(data) // four bytes are no text, which JSON needs
 	case name == "/proc/cpuinfo":
 		content = keepLines(content, func(line string) bool {
 			key, _, _ := strings.Cut(line, ":")
@@ -84,12 +84,12 @@ func redact(name string, data []byte) []byte {
 	case name == inet6File:
 		content = redactInet6(content)
 	case strings.HasPrefix(name, ClaimsDir):
-		content = "" // a lab's, of no meaning elsewhere
+		content = "" // a lab's claim means nothing elsewhere
 	}
 	return []byte(content)
 }
 
-// redactMAC keeps the first half, which is the vendor's; the second is the card's own.
+// redactMAC keeps the vendor's half; the other half identifies the card.
 func redactMAC(mac string) string {
 	if len(mac) != len("02:00:00:00:00:00") {
 		return mac
@@ -97,8 +97,8 @@ func redactMAC(mac string) string {
 	return mac[:len("02:00:00")] + ":00:00:00"
 }
 
-// redactProgram keeps a program's folder if every machine has it; another may name
-// the machine's owner.
+// redactProgram keeps a program's path if every machine has that folder; other folders may
+// name the machine's owner.
 func redactProgram(found string) string {
 	for _, usual := range []string{"/usr/", "/bin/", "/sbin/"} {
 		if strings.HasPrefix(found, usual) {

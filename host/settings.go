@@ -42,14 +42,14 @@ var settingFiles = []string{
 	"/sys/kernel/sched_ext/state",
 }
 
-// readSettings reads settingFiles, the time of each CPU's fair server, and what the mounts
-// of control groups say of CPUs.
+// readSettings reads settingFiles, each CPU's fair server runtime, and the CPU settings of
+// the control group mounts.
 func readSettings(t Tree, inv *Inventory) map[string]string {
 	files := slices.Clone(settingFiles)
 	if m, ok := inv.Cgroup.Controller("cpuset"); ok {
 		if m.Version == 1 {
 			files = append(files, m.Path+"/cpuset.sched_load_balance")
-			// cset(1) makes these two.
+			// cset(1) creates these two.
 			for _, shield := range []string{"system", "user"} {
 				files = append(files, fmt.Sprintf("%s/%s/cpuset.cpu_exclusive", m.Path, shield))
 			}
@@ -73,22 +73,22 @@ func readSettings(t Tree, inv *Inventory) map[string]string {
 	return settings
 }
 
-// services are programs that change the kernel's settings while they run, or that run
-// on all CPUs; by what /proc/PID/comm says, of which the kernel keeps 15 characters.
+// services are programs that change kernel settings while they run, or that run on all
+// CPUs, by their name in /proc/PID/comm, which the kernel cuts to 15 characters.
 var services = []string{
 	"auditd", "irqbalance", "ksmtuned", "kubelet", "numad", "power-profiles-", "stalld", "thermald", "tuned",
 }
 
-// wakeLatencyFile is held open by programs that do not allow CPUs to sleep deeply
-// (Documentation/power/pm_qos_interface.rst). To read it changes nothing: an open file
-// without a write allows everything.
+// wakeLatencyFile is held open by programs that forbid CPUs to sleep deeply
+// (Documentation/power/pm_qos_interface.rst). Reading it changes nothing: an open file
+// without a write sets no limit.
 const wakeLatencyFile = "/dev/cpu_dma_latency"
 
-// unlimitedWakeLatency is the value where nobody asks for less, 2000 s in µs
+// unlimitedWakeLatency is the value if no program requests less, 2000 s in µs
 // (include/linux/pm_qos.h, PM_QOS_CPU_LATENCY_DEFAULT_VALUE).
 const unlimitedWakeLatency = 2_000_000_000
 
-// readWakeLatency reads the kernel's four bytes, or the words of a recording.
+// readWakeLatency reads the kernel's four bytes, or the text of a recording.
 func readWakeLatency(t Tree) *int {
 	data, err := t.ReadFile(wakeLatencyFile)
 	if err != nil {
@@ -101,7 +101,7 @@ func readWakeLatency(t Tree) *int {
 	return &us
 }
 
-// wakeLatencyText words the kernel's four bytes; words stay as they are.
+// wakeLatencyText formats the kernel's four bytes; text stays as it is.
 func wakeLatencyText(data []byte) string {
 	if len(data) == 4 { // an s32 in the machine's byte order
 		return fmt.Sprintf("%d microseconds\n", int32(binary.NativeEndian.Uint32(data)))

@@ -67,8 +67,8 @@ const (
 	initialUTSNamespace = "uts:[4026531838]"
 )
 
-// container names the container that we run in. Marker files alone do not prove
-// one: a virtual machine booted from a container image has them too.
+// container names the container that we run in. Marker files alone do not prove one: a
+// virtual machine booted from a container image has them too.
 func container(t Tree) string {
 	pid, errPID := t.ReadLink("/proc/self/ns/pid")
 	uts, errUTS := t.ReadLink("/proc/self/ns/uts")
@@ -89,7 +89,7 @@ func container(t Tree) string {
 	return ""
 }
 
-// capabilitiesOfInterest are those that the lab and the engine use, by their bit
+// capabilitiesOfInterest are those that the lab and the engine use, by bit
 // (include/uapi/linux/capability.h).
 var capabilitiesOfInterest = map[int]string{
 	1: "dac_override", 12: "net_admin", 13: "net_raw", 14: "ipc_lock", 18: "sys_chroot",
@@ -97,7 +97,7 @@ var capabilitiesOfInterest = map[int]string{
 	38: "perfmon", 39: "bpf",
 }
 
-// readSelf reads what the reading process may do, and on which CPUs.
+// readSelf reads the process's privileges, and the CPUs that it may use.
 func readSelf(t Tree, inv *Inventory) (Privileges, []int) {
 	status := text(t, "/proc/self/status")
 	p := Privileges{Capabilities: []string{}}
@@ -125,10 +125,9 @@ func readSelf(t Tree, inv *Inventory) (Privileges, []int) {
 	})
 }
 
-// apartAtBoot gives the CPUs of isolcpus= that the process may be put on. The kernel
-// starts all processes without them (kernel/sched/isolation.c), so they are not in its
-// affinity, and yet they are there for the asking: sched_setaffinity(2) is bounded by the
-// process's cpuset only.
+// apartAtBoot returns the CPUs of isolcpus= that the process may use. The kernel starts all
+// processes without them (kernel/sched/isolation.c), so they are not in its affinity. But
+// sched_setaffinity(2) can add them: only the process's cpuset limits it.
 func apartAtBoot(t Tree, inv *Inventory, allowed []int) []int {
 	cpuset, ok := inv.Cgroup.Controller("cpuset")
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Write prints what matters of an inventory to a measurement, aligned.
+// Write prints what matters to a measurement, aligned.
 func (inv *Inventory) Write(out io.Writer) error {
 	t := &terminal.Table{}
 	row := func(name, format string, args ...any) { t.Row(name, fmt.Sprintf(format, args...)) }
@@ -70,7 +70,7 @@ func (inv *Inventory) featuresIn(s State) []string {
 	return list
 }
 
-// waysToGet says for what the host lacks how it can be had, where there is a way.
+// waysToGet says how to get what the host lacks, where there is a way.
 func (inv *Inventory) waysToGet() []string {
 	var list []string
 	for _, f := range inv.Features {
@@ -149,7 +149,7 @@ func (v Virtualisation) String() string {
 	return fmt.Sprintf("a container (%s) in a virtual machine (%s)", v.Container, v.Hypervisor)
 }
 
-// String names the mode and where the controllers that the lab uses are.
+// String names the mode, and the mounts of the controllers that the lab uses.
 func (c Cgroup) String() string {
 	parts := []string{c.Mode}
 	for _, name := range []string{"cpuset", "cpu", "memory"} {

@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// writeFunctions lists the ports that have virtual functions or an IOMMU group, and
-// the virtual functions that are made.
+// writeFunctions lists the ports that have virtual functions or an IOMMU group, and the
+// existing virtual functions.
 func (inv *Inventory) writeFunctions(t *terminal.Table) {
 	headed := false
 	for _, f := range inv.Functions {

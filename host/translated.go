@@ -6,8 +6,8 @@ import (
 )
 
 // Translated is true on a machine whose instructions QEMU translates (TCG), so that its
-// timings mean nothing. TCG's own CPU models say so by their name (target/i386/cpu.c,
-// max_x86_cpu_initfn); a guest that was given another model cannot be told.
+// timings mean nothing. The names of TCG's own CPU models show it (target/i386/cpu.c,
+// max_x86_cpu_initfn); it cannot be seen in a guest with another CPU model.
 func Translated() bool {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	return err == nil && translated(string(text))

@@ -18,27 +18,27 @@ type Tree interface {
 	ReadFile(path string) ([]byte, error)
 	// ReadDir gives the names in a directory, sorted.
 	ReadDir(path string) ([]string, error)
-	// ReadLink gives a symbolic link's target as it is written.
+	// ReadLink gives a symbolic link's target as written.
 	ReadLink(path string) (string, error)
 	Exists(path string) bool
 	// Output runs a tool for its version and gives what it prints on stdout.
 	Output(argv ...string) (string, error)
 	// Program finds a program in PATH; empty if it is not there.
 	Program(name string) string
-	// Running gives those of the names by which a process runs now, sorted.
+	// Running gives those of the names that a running process has, sorted.
 	Running(names []string) []string
 	// Coalescing asks an interface for its interrupt moderation.
 	Coalescing(nic string) (Coalescing, error)
-	// VFSettings asks a physical function's interface for what it holds for its
-	// virtual ones.
+	// VFSettings asks a physical function's interface for the settings of its virtual
+	// functions.
 	VFSettings(nic string) ([]VFSettings, error)
 }
 
-// toolTimeout is how long a tool may take to tell its version; those we ask take
+// toolTimeout is how long a tool may take to print its version; the tools that we ask take
 // some milliseconds.
 const toolTimeout = 5 * time.Second
 
-// dirTree is a Tree under a directory: "/" for the machine we run on.
+// dirTree is a Tree under a directory: "/" for this machine.
 type dirTree struct{ root string }
 
 func (t dirTree) path(p string) string { return filepath.Join(t.root, p) }
@@ -80,8 +80,7 @@ func (t dirTree) Program(name string) string {
 	return found
 }
 
-// Running looks at all processes; their names are nobody's business but for those
-// asked for.
+// Running looks at all processes, but returns only the names asked for.
 func (t dirTree) Running(names []string) []string {
 	found := map[string]bool{}
 	processes, _ := t.ReadDir("/proc")
@@ -100,8 +99,8 @@ func (t dirTree) VFSettings(nic string) ([]VFSettings, error) { return ReadVFSet
 
 func (t dirTree) Coalescing(nic string) (Coalescing, error) { return readCoalescing(nic) }
 
-// text reads a file without the space around it; a file that cannot be read is
-// the empty string, which all callers take as "the machine does not say".
+// text reads a file without surrounding white space. For a file that cannot be read it
+// returns the empty string, which all callers take as unknown.
 func text(t Tree, path string) string {
 	data, err := t.ReadFile(path)
 	if err != nil {
@@ -116,8 +115,7 @@ func number(t Tree, path string) (int64, bool) {
 	return n, err == nil
 }
 
-// intOr reads a file that holds one integer, or gives the value for a machine
-// that does not say.
+// intOr reads a file that holds one integer; otherwise is the value if it cannot be read.
 func intOr(t Tree, path string, otherwise int) int {
 	if n, ok := number(t, path); ok {
 		return int(n)
@@ -125,8 +123,8 @@ func intOr(t Tree, path string, otherwise int) int {
 	return otherwise
 }
 
-// cpuList reads a file in the kernel's list form; one that is absent, or that
-// says "(null)" as nohz_full does where it is off, is the empty list.
+// cpuList reads a file in the kernel's list format. A file that is absent, or says "(null)"
+// as nohz_full does when off, is the empty list.
 func cpuList(t Tree, path string) []int {
 	list, err := ParseCPUList(text(t, path))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/host/tune"
 )
 
-// Applied gives the inventory as it will be read when settings are in force. Those that
-// no inventory holds change nothing.
+// Applied returns the inventory that Read would give with the settings in force. Settings
+// that no inventory holds change nothing.
 func Applied(inv *host.Inventory, settings []tune.Setting) *host.Inventory {
 	after := clone(inv)
 	for _, s := range settings {
@@ -32,7 +32,7 @@ func clone(inv *host.Inventory) *host.Inventory {
 	return &after
 }
 
-// apply notes one write where Read would find it again.
+// apply changes the inventory entry that Read would read from path.
 func apply(inv *host.Inventory, path, value string) {
 	const cpuRoot, irqRoot = "/sys/devices/system/cpu/cpu", "/proc/irq/"
 	switch {
@@ -81,7 +81,7 @@ func applyCPU(inv *host.Inventory, at int, file, value string) {
 	case file == "online" && value == "0":
 		takeOffline(inv, at)
 	case n == 1 && value == "1":
-		// What is left are the shallower states, as far as CPU 0's table tells.
+		// The shallower states are left, according to CPU 0's table.
 		var left host.IdleState
 		for _, s := range inv.CPUIdle.States[:min(state, len(inv.CPUIdle.States))] {
 			left = s
@@ -92,7 +92,8 @@ func applyCPU(inv *host.Inventory, at int, file, value string) {
 	}
 }
 
-// takeOffline takes a CPU away, and out of what its core's other threads share.
+// takeOffline takes a CPU offline, and removes it from the lists of what its core's threads
+// share.
 func takeOffline(inv *host.Inventory, at int) {
 	id := inv.CPUs[at].ID
 	without := func(list []int) []int {

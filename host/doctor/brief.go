@@ -15,9 +15,9 @@ type Planned struct {
 	Plan       *plan.Plan
 }
 
-// Brief is what the verbs that plan and run say of a host: in a line each, what makes
-// figures untrue, and in one line how much more there is and what matters most of it.
-// Runs that measure nothing are left out.
+// Brief is what the verbs that plan and run print about a host: one line for each finding
+// that makes results wrong, and one line with the number of other findings and the most
+// important of them. It leaves out runs that measure nothing.
 func Brief(inv *host.Inventory, runs ...Planned) []host.Finding {
 	all := &merged{byID: map[string]*Finding{}, runs: map[string][]int{}, handled: map[Handled]bool{}}
 	known := map[string]bool{}

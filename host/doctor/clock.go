@@ -9,7 +9,7 @@ import (
 
 const clocksourceFile = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-// clock asks for a TSC that is a clock: the engine stamps packets with it.
+// clock checks that the TSC is usable as a clock: the engine stamps packets with it.
 func (j *judge) clock() {
 	clock := j.inv.Clock
 	if !clock.ConstantTSC || !clock.NonstopTSC {
@@ -26,8 +26,8 @@ func (j *judge) clock() {
 			Source:   "Intel SDM, volume 3, 18.17.1 (invariant TSC); arch/x86/include/asm/cpufeatures.h",
 		})
 	}
-	// What a read of each takes. Those of hypervisors are pages of memory, and as fast as
-	// the TSC.
+	// What one read of each clock source takes, in µs. Clocks of hypervisors are pages
+	// of memory and as fast as the TSC.
 	slow, known := map[string][2]float64{
 		"hpet": {0.5, 1.5}, "acpi_pm": {1, 3}, "jiffies": {0, 4000}, "refined-jiffies": {0, 4000}, "xen": {0.1, 1},
 	}[clock.Source]

@@ -15,8 +15,7 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// hosts are the recorded machines: four of them constructed from what is published, and
-// one that was read.
+// hosts are the recorded machines: four are constructed from published data, one was read.
 var hosts = []string{"laptop-i7-1165g7", "cloud-c6i-xlarge", "epyc-7551p", "rt-xeon-6354", "microvm"}
 
 func load(t *testing.T, name string) *host.Inventory {
@@ -32,8 +31,8 @@ func load(t *testing.T, name string) *host.Inventory {
 	return inv
 }
 
-// TestHosts: each recorded host has the findings that an expert would give it, in the
-// order of how much they matter.
+// TestHosts: each recorded host has the findings that an expert would give it, the most
+// important first.
 func TestHosts(t *testing.T) {
 	for _, name := range hosts {
 		var b bytes.Buffer
@@ -44,7 +43,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestJSON: what programs read says the same as the table.
+// TestJSON: the JSON says the same as the table.
 func TestJSON(t *testing.T) {
 	report := Judge(load(t, "microvm"))
 	data, err := json.MarshalIndent(report, "", " ")
@@ -68,7 +67,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestDocumented: the manual has a row for each kind of finding, and for no other.
+// TestDocumented: the manual has a row for each kind of finding, and no other rows.
 func TestDocumented(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/doctor.md")
 	if err != nil {

@@ -19,7 +19,7 @@ type judge struct {
 	settings map[string][]tune.Setting
 }
 
-// Examine judges a host. The findings come in the order of how much they matter.
+// Examine judges a host for a scope. The most important findings come first.
 func Examine(inv *host.Inventory, scope Scope) []Finding {
 	j := &judge{inv: inv, scope: scope, list: []Finding{}}
 	for _, subject := range []struct {
@@ -43,19 +43,19 @@ func Examine(inv *host.Inventory, scope Scope) []Finding {
 
 func (j *judge) find(f Finding) { j.list = append(j.list, f) }
 
-// setting reads a setting; ok is false where the inventory does not hold it.
+// setting reads a setting; ok is false where the inventory lacks it.
 func (j *judge) setting(path string) (value string, ok bool) {
 	value, ok = j.inv.Settings[path]
 	return value, ok
 }
 
-// number reads a setting that is a number.
+// number reads a numeric setting.
 func (j *judge) number(path string) (int, bool) {
 	n, err := strconv.Atoi(j.inv.Settings[path])
 	return n, err == nil
 }
 
-// chosen gives the inventory's CPUs of the scope that are online.
+// chosen returns the scope's CPUs that are online.
 func (j *judge) chosen() []host.CPU {
 	var list []host.CPU
 	for _, id := range j.scope.CPUs {
@@ -66,7 +66,7 @@ func (j *judge) chosen() []host.CPU {
 	return list
 }
 
-// those gives the chosen CPUs of which something is true.
+// those returns the chosen CPUs for which is holds.
 func (j *judge) those(is func(host.CPU) bool) []int {
 	var list []int
 	for _, cpu := range j.chosen() {
@@ -77,18 +77,18 @@ func (j *judge) those(is func(host.CPU) bool) []int {
 	return list
 }
 
-// own gives the chosen CPUs that are not needed for all else, of which something is
-// true: those that noise can be kept off.
+// own returns the chosen CPUs without housekeeping for which is holds: noise can be kept
+// off these.
 func (j *judge) own(is func(host.CPU) bool) []int {
 	return j.those(func(c host.CPU) bool { return !contains(j.scope.Housekeeping, c.ID) && is(c) })
 }
 
-// target words the CPUs that settings are for: the chosen ones but for housekeeping.
+// target formats the CPUs that settings are for: the chosen ones without housekeeping.
 func (j *judge) target() string {
 	return list(j.scope.own())
 }
 
-// inMask reads a mask such as "ff,00000003", and gives those of the CPUs in it.
+// inMask returns which of the CPUs are in a mask such as "ff,00000003".
 func inMask(mask string, cpus []int) []int {
 	var list []int
 	groups := strings.Split(mask, ",")
@@ -104,7 +104,7 @@ func inMask(mask string, cpus []int) []int {
 	return list
 }
 
-// hexMask words CPUs as the kernel's masks are written.
+// hexMask formats CPUs as one of the kernel's masks.
 func hexMask(cpus []int) string {
 	groups := make([]uint32, 1+slices.Max(cpus)/32)
 	for _, id := range cpus {
@@ -119,7 +119,7 @@ func hexMask(cpus []int) string {
 
 func list(cpus []int) string { return host.FormatCPUList(cpus) }
 
-// namedCPUs words CPUs: "CPU 3", "CPUs 2-5".
+// namedCPUs formats CPUs: "CPU 3", "CPUs 2-5".
 func namedCPUs(cpus []int) string {
 	if len(cpus) == 1 {
 		return "CPU " + list(cpus)

@@ -12,13 +12,13 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// JudgeFile judges a host for all runs of an experiment, and gives the worst of each
-// finding. An error is a file that contradicts itself; what the host lacks for a run is
-// a finding.
+// JudgeFile judges a host for all runs of an experiment, and returns the worst instance of
+// each finding. It returns an error for a file that contradicts itself; what the host lacks
+// for a run is a finding.
 func JudgeFile(inv *host.Inventory, runs []spec.Run) (*Report, error) {
 	r := newReport(inv)
 	all := &merged{byID: map[string]*Finding{}, runs: map[string][]int{}, handled: map[Handled]bool{}}
-	known := map[string]judged{} // by the scope's words: most runs of a sweep share one
+	known := map[string]judged{} // by the scope as text: most runs of a sweep share one
 	cpus := []int{}
 	for at, run := range runs {
 		exp := run.Experiment
@@ -63,7 +63,7 @@ func JudgeFile(inv *host.Inventory, runs []spec.Run) (*Report, error) {
 	return r, nil
 }
 
-// ScopeOf tells what of the host a planned run depends on.
+// ScopeOf returns what a planned run depends on in the host.
 func ScopeOf(inv *host.Inventory, exp *spec.Experiment, p *plan.Plan) Scope {
 	s := Scope{Why: "the experiment's", Isolation: exp.Isolation, Tuning: exp.Tuning}
 	take := func(cpus ...int) {
@@ -80,7 +80,8 @@ func ScopeOf(inv *host.Inventory, exp *spec.Experiment, p *plan.Plan) Scope {
 		}
 		if n.App != nil {
 			take(n.App.CPU)
-			// The kernel's forwarding runs in softirqs, wherever packets come in.
+			// The kernel's forwarding runs in softirqs, on whichever CPU
+			// packets arrive.
 			waits(n.App.Wait)
 		}
 		if n.Receive != nil {
@@ -126,14 +127,14 @@ func ScopeOf(inv *host.Inventory, exp *spec.Experiment, p *plan.Plan) Scope {
 	return s
 }
 
-// judged is a host judged for one scope.
+// judged is the result of judging a host for one scope.
 type judged struct {
 	findings []Finding
 	handled  []Handled
 }
 
-// examineFor judges a host as it will be while the experiment's tuning and isolation are
-// in force, and says what these take care of.
+// examineFor judges a host in the state that it has while the experiment's tuning and
+// isolation are in force, and lists what these take care of.
 func examineFor(inv *host.Inventory, scope Scope) judged {
 	open := scope
 	open.Apart, open.Quiet = nil, nil
@@ -156,7 +157,7 @@ func examineFor(inv *host.Inventory, scope Scope) judged {
 	return out
 }
 
-// merged gathers the findings of runs.
+// merged collects the findings of several runs.
 type merged struct {
 	byID    map[string]*Finding
 	order   []string
@@ -169,10 +170,10 @@ func (m *merged) add(run int, findings []Finding) {
 		key := f.ID
 		switch {
 		case f.Severity != host.SeverityError:
-		case f.missing > 0: // more or less of the same
+		case f.missing > 0: // the same, in another amount
 			key += " " + f.Remedies[0].Text
 		default:
-			key += " " + f.Title // what two runs lack for different reasons are two things
+			key += " " + f.Title // two runs that lack it for different reasons have two findings
 		}
 		if known := m.byID[key]; known == nil {
 			m.byID[key] = &f
@@ -208,7 +209,7 @@ func (m *merged) result(total int) []Finding {
 	return list
 }
 
-// needs are the findings of what the experiment wants of the kernel and of programs.
+// needs returns findings for what the experiment needs of the kernel and of programs.
 func needs(inv *host.Inventory, exp *spec.Experiment) []Finding {
 	var list []Finding
 	for _, lacking := range host.Check(inv, plan.Needs(exp)) {
@@ -217,7 +218,7 @@ func needs(inv *host.Inventory, exp *spec.Experiment) []Finding {
 	return list
 }
 
-// need gives a finding of package host, or of a plan, the form of this package.
+// need converts a finding of package host, or of a plan, to this package's type.
 func need(lacking host.Finding) Finding {
 	f := Finding{
 		ID: "needs-" + strings.ReplaceAll(lacking.Capability, " ", "-"), Subject: "needs", Severity: lacking.Severity,
@@ -242,7 +243,7 @@ func need(lacking host.Finding) Finding {
 	return f
 }
 
-// unplanned is the finding of a run that does not fit on the host.
+// unplanned is the finding for a run that does not fit on the host.
 func unplanned(err error) Finding {
 	f := Finding{
 		ID: "needs-more", Subject: "needs", Severity: host.SeverityError, Title: err.Error(),

@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// runsOf reads an experiment file, changes it and gives its runs.
+// runsOf reads an experiment file, applies the changes and returns its runs.
 func runsOf(t *testing.T, path string, sets ...string) []spec.Run {
 	t.Helper()
 	file, err := spec.LoadFile(path)
@@ -51,7 +51,7 @@ func (r *Report) of(id string) *Finding {
 	return nil
 }
 
-// TestJudgeFile: the quickstart on the machine that was read, as a user sees it.
+// TestJudgeFile: the report for the quickstart on the machine that was read.
 func TestJudgeFile(t *testing.T) {
 	var b bytes.Buffer
 	if err := judgeFile(t, load(t, "microvm"), "../../examples/quickstart.yaml").Write(&b); err != nil {
@@ -60,8 +60,8 @@ func TestJudgeFile(t *testing.T) {
 	golden.Equal(t, "testdata/microvm.quickstart.txt", b.Bytes())
 }
 
-// TestSpinningExperiment: what only sleepers feel is no warning for an experiment that
-// spins, and is one for the same that blocks.
+// TestSpinningExperiment: what delays only sleeping threads is a note for an experiment
+// that spins, and a warning for the same experiment when it blocks.
 func TestSpinningExperiment(t *testing.T) {
 	const id = "idle-states"
 	inv := load(t, "laptop-i7-1165g7")
@@ -72,7 +72,7 @@ func TestSpinningExperiment(t *testing.T) {
 	}
 }
 
-// TestChosenCPUs: the CPUs are those of the plan, whatever was set apart at boot.
+// TestChosenCPUs: the CPUs are those of the plan, whatever was isolated at boot.
 func TestChosenCPUs(t *testing.T) {
 	report := judgeFile(t, load(t, "epyc-7551p"), "../../plan/testdata/pinned.yaml")
 	var planned []int
@@ -89,7 +89,7 @@ func TestChosenCPUs(t *testing.T) {
 	}
 }
 
-// TestImpossible: what keeps the experiment from running comes first, with exit code 3.
+// TestImpossible: what prevents the experiment from running comes first, with exit code 3.
 func TestImpossible(t *testing.T) {
 	for name, test := range map[string]struct {
 		host, file string
@@ -117,7 +117,7 @@ func TestImpossible(t *testing.T) {
 	}
 }
 
-// TestWorstOfRuns: a finding of some runs names them, and the worst one is kept.
+// TestWorstOfRuns: a finding in some runs names them, and keeps the worst instance.
 func TestWorstOfRuns(t *testing.T) {
 	report := judgeFile(t, load(t, "laptop-i7-1165g7"), "../../examples/quickstart.yaml",
 		"sweep.links.*.kind=[veth]", "sweep.traffic.rate_pps=[1000]", "sweep.traffic.wait=[spin, block]")
@@ -133,7 +133,7 @@ func TestWorstOfRuns(t *testing.T) {
 	}
 }
 
-// TestHandled: what the experiment's own tuning and isolation take care of is no finding.
+// TestHandled: what the experiment's tuning and isolation take care of is not a finding.
 func TestHandled(t *testing.T) {
 	inv := load(t, "cloud-c6i-xlarge")
 	const file = "../../examples/quickstart.yaml"
@@ -154,7 +154,7 @@ func TestHandled(t *testing.T) {
 	}
 }
 
-// TestGuests: virtual machines on a host without KVM give timings that mean nothing.
+// TestGuests: virtual machines on a host without KVM give meaningless timings.
 func TestGuests(t *testing.T) {
 	inv := load(t, "microvm")
 	const file = "../../examples/quickstart.yaml"
@@ -180,8 +180,8 @@ func TestOldKernelCannotIsolate(t *testing.T) {
 	}
 }
 
-// TestBrief: plans and runs say in a line each what makes figures untrue, and one for the
-// rest; a lab without traffic has neither.
+// TestBrief: plans and runs print one line for each finding that makes results wrong, and
+// one for the rest; a lab without traffic prints neither.
 func TestBrief(t *testing.T) {
 	inv := load(t, "microvm")
 	inv.Clock.Source = "hpet"
@@ -209,8 +209,8 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// TestHugepagesThatRunsLackAreOneFinding: each run of a sweep lacks another number of
-// them, and the one that lacks most is told, for all.
+// TestHugepagesThatRunsLackAreOneFinding: each run of a sweep lacks a different number of
+// hugepages; one finding for all runs gives the largest.
 func TestHugepagesThatRunsLackAreOneFinding(t *testing.T) {
 	report := judgeFile(t, load(t, "microvm"), "../../examples/memif.yaml", "sweep={dpdk.memory: [64MiB, 256MiB, 128MiB]}", "dpdk.hugepages=auto")
 	var found []Finding
@@ -237,7 +237,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestWellTunedHostIsFit: and says so by exit code 0.
+// TestWellTunedHostIsFit: a well-tuned host is fit, and the exit code is 0.
 func TestWellTunedHostIsFit(t *testing.T) {
 	report := Judge(load(t, "rt-xeon-6354"))
 	if err := report.Unfit(); err != nil || report.Verdict != VerdictFit {

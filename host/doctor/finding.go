@@ -9,56 +9,56 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Finding is one thing on a host that costs latency, or that an experiment cannot do
-// without.
+// Finding is one thing on a host that costs latency, or that an experiment needs and the
+// host lacks.
 type Finding struct {
 	// ID names the kind of finding, for programs: "idle-states".
 	ID string `json:"id"`
 	// Subject is the part of the host: power, clock, memory, …
 	Subject string `json:"subject"`
-	// Severity is error for what keeps the experiment from running as it is written,
-	// warning for what may cost 10 µs or more, touches every packet or makes figures
-	// untrue, and note for what costs less or only at times that Cost.When names.
+	// Severity is error for what keeps the experiment from running as written; warning
+	// for what may cost 10 µs or more, affects every packet or makes results wrong; and
+	// note for what costs less, or only at times that Cost.When names.
 	Severity host.Severity `json:"severity"`
-	// Title says it in one line.
+	// Title is the finding in one line.
 	Title string `json:"title"`
 	// Evidence is what was read, and where.
 	Evidence []Evidence `json:"evidence"`
 	// Why says how it delays packets.
 	Why string `json:"why"`
-	// Cost is nil where nothing is delayed, but something does not work.
+	// Cost is nil where nothing is delayed but something does not work.
 	Cost *Cost `json:"cost,omitempty"`
-	// Remedies are ways out; the first is the best.
+	// Remedies are the possible fixes; the first is the best.
 	Remedies []Remedy `json:"remedies"`
-	// CPUs are those of the chosen ones that it is about; empty for all.
+	// CPUs are the affected ones of the chosen CPUs; empty for all.
 	CPUs []int `json:"cpus,omitempty"`
-	// Runs are those of the experiment that it is about, from 1; empty for all.
+	// Runs are the affected runs of the experiment, from 1; empty for all.
 	Runs []int `json:"runs,omitempty"`
 	// Source is where the advice comes from.
 	Source string `json:"source"`
 
-	// missing is host.Finding's.
+	// missing is host.Finding.Missing.
 	missing int64
 }
 
-// Evidence is one thing that was read.
+// Evidence is one value that was read.
 type Evidence struct {
 	Where string `json:"where"` // a file, a parameter, a process
 	What  string `json:"what"`
 }
 
-// Basis is how a cost is known.
+// Basis says how a cost is known.
 type Basis string
 
-// The ways to know a cost.
+// The bases of a cost.
 const (
-	BasisHost      Basis = "host"      // the host's own table says it
-	BasisPublished Basis = "published" // somebody measured it, and Source says who
+	BasisHost      Basis = "host"      // a table of the host itself
+	BasisPublished Basis = "published" // a measurement by others, which Source names
 	BasisComputed  Basis = "computed"  // from constants that Source names
-	BasisEstimate  Basis = "estimate"  // an order of magnitude, of which Source gives the reason
+	BasisEstimate  Basis = "estimate"  // an order of magnitude, for which Source gives the reason
 )
 
-// Cost is how much later a packet comes that meets a finding.
+// Cost is the delay of a packet that is affected by a finding.
 type Cost struct {
 	FromUS float64 `json:"from_us"`
 	ToUS   float64 `json:"to_us"`
@@ -68,21 +68,20 @@ type Cost struct {
 	Source string `json:"source"`
 }
 
-// Remedy is one way out.
+// Remedy is one possible fix.
 type Remedy struct {
-	// Text says what it does, and what it takes away.
+	// Text says what it does, and what is lost by it.
 	Text string `json:"text"`
-	// Commands can be pasted into root's shell.
+	// Commands can be pasted into a root shell.
 	Commands []string `json:"commands,omitempty"`
-	// Reboot is true if the machine has to be started again for it.
+	// Reboot is true if it needs a reboot.
 	Reboot bool `json:"reboot,omitempty"`
 }
 
-// severities are in the order of what matters.
+// severities lists the most serious first.
 var severities = []host.Severity{host.SeverityError, host.SeverityWarning, host.SeverityNote}
 
-// rank puts findings into the order of how much they matter: by severity, and by what
-// they may cost.
+// rank sorts findings by severity, then by what they may cost.
 func rank(list []Finding) {
 	worst := func(f Finding) float64 {
 		if f.Cost == nil {
@@ -99,7 +98,7 @@ func rank(list []Finding) {
 	})
 }
 
-// Brief gives a finding as plans list it, in one line.
+// Brief returns a finding in the one-line form that plans list.
 func (f Finding) Brief() host.Finding {
 	brief := host.Finding{Severity: f.Severity, Capability: f.ID, Problem: f.Title}
 	if f.Cost != nil {
@@ -114,7 +113,7 @@ func (f Finding) Brief() host.Finding {
 	return brief
 }
 
-// span words a cost without its occasion: "1.8 to 8.8 µs".
+// span formats a cost without its occasion: "1.8 to 8.8 µs".
 func (c Cost) span() string {
 	if c.FromUS == c.ToUS {
 		return microseconds(c.ToUS)
@@ -127,7 +126,7 @@ func (c Cost) span() string {
 	return from + " " + fromUnit + " to " + to + " " + toUnit
 }
 
-// microseconds words a time with the two digits that count.
+// microseconds formats a time with two significant digits.
 func microseconds(us float64) string {
 	if us >= 999.5 {
 		return terminal.Digits(us/1000, 2) + " ms"

@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// guests judges whether the experiment's virtual machines run by KVM. By TCG, QEMU
-// translates their instructions, and timings mean nothing.
+// guests judges whether the experiment's virtual machines run on KVM. Without it QEMU
+// translates their instructions (TCG), and timings mean nothing.
 func guests(inv *host.Inventory, exp *spec.Experiment) []Finding {
 	var translated, tried []string
 	kvm := inv.Feature(host.FeatureKVM)

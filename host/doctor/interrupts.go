@@ -10,17 +10,17 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// mostNamed is how many of a kind evidence names.
+// mostNamed is how many interrupts of a kind the evidence names.
 const mostNamed = 4
 
-// interrupts looks at what comes to the chosen CPUs from devices and other CPUs.
+// interrupts looks at what reaches the chosen CPUs from devices and other CPUs.
 func (j *judge) interrupts() {
 	j.devices()
 	j.balancer()
 	j.workqueues()
 }
 
-// devices finds interrupts that came to the chosen CPUs, and may come again.
+// devices finds interrupts that reached the chosen CPUs, and may again.
 func (j *judge) devices() {
 	var coming []host.Interrupt
 	var touched []int
@@ -89,8 +89,8 @@ func touchedBy(i host.Interrupt, cpus []int) []int {
 	return hit
 }
 
-// balancer judges irqbalance, which moves interrupts to any CPU that it was not told to
-// leave alone. It leaves out by itself what isolcpus and nohz_full name.
+// balancer judges irqbalance, which moves interrupts to any CPU that is not excluded. It
+// excludes the CPUs of isolcpus and nohz_full by itself.
 func (j *judge) balancer() {
 	open := j.own(func(c host.CPU) bool { return !c.Isolated && !c.NoHzFull })
 	if !slices.Contains(j.inv.Services, "irqbalance") || len(open) == 0 {

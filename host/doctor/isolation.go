@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// isolation looks at how far the chosen CPUs are, or can be, kept from everything else.
+// isolation looks at how far the chosen CPUs are, or can be, kept free of all other work.
 func (j *judge) isolation() {
 	j.shared()
 	j.partitions()
@@ -29,7 +29,7 @@ func (j *judge) shared() {
 	if cpuset, ok := j.inv.Cgroup.Controller("cpuset"); ok {
 		degree := spec.IsolationIsolated
 		if cpuset.Version == 2 && !j.inv.Kernel.AtLeast(6, 1) {
-			degree = spec.IsolationPartition // as far as this kernel goes
+			degree = spec.IsolationPartition // the strongest that this kernel offers
 		}
 		remedies = append(remedies, Remedy{Text: fmt.Sprintf("set them apart while an experiment runs: isolation: %s in its file, or --set isolation=%[1]s", degree)})
 	}
@@ -55,7 +55,7 @@ func (j *judge) partitions() {
 	cpuset, ok := j.inv.Cgroup.Controller("cpuset")
 	modern := j.boot("boot with cgroup version 2 alone, where systemd mounts it", "systemd.unified_cgroup_hierarchy=1")
 	switch {
-	case !ok && plan.Partitions(j.scope.Isolation): // plan.Needs has it
+	case !ok && plan.Partitions(j.scope.Isolation): // plan.Needs reports it
 	case !ok:
 		j.find(Finding{
 			ID: "no-cpuset", Severity: host.SeverityWarning,
@@ -101,7 +101,7 @@ func (j *judge) partitions() {
 	}
 }
 
-// bootIsolation notes isolcpus, which goes badly with cpusets that balance load.
+// bootIsolation notes isolcpus, which conflicts with cpusets that balance load.
 func (j *judge) bootIsolation() {
 	value, given := j.inv.Kernel.Parameter("isolcpus")
 	if !given {
@@ -114,7 +114,7 @@ func (j *judge) bootIsolation() {
 	}
 	flags := strings.TrimSuffix(strings.TrimSuffix(value, strings.Join(parts, ",")), ",")
 	if flags != "" && !strings.Contains(flags, "domain") {
-		return // load balancing is left alone
+		return // it keeps load balancing on
 	}
 	cpus, err := host.ParseCPUList(strings.Join(parts, ","))
 	if err != nil || !slices.ContainsFunc(j.scope.CPUs, func(id int) bool { return contains(cpus, id) }) {

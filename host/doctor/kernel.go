@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// kernel looks at what watches, protects and debugs.
+// kernel looks at the kernel's watchdogs, mitigations and debugging.
 func (j *judge) kernel() {
 	j.watchdogs()
 	j.machineChecks()
@@ -18,7 +18,7 @@ func (j *judge) kernel() {
 	j.withoutEffect()
 }
 
-// watchdogs judges the detectors of lockups on the chosen CPUs.
+// watchdogs judges the lockup detectors on the chosen CPUs.
 func (j *judge) watchdogs() {
 	const root = "/proc/sys/kernel/"
 	var evidence []Evidence
@@ -65,7 +65,7 @@ func (j *judge) watchdogs() {
 	})
 }
 
-// machineChecks judges the search for corrected errors of the hardware.
+// machineChecks judges the polling for corrected hardware errors.
 func (j *judge) machineChecks() {
 	const dir = "/sys/devices/system/machinecheck/machinecheck0/"
 	interval, known := j.number(dir + "check_interval")
@@ -86,8 +86,8 @@ func (j *judge) machineChecks() {
 	})
 }
 
-// entryMitigations are those that lengthen each entry into the kernel, by the file in
-// /sys/devices/system/cpu/vulnerabilities and a word of what it says.
+// entryMitigations lengthen each entry into the kernel. Each is a file in
+// /sys/devices/system/cpu/vulnerabilities and a word in it.
 var entryMitigations = []struct{ file, word string }{
 	{"meltdown", "PTI"}, {"spectre_v2", "IBRS"}, {"spectre_v2", "Retpolines"}, {"mds", "Clear CPU buffers"},
 	{"tsx_async_abort", "Clear CPU buffers"}, {"mmio_stale_data", "Clear CPU buffers"}, {"retbleed", "Mitigation"},
@@ -95,7 +95,7 @@ var entryMitigations = []struct{ file, word string }{
 	{"tsa", "Clear CPU buffers"}, {"vmscape", "IBPB"},
 }
 
-// mitigations says what protection from the CPU's flaws takes, and to leave it on.
+// mitigations reports what CPU mitigations cost, and advises to leave them on.
 func (j *judge) mitigations() {
 	var evidence []Evidence
 	for _, m := range j.inv.Mitigations {
@@ -120,10 +120,10 @@ func (j *judge) mitigations() {
 	})
 }
 
-// debugOptions make every lock or every allocation slower.
+// debugOptions slow down every lock or every allocation.
 var debugOptions = []string{"PROVE_LOCKING", "LOCKDEP", "KASAN", "KCSAN", "KMEMLEAK", "DEBUG_OBJECTS", "DEBUG_ATOMIC_SLEEP", "DEBUG_PAGEALLOC", "SLUB_DEBUG_ON"}
 
-// debugging finds kernels that check themselves, and tracers that are on.
+// debugging finds kernels with self-checks, and tracers that are on.
 func (j *judge) debugging() {
 	var on []string
 	for _, option := range debugOptions {
@@ -158,7 +158,7 @@ func (j *judge) debugging() {
 	})
 }
 
-// withoutEffect names boot parameters that this machine does not heed.
+// withoutEffect names boot parameters that have no effect on this machine.
 func (j *judge) withoutEffect() {
 	amd := slices.ContainsFunc(j.inv.CPUs, func(c host.CPU) bool { return strings.HasPrefix(c.Model, "AMD") })
 	intel := slices.ContainsFunc(j.inv.CPUs, func(c host.CPU) bool {

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// memory looks at what moves, joins, splits or fetches pages behind a program's back.
+// memory looks at what moves, merges, splits or reads in pages while a program runs.
 func (j *judge) memory() {
 	j.hugePages()
 	j.samePages()
@@ -90,7 +90,7 @@ func (j *judge) swap() {
 	})
 }
 
-// reserved notes that no hugepages are there; for an experiment the plan counts them.
+// reserved notes that no hugepages are reserved; for an experiment the plan counts them.
 func (j *judge) reserved() {
 	if j.scope.Isolation != "" || len(j.inv.Hugepages) == 0 {
 		return

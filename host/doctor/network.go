@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// network looks at the network cards: of the experiment, or all that are up.
+// network looks at the network cards: the experiment's, or all that are up.
 func (j *judge) network() {
 	var cards []host.NIC
 	for _, nic := range j.inv.NICs {
@@ -81,7 +81,7 @@ func (j *judge) placement(cards []host.NIC) {
 	})
 }
 
-// near lists the usable CPUs of a node.
+// near lists a node's usable CPUs.
 func (j *judge) near(node int) string {
 	var cpus []int
 	for _, cpu := range j.inv.CPUs {
@@ -95,7 +95,7 @@ func (j *judge) near(node int) string {
 	return namedCPUs(cpus)
 }
 
-// moderation judges a card that waits for more packets before it interrupts.
+// moderation judges a card that delays its interrupt to wait for more packets.
 func (j *judge) moderation(nic host.NIC) {
 	c := nic.Coalescing
 	if c == nil || c.RxUS == 0 && !c.Adaptive {

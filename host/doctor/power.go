@@ -8,14 +8,14 @@ import (
 	"nines.dev/nines/host"
 )
 
-// power looks at what saves energy: sleep states, frequencies, heat.
+// power looks at what saves energy: sleep states, frequencies, thermal throttling.
 func (j *judge) power() {
 	j.sleepStates()
 	j.frequency()
 	j.heat()
 }
 
-// sleepStates judges the deepest sleep of the chosen CPUs.
+// sleepStates judges the deepest sleep state of the chosen CPUs.
 func (j *judge) sleepStates() {
 	if idle, _ := j.inv.Kernel.Parameter("idle"); idle == "poll" {
 		return
@@ -126,7 +126,7 @@ func (j *judge) frequency() {
 	})
 }
 
-// heat looks for CPUs that were slowed down because they were hot.
+// heat looks for CPUs that were throttled because they were hot.
 func (j *judge) heat() {
 	for _, local := range j.inv.LocalInterrupts {
 		n := local.Total(j.scope.CPUs)
@@ -134,7 +134,7 @@ func (j *judge) heat() {
 			continue
 		}
 		cooler := Remedy{Text: "cool it better, keep it on mains, or cap the frequency at one that it can hold"}
-		if driver, _ := j.setting("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"); driver == "intel_pstate" { // only it tells the base frequency
+		if driver, _ := j.setting("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"); driver == "intel_pstate" { // only intel_pstate reports the base frequency
 			cooler.Commands = []string{fmt.Sprintf("for c in %s; do cat /sys/devices/system/cpu/cpu$c/cpufreq/base_frequency > /sys/devices/system/cpu/cpu$c/cpufreq/scaling_max_freq; done", words(j.scope.CPUs))}
 		}
 		j.find(Finding{

@@ -14,16 +14,16 @@ import (
 	"nines.dev/nines/host/tune"
 )
 
-// cause brings a finding about on a host that is well tuned, and takes it away from any.
+// cause causes a finding on a well-tuned host, and removes it from any host.
 type cause struct {
 	make, remove func(*host.Inventory)
-	// with are findings that cannot but come along.
+	// with are other findings that always appear together with it.
 	with []string
-	// asks changes what the host is judged for, where the cause is there.
+	// asks changes the scope of the host that has the cause.
 	asks func(*Scope)
 }
 
-// scope is what the host is judged for.
+// scope is what the host is judged for with this cause.
 func (c cause) scope() Scope {
 	s := scope()
 	if c.asks != nil {
@@ -32,7 +32,7 @@ func (c cause) scope() Scope {
 	return s
 }
 
-// causes has one for each kind of finding.
+// causes has an entry for each kind of finding.
 var causes = map[string]cause{
 	"hypervisor": {
 		make:   func(inv *host.Inventory) { inv.Virtualisation.Hypervisor = "kvm" },
@@ -297,7 +297,7 @@ func cgroup2(inv *host.Inventory) {
 	inv.Cgroup = host.Cgroup{Mode: host.CgroupV2, Mounts: []host.CgroupMount{{Path: "/sys/fs/cgroup", Version: 2, Controllers: []string{"cpuset"}}}}
 }
 
-// kind is a finding's ID without the card that it is about.
+// kind is a finding's ID without the name of its card.
 func kind(id string) string {
 	for _, of := range []string{"nic-far", "coalescing"} {
 		if strings.HasPrefix(id, of+"-") {
@@ -316,7 +316,7 @@ func kinds(findings []Finding) []string {
 	return slices.Compact(list)
 }
 
-// perfect is the well-tuned host without the notes that are left on it.
+// perfect is the well-tuned host without the notes that it still has.
 func perfect(t *testing.T) *host.Inventory {
 	inv := load(t, "rt-xeon-6354")
 	inv.Mitigations, inv.Services = nil, nil
@@ -329,7 +329,7 @@ func perfect(t *testing.T) *host.Inventory {
 	return inv
 }
 
-// scope is the well-tuned host's, also where a test takes away what it is found by.
+// scope is the well-tuned host's, also where a test removes what Default would find it by.
 func scope() Scope {
 	s := Scope{Sleeps: true, Housekeeping: []int{0, 1}}
 	for id := 2; id < 18; id++ {
@@ -338,8 +338,8 @@ func scope() Scope {
 	return s
 }
 
-// TestCauses: on a host without findings each cause brings about its finding and no
-// other, and taking the cause away takes the finding away.
+// TestCauses: on a host without findings, adding a cause adds only its own finding, and
+// removing the cause removes the finding.
 func TestCauses(t *testing.T) {
 	if left := kinds(Examine(perfect(t), scope())); len(left) > 0 {
 		t.Fatalf("the perfect host has %q", left)
@@ -361,7 +361,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// all gives the findings of all hosts, and of hosts with one cause each.
+// all visits all findings of all hosts, and of hosts with one cause each.
 func all(t *testing.T, see func(name string, inv *host.Inventory, s Scope, f Finding)) {
 	t.Helper()
 	for _, name := range append(slices.Clone(hosts), "xeon-e5-2640v4") {
@@ -381,8 +381,8 @@ func all(t *testing.T, see func(name string, inv *host.Inventory, s Scope, f Fin
 	}
 }
 
-// TestFindingsAreWhole: no finding without evidence, reason, remedy and source, and no
-// cost without what it rests on; and on any host taking its cause away removes it.
+// TestFindingsAreWhole: each finding has evidence, a reason, a remedy and a source, and
+// each cost has a basis; on any host, removing the cause removes the finding.
 func TestFindingsAreWhole(t *testing.T) {
 	all(t, func(name string, inv *host.Inventory, s Scope, f Finding) {
 		lacks := func(what string, lacking bool) {
@@ -417,9 +417,9 @@ func TestFindingsAreWhole(t *testing.T) {
 	})
 }
 
-// TestRemediesWork: each remedy that writes files is run by a shell over an empty tree,
-// and a host with what it wrote has the finding no more. The same goes for what nines
-// tune apply would set.
+// TestRemediesWork: a shell runs each remedy that writes files over an empty tree; a host
+// with the written files no longer has the finding. The same holds for what nines tune
+// apply would set.
 func TestRemediesWork(t *testing.T) {
 	tried, seen := map[string]bool{}, map[string]bool{}
 	all(t, func(name string, inv *host.Inventory, s Scope, f Finding) {
@@ -432,7 +432,7 @@ func TestRemediesWork(t *testing.T) {
 			var after *host.Inventory
 			switch {
 			case strings.HasPrefix(script, "nines tune apply") && (f.ID == "interrupts" || f.ID == "workqueues"):
-				continue // what nines tune moves beside its settings is package isolate's, and tested there
+				continue // package isolate moves these settings, and its tests cover them
 			case strings.HasPrefix(script, "nines tune apply"):
 				words := strings.Fields(script) // nines tune apply --profile NAME --cpus LIST
 				cpus, err := host.ParseCPUList(words[6])
@@ -461,12 +461,12 @@ func TestRemediesWork(t *testing.T) {
 	}
 }
 
-// written runs a script with all that it writes going below a folder of its own, and
-// notes the files in a copy of the inventory.
+// written runs a script that writes below its own temporary folder, and puts the files into
+// a copy of the inventory.
 func written(t *testing.T, inv *host.Inventory, script string) *host.Inventory {
 	t.Helper()
 	root := t.TempDir()
-	// The shell makes files, but no folders for them.
+	// The shell creates files, but not their folders.
 	prelude := `sysctl() { p=/proc/sys/$(echo "${2%%=*}" | tr . /); mkdir -p "$ROOT${p%/*}"; echo "${2#*=}" > "$ROOT$p"; }
 write() { mkdir -p "$ROOT${2%/*}"; echo "$1" > "$ROOT$2"; }
 `
@@ -501,7 +501,7 @@ write() { mkdir -p "$ROOT${2%/*}"; echo "$1" > "$ROOT$2"; }
 	return after
 }
 
-// TestGaps: what was not read is no finding, and is said.
+// TestGaps: what was not read is no finding, and is listed as unseen.
 func TestGaps(t *testing.T) {
 	inv := perfect(t)
 	inv.Config, inv.Settings, inv.Interrupts, inv.Usage, inv.Services, inv.WakeLatencyUS = nil, nil, nil, nil, nil, nil

@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/host/tune"
 )
 
-// write is the remedy that writes a value to a file, after the one that lets nines do it
-// and put it back.
+// write is the remedy that writes a value to a file. The remedy by which nines does it and
+// undoes it comes first.
 func (j *judge) write(text, path, value string) []Remedy {
 	command := fmt.Sprintf("echo %s > %s", value, path)
 	if name, ok := strings.CutPrefix(path, "/proc/sys/"); ok {
@@ -18,7 +18,7 @@ func (j *judge) write(text, path, value string) []Remedy {
 	return append(j.tuned(path), Remedy{Text: text, Commands: []string{command}})
 }
 
-// isolated are the remedies of what package isolate moves away: for an experiment, and by
+// isolated are the remedies for what package isolate moves away: by an experiment, or by
 // nines tune.
 func (j *judge) isolated(does string) []Remedy {
 	return []Remedy{
@@ -27,8 +27,8 @@ func (j *judge) isolated(does string) []Remedy {
 	}
 }
 
-// boot is the remedy of kernel parameters; nines tune plan gives the whole line, where
-// those that its profile does not ask for have to be asked for.
+// boot is the remedy by kernel parameters. nines tune plan prints the whole line;
+// parameters that its profile does not set must be asked for.
 func (j *judge) boot(text string, parameters ...string) Remedy {
 	command := j.tunePlan()
 	for _, parameter := range parameters {
@@ -43,7 +43,7 @@ func (j *judge) boot(text string, parameters ...string) Remedy {
 	}
 }
 
-// planned is true if nines tune plan has a parameter without being asked.
+// planned is true if nines tune plan sets a parameter by default.
 func (j *judge) planned(parameter string) bool {
 	profile, _ := tune.BuiltIn(tune.Latency)
 	return slices.ContainsFunc(tune.BootParameters(j.inv, j.scope.own(), profile, tune.Use{}), func(p tune.Parameter) bool {
@@ -51,7 +51,7 @@ func (j *judge) planned(parameter string) bool {
 	})
 }
 
-// kernelPackage is the remedy of another kernel of the distribution's.
+// kernelPackage is the remedy of installing another kernel of the distribution.
 func (j *judge) kernelPackage(text string, debian ...string) Remedy {
 	r := Remedy{Text: text + j.fromOutside(), Reboot: true}
 	if j.inv.Distribution.ID == "debian" && j.fromOutside() == "" && len(debian) > 0 {
@@ -60,7 +60,7 @@ func (j *judge) kernelPackage(text string, debian ...string) Remedy {
 	return r
 }
 
-// fromOutside says that another gives this machine its kernel, where none is installed.
+// fromOutside says that the kernel comes from outside the machine, where none is installed.
 func (j *judge) fromOutside() string {
 	if j.inv.Kernel.Image != "" || len(j.inv.Settings) == 0 {
 		return ""
@@ -68,11 +68,11 @@ func (j *judge) fromOutside() string {
 	return "; whoever starts this machine gives it its kernel, as none is in /boot"
 }
 
-// profiles are those that latency is looked for in, the milder first.
+// profiles are the profiles that are searched for a setting, the milder first.
 var profiles = []string{tune.Latency, tune.Realtime}
 
-// tuned is nines' own way to change settings and to put them back, where the catalogue
-// of package tune has one of them for this host.
+// tuned is the remedy by which nines changes settings and restores them, if the catalogue
+// of package tune has one of the paths for this host.
 func (j *judge) tuned(paths ...string) []Remedy {
 	for _, name := range profiles {
 		for _, s := range j.catalogue(name) {
@@ -87,7 +87,7 @@ func (j *judge) tuned(paths ...string) []Remedy {
 	return nil
 }
 
-// catalogue is what a profile sets on this host, worked out once.
+// catalogue is what a profile sets on this host, computed once.
 func (j *judge) catalogue(name string) []tune.Setting {
 	if settings, known := j.settings[name]; known {
 		return settings

@@ -9,49 +9,49 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Schema names the form of a report as JSON.
+// Schema names the format of a report in JSON.
 const Schema = "nines/doctor/v1"
 
-// Verdict says in a word what a host is good for.
+// Verdict says in one word whether a host is fit.
 type Verdict string
 
-// The verdicts: VerdictFit has notes at most, VerdictUnfit has warnings, and with
-// VerdictImpossible the experiment cannot run as it is written.
+// The verdicts: VerdictFit has at most notes, VerdictUnfit has warnings, and
+// VerdictImpossible means that the experiment cannot run as written.
 const (
 	VerdictFit        Verdict = "fit"
 	VerdictUnfit      Verdict = "unfit"
 	VerdictImpossible Verdict = "impossible"
 )
 
-// Report is a host judged.
+// Report is the result of judging a host.
 type Report struct {
 	Schema   string `json:"schema"`
 	Hostname string `json:"hostname"`
-	// Source is the inventory's, where that is no live reading.
+	// Source is the inventory's, if it is not a live reading.
 	Source string `json:"source,omitempty"`
 	Kernel string `json:"kernel"`
 	System string `json:"system,omitempty"` // the distribution
 	RunsIn string `json:"runs_in"`
-	// CPUs are those that the host was judged for, and Why how they were chosen.
+	// CPUs are those that the host was judged for, and Why says how they were chosen.
 	CPUs []int  `json:"cpus"`
 	Why  string `json:"why"`
-	// Runs is how many runs of an experiment were looked at; 0 without one.
+	// Runs is the number of runs of the experiment; 0 without one.
 	Runs     int       `json:"runs,omitempty"`
 	Verdict  Verdict   `json:"verdict"`
 	Findings []Finding `json:"findings"`
-	// Handled is what the experiment's own tuning and isolation take care of.
+	// Handled is what the experiment's tuning and isolation take care of.
 	Handled []Handled `json:"handled,omitempty"`
-	// Unseen is what could not be looked at.
+	// Unseen is what could not be read.
 	Unseen []string `json:"unseen,omitempty"`
 }
 
-// Handled is a finding that is none while the experiment runs.
+// Handled is a finding that does not apply while the experiment runs.
 type Handled struct {
 	ID string `json:"id"`
 	By string `json:"by"`
 }
 
-// Judge judges a host for no experiment.
+// Judge judges a host without an experiment.
 func Judge(inv *host.Inventory) *Report {
 	scope := Default(inv)
 	r := newReport(inv)
@@ -67,7 +67,7 @@ func newReport(inv *host.Inventory) *Report {
 	}
 }
 
-// conclude gives the verdict that the findings make.
+// conclude derives the verdict from the findings.
 func (r *Report) conclude() {
 	r.Verdict = VerdictFit
 	for _, f := range r.Findings {
@@ -82,7 +82,7 @@ func (r *Report) conclude() {
 	}
 }
 
-// Count tells how many findings of a severity there are.
+// Count returns the number of findings of a severity.
 func (r *Report) Count(s host.Severity) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -93,7 +93,7 @@ func (r *Report) Count(s host.Severity) int {
 	return n
 }
 
-// unseen lists what the inventory does not tell.
+// unseen lists what the inventory lacks.
 func unseen(inv *host.Inventory) []string {
 	list := []string{}
 	if len(inv.Settings) == 0 {
@@ -116,8 +116,8 @@ func unseen(inv *host.Inventory) []string {
 	return list
 }
 
-// Unfit says that a host is not fit for low latency, or for an experiment; nil is a report
-// that is all good.
+// Unfit returns an error if the host is not fit for low latency, or for an experiment; nil
+// if it is fit.
 func (r *Report) Unfit() error {
 	switch r.Verdict {
 	case VerdictFit:

@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// scheduler looks at who decides what runs, and what cannot be interrupted.
+// scheduler looks at what decides which thread runs, and at what cannot be preempted.
 func (j *judge) scheduler() {
 	j.preemption()
 	j.throttling()
@@ -25,8 +25,8 @@ func (j *judge) scheduler() {
 	}
 }
 
-// preemption judges kernels whose long parts cannot be interrupted by a thread that a
-// packet woke.
+// preemption judges kernels with long sections that a thread woken by a packet cannot
+// preempt.
 func (j *judge) preemption() {
 	model := j.inv.Kernel.Preemption
 	if model == "" || model == "rt" || j.inv.Kernel.RealTime {
@@ -86,8 +86,7 @@ func (j *judge) throttling() {
 	j.find(f)
 }
 
-// fairServer is the file with the time that the fair server has on a CPU, in ns (since
-// 6.12).
+// fairServer is the file with the fair server's runtime on a CPU, in ns (since 6.12).
 func fairServer(cpu int) string {
 	return fmt.Sprintf("/sys/kernel/debug/sched/fair_server/cpu%d/runtime", cpu)
 }

@@ -10,28 +10,28 @@ import (
 
 // Scope is what a host is judged for.
 type Scope struct {
-	// CPUs are those that packets are sent, forwarded and received on, sorted. Why says
-	// how they were chosen.
+	// CPUs are those that send, forward and receive packets, sorted. Why says how they
+	// were chosen.
 	CPUs []int
 	Why  string
-	// Housekeeping are the others: where all else is to go; at least one.
+	// Housekeeping are the other CPUs, for all other work; at least one.
 	Housekeeping []int
-	// Sleeps is true if something waits in the kernel for packets, so that CPUs fall
-	// asleep; false where all spin.
+	// Sleeps is true if something waits in the kernel for packets, so that CPUs can
+	// sleep; false where everything spins.
 	Sleeps bool
-	// RealTime is true if something runs by a real-time policy.
+	// RealTime is true if something runs with a real-time policy.
 	RealTime bool
 	// NICs are the cards that packets go through; empty: all.
 	NICs []string
-	// Apart are the chosen CPUs that the experiment keeps others' processes off, and Quiet
-	// those that it also keeps interrupts and the kernel's work off.
+	// Apart are the chosen CPUs that the experiment keeps free of other processes.
+	// Quiet are those that it also keeps free of interrupts and kernel work.
 	Apart, Quiet []int
-	// Isolation and Tuning are the experiment's; empty where there is none.
+	// Isolation and Tuning are the experiment's; empty without one.
 	Isolation spec.Isolation
 	Tuning    spec.Tuning
 }
 
-// own are the chosen CPUs that are not needed for all else, or all where none is left.
+// own are the chosen CPUs without housekeeping, or all of them where none is left.
 func (s Scope) own() []int {
 	var list []int
 	for _, id := range s.CPUs {
@@ -45,8 +45,8 @@ func (s Scope) own() []int {
 	return list
 }
 
-// Default chooses the CPUs of a host that is judged for no experiment: those that were
-// set apart at boot, else all but the first core's, which is left to the host.
+// Default chooses the CPUs of a host that is judged without an experiment: the CPUs
+// isolated at boot, otherwise all but the first core's, which is left to the host.
 func Default(inv *host.Inventory) Scope {
 	s := Scope{Sleeps: true}
 	var apart, beside []int

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Write prints a report: what matters in a table, then each finding with its remedies.
+// Write prints a report: a table of what matters, then each finding with its remedies.
 func (r *Report) Write(out io.Writer) error {
 	var b bytes.Buffer
 	t := &terminal.Table{}
@@ -54,7 +54,7 @@ func (r *Report) Write(out io.Writer) error {
 	return err
 }
 
-// sentence words the verdict and what it rests on.
+// sentence formats the verdict and the counts of findings.
 func (r *Report) sentence() string {
 	var parts []string
 	for _, s := range severities {
@@ -82,7 +82,7 @@ func (f Finding) atTheTail() string {
 	return "up to " + microseconds(f.Cost.ToUS)
 }
 
-// write prints one finding with all that is known of it.
+// write prints all that is known of one finding.
 func (f Finding) write(b *bytes.Buffer, number int) {
 	fmt.Fprintf(b, "\n%d. %s (%s, %s)\n", number, f.Title, f.ID, f.Severity)
 	if len(f.Runs) > 0 {
@@ -104,7 +104,7 @@ func (f Finding) write(b *bytes.Buffer, number int) {
 	paragraph(b, "   source  ", f.Source)
 }
 
-// paragraph breaks prose into lines behind a heading.
+// paragraph wraps text behind a heading.
 func paragraph(b *bytes.Buffer, heading, text string) {
 	indent := utf8.RuneCountInString(heading)
 	fmt.Fprintln(b, heading+terminal.Wrap(text, indent, indent, terminal.Columns))

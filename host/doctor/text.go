@@ -19,7 +19,7 @@ func orUnread(value, otherwise string) string { return choose(value == "", other
 
 func contains(cpus []int, id int) bool { return slices.Contains(cpus, id) }
 
-// duration words a time that is whole milliseconds, or a second.
+// duration formats a time of whole milliseconds, or of one second.
 func duration(d time.Duration) string {
 	if d == time.Second {
 		return "a second"
@@ -27,7 +27,7 @@ func duration(d time.Duration) string {
 	return microseconds(float64(d.Microseconds()))
 }
 
-// seconds words "every n seconds".
+// seconds formats "every n seconds".
 func seconds(n int) string {
 	if n == 1 {
 		return "every second"
@@ -35,7 +35,8 @@ func seconds(n int) string {
 	return fmt.Sprintf("every %d seconds", n)
 }
 
-// debianArch is Debian's name of the machine's kind, as it is in names of kernels.
+// debianArch is Debian's name of the machine's architecture, as in the names of kernel
+// packages.
 func debianArch(inv *host.Inventory) string {
 	switch inv.Kernel.Machine {
 	case "aarch64":

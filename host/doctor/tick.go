@@ -7,15 +7,15 @@ import (
 	"nines.dev/nines/host"
 )
 
-// tick looks at what the kernel does on each CPU by the clock: the timer tick, RCU, the
-// statistics of memory.
+// tick looks at the kernel's periodic work on each CPU: the timer tick, RCU, memory
+// statistics.
 func (j *judge) tick() {
 	j.timerTick()
 	j.callbacks()
 	j.statistics()
 }
 
-// timerTick judges CPUs that tick though only one thread runs on them.
+// timerTick judges CPUs that tick although only one thread runs on them.
 func (j *judge) timerTick() {
 	ticking := j.own(func(c host.CPU) bool { return !c.NoHzFull })
 	if len(ticking) == 0 {
@@ -66,13 +66,14 @@ func (j *judge) callbacks() {
 	})
 }
 
-// statistics judges the update of memory statistics, each stat_interval on each CPU.
+// statistics judges the update of memory statistics, which every CPU does each
+// stat_interval.
 func (j *judge) statistics() {
 	const path = "/proc/sys/vm/stat_interval"
 	interval, ok := j.number(path)
 	disturbed := j.those(func(c host.CPU) bool {
-		// Since 6.5 CPUs that are isolated or nohz_full are left out (mm/vmstat.c,
-		// commit be5e015d107d).
+		// Since 6.5 isolated and nohz_full CPUs are left out (mm/vmstat.c, commit
+		// be5e015d107d).
 		return !(j.inv.Kernel.AtLeast(6, 5) && (c.Isolated || c.NoHzFull))
 	})
 	if !ok || interval >= 10 || len(disturbed) == 0 {

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// topology looks at what CPUs share, and how many there are.
+// topology looks at what CPUs share, and at their number.
 func (j *judge) topology() {
 	if n := len(j.inv.AllowedCPUs); n < 2 {
 		j.find(Finding{
@@ -25,7 +25,7 @@ func (j *judge) topology() {
 	j.siblings()
 }
 
-// sharedWithHost judges chosen CPUs that have to do everything else, too.
+// sharedWithHost judges chosen CPUs that are housekeeping, too.
 func (j *judge) sharedWithHost() {
 	both := j.those(func(c host.CPU) bool { return contains(j.scope.Housekeeping, c.ID) })
 	if len(both) == 0 || len(j.inv.AllowedCPUs) < 2 {
@@ -42,7 +42,7 @@ func (j *judge) sharedWithHost() {
 	})
 }
 
-// siblings judges chosen CPUs whose core runs another thread beside.
+// siblings judges chosen CPUs whose core has another thread.
 func (j *judge) siblings() {
 	var shared, beside []int
 	for _, cpu := range j.chosen() {
@@ -61,7 +61,7 @@ func (j *judge) siblings() {
 		return
 	}
 	slices.Sort(beside)
-	// One thread of each core is enough to keep.
+	// Keeping one thread of each core is enough.
 	var keep []int
 	for _, id := range j.scope.CPUs {
 		cpu, err := j.inv.CPU(id)
@@ -70,7 +70,7 @@ func (j *judge) siblings() {
 		}
 	}
 	first := shared[0]
-	cpu, _ := j.inv.CPU(first) // it was just there
+	cpu, _ := j.inv.CPU(first) // it was found above
 	j.find(Finding{
 		ID: "smt-siblings", Severity: host.SeverityWarning, CPUs: shared,
 		Title:    namedCPUs(shared) + " " + choose(len(shared) == 1, "shares its core", "share their cores") + " with another thread",

@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// virtual looks at what is around the machine: a hypervisor, a container.
+// virtual looks for a hypervisor and a container around the machine.
 func (j *judge) virtual() {
 	if j.inv.Virtualisation.Hypervisor != "" {
 		j.hypervisor()
@@ -50,7 +50,7 @@ func (j *judge) hypervisor() {
 	})
 }
 
-// halts judges a virtual CPU that leaves the machine when it has nothing to do.
+// halts judges virtual CPUs that exit to the hypervisor when they are idle.
 func (j *judge) halts() {
 	if idle, _ := j.inv.Kernel.Parameter("idle"); idle == "poll" || !j.scope.Sleeps {
 		return

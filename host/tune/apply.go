@@ -10,26 +10,26 @@ import (
 	"nines.dev/nines/journal/setting"
 )
 
-// Outcome is what became of a setting.
+// Outcome is the result of making a setting.
 type Outcome string
 
 // The outcomes.
 const (
-	// Changed settings hold what was wanted, or what the kernel made of it.
+	// Changed settings hold the wanted value, or what the kernel made of it.
 	Changed Outcome = "changed"
-	// Already settings held it before, and are not touched, then or later.
+	// Already settings held it before, and are not touched, neither now nor by an undo.
 	Already Outcome = "already"
-	// Absent settings are not on this host.
+	// Absent settings do not exist on this host.
 	Absent Outcome = "absent"
-	// Refused settings are as they were, because the kernel did not take the value.
+	// Refused settings are unchanged, because the kernel refused the value.
 	Refused Outcome = "refused"
 )
 
-// Result is a setting and what became of it.
+// Result is a setting and its outcome.
 type Result struct {
 	Setting
 	Outcome Outcome `json:"outcome"`
-	// Old is what the file held before, Now what it holds; empty for held files.
+	// Old is what the file held before, Now what it holds now; empty for held files.
 	Old string `json:"old,omitempty"`
 	Now string `json:"now,omitempty"`
 	// Reason is why a setting is absent or refused.
@@ -41,18 +41,18 @@ type Applier struct {
 	Journal *journal.Journal
 	// Init is the path of nines-init, which holds files open.
 	Init string
-	// Mark names the steps in the journal; empty is for a journal of nothing else.
+	// Mark names the steps in the journal; empty if the journal has no other steps.
 	Mark string
-	// Link is the link that the settings are for, so that they go with it.
+	// Link is the link that the settings are for, so that they are undone with it.
 	Link string
-	// Ledger is where the settings are shared with others who make some of the same host,
-	// setting.HostLedger; empty shares them with nobody.
+	// Ledger is where the settings are shared with others who change settings of the
+	// same host, setting.HostLedger; empty does not share them.
 	Ledger string
 }
 
-// Apply makes the settings in their order. What the host lacks or the kernel refuses
-// is in the results and no error; an error is that the journal cannot be written or
-// that ctx has ended, and what was made until then stays in the journal.
+// Apply makes the settings in order. What the host lacks or the kernel refuses is in the
+// results and is no error. It returns an error if the journal cannot be written or ctx has
+// ended; what was made until then stays in the journal.
 func (a Applier) Apply(ctx context.Context, settings []Setting) ([]Result, error) {
 	results := make([]Result, 0, len(settings))
 	for _, s := range settings {

@@ -33,7 +33,8 @@ func libexec() string {
 	return dir
 }
 
-// needInit wants the program that holds files. No lab is built, so no turn is taken.
+// needInit needs the program that holds files. It builds no lab, so it takes no turn at the
+// lock.
 func needInit(t *testing.T, a Applier) {
 	t.Helper()
 	labtest.Require(t, "root", os.Geteuid() == 0)
@@ -96,7 +97,7 @@ func TestApplySaysWhatBecameOfEachSetting(t *testing.T) {
 	}
 }
 
-// A value that the kernel refuses: a sysctl that takes no words.
+// The kernel refuses a value: a sysctl that takes no words.
 func TestApplyReportsWhatTheKernelRefuses(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	a, _ := newApplier(t)
@@ -140,7 +141,7 @@ func TestAHeldFileIsHeldUntilUndo(t *testing.T) {
 	}
 }
 
-// As if nines had been killed between the start of the holder and the journal's word.
+// As if nines had been killed after starting the holder and before the journal noted it.
 func TestAHolderThatTheJournalNeverLearntIsFound(t *testing.T) {
 	a, dir := newApplier(t)
 	needInit(t, a)
@@ -181,7 +182,7 @@ func holds(id proc.Identity, path string) bool {
 	return false
 }
 
-// A setting that the kernel refused is none that was changed.
+// A setting that the kernel refused does not count as changed.
 func TestARefusedSettingIsNotInTheJournal(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	a, _ := newApplier(t)

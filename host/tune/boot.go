@@ -9,32 +9,32 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Parameter is one parameter of the kernel's command line, and why it should be there.
+// Parameter is one parameter of the kernel command line, and why it should be there.
 type Parameter struct {
 	Advice
-	// Text is the parameter as it is written: "nohz_full=2-3".
+	// Text is the parameter as written: "nohz_full=2-3".
 	Text string `json:"text"`
-	// Now is the parameter as it is in force, if it is.
+	// Now is the parameter as in force, if it is.
 	Now     string `json:"now,omitempty"`
 	InForce bool   `json:"in_force"`
-	// Absent says why this kernel or machine cannot have it; it is then no part of the
+	// Absent says why this kernel or machine cannot have it; it is then not in the
 	// command line.
 	Absent string `json:"absent,omitempty"`
-	// Conflicts are what it does not go with, on this host or in this call.
+	// Conflicts are what it conflicts with, on this host or in this call.
 	Conflicts []string `json:"conflicts,omitempty"`
 }
 
-// Use is what the machine is to be used for, as far as boot parameters depend on it.
+// Use is what the machine is used for, as far as boot parameters depend on it.
 type Use struct {
-	// Cgroup is the version of control groups that the containers are to have, "v1" or
-	// "v2"; empty takes what the host has.
+	// Cgroup is the control group version that the containers need, "v1" or "v2"; empty
+	// takes the host's.
 	Cgroup string `json:"cgroup,omitempty"`
-	// DeviceAccess is true if devices are given to containers or virtual machines by
-	// vfio-pci, which wants an IOMMU.
+	// DeviceAccess is true if vfio-pci gives devices to containers or virtual machines,
+	// which needs an IOMMU.
 	DeviceAccess bool `json:"device_access,omitempty"`
 	// VMs is true if virtual machines run.
 	VMs bool `json:"vms,omitempty"`
-	// Nodes are the container runtimes that are used, such as "lxc", for the words.
+	// Runtimes are the container runtimes in use, such as "lxc", for messages.
 	Runtimes []string `json:"runtimes,omitempty"`
 }
 
@@ -42,14 +42,14 @@ type Use struct {
 type bootKind struct {
 	Advice
 	values map[string]string
-	// value makes a word into what follows the "="; nil takes it as it is. The word
+	// value converts a word to what follows the "="; nil takes it unchanged. The word
 	// "set" stands for a parameter without a value.
 	value func(s bootSite, word string) string
 	// absent says why this kernel cannot have it.
 	absent func(s bootSite) string
-	// conflicts are found on the site.
+	// conflicts finds conflicts on the site.
 	conflicts func(s bootSite, word string) []string
-	// omit says why a profile does not ask for it by itself; the user can.
+	// omit says why no profile sets it by default; the user can.
 	omit string
 }
 
@@ -59,19 +59,18 @@ type bootSite struct {
 	profile Profile
 }
 
-// wordSet is the word of a parameter without a value.
+// wordSet is the word for a parameter without a value.
 const wordSet = "set"
 
-// BootParameters are what a profile wants on the kernel's command line for the chosen
-// CPUs and what they are used for, in the order of the catalogue, then the user's own by
-// name. It is pure.
+// BootParameters are what a profile wants on the kernel command line for the chosen CPUs
+// and their use: in the order of the catalogue, then the user's own by name. It is pure.
 func BootParameters(inv *host.Inventory, chosen []int, p Profile, use Use) []Parameter {
 	s := bootSite{site{inv, chosen}, use, p}
 	words := maps.Clone(p.Boot)
 	if words == nil {
 		words = map[string]string{}
 	}
-	// What the use of the machine asks for, not the profile.
+	// The machine's use asks for these, not the profile.
 	for name, word := range use.words(inv) {
 		if _, said := words[name]; !said {
 			words[name] = word
@@ -140,12 +139,12 @@ func (k bootKind) parameter(s bootSite, word string) Parameter {
 	return p
 }
 
-// aboutCPUs is true for the parameters that mean nothing without chosen CPUs.
+// aboutCPUs is true for parameters that need chosen CPUs.
 func aboutCPUs(name string) bool {
 	return slices.ContainsFunc(bootCPUKinds, func(k bootKind) bool { return k.Name == name && name != "nosmt" })
 }
 
-// sameParameter takes lists of CPUs for what they name: 8,9,10 is 8-10.
+// sameParameter compares lists of CPUs by their members: 8,9,10 equals 8-10.
 func sameParameter(a, b string) bool {
 	if a == b {
 		return true
@@ -157,7 +156,7 @@ func sameParameter(a, b string) bool {
 	return nameA == nameB && errA == nil && errB == nil && slices.Equal(listA, listB)
 }
 
-// Line is the part of the command line that the parameters are.
+// Line joins the parameters as a part of the command line.
 func Line(parameters []Parameter) string {
 	var texts []string
 	for _, p := range parameters {
@@ -168,9 +167,9 @@ func Line(parameters []Parameter) string {
 	return strings.Join(texts, " ")
 }
 
-// Merge puts parameters into a command line: one that is there with another value is
-// replaced where it stands, the rest follow. What comes after "--" is for init and stays
-// behind.
+// Merge puts parameters into a command line. A parameter that is there with another value
+// is replaced in place; the rest are appended. What follows "--" is for init and stays at
+// the end.
 func Merge(line string, parameters []Parameter) string {
 	kernel, init, hasInit := strings.Cut(line+" ", " -- ")
 	wanted, order := map[string]string{}, []string{}
@@ -207,7 +206,7 @@ type LeftOut struct {
 	Why  string `json:"why"`
 }
 
-// NotAsked are the parameters that are known, and that were not asked for.
+// NotAsked returns the known parameters that were not asked for.
 func NotAsked(parameters []Parameter) []LeftOut {
 	var list []LeftOut
 	for _, k := range bootKinds() {
@@ -219,7 +218,7 @@ func NotAsked(parameters []Parameter) []LeftOut {
 	return list
 }
 
-// BootKinds are all boot parameters of the catalogue, for documents.
+// BootKinds returns all boot parameters of the catalogue, for documents.
 func BootKinds() []Advice {
 	var list []Advice
 	for _, k := range bootKinds() {

@@ -1,7 +1,7 @@
 package tune
 
-// bootAskedKinds are parameters that no profile sets by itself: what the machine is used
-// for asks for them, or the user.
+// bootAskedKinds are parameters that no profile sets by default: the machine's use asks for
+// them, or the user does.
 var bootAskedKinds = []bootKind{
 	{
 		Advice: Advice{
@@ -148,7 +148,8 @@ func iommuConflicts(s bootSite, word string) []string {
 	return nil
 }
 
-// notIntels says why a host lacks what only Intel's processors have; empty for one of them.
+// notIntels says why a host lacks what only Intel processors have; empty on an Intel
+// processor.
 func notIntels(s bootSite) string {
 	if intel(s.inv) {
 		return ""
@@ -156,7 +157,7 @@ func notIntels(s bootSite) string {
 	return "this processor is not Intel's"
 }
 
-// notAMDs is the same for AMD's.
+// notAMDs does the same for AMD.
 func notAMDs(s bootSite) string {
 	if amd(s.inv) {
 		return ""

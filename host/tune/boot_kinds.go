@@ -9,7 +9,7 @@ import (
 
 const wordCPUs = "cpus"
 
-// listed makes the words for lists of CPUs into lists.
+// listed converts the words for lists of CPUs to lists.
 func listed(s bootSite, word string) string {
 	switch word {
 	case wordCPUs:
@@ -39,7 +39,7 @@ func x86(s bootSite) string {
 	return ""
 }
 
-// bootKinds is in the order in which the parameters are printed.
+// bootKinds is in the order of printing.
 func bootKinds() []bootKind { return slices.Concat(bootCPUKinds, bootHostKinds, bootAskedKinds) }
 
 var bootCPUKinds = []bootKind{
@@ -135,7 +135,7 @@ var bootCPUKinds = []bootKind{
 	},
 }
 
-// siblingCPUs are all CPUs that share a core with one of a lower number.
+// siblingCPUs are all CPUs that share a core with a CPU of a lower number.
 func (s bootSite) siblingCPUs() []int {
 	var list []int
 	for _, cpu := range s.inv.CPUs {

@@ -18,43 +18,43 @@ import (
 	"nines.dev/nines/fault"
 )
 
-// BootTree is a file tree with a boot loader: the host's, or a copy to try on.
+// BootTree is a file tree with a boot loader: the host's, or a copy for a trial.
 type BootTree struct {
-	// Root is "/" or the copy's.
+	// Root is "/", or the root of the copy.
 	Root string
 }
 
-// BootRecord is what was written to a boot loader, with what it takes to take it back.
-// It is kept in the tree, since it has to outlive a reboot.
+// BootRecord is what was written to a boot loader, and what undo needs. It is kept in the
+// tree, because it must survive a reboot.
 type BootRecord struct {
 	Line    string        `json:"line"`
 	Loader  Loader        `json:"loader"`
 	User    string        `json:"user"`
 	Written time.Time     `json:"written"`
 	Files   []WrittenFile `json:"files"`
-	// Regenerate is the command that makes the loader read the files; empty if it does
-	// that itself.
+	// Regenerate is the command that makes the loader read the files; empty if the
+	// loader reads them itself.
 	Regenerate []string `json:"regenerate,omitempty"`
 }
 
 // WrittenFile is one changed file.
 type WrittenFile struct {
 	Path string `json:"path"`
-	// Backup is the copy of it as it was; empty if it was not there.
+	// Backup is the copy of its old content; empty if it did not exist.
 	Backup string `json:"backup,omitempty"`
-	// Before and After are SHA-256 sums; Before is empty if the file was not there.
+	// Before and After are SHA-256 sums; Before is empty if the file did not exist.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after"`
 }
 
-// bootDir is where the record and the backups are, below the root.
+// bootDir has the record and the backups, below the root.
 const bootDir = "/var/lib/nines/tune"
 
 func (t BootTree) path(p string) string { return filepath.Join(t.Root, p) }
 func (t BootTree) record() string       { return t.path(bootDir + "/boot.json") }
 func (t BootTree) live() bool           { return filepath.Clean(t.Root) == "/" }
 
-// Read gives the record, nil if nothing was written.
+// Read returns the record, nil if nothing was written.
 func (t BootTree) Read() (*BootRecord, error) {
 	text, err := os.ReadFile(t.record())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,8 +74,8 @@ func (t BootTree) Read() (*BootRecord, error) {
 var ErrNoParameters = errors.New("the plan has no boot parameter to write")
 
 // Write puts the parameters into the boot loader's files: first backups and the record,
-// then the files, then the command that makes the loader read them. That one is run on
-// the host's own tree only. A Write that was killed is taken back by Revert like another.
+// then the files, then the command that makes the loader read them, which runs only on the
+// host's own tree. Revert also undoes a Write that was killed.
 func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string) (*BootRecord, error) {
 	if old, err := t.Read(); err != nil || old != nil {
 		if err == nil {
@@ -123,7 +123,7 @@ func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string)
 	if err := t.regenerate(ctx, r); err != nil {
 		back := t.revertQuietly(ctx)
 		if first, again := new(regenerateError), new(regenerateError); errors.As(err, &first) && errors.As(back, &again) && first.said == again.said {
-			back = nil // the same a second time, which need not be said
+			back = nil // the same message again adds nothing
 			err = fmt.Errorf("%w\nthe files are as they were before; when that is mended, nines tune revert runs %s once more", err, first.command)
 		}
 		return nil, errors.Join(err, back)
@@ -131,7 +131,7 @@ func (t BootTree) Write(ctx context.Context, parameters []Parameter, who string)
 	return r, nil
 }
 
-// regenerateError is a boot loader's command that failed, which is no fault of ours.
+// regenerateError is a failure of the boot loader's own command.
 type regenerateError struct {
 	command string
 	err     error
@@ -150,11 +150,11 @@ func sum(text []byte) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// unfinished ends the name of a file that is being written; no boot loader reads it.
+// unfinished is the suffix of a file that is being written; no boot loader reads it.
 const unfinished = ".nines-new"
 
-// writeSynced replaces a file at once and has it on disk when it returns: the next start
-// of the machine reads it. A file that was there keeps its mode and owner.
+// writeSynced replaces a file atomically and has it on disk when it returns: the next boot
+// reads it. An existing file keeps its mode and owner.
 func writeSynced(path string, text []byte, mode fs.FileMode) error {
 	next := path + unfinished
 	uid, gid := -1, -1
@@ -202,16 +202,16 @@ func (t BootTree) regenerate(ctx context.Context, r *BootRecord) error {
 	return nil
 }
 
-// Revert takes back what Write wrote: each file that is still as it was written gets its
-// backup's content; one that others have changed since is left alone, and note is told
-// where its backup is. It may be called again after it was killed.
+// Revert undoes Write. A file that is still as written gets its backup's content; a file
+// that others have changed since stays, and note gets the path of its backup. It may be
+// called again after it was killed.
 func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 	r, err := t.Read()
 	if err != nil {
 		return err
 	}
 	if r == nil {
-		return t.sweep() // of a write that was killed before it changed anything
+		return t.sweep() // left by a write that was killed before it changed anything
 	}
 	for _, f := range r.Files {
 		fault.Point("before restoring a boot file")
@@ -236,7 +236,7 @@ func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 	}
 	fault.Point("before forgetting boot files")
 	for _, f := range r.Files {
-		// What a killed write had not yet given its name.
+		// A killed write may not have renamed this one yet.
 		if err := absentIsFine(os.Remove(t.path(f.Path) + unfinished)); err != nil {
 			return err
 		}
@@ -247,8 +247,8 @@ func (t BootTree) Revert(ctx context.Context, note func(string)) error {
 	return t.sweep()
 }
 
-// keep gives a backup that its owner may still want a name that no later write or revert
-// takes for one of its own. It may be called again after it was killed.
+// keep renames a backup that its owner may still want, so that no later write or revert
+// takes it for its own. It may be called again after it was killed.
 func (t BootTree) keep(backup string, written time.Time) (string, error) {
 	kept := t.path(filepath.Join(bootDir, "kept-"+written.Format("20060102T150405")+"-"+filepath.Base(backup)))
 	err := os.Rename(t.path(backup), kept)
@@ -279,7 +279,7 @@ func absentIsFine(err error) error {
 	return err
 }
 
-// restore is true if the file is as it was before.
+// restore reports whether the file is as it was before.
 func (t BootTree) restore(f WrittenFile) (bool, error) {
 	now, err := os.ReadFile(t.path(f.Path))
 	switch {
@@ -301,19 +301,20 @@ func (t BootTree) restore(f WrittenFile) (bool, error) {
 	return true, writeSynced(t.path(f.Path), backup, 0o644)
 }
 
-// BootStatus is what was written to the boot loader, beside what the kernel got.
+// BootStatus compares what was written to the boot loader with what the kernel got.
 type BootStatus struct {
 	*BootRecord
 	// Booted are the parameters that the running kernel was started with, Pending those
-	// that wait for a reboot, Changed the files that others have changed since, and Restored
-	// those that are as they were before, where the loader's command failed.
+	// that wait for a reboot. Changed are the files that others have changed since, and
+	// Restored those that are as before because a revert got that far when the loader's
+	// command failed.
 	Booted   []string `json:"booted"`
 	Pending  []string `json:"pending"`
 	Changed  []string `json:"changed,omitempty"`
 	Restored []string `json:"restored,omitempty"`
 }
 
-// Status compares the record with a kernel's command line; nil if nothing was written.
+// Status compares the record with a kernel command line; nil if nothing was written.
 func (t BootTree) Status(commandLine string) (*BootStatus, error) {
 	r, err := t.Read()
 	if err != nil || r == nil {

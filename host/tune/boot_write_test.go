@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// A tree of files, by their path; a name that ends in "/" is a folder.
+// bootTree makes a tree of files, by path; a name that ends in "/" is a folder.
 func bootTree(t *testing.T, files map[string]string) BootTree {
 	t.Helper()
 	root := t.TempDir()
@@ -33,7 +33,7 @@ func bootTree(t *testing.T, files map[string]string) BootTree {
 	return BootTree{root}
 }
 
-// snapshot is every file and folder of a tree.
+// snapshot returns every file and folder of a tree.
 func snapshot(t *testing.T, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -85,7 +85,8 @@ func trees() map[string]map[string]string {
 	}
 }
 
-// What the kernel would get: GRUB's files are read by a shell, as grub-mkconfig does.
+// commandLines returns what the kernel would get: a shell reads GRUB's files, as
+// grub-mkconfig does.
 func commandLines(t *testing.T, tree BootTree) []string {
 	t.Helper()
 	var lines []string
@@ -170,7 +171,7 @@ func TestABootFileThatOthersChangedSinceIsLeftAlone(t *testing.T) {
 	if read(t, tree.path(kernelCmdline)) != "theirs\n" || len(notes) != 1 {
 		t.Errorf("%q, notes %q", read(t, tree.path(kernelCmdline)), notes)
 	}
-	// The note names a backup that is there.
+	// The note names a backup that exists.
 	at := strings.LastIndex(notes[0], " ")
 	if got := read(t, notes[0][at+1:]); got != "root=UUID=1 ro\n" {
 		t.Errorf("the backup: %q", got)
@@ -196,7 +197,7 @@ func TestABootFileThatOthersChangedSinceIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A link is not replaced by a file, and nothing else is written.
+// A symbolic link is not replaced by a file, and nothing else is written.
 func TestALinkedBootFileIsRefused(t *testing.T) {
 	tree := bootTree(t, trees()["systemd-boot"])
 	if err := os.Rename(tree.path(kernelCmdline), tree.path("/etc/kernel/mine")); err != nil {
@@ -214,7 +215,7 @@ func TestALinkedBootFileIsRefused(t *testing.T) {
 	}
 }
 
-// As after kill -9 at each step of a write: the record is there, and some files are.
+// As after kill -9 at each step of a write: the record exists, and some of the files.
 func TestAWriteThatWasCutOffIsTakenBack(t *testing.T) {
 	for written := range 4 {
 		tree := bootTree(t, trees()["systemd-boot"])
@@ -264,8 +265,8 @@ func TestGRUBFilesThatCannotBeChangedSafelyAreRefused(t *testing.T) {
 	}
 }
 
-// What is as it was before, where the boot loader's command failed and revert has to run it
-// once more, is not told as changed by others.
+// If the boot loader's command fails and revert has to run it again, files that are
+// restored already are not reported as changed by others.
 func TestFilesThatWereTakenBackAreNotOthers(t *testing.T) {
 	tree := bootTree(t, trees()["grub with drop-ins"])
 	r, err := tree.Write(context.Background(), wanted, "tester")

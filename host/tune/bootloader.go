@@ -32,17 +32,17 @@ const (
 	updateGRUB    = "/usr/sbin/update-grub"
 )
 
-// grubOwn is our file among the drop-ins; they are read in the order of their names.
+// grubOwn is our drop-in file; drop-ins are read in the order of their names.
 const grubOwn = grubDropIns + "/90-nines.cfg"
 
 // entryDirs are where loaders that follow the Boot Loader Specification have an entry for
-// each kernel: systemd-boot, and GRUB on Fedora and its like.
+// each kernel: systemd-boot, and GRUB on Fedora and similar distributions.
 var entryDirs = []string{"/boot/loader/entries", "/efi/loader/entries", "/boot/efi/loader/entries"}
 
-// bootFile is a file of the boot loader, as it is and as it is to be.
+// bootFile is a file of the boot loader, before and after the change.
 type bootFile struct {
 	path   string // below the root
-	before []byte // nil: it is not there
+	before []byte // nil: it does not exist
 	after  []byte
 }
 
@@ -62,8 +62,7 @@ func findLoader(root string) (Loader, error) {
 		root, grubDefaults, kernelCmdline, strings.Join(entryDirs, ", "))
 }
 
-// bootFiles are the files of a tree that are to be changed, so that its kernels get the
-// parameters.
+// bootFiles are the files of a tree to change so that its kernels get the parameters.
 func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) {
 	loader, err := findLoader(root)
 	if err != nil {
@@ -71,7 +70,8 @@ func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) 
 	}
 	var files []bootFile
 	add := func(path string, change func(text string) string) error {
-		// A file is replaced at once, which would replace the link and not what it leads to.
+		// Files are replaced by a rename, which would replace the link and not its
+		// target.
 		if target, err := os.Readlink(filepath.Join(root, path)); err == nil {
 			return exit.Lacksf("%s is a symbolic link to %s, which nines does not replace; make it a file, or write the line of nines tune plan into it by hand", path, target)
 		}
@@ -111,7 +111,7 @@ func bootFiles(root string, parameters []Parameter) (Loader, []bootFile, error) 
 	return loader, files, nil
 }
 
-// grubChange is which of GRUB's files gets the parameters, and how.
+// grubChange tells which of GRUB's files gets the parameters, and how.
 func grubChange(root string, parameters []Parameter) (path string, change func(string) string, err error) {
 	path, change = grubOwn, func(string) string {
 		return "# Written by nines tune apply --write; nines tune revert takes it away.\n" +
@@ -132,11 +132,11 @@ func grubChange(root string, parameters []Parameter) (path string, change func(s
 
 const grubVariable = "GRUB_CMDLINE_LINUX"
 
-// grubAssignment is a line of the kernel's parameters in a file of GRUB's.
+// grubAssignment matches a line with kernel parameters in one of GRUB's files.
 var grubAssignment = regexp.MustCompile(`(?m)^\s*(?:export\s+)?(GRUB_CMDLINE_LINUX(?:_DEFAULT)?)=(.*)$`)
 
-// grubOverrides refuses where a file has one of the parameters with another value, and we
-// do not change it there: of two on one command line nobody can be sure which wins.
+// grubOverrides refuses if a file that we do not change has one of the parameters with
+// another value: which of two on one command line wins is uncertain.
 func grubOverrides(root, ours string, parameters []Parameter) error {
 	files := []string{grubDefaults}
 	dropIns, _ := filepath.Glob(filepath.Join(root, grubDropIns, "*.cfg")) // fails for bad patterns only
@@ -150,7 +150,7 @@ func grubOverrides(root, ours string, parameters []Parameter) error {
 		}
 		for _, m := range grubAssignment.FindAllStringSubmatch(string(text), -1) {
 			if path == ours && m[1] == grubVariable {
-				continue // this is the one that is changed
+				continue // this one is being changed
 			}
 			for _, word := range strings.Fields(strings.Trim(strings.TrimSpace(m[2]), `"'`)) {
 				name, _, _ := strings.Cut(word, "=")
@@ -164,11 +164,11 @@ func grubOverrides(root, ours string, parameters []Parameter) error {
 	return nil
 }
 
-// grubLine is the last assignment of the variable in a file that a shell reads.
+// grubLine matches an assignment of the variable in a file that a shell reads.
 var grubLine = regexp.MustCompile(`(?m)^(\s*(?:export\s+)?GRUB_CMDLINE_LINUX=)(?:"([^"\n]*)"|'([^'\n]*)'|([^\s#]*))(.*)$`)
 
-// unreadable is true for a line whose value goes on behind what we take for it: an
-// escaped quote, a second quoted part, a line that is continued.
+// unreadable is true for a line whose value continues after the match: an escaped quote, a
+// second quoted part, a line continuation.
 func unreadable(m []string) bool {
 	rest := strings.TrimSpace(m[5])
 	return rest != "" && !strings.HasPrefix(rest, "#") || strings.HasSuffix(m[2]+m[4], `\`)
@@ -190,7 +190,7 @@ func mergeGRUB(text string, parameters []Parameter) string {
 		}
 	}
 	if m[6] >= 0 {
-		quote = "'" // what is in it may mean something else in the other
+		quote = "'" // its content may mean something else in double quotes
 	}
 	return text[:m[3]] + quote + Merge(old, parameters) + quote + text[m[10]:m[11]] + text[m[1]:]
 }
@@ -233,8 +233,8 @@ func entryFiles(root string) ([]string, error) {
 	return list, nil
 }
 
-// regenerate is the command that makes the boot loader read its changed files; empty if
-// it reads them itself.
+// regenerate is the command that makes the boot loader read its changed files; empty if it
+// reads them itself.
 func regenerate(root string, loader Loader) []string {
 	exists := func(path string) bool { _, err := os.Stat(filepath.Join(root, path)); return err == nil }
 	switch {
@@ -248,6 +248,6 @@ func regenerate(root string, loader Loader) []string {
 	if entries, _ := entryFiles(root); len(entries) > 0 {
 		return nil
 	}
-	// Unified kernel images have the line inside and are rebuilt, systemd 255.
+	// Unified kernel images contain the command line and must be rebuilt, systemd 255.
 	return []string{"kernel-install", "add-all"}
 }

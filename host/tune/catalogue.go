@@ -7,38 +7,40 @@ import (
 	"nines.dev/nines/host"
 )
 
-// kind is one line of the catalogue: a setting, wherever it is on a host.
+// kind is one line of the catalogue: a setting, on any host.
 type kind struct {
 	Advice
-	// path is the file; with %d it is one of each CPU.
+	// path is the file; with %d there is one for each CPU.
 	path   string
 	method Method
-	// every makes a per-CPU kind one for all CPUs that are online, not only the chosen.
+	// every makes a per-CPU kind apply to all online CPUs, not only the chosen ones.
 	every bool
-	// values are the profiles' words for it; a profile without one leaves it alone.
+	// values are the profiles' words for it; a profile without a word leaves it
+	// unchanged.
 	values map[string]string
-	// value makes a word into what the file holds on this site; nil takes it as it is.
+	// value converts a word to what the file holds on this site; nil takes it
+	// unchanged.
 	value func(s site, word string) string
-	// absent says why the site does not have it, empty if it has; nil is always there.
+	// absent says why the site does not have it, empty if it does; nil if every site
+	// has it.
 	absent func(s site) string
 }
 
-// perCPU tells whether each CPU has a file of its own.
+// perCPU tells whether each CPU has its own file.
 func (k kind) perCPU() bool { return strings.Contains(k.path, "%d") }
 
-// site is a host with the CPUs that were chosen on it.
+// site is a host and the CPUs chosen on it.
 type site struct {
 	inv    *host.Inventory
 	chosen []int
 }
 
-// housekeeping are the CPUs that are online and not chosen, nor threads of a chosen
-// one's core; where that leaves none, those that are not chosen; or all.
+// housekeeping are the site's housekeeping CPUs.
 func (s site) housekeeping() []int { return Housekeeping(s.inv, s.chosen) }
 
-// Housekeeping are the CPUs that are left for everything but the chosen ones' work: those
-// that are online, isolated for nobody else's, and share no core with a chosen one; where
-// there are none, those that are online and not chosen; where there are none either, all.
+// Housekeeping are the CPUs that do all work but that of the chosen ones: those that are
+// online, not isolated, and share no core with a chosen one; if there are none, those that
+// are online and not chosen; if there are none either, all.
 func Housekeeping(inv *host.Inventory, chosen []int) []int {
 	taken, shared := set(chosen), set(chosen)
 	for _, s := range Siblings(inv, chosen) {
@@ -66,7 +68,7 @@ func Housekeeping(inv *host.Inventory, chosen []int) []int {
 	return all
 }
 
-// Siblings are the CPUs that are not chosen, but threads of a chosen one's core.
+// Siblings are the CPUs that are not chosen but share a core with a chosen one.
 func Siblings(inv *host.Inventory, chosen []int) []int {
 	taken, found := set(chosen), map[int]bool{}
 	for _, cpu := range inv.CPUs {
@@ -97,8 +99,8 @@ func set(cpus []int) map[int]bool {
 }
 
 // Settings are what a profile wants of a host for the chosen CPUs, in the order in which
-// they are to be made. It is pure: the same inventory gives the same list. What the host
-// lacks is in it with the reason, as far as the inventory tells.
+// they must be made. It is pure: the same inventory gives the same list. Settings that the
+// host lacks are included with the reason, as far as the inventory shows it.
 func Settings(inv *host.Inventory, chosen []int, p Profile) []Setting {
 	s := site{inv, chosen}
 	var list []Setting
@@ -120,7 +122,7 @@ func Settings(inv *host.Inventory, chosen []int, p Profile) []Setting {
 	return list
 }
 
-// settings are one kind's on a site.
+// settings are the settings of one kind on a site.
 func (k kind) settings(s site, word string) []Setting {
 	value := word
 	if k.value != nil {
@@ -142,7 +144,7 @@ func (k kind) settings(s site, word string) []Setting {
 	return list
 }
 
-// cpus are those that a per-CPU kind is set on.
+// cpus are the CPUs on which a per-CPU kind is set.
 func (k kind) cpus(s site) []int {
 	if k.path == siblingPath {
 		return Siblings(s.inv, s.chosen)
@@ -177,8 +179,8 @@ func atLeast(k host.Kernel, version string) bool {
 	return k.AtLeast(major, minor)
 }
 
-// needsConfig says that the kernel was built without an option, where its configuration
-// is known.
+// needsConfig says that the kernel was built without an option, if its configuration is
+// known.
 func needsConfig(option string) func(site) string {
 	return func(s site) string {
 		if len(s.inv.Config) > 0 && s.inv.Config[option] == "" {
@@ -188,7 +190,7 @@ func needsConfig(option string) func(site) string {
 	}
 }
 
-// Kinds are all lines of the catalogue, for documents and the doctor.
+// Kinds returns all lines of the catalogue, for documents and the doctor.
 func Kinds() []Advice {
 	var list []Advice
 	for _, k := range catalogue() {
@@ -197,8 +199,8 @@ func Kinds() []Advice {
 	return list
 }
 
-// catalogue is in the order in which settings are made: first what only the kernel
-// notices, last what changes how the machine draws power.
+// catalogue is in the order in which settings are made: first what affects only the kernel,
+// last what changes the machine's power management.
 func catalogue() []kind {
 	var all []kind
 	for _, part := range [][]kind{timerKinds, watchdogKinds, schedulerKinds, memoryKinds, networkKinds, powerKinds} {
@@ -207,8 +209,7 @@ func catalogue() []kind {
 	return all
 }
 
-// words gives the three profiles' words in their order; an empty one leaves the setting
-// alone.
+// words maps the three profiles to their words; an empty word leaves the setting unchanged.
 func words(latency, realtime, throughput string) map[string]string {
 	m := map[string]string{}
 	for name, word := range map[string]string{Latency: latency, Realtime: realtime, Throughput: throughput} {

@@ -4,7 +4,7 @@ import "nines.dev/nines/host"
 
 // Words whose value depends on the host.
 const (
-	// wordAuto leaves the value to the kind.
+	// wordAuto lets the kind choose the value.
 	wordAuto = "auto"
 	// wordHousekeeping is the list of the housekeeping CPUs.
 	wordHousekeeping = "housekeeping"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// wordShallow is the wake-up time of the shallowest sleep, so that a CPU halts but
+// wordShallow is the exit latency of the shallowest sleep state, so that a CPU halts but
 // never sleeps deeper.
 const wordShallow = "shallow"
 
@@ -121,7 +121,7 @@ var powerKinds = []kind{
 	},
 }
 
-// siblingPath is of the chosen CPUs' siblings, not of the chosen.
+// siblingPath is set on the chosen CPUs' siblings, not on the chosen CPUs.
 const siblingPath = "/sys/devices/system/cpu/cpu%d/online"
 
 func needsIdleDriver(s site) string {
@@ -146,8 +146,8 @@ func needsCPUFreq(s site) string {
 	return "the kernel has no cpufreq driver here: the firmware sets the CPUs' clock"
 }
 
-// shallow is the wake-up time of the first state that sleeps at all (on Intel C1 with
-// 2 µs, on AMD with 1), after POLL with 0.
+// shallow is the exit latency of the first state that sleeps at all, after POLL with 0 (C1
+// with 2 µs on Intel, 1 on AMD).
 func shallow(s site, word string) string {
 	if word != wordShallow {
 		return word

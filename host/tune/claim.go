@@ -14,18 +14,19 @@ import (
 	"nines.dev/nines/kernel/flock"
 )
 
-// The settings of a host are one thing: of two who tune it at once, the second would take
-// the first one's values for the host's own and put those back. So who tunes makes a
-// symbolic link, claimName in the state folder, to the folder with its journal; there can
-// be one, and its making and its removal are steps of that journal.
+// Only one may tune a host at a time: a second one would take the first one's values for
+// the host's own and restore those. So a tuner makes a symbolic link, claimName in the
+// state folder, to the folder with its journal. Only one such link can exist; making and
+// removing it are steps of that journal.
 const claimName = "tuning"
 
-// Claim reserves the host's settings for who has its journal in the folder holder below
-// root, such as "labs/quickstart", as a step of the journal. If another has them, the
-// error is a *HeldError.
+// Claim reserves the host's settings for the owner of the journal in the folder holder
+// below root, such as "labs/quickstart", as a step of the journal. If another has them, the
+// error names it.
 func Claim(j *journal.Journal, root, holder string) error {
 	path := ClaimPath(root)
-	// Of two who find a holder gone, the second must not take the first one's link away.
+	// If two find that the holder is gone, the second must not remove the first one's
+	// link.
 	lock, err := flock.Folder(context.Background(), root)
 	if err != nil {
 		return fmt.Errorf("reserve the host's settings: %w", err)
@@ -38,7 +39,7 @@ func Claim(j *journal.Journal, root, holder string) error {
 		case err != nil:
 			return fmt.Errorf("read who tunes this host: %w", err)
 		case other == holder:
-			return nil // a step that an earlier call made
+			return nil // an earlier call made this step
 		case orphaned(root, other):
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("free the host's settings, whose holder is gone: %w", err)
@@ -55,11 +56,11 @@ func Claim(j *journal.Journal, root, holder string) error {
 	}
 }
 
-// ClaimPath is the link that says who tunes the host.
+// ClaimPath is the link to the holder of the host's settings.
 func ClaimPath(root string) string { return filepath.Join(root, claimName) }
 
-// orphaned is true if the holder's journal is gone, or is of another boot of the kernel,
-// which has put all settings back.
+// orphaned is true if the holder's journal is gone, or is of an earlier boot, so that the
+// reboot has restored all settings.
 func orphaned(root, holder string) bool {
 	j, err := journal.Read(filepath.Join(root, holder, JournalName))
 	if err != nil {
@@ -68,10 +69,10 @@ func orphaned(root, holder string) bool {
 	return j.Header.BootID != boot.ID()
 }
 
-// JournalName is the file of a journal in its folder, of labs and of tune alike.
+// JournalName is the file name of a journal in its folder, for labs and for tune.
 const JournalName = "journal.jsonl"
 
-// held is a host whose settings another holds.
+// held returns the error that another holds the host's settings.
 func held(root, holder string) error {
 	if lab, ok := strings.CutPrefix(holder, "labs/"); ok {
 		return fmt.Errorf("lab %q holds this host's settings (its key tuning:); nines down %s gives them back", lab, lab)
@@ -80,8 +81,8 @@ func held(root, holder string) error {
 	return heldBy(applied)
 }
 
-// heldBy is a host whose settings nines tune apply holds; nil is one that has not been
-// written yet.
+// heldBy returns the error that nines tune apply holds the host's settings; applied is nil
+// if its file has not been written yet.
 func heldBy(applied *Applied) error {
 	if applied == nil {
 		return errors.New("a nines tune apply holds this host's settings; nines tune revert gives them back")
@@ -90,7 +91,7 @@ func heldBy(applied *Applied) error {
 		applied.Profile, applied.User, applied.PID, applied.Since.Format("2006-01-02 15:04:05"))
 }
 
-// Holder is who holds the host's settings: "tune", "labs/NAME", or nobody, which is empty.
+// Holder returns the holder of the host's settings: "tune", "labs/NAME", or empty for none.
 func Holder(root string) (string, error) {
 	holder, err := os.Readlink(ClaimPath(root))
 	switch {

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// The tables of docs/tuning.md are what the catalogue says.
+// The tables of docs/tuning.md match the catalogue.
 func TestTheManualHasTheCatalogue(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "tuning.md")
 	var settings, parameters strings.Builder

@@ -15,9 +15,9 @@ import (
 	"nines.dev/nines/kernel/proc"
 )
 
-// hold starts a nines-init that keeps the setting's file open, until undo ends it.
-// It is in the journal before it exists, with a token among its arguments by which
-// it is found if its starter is killed in between.
+// hold starts a nines-init that keeps the setting's file open until undo ends it. The
+// journal has the step before the process starts, with a token among its arguments: by the
+// token undo finds it if its starter is killed in between.
 func (a Applier) hold(ctx context.Context, s Setting) (Result, error) {
 	result := Result{Setting: s}
 	if _, err := os.Stat(s.Path); err != nil {

@@ -10,14 +10,14 @@ import (
 	"nines.dev/nines/journal/setting"
 )
 
-// Request is what a plan is made from.
+// Request is the input of a plan.
 type Request struct {
 	// CPUs are the chosen ones, sorted.
 	CPUs    []int
 	Profile Profile
 	Use     Use
-	// Beside are the settings of BesideNames that package isolate finds on the host; the
-	// profile chooses among them.
+	// Beside are the settings of BesideNames that package isolate finds on the host;
+	// the profile chooses among them.
 	Beside []Setting
 }
 
@@ -28,30 +28,30 @@ type Plan struct {
 	Profile  string `json:"profile"`
 	// Source is "nines" or the profile's file.
 	Source string `json:"source"`
-	// CPUs are the chosen ones; Housekeeping does everything else, and Idle are the other
-	// threads of the chosen one's cores, which are best left alone.
+	// CPUs are the chosen ones. Housekeeping does all other work. Idle are the other
+	// threads of the chosen CPUs' cores, which are best left idle.
 	CPUs         []int       `json:"cpus"`
 	Housekeeping []int       `json:"housekeeping"`
 	Idle         []int       `json:"idle,omitempty"`
 	Settings     []Row       `json:"settings"`
 	Boot         []Parameter `json:"boot"`
-	// BootLine is what Boot adds; CommandLine is the kernel's of now with it.
+	// BootLine is what Boot adds; CommandLine is the current command line with it.
 	BootLine    string    `json:"boot_line"`
 	CommandLine string    `json:"command_line"`
 	LeftOut     []LeftOut `json:"left_out,omitempty"`
 	Notes       []string  `json:"notes,omitempty"`
 }
 
-// Row is a setting beside what its file holds now.
+// Row is a setting and what its file holds now.
 type Row struct {
 	Setting
-	// Now is empty where it is not known.
+	// Now is empty if it is not known.
 	Now     string `json:"now,omitempty"`
 	InForce bool   `json:"in_force"`
 }
 
-// Current tells what a setting's file holds, or why the host does not have it; both are
-// empty if it is not known.
+// Current returns what a setting's file holds, or why the host does not have it; both are
+// empty if unknown.
 type Current func(path string) (now, absent string)
 
 // Live reads the files of this machine.
@@ -66,7 +66,7 @@ func Live(path string) (now, absent string) {
 	return now, ""
 }
 
-// Recorded is what an inventory has of them.
+// Recorded reads them from an inventory.
 func Recorded(inv *host.Inventory) Current {
 	known := map[string]string{}
 	for path, value := range inv.Settings {
@@ -80,7 +80,7 @@ func Recorded(inv *host.Inventory) Current {
 	return func(path string) (now, absent string) { return known[path], "" }
 }
 
-// MakePlan is pure but for what current reads.
+// MakePlan makes a plan. It is pure, except for what current reads.
 func MakePlan(inv *host.Inventory, r Request, current Current) Plan {
 	p := Plan{
 		Hostname: inv.Hostname, Kernel: inv.Kernel.Release, Profile: r.Profile.Name, Source: r.Profile.Source,

@@ -70,7 +70,7 @@ func TestPlansOfRecordedHosts(t *testing.T) {
 	}
 }
 
-// Every line of the catalogue says all that is asked of it.
+// Every line of the catalogue is complete.
 func TestEverySettingIsExplained(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range append(Kinds(), BootKinds()...) {
@@ -102,8 +102,8 @@ func settingOf(t *testing.T, list []Setting, name string) Setting {
 	return list[at]
 }
 
-// What the thesis's host has in force is seen to be, though the lists of CPUs are
-// written otherwise there.
+// What is in force on the thesis's host is recognised, although its lists of CPUs are
+// written differently.
 func TestTheThesisCommandLineIsInForceOnItsHost(t *testing.T) {
 	inv := inventory(t, "epyc-7551p")
 	parameters := BootParameters(inv, []int{8, 9, 10, 24, 25, 26}, builtIn(t, Realtime), Use{})
@@ -112,15 +112,15 @@ func TestTheThesisCommandLineIsInForceOnItsHost(t *testing.T) {
 			t.Errorf("%s is not in force: %+v", name, p)
 		}
 	}
-	// One CPU for all interrupts is the thesis's choice; all that are left is ours.
+	// One CPU for all interrupts is the thesis's choice; all remaining CPUs are ours.
 	if p := find(t, parameters, "irqaffinity"); p.InForce || p.Now != "irqaffinity=0" {
 		t.Errorf("irqaffinity: %+v", p)
 	}
 }
 
-// The other parameters of the thesis's listing 5.13 are each spoken of.
+// The catalogue knows the other parameters of the thesis's listing 5.13.
 func TestEveryParameterOfTheThesisIsKnown(t *testing.T) {
-	known := map[string]bool{"console": true} // is no matter of latency
+	known := map[string]bool{"console": true} // does not affect latency
 	for _, a := range BootKinds() {
 		known[a.Name] = true
 	}

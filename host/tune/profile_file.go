@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// ReadProfile reads a profile of the user's own:
+// ReadProfile reads a user's profile:
 //
 //	profile: mine             # its name
 //	base: latency             # what it begins with (latency, realtime, throughput, none)
@@ -25,7 +25,7 @@ import (
 //	  idle: poll
 //	  nosmt: set              # a parameter without a value
 //
-// Errors are spec.Errors, with their places.
+// Errors are spec.Errors, with their positions.
 func ReadProfile(path string) (Profile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *profileParser) fail(n *yaml.Node, key, problem, allowed, remedy string)
 	})
 }
 
-// pairs calls each for every key of a mapping, once.
+// pairs calls each once for every key of a mapping.
 func (p *profileParser) pairs(n *yaml.Node, where string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		p.fail(n, where, "is not a mapping of names to values", "", "write \"name: value\", a line each")
@@ -130,7 +130,7 @@ func didYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// word reads a scalar that is one line.
+// word reads a one-line scalar.
 func (p *profileParser) word(n *yaml.Node, where string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || n.Value == "" {
 		p.fail(n, where, "has no value", "one word or number", "")
@@ -156,8 +156,8 @@ func (p *profileParser) base(n *yaml.Node) Profile {
 	return base
 }
 
-// ownFile is what a user may set beside the catalogue: a file of the kernel's settings,
-// and none that leads out of there.
+// ownFile tells whether a user may set a file outside of the catalogue: one below /proc/sys
+// or /sys, without "..".
 func ownFile(path string) bool {
 	return filepath.Clean(path) == path && (strings.HasPrefix(path, "/proc/sys/") || strings.HasPrefix(path, "/sys/"))
 }
@@ -195,8 +195,8 @@ func (p *profileParser) setting(key, value *yaml.Node, into map[string]string) {
 
 var (
 	number = regexp.MustCompile(`^[0-9]{1,9}$`)
-	// A boot loader's file quotes nothing for us: what a shell or GRUB would read
-	// otherwise is refused.
+	// Boot loader files are written without quoting: what a shell or GRUB would read
+	// differently is refused.
 	bootName  = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 	bootValue = regexp.MustCompile(`^[A-Za-z0-9_.,:;/@+=-]+$`)
 )
@@ -224,8 +224,8 @@ func checkBoot(name, word string) error {
 	return nil
 }
 
-// SetBoot asks for one more boot parameter, as a user writes it: "idle=poll" or "nosmt";
-// "nosmt=keep" leaves one out.
+// SetBoot adds one boot parameter as a user writes it: "idle=poll" or "nosmt"; "nosmt=keep"
+// leaves one out.
 func (p *Profile) SetBoot(text string) error {
 	name, word, has := strings.Cut(text, "=")
 	if !has {

@@ -19,18 +19,18 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// Session is what nines tune apply leaves in force: a journal, and who made it, in the
-// folder "tune" of the state folder, which goes with a reboot as the settings do.
+// Session is what nines tune apply leaves in force: a journal and who made it, in the
+// folder "tune" of the state folder, which a reboot clears, as it does the settings.
 type Session struct {
 	// Root is the state folder of all labs.
 	Root string
 	// Init is the path of nines-init.
 	Init string
-	// Ledger is an Applier's.
+	// Ledger is the same as an Applier's.
 	Ledger string
 }
 
-// Applied is who tuned the host, and what became of each setting.
+// Applied says who tuned the host, and the outcome of each setting.
 type Applied struct {
 	Profile string    `json:"profile"`
 	Source  string    `json:"source"`
@@ -38,7 +38,7 @@ type Applied struct {
 	User    string    `json:"user"`
 	PID     int       `json:"pid"`
 	Since   time.Time `json:"since"`
-	// Done is false while the settings are being made, or if that was cut off.
+	// Done is false while the settings are being made, or if that was interrupted.
 	Done    bool     `json:"done"`
 	Results []Result `json:"results"`
 }
@@ -66,7 +66,7 @@ func writeApplied(dir string, a *Applied) error {
 	return replace.JSON(appliedPath(dir), a, 0o644)
 }
 
-// BusyError is a session that another process changes at this moment.
+// BusyError says that another process is changing the session.
 type BusyError struct{ PID int }
 
 func (e *BusyError) Error() string {
@@ -77,7 +77,7 @@ func (e *BusyError) Error() string {
 	return who + " is changing this host's settings at this moment; wait for it, or end it"
 }
 
-// lock is freed by the kernel when its holder ends.
+// lock takes the session's lock, which the kernel releases when its holder ends.
 func (s Session) lock() (free func(), err error) {
 	if err := os.MkdirAll(s.Root, 0o755); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
@@ -95,8 +95,8 @@ func (s Session) lock() (free func(), err error) {
 	return nil, fmt.Errorf("lock the host's settings: %w", err)
 }
 
-// Apply makes a plan's settings and leaves them in force until Revert. What a killed
-// Apply left is put back first. If ctx ends all is put back.
+// Apply makes a plan's settings and leaves them in force until Revert. It first undoes what
+// a killed Apply left. If ctx ends it undoes everything.
 func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error) {
 	free, err := s.lock()
 	if err != nil {
@@ -143,8 +143,8 @@ func (s Session) Apply(ctx context.Context, p Plan, who string) (*Applied, error
 	return applied, j.Close()
 }
 
-// clear makes way for an Apply: a session in force is in its way, one that was cut off
-// or is of an earlier boot is undone.
+// clear makes way for an Apply: it refuses if a session is in force, and undoes a session
+// that was interrupted or is of an earlier boot.
 func (s Session) clear(ctx context.Context) error {
 	j, err := journal.Open(s.journal())
 	switch {
@@ -162,7 +162,7 @@ func (s Session) clear(ctx context.Context) error {
 	return s.undo(ctx, j, nil)
 }
 
-// undo undoes what the journal has, closes it and removes the session.
+// undo undoes the journal, closes it and removes the session.
 func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
 	if err := j.Undo(ctx, note, nil); err != nil {
 		return errors.Join(fmt.Errorf("put the settings back: %w; nines tune revert tries again", err), j.Close())
@@ -170,11 +170,11 @@ func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)
 	return errors.Join(j.Close(), s.remove())
 }
 
-// remove removes the session's files: the journal last, without it nobody would look for
-// the rest.
+// remove removes the session's files, the journal last: without it nothing would find the
+// rest.
 func (s Session) remove() error {
 	applied := appliedPath(s.dir())
-	// An apply that was killed may have left the one that was to replace applied.
+	// A killed apply may have left the temporary file that was to replace applied.
 	paths, err := filepath.Glob(applied + "*")
 	if err != nil {
 		return err
@@ -187,11 +187,11 @@ func (s Session) remove() error {
 	return nil
 }
 
-// ErrNothing is a host that nines tune has not changed.
+// ErrNothing says that nines tune has not changed this host.
 var ErrNothing = errors.New("nines tune has nothing in force on this host")
 
-// Revert puts every setting back to what it was; note is told what others changed since,
-// which is left as it is. ErrNothing if there is nothing to put back.
+// Revert restores every setting; note is told what others changed since, which stays
+// unchanged. The error is ErrNothing if there is nothing to restore.
 func (s Session) Revert(ctx context.Context, note func(string)) (settings int, err error) {
 	free, err := s.lock()
 	if err != nil {
@@ -215,7 +215,7 @@ func (s Session) Revert(ctx context.Context, note func(string)) (settings int, e
 	return settings, s.undo(ctx, j, once(note))
 }
 
-// once tells what is the same of many settings one time.
+// once passes each message on once.
 func once(note func(string)) func(string) {
 	told := map[string]bool{}
 	return func(text string) {

@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// A session on files that stand for settings.
+// newSession is a session on files that stand for settings.
 func newSession(t *testing.T) (Session, Plan, map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func newSession(t *testing.T) (Session, Plan, map[string]string) {
 
 func TestASessionPutsEverythingBack(t *testing.T) {
 	s, plan, before := newSession(t)
-	// A file of the kernel lists its choices again; this one cannot.
+	// A kernel file lists its choices again after a write; this one cannot.
 	plan.Settings = []Row{plan.Settings[0], plan.Settings[2]}
 	applied, err := s.Apply(context.Background(), plan, "tester")
 	if err != nil || !applied.Done {
@@ -65,7 +65,7 @@ func TestASessionPutsEverythingBack(t *testing.T) {
 	}
 }
 
-// A kill leaves a file that was being written, or a journal without its first line.
+// A kill leaves a temporary file, or a journal without its first line.
 func TestRevertLeavesNothingOfAKilledApply(t *testing.T) {
 	for name, kill := range map[string]func(Session, Plan) (left, text string){
 		"writing who tunes": func(s Session, p Plan) (string, string) {
@@ -214,8 +214,8 @@ func TestOneAtATimeChangesTheHost(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoGetsWhatAHolderLeft: two labs that start at once, and find the claim of one
-// that is gone, do not both tune the host.
+// TestOneOfTwoGetsWhatAHolderLeft: if two labs start at once and find the claim of a holder
+// that is gone, only one of them tunes the host.
 func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
 	for range 200 {
 		root := t.TempDir()
@@ -251,8 +251,8 @@ func TestOneOfTwoGetsWhatAHolderLeft(t *testing.T) {
 	}
 }
 
-// A lab that sets the same file on top is named by status and by revert, which leaves it in
-// force; when the lab goes, the file is what it was before both.
+// If a lab sets the same file on top, status and revert name the lab and revert leaves its
+// value in force; when the lab ends, the file is as it was before both.
 func TestALabOnTopIsToldAndKeepsItsValue(t *testing.T) {
 	s, plan, before := newSession(t)
 	s.Ledger = filepath.Join(t.TempDir(), "settings.json")

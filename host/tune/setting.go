@@ -1,11 +1,11 @@
 package tune
 
-// Scope is how much of a host a setting changes.
+// Scope says how much of a host a setting changes.
 type Scope string
 
 // The scopes.
 const (
-	// ScopeHost settings change the whole host, whoever uses it.
+	// ScopeHost settings change the whole host.
 	ScopeHost Scope = "host"
 	// ScopeCPU settings change one CPU.
 	ScopeCPU Scope = "cpu"
@@ -20,38 +20,38 @@ type Method string
 const (
 	// Write writes Value to the file Path.
 	Write Method = "write"
-	// Hold writes Value, as a 32-bit number of the machine's byte order, to the file
-	// Path and keeps it open: the setting is in force until it is closed. So
-	// /dev/cpu_dma_latency works (Documentation/power/pm_qos_interface.rst).
+	// Hold writes Value to the file Path, as a 32-bit number in native byte order, and
+	// keeps it open: the setting is in force until the file is closed.
+	// /dev/cpu_dma_latency works like that (Documentation/power/pm_qos_interface.rst).
 	Hold Method = "hold"
 )
 
-// Setting is one value of one file of the host, and why it should be that.
+// Setting is one value for one file of the host, and its reason.
 type Setting struct {
 	Advice
-	// Scope, and the CPU or device that is meant.
+	// Scope, and the CPU or device that it applies to.
 	Scope  Scope  `json:"scope"`
-	CPU    int    `json:"cpu,omitempty"`    // of ScopeCPU only
-	Device string `json:"device,omitempty"` // of ScopeDevice only: "eth0", "irq 34"
+	CPU    int    `json:"cpu,omitempty"`    // for ScopeCPU only
+	Device string `json:"device,omitempty"` // for ScopeDevice only: "eth0", "irq 34"
 	Method Method `json:"method"`
-	// Path is the file, and Value what it is to hold, as the kernel prints it.
+	// Path is the file, and Value its wanted content, as the kernel prints it.
 	Path  string `json:"path"`
 	Value string `json:"value"`
 	// Absent says why the host does not have this setting; empty if it has, as far as
-	// the inventory tells.
+	// the inventory shows.
 	Absent string `json:"absent,omitempty"`
 }
 
-// Advice is what is known of a kind of setting.
+// Advice is what is known about a kind of setting.
 type Advice struct {
-	// Name is the kind's: that of a sysctl, or a short one such as "irq-affinity".
+	// Name is the kind's name: a sysctl's, or a short one such as "irq-affinity".
 	Name string `json:"name"`
-	// What says what the setting does, and why that is wanted.
+	// What says what the setting does, and why that helps.
 	What string `json:"what"`
 	// Cost says what is lost by it.
 	Cost string `json:"cost"`
-	// Since is the kernel that has it first, such as "6.12"; empty if every kernel that
-	// nines runs on (5.10 and later) has it.
+	// Since is the first kernel that has it, such as "6.12"; empty if every kernel that
+	// nines supports (5.10 and later) has it.
 	Since string `json:"since,omitempty"`
 	// Source is where the advice comes from: a kernel document or file, a tuned
 	// profile, the thesis.

@@ -14,20 +14,20 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// Standing is how a setting that was changed stands now.
+// Standing is the current state of a setting that was changed.
 type Standing string
 
 // The standings.
 const (
 	// InForce settings hold what was set.
 	InForce Standing = "in force"
-	// ChangedSince settings hold something else: others have set them. Revert leaves
-	// them alone.
+	// ChangedSince settings hold something else, which others have set. Revert leaves
+	// them unchanged.
 	ChangedSince Standing = "changed since"
-	// Back settings hold what they did before: others have put them back.
+	// Back settings hold their old value: others have restored them.
 	Back Standing = "back"
-	// Covered settings are those that somebody else has set on top, who gives them back:
-	// that lab, or nines tune apply, is in By.
+	// Covered settings were set again on top, by a lab or nines tune apply, which By
+	// names and which will undo its own value.
 	Covered Standing = "covered"
 	// Lost settings were held by a process that has ended, or their file is gone.
 	Lost Standing = "lost"
@@ -36,7 +36,7 @@ const (
 // ChangedSetting is one setting that the session has changed.
 type ChangedSetting struct {
 	Path string `json:"path"`
-	// Set is what was written, Old what was there before, Now what is there.
+	// Set is what was written, Old what was there before, Now what is there now.
 	Set      string   `json:"set"`
 	Old      string   `json:"old,omitempty"`
 	Now      string   `json:"now,omitempty"`
@@ -48,10 +48,10 @@ type ChangedSetting struct {
 type Status struct {
 	// Applied is nil if nothing is in force.
 	Applied *Applied `json:"applied"`
-	// CutOff is true if an apply was killed: revert puts back what it had made.
+	// CutOff is true if an apply was killed: revert undoes what it had made.
 	CutOff   bool             `json:"cut_off,omitempty"`
 	Settings []ChangedSetting `json:"settings"`
-	// Lab is the lab that holds the host's settings by its key tuning:.
+	// Lab is the lab that holds the host's settings through its key tuning:.
 	Lab string `json:"lab,omitempty"`
 	// Boot are the boot parameters that were written; nil if none were.
 	Boot *BootStatus `json:"boot,omitempty"`
@@ -70,7 +70,7 @@ func (s Session) Status() (Status, error) {
 	case err != nil:
 		return status, err
 	case j.Header.BootID != boot.ID():
-		return status, nil // the settings went with the reboot
+		return status, nil // the reboot reset the settings
 	}
 	applied, err := readApplied(s.dir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,7 @@ func readHolder(root string, status *Status) error {
 	return err
 }
 
-// Standings are how a journal's settings stand now, of the steps with that mark.
+// Standings are the current states of a journal's settings, of the steps with a mark.
 func Standings(j *journal.Journal, mark string) []ChangedSetting {
 	list := []ChangedSetting{}
 	for _, e := range j.Entries() {

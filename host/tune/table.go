@@ -10,8 +10,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Write prints the plan for people: what would change first, then what is in force and
-// what the host does not have.
+// Write prints the plan as text: first what would change, then what is in force and what
+// the host lacks.
 func (p Plan) Write(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Profile %s (%s) on %s, Linux %s\n", p.Profile, p.Source, p.Hostname, p.Kernel)
@@ -116,7 +116,7 @@ func writeWrapped(b *strings.Builder, label, text string) {
 	b.WriteString(indent + label + terminal.Wrap(text, len(indent+label), len(indent)+2, terminal.Columns) + "\n")
 }
 
-// group is a row, and the CPUs or devices for which it is the same.
+// group is a row, and the CPUs or devices that share it.
 type group struct {
 	Row
 	cpus    []int
@@ -133,7 +133,7 @@ func (g group) title() string {
 	return g.Name
 }
 
-// grouped gathers what differs only by its CPU or device.
+// grouped merges rows that differ only by CPU or device.
 func grouped(rows []Row) []group {
 	var list []group
 	for _, r := range rows {
