@@ -1,23 +1,22 @@
-// Package journal remembers what a lab made on the host, so that exactly that can
-// be removed again after any crash.
+// Package journal records what a lab made on the host, so that undo can remove exactly that
+// after any crash.
 //
-// A journal is a file of JSON lines. Before a step is made its intent is appended,
-// with everything that undoing needs; after it, a done line with what was learnt
-// (a process's id and start time, a directory's inode). Undo goes backwards and is
-// idempotent: it tolerates what is absent, a step that was never made and a torn
-// last line, and checks the identity of what it finds, so that a recycled process
-// id or a name that somebody else has taken since is left alone.
+// A journal is a file of JSON lines. Before a step is made its intent is appended, with
+// everything that undo needs; after it, a done line with what was learnt (a process's ID
+// and start time, a directory's inode). Undo goes backwards and is idempotent: it tolerates
+// absent things, a step that was never made and a torn last line. It checks the identity of
+// what it finds, so that it leaves a reused process ID, or a name that others have taken
+// since, alone.
 //
-// Lines are appended with one write(2) each and not synced: the page cache
-// outlives a killed process, and after a reboot nothing is left to undo but files
-// (the header's boot id tells). Only one process writes at a time: package lab
-// holds a lock. A Journal may be used by several goroutines.
+// Each line is appended with one write(2) and not synced: the page cache outlives a killed
+// process, and after a reboot only files are left to undo (the boot ID in the header shows
+// a reboot). Only one process writes at a time: package lab holds a lock. A Journal may be
+// used by several goroutines.
 //
-// A journal knows the order of undoing and, but for files, none of the things: whoever
-// makes a kind of thing registers it (Register), and no step can be begun that nobody
-// could undo.
+// A journal knows the order of undoing but not how, except for files. Whoever makes a kind
+// of thing registers its undo (Register); a step without a registered undo cannot begin.
 //
-// Devices inside a lab's own namespaces, mounts in its nodes and what runs there
-// go with the process that holds the namespaces, so a whole lab's undo ends the
-// processes first, all at once, and lets the kernel do the rest.
+// Devices inside a lab's namespaces, mounts in its nodes and processes there go with the
+// process that holds the namespaces. So undoing a whole lab ends all processes first, at
+// once, and the kernel does the rest.
 package journal

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kinds of file, which need nothing but the file system.
+// The kinds of files.
 var (
 	// KindDirectory is a directory, Path, removed if it is empty.
 	KindDirectory = Register("directory", Undo{Step: removeDirectory, Lasting: true})
@@ -19,7 +19,7 @@ var (
 	KindSymlink = Register("symlink", Undo{Step: removeSymlink, Lasting: true})
 )
 
-// Inode is the inode of a path itself, not of what it links to; 0 if it is absent.
+// Inode is the inode of the path itself, not of a link's target; 0 if it is absent.
 func Inode(path string) uint64 {
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
@@ -38,7 +38,7 @@ func removeDirectory(_ context.Context, u Undoing) error {
 	case err == nil, errors.Is(err, unix.ENOENT):
 		return nil
 	case errors.Is(err, unix.ENOTEMPTY), errors.Is(err, unix.EBUSY), errors.Is(err, unix.ENOTDIR):
-		// Others use it by now.
+		// Others use it now.
 		return nil
 	}
 	return err

@@ -12,15 +12,15 @@ import (
 
 // Header is the first line of a journal.
 type Header struct {
-	// Form is the form of the file.
+	// Form names the file format.
 	Form string `json:"journal"`
 	// Lab and Prefix are the lab's.
 	Lab    string `json:"lab"`
 	Prefix string `json:"prefix"`
-	// BootID is the kernel's, as in /proc/sys/kernel/random/boot_id: another one
-	// means that every process, device and control group of the journal is gone.
+	// BootID is the kernel's, as in /proc/sys/kernel/random/boot_id: after a reboot
+	// every process, device and control group of the journal is gone.
 	BootID string `json:"boot_id"`
-	// Token begins the tokens of all steps.
+	// Token is the prefix of the tokens of all steps.
 	Token string `json:"token"`
 }
 
@@ -51,7 +51,7 @@ func Create(path string, header Header) (*Journal, error) {
 	return j, nil
 }
 
-// Open reads a journal and makes it ready for more, behind the last whole line.
+// Open reads a journal and opens it for appending, after the last whole line.
 func Open(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -62,12 +62,12 @@ func Open(path string) (*Journal, error) {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
 	}
 	j.file = file
-	// A torn line that cannot be cut off now is cut off before the next append.
+	// If this fails, the torn line is cut off before the next append.
 	_ = file.Truncate(j.size)
 	return j, nil
 }
 
-// Read reads a journal without opening it for more.
+// Read reads a journal without opening it for appending.
 func Read(path string) (*Journal, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// Path is that of the file.
+// Path is the file's path.
 func (j *Journal) Path() string { return j.file.Name() }
 
 // Token is the token of a step for name.
@@ -127,8 +127,8 @@ func (j *Journal) Begin(step Step) (int, error) {
 	return id, nil
 }
 
-// Done journals that a step was made. What was learnt is kept in memory even if
-// the disk is full, so that the caller can undo it.
+// Done journals that a step was made. It keeps what was learnt in memory even if the disk
+// is full, so that the caller can undo the step.
 func (j *Journal) Done(id int, learnt Learnt) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -145,7 +145,7 @@ func (j *Journal) Done(id int, learnt Learnt) error {
 	return nil
 }
 
-// Entries are the steps that have not been undone, in the order of their making.
+// Entries are the steps that have not been undone, in the order in which they were made.
 func (j *Journal) Entries() []Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -158,8 +158,8 @@ func (j *Journal) Entries() []Entry {
 	return entries
 }
 
-// Forget journals that steps are undone, or were not made. A full disk does not matter
-// here: undoing them once more does nothing.
+// Forget journals that steps are undone, or were not made. It ignores a full disk: undoing
+// a step again does nothing.
 func (j *Journal) Forget(ids ...int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -171,7 +171,7 @@ func (j *Journal) Forget(ids ...int) {
 	}
 }
 
-// String names a step for people.
+// String names a step for messages.
 func (s Step) String() string {
 	parts := []string{string(s.Kind)}
 	for _, part := range []string{s.Name, s.Path} {

@@ -12,14 +12,14 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// fake remembers what is undone of these kinds, and does nothing.
+// fake records which steps of these kinds are undone, and does nothing else.
 type fake struct {
 	ended, removed []int
 	starters       map[int]bool // devices whose starter was still there
 	fail           map[int]bool
 }
 
-// world is what the test's kinds are undone by.
+// world is the fake by which the test's kinds are undone.
 var world *fake
 
 var (
@@ -183,7 +183,7 @@ func TestEveryPrefixOfAJournalCanBeReadAndContinued(t *testing.T) {
 		}
 		wantEntries := strings.Count(string(whole[:cut]), "\n") - 1
 		if wantEntries == 3 {
-			wantEntries = 2 // one line is a done
+			wantEntries = 2 // one line is a done line
 		} else if wantEntries == 2 {
 			wantEntries = 1
 		}
@@ -218,8 +218,8 @@ func TestAfterARebootOnlyFilesAreUndone(t *testing.T) {
 	}
 }
 
-// TestAnUnknownKindStaysInTheJournal as one of a newer nines would: the error names it, and
-// all else is undone.
+// TestAnUnknownKindStaysInTheJournal: a step of a newer nines stays, the error names it,
+// and all else is undone.
 func TestAnUnknownKindStaysInTheJournal(t *testing.T) {
 	j, path := start(t)
 	begin(t, j, Step{Kind: kindFile})

@@ -37,8 +37,7 @@ func (j *Journal) append(value any) error {
 	return nil
 }
 
-// read takes all whole lines; a last line without its end, or one that is no JSON
-// because its end was torn off, was never followed by its step.
+// read takes all whole lines. If the last line is torn, its step was never made.
 func read(file *os.File) (*Journal, error) {
 	in := bufio.NewReaderSize(file, 1<<20)
 	j := &Journal{nextID: 1, entries: map[int]*Entry{}}
@@ -64,7 +63,7 @@ func read(file *os.File) (*Journal, error) {
 	return j, nil
 }
 
-// ErrEmpty is a journal without a header: its maker died before it made anything.
+// ErrEmpty says that the journal has no header: its creator died before it made anything.
 var ErrEmpty = errors.New("the journal is empty")
 
 func (j *Journal) take(number int, text []byte) error {

@@ -1,27 +1,27 @@
 package journal
 
-// Step is something to be made, with what undoing it needs.
+// Step is something to make, with what undo needs.
 type Step struct {
 	Kind Kind `json:"kind"`
 	// Node and Link say which part of the plan the step is for.
 	Node string `json:"node,omitempty"`
 	Link string `json:"link,omitempty"`
-	// Path, Name, Target, Value and Old depend on the kind, whose comment tells.
+	// Path, Name, Target, Value and Old depend on the kind; its comment says how.
 	Path   string `json:"path,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Target string `json:"target,omitempty"`
 	Value  string `json:"value,omitempty"`
 	Old    string `json:"old,omitempty"`
-	// Token is unique to the step and found in a process it started.
+	// Token is unique to the step; a process that it started holds it.
 	Token string `json:"token,omitempty"`
-	// Holder is the number of the step that started the process in whose network
-	// namespace a device is; 0 is the host's.
+	// Holder is the number of the step whose process is in the device's network
+	// namespace; 0 is the host's.
 	Holder int `json:"holder,omitempty"`
 	// Cookie is the network namespace's, unique in this boot.
 	Cookie uint64 `json:"cookie,omitempty"`
 }
 
-// Learnt is what is known of a thing once it is made.
+// Learnt is what is known of a thing after it is made.
 type Learnt struct {
 	PID int `json:"pid,omitempty"`
 	// StartTicks is the process's start in clock ticks since boot, proc(5).

@@ -9,10 +9,10 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// Undo undoes the steps that which picks (nil picks all), the processes first, then
-// the rest backwards; after a reboot only files are left. It goes on after a failure, and
-// what failed stays in the journal, so that it can be tried again. note is told what was
-// left alone, and why; nil drops it.
+// Undo undoes the steps that which selects (nil selects all): the processes first, then the
+// rest backwards; after a reboot only files. It continues after a failure; a failed step
+// stays in the journal for another try. note is told what was left unchanged, and why; it
+// may be nil.
 func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry) bool) error {
 	if note == nil {
 		note = func(string) {}
@@ -61,8 +61,8 @@ func (j *Journal) Undo(ctx context.Context, note func(string), which func(Entry)
 			continue
 		}
 		fault.Point("after undoing", string(u.Kind))
-		// A line for each would double the work of a large lab; undoing one again
-		// after a crash does nothing.
+		// A line for each would double the work of a large lab; undoing a step
+		// again after a crash does nothing.
 		if ids = append(ids, u.ID); len(ids) == 64 {
 			j.Forget(ids...)
 			ids = nil

@@ -14,15 +14,15 @@ import (
 	"nines.dev/nines/kernel/proc"
 )
 
-// endTimeout bounds the wait for killed processes. A thousand nodes need some
-// seconds on a busy machine; a process stuck in the kernel would need for ever.
+// endTimeout limits the wait for killed processes. A thousand nodes need some seconds on a
+// busy machine; a process stuck in the kernel would take for ever.
 const endTimeout = 60 * time.Second
 
-// monitorGrace is what a container's monitor has for its own tidying.
+// monitorGrace is the time that a container's monitor has to clean up.
 const monitorGrace = 3 * time.Second
 
-// endRounds bounds how often end looks for more: a container whose start was cut off
-// may still be starting processes.
+// endRounds limits how often end looks for more processes: a container whose start was
+// interrupted may still be starting some.
 const endRounds = 20
 
 // ender ends processes of all kinds.
@@ -60,10 +60,10 @@ func (ender) End(ctx context.Context, entries []journal.Entry, note func(string)
 	return netns.Settle(ctx)
 }
 
-// targets are the processes to be ended.
+// targets are the processes to end.
 type targets struct {
 	processes []proc.Identity
-	// monitors end by themselves after what they watch over.
+	// monitors end by themselves after the processes that they watch.
 	monitors []proc.Identity
 	// inodes are the network namespaces of the processes, with the node's name.
 	inodes map[uint64]string
@@ -79,7 +79,7 @@ func findTargets(entries []journal.Entry) (targets, error) {
 			found.processes = append(found.processes, id)
 			found.inodes[entry.Learnt.NetInode] = entry.Node
 		}
-		// One whose maker died may be there unlearnt.
+		// If the maker died, the process may run although it was never learnt.
 		if entry.Token != "" && (traits[entry.Kind].More || entry.Learnt == nil) {
 			tokens[entry.Token] = entry
 		}
@@ -102,9 +102,9 @@ func findTargets(entries []journal.Entry) (targets, error) {
 	return found, err
 }
 
-// end kills all before it awaits any, so that the kernel takes their namespaces
-// down together. Monitors of containers that were killed get time to remove what
-// they made; one without a container is still starting it, and gets none.
+// end kills all before it waits for any, so that the kernel removes their namespaces
+// together. Monitors of killed containers get time to clean up; a monitor without a
+// container is still starting it, and gets none.
 func (t targets) end(ctx context.Context) error {
 	if err := killAll(t.processes); err != nil {
 		return err
@@ -151,9 +151,10 @@ func awaitEnd(ctx context.Context, id proc.Identity) error {
 	return nil
 }
 
-// guests are the other processes in the nodes' network namespaces, with the node's
-// name. Those in a node's pid namespace end with it; others are the user's own, and
-// keep the namespace. They have to be found before it goes, and its inode to another.
+// guests are the other processes in the nodes' network namespaces, with the node's name.
+// Those in a node's PID namespace end with it; the others are the user's, and keep the
+// namespace alive. They must be found before the namespace goes, because its inode is then
+// reused.
 func (t targets) guests() map[proc.Identity]string {
 	guests := map[proc.Identity]string{}
 	_ = proc.Each(func(id proc.Identity) {

@@ -1,7 +1,7 @@
-// Package process has the steps that start a process. All processes of a journal are
-// ended at once, before anything else is undone, so that the kernel takes their namespaces
-// down together. A process gets a token in its arguments or environment before it exists,
-// so that one whose maker died before it was learnt is found.
+// Package process has the steps that start a process. All processes of a journal are ended
+// at once, before anything else is undone, so that the kernel removes their namespaces
+// together. A process gets a token in its arguments or environment when it starts, so that
+// it is found even if its maker died before it was learnt.
 package process
 
 import (
@@ -9,16 +9,17 @@ import (
 	"nines.dev/nines/kernel/proc"
 )
 
-// Kind is a process, killed if its start time is the one learnt, or, where the maker died
+// Kind is a process. Undo kills it if its start time is the one learnt; if the maker died
 // before it learnt one, if its arguments or environment hold Token.
 var Kind = Register("process", Traits{})
 
-// Traits are what a kind of process has besides the one that is learnt.
+// Traits are the properties of a kind of process.
 type Traits struct {
-	// More is true if others than that may hold Token; they are killed with it.
+	// More is true if other processes than the learnt one may hold Token; they are
+	// killed too.
 	More bool
-	// Monitor tells whether a process watches over what the step started: it ends by
-	// itself, and is given time to tidy up. Nil if none does.
+	// Monitor tells whether a process watches what the step started: it ends by itself,
+	// and gets time to clean up. Nil if there is none.
 	Monitor func(journal.Entry, proc.Identity) bool
 }
 
@@ -43,7 +44,7 @@ func Make(j *journal.Journal, step journal.Step, start func() (proc.Identity, er
 	})
 }
 
-// Learnt is what the journal keeps of a process.
+// Learnt is what the journal stores of a process.
 func Learnt(id proc.Identity) journal.Learnt {
 	return journal.Learnt{PID: id.PID, StartTicks: id.StartTicks}
 }

@@ -15,8 +15,8 @@ import (
 
 var kindCrowd = Register("test crowd", Traits{More: true})
 
-// TestProcessesAreEnded: the one that was learnt, one whose maker died before it learnt it,
-// and of a kind that may have more all that hold the token; others stay.
+// TestProcessesAreEnded: the learnt process, one whose maker died before it learnt it, and
+// for a kind with More all that hold the token; others stay.
 func TestProcessesAreEnded(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{BootID: boot.ID()})

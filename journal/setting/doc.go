@@ -1,6 +1,6 @@
-// Package setting changes files of the kernel that hold one value, sysctls and those of
-// control groups, as steps of a journal, and puts back what they held.
+// Package setting changes kernel files that hold one value, sysctls and control group
+// files, as steps of a journal, and restores them.
 //
-// Several can set one file of a host, and go in any order: what each has set is in a ledger
-// that they share (layers.go). A value that somebody else has set since is left alone.
+// Several can set the same file of a host, and end in any order: a shared ledger records
+// what each has set (layers.go). A value that others have set since is left unchanged.
 package setting

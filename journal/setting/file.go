@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/journal"
 )
 
-// settingFile is what a setting's step is about: a file's text, or of a control group's
-// list of controllers whether one of them is in it.
+// settingFile is what a step sets: a file's text, or whether a controller is in a control
+// group's list of controllers.
 type settingFile struct{ path, controller string }
 
 func settingOf(step journal.Step) settingFile {
@@ -29,7 +29,7 @@ func (f settingFile) key() string {
 	return f.path + " " + f.controller
 }
 
-// read gives the text, or of a controller the word that would make it as it is.
+// read returns the text, or for a controller the word that would restore its current state.
 func (f settingFile) read() (string, error) {
 	if f.controller == "" {
 		return Read(f.path)
@@ -48,8 +48,8 @@ func (f settingFile) write(value string) error { return Write(f.path, value) }
 
 func (f settingFile) same(a, b string) bool { return Same(f.path, a, b) }
 
-// usedBy names a control group that somebody has given a limit by the controller: it
-// would lose that, without a word, if the controller went (css_killed_work_fn in
+// usedBy names a control group that others have limited through the controller. The group
+// would silently lose the limit with the controller (css_killed_work_fn in
 // kernel/cgroup/cgroup.c drops the group's state).
 func (f settingFile) usedBy() string {
 	if f.controller == "" {
@@ -67,8 +67,8 @@ func (f settingFile) usedBy() string {
 	return ""
 }
 
-// unlimited are the texts of a new group's limits (Documentation/admin-guide/cgroup-v2.rst).
-// Of cpuset, 0 is a CPU.
+// unlimited is true for a new group's limits (Documentation/admin-guide/cgroup-v2.rst). For
+// cpuset, 0 is a CPU.
 func (f settingFile) unlimited(text string) bool {
 	switch text {
 	case "", "member":
@@ -79,7 +79,7 @@ func (f settingFile) unlimited(text string) bool {
 	return false
 }
 
-// limits is true for a group with a limit of the controller's.
+// limits is true for a group with a limit of the controller.
 func (f settingFile) limits(group string) bool {
 	files, err := filepath.Glob(filepath.Join(group, f.controller+".*"))
 	if err != nil {
@@ -87,7 +87,7 @@ func (f settingFile) limits(group string) bool {
 	}
 	for _, file := range files {
 		info, err := os.Stat(file)
-		// What the group counts or is told can only be read; memory.reclaim only written.
+		// Counts and events can only be read; memory.reclaim can only be written.
 		if err != nil || info.Mode().Perm()&0o200 == 0 || info.Mode().Perm()&0o400 == 0 || !limiting(filepath.Base(file)) {
 			continue
 		}
@@ -99,8 +99,8 @@ func (f settingFile) limits(group string) bool {
 	return false
 }
 
-// limiting is true for the files that hold limits, and not events or the like, of the
-// controllers that labs use.
+// limiting is true for the files that hold limits of the controllers that labs use, not for
+// events and the like.
 func limiting(name string) bool {
 	switch _, file, _ := strings.Cut(name, "."); file {
 	case "cpus", "cpus.exclusive", "mems", "cpus.partition", "min", "low", "high", "max", "swap.max", "swap.high", "zswap.max":

@@ -1,42 +1,42 @@
 package setting
 
-// Several can set one file of a host at once: nines tune, and a lab that isolates its
-// CPUs. Each would write down what it found, and who goes first would put that back under
-// the other's feet, and who goes last the first one's value. So a ledger, ledger.go, has
-// what all of them have set, in the order of their coming, and each takes out only its own
-// layer: the topmost is undone in the file, another one in the ledger alone, and what it
-// found is handed up to the one that lies on it.
+// Several can set one file of a host at once: nines tune, and a lab that isolates its CPUs.
+// If each restored what it had found, the first to end would overwrite the other's value,
+// and the last one would restore the first one's value. So a ledger, ledger.go, records
+// what all of them have set, in order, as layers. Each removes only its own layer: for the
+// topmost the file is restored; for another only the ledger changes, and the layer above
+// takes over its old value.
 
 // layer is one step's value of a file.
 type layer struct {
-	// Owner is the step's token, By its lab for people.
+	// Owner is the step's token, By its lab for messages.
 	Owner string `json:"owner"`
 	By    string `json:"by"`
-	// Old is what the file held before, Value what was written, and Took what the kernel
-	// made of that; empty until it is known.
+	// Old is what the file held before, Value what was written, and Took what the
+	// kernel made of that; empty until it is known.
 	Old   string `json:"old"`
 	Value string `json:"value"`
 	Took  string `json:"took,omitempty"`
 }
 
-// holds is true if a file's text is what the layer made it.
+// holds is true if a file's text is what the layer set.
 func (l layer) holds(text string, same func(a, b string) bool) bool {
 	return same(text, l.Value) || l.Took != "" && same(text, l.Took)
 }
 
-// withdrawal is what taking out a layer asks for.
+// withdrawal is the result of removing a layer.
 type withdrawal struct {
 	Rest []layer
-	// Write is what the file is to hold then; nil leaves it.
+	// Write is the new content of the file; nil leaves it unchanged.
 	Write *string
 	// Covered is the layer above, whose value stays in force; nil if there is none.
 	Covered *layer
-	// Changed is true if somebody else has set the file since, which is left alone.
+	// Changed is true if others have set the file since; it is then left unchanged.
 	Changed bool
 }
 
-// withdraw takes an owner's layer out of a file's, which holds now. It is pure, and does
-// nothing for an owner that has none.
+// withdraw removes an owner's layer from a file's layers; the file holds now. It is pure,
+// and does nothing for an owner without a layer.
 func withdraw(list []layer, owner, now string, same func(a, b string) bool) withdrawal {
 	w := withdrawal{}
 	for i, l := range list {

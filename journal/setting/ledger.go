@@ -8,20 +8,20 @@ import (
 	"nines.dev/nines/kernel/ledger"
 )
 
-// HostLedger is the ledger of the settings of this host, whatever folder a lab's state
-// is in. It goes with a reboot.
+// HostLedger is the ledger of this host's settings, for labs of all state folders. A reboot
+// removes it.
 const HostLedger = "/run/nines/settings.json"
 
-// ledgerFile is what a ledger's file holds: who has set what of a host, see layers.go.
+// ledgerFile is a ledger's content: who has set what of a host, see layers.go.
 type ledgerFile struct {
 	BootID string             `json:"boot_id"`
 	Files  map[string][]layer `json:"files"`
 }
 
-// Empty is true if nobody has set anything.
+// Empty is true if nothing is set.
 func (f *ledgerFile) Empty() bool { return len(f.Files) == 0 }
 
-// begin forgets what was set before this boot, which has put all back.
+// begin drops what was set before this boot, which has reset everything.
 func (f *ledgerFile) begin() {
 	if f.BootID != boot.ID() || f.Files == nil {
 		*f = ledgerFile{BootID: boot.ID(), Files: map[string][]layer{}}
@@ -30,7 +30,7 @@ func (f *ledgerFile) begin() {
 
 func at(path string) ledger.File { return ledger.File{Path: path, Mode: 0o644} }
 
-// load reads a ledger; one that cannot be read has nothing.
+// load reads a ledger; one that cannot be read counts as empty.
 func load(path string) *ledgerFile {
 	f := &ledgerFile{}
 	if at(path).Read(f) != nil {
@@ -40,13 +40,13 @@ func load(path string) *ledgerFile {
 	return f
 }
 
-// lockedLedger is a ledger that no other process changes.
+// lockedLedger is a ledger under its lock.
 type lockedLedger struct {
 	*ledgerFile
 	write func() error
 }
 
-// withLedger runs f on a ledger that is locked.
+// withLedger runs f on a locked ledger.
 func withLedger(path string, f func(*lockedLedger) error) error {
 	l := &lockedLedger{ledgerFile: &ledgerFile{}}
 	return at(path).Change(l.ledgerFile, func(save func() error) error {
@@ -56,7 +56,7 @@ func withLedger(path string, f func(*lockedLedger) error) error {
 	})
 }
 
-// set keeps the layers of a file.
+// set stores the layers of a file.
 func (l *lockedLedger) set(key string, list []layer) error {
 	if l.Files[key] = list; len(list) == 0 {
 		delete(l.Files, key)
@@ -64,8 +64,7 @@ func (l *lockedLedger) set(key string, list []layer) error {
 	return l.write()
 }
 
-// put adds a layer, or replaces its owner's. A nil ledger is that of a file that nobody
-// shares.
+// put adds a layer, or replaces its owner's. A nil ledger is for a file that is not shared.
 func (l *lockedLedger) put(key string, added layer) error {
 	if l == nil {
 		return nil
@@ -77,7 +76,7 @@ func (l *lockedLedger) put(key string, added layer) error {
 	return l.set(key, append(list, added))
 }
 
-// drop takes out the layer of an owner that has changed nothing.
+// drop removes the layer of an owner that has changed nothing.
 func (l *lockedLedger) drop(key, owner string) error {
 	if l == nil {
 		return nil
@@ -85,8 +84,8 @@ func (l *lockedLedger) drop(key, owner string) error {
 	return l.set(key, slices.DeleteFunc(l.Files[key], func(of layer) bool { return of.Owner == owner }))
 }
 
-// Held are the files of a host that somebody has set, by the ledger; one that cannot be
-// read has none.
+// Held are the files of a host that are set according to the ledger; a ledger that cannot
+// be read counts as empty.
 func Held(ledgerPath string) map[string]bool {
 	held := map[string]bool{}
 	for path := range load(ledgerPath).Files {
@@ -95,7 +94,8 @@ func Held(ledgerPath string) map[string]bool {
 	return held
 }
 
-// Covering names who has set an entry's file since, and has it still; empty if nobody.
+// Covering names who has set an entry's file since and still holds it; empty if there is
+// none.
 func Covering(entry journal.Entry) string {
 	if entry.Target == "" {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// owners are journals of several that set the same files, with one ledger.
+// owners are several journals that set the same files, with one ledger.
 type owners struct {
 	ledger string
 	dir    string
@@ -44,7 +44,7 @@ func (o owners) set(t *testing.T, j *journal.Journal, path, value string) (chang
 	return changed
 }
 
-// gone is a ledger that nobody needs any more: nothing is left of it.
+// gone checks that nothing is left of an empty ledger.
 func (o owners) gone(t *testing.T) {
 	t.Helper()
 	if left, err := os.ReadDir(filepath.Dir(o.ledger)); err == nil {
@@ -52,9 +52,9 @@ func (o owners) gone(t *testing.T) {
 	}
 }
 
-// Three set one mask: each its own value, or the same as the one before. Whatever the order
-// in which they go, the last one leaves what was there before the first, and until then the
-// latest of those that are left has what it set.
+// Three set one mask: each its own value, or the same as the one before. In whatever order
+// they end, the last one restores what was there before the first, and until then the file
+// has the value of the latest that is left.
 func TestSettingsComeBackInAnyOrderOfUndo(t *testing.T) {
 	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
 	for _, values := range [][]string{{"3", "1", "2"}, {"3", "3", "3"}, {"3", "3", "1"}, {"3", "1", "1"}, {"3", "1", "3"}} {
@@ -101,7 +101,7 @@ func TestAHostsOwnValueIsNobodysClaim(t *testing.T) {
 	o.gone(t)
 }
 
-// A lab that is changed asks for the same again; one that another has covered does not.
+// Updating a lab asks for the same again; a lab on top of it does not make it a new step.
 func TestTheSameSettingOfOneLabIsOneStep(t *testing.T) {
 	o := newOwners(t)
 	path := filepath.Join(o.dir, "smp_affinity")
@@ -113,7 +113,7 @@ func TestTheSameSettingOfOneLabIsOneStep(t *testing.T) {
 	if len(j.Entries()) != 1 {
 		t.Errorf("%d steps", len(j.Entries()))
 	}
-	// Its tuning wants the same, and may go first.
+	// Its tuning wants the same, and may end first.
 	if _, _, err := Make(j, journal.Step{Name: "tuning", Path: path, Value: "3", Target: o.ledger}); err != nil || len(j.Entries()) != 2 {
 		t.Errorf("%d steps, %v", len(j.Entries()), err)
 	}
@@ -143,7 +143,7 @@ func TestWhatAnotherSetBetweenLabsIsLeft(t *testing.T) {
 	o.gone(t)
 }
 
-// Who holds a setting is named as its user would look for it.
+// The holder of a setting is named as its user knows it.
 func TestTheHolderOfASettingIsNamed(t *testing.T) {
 	for want, header := range map[string]journal.Header{
 		`lab "a"`: {Lab: "a", Prefix: "a-"}, "nines tune apply": {Lab: "tune"}, `session "web" of nines kbp`: {Lab: "kbp/web"},
@@ -169,8 +169,8 @@ func TestTheHolderOfASettingIsNamed(t *testing.T) {
 	}
 }
 
-// As after kill -9: of what was never written down in the ledger nothing was set; of what
-// was taken out of it all is restored, though the journal does not know.
+// As after kill -9: what the ledger does not have was not set; what was removed from it is
+// restored, although the journal does not say so.
 func TestALedgerAndAJournalThatDisagree(t *testing.T) {
 	o := newOwners(t)
 	path := filepath.Join(o.dir, "stat_interval")
@@ -186,7 +186,7 @@ func TestALedgerAndAJournalThatDisagree(t *testing.T) {
 	if undoAll(t, b); content(t, path) != "1\n" {
 		t.Errorf("b leaves %q", content(t, path))
 	}
-	// A layer that was written down, and the file not yet set, or set and not undone.
+	// The layer is recorded, but the file is not yet set, or set and not undone.
 	for _, text := range []string{"1\n", "10\n"} {
 		c := o.journal(t, "c"+strings.TrimSpace(text))
 		if _, err := c.Begin(journal.Step{Kind: Kind, Path: path, Value: "10", Old: "1", Target: o.ledger, Token: "nines-c:x"}); err != nil {
@@ -219,7 +219,7 @@ func TestAFileThatWentIsForgotten(t *testing.T) {
 	o.gone(t)
 }
 
-// Of an earlier boot of the kernel nothing is in force.
+// Nothing of an earlier boot is in force.
 func TestALedgerOfAnotherBootIsEmpty(t *testing.T) {
 	o := newOwners(t)
 	if err := os.Mkdir(filepath.Dir(o.ledger), 0o755); err != nil {
@@ -232,7 +232,7 @@ func TestALedgerOfAnotherBootIsEmpty(t *testing.T) {
 }
 
 // A control group's list of controllers: the first lab adds one, a second uses it and
-// stays, and the last takes it out, unless somebody else has limits by it.
+// stays, and the last removes it, unless others have limits through it.
 func TestControllersOfTheRootGoWithTheLastLab(t *testing.T) {
 	for _, test := range []struct {
 		name, others, want string

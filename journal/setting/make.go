@@ -12,14 +12,14 @@ import (
 	"nines.dev/nines/journal"
 )
 
-// Make writes a step's value to the setting's file, through the journal, and gives what
-// the kernel made of it. If the file holds it already nothing is written, and changed
-// is false.
+// Make writes a step's value to the setting's file through the journal, and returns what
+// the kernel made of it. If the file holds the value already, Make writes nothing and
+// changed is false.
 //
 // A step with a Target, which is a ledger such as HostLedger, shares the file with all
-// others that name it: each can go in any order, and the last one leaves what was there
-// before the first. A file that holds the value already is remembered there if somebody
-// else has set it, who may go first.
+// others that name it: they can end in any order, and the last one restores what was there
+// before the first. If the file holds the value already because others set it, it is
+// recorded there too, since they may end first.
 func Make(j *journal.Journal, step journal.Step) (now string, changed bool, err error) {
 	step.Kind = Kind
 	if step.Target == "" {
@@ -75,15 +75,15 @@ func makeStep(j *journal.Journal, step journal.Step, shared *lockedLedger) (now 
 	return now, true, j.Done(id, journal.Learnt{Took: now})
 }
 
-// hasMade is true if the journal has such a step already, as where a lab is changed.
+// hasMade is true if the journal has such a step already, as when a lab is updated.
 func hasMade(j *journal.Journal, step journal.Step) bool {
 	return slices.ContainsFunc(j.Entries(), func(e journal.Entry) bool {
 		return e.Kind == step.Kind && e.Path == step.Path && e.Value == step.Value && e.Name == step.Name && e.Link == step.Link
 	})
 }
 
-// holder names who has the journal for people. That of nines tune has no prefix, nor have
-// those of nines kbp's sessions, "kbp/NAME".
+// holder names a journal's owner for messages. nines tune and the sessions of nines kbp,
+// "kbp/NAME", have no prefix.
 func holder(h journal.Header) string {
 	if session, found := strings.CutPrefix(h.Lab, "kbp/"); found {
 		return fmt.Sprintf("session %q of nines kbp", session)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Read reads a setting's file as a journal keeps it: without the space around
-// it, and of a file that lists its choices, "always [madvise] never", only the chosen.
+// Read reads a setting's file as a journal stores it: without surrounding white space, and
+// only the chosen word of a list of choices, "always [madvise] never".
 func Read(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -20,12 +20,12 @@ func Read(path string) (string, error) {
 	return Chosen(string(text)), nil
 }
 
-// choice is how the kernel marks the one in force among those it lists, as
-// /sys/kernel/mm/transparent_hugepage/enabled does.
+// choice matches the kernel's mark for the chosen word of a list, as in
+// /sys/kernel/mm/transparent_hugepage/enabled.
 var choice = regexp.MustCompile(`\[([^\]\s]+)\]`)
 
-// Chosen is the text of a setting's file without the space around it, or of one that
-// lists its choices the chosen one.
+// Chosen is the text of a setting's file without surrounding white space, or the chosen
+// word if the file lists its choices.
 func Chosen(text string) string {
 	text = strings.TrimSpace(text)
 	if m := choice.FindStringSubmatch(text); m != nil {
@@ -55,8 +55,7 @@ func plainMask(mask string) string {
 	return plain
 }
 
-// Write writes a setting's file, which has to be there; it ends its line where
-// the file has its line ended.
+// Write writes a setting's file, which must exist; it ends the line if the file does.
 func Write(path, value string) error {
 	if now, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(now), "\n") {
 		value += "\n"
@@ -69,7 +68,7 @@ func Write(path, value string) error {
 	return errors.Join(err, file.Close())
 }
 
-// RefusedError is a setting that the kernel did not take; it is as it was.
+// RefusedError says that the kernel refused a value; the setting is unchanged.
 type RefusedError struct {
 	Path, Value string
 	Err         error
@@ -79,5 +78,5 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the kernel refuses %q in %s: %v", e.Value, e.Path, e.Err)
 }
 
-// Unwrap gives the kernel's word.
+// Unwrap returns the kernel's error.
 func (e *RefusedError) Unwrap() error { return e.Err }

@@ -31,7 +31,7 @@ func TestSettingsAreComparedAsTheKernelPrintsThem(t *testing.T) {
 	}
 }
 
-// A journal and a file that stands for a setting.
+// settingFixture is a journal and a file that stands for a setting.
 func settingFixture(t *testing.T, text string) (*journal.Journal, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -103,8 +103,7 @@ func TestASettingThatAnotherChangedSinceIsLeftAlone(t *testing.T) {
 	}
 }
 
-// As after kill -9 between the write and the journal's word that it was done, and
-// before the write.
+// As after kill -9 between the write and the done line, and before the write.
 func TestASettingNeverSaidToBeDoneIsUndoneIfItWasMade(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		j, path := settingFixture(t, "always [madvise] never\n")
@@ -114,7 +113,7 @@ func TestASettingNeverSaidToBeDoneIsUndoneIfItWasMade(t *testing.T) {
 		want := "always [madvise] never\n"
 		if made {
 			put(t, path, "always madvise [never]\n")
-			want = "madvise\n" // what is written; a kernel's file lists all again
+			want = "madvise\n" // as written; a kernel file would list all choices again
 		}
 		if notes := undoAll(t, j); len(notes) > 0 || content(t, path) != want {
 			t.Errorf("made %t: %q, notes %q", made, content(t, path), notes)
@@ -122,7 +121,7 @@ func TestASettingNeverSaidToBeDoneIsUndoneIfItWasMade(t *testing.T) {
 	}
 }
 
-// A value that the kernel rounds is ours all the same.
+// A value that the kernel rounds still counts as ours.
 func TestASettingIsOursAsTheKernelTookIt(t *testing.T) {
 	j, path := settingFixture(t, "60\n")
 	id, err := j.Begin(journal.Step{Kind: Kind, Path: path, Value: "11", Old: "60"})

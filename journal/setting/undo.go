@@ -14,12 +14,11 @@ import (
 	"nines.dev/nines/journal"
 )
 
-// Kind is a kernel setting's file, Path, which had Old and got Value: a sysctl or a
-// control group's file. Target is the ledger of those that share it.
+// Kind is a kernel setting's file, Path, which had Old and got Value: a sysctl or a control
+// group's file. Target is the ledger of those that share it.
 var Kind = journal.Register("setting", journal.Undo{Step: restore})
 
-// restore takes back a step's value of a file, alone or from among those of all that
-// share it.
+// restore undoes a step's value of a file, whether or not the file is shared.
 func restore(_ context.Context, u journal.Undoing) error {
 	if u.Target == "" {
 		only := layer{Old: u.Old, Value: u.Value}
@@ -44,12 +43,12 @@ func restore(_ context.Context, u journal.Undoing) error {
 	})
 }
 
-// takeBack takes a step's layer out of a file's, and writes what is due then.
+// takeBack removes a step's layer from a file's layers, and writes the resulting value.
 func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 	file := settingOf(u.Step)
 	now, err := file.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		now = "" // gone, and with it all that was set; others' layers have to go as well
+		now = "" // gone with all that was set; the others' layers must go too
 	} else if err != nil {
 		return nil, err
 	}
@@ -82,10 +81,9 @@ func takeBack(u journal.Undoing, list []layer) (rest []layer, err error) {
 	return nil, fmt.Errorf("write %q: %w", *w.Write, err)
 }
 
-// awakeWatchdog sees to it that a lockup watchdog that was on is on again. While both of
-// them are off, a mere look at kernel.watchdog turns that main switch off as well
-// (proc_watchdog_common in kernel/watchdog.c stores what it shows), and then neither can
-// be turned on by its own.
+// awakeWatchdog turns a lockup watchdog back on that was on. While both watchdogs are off,
+// reading kernel.watchdog turns that main switch off too (proc_watchdog_common in
+// kernel/watchdog.c stores what it shows), and then neither can be turned on alone.
 func awakeWatchdog(step journal.Step) error {
 	name := filepath.Base(step.Path)
 	if step.Old != "1" || name != "soft_watchdog" && name != "nmi_watchdog" {

@@ -1,5 +1,5 @@
 // Package boot tells one boot of the kernel from another: processes, devices, control
-// groups and most settings of an earlier one are gone, and what was noted of them is void.
+// groups and most settings of an earlier boot are gone, and records of them are void.
 package boot
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ID is the id of this boot, /proc/sys/kernel/random/boot_id (random(4)).
+// ID is the boot ID, /proc/sys/kernel/random/boot_id (random(4)).
 func ID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package cgroup reads which control group hierarchies are mounted, and where a
-// process is in them: version 1, version 2 or both (hybrid). It changes nothing and
-// needs no privileges. See cgroups(7).
+// Package cgroup reads which control group hierarchies are mounted, and a process's group
+// in each: version 1, version 2 or both (hybrid). It changes nothing and needs no
+// privileges. See cgroups(7).
 package cgroup
 
 import (
@@ -17,10 +17,10 @@ type Hierarchy struct {
 	Mount string
 	// Version is 1 or 2.
 	Version int
-	// Name is how /proc/PID/cgroup names it: its controllers ("cpu,cpuacct",
-	// "name=systemd"), and nothing for version 2.
+	// Name is its name in /proc/PID/cgroup: its controllers ("cpu,cpuacct",
+	// "name=systemd"), and empty for version 2.
 	Name string
-	// Controllers that it has.
+	// Controllers are the hierarchy's controllers.
 	Controllers []string
 }
 
@@ -46,8 +46,8 @@ func Mounted() ([]Hierarchy, error) {
 	return list, nil
 }
 
-// Parse finds the hierarchies in the text of a mountinfo file, proc(5); the
-// controllers of version 2 are not in it.
+// Parse finds the hierarchies in the text of a mountinfo file, proc(5), which does not list
+// the controllers of version 2.
 func Parse(mountinfo string) []Hierarchy {
 	var list []Hierarchy
 	for line := range strings.Lines(mountinfo) {
@@ -69,7 +69,7 @@ func Parse(mountinfo string) []Hierarchy {
 	return list
 }
 
-// isOption is true for mount options that are no controllers.
+// isOption is true for mount options that are not controllers.
 func isOption(word string) bool {
 	return slices.Contains([]string{"rw", "ro", "xattr", "noprefix", "clone_children"}, word) ||
 		strings.HasPrefix(word, "release_agent=")

@@ -15,11 +15,11 @@ type DeviceRule struct {
 	Kind byte
 	// Major and Minor are the device's numbers; -1 is any.
 	Major, Minor int64
-	// Access is of r, w and m, to read, to write and to make the node.
+	// Access is a combination of r, w and m: read, write, make the node.
 	Access string
 }
 
-// String is the rule as devices.allow of version 1 and LXC take it.
+// String is the rule in the form of devices.allow of version 1 and of LXC.
 func (r DeviceRule) String() string {
 	number := func(n int64) string {
 		if n < 0 {
@@ -30,7 +30,7 @@ func (r DeviceRule) String() string {
 	return fmt.Sprintf("%c %s:%s %s", r.Kind, number(r.Major), number(r.Minor), r.Access)
 }
 
-// usualDevices are what every program may expect, and no more; the numbers are in
+// usualDevices are those that every program may expect; the numbers are in
 // Documentation/admin-guide/devices.txt. Making a node opens nothing.
 var usualDevices = []DeviceRule{
 	{'c', -1, -1, "m"}, {'b', -1, -1, "m"},
@@ -46,12 +46,12 @@ var usualDevices = []DeviceRule{
 	{'c', 137, -1, "rwm"},
 }
 
-// latencyDevice keeps a CPU out of deep sleep while it is open, which the engine asks
-// for in trials; its minor number is given out at boot.
+// latencyDevice keeps a CPU out of deep sleep while it is open, as the engine does in
+// trials; the kernel assigns its minor number at boot.
 const latencyDevice = "/dev/cpu_dma_latency"
 
-// DeviceRules are the usual devices and those whose files are given. A file among
-// mounted that is no device is passed over.
+// DeviceRules are the rules for the usual devices and for the given files. Files in mounted
+// that are not devices are skipped.
 func DeviceRules(devices, mounted []string) ([]DeviceRule, error) {
 	rules := append([]DeviceRule{}, usualDevices...)
 	for _, path := range append([]string{latencyDevice}, mounted...) {

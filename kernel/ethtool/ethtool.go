@@ -1,5 +1,5 @@
-// Package ethtool reads and sets the offloads of interfaces, one ioctl each, where the
-// names of features would take several more. Reading needs no privileges, setting
+// Package ethtool reads and sets the offloads of interfaces with one ioctl each; by the
+// names of features it would take several. Reading needs no privileges, setting needs
 // CAP_NET_ADMIN.
 package ethtool
 
@@ -28,10 +28,10 @@ var (
 	GRO = Feature{"gro", 0x2b, 0x2c} // ETHTOOL_GGRO, ETHTOOL_SGRO
 )
 
-// Features are all of them.
+// Features are all of these offloads.
 var Features = []Feature{TxChecksum, TSO, GSO, GRO}
 
-// Socket asks and tells the interfaces of the network namespace that it was opened in.
+// Socket reads and sets interfaces of the network namespace in which it was opened.
 type Socket struct{ fd int }
 
 // Open opens a socket in the calling thread's network namespace.
@@ -44,9 +44,9 @@ func Open() (*Socket, error) {
 }
 
 // Close closes the socket.
-func (s *Socket) Close() { _ = unix.Close(s.fd) } // nothing is written late
+func (s *Socket) Close() { _ = unix.Close(s.fd) } // nothing is written on close
 
-// Get tells whether a feature is on. A device that does not have it gives EOPNOTSUPP.
+// Get tells whether a feature is on. If the device lacks it the error is EOPNOTSUPP.
 func (s *Socket) Get(device string, f Feature) (bool, error) {
 	value, err := s.call(device, f.get, 0)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Socket) Get(device string, f Feature) (bool, error) {
 	return value != 0, nil
 }
 
-// Set turns a feature on or off. Not every device can: Get tells what counts.
+// Set turns a feature on or off. A device may refuse silently: Get reads the result.
 func (s *Socket) Set(device string, f Feature, on bool) error {
 	value := uint32(0)
 	if on {

@@ -23,15 +23,15 @@ const (
 // ErrNoFeature is a feature that the kernel does not know.
 var ErrNoFeature = errors.New("the kernel has no such feature")
 
-// featureBits are struct ethtool_get_features_block's four words of each block.
+// featureBits are the four words of struct ethtool_get_features_block.
 type featureBits struct{ available, requested, active, neverChanged uint32 }
 
-// Named is the state of a feature by its kernel's name, such as
-// "tx-tcp-segmentation": what is asked for, and what is in force, which differs where the
-// device lacks it or another feature that it needs.
+// Named is the state of a feature by its kernel name, such as "tx-tcp-segmentation":
+// requested and active. They differ if the device lacks the feature or another one that it
+// needs.
 type Named struct{ Requested, Active bool }
 
-// Names are the features of the kernel in the order of their bits; some may be empty.
+// Names are the kernel's features in the order of their bits; some may be empty.
 func (s *Socket) Names(device string) ([]string, error) {
 	info := struct {
 		command, reserved uint32
@@ -83,8 +83,8 @@ func (s *Socket) ByName(device string) (map[string]Named, error) {
 	return features, nil
 }
 
-// Request asks for one feature by name, and leaves all others as they are asked for:
-// Set turns some of them on and off in groups.
+// Request turns one feature on or off by name, and leaves the requests for all others
+// unchanged; Set changes some features in groups.
 //
 //	ethtool -K DEVICE NAME on|off
 func (s *Socket) Request(device, name string, on bool) error {
@@ -116,12 +116,12 @@ func (s *Socket) Request(device, name string, on bool) error {
 	return nil
 }
 
-// pass is one SIOCETHTOOL with the structure that the command takes.
+// pass makes one SIOCETHTOOL call with the command's structure.
 func (s *Socket) pass(device string, data unsafe.Pointer) error {
 	request := struct {
 		name [unix.IFNAMSIZ]byte
 		data unsafe.Pointer
-		_    [16]byte // struct ifreq is larger than what is used of it
+		_    [16]byte // struct ifreq is larger than the part used here
 	}{data: data}
 	copy(request.name[:unix.IFNAMSIZ-1], device)
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); errno != 0 {

@@ -20,7 +20,7 @@ func TestFeaturesOfLoopbackHaveNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The loopback's list is fixed: it never changes namespace (NETIF_F_NETNS_LOCAL).
+	// The loopback cannot change its namespace, a fixed feature (NETIF_F_NETNS_LOCAL).
 	if gro, ok := features["rx-gro"]; !ok || len(features) < 30 {
 		t.Errorf("rx-gro %+v among %d", gro, len(features))
 	}
@@ -29,7 +29,7 @@ func TestFeaturesOfLoopbackHaveNames(t *testing.T) {
 	}
 }
 
-// TestRequestChangesOneFeatureAlone: an ioctl for TSO would change five.
+// TestRequestChangesOneFeatureAlone: the ioctl for TSO would change five.
 func TestRequestChangesOneFeatureAlone(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	ns, err := netns.New()

@@ -1,6 +1,6 @@
-// Package flock locks files and folders by flock(2). A lock is had by one process at a
-// time and ends with it, however it ends. Whoever opens a lock's file otherwise is not
-// kept from anything.
+// Package flock locks files and folders with flock(2). Only one process holds a lock at a
+// time, and the kernel releases it when the process ends in any way. The lock is advisory:
+// it does not stop processes that open the file without it.
 package flock
 
 import (
@@ -21,7 +21,7 @@ type Lock struct {
 	signed bool
 }
 
-// HeldError is a lock that another has: the process PID, or 0 if it has not signed.
+// HeldError says that another process holds the lock: PID, or 0 if it has not signed.
 type HeldError struct {
 	Path string
 	PID  int
@@ -31,18 +31,18 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is locked by process %d", e.Path, e.PID)
 }
 
-// Try locks the file at path, which is made if it is not there; a link is not followed.
-// If another has the lock, the error is a *HeldError.
+// Try locks the file at path, and creates it if needed; it does not follow a symbolic link.
+// If another process has the lock, the error is a *HeldError.
 func Try(path string) (*Lock, error) {
 	return take(path, unix.LOCK_EX|unix.LOCK_NB)
 }
 
-// Wait is Try that waits until the lock is had, or ctx ends.
+// Wait is Try that waits for the lock until ctx ends.
 func Wait(ctx context.Context, path string) (*Lock, error) {
 	return wait(ctx, func(how int) (*Lock, error) { return take(path, how) })
 }
 
-// Folder locks a folder, which has to be there, so that nothing is left of the lock.
+// Folder locks an existing folder, so that the lock leaves no file behind.
 func Folder(ctx context.Context, dir string) (*Lock, error) {
 	return wait(ctx, func(how int) (*Lock, error) {
 		file, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY, 0)
@@ -53,8 +53,8 @@ func Folder(ctx context.Context, dir string) (*Lock, error) {
 	})
 }
 
-// wait takes a lock. Nothing could end a wait in the kernel, which is used where ctx has
-// no end either.
+// wait takes a lock. A wait in the kernel cannot be cancelled, so it is used only if ctx
+// cannot end.
 func wait(ctx context.Context, take func(how int) (*Lock, error)) (*Lock, error) {
 	if ctx.Done() == nil {
 		return take(unix.LOCK_EX)
@@ -72,8 +72,8 @@ func wait(ctx context.Context, take func(how int) (*Lock, error)) (*Lock, error)
 	}
 }
 
-// take opens and locks a file. Its holder may have removed it before we got it: then there
-// is a new one, or none.
+// take opens and locks a file. The last holder may have removed the file before we got the
+// lock: then take starts again.
 func take(path string, how int) (*Lock, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
@@ -95,7 +95,7 @@ func take(path string, how int) (*Lock, error) {
 	}
 }
 
-// lock locks an open file, or closes it.
+// lock locks an open file, or closes it on failure.
 func lock(file *os.File, how int) (*Lock, error) {
 	err := error(unix.EINTR)
 	for errors.Is(err, unix.EINTR) {
@@ -110,8 +110,8 @@ func lock(file *os.File, how int) (*Lock, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// IsHeld tells whether a process holds the lock of a file, by trying it for an instant; it
-// tries to share it, so that two that ask do not see each other.
+// IsHeld tells whether a process holds the lock of a file. It takes the lock for an
+// instant, shared, so that two callers do not see each other.
 func IsHeld(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func IsHeld(path string) bool {
 	return errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
-// Sign writes our process id into the file, for those who find it locked.
+// Sign writes our process ID into the file, for processes that find it locked.
 func (l *Lock) Sign() error {
 	err := l.file.Truncate(0)
 	if err == nil {
@@ -136,7 +136,7 @@ func (l *Lock) Sign() error {
 
 func signature(file *os.File) int {
 	text := make([]byte, 16)
-	n, _ := file.ReadAt(text, 0) // none in a folder
+	n, _ := file.ReadAt(text, 0) // a folder has none
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
 	if err != nil {
 		return 0
@@ -144,7 +144,8 @@ func signature(file *os.File) int {
 	return pid
 }
 
-// Free lets the lock go. The file stays, empty, which says that nobody holds it for long.
+// Free releases the lock. The file stays, empty, which means that no process holds it for
+// long.
 func (l *Lock) Free() error {
 	var err error
 	if l.signed {
@@ -153,7 +154,8 @@ func (l *Lock) Free() error {
 	return errors.Join(err, l.file.Close())
 }
 
-// Remove removes the file and lets the lock go; who waits for it makes another.
+// Remove removes the file and releases the lock; a process that waits for it makes a new
+// file.
 func (l *Lock) Remove() error {
 	return errors.Join(os.Remove(l.file.Name()), l.file.Close())
 }

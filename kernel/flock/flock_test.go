@@ -63,8 +63,8 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestARemovedLockIsNobodys: whoever waited for a file that its holder removed gets the one
-// that is there then, alone.
+// TestARemovedLockIsNobodys: if the holder removes the file, each waiting process gets the
+// lock of the file that exists then, one at a time.
 func TestARemovedLockIsNobodys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	var inside sync.Mutex

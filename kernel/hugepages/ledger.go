@@ -13,17 +13,17 @@ import (
 	"nines.dev/nines/kernel/ledger"
 )
 
-// Ledger is the file that says which labs have added pages to which pool.
+// Ledger is the file that records which labs have added pages to which pool.
 type Ledger struct {
 	Path string
 	// write replaces Pool.set in tests.
 	write func(Pool, int) error
 }
 
-// ShortError is a kernel that did not find the memory for all pages. None was kept.
+// ShortError says that the kernel did not find memory for all pages. None was kept.
 type ShortError struct {
 	Pool Pool
-	// Wanted pages were Missing from those that were free; Got were found.
+	// Of the Wanted pages, Missing were not free; the kernel found Got of these.
 	Wanted, Missing, Got int
 }
 
@@ -32,14 +32,14 @@ func (e *ShortError) Error() string {
 		e.Wanted, e.Missing, e.Got, e.Pool)
 }
 
-// ledgerFile is what the file holds.
+// ledgerFile is the file's content.
 type ledgerFile struct {
-	// BootID is the kernel's: after a reboot all claims are void.
+	// BootID is the kernel's boot ID: after a reboot all claims are void.
 	BootID string            `json:"boot_id"`
 	Pools  map[Pool]*account `json:"pools"`
 }
 
-// Empty is true if nobody has a claim.
+// Empty is true if there are no claims.
 func (f *ledgerFile) Empty() bool {
 	for _, a := range f.Pools {
 		if len(a.Claims) > 0 {
@@ -49,26 +49,27 @@ func (f *ledgerFile) Empty() bool {
 	return true
 }
 
-// account is what labs did to one pool.
+// account is what labs changed in one pool.
 type account struct {
 	Claims map[string]*claim `json:"claims"`
-	// Pending is a change that was about to be made; nil if none is.
+	// Pending is a change that may or may not have been made; nil if there is none.
 	Pending *change `json:"pending,omitempty"`
 }
 
-// claim is one lab's.
+// claim is one lab's claim.
 type claim struct {
-	// Wanted is how many pages the lab will use at most, Added how many were added to
-	// the pool for it.
+	// Wanted is how many pages the lab uses at most, Added how many were added to the
+	// pool for it.
 	Wanted int `json:"wanted"`
 	Added  int `json:"added"`
-	// Journal is the lab's: without it nobody will ever release the claim. It is empty
-	// in one of a nines that did not write it down.
+	// Journal is the lab's journal: without it nothing would release the claim. It is
+	// empty in claims of versions of nines that did not record it.
 	Journal string `json:"journal,omitempty"`
 }
 
-// isOrphan tells whether the lab's state has gone, and the claim stayed: somebody removed
-// the state folder of a lab that was up. A journal that cannot be looked at is there.
+// isOrphan tells whether the lab's journal is gone while its claim remains, because the
+// state folder of a running lab was removed. A journal that cannot be read counts as
+// present.
 func (c *claim) isOrphan() bool {
 	if c.Journal == "" {
 		return false
@@ -77,7 +78,7 @@ func (c *claim) isOrphan() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// change is from one number of reserved pages to another, for a claim that had Added.
+// change goes from one number of reserved pages to another, for a claim that had Added.
 type change struct {
 	Token string `json:"token"`
 	From  int    `json:"from"`
@@ -85,9 +86,9 @@ type change struct {
 	Added int    `json:"added"`
 }
 
-// Claim adds to a pool what is missing for the wanted pages, and remembers it under
-// the token, as long as there is the lab's journal, in which its release is to come. Pages that are free now but were claimed by others count as theirs: they
-// may not have taken them yet.
+// Claim adds to a pool what is missing for the wanted pages, and records it under the
+// token. The claim lasts as long as the lab's journal exists, whose undo releases it. Free
+// pages that others have claimed count as theirs, since they may not have taken them yet.
 func (l Ledger) Claim(pool Pool, token, journal string, wanted int) error {
 	return l.transact(pool, func(save func() error, a *account) error {
 		counts, err := pool.Read()
@@ -114,7 +115,7 @@ func (l Ledger) Claim(pool Pool, token, journal string, wanted int) error {
 	})
 }
 
-// Release gives back what was added for a token. It may be repeated.
+// Release removes the pages that were added for a token. It may be repeated.
 func (l Ledger) Release(pool Pool, token string) error {
 	return l.transact(pool, func(save func() error, a *account) error {
 		return l.release(pool, a, token, save)
@@ -135,8 +136,8 @@ func (l Ledger) release(pool Pool, a *account, token string, save func() error) 
 	return save()
 }
 
-// change adds pages to a pool, or takes them away, for a claim. It returns by how many
-// the number has changed.
+// change adds pages to a pool, or removes them, for a claim. It returns the change of the
+// count.
 func (l Ledger) change(pool Pool, a *account, token string, by int, save func() error) (int, error) {
 	counts, err := pool.Read()
 	if err != nil {
@@ -180,8 +181,8 @@ func (a *account) settle(pool Pool) error {
 	return nil
 }
 
-// transact runs f on a pool's account while no other process does, after it has released
-// what labs claimed there that have gone.
+// transact runs f on a pool's account while it is locked, after releasing the claims of
+// labs that are gone.
 func (l Ledger) transact(pool Pool, f func(save func() error, a *account) error) error {
 	file := &ledgerFile{}
 	return ledger.File{Path: l.Path, Mode: 0o600}.Change(file, func(save func() error) error {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// host is a folder that looks like a pool of the kernel's, with as many pages in use
-// as the test says and no memory for more than most.
+// host is a folder that looks like one of the kernel's pools, with a number of pages in use
+// and memory for at most most.
 type host struct {
 	t          *testing.T
 	pool       Pool
@@ -34,7 +34,7 @@ func newHost(t *testing.T, reserved, used int) *host {
 	return h
 }
 
-// set makes the kernel's three files: what is used above the number is surplus.
+// set writes the kernel's three files: pages in use above the count are surplus.
 func (h *host) set(pages int) {
 	total := max(pages, h.used)
 	for file, n := range map[string]int{"nr_hugepages": total, "free_hugepages": total - h.used, "surplus_hugepages": total - pages} {
@@ -44,7 +44,7 @@ func (h *host) set(pages int) {
 	}
 }
 
-// journal is that of the lab with a token; it is there until the test removes it.
+// journal is the journal of the lab with a token; it exists until the test removes it.
 func (h *host) journal(token string) string {
 	h.t.Helper()
 	path := filepath.Join(string(h.pool), token+".jsonl")
@@ -76,7 +76,7 @@ func (h *host) reserved(want int) {
 	}
 }
 
-// closed fails the test if the ledger is still there.
+// closed fails the test if the ledger still exists.
 func (h *host) closed() {
 	h.t.Helper()
 	if _, err := os.Stat(h.ledger.Path); err == nil {
@@ -103,7 +103,7 @@ func TestOnlyWhatIsMissingIsAdded(t *testing.T) {
 func TestTwoLabsAddUpAndEndInAnyOrder(t *testing.T) {
 	for _, order := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
 		h := newHost(t, 100, 70)
-		// None has taken its pages yet when the next one comes.
+		// None has taken its pages yet when the next one claims.
 		h.claim("a", 40)
 		h.claim("b", 50)
 		h.claim("c", 10)
@@ -123,11 +123,11 @@ func TestTwoLabsAddUpAndEndInAnyOrder(t *testing.T) {
 func TestTheNumberThatOthersSetStays(t *testing.T) {
 	h := newHost(t, 0, 0)
 	h.claim("a", 40)
-	h.set(140) // somebody wants 100 of their own
+	h.set(140) // another process adds 100
 	h.release("a")
 	h.reserved(100)
 	h.claim("a", 140)
-	h.set(10) // and somebody takes all away
+	h.set(10) // and then removes all
 	h.release("a")
 	h.reserved(0)
 }
@@ -157,9 +157,9 @@ func TestAKernelThatFindsTooFewKeepsNone(t *testing.T) {
 	h.closed()
 }
 
-// TestAKilledProcessIsAccountedFor kills a process before and after the kernel has
-// changed the number, and in the middle of it, when it claims and when it releases;
-// then another lab comes first, or its own undo.
+// TestAKilledProcessIsAccountedFor kills a process before, during and after the kernel's
+// change of the count, in a claim and in a release; then another lab comes first, or its
+// own undo.
 func TestAKilledProcessIsAccountedFor(t *testing.T) {
 	type death struct{}
 	die := func(f func()) {
@@ -202,7 +202,8 @@ func TestAKilledProcessIsAccountedFor(t *testing.T) {
 	}
 }
 
-// TestALabWhoseStateIsLostIsReleased by the next that claims or releases, and no other is.
+// TestALabWhoseStateIsLostIsReleased: the next claim or release releases it, and no other
+// lab.
 func TestALabWhoseStateIsLostIsReleased(t *testing.T) {
 	for _, next := range []func(h *host){
 		func(h *host) { h.claim("c", 5); h.reserved(155); h.release("c") },
@@ -223,7 +224,7 @@ func TestALabWhoseStateIsLostIsReleased(t *testing.T) {
 	}
 }
 
-// TestAClaimStaysWhereTheLabMayLive: its journal cannot be looked at, or is not known.
+// TestAClaimStaysWhereTheLabMayLive: if its journal cannot be read, or is not recorded.
 func TestAClaimStaysWhereTheLabMayLive(t *testing.T) {
 	h := newHost(t, 100, 100)
 	for token, journal := range map[string]string{"a": filepath.Join(h.journal("file"), "journal.jsonl"), "b": ""} {

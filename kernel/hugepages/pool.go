@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Pool is the folder of a size of hugepages, of a NUMA node or of the whole host.
+// Pool is the sysfs folder of a hugepage size, for a NUMA node or the whole host.
 type Pool string
 
-// Of is the pool of a size on a NUMA node; on a kernel without NUMA the host's.
+// Of is the pool of a size on a NUMA node; on a kernel without NUMA it is the host's pool.
 func Of(numaNode int, pageBytes int64) Pool {
 	size := fmt.Sprintf("hugepages-%dkB", pageBytes>>10)
 	pool := fmt.Sprintf("/sys/devices/system/node/node%d/hugepages/%s", numaNode, size)
@@ -23,9 +23,9 @@ func Of(numaNode int, pageBytes int64) Pool {
 
 // Counts are a pool's pages.
 type Counts struct {
-	// Reserved are those that stay in the pool when nobody uses them.
+	// Reserved pages stay in the pool when they are unused.
 	Reserved int
-	// Free are those that nobody uses.
+	// Free pages are unused.
 	Free int
 }
 
@@ -39,7 +39,7 @@ func (p Pool) Read() (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	// Pages above the number that is set, until their users have gone.
+	// Pages above the configured count, until their users free them.
 	surplus, err := p.number("surplus_hugepages")
 	return Counts{Reserved: total - surplus, Free: free}, err
 }
@@ -56,13 +56,13 @@ func (p Pool) number(file string) (int, error) {
 	return n, nil
 }
 
-// attempts are how often the kernel is asked for pages that it does not find at once.
+// attempts is how often the kernel is asked if it does not find all pages.
 const attempts = 3
 
-// set asks the kernel for a number of reserved pages; it may get fewer. The kernel looks
-// for them, and compacts memory, before the call returns, but gives up soon where it has
-// lately compacted in vain (defer_compaction in mm/compaction.c). Then all of memory
-// is compacted, and it is asked again.
+// set asks the kernel for a number of reserved pages; it may find fewer. The kernel looks
+// for memory and compacts it before the write returns, but gives up early if a recent
+// compaction failed (defer_compaction in mm/compaction.c). Then set compacts all memory and
+// asks again.
 func (p Pool) set(pages int) error {
 	path := filepath.Join(string(p), "nr_hugepages")
 	for attempt := 1; ; attempt++ {

@@ -1,8 +1,8 @@
-// Package ledger has files in which all processes of a host account for what they share:
-// who has set what of a kernel setting, added hugepages to a pool, loaded a module. Each
-// changes only its own entries, under a lock, and what a file says is true before it is
-// done. A ledger is there only while something is in it, and so is its lock, the file
-// beside it that ends in ".lock".
+// Package ledger has files in which all processes of a host record what they share: who has
+// set a kernel setting, added hugepages to a pool, loaded a module. Each process changes
+// only its own entries, under a lock, and records a change before making it. A ledger
+// exists only while it has entries. So does its lock, the file next to it with the suffix
+// ".lock".
 package ledger
 
 import (
@@ -21,20 +21,20 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// File is the file of a ledger.
+// File is a ledger's file.
 type File struct {
 	Path string
 	Mode fs.FileMode
 }
 
-// Content is what a ledger holds: a pointer to what is read and written as JSON.
+// Content is a ledger's content: a pointer to what is read and written as JSON.
 type Content interface {
-	// Empty is true if nobody has anything in it.
+	// Empty is true if the ledger has no entries.
 	Empty() bool
 }
 
-// Change reads the ledger, and runs f while no other process does. f changes what was read
-// and saves it, as often as it likes.
+// Change reads the ledger and runs f under the lock. f changes what was read, and may save
+// it several times.
 func (l File) Change(content Content, f func(save func() error) error) error {
 	lock, err := l.lock()
 	if err != nil {
@@ -52,15 +52,15 @@ func (l File) Change(content Content, f func(save func() error) error) error {
 	})
 }
 
-// Read reads without the lock. Where there is no ledger, content is left as it is.
+// Read reads without the lock. If there is no ledger, content stays unchanged.
 func (l File) Read(content any) error {
 	file, err := os.OpenFile(l.Path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		// Earlier versions wrote some in place: one that was killed left an empty file, or
-		// after the new text the end of the old.
+		// Earlier versions wrote some ledgers in place: a killed process left an
+		// empty file, or the end of the old text after the new.
 		err = errors.Join(json.NewDecoder(file).Decode(content), file.Close())
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -69,7 +69,7 @@ func (l File) Read(content any) error {
 	return nil
 }
 
-// Write replaces the ledger, for a caller that has another lock.
+// Write replaces the ledger, for a caller that holds another lock.
 func (l File) Write(content any) error {
 	err := inFolder(l.Path, func() error { return replace.JSON(l.Path, content, l.Mode) })
 	if err != nil {
@@ -78,8 +78,8 @@ func (l File) Write(content any) error {
 	return nil
 }
 
-// Remove removes the ledger, what a killed process had half written of it, and the folder
-// if it is empty then. Nothing of that needs to be there.
+// Remove removes the ledger, a temporary file of a killed process, and the folder if it is
+// empty then. It tolerates that any of them is missing.
 func (l File) Remove() error {
 	if err := replace.Remove(l.Path); err != nil {
 		return fmt.Errorf("remove %s: %w", l.Path, err)
@@ -97,7 +97,7 @@ func (l File) lock() (lock *flock.Lock, err error) {
 	return lock, err
 }
 
-// unlock leaves nothing of a ledger that nobody needs any more.
+// unlock releases the lock, and removes it if the ledger is gone.
 func (l File) unlock(lock *flock.Lock) {
 	if _, err := os.Lstat(l.Path); !errors.Is(err, fs.ErrNotExist) {
 		_ = lock.Free()
@@ -108,8 +108,8 @@ func (l File) unlock(lock *flock.Lock) {
 	_ = os.Remove(filepath.Dir(l.Path))
 }
 
-// inFolder makes a file's folder and runs f. Whoever removes the last thing in the folder
-// may remove it in between; os.MkdirAll then says that it exists, or that it does not.
+// inFolder makes a file's folder and runs f. Another process may remove the empty folder in
+// between; then os.MkdirAll reports that it exists, or that it does not.
 func inFolder(path string, f func() error) (err error) {
 	for range 100 {
 		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {

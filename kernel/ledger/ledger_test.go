@@ -26,8 +26,8 @@ func change(t *testing.T, l File, f func(n names) names) {
 	}
 }
 
-// TestManyChangeOneLedger: none is lost, and nothing is left when the last has gone, also
-// while others come.
+// TestManyChangeOneLedger: no change is lost, and nothing is left after the last entry is
+// gone, even while other processes start.
 func TestManyChangeOneLedger(t *testing.T) {
 	top := t.TempDir()
 	l := File{Path: filepath.Join(top, "run", "names.json"), Mode: 0o600}
@@ -54,7 +54,7 @@ func TestManyChangeOneLedger(t *testing.T) {
 	}
 }
 
-// TestWhatAKilledProcessLeftIsRemoved: a lock that nobody has, and half a ledger.
+// TestWhatAKilledProcessLeftIsRemoved: a lock without a holder, and half a ledger.
 func TestWhatAKilledProcessLeftIsRemoved(t *testing.T) {
 	l := File{Path: filepath.Join(t.TempDir(), "run", "names.json"), Mode: 0o600}
 	if err := os.Mkdir(filepath.Dir(l.Path), 0o755); err != nil {

@@ -21,10 +21,10 @@ const (
 	commandNAPISet   = 14 // Linux 6.13
 )
 
-// ErrNoFamily is a kernel without netlink family "netdev", before 6.3.
+// ErrNoFamily says that the kernel has no netlink family "netdev", before 6.3.
 var ErrNoFamily = errors.New("the kernel has no netlink family netdev")
 
-// familyID is the number that the kernel gave the family at its boot.
+// familyID is the number that the kernel assigned to the family at boot.
 var familyID = sync.OnceValues(func() (uint16, error) {
 	family, err := netlink.GenlFamilyGet(familyName)
 	if errors.Is(err, unix.ENOENT) {
@@ -36,7 +36,7 @@ var familyID = sync.OnceValues(func() (uint16, error) {
 	return family.ID, nil
 })
 
-// call sends one command and gives the attributes of each answer.
+// call sends one command and returns the attributes of each answer.
 func call(command uint8, flags int, attributes ...*nl.RtAttr) ([][]byte, error) {
 	id, err := familyID()
 	if err != nil {
@@ -64,14 +64,14 @@ func callFamily(id uint16, version, command uint8, flags int, attributes ...*nl.
 	return answers, nil
 }
 
-// header is struct genlmsghdr. nl.Genlmsg is shorter than it says it is, and what it sends
-// in the reserved half is whatever was in memory behind it; newer commands refuse that.
+// header is struct genlmsghdr. nl.Genlmsg is shorter than its Len, so it sends adjacent
+// memory in the reserved half, which newer commands refuse.
 type header [4]byte
 
 func (h header) Len() int          { return len(h) }
 func (h header) Serialize() []byte { return h[:] }
 
-// numbers reads the attributes that are whole numbers of 32 or 64 bits; others it leaves out.
+// numbers reads the 32-bit and 64-bit integer attributes, and skips others.
 func numbers(attributes []byte) (map[uint16]uint64, error) {
 	list, err := nl.ParseRouteAttr(attributes)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange sends a request of generic netlink and gathers what is answered: of a dump all
-// until the kernel's NLMSG_DONE, else the one answer, or none with an acknowledgement.
+// exchange sends a generic netlink request and collects the answers: for a dump all until
+// NLMSG_DONE, otherwise the one answer, or none with an acknowledgement.
 //
-// nl's Execute ends a dump at the first message without NLM_F_MULTI. Those of the family
-// netdev are all without (genlmsg_iput in include/net/genetlink.h), so that of several
-// queues, or devices, it gives the first alone.
+// nl's Execute ends a dump at the first message without NLM_F_MULTI. The family netdev
+// never sets it (genlmsg_iput in include/net/genetlink.h), so Execute would return only the
+// first of several queues or devices.
 func exchange(request *nl.NetlinkRequest) (answers [][]byte, err error) {
 	socket, err := nl.Subscribe(unix.NETLINK_GENERIC)
 	if err != nil {
@@ -45,7 +45,7 @@ func exchange(request *nl.NetlinkRequest) (answers [][]byte, err error) {
 	}
 }
 
-// outcome is the error number at the start of an end of a dump, or of an acknowledgement.
+// outcome is the error number at the start of NLMSG_DONE or of an acknowledgement.
 func outcome(data []byte) error {
 	if len(data) < 4 {
 		return errors.New("netlink: an end without its number")

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestAllInstancesAreListed, those of several devices and of several queues.
+// TestAllInstancesAreListed: those of several devices and of several queues.
 func TestAllInstancesAreListed(t *testing.T) {
 	inPair(t, func(t *testing.T) {
 		many := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: "three", NumTxQueues: 4, NumRxQueues: 4}, PeerName: "four"}

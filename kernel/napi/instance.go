@@ -22,16 +22,16 @@ const (
 	attributeThreaded   = 8 // about 6.17
 )
 
-// Threaded is who polls an instance, from enum netdev_napi_threaded.
+// Threaded says what polls an instance, from enum netdev_napi_threaded.
 type Threaded uint32
 
 // The values of Threaded.
 const (
-	// Softirq polls when it was raised, as ever.
+	// Softirq polls in the softirq that was raised, the default.
 	Softirq Threaded = 0
 	// Thread is a kernel thread that is woken instead.
 	Thread Threaded = 1
-	// BusyThread is one that never sleeps (Linux 6.19).
+	// BusyThread is a thread that never sleeps (Linux 6.19).
 	BusyThread Threaded = 2
 )
 
@@ -48,20 +48,21 @@ func (t Threaded) String() string {
 	return fmt.Sprintf("threaded(%d)", uint32(t))
 }
 
-// Instance is a NAPI instance: what is polled for one queue, or a few, of a device.
+// Instance is a NAPI instance: the kernel polls it for one or more queues of a device.
 type Instance struct {
-	// ID is unique on the host, whatever the namespace.
+	// ID is unique on the host, across namespaces.
 	ID uint32 `json:"id"`
 	// Index is the device's in its namespace.
 	Index int `json:"index"`
-	// IRQ is 0 where the device has none.
+	// IRQ is 0 if the instance has none.
 	IRQ int `json:"irq,omitempty"`
-	// PID is the kernel thread's of a threaded instance, else 0.
+	// PID is the kernel thread of a threaded instance, otherwise 0.
 	PID int `json:"pid,omitempty"`
-	// Threaded is who polls; kernels before 6.17 do not tell, and it follows from PID.
+	// Threaded is what polls; kernels before 6.17 do not report it, and it is derived
+	// from PID.
 	Threaded Threaded `json:"threaded"`
-	// DeferHardIRQs is how many empty polls in a row keep the interrupt off,
-	// GROFlushTimeout for how long.
+	// DeferHardIRQs is how many empty polls in a row keep the interrupt off, and
+	// GROFlushTimeout is for how long.
 	DeferHardIRQs   int           `json:"defer_hard_irqs"`
 	GROFlushTimeout time.Duration `json:"gro_flush_timeout_ns"`
 	// IRQSuspendTimeout is how long the interrupt stays off between polls of an
@@ -69,12 +70,12 @@ type Instance struct {
 	IRQSuspendTimeout time.Duration `json:"irq_suspend_timeout_ns"`
 }
 
-// ErrNoNAPIGet is a kernel that does not list NAPI instances.
+// ErrNoNAPIGet says that the kernel does not list NAPI instances.
 var ErrNoNAPIGet = errors.New("the kernel does not list NAPI instances; it is older than 6.8")
 
-// List gives the instances of the devices with these indexes, or with none of all the
-// namespace's devices that are up, in the order of device and id. A veth has instances
-// only while it uses NAPI. ErrNoFamily or ErrNoNAPIGet on old kernels.
+// List returns the instances of the devices with these indexes, or without any of all
+// devices of the namespace that are up, sorted by device and ID. A veth has instances only
+// while it uses NAPI. ErrNoFamily or ErrNoNAPIGet on old kernels.
 func List(indexes ...int) ([]Instance, error) {
 	answers, err := call(commandNAPIGet, unix.NLM_F_DUMP)
 	if errors.Is(err, unix.EOPNOTSUPP) {
@@ -125,7 +126,7 @@ func parse(answer []byte) (Instance, error) {
 	return i, nil
 }
 
-// Get gives one instance. unix.ENOENT if it is gone.
+// Get returns one instance; unix.ENOENT if it is gone.
 func Get(id uint32) (Instance, error) {
 	answers, err := call(commandNAPIGet, 0, nl.NewRtAttr(attributeID, nl.Uint32Attr(id)))
 	if err != nil {
@@ -137,7 +138,7 @@ func Get(id uint32) (Instance, error) {
 	return parse(answers[0])
 }
 
-// SetThreaded says who polls an instance (netlink, about Linux 6.17; BusyThread 6.19).
+// SetThreaded sets what polls an instance (netlink, about Linux 6.17; BusyThread 6.19).
 //
 //	ynl --family netdev --do napi-set --json '{"id": ID, "threaded": "busy-poll"}'
 func SetThreaded(id uint32, t Threaded) error {
@@ -152,8 +153,8 @@ func SetIRQSuspendTimeout(id uint32, timeout time.Duration) error {
 	return set(id, attributeIRQSuspend, uint64(timeout), 8)
 }
 
-// set changes one attribute. Those of type uint are as long as they need to be:
-// 4 or 8 bytes (nla_get_uint in include/net/netlink.h).
+// set changes one attribute. Attributes of type uint have 4 or 8 bytes, as needed
+// (nla_get_uint in include/net/netlink.h).
 func set(id uint32, attribute int, value uint64, size int) error {
 	data := nl.Uint64Attr(value)
 	if size == 4 {

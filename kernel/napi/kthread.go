@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Placement is where a kernel thread runs and with which policy, as text in the form
+// Placement is a kernel thread's CPUs and scheduling policy, as text in the form
 // "fifo:50@2,3".
 type Placement struct {
 	Policy   uint32
@@ -37,7 +37,7 @@ func (p Placement) String() string {
 	return fmt.Sprintf("%s:%d@%s", policyNames[p.Policy], value, strings.Join(cpus, ","))
 }
 
-// RealTime is true for the policies whose threads come before all ordinary ones.
+// RealTime is true for the policies whose threads preempt all ordinary ones.
 func (p Placement) RealTime() bool { return p.Policy == unix.SCHED_FIFO || p.Policy == unix.SCHED_RR }
 
 // ParsePlacement reads "fifo:50@2,3". Without the part from @ on, CPUs is empty.
@@ -75,7 +75,7 @@ func ParsePlacement(text string) (Placement, error) {
 	return p, nil
 }
 
-// PlacementOf reads a thread's.
+// PlacementOf reads a thread's placement.
 func PlacementOf(tid int) (Placement, error) {
 	attributes, err := unix.SchedGetAttr(tid, 0)
 	if err != nil {
@@ -97,7 +97,7 @@ func PlacementOf(tid int) (Placement, error) {
 	return p, nil
 }
 
-// Place moves a thread; with no CPUs it stays where it is.
+// Place sets a thread's policy and CPUs; without CPUs it leaves its affinity unchanged.
 //
 //	chrt --fifo -p 50 TID; taskset -pc 2,3 TID
 func (p Placement) Place(tid int) error {
@@ -118,8 +118,8 @@ func (p Placement) Place(tid int) error {
 }
 
 // Threads are the kernel threads of a device's instances, by their names: napi/DEVICE-ID,
-// cut off after 15 characters (napi_kthread_create in net/core/dev.c). Devices of that
-// name in other namespaces have such ones too; it is for kernels that do not tell an
+// cut to 15 characters (napi_kthread_create in net/core/dev.c). Devices of that name in
+// other namespaces have such threads too. It is for kernels that do not report an
 // instance's thread.
 func Threads(device string) (map[int]string, error) {
 	found := map[int]string{}
@@ -144,7 +144,7 @@ func Threads(device string) (map[int]string, error) {
 	return found, nil
 }
 
-// isKernelThread is true for a process without arguments or memory.
+// isKernelThread is true for a process without an executable.
 func isKernelThread(pid int) bool {
 	link, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
 	return err != nil && link == ""

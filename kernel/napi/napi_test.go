@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// inPair runs f in a new network namespace that has a veth pair, one and two, which are up.
+// inPair runs f in a new network namespace with a veth pair, one and two, which are up.
 func inPair(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	labtest.Require(t, "root", os.Geteuid() == 0)
@@ -57,8 +57,8 @@ func write(t *testing.T, s napi.Setting, value string) {
 	}
 }
 
-// TestAVethHasAnInstanceOnlyWithGRO, and a thread for it only then (veth_xdp.c calls none
-// of it NAPI otherwise).
+// TestAVethHasAnInstanceOnlyWithGRO: and a thread for it only then (without GRO veth.c
+// enables no NAPI).
 func TestAVethHasAnInstanceOnlyWithGRO(t *testing.T) {
 	inPair(t, func(t *testing.T) {
 		before, err := napi.List()
@@ -93,7 +93,7 @@ func TestAVethHasAnInstanceOnlyWithGRO(t *testing.T) {
 		if err := placement.Write("two", "other:0@0"); err != nil {
 			t.Fatal(err)
 		}
-		// A thread that is not the device's is not touched.
+		// A thread of another process is not touched.
 		if err := napi.ThreadPlacement(1).Write("two", "idle:0"); !napi.IsGone(err) {
 			t.Errorf("process 1 as a thread of the device: %v", err)
 		}
@@ -113,7 +113,7 @@ func TestAVethHasAnInstanceOnlyWithGRO(t *testing.T) {
 	})
 }
 
-// TestPolicyTellsWhatNAPISetTakes: what the kernel says that it takes is what it takes.
+// TestPolicyTellsWhatNAPISetTakes: the kernel accepts exactly what its policy lists.
 func TestPolicyTellsWhatNAPISetTakes(t *testing.T) {
 	inPair(t, func(t *testing.T) {
 		policy, err := napi.SetPolicy()
@@ -188,8 +188,8 @@ func TestPlacementsAreReadAsWritten(t *testing.T) {
 	}
 }
 
-// Each device's instances are found, whatever their ids: those of the device made first
-// have the lower ones here, and the higher ones there.
+// Each device's instances are found, whatever their IDs: the device made first has the
+// lower IDs in one case and the higher in the other.
 func TestInstancesOfSeveralDevices(t *testing.T) {
 	for _, order := range [][]string{{"one", "two"}, {"two", "one"}} {
 		inPair(t, func(t *testing.T) {

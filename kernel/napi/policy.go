@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The controller of generic netlink, from include/uapi/linux/genetlink.h and netlink.h:
-// it tells what each command takes, since Linux 5.10.
+// The controller of generic netlink, from include/uapi/linux/genetlink.h and netlink.h: it
+// reports the attributes of each command, since Linux 5.10.
 const (
 	controllerGetPolicy       = 10
 	controllerAttributeFamily = 2
@@ -17,11 +17,11 @@ const (
 	policyMaximumUnsigned     = 5
 )
 
-// Policy is which attributes napi-set takes, each with the largest value, 0 where the
-// kernel names none.
+// Policy has the attributes that napi-set accepts, each with its largest value, 0 if the
+// kernel gives none.
 type Policy map[uint16]uint64
 
-// SetPolicy asks the kernel what napi-set takes; it is empty where there is no such command.
+// SetPolicy asks the kernel what napi-set accepts; it is empty if there is no such command.
 func SetPolicy() (Policy, error) {
 	if _, err := familyID(); err != nil {
 		return nil, err
@@ -30,13 +30,13 @@ func SetPolicy() (Policy, error) {
 		nl.NewRtAttr(controllerAttributeFamily, nl.ZeroTerminated(familyName)),
 		nl.NewRtAttr(controllerAttributeOp, nl.Uint32Attr(commandNAPISet)))
 	if err != nil {
-		// ENOENT: no such command; EOPNOTSUPP: the controller does not tell.
+		// ENOENT: no such command; EOPNOTSUPP: the controller reports no policies.
 		return Policy{}, nil //nolint:nilerr // what cannot be asked for is not there
 	}
 	return parsePolicy(answers)
 }
 
-// parsePolicy reads answers of {policy: {number: {attribute: {type, limits}}}}.
+// parsePolicy parses answers of {policy: {number: {attribute: {type, limits}}}}.
 func parsePolicy(answers [][]byte) (Policy, error) {
 	policy := Policy{}
 	for _, answer := range answers {

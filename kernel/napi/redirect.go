@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// From include/uapi/linux/netdev.h: the attributes of a device, and of its XDP features
-// that it sends what is redirected to it.
+// From include/uapi/linux/netdev.h: the attributes of a device, and the XDP feature that it
+// transmits frames redirected to it.
 const (
 	attributeDeviceIndex = 1
 	attributeXDPFeatures = 3
 	featureXDPTransmit   = 1 << 2 // NETDEV_XDP_ACT_NDO_XMIT
 )
 
-// TakesRedirects is true if a device is a veth that takes the frames which XDP programs
-// redirect to it: while its other end uses NAPI, with GRO on or with an XDP program of its
-// own. Network cards take them only on some CPUs. Kernels before 6.3 do not tell: false.
+// TakesRedirects is true if a device is a veth that accepts frames that XDP programs
+// redirect to it: while its other end uses NAPI, with GRO on or with its own XDP program.
+// Network cards accept them only on some CPUs. Kernels before 6.3 do not report it: false.
 func TakesRedirects(device string) (bool, error) {
 	found, err := netlink.LinkByName(device)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // Setting names something of a device that can be read and written as text, so that a
-// journal can keep it:
+// journal can store it:
 //
 //	attribute/threaded          a file below /sys/class/net/DEVICE
 //	feature/rx-gro              an offload by the kernel's name: 0 or 1, as asked for
@@ -37,8 +37,7 @@ func (s Setting) parts() (string, string) {
 	return kind, rest
 }
 
-// Read reads a setting of a device. IsGone tells from its error whether there is no such
-// thing (any more).
+// Read reads a setting of a device. IsGone tells from its error whether the thing exists.
 func (s Setting) Read(device string) (string, error) {
 	switch kind, rest := s.parts(); kind {
 	case "attribute":
@@ -64,7 +63,7 @@ func (s Setting) Read(device string) (string, error) {
 	return "", fmt.Errorf("there is no setting %q", s)
 }
 
-// Write writes it.
+// Write writes a setting of a device.
 func (s Setting) Write(device, value string) error {
 	switch kind, rest := s.parts(); kind {
 	case "attribute":
@@ -168,8 +167,8 @@ func writeInstance(rest, value string) error {
 	return fmt.Errorf("a NAPI instance has no %q", field)
 }
 
-// threadOf is the thread's id, if it still is a thread of the device's: it is rebuilt,
-// with another id, each time that instances get threads.
+// threadOf is the thread's ID, if it is still a thread of the device. The kernel makes a
+// new thread with another ID each time that threads are turned on.
 func threadOf(device, text string) (int, error) {
 	tid, err := strconv.Atoi(text)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sysfs calls f with an open /sys of the calling thread's network namespace, mounted
-// nowhere (fsopen(2), Linux 5.2): a mounted one shows the devices of the namespace that
-// it was mounted in, and a container's is often read-only.
+// sysfs calls f with an open /sys of the calling thread's network namespace, without
+// mounting it anywhere (fsopen(2), Linux 5.2): a mounted one shows the namespace in which
+// it was mounted, and a container's is often read-only.
 func sysfs(f func(dir int) error) error {
 	fs, err := unix.Fsopen("sysfs", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -34,7 +34,7 @@ func sysfs(f func(dir int) error) error {
 func ReadAttribute(device, attribute string) (string, error) {
 	var text []byte
 	err := atAttribute(device, attribute, unix.O_RDONLY, func(file *os.File) error {
-		text = make([]byte, 4096) // a file of sysfs is a page at most
+		text = make([]byte, 4096) // a sysfs file has at most one page
 		n, err := file.Read(text)
 		text = text[:n]
 		return err
@@ -42,7 +42,7 @@ func ReadAttribute(device, attribute string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// WriteAttribute writes one.
+// WriteAttribute writes such a file.
 //
 //	echo VALUE > /sys/class/net/DEVICE/ATTRIBUTE
 func WriteAttribute(device, attribute, value string) error {

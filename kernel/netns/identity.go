@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens the namespace of a path: a name's of ip-netns(8) below /run/netns, or
+// Open opens the namespace at a path: a name of ip-netns(8) below /run/netns, or
 // /proc/PID/ns/net.
 func Open(path string) (*Namespace, error) { return open(path) }
 
-// Path is the path that it was opened by.
+// Path is the path by which it was opened.
 func (n *Namespace) Path() string { return n.name }
 
-// Cookie identifies the namespace among all of this boot, unlike its inode, which is used
-// again (SO_NETNS_COOKIE, Linux 5.14). It opens a socket inside.
+// Cookie identifies the namespace among all of this boot, unlike its inode, which is reused
+// (SO_NETNS_COOKIE, Linux 5.14). It opens a socket inside.
 func (n *Namespace) Cookie() (uint64, error) {
 	var cookie uint64
 	err := n.Do(func() error {
@@ -38,9 +38,9 @@ func (n *Namespace) Cookie() (uint64, error) {
 	return cookie, nil
 }
 
-// Find opens the namespace that has the cookie: the path's, if it still is that one, else
-// the one among those of all processes and names. It is nil if there is none: the
-// namespace is gone, or kept by nothing that can be found.
+// Find opens the namespace with the cookie: the one at path if it matches, otherwise one
+// among those of all processes and mounts. It returns nil if there is none: the namespace
+// is gone, or nothing that can be found keeps it.
 func Find(path string, cookie uint64) (*Namespace, error) {
 	seen := map[uint64]bool{}
 	found, err := find(path, cookie, seen)
@@ -58,7 +58,7 @@ func Find(path string, cookie uint64) (*Namespace, error) {
 func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) {
 	var st unix.Stat_t
 	if unix.Stat(path, &st) != nil || seen[st.Ino] {
-		return nil, nil //nolint:nilerr // gone, or looked at
+		return nil, nil //nolint:nilerr // gone, or seen already
 	}
 	seen[st.Ino] = true
 	ns, err := open(path)
@@ -70,20 +70,20 @@ func find(path string, cookie uint64, seen map[uint64]bool) (*Namespace, error) 
 	}
 	its, err := ns.Cookie()
 	if errors.Is(err, unix.EINVAL) {
-		err = nil // a file that is no namespace (any more)
+		err = nil // a file that is not, or no longer, a namespace
 	} else if err == nil && its == cookie {
 		return ns, nil
 	}
 	return nil, errors.Join(err, ns.Close())
 }
 
-// Paths are where the host's network namespaces can be opened: where they are mounted, as
-// ip-netns(8) and container runtimes do, and those of processes. The same one occurs many
-// times.
+// Paths are where the host's network namespaces can be opened: their mount points, as
+// ip-netns(8) and container runtimes make them, and those of processes. The same namespace
+// occurs many times.
 func Paths() []string {
 	var paths []string
-	// proc(5): the fifth field is the mount point, with spaces and such as \040, and the
-	// file system's type comes behind a dash.
+	// proc(5): the fifth field is the mount point, with a space written as \040; the
+	// file system's type follows a dash.
 	mounts, _ := os.ReadFile("/proc/thread-self/mountinfo")
 	for line := range strings.Lines(string(mounts)) {
 		before, after, _ := strings.Cut(line, " - ")

@@ -34,7 +34,7 @@ func TestFindKnowsANamespaceAgain(t *testing.T) {
 	if err := found.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The path is another's by now, and no process lives in it.
+	// The path now leads to another namespace, and no process is in ours.
 	if found, err = Find("/proc/self/ns/net", cookie); found != nil || err != nil {
 		t.Errorf("a namespace that nothing names: %v, %v", found, err)
 	}

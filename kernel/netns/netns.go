@@ -21,7 +21,7 @@ type Namespace struct {
 	name string
 }
 
-// OfProcess opens the network namespace that a process lives in.
+// OfProcess opens a process's network namespace.
 func OfProcess(pid int) (*Namespace, error) {
 	return open("/proc/" + strconv.Itoa(pid) + "/ns/net")
 }
@@ -37,13 +37,13 @@ func open(path string) (*Namespace, error) {
 	return &Namespace{file: file, name: path}, nil
 }
 
-// FD is the namespace's file descriptor, for netlink messages that name it.
+// FD is the namespace's file descriptor, for netlink messages that refer to it.
 func (n *Namespace) FD() int { return int(n.file.Fd()) }
 
-// Close lets the namespace go.
+// Close closes the namespace's file descriptor.
 func (n *Namespace) Close() error { return n.file.Close() }
 
-// Inode identifies the namespace among those alive.
+// Inode identifies the namespace among those that exist now.
 func (n *Namespace) Inode() (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(n.FD(), &st); err != nil {
@@ -52,8 +52,7 @@ func (n *Namespace) Inode() (uint64, error) {
 	return st.Ino, nil
 }
 
-// Do runs f on a thread inside the namespace. f must not start goroutines that
-// rely on it.
+// Do runs f on a thread inside the namespace. Goroutines that f starts are not inside.
 func (n *Namespace) Do(f func() error) error {
 	runtime.LockOSThread()
 	home, err := Current()
@@ -68,7 +67,7 @@ func (n *Namespace) Do(f func() error) error {
 	}
 	err = f()
 	if back := unix.Setns(home.FD(), unix.CLONE_NEWNET); back != nil {
-		// The thread stays locked, and the runtime ends it with the goroutine.
+		// The thread stays locked; the runtime ends it with the goroutine.
 		return errors.Join(err, fmt.Errorf("leave %s: %w", n.name, back))
 	}
 	runtime.UnlockOSThread()
@@ -84,13 +83,13 @@ func (n *Namespace) Netlink() (*netlink.Handle, error) {
 	return handle, nil
 }
 
-// Sysctl writes a value below /proc/sys as the namespace sees it; the name has
-// dots or slashes ("net.ipv4.ip_forward").
+// Sysctl writes a value below /proc/sys inside the namespace; the name has dots or slashes
+// ("net.ipv4.ip_forward").
 func (n *Namespace) Sysctl(name, value string) error {
 	return n.Do(func() error { return WriteSysctl(name, value) })
 }
 
-// ErrNoSysctl is a sysctl that the kernel does not have in a namespace of a lab.
+// ErrNoSysctl says that the kernel has no such sysctl in a node's namespace.
 var ErrNoSysctl = errors.New("the kernel has none of that name in a node's namespaces")
 
 // WriteSysctl writes a value below /proc/sys for the calling thread's namespaces.
@@ -105,8 +104,8 @@ func WriteSysctl(name, value string) error {
 	return nil
 }
 
-// SysctlPath is the file of a sysctl. A name with a slash in it is taken as a
-// path, as sysctl(8) does, because interface names may hold dots.
+// SysctlPath is the file of a sysctl. Like sysctl(8), it takes a name with a slash as a
+// path, because interface names may contain dots.
 func SysctlPath(name string) string {
 	if !strings.Contains(name, "/") {
 		name = strings.ReplaceAll(name, ".", "/")

@@ -52,8 +52,8 @@ func TestDoIsInsideAndComesBack(t *testing.T) {
 	}
 }
 
-// TestSettleWaitsForDevices: when Settle returns, the far end of a pair into a
-// namespace that has lost its last user is gone.
+// TestSettleWaitsForDevices: Settle returns after the device in a namespace without users
+// is gone.
 func TestSettleWaitsForDevices(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	stays, err := New()

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Settle returns when every network namespace that lost its last process before
-// the call is gone, with its devices.
+// Settle returns when every network namespace that lost its last process before the call is
+// gone, with its devices.
 //
-// The kernel destroys namespaces later, in batches, on one ordered queue
-// (cleanup_net and netns_wq in net/core/net_namespace.c). So a namespace of our
-// own is put at the end of that queue, and watched: it holds one end of a veth
-// pair whose other end, in a second namespace, vanishes with it. The first canary
-// may go in the same batch as those waited for, whose last steps come after its
-// device; the batch of a second canary starts only when that batch is over.
+// The kernel destroys namespaces later, in batches, on one ordered queue (cleanup_net and
+// netns_wq in net/core/net_namespace.c). So Settle puts its own namespace at the end of
+// that queue, a canary, and watches it: it holds one end of a veth pair whose other end, in
+// a second namespace, vanishes with it. The first canary may go in the same batch as the
+// awaited namespaces, and the batch's last steps come after the canary's device. The batch
+// of a second canary starts only after that batch is over.
 func Settle(ctx context.Context) error {
 	for range 2 {
 		if err := canary(ctx); err != nil {
@@ -74,7 +74,7 @@ func canary(ctx context.Context) error {
 	}
 }
 
-// New makes a namespace that only its file descriptor keeps alive.
+// New makes a namespace that exists only while its file descriptor is open.
 func New() (*Namespace, error) {
 	type result struct {
 		ns  *Namespace

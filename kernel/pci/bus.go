@@ -14,17 +14,17 @@ import (
 	"nines.dev/nines/kernel/flock"
 )
 
-// Bus is where PCI functions are seen and changed. The zero value is the host's;
-// tests have others.
+// Bus is where PCI functions are found and changed. The zero value is the host's; tests use
+// others.
 type Bus struct {
 	// Root is put before /sys and /run.
 	Root string
-	// Patience bounds every wait for the kernel; 0 is defaultPatience.
+	// Patience limits every wait for the kernel; 0 is defaultPatience.
 	Patience time.Duration
 }
 
-// defaultPatience bounds the wait for a driver that was told to take a function, or
-// for udev. Firmware of some cards takes seconds to reset a function.
+// defaultPatience limits the wait for udev, or for a driver that was told to bind a
+// function. Firmware of some cards takes seconds to reset a function.
 const defaultPatience = 30 * time.Second
 
 func (b Bus) patience() time.Duration {
@@ -47,9 +47,9 @@ func (b Bus) Exists(address string) bool {
 }
 
 // Lock serialises changes of a function, and of the VFs of a physical one, among all
-// processes of the host. The lock is on the function's folder in sysfs, so that nothing
-// is left of it, and goes with the process. Another lab may hold it for as long as its
-// drivers take; the wait ends with ctx.
+// processes of the host. It locks the function's folder in sysfs, so it leaves no file
+// behind, and the kernel releases it with the process. Another lab may hold it for as long
+// as its drivers take; the wait ends with ctx.
 func (b Bus) Lock(ctx context.Context, address string) (unlock func(), err error) {
 	lock, err := flock.Folder(ctx, b.device(address))
 	switch {
@@ -63,7 +63,7 @@ func (b Bus) Lock(ctx context.Context, address string) (unlock func(), err error
 	return nil, fmt.Errorf("lock %s: %w", address, err)
 }
 
-// Driver is the driver that has a function; empty if none has.
+// Driver is the driver that a function is bound to; empty if there is none.
 func (b Bus) Driver(address string) string {
 	target, err := os.Readlink(filepath.Join(b.device(address), "driver"))
 	if err != nil {
@@ -72,7 +72,7 @@ func (b Bus) Driver(address string) string {
 	return filepath.Base(target)
 }
 
-// Override is the only driver that may take a function; empty for any that fits.
+// Override is the only driver that may bind a function; empty for any that fits.
 func (b Bus) Override(address string) string {
 	text := b.read(address, "driver_override")
 	if text == "(null)" {
@@ -89,7 +89,7 @@ func (b Bus) read(address, file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// write writes to a file of sysfs; what the kernel says against it comes as the error.
+// write writes to a sysfs file and returns the kernel's error.
 func write(path, value string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -102,9 +102,9 @@ func write(path, value string) error {
 	return nil
 }
 
-// await waits until a condition holds. The kernel does most of what is awaited before
-// a write returns; the rest, such as udev's renaming, has no one thing to wait for, so
-// the condition is looked at in growing steps.
+// await waits until a condition holds. Most of it has happened when a write to sysfs
+// returns; the rest, such as udev's renaming, sends no common event, so await polls in
+// growing intervals.
 func (b Bus) await(ctx context.Context, what string, condition func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, b.patience())
 	defer cancel()

@@ -19,8 +19,8 @@ const (
 	vf0  = "0000:01:10.0"
 )
 
-// fakeBus is a machine with one port, in a folder: files that are written stay as they
-// were written, and nothing happens by itself.
+// fakeBus is a machine with one port, in a folder: files stay as written, and nothing
+// happens by itself.
 func fakeBus(t *testing.T) Bus {
 	t.Helper()
 	b := Bus{Root: t.TempDir(), Patience: 2 * time.Second}
@@ -66,8 +66,8 @@ func link(t *testing.T, b Bus, path, target string) {
 	}
 }
 
-// TestClaims: a function is one lab's until that gives it back; the folder goes with the
-// last claim.
+// TestClaims: a function belongs to one lab until that lab releases it; the folder is
+// removed with the last claim.
 func TestClaims(t *testing.T) {
 	b := fakeBus(t)
 	if err := b.claim(vf0, host.Claim{Lab: "one", Token: "1"}); err != nil {
@@ -85,7 +85,7 @@ func TestClaims(t *testing.T) {
 	if err := b.Free(vf0, "1"); err != nil {
 		t.Errorf("not free for its own: %v", err)
 	}
-	// Undoing a step of a lab that has not the function leaves it alone.
+	// Undoing a step of a lab that does not have the function changes nothing.
 	if err := b.Release(context.Background(), vf0, "", "2", State{Override: "vfio-pci"}); err != nil || b.Override(vf0) != "" {
 		t.Errorf("undone by another: %v, override %q", err, b.Override(vf0))
 	}
@@ -97,7 +97,7 @@ func TestClaims(t *testing.T) {
 	if _, err := os.Stat(b.claims()); !os.IsNotExist(err) {
 		t.Errorf("the folder of claims is left: %v", err)
 	}
-	// Killed while it was written: nobody has it, and undoing tidies up.
+	// Killed while writing: the function is free, and undo removes the file.
 	put(t, b, host.ClaimsDir+"/"+vf0+".new", "{")
 	if err := b.Release(context.Background(), vf0, "", "1", State{}); err != nil {
 		t.Error(err)
@@ -118,7 +118,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestOverride: what sysfs shows for none is none, and it is cleared by an empty line.
+// TestOverride: sysfs's "(null)" means none, and an empty line clears the override.
 func TestOverride(t *testing.T) {
 	b := fakeBus(t)
 	if got := b.Override(vf0); got != "" {
@@ -135,8 +135,8 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestProbe: a driver that does not take the function is told by hand, and what comes
-// of it is an error; one that has it already is left.
+// TestProbe: a driver that does not bind the function is bound by hand, and the result is
+// an error; a function that is bound already is left unchanged.
 func TestProbe(t *testing.T) {
 	b := fakeBus(t)
 	err := b.Probe(context.Background(), vf0, DriverVFIO)
@@ -155,8 +155,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// TestAwaitInterface: it comes when the kernel has made it and udev has named it, and
-// what never comes is said.
+// TestAwaitInterface: it returns when the kernel has made the interface and udev has named
+// it, and an interface that never appears is an error.
 func TestAwaitInterface(t *testing.T) {
 	b := fakeBus(t)
 	put(t, b, "/run/udev/control", "")
@@ -180,7 +180,7 @@ func TestAwaitInterface(t *testing.T) {
 	}
 }
 
-// TestSetVFs: their number goes by way of 0, and they are waited for.
+// TestSetVFs: the number of VFs is set by way of 0, and SetVFs waits for them.
 func TestSetVFs(t *testing.T) {
 	b := fakeBus(t)
 	put(t, b, "/sys/bus/pci/devices/"+port+"/sriov_numvfs", "0")
@@ -200,8 +200,7 @@ func TestSetVFs(t *testing.T) {
 	}
 }
 
-// TestLedger: a port is given back with its last user, and users that are none change
-// nothing.
+// TestLedger: a port is restored with its last user; an unknown user changes nothing.
 func TestLedger(t *testing.T) {
 	b := fakeBus(t)
 	l := portUsers{Boot: boot.ID(), Before: Port{}, Now: Port{VFs: 7, Up: true}, Users: []string{"one", "two"}}
@@ -221,7 +220,8 @@ func TestLedger(t *testing.T) {
 			t.Errorf("after %s has left: %+v", step.token, now)
 		}
 	}
-	// The port has lost its interface to another driver: it is left alone, and said.
+	// The port has lost its interface to another driver: it stays unchanged, with a
+	// note.
 	if err := b.LeavePort(context.Background(), port, "two", note); err != nil || len(notes) != 1 {
 		t.Errorf("the last: %v, %v", err, notes)
 	}
@@ -230,11 +230,11 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestPortAfterItsFunctions: while a lab's function could not be given back its port is not
-// forgotten either, so that undoing both again removes the virtual functions.
+// TestPortAfterItsFunctions: while a lab's function cannot be restored its port stays in
+// the journal too, so that a second undo of both removes the virtual functions.
 func TestPortAfterItsFunctions(t *testing.T) {
 	b := fakeBus(t)
-	// Any interface does, of which nothing is changed.
+	// Any interface will do: nothing of it is changed.
 	put(t, b, "/sys/bus/pci/devices/"+port+"/net/lo/ifindex", "1")
 	before, err := b.ReadPort(port)
 	if err != nil {
@@ -261,7 +261,8 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	if err := b.Release(context.Background(), vf0, "", "1:function", State{}); err != nil {
 		t.Fatal(err)
 	}
-	// Another lab has the function, and did not join the port: its own, and the lab goes.
+	// Another lab has the function without having joined the port: it is that lab's,
+	// and the lab goes.
 	if err := b.claim(vf0, host.Claim{Lab: "two", Token: "12:function"}); err != nil {
 		t.Fatal(err)
 	}
@@ -289,8 +290,8 @@ func TestPortAfterItsFunctions(t *testing.T) {
 	}
 }
 
-// TestPortAndWhole: a port is one lab's as a whole, or labs' for its virtual functions,
-// also before either has made more than its note of it.
+// TestPortAndWhole: a port belongs to one lab as a whole, or to labs for its virtual
+// functions, even before either has made more than its claim.
 func TestPortAndWhole(t *testing.T) {
 	b := fakeBus(t)
 	if err := b.claim(port, host.Claim{Lab: "whole", Token: "1"}); err != nil {
@@ -300,7 +301,7 @@ func TestPortAndWhole(t *testing.T) {
 	if exit.Code(err) != exit.Lacks || !strings.Contains(err.Error(), "the lab whole") {
 		t.Errorf("joined a port that is another's: %v", err)
 	}
-	// What was refused is undone without a trace, and without harm to the other.
+	// A refused step is undone without a trace and without harm to the other lab.
 	if err := b.LeavePort(context.Background(), port, "2", t.Errorf); err != nil {
 		t.Error(err)
 	}
@@ -317,7 +318,7 @@ func TestPortAndWhole(t *testing.T) {
 	if err := b.Free(port, "1"); exit.Code(err) != exit.Lacks {
 		t.Errorf("a port that is joined is free as a whole: %v", err)
 	}
-	// The same lab may change from the one to the other.
+	// The same lab may change from one to the other.
 	if err := b.Free(port, "2:function"); err != nil {
 		t.Errorf("not free for who joined it: %v", err)
 	}
@@ -330,7 +331,7 @@ func TestPortAndWhole(t *testing.T) {
 	}
 }
 
-// TestLock: a second holder waits for the first, or until it is told to end.
+// TestLock: a second holder waits for the first, or until its context ends.
 func TestLock(t *testing.T) {
 	b := fakeBus(t)
 	unlock, err := b.Lock(t.Context(), port)
@@ -365,7 +366,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestSysctlsOfAnInterfaceComeBack: those that differ from what it had, and can be set.
+// TestSysctlsOfAnInterfaceComeBack: those that differ from before and can be set are
+// restored.
 func TestSysctlsOfAnInterfaceComeBack(t *testing.T) {
 	b := fakeBus(t)
 	const conf, neigh = "/proc/sys/net/ipv4/conf/eth9/", "/proc/sys/net/ipv6/neigh/eth9/"
@@ -377,7 +379,8 @@ func TestSysctlsOfAnInterfaceComeBack(t *testing.T) {
 	if len(had) != 3 || had["ipv6/neigh/gc_stale_time"] != "77" {
 		t.Fatalf("it has %v", had)
 	}
-	// It was elsewhere, and the kernel has made them anew; one it has no more.
+	// It was elsewhere, and the kernel has recreated its settings; one no longer
+	// exists.
 	put(t, b, conf+"arp_ignore", "0")
 	put(t, b, neigh+"gc_stale_time", "60")
 	if err := os.Remove(filepath.Join(b.Root, conf+"rp_filter")); err != nil {

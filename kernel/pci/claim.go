@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/kernel/ledger"
 )
 
-// taken is a function that somebody else has.
+// taken is the error that another lab or program uses a function.
 func taken(address, by string) error {
 	return exit.Lacksf("%s is used by %s by now; plan again, or take that down", address, by)
 }
@@ -24,7 +24,7 @@ func sameLab(a, b string) bool {
 	return labA == labB
 }
 
-// claim writes down that a lab has a function, unless another has it.
+// claim records that a lab has a function, unless another lab has it.
 func (b Bus) claim(address string, c host.Claim) error {
 	if other := b.claimed(address); other != nil && other.Token != c.Token {
 		return taken(address, "the lab "+other.Lab)
@@ -33,7 +33,7 @@ func (b Bus) claim(address string, c host.Claim) error {
 	return b.file(address).Write(c)
 }
 
-// claimed is nil where no lab of this boot has a function.
+// claimed is nil if no lab of this boot has a function.
 func (b Bus) claimed(address string) *host.Claim {
 	var c host.Claim
 	if b.file(address).Read(&c) != nil || c.Boot != boot.ID() {
@@ -42,12 +42,12 @@ func (b Bus) claimed(address string) *host.Claim {
 	return &c
 }
 
-// file is one of the claims' folder; its lock is that of the function.
+// file is a file in the claims folder; the function's lock protects it.
 func (b Bus) file(name string) ledger.File {
 	return ledger.File{Path: filepath.Join(b.claims(), name), Mode: 0o644}
 }
 
-// release removes a file of the claims' folder, and that with the last one.
+// release removes a file from the claims folder, and the folder with the last file.
 func (b Bus) release(name string) error {
 	err := b.file(name).Remove()
 	_ = os.Remove(filepath.Dir(b.claims())) // if nothing else is in it

@@ -13,20 +13,20 @@ import (
 	"nines.dev/nines/host"
 )
 
-// The drivers that leave a function to a program.
+// The drivers that give a function to a program.
 const (
 	DriverVFIO   = "vfio-pci"
 	DriverUIO    = "uio_pci_generic"
 	DriverIGBUIO = "igb_uio"
 )
 
-// ForPrograms tells whether a driver leaves a function to a program.
+// ForPrograms tells whether a driver gives a function to a program.
 func ForPrograms(driver string) bool {
 	return slices.Contains([]string{DriverVFIO, DriverUIO, DriverIGBUIO}, driver)
 }
 
-// LoadDriver sees that the kernel has a driver, and loads its module where it has not,
-// as the kernel itself does with those of links. It is not unloaded in the end.
+// LoadDriver loads a driver's module if the kernel does not have the driver, as the kernel
+// itself does for links. It is not unloaded later.
 func (b Bus) LoadDriver(ctx context.Context, driver string) error {
 	dir := filepath.Join(b.Root, "/sys/bus/pci/drivers", driver)
 	if _, err := os.Stat(dir); err == nil {
@@ -47,8 +47,8 @@ func (b Bus) LoadDriver(ctx context.Context, driver string) error {
 	return &host.MissingError{Capability: "the driver " + driver, Reason: "its module cannot be loaded", Remedy: remedy, Err: err}
 }
 
-// Unbind takes a function from its driver; with it go the driver's interface and
-// everything that was set on that.
+// Unbind takes a function from its driver. The driver's interface goes too, with all its
+// settings.
 func (b Bus) Unbind(ctx context.Context, address string) error {
 	driver := filepath.Join(b.device(address), "driver")
 	if b.Driver(address) == "" {
@@ -60,7 +60,7 @@ func (b Bus) Unbind(ctx context.Context, address string) error {
 	return b.await(ctx, address+" has no driver", func() (bool, error) { return b.Driver(address) == "", nil })
 }
 
-// SetOverride lets only one driver take a function, or, if it is empty, any that fits.
+// SetOverride allows only one driver to bind a function; empty allows any that fits.
 func (b Bus) SetOverride(address, driver string) error {
 	if b.Override(address) == driver {
 		return nil
@@ -72,7 +72,7 @@ func (b Bus) SetOverride(address, driver string) error {
 	return nil
 }
 
-// Probe lets the kernel find a driver for a function, which driver has to be; empty is
+// Probe lets the kernel find a driver for a function and checks that it is driver; empty is
 // any.
 func (b Bus) Probe(ctx context.Context, address, driver string) error {
 	if now := b.Driver(address); now != "" {
@@ -83,7 +83,7 @@ func (b Bus) Probe(ctx context.Context, address, driver string) error {
 	}
 	err := write(filepath.Join(b.Root, "/sys/bus/pci/drivers_probe"), address)
 	if err == nil && b.Driver(address) == "" && driver != "" {
-		// It tells nobody why a driver refused; binding by hand does.
+		// A probe does not report why a driver refused; binding by hand does.
 		err = write(filepath.Join(b.Root, "/sys/bus/pci/drivers", driver, "bind"), address)
 	}
 	if b.Driver(address) == "" {
@@ -95,7 +95,7 @@ func (b Bus) Probe(ctx context.Context, address, driver string) error {
 	return nil
 }
 
-// Bind gives a function to a driver, or, if it is empty, to the kernel's own.
+// Bind binds a function to a driver; empty is the kernel's own.
 func (b Bus) Bind(ctx context.Context, address, driver string) error {
 	if b.Driver(address) == driver && driver != "" && b.Override(address) == driver {
 		return nil
@@ -109,8 +109,8 @@ func (b Bus) Bind(ctx context.Context, address, driver string) error {
 	return b.Probe(ctx, address, driver)
 }
 
-// Files are the device nodes by which a program drives a function that has one of the
-// drivers for programs.
+// Files are the device nodes through which a program drives a function. The function is
+// bound to one of the drivers for programs.
 func (b Bus) Files(ctx context.Context, address string) ([]string, error) {
 	var files []string
 	err := b.await(ctx, "the device nodes of "+address+" are there", func() (bool, error) {
@@ -125,8 +125,8 @@ func (b Bus) Files(ctx context.Context, address string) ([]string, error) {
 	return files, err
 }
 
-// CheckGroup finds out whether a program can have a function of vfio-pci: only if
-// nothing else of its IOMMU group has a driver of the kernel's.
+// CheckGroup checks whether a program can use a function bound to vfio-pci: only if no
+// other function of its IOMMU group is bound to one of the kernel's drivers.
 func (b Bus) CheckGroup(address string) error {
 	for _, f := range host.FunctionsBelow(b.Root) {
 		if f.Address != address {

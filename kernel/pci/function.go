@@ -13,26 +13,26 @@ import (
 	"nines.dev/nines/host"
 )
 
-// State is what a function was before a lab had it: all that is changed.
+// State is a function's state before a lab took it: everything that a lab changes.
 type State struct {
 	Driver   string `json:"driver,omitempty"`
 	Override string `json:"override,omitempty"`
-	// Face is its interface's; nil if it had none.
+	// Face is its interface's state; nil if it had none.
 	Face *face `json:"face,omitempty"`
 	// VF is what its physical function held for it; nil for a whole device.
 	VF *host.VFSettings `json:"vf,omitempty"`
 }
 
-// Wanted is what a lab makes of a function.
+// Wanted is the state that a lab gives a function.
 type Wanted struct {
 	// Driver is one for programs, or empty for the kernel's own.
 	Driver string
-	// VF is what its physical function is to hold for it; nil for a whole device.
+	// VF is what its physical function must hold for it; nil for a whole device.
 	VF *host.VFSettings
 }
 
-// ReadState reads a function; port is its physical one, or empty, and index its number
-// there. The caller has locked the port, or the function.
+// ReadState reads a function's state; port is its physical function, or empty, and index
+// its number there. The caller has locked the port, or the function.
 func (b Bus) ReadState(address, port string, index int) (State, error) {
 	s := State{Driver: b.Driver(address), Override: b.Override(address)}
 	var err error
@@ -56,7 +56,7 @@ func (b Bus) vfSettings(port string, index int) (*host.VFSettings, error) {
 	return nil, fmt.Errorf("port %s says nothing of its virtual function %d", b.Interface(port), index)
 }
 
-// Free is nil if nobody is seen to use a function, or the lab of the token does.
+// Free is nil if no user of a function is known, or if the user is the lab of the token.
 func (b Bus) Free(address, token string) error {
 	if c := b.claimed(address); c != nil {
 		if c.Token == token {
@@ -64,7 +64,8 @@ func (b Bus) Free(address, token string) error {
 		}
 		return taken(address, "the lab "+c.Lab)
 	}
-	// A lab that has just joined a port may not have taken a virtual function of it yet.
+	// A lab that has just joined a port may not have taken one of its virtual functions
+	// yet.
 	for _, user := range b.users(address).Users {
 		if !sameLab(user, token) {
 			return taken(address, "another lab, for its virtual functions,")
@@ -83,16 +84,17 @@ func (b Bus) Free(address, token string) error {
 	return nil
 }
 
-// Take claims a function and makes it what is wanted. The caller has locked the port,
-// or the function, and journalled its state.
+// Take claims a function and gives it the wanted state. The caller has locked the port, or
+// the function, and journalled its state.
 func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wanted Wanted) error {
 	if err := b.claim(address, c); err != nil {
 		return err
 	}
 	fault.Point("function claimed")
 	if wanted.VF != nil {
-		// A driver of a VF asks the physical function for its address when it starts, and
-		// may not be allowed another later (igb_set_vf_mac_addr in drivers/net/ethernet/intel/igb).
+		// A VF's driver reads its address from the physical function when it
+		// starts, and may not be allowed to change it later (igb_set_vf_mac_addr in
+		// drivers/net/ethernet/intel/igb).
 		if err := b.Unbind(ctx, address); err != nil {
 			return err
 		}
@@ -110,7 +112,7 @@ func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wante
 	return b.Probe(ctx, address, "")
 }
 
-// setVF sets what differs of what a port holds for a virtual function:
+// setVF changes the settings of a virtual function that differ:
 //
 //	ip link set PORT vf N mac M vlan V qos Q spoofchk S trust T min_tx_rate R max_tx_rate R state L
 func (b Bus) setVF(port string, to host.VFSettings) error {
@@ -133,7 +135,7 @@ func (b Bus) setVF(port string, to host.VFSettings) error {
 		differs bool
 		set     func() error
 	}{
-		// Trust first: without it some drivers take no other address later.
+		// Trust first: without it some drivers accept no other address later.
 		{fmt.Sprintf("trust %v", to.Trust), now.Trust != to.Trust, func() error { return netlink.LinkSetVfTrust(device, i, to.Trust) }},
 		{"mac " + to.MAC, now.MAC != to.MAC, func() error { return netlink.LinkSetVfHardwareAddr(device, i, mac) }},
 		{fmt.Sprintf("vlan %d qos %d", to.VLAN, to.QoS), now.VLAN != to.VLAN || now.QoS != to.QoS,
@@ -158,8 +160,8 @@ func (b Bus) setVF(port string, to host.VFSettings) error {
 	return nil
 }
 
-// Release makes a function what it was, if the lab of the token has it, and gives it
-// back. It may be repeated. port is its physical one, or empty for a whole device.
+// Release restores a function and gives it back, if the lab of the token has it. It may be
+// repeated. port is its physical function, or empty for a whole device.
 func (b Bus) Release(ctx context.Context, address, port, token string, old State) error {
 	lock := port
 	if lock == "" {
@@ -172,7 +174,7 @@ func (b Bus) Release(ctx context.Context, address, port, token string, old State
 	defer unlock()
 	switch c := b.claimed(address); {
 	case c == nil:
-		return b.release(address) // what was half written, or void
+		return b.release(address) // half written, or void
 	case c.Token != token:
 		return nil
 	}
@@ -186,8 +188,8 @@ func (b Bus) Release(ctx context.Context, address, port, token string, old State
 }
 
 func (b Bus) restore(ctx context.Context, address, port string, old State) error {
-	// A whole device that still is where it was keeps what others set on it. A new
-	// start of its driver also fetches an interface out of a namespace that lives on.
+	// A whole device that is still in place keeps what others set on it. Restarting the
+	// driver also brings an interface back from another namespace that still exists.
 	intact := old.VF == nil && b.Driver(address) == old.Driver && (old.Face == nil) == (b.Interface(address) == "")
 	if !intact {
 		if err := b.Unbind(ctx, address); err != nil {
@@ -216,8 +218,8 @@ func (b Bus) restore(ctx context.Context, address, port string, old State) error
 	return b.restoreAddress(ctx, address, port, old)
 }
 
-// restoreAddress gives a function's interface what it had. A virtual one whose address
-// was not the one that its port holds may have that only while it is trusted.
+// restoreAddress restores a function's interface. A VF whose address differed from the one
+// that its port holds may need trust to set it.
 func (b Bus) restoreAddress(ctx context.Context, address, port string, old State) error {
 	err := b.restoreFace(ctx, address, *old.Face)
 	if old.VF == nil {
@@ -230,6 +232,6 @@ func (b Bus) restoreAddress(ctx context.Context, address, port string, old State
 			err = b.restoreFace(ctx, address, *old.Face)
 		}
 	}
-	// The port has learnt the address from the function meanwhile.
+	// The port has meanwhile learnt the address from the function.
 	return errors.Join(err, b.setVF(port, *old.VF))
 }

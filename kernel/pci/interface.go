@@ -30,7 +30,7 @@ func (b Bus) AwaitInterface(ctx context.Context, address string) (string, error)
 	return name, err
 }
 
-// named is true once udev is through with an interface: its database has an entry
+// named is true once udev has processed an interface: its database has an entry
 // (sd_device_get_is_initialized in systemd's sd-device.c), or udev does not run.
 func (b Bus) named(name string) bool {
 	if _, err := os.Stat(filepath.Join(b.Root, "/run/udev/control")); err != nil {
@@ -48,14 +48,14 @@ func (b Bus) named(name string) bool {
 	return err == nil
 }
 
-// face is what of an interface a lab changes before its node has it.
+// face is the state of an interface that a lab changes before it gives it to a node.
 type face struct {
 	Name string `json:"name"`
 	MAC  string `json:"mac"`
 	MTU  int    `json:"mtu"`
-	// Offloads are those that it has, by name.
+	// Offloads are those that it supports, by name.
 	Offloads map[string]bool `json:"offloads,omitempty"`
-	// Sysctls are its own settings of the kernel's.
+	// Sysctls are the interface's kernel settings.
 	Sysctls map[string]string `json:"sysctls,omitempty"`
 }
 
@@ -77,14 +77,14 @@ func (b Bus) readFace(address string) (*face, error) {
 	}
 	defer socket.Close()
 	for _, feature := range ethtool.Features {
-		if on, err := socket.Get(name, feature); err == nil { // others it has not
+		if on, err := socket.Get(name, feature); err == nil { // it lacks the others
 			f.Offloads[feature.Name] = on
 		}
 	}
 	return &f, nil
 }
 
-// restoreOffloads turns on and off what differs.
+// restoreOffloads sets the offloads that differ.
 func restoreOffloads(name string, old map[string]bool) error {
 	socket, err := ethtool.Open()
 	if err != nil {
@@ -104,7 +104,7 @@ func restoreOffloads(name string, old map[string]bool) error {
 	return nil
 }
 
-// restoreFace gives an interface its old name, address, MTU, offloads and settings.
+// restoreFace restores an interface's name, address, MTU, offloads and settings.
 func (b Bus) restoreFace(ctx context.Context, address string, old face) error {
 	name, err := b.AwaitInterface(ctx, address)
 	if err != nil {
@@ -115,7 +115,8 @@ func (b Bus) restoreFace(ctx context.Context, address string, old face) error {
 		return fmt.Errorf("find %s: %w", name, err)
 	}
 	if name != old.Name {
-		// An interface that is up keeps its name (dev_change_name, before Linux 6.2).
+		// An interface that is up cannot be renamed (dev_change_name, before Linux
+		// 6.2).
 		if err := netlink.LinkSetDown(device); err != nil {
 			return fmt.Errorf("set %s down: %w", name, err)
 		}
@@ -140,5 +141,5 @@ func (b Bus) restoreFace(ctx context.Context, address string, old face) error {
 			return errors.Join(fmt.Errorf("set the address of %s to %s again", old.Name, old.MAC), err)
 		}
 	}
-	return b.restoreSysctls(old.Name, old.Sysctls) // the MTU of IPv6 among them, after the device's
+	return b.restoreSysctls(old.Name, old.Sysctls) // includes the MTU of IPv6, so after the device's
 }

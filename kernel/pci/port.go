@@ -15,20 +15,20 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// Port is what of a physical function a lab changes.
+// Port is the state of a physical function that a lab changes.
 type Port struct {
 	VFs int  `json:"vfs"`
 	Up  bool `json:"up"`
 	MTU int  `json:"mtu"`
-	// IPv6Off is the interface's disable_ipv6; empty where the kernel has no IPv6.
+	// IPv6Off is the interface's disable_ipv6; empty if the kernel has no IPv6.
 	IPv6Off string `json:"ipv6_off,omitempty"`
 }
 
-// portUsers is the file that says which labs use a port, beside the claims. It is there
-// only while one does.
+// portUsers is the file that records which labs use a port, next to the claims. It exists
+// only while a lab does.
 type portUsers struct {
 	Boot string `json:"boot"`
-	// Before is what the port was when nobody used it, and Now what it was made.
+	// Before is the port's state without users, and Now the state that labs gave it.
 	Before Port `json:"before"`
 	Now    Port `json:"now"`
 	// Users are the tokens of the labs.
@@ -37,7 +37,7 @@ type portUsers struct {
 
 func usersName(address string) string { return "port-" + address }
 
-// users is zero where no lab of this boot uses a port.
+// users is zero if no lab of this boot uses a port.
 func (b Bus) users(address string) portUsers {
 	var u portUsers
 	if b.file(usersName(address)).Read(&u) != nil || u.Boot != boot.ID() {
@@ -46,7 +46,7 @@ func (b Bus) users(address string) portUsers {
 	return u
 }
 
-// ReadPort reads a port; the caller has it locked.
+// ReadPort reads a port's state; the caller has locked it.
 func (b Bus) ReadPort(address string) (Port, error) {
 	p := Port{VFs: b.vfs(address)}
 	name := b.Interface(address)
@@ -77,11 +77,12 @@ func (b Bus) vfs(address string) int {
 	return n
 }
 
-// JoinPort makes a port ready for a lab: as many VFs as wanted, where it has none yet,
-// the interface up, its MTU at least the given. now is what ReadPort has said; the
-// caller has locked the port and journalled the token.
+// JoinPort prepares a port for a lab: as many VFs as wanted if it has none yet, the
+// interface up, its MTU at least as wanted. now is the result of ReadPort; the caller has
+// locked the port and journalled the token.
 func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, now Port) error {
-	// A lab that has the port as a whole moves it away, or gives it to a program, later.
+	// A lab that has the port as a whole will move it to a node, or give it to a
+	// program.
 	if c := b.claimed(address); c != nil && !sameLab(c.Token, token) {
 		return taken(address, "the lab "+c.Lab)
 	}
@@ -104,7 +105,7 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 	target.MTU = max(now.MTU, wanted.MTU)
 	target.Up = true
 	if !now.Up && now.IPv6Off != "" {
-		target.IPv6Off = "1" // the host does not use it, and its own packets would be in the way
+		target.IPv6Off = "1" // the host does not use the port, and its IPv6 packets would disturb
 	}
 	l.Now = target
 	l.Users = append(without(l.Users, token), token)
@@ -115,8 +116,8 @@ func (b Bus) JoinPort(ctx context.Context, address, token string, wanted Port, n
 	return b.setPort(ctx, address, now, target)
 }
 
-// LeavePort ends a lab's use of a port. The last one restores what it was. It may be
-// repeated. note is told what was left alone.
+// LeavePort ends a lab's use of a port. The last user's call restores the port. It may be
+// repeated. note is told what was left unchanged.
 func (b Bus) LeavePort(ctx context.Context, address, token string, note func(string, ...any)) error {
 	unlock, err := b.Lock(ctx, address)
 	if err != nil {
@@ -141,8 +142,8 @@ func (b Bus) LeavePort(ctx context.Context, address, token string, note func(str
 	return b.release(usersName(address))
 }
 
-// restorePort makes a port what it was, as far as it is what labs made it. The token is
-// the last lab's.
+// restorePort restores a port, as far as it still has the state that labs gave it. The
+// token is the last lab's.
 func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers, note func(string, ...any)) error {
 	now, err := b.ReadPort(address)
 	if err != nil {
@@ -161,7 +162,8 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 	}
 	user, own := b.vfUser(address, token)
 	if own && now.VFs == l.Now.VFs && now.VFs != l.Before.VFs {
-		// It could not be given back just now. When it can, the port has to be, too.
+		// The function could not be released now. When it is, the port must be
+		// restored, too.
 		return fmt.Errorf("%s, which has to be given back first", user)
 	}
 	switch {
@@ -178,8 +180,8 @@ func (b Bus) restorePort(ctx context.Context, address, token string, l portUsers
 	return b.setPort(ctx, address, now, target)
 }
 
-// vfUser says who has a VF of a port, empty if nobody has, and whether it is the lab of a
-// token. Another lab that was given one as it is does not use the port.
+// vfUser names the user of a port's VF, empty if there is none, and tells whether it is the
+// lab of a token. A lab that was given an existing VF does not use the port.
 func (b Bus) vfUser(address, token string) (user string, own bool) {
 	for _, f := range host.FunctionsBelow(b.Root) {
 		if f.Address != address {
@@ -237,8 +239,8 @@ func (b Bus) setPort(ctx context.Context, address string, from, to Port) error {
 	return nil
 }
 
-// setVFs makes a port's VFs, or removes them; from one number to another the kernel
-// wants to go by 0 (sriov_numvfs_store in drivers/pci/iov.c).
+// setVFs makes a port's VFs, or removes them; the kernel changes from one number to another
+// only by way of 0 (sriov_numvfs_store in drivers/pci/iov.c).
 func (b Bus) setVFs(ctx context.Context, address string, from, to int) error {
 	file := filepath.Join(b.device(address), "sriov_numvfs")
 	for _, n := range []int{0, to} {
@@ -256,7 +258,7 @@ func (b Bus) setVFs(ctx context.Context, address string, from, to int) error {
 			if vf == "" {
 				return false, nil
 			}
-			// udev renames what is about to be given away.
+			// udev may still rename the interface.
 			if name := b.Interface(vf); name != "" && !b.named(name) {
 				return false, nil
 			}
@@ -265,7 +267,7 @@ func (b Bus) setVFs(ctx context.Context, address string, from, to int) error {
 	})
 }
 
-// VF is the address of a port's virtual function; empty if it is not made.
+// VF is the address of a port's virtual function; empty if it does not exist.
 func (b Bus) VF(address string, index int) string {
 	target, err := os.Readlink(filepath.Join(b.device(address), fmt.Sprintf("virtfn%d", index)))
 	if err != nil {
@@ -274,7 +276,7 @@ func (b Bus) VF(address string, index int) string {
 	return filepath.Base(target)
 }
 
-// AwaitCarrier waits until the other end of a port's cable is there.
+// AwaitCarrier waits until a port's link is up.
 func (b Bus) AwaitCarrier(ctx context.Context, address string) error {
 	name := b.Interface(address)
 	err := b.await(ctx, "port "+name+" has a carrier", func() (bool, error) {

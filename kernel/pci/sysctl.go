@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel keeps settings for each interface, and makes them anew with the defaults of
-// wherever it comes when it moves to another network namespace, or its driver starts again
-// (inetdev_event and addrconf_notify in net/ipv4/devinet.c and net/ipv6/addrconf.c). So
-// what a host has set of an interface is lost when a lab has it, if nobody writes it down.
+// The kernel keeps settings for each interface. It resets them to the defaults of the
+// network namespace when the interface moves there or its driver restarts (inetdev_event
+// and addrconf_notify in net/ipv4/devinet.c and net/ipv6/addrconf.c). So a lab would lose a
+// host's settings of an interface if it did not save them.
 
-// sysctlGroups are the folders below /proc/sys/net with one for each interface.
+// sysctlGroups are the folders below /proc/sys/net with a folder for each interface.
 var sysctlGroups = []string{"ipv4/conf", "ipv4/neigh", "ipv6/conf", "ipv6/neigh"}
 
 func (b Bus) sysctl(group, name string) string {
 	return filepath.Join(b.Root, "/proc/sys/net", group, name)
 }
 
-// sysctls are an interface's settings, by their group and name, "ipv4/conf/arp_ignore".
-// Those that cannot be read, as a secret that is not set, are left out.
+// sysctls are an interface's settings, by group and name, "ipv4/conf/arp_ignore". It leaves
+// out those that cannot be read, such as a secret that is not set.
 func (b Bus) sysctls(name string) map[string]string {
 	all := map[string]string{}
 	for _, group := range sysctlGroups {
@@ -43,8 +43,8 @@ func (b Bus) sysctls(name string) map[string]string {
 	return all
 }
 
-// restoreSysctls writes what differs from what an interface had. What the kernel does not
-// take, such as a count that only it changes, is left.
+// restoreSysctls writes the settings that differ. It skips what the kernel refuses, such as
+// a count that only the kernel changes.
 func (b Bus) restoreSysctls(name string, old map[string]string) error {
 	now := b.sysctls(name)
 	for _, key := range slices.Sorted(maps.Keys(old)) {

@@ -19,7 +19,7 @@ type Identity struct {
 	StartTicks uint64
 }
 
-// Of identifies a process by its id as of now.
+// Of identifies the process that has this ID now.
 func Of(pid int) (Identity, error) {
 	stat, err := readStat(pid)
 	if err != nil {
@@ -38,7 +38,7 @@ func readStat(pid int) (stat, error) {
 	if err != nil {
 		return stat{}, err
 	}
-	// Field 2, the name in brackets, may hold spaces and brackets itself.
+	// Field 2, the name in brackets, may contain spaces and brackets.
 	end := bytes.LastIndexByte(text, ')')
 	fields := strings.Fields(string(text[end+1:]))
 	if end < 0 || len(fields) < 20 {
@@ -48,13 +48,14 @@ func readStat(pid int) (stat, error) {
 	return stat{state: fields[0][0], start: start}, err
 }
 
-// Alive is true while the process runs; a zombie does not.
+// Alive is true while the process runs; a zombie does not run.
 func (id Identity) Alive() bool {
 	s, err := readStat(id.PID)
 	return err == nil && s.start == id.StartTicks && s.state != 'Z' && s.state != 'X'
 }
 
-// Signal sends a signal, to this process and no successor; none if it has ended.
+// Signal sends a signal to this process, never to a successor; it does nothing if it has
+// ended.
 func (id Identity) Signal(signal unix.Signal) error {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL) {
@@ -64,7 +65,8 @@ func (id Identity) Signal(signal unix.Signal) error {
 		return fmt.Errorf("pidfd_open: %w", err)
 	}
 	defer unix.Close(fd)
-	// Checked after it was opened: what is checked is what is signalled.
+	// Checked after opening, so that the checked process is the one that gets the
+	// signal.
 	if !id.Alive() {
 		return nil
 	}
@@ -74,15 +76,15 @@ func (id Identity) Signal(signal unix.Signal) error {
 	return nil
 }
 
-// Reap takes the exit status of an ended child of ours; it does nothing for others. It is
-// false where there is one to take that is not there yet: of a process whose first thread
-// has ended, and others, such as the kernel's for its io_uring, have not.
+// Reap takes the exit status of our child if it has ended; it does nothing for others. It
+// returns false if the child has no status yet: also if its first thread has ended but
+// others have not, such as the kernel's io_uring threads.
 func (id Identity) Reap() bool {
 	pid, err := unix.Wait4(id.PID, nil, unix.WNOHANG, nil)
 	return pid != 0 || err != nil
 }
 
-// Holds is true if an argument or a value in the environment is the token.
+// Holds is true if the token is an argument or a value in the environment.
 func (id Identity) Holds(token string) bool {
 	for _, file := range []string{"cmdline", "environ"} {
 		for _, word := range id.words(file) {
@@ -94,8 +96,8 @@ func (id Identity) Holds(token string) bool {
 	return false
 }
 
-// HasArguments is true if all words occur in the arguments, also where the process
-// has rewritten them into one string, as LXC's monitor does.
+// HasArguments is true if all words occur in the arguments, even if the process has
+// rewritten them into one string, as LXC's monitor does.
 func (id Identity) HasArguments(wanted ...string) bool {
 	have := map[string]bool{}
 	for _, argument := range id.words("cmdline") {
@@ -137,7 +139,7 @@ func (id Identity) NetInode() uint64 {
 	return st.Ino
 }
 
-// Each calls f for every process but kernel threads' and our own.
+// Each calls f for every process except kernel threads and our own.
 func Each(f func(Identity)) error {
 	names, err := os.ReadDir("/proc")
 	if err != nil {

@@ -24,8 +24,8 @@ func TestAnIdentityIsOneProcess(t *testing.T) {
 	if !id.Alive() || other.Alive() {
 		t.Errorf("alive: it %v, another with its process id %v", id.Alive(), other.Alive())
 	}
-	// Start returns when the kernel closes what exec closes, which is a moment before
-	// the new arguments and environment can be read.
+	// Start returns when exec closes its files, shortly before the new arguments and
+	// environment can be read.
 	for begun := time.Now(); !id.HasArguments("sleep", "60") && time.Since(begun) < 10*time.Second; {
 		time.Sleep(time.Millisecond)
 	}

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// ReadyOn is where a program says "ok" when it is ready.
+// ReadyOn is where a program writes "ok" when it is ready.
 type ReadyOn int
 
 const (
@@ -18,9 +18,10 @@ const (
 	ReadyOnExtraFile
 )
 
-// Start starts a program that outlives its starter, and returns when it is ready; nobody
-// waits for it then, and who ends it reaps it. It is in a session of its own: a
-// terminal's Ctrl-C is not for it. One that ends before it is ready is an *EndedError.
+// Start starts a program that outlives its starter, and returns when the program is ready.
+// Nothing waits for it then; whoever ends it reaps it. It runs in its own session, so that
+// a terminal's Ctrl-C does not reach it. If it ends before it is ready, the error is an
+// *EndedError.
 func Start(ctx context.Context, cmd *exec.Cmd, on ReadyOn) (Identity, error) {
 	ready, writer, err := os.Pipe()
 	if err != nil {
@@ -46,7 +47,7 @@ func Start(ctx context.Context, cmd *exec.Cmd, on ReadyOn) (Identity, error) {
 	id, lost := Of(cmd.Process.Pid)
 	line, _ := bufio.NewReader(ready).ReadString('\n')
 	isReady := line == "ok\n"
-	if isReady && lost == nil && stop() { // not if it is just being killed
+	if isReady && lost == nil && stop() { // not if it is being killed
 		return id, cmd.Process.Release()
 	}
 	if isReady { // it would not end by itself
@@ -62,7 +63,7 @@ func Start(ctx context.Context, cmd *exec.Cmd, on ReadyOn) (Identity, error) {
 	return Identity{}, &EndedError{Program: cmd.Path, Err: ended}
 }
 
-// EndedError is a program that has ended before it was ready. Err is how, as of Wait; nil
+// EndedError says that a program ended before it was ready. Err is the result of Wait; nil
 // for exit code 0.
 type EndedError struct {
 	Program string

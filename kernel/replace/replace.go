@@ -1,6 +1,7 @@
-// Package replace replaces files at once, by rename(2): a reader sees the old or the new
-// one whole, also when the writer is killed. Nothing is synced: a file of a running system
-// outlives the process in the page cache, and needs not outlive a power cut.
+// Package replace replaces files atomically with rename(2): a reader sees the old or the
+// new file whole, even if the writer is killed. It does not sync: the files belong to a
+// running system. They outlive the process in the page cache and need not survive a power
+// failure.
 package replace
 
 import (
@@ -14,10 +15,10 @@ import (
 	"nines.dev/nines/fault"
 )
 
-// unfinished ends the name of a file that is being written.
+// unfinished is the suffix of a file that is being written.
 const unfinished = ".new"
 
-// File replaces the file at path. Of two that do at once one may fail.
+// File replaces the file at path. If two do so at once, one may fail.
 func File(path string, text []byte, mode fs.FileMode) error {
 	next := path + unfinished
 	err := write(next, text, mode)
@@ -26,12 +27,12 @@ func File(path string, text []byte, mode fs.FileMode) error {
 		err = os.Rename(next, path)
 	}
 	if err != nil {
-		return errors.Join(err, remove(next)) // it would keep room on a full disk
+		return errors.Join(err, remove(next)) // it would take space on a full disk
 	}
 	return nil
 }
 
-// JSON replaces the file at path by a value, for people to read as well.
+// JSON replaces the file at path by a value as indented JSON.
 func JSON(path string, value any, mode fs.FileMode) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -40,8 +41,8 @@ func JSON(path string, value any, mode fs.FileMode) error {
 	return File(path, append(text, '\n'), mode)
 }
 
-// Remove removes a file, and what a killed process left of a new one. Neither needs to be
-// there.
+// Remove removes a file, and the temporary file of a killed process. Neither needs to
+// exist.
 func Remove(path string) error {
 	return errors.Join(remove(path+unfinished), remove(path))
 }

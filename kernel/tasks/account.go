@@ -18,10 +18,10 @@ import (
 	"nines.dev/nines/kernel/replace"
 )
 
-// Account is which CPUs the threads of a host might use before some were taken.
+// Account records which CPUs the threads of a host could use before some were taken away.
 type Account struct {
-	// Taken are the CPUs that are taken from all others; Quiet are those that are taken
-	// from threads of the kernel only.
+	// Taken are the CPUs that are taken from all other threads; Quiet are those that
+	// are taken only from kernel threads.
 	Taken   string  `json:"taken"`
 	Quiet   string  `json:"quiet,omitempty"`
 	Threads []entry `json:"threads"`
@@ -33,8 +33,8 @@ type entry struct {
 	CPUs       string `json:"cpus"`
 }
 
-// Write makes the account of all threads now, for CPUs that will be taken from them, and
-// quiet ones that will be taken from the kernel's only.
+// Write writes the account of all current threads, for CPUs that will be taken from them,
+// and quiet CPUs that will be taken only from kernel threads.
 func Write(path string, taken, quiet Set) error {
 	threads, err := All()
 	if err != nil {
@@ -44,16 +44,16 @@ func Write(path string, taken, quiet Set) error {
 	for _, t := range threads {
 		a.Threads = append(a.Threads, entry{t.ID, t.StartTicks, t.CPUs.String()})
 	}
-	// Whole or not at all: undo believes what it reads.
+	// Written atomically, because undo trusts what it reads.
 	if err := replace.JSON(path, a, 0o600); err != nil {
 		return fmt.Errorf("write the account of threads: %w", err)
 	}
 	return nil
 }
 
-// book is an account that can be looked things up in.
+// book is an account indexed for lookups.
 type book struct {
-	// taken are the CPUs taken from users' threads, off those taken from the kernel's.
+	// taken are the CPUs taken from user threads, off those taken from kernel threads.
 	taken, off Set
 	masks      map[identity]Set
 }
@@ -103,20 +103,20 @@ func read(path string) (*book, error) {
 	return b, nil
 }
 
-// Cleared says what became of the threads when CPUs were taken from them.
+// Cleared says what happened to the threads when CPUs were taken from them.
 type Cleared struct {
-	// Moved are the kernel's threads that had the CPUs and have them no more.
+	// Moved is how many kernel threads lost the CPUs.
 	Moved int
-	// Fixed are names of those that keep them, because the kernel lets nobody move them:
-	// "ksoftirqd/1".
+	// Fixed are the names of kernel threads that keep them, because the kernel does not
+	// allow moving them: "ksoftirqd/1".
 	Fixed []string
 }
 
-// Clear takes the account's CPUs from the threads that are still allowed there: of the
-// kernel's, where alsoKernel is true, all that it lets us move; of the others those that
-// somebody had bound to some CPUs, which the change of a control group makes forget that.
-// Threads that are no longer, or not yet, in the account are a lab's own or newer than
-// what was taken, and are left.
+// Clear takes the account's CPUs from threads that may still use them: with alsoKernel from
+// kernel threads, as far as the kernel allows, and from user threads that were bound to
+// some CPUs, because the change of a control group resets such a binding. It leaves threads
+// that are not in the account: they belong to a lab, or started after the account was
+// written.
 func Clear(path string, alsoKernel bool) (Cleared, error) {
 	var done Cleared
 	b, err := read(path)
@@ -153,15 +153,14 @@ func Clear(path string, alsoKernel bool) (Cleared, error) {
 			continue
 		}
 		fault.Point("before moving a thread")
-		_ = setMask(t.ID, want) // a deadline task is refused, and keeps what the kernel gave it
+		_ = setMask(t.ID, want) // the kernel refuses for a deadline task, which keeps its mask
 	}
 	sort.Strings(done.Fixed)
 	return done, nil
 }
 
-// Restore gives every thread of the account its own mask again. Doing it again does
-// nothing, and an account that is not there was never followed by a change. note is told
-// what was left alone.
+// Restore gives every thread of the account its old mask. Repeating it does nothing; if
+// there is no account, nothing was changed. note is told what was left unchanged.
 func Restore(path string, note func(string)) error {
 	b, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +181,8 @@ func Restore(path string, note func(string)) error {
 	for _, t := range threads {
 		was, known := b.masks[identity{t.ID, t.StartTicks}]
 		if !known {
-			// A child has the mask that its parent had while the CPUs were taken.
+			// A child has the mask that its parent had while the CPUs were
+			// taken away.
 			was, known = b.inherited(t, byID)
 			known = known && t.CPUs.Equal(was.Minus(b.lost(t)))
 		}
@@ -190,7 +190,7 @@ func Restore(path string, note func(string)) error {
 			continue
 		}
 		if !t.CPUs.Holds(was.Minus(b.lost(t))) {
-			// The kernel only ever gives more than that, when a cpuset changes.
+			// When a cpuset changes the kernel only ever gives more than that.
 			note(fmt.Sprintf("thread %d (%s) may use the CPUs %s by now, neither ours nor the %s that it had; left as it is", t.ID, t.Name, t.CPUs, was))
 			continue
 		}
@@ -198,7 +198,8 @@ func Restore(path string, note func(string)) error {
 		case err == nil, errors.Is(err, unix.ESRCH):
 		case errors.Is(err, unix.EINVAL) && t.Fixed:
 		case errors.Is(err, unix.EINVAL):
-			// Its cpuset has none of them by now, or they are offline (sched_setaffinity(2)).
+			// Its cpuset has none of them any more, or they are offline
+			// (sched_setaffinity(2)).
 			note(fmt.Sprintf("thread %d (%s) may use none of the CPUs %s any more, which it had; it keeps %s", t.ID, t.Name, was, t.CPUs))
 		default:
 			failures = append(failures, fmt.Errorf("let thread %d (%s) use the CPUs %s: %w", t.ID, t.Name, was, err))
@@ -207,10 +208,10 @@ func Restore(path string, note func(string)) error {
 	return errors.Join(failures...)
 }
 
-// inherited is the mask in the account of the nearest that a new thread comes from: its
-// process's first thread, or its parent's.
+// inherited is the mask that a new thread inherited: the account's mask of its nearest
+// ancestor, that is its process's first thread or its parent process.
 func (b *book) inherited(t Thread, byID map[int]Thread) (Set, bool) {
-	for range 64 { // no family is that old
+	for range 64 { // no process tree is that deep
 		leader, ok := byID[t.Process]
 		if !ok {
 			return nil, false
@@ -225,19 +226,19 @@ func (b *book) inherited(t Thread, byID map[int]Thread) (Set, bool) {
 	return nil, false
 }
 
-// rounds bounds how often threads are looked for that were born while others were moved.
+// rounds limits how often Move looks for threads that were born while it moved others.
 const rounds = 50
 
-// Moved is what became of the tasks of a cpuset of version 1.
+// Moved says what happened to the tasks of a version 1 cpuset.
 type Moved struct {
 	Tasks int
-	// Stayed are the names of those that the kernel lets nobody move.
+	// Stayed are the names of those that the kernel does not allow moving.
 	Stayed []string
 }
 
-// Move moves every task of one control group of version 1 into another, thread by
-// thread, until there are none left but those that the kernel lets nobody move, and those
-// that are to stay, by their ids.
+// Move moves every task of one version 1 control group into another, thread by thread,
+// until only those are left that the kernel does not allow moving, and those with the IDs
+// in staying.
 func Move(from, to string, staying ...int) (Moved, error) {
 	var done Moved
 	stays := map[int]string{}
@@ -261,7 +262,7 @@ func Move(from, to string, staying ...int) (Moved, error) {
 			case err == nil:
 				moved++
 			case errors.Is(err, unix.ESRCH):
-				// It has ended; a zombie stays listed, and cannot be moved.
+				// It has ended; a zombie stays listed and cannot be moved.
 				stays[id] = unnamed
 			default:
 				stays[id] = nameOf(id)
@@ -284,8 +285,8 @@ func Move(from, to string, staying ...int) (Moved, error) {
 	return done, nil
 }
 
-// unmovable is nil for a thread of the kernel, of which some cannot be moved, and for
-// what has ended.
+// unmovable is nil for a kernel thread, some of which cannot be moved, and for a thread
+// that has ended.
 func unmovable(id int, err error) error {
 	t, alive := readThread(filepath.Join("/proc", strconv.Itoa(id), "task", strconv.Itoa(id)))
 	if !alive || t.Kernel {
@@ -294,7 +295,7 @@ func unmovable(id int, err error) error {
 	return fmt.Errorf("move task %d (%s): %w", id, t.Name, err)
 }
 
-// unnamed is what is not told of what stays.
+// unnamed marks a task that stays but is not reported.
 const unnamed = "-"
 
 func nameOf(id int) string {

@@ -9,13 +9,13 @@ import (
 // Set is a sorted set of CPUs.
 type Set []int
 
-// ParseSet reads the kernel's list form, "0-3,8".
+// ParseSet parses the kernel's list format, "0-3,8".
 func ParseSet(list string) (Set, error) { return host.ParseCPUList(list) }
 
-// String is the kernel's list form.
+// String is the kernel's list format.
 func (s Set) String() string { return host.FormatCPUList(s) }
 
-// Plus is the set with others.
+// Plus is the union of two sets.
 func (s Set) Plus(others Set) Set {
 	all := slices.Concat(s, others)
 	slices.Sort(all)

@@ -35,7 +35,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// sleeper starts a process that sleeps, and one that it has started.
+// sleeper starts a process that sleeps, and a child of it.
 func sleeper(t *testing.T) (parent, child Thread) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "sleep 60 & wait")
@@ -90,7 +90,7 @@ func allow(t *testing.T, thread Thread, list string) {
 	}
 }
 
-// account writes one of some threads only: nobody else's are touched by these tests.
+// account writes an account of some threads only: these tests touch no others.
 func account(t *testing.T, taken string, threads ...Thread) string {
 	t.Helper()
 	a := Account{Taken: taken}
@@ -189,8 +189,8 @@ func TestMasksThatOthersChangedAreLeft(t *testing.T) {
 	other := child
 	other.StartTicks++
 	path := account(t, "0", parent, other)
-	allow(t, parent, "0") // was 0-1, less 0 is 1: a mask without 1 is not ours
-	allow(t, child, "0")  // the account's has ended; this one has its id
+	allow(t, parent, "0") // was 0-1, without 0 it is 1: a mask without 1 is not ours
+	allow(t, child, "0")  // the account's thread has ended; this one has its ID
 	notes := restore(t, path)
 	if len(notes) != 1 || !strings.Contains(notes[0], "left as it is") {
 		t.Errorf("notes: %q", notes)
@@ -200,12 +200,12 @@ func TestMasksThatOthersChangedAreLeft(t *testing.T) {
 	}
 }
 
-// Nor do they keep a lab from going: a thread that was bound to CPUs of which its cpuset
-// has none by now cannot have them again.
+// A thread whose mask cannot be restored, because its cpuset no longer has any of those
+// CPUs, does not stop a lab from going down.
 func TestAMaskThatCannotComeBackIsSaid(t *testing.T) {
 	parent, _ := sleeper(t)
 	had := now(t, parent)
-	parent.CPUs = Set{1023} // no machine that tests run on has it
+	parent.CPUs = Set{1023} // no test machine has it
 	notes := restore(t, account(t, "1023", parent))
 	if len(notes) == 0 || !strings.Contains(notes[0], "1023") {
 		t.Errorf("notes %q", notes)
@@ -226,7 +226,7 @@ func TestAChildBornMeanwhileGetsWhatItsParentHad(t *testing.T) {
 	if a, b := now(t, parent), now(t, child); a != "0-1" || b != "0-1" {
 		t.Errorf("the parent has %s, its child %s", a, b)
 	}
-	allow(t, child, "1") // its own choice: neither its parent's mask nor that less CPU 1
+	allow(t, child, "1") // its own choice: neither its parent's mask nor that without CPU 1
 	restore(t, path)
 	if got := now(t, child); got != "1" {
 		t.Errorf("a child's own choice became %s", got)
@@ -239,7 +239,7 @@ func TestWithoutAnAccountNothingIsDone(t *testing.T) {
 	}
 }
 
-// TestTasksMoveAndComeBack moves the tasks of a cpuset of its own into another of its own.
+// TestTasksMoveAndComeBack moves the tasks of a test cpuset into another and back.
 func TestTasksMoveAndComeBack(t *testing.T) {
 	const mount = "/sys/fs/cgroup/cpuset"
 	labtest.Require(t, "root", os.Geteuid() == 0)
@@ -273,7 +273,7 @@ func TestTasksMoveAndComeBack(t *testing.T) {
 			}
 		}
 	})
-	// It forks for ever, in short-lived children.
+	// It forks short-lived children for ever.
 	cmd := exec.Command("sh", "-c", "echo $$ > "+from+"/tasks; while :; do sleep 0.001; done")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

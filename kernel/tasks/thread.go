@@ -13,15 +13,16 @@ import (
 
 // Thread is one thread of the host as it is now.
 type Thread struct {
-	// ID is the thread's, Process that of its thread group, Parent of the process that
-	// started that.
+	// ID is the thread's ID, Process its thread group's, Parent that of the process
+	// that started the group.
 	ID, Process, Parent int
 	// StartTicks is its start in clock ticks since boot.
 	StartTicks uint64
 	Name       string
-	// Kernel is a thread of the kernel's; Fixed is one that the kernel lets nobody move.
+	// Kernel is true for a kernel thread; Fixed is true if the kernel does not allow
+	// moving it.
 	Kernel, Fixed bool
-	// CPUs that it may use.
+	// CPUs are those that it may use.
 	CPUs Set
 	// LastCPU is where it ran last.
 	LastCPU int
@@ -33,7 +34,7 @@ const (
 	flagFixed  = 0x04000000 // PF_NO_SETAFFINITY
 )
 
-// All lists the threads of this host. Those that end meanwhile are left out.
+// All lists the threads of this host. It leaves out those that end meanwhile.
 func All() ([]Thread, error) { return allBelow("/proc") }
 
 func allBelow(root string) ([]Thread, error) {
@@ -112,7 +113,7 @@ func readMask(dir string) (Set, bool) {
 	return nil, false
 }
 
-// setMask lets a thread use some CPUs.
+// setMask sets the CPUs that a thread may use.
 func setMask(id int, cpus Set) error {
 	var mask unix.CPUSet
 	for _, cpu := range cpus {
