@@ -12,17 +12,17 @@ import (
 	"nines.dev/nines/journal/setting"
 )
 
-// resumeLatency is the file of a CPU that says how long its wake-up from idle may take;
-// "n/a" allows none at all, so that it polls where others sleep
+// resumeLatency is a CPU's file with the allowed wake-up latency from idle; "n/a" allows
+// none, so that the CPU polls instead of sleeping
 // (Documentation/ABI/testing/sysfs-devices-power; drivers/cpuidle/governor.c). Unlike
-// /dev/cpu_dma_latency it is for one CPU.
+// /dev/cpu_dma_latency it applies to one CPU.
 const resumeLatency = "/sys/devices/system/cpu/cpu%d/power/pm_qos_resume_latency_us"
 
-// firstIdleState is "POLL" where the CPU has a way of idling without a halt.
+// firstIdleState is "POLL" if the CPU can idle without halting.
 const firstIdleState = "/sys/devices/system/cpu/cpu%d/cpuidle/state0/name"
 
-// keepAwake keeps CPUs from halting: by PM QoS where all of them can idle without, else
-// by a thread on each that spins at SCHED_IDLE.
+// keepAwake keeps CPUs from halting: by PM QoS if all of them can idle without halting,
+// otherwise by a thread on each that spins at SCHED_IDLE.
 func (s Site) keepAwake(ctx context.Context, r Request, run *Running) error {
 	if len(r.CPUs) == 0 {
 		return errors.New("rx: awake needs the CPUs that are to be kept awake")

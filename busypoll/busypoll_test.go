@@ -24,11 +24,11 @@ import (
 
 // fixture is two network namespaces, each with an end of a veth pair:
 //
-//	near ── a 198.18.7.1 ═══════ b 198.18.7.2 ── far: a UDP server that knows nothing
+//	near ── a 198.18.7.1 ═══════ b 198.18.7.2 ── far: an unmodified UDP server
 type fixture struct {
 	*testing.T
 	near, far *netns.Namespace
-	// endFar ends the process that far's path is of, and with it far.
+	// endFar ends the process that far's path refers to, and far with it.
 	endFar func()
 	site   Site
 	notes  []string
@@ -36,7 +36,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	labtest.Require(t, "root", os.Geteuid() == 0)
-	labtest.WholeHost(t) // it sees that the host's settings are as they were
+	labtest.WholeHost(t) // it checks that the host's settings are unchanged
 	f := &fixture{T: t}
 	f.near = newNamespace(t)
 	f.far, f.endFar = newEndingNamespace(t)
@@ -85,13 +85,14 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// newNamespace is one with a process in it, as a container has.
+// newNamespace makes a namespace with a process in it, as a container has.
 func newNamespace(t *testing.T) *netns.Namespace {
 	ns, _ := newEndingNamespace(t)
 	return ns
 }
 
-// newEndingNamespace also gives what ends the process, and with it the namespace.
+// newEndingNamespace also returns a function that ends the process, and the namespace with
+// it.
 func newEndingNamespace(t *testing.T) (ns *netns.Namespace, end func()) {
 	made, err := netns.New()
 	if err != nil {
@@ -137,7 +138,7 @@ func (f *fixture) stop() {
 	}
 }
 
-// settings are all that any way of receiving changes.
+// settings are all settings that any receive mode changes.
 func (f *fixture) settings() map[string]string {
 	f.Helper()
 	all := map[string]string{}
@@ -163,7 +164,7 @@ func (f *fixture) settings() map[string]string {
 	return all
 }
 
-// exchange has a client send packets to a server and back, one at a time, and gives how
+// exchange sends packets from a client to a server and back, one at a time, and returns how
 // many came back.
 func (f *fixture) exchange(packets int) (answered int) {
 	f.Helper()
@@ -182,7 +183,7 @@ func (f *fixture) exchange(packets int) (answered int) {
 			if err != nil {
 				return // closed
 			}
-			_, _ = server.WriteToUDP(data[:n], from) // a lost answer is seen by the client
+			_, _ = server.WriteToUDP(data[:n], from) // the client notices a lost answer
 		}
 	}()
 	if err := f.near.Do(func() (err error) {
@@ -205,7 +206,7 @@ func (f *fixture) exchange(packets int) (answered int) {
 	return answered
 }
 
-// patience is for a moment in which a busy machine leaves a poller its CPU.
+// patience is how long to wait for a moment in which a busy machine gives a poller its CPU.
 const patience = 60 * time.Second
 
 func (f *fixture) requireIOUring() {
@@ -214,7 +215,7 @@ func (f *fixture) requireIOUring() {
 	labtest.Require(f.T, "io_uring with static NAPI ids: "+string(lack), lack.None())
 }
 
-// counted gives the polls and packets of an instance, by one thread and by all others.
+// counted returns an instance's polls and packets, by one thread and by all others.
 func (f *fixture) counted(id uint32, tid int, during func()) (own, others PollCount) {
 	f.Helper()
 	polls, err := CountPolls()
@@ -237,8 +238,8 @@ func (f *fixture) counted(id uint32, tid int, during func()) (own, others PollCo
 	return own, others
 }
 
-// TestAnUnmodifiedServersPacketsComeByThePoller: each is polled by the poller's thread,
-// and next to none by a softirq.
+// TestAnUnmodifiedServersPacketsComeByThePoller: the poller's thread polls each packet, and
+// softirqs next to none.
 func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
@@ -250,8 +251,8 @@ func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 	var run *Running
 	var id uint32
 	var tid int
-	// Where others have the CPU a softirq polls after the 10 ms of the timer, and the
-	// watchdog stops polling: on a busy machine a better moment is waited for.
+	// If other threads have the CPU, a softirq polls after the timer's 10 ms and the
+	// watchdog stops polling. So on a busy machine the test waits for a better moment.
 	const packets = 200
 	for begun := time.Now(); ; f.stop() {
 		run = f.start(request)
@@ -283,7 +284,7 @@ func TestAnUnmodifiedServersPacketsComeByThePoller(t *testing.T) {
 	if run.Poller.Alive() {
 		t.Error("the poller is still there")
 	}
-	// And as before.
+	// After the poller has stopped, all is as before.
 	_, others := f.counted(id, tid, func() { f.exchange(100) })
 	if others.Packets != 0 {
 		t.Errorf("an instance that is gone was polled: %+v", others)
@@ -348,7 +349,7 @@ func TestAPollerEndsWithItsNamespace(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftOfAStartThatFails.
+// TestNothingIsLeftOfAStartThatFails checks that a failed start restores everything.
 func TestNothingIsLeftOfAStartThatFails(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
@@ -367,12 +368,12 @@ func TestNothingIsLeftOfAStartThatFails(t *testing.T) {
 	}
 }
 
-// TestAwakeKeepsACPUFromIdling.
+// TestAwakeSpinsAtIdlePriority checks that a thread at SCHED_IDLE keeps a CPU from idling.
 func TestAwakeSpinsAtIdlePriority(t *testing.T) {
 	f := newFixture(t)
 	run := f.start(Request{Receive: spec.ReceiveAwake, CPUs: []int{0}})
 	if run.Mechanism == "pm_qos" {
-		return // its test is of the settings, which are the journal's
+		return // PM QoS is a setting, whose test is the journal's
 	}
 	statistics, err := ReadStatistics(run.Poller.Statistics)
 	if err != nil || len(statistics.Threads) != 1 {
@@ -390,8 +391,8 @@ func TestAwakeSpinsAtIdlePriority(t *testing.T) {
 	}
 }
 
-// TestAnAdaptivePollerNapsAndWakes: when nothing comes the kernel's thread has next to no
-// CPU time, and packets still come by polling, not by softirqs.
+// TestAnAdaptivePollerNapsAndWakes: without packets the kernel's thread uses next to no CPU
+// time, and packets are still received by polling, not by softirqs.
 func TestAnAdaptivePollerNapsAndWakes(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
@@ -433,7 +434,8 @@ func (f *fixture) backOffs(run *Running) uint64 {
 	return threads[0].BackOffs
 }
 
-// TestAStarvedPollerBacksOff: where others have all of its CPU, interrupts are better.
+// TestAStarvedPollerBacksOff: while other threads take all of its CPU, interrupts are
+// better.
 func TestAStarvedPollerBacksOff(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
@@ -464,8 +466,8 @@ func TestAStarvedPollerBacksOff(t *testing.T) {
 	}
 }
 
-// TestPacketsComeByEpoll: by its thread, or by the kernel's where it does not get the CPU,
-// and none by a softirq.
+// TestPacketsComeByEpoll: packets are received by the poller's thread, or by the kernel's
+// while the poller does not get the CPU, and none by a softirq.
 func TestPacketsComeByEpoll(t *testing.T) {
 	f := newFixture(t)
 	lack := first(f.site.Features.NAPIGet, f.site.Features.Epoll, f.site.Features.Threaded)
@@ -506,9 +508,9 @@ func TestPacketsComeByEpoll(t *testing.T) {
 	f.sameAs(before)
 }
 
-// TestTheKernelsThreadComesBeforeARealTimeEpollPoller: it has its CPU, and where it were
-// not woken it would keep the instance from the poller. If somebody takes its priority
-// away the watchdog lets it run.
+// TestTheKernelsThreadComesBeforeARealTimeEpollPoller: the kernel's thread gets the CPU; if
+// it were woken and did not run it would keep the instance from the poller. If its priority
+// is taken away, the watchdog lets it run.
 func TestTheKernelsThreadComesBeforeARealTimeEpollPoller(t *testing.T) {
 	f := newFixture(t)
 	lack := first(f.site.Features.NAPIGet, f.site.Features.Epoll, f.site.Features.Threaded)
@@ -528,7 +530,7 @@ func TestTheKernelsThreadComesBeforeARealTimeEpollPoller(t *testing.T) {
 	if placed, err := napi.PlacementOf(kernels); err != nil || placed.String() != "fifo:21@1" {
 		t.Errorf("behind a poller at fifo:20 the kernel's thread is %s, %v", placed, err)
 	}
-	// From the other CPU, where it may run beside the poller.
+	// From the other CPU, where it can run at the same time as the poller.
 	ping := func() *exec.Cmd {
 		cmd := exec.Command("taskset", "-c", "0", "ping", "-c", "100", "-i", "0.02", "-W", "10", "198.18.7.2")
 		if err := f.near.Do(cmd.Start); err != nil {
@@ -549,7 +551,7 @@ func TestTheKernelsThreadComesBeforeARealTimeEpollPoller(t *testing.T) {
 			t.Fatal("the kernel's thread never had its CPU")
 		}
 	}
-	_ = pinging.Wait() // some may have waited for too long
+	_ = pinging.Wait() // some pings may have waited too long
 	if err := ping().Wait(); err != nil {
 		t.Errorf("ping while it backs off: %v", err)
 	}

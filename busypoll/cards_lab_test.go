@@ -10,8 +10,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// byThreads gives the packets that polls by these threads brought, and those by others,
-// of all devices.
+// byThreads returns the packets received by polls of these threads, and by all others, on
+// all devices.
 func byThreads(f *fixture, threads []Thread, during func()) (own, others uint64) {
 	f.Helper()
 	polls, err := CountPolls()
@@ -37,8 +37,8 @@ func byThreads(f *fixture, threads []Thread, during func()) (own, others uint64)
 	return own, others
 }
 
-// proveThreads shows that what comes to the far end is received by threads, by whichever
-// way they came to do so, and that all is as it was afterwards.
+// proveThreads shows that threads receive what arrives at the far end, with any mechanism,
+// and that all is restored afterwards.
 func proveThreads(f *fixture, r Request) {
 	f.Helper()
 	before := f.settings()
@@ -48,7 +48,8 @@ func proveThreads(f *fixture, r Request) {
 	if err != nil || len(threads) == 0 {
 		f.Fatalf("threads %v, %v", threads, err)
 	}
-	// With epoll, the kernel's thread of the instance receives what its poller does not.
+	// With epoll, the kernel's thread of the instance receives what the poller does
+	// not.
 	if err := f.far.Do(func() error {
 		kernels, err := napi.Threads("b")
 		for tid := range kernels {
@@ -67,7 +68,7 @@ func proveThreads(f *fixture, r Request) {
 		softirqs = netRX(f.T) - begin
 	})
 	f.Logf("%s: %d packets there and back: by its threads %d, by others %d; %d receive softirqs", run.Mechanism, fewPackets, own, others, softirqs)
-	// The near end is received as ever: the answers are the others'.
+	// The near end receives by interrupts: the answers count for the others.
 	if own < fewPackets {
 		f.Errorf("its threads received %d of %d packets", own, fewPackets)
 	}

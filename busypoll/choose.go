@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// mechanism is one way of polling, with what it needs of the kernel.
+// mechanism is one way of polling, and what it needs of the kernel.
 type mechanism struct {
 	name  spec.PollMechanism
 	title string
@@ -16,8 +16,8 @@ type mechanism struct {
 }
 
 // mechanisms are in the order of preference: the kernel's own thread is the simplest and
-// has no gap between polls; the module is the paper's; io_uring's kernel thread holds the
-// device only during a poll; epoll needs a packet first, and a second thread.
+// has no gap between polls; the module is the paper's method; io_uring's kernel thread
+// holds the device only during a poll; epoll needs a packet first, and a second thread.
 var mechanisms = []mechanism{
 	{spec.PollNetlink, "threaded NAPI that the kernel keeps busy", func(f Features) Lack { return f.Netlink }},
 	{spec.PollLivepatch, "the module busypoll/kmod/kbp", func(f Features) Lack { return f.Livepatch }},
@@ -34,8 +34,8 @@ func first(lacks ...Lack) Lack {
 	return ""
 }
 
-// Choose takes the mechanism that is wanted, or with auto the best that the kernel has,
-// and says why. Where it has none, or not the wanted one, the error is a
+// Choose returns the wanted mechanism, or for auto the best one that the kernel has, and
+// the reason. If the kernel has none, or not the wanted one, the error is a
 // host.MissingError. It is pure.
 func Choose(f Features, wanted spec.PollMechanism) (spec.PollMechanism, string, error) {
 	var missing []string

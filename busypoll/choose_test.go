@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// The kernels that matter, as Probe finds them.
+// kernels are the features of the kernels that matter, as Probe finds them.
 func kernels() map[string]Features {
 	const old, noModule = "not in this kernel", "busypoll/kmod/kbp is not built"
 	return map[string]Features{

@@ -15,12 +15,13 @@ import (
 )
 
 // KindDevice is a setting, Target, of a device, Name, which had Old and got Value, in the
-// network namespace that is found by Path and Cookie; see package napi.
+// network namespace found by Path and Cookie; see package napi.
 var KindDevice = journal.Register("device", journal.Undo{Step: restoreDevice})
 
-// makeSetting sets something of a device, through the journal. If it has the value
-// already nothing is written, and changed is false. A value that the kernel refuses is a
-// setting.RefusedError, and nothing is journalled; so is one that it quietly did not take.
+// makeSetting changes a device's setting through the journal. If the device has the value
+// already, nothing is written and changed is false. If the kernel refuses the value, or
+// silently ignores it, the error is a setting.RefusedError and nothing stays in the
+// journal.
 func (s Site) makeSetting(ns *netns.Namespace, name string, what napi.Setting, value string) (changed bool, err error) {
 	cookie, err := ns.Cookie()
 	if err != nil {
@@ -55,15 +56,16 @@ func (s Site) makeSetting(ns *netns.Namespace, name string, what napi.Setting, v
 	return changed, err
 }
 
-// demoted tells whether a polling thread's placement, "fifo:10@2", is ours but for the
-// policy, which nines-poller takes from one that starves softirqs (busypoll/poller/guard.c).
+// demoted tells whether a polling thread has our placement, "fifo:10@2", except for the
+// policy: the guard in nines-poller lowers the policy of a thread that starves softirqs
+// (busypoll/poller/guard.c).
 func demoted(target, ours, now string) bool {
 	_, cpus, _ := strings.Cut(ours, "@")
 	return strings.HasPrefix(target, "thread/") && now == "idle:0@"+cpus
 }
 
-// restoreDevice puts a setting of a device back, if the device is still there and nobody
-// else has changed it since.
+// restoreDevice restores a device's setting, if the device still exists and others have not
+// changed the setting since.
 func restoreDevice(_ context.Context, u journal.Undoing) error {
 	ns, err := netns.Find(u.Path, u.Cookie)
 	if ns == nil || err != nil {

@@ -18,7 +18,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// deviceFixture is a namespace with a veth pair, whose setting is in a journal.
+// deviceFixture is a namespace with a veth pair, and a journal for its settings.
 type deviceFixture struct {
 	*testing.T
 	ns      *netns.Namespace
@@ -43,7 +43,7 @@ func newDeviceFixture(t *testing.T) *deviceFixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = j.Close() })
-	// It is found by its path, as that of a process is.
+	// It is found by its path, as a process's namespace is.
 	again, err := netns.Open(fmt.Sprintf("/proc/self/fd/%d", ns.FD()))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestADeviceThatIsGoneTakesItsSettingsAlong(t *testing.T) {
 
 func TestARefusedDeviceSettingIsNotJournalled(t *testing.T) {
 	f := newDeviceFixture(t)
-	// A veth without GRO has no NAPI that could have a thread.
+	// A veth without GRO has no NAPI that could get a thread.
 	_, err := Site{Journal: f.journal}.makeSetting(f.ns, "two", napi.Attribute("threaded"), "1")
 	if !errors.As(err, new(*setting.RefusedError)) || len(f.journal.Entries()) != 0 {
 		t.Errorf("%v, journal %+v", err, f.journal.Entries())

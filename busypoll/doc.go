@@ -1,12 +1,12 @@
-// Package busypoll has threads receive what devices get, in place of the softirqs that
-// their interrupts raise, while applications keep their sockets: what the kernel busy
-// poll of Fujimoto et al. (IEICE Trans. Commun., 2021) does by a live patch, on stock
-// kernels. docs/busy-polling.md has the mechanisms and what they cost.
+// Package busypoll lets threads receive a device's packets, instead of the softirqs that
+// its interrupts raise, while applications keep their sockets. Fujimoto et al. (IEICE
+// Trans. Commun., 2021) do this by a live patch, kernel busy poll; nines also does it on
+// stock kernels. docs/busy-polling.md has the mechanisms and their costs.
 //
-// A Setup is made in three steps. Probe asks the kernel what it has. Choose, a pure
-// function, takes a mechanism of it. Site.Start makes the devices pollable, starts what
-// polls, and journals each step before it is made, so that the undo of package journal
-// puts all back: also after kill -9, and where the namespace is gone by then.
+// Setup has three steps. Probe asks the kernel for its features. Choose, a pure function,
+// selects a mechanism. Site.Start prepares the devices, starts what polls, and journals
+// each step before it is made, so that the undo of package journal restores everything,
+// even after kill -9 or if the namespace is gone.
 //
 // It needs root: CAP_NET_ADMIN and CAP_SYS_ADMIN in the namespaces of the devices, and
 // CAP_SYS_NICE for policies.

@@ -10,9 +10,9 @@ import (
 )
 
 // behindEpoll is the policy of the kernel's threads that receive while the epoll poller
-// does not: above all ordinary ones, and above a poller of a real-time policy, on whose
-// CPU they are. One that has been woken owns the NAPI instance: while it did not get the
-// CPU nobody could poll. A poller of the highest priority is refused before.
+// does not: above all ordinary ones, and above a real-time poller, on whose CPU they run.
+// Once such a thread is woken it owns the NAPI instance, and nothing else can poll it until
+// the thread gets the CPU. A poller of the highest priority is refused earlier.
 func behindEpoll(poller *spec.Scheduling) *spec.Scheduling {
 	behind := &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 1}
 	if poller != nil && poller.Policy.RealTime() {
@@ -21,10 +21,10 @@ func behindEpoll(poller *spec.Scheduling) *spec.Scheduling {
 	return behind
 }
 
-// pollByEpoll starts a poller that polls by epoll, on devices that are threaded: while it
-// is not on its CPU their kernel threads receive, not softirqs. epoll polls what one of
-// its sockets last received by, so the poller sends itself a packet from the other end,
-// which a network card has not got here.
+// pollByEpoll starts a poller that polls by epoll, on threaded devices: while it is not on
+// its CPU their kernel threads receive, not softirqs. epoll polls the instance by which one
+// of its sockets last received. So the poller sends itself a packet from the other end of
+// the veth, which a network card does not have here.
 func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices []device) error {
 	for _, d := range devices {
 		if d.peer == nil {
@@ -40,7 +40,7 @@ func (s Site) pollByEpoll(ctx context.Context, r Request, run *Running, devices 
 		return err
 	}
 	argv := s.pollArguments(r, run, spec.PollEpoll)
-	instances := 0 // dealt out among the CPUs in their order, as nines-poller does
+	instances := 0 // instances go to the CPUs in turn, as in nines-poller
 	for _, i := range run.Interfaces {
 		for _, instance := range i.NAPIs {
 			if instance.PID > 0 && instances < mostGuarded {

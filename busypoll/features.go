@@ -1,7 +1,7 @@
 package busypoll
 
-// Features are what the running kernel has for polling. Each is empty if it has it, else
-// the reason why it does not.
+// Features are the running kernel's features for polling. Each is empty if the kernel has
+// it, otherwise it is the reason why not.
 type Features struct {
 	// NAPIGet is the listing of NAPI instances by netlink (Linux 6.8).
 	NAPIGet Lack `json:"napi_get"`
@@ -11,7 +11,7 @@ type Features struct {
 	Livepatch Lack `json:"livepatch"`
 	// IOUring is io_uring with static NAPI ids (Linux 6.13).
 	IOUring Lack `json:"io_uring"`
-	// Epoll is busy polling by epoll as its owner sets it (Linux 6.9).
+	// Epoll is busy polling by epoll with parameters for each epoll set (Linux 6.9).
 	Epoll Lack `json:"epoll"`
 	// Threaded is threaded NAPI (Linux 5.12).
 	Threaded Lack `json:"threaded"`
@@ -19,7 +19,7 @@ type Features struct {
 	Suspend Lack `json:"suspend"`
 }
 
-// Lack is why the kernel has not got a feature; empty if it has.
+// Lack is the reason why the kernel lacks a feature; empty if it has it.
 type Lack string
 
 // None is true if the kernel has the feature.

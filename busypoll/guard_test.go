@@ -38,8 +38,8 @@ func helper(t *testing.T, name string, on proc.ReadyOn, arguments ...string) pro
 	return id
 }
 
-// A thread of a real-time policy that starves the softirqs of its CPU comes after all
-// others for a while, and then has its policy back; when the guard ends, at once.
+// A real-time thread that starves the softirqs of its CPU gets the lowest priority for a
+// while, and then its policy back; when the guard ends, at once.
 func TestAGuardLetsSoftirqsRun(t *testing.T) {
 	labtest.Root(t)
 	var set unix.CPUSet
@@ -69,7 +69,8 @@ func TestAGuardLetsSoftirqsRun(t *testing.T) {
 	statistics := filepath.Join(t.TempDir(), "statistics")
 	guard := helper(t, "nines-poller", proc.ReadyOnStdout, "guard", "--cpus", "1", "--scheduling", policy, "--statistics", statistics,
 		"--thread", strconv.Itoa(spinner.PID)+"@1")
-	// More than is done at once when an interrupt ends, so that ksoftirqd has to go on.
+	// More work than fits into the end of an interrupt, so that ksoftirqd has to
+	// continue.
 	load := helper(t, "nines-disturb", proc.ReadyOnExtraFile, "--kind", "softirq", "--cpu", "1", "--length", "8ms", "--period", "10ms", "--ready-fd", "3")
 	becomes("idle:0")
 	_ = load.Signal(unix.SIGKILL)
@@ -86,10 +87,10 @@ func TestAGuardLetsSoftirqsRun(t *testing.T) {
 	becomes(policy)
 }
 
-// A thread that may run on several CPUs has its policy back when its pauses are over at all
-// of them. The CPUs are ones that no host has, and their ksoftirqd are played by processes
-// on CPU 1. The first is starved by the thread, which backs off for it, and only then the
-// second, by another thread: so its pause ends later.
+// A thread that may run on several CPUs gets its policy back when its pauses at all of them
+// are over. No host has these CPUs; processes on CPU 1 play their ksoftirqd. The thread
+// starves the first and backs off for it. Only then another thread starves the second, so
+// its pause ends later.
 func TestAGuardWaitsForAllPausesOfAThread(t *testing.T) {
 	labtest.Root(t)
 	var set unix.CPUSet
@@ -107,7 +108,7 @@ func TestAGuardWaitsForAllPausesOfAThread(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "statistics")
 	helper(t, "nines-poller", proc.ReadyOnStdout, "guard", "--cpus", "1", "--scheduling", policy, "--statistics", path,
 		"--thread", fmt.Sprintf("%d@%d", spinner.PID, first), "--thread", fmt.Sprintf("%d@%d", spinner.PID, second))
-	// look says which of the two backs off, and where the thread is meanwhile.
+	// look says which of the two backs off, and the thread's placement meanwhile.
 	look := func() (firstPaused, secondPaused bool, placed string) {
 		read := func() []ThreadStatistics {
 			read, err := ReadStatistics(path)
@@ -137,7 +138,7 @@ func TestAGuardWaitsForAllPausesOfAThread(t *testing.T) {
 			wrong = 0
 		}
 		switch {
-		case wrong == 3: // it is told only after it is done
+		case wrong == 3: // the statistics change only afterwards
 			t.Fatalf("it is at %s, and is to back off: for the first %v, for the second %v", placed, firstPaused, secondPaused)
 		case firstPaused && !begun:
 			runSecond()
@@ -153,8 +154,8 @@ func TestAGuardWaitsForAllPausesOfAThread(t *testing.T) {
 	}
 }
 
-// playKsoftirqd starts a process on CPU 1 that has the name of a CPU's ksoftirqd. It waits
-// until it is told to run, and then runs all the time.
+// playKsoftirqd starts a process on CPU 1 with the name of a CPU's ksoftirqd. It waits
+// until run is called, and then spins.
 func playKsoftirqd(t *testing.T, cpu int) (run func()) {
 	t.Helper()
 	cmd := exec.Command("taskset", "-c", "1", "sh", "-c",
@@ -180,7 +181,7 @@ func playKsoftirqd(t *testing.T, cpu int) (run func()) {
 	return func() { _, _ = told.Write([]byte{'\n'}) }
 }
 
-// Threads of threaded NAPI can starve softirqs as those can that poll.
+// Threads of threaded NAPI can starve softirqs as polling threads can.
 func TestRealTimeThreadsOfThreadedNAPIAreGuarded(t *testing.T) {
 	for name, cpus := range map[string][]int{"on a CPU": {0}, "where the scheduler likes": nil} {
 		t.Run(name, func(t *testing.T) {

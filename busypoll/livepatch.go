@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// probeLivepatch tells whether the kernel has the module of busypoll/kmod/kbp in force.
+// probeLivepatch tells whether the kernel can use the module of busypoll/kmod/kbp.
 func probeLivepatch() Lack {
 	reason, remedy := kbp.Lack()
 	if remedy != "" {
@@ -22,9 +22,9 @@ func probeLivepatch() Lack {
 	return Lack(reason)
 }
 
-// pollByLivepatch has the module's threads poll the devices, one on each CPU; the
-// instances are dealt out among them. The module is loaded for it, if it is not. The
-// threads end with what they poll, so that only that is journalled.
+// pollByLivepatch lets the module's threads poll the devices, one thread on each CPU;
+// instances go to the CPUs in turn. It loads the module if needed. The threads end when
+// nothing is left to poll, so only the polling is journalled.
 func (s Site) pollByLivepatch(ctx context.Context, r Request, run *Running, devices []device) error {
 	if err := s.loadLivepatch(ctx, run); err != nil {
 		return err
@@ -63,13 +63,13 @@ func (s Site) pollByLivepatch(ctx context.Context, r Request, run *Running, devi
 	return s.placeLivepatch(r, run, devices, groups)
 }
 
-// KindModule is the kernel module kbp, loaded for the user Token, by the file of its
-// users, Path: the last of them has it unloaded.
+// KindModule is the kernel module kbp, loaded for the user Token, with the file of its
+// users, Path: the release by the last user unloads it.
 var KindModule = journal.Register("module", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
 	return kbp.Release(ctx, u.Path, u.Token, u.Note)
 }})
 
-// loadLivepatch has the module in the kernel for as long as the journal says.
+// loadLivepatch keeps the module in the kernel until the journal is undone.
 func (s Site) loadLivepatch(ctx context.Context, run *Running) error {
 	if s.DryRun {
 		if state, err := kbp.Now(); err != nil || state != kbp.Loaded {
@@ -84,7 +84,7 @@ func (s Site) loadLivepatch(ctx context.Context, run *Running) error {
 	})
 }
 
-// defaultLongest is that of nines-poller and of spec.Polling.
+// defaultLongest is the default of nines-poller and of spec.Polling.
 const defaultLongest = 50 * time.Microsecond
 
 func (s Site) livepatchInstances(d device) (list []kbp.Instance, err error) {
@@ -106,7 +106,7 @@ func (s Site) livepatchInstances(d device) (list []kbp.Instance, err error) {
 	return list, err
 }
 
-// placeLivepatch puts each thread on its CPU, and notes who polls what.
+// placeLivepatch puts each thread on its CPU, and records what it polls.
 func (s Site) placeLivepatch(r Request, run *Running, devices []device, groups []uint32) error {
 	if s.DryRun {
 		return nil
@@ -132,7 +132,7 @@ func (s Site) placeLivepatch(r Request, run *Running, devices []device, groups [
 			if err != nil {
 				return err
 			}
-			if instance.NAPI == 0 { // it sends; all such have no id
+			if instance.NAPI == 0 { // an instance that sends has no ID
 				continue
 			}
 			run.Interfaces[i].NAPIs = append(run.Interfaces[i].NAPIs, napi.Instance{

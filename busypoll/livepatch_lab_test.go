@@ -25,8 +25,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// loadModule has the live patch in the kernel until the test ends. Neither that nor what
-// the test does may make the kernel complain.
+// loadModule loads the live patch until the test ends. Neither that nor the test may make
+// the kernel complain.
 func loadModule(t *testing.T) {
 	t.Helper()
 	path, err := kbp.Loadable()
@@ -40,7 +40,7 @@ func loadModule(t *testing.T) {
 	t.Cleanup(func() { unloadModule(t) })
 }
 
-// unloadModule takes it out, and sees that nothing is left of it.
+// unloadModule unloads it and checks that nothing is left.
 func unloadModule(t *testing.T) {
 	t.Helper()
 	if err := kbp.Unload(context.Background(), nil); err != nil {
@@ -58,10 +58,10 @@ func unloadModule(t *testing.T) {
 	}
 }
 
-// complaint is how the kernel's log begins what must not happen.
+// complaint matches kernel log lines that must not appear.
 var complaint = regexp.MustCompile(`BUG|WARNING|Oops|general protection|stall|soft lockup|hung|Call Trace|unregister_netdevice: waiting`)
 
-// watchKernel fails the test if the kernel complains while it runs.
+// watchKernel fails the test if the kernel complains while the test runs.
 func watchKernel(t *testing.T) {
 	t.Helper()
 	read := func() []string {
@@ -82,7 +82,7 @@ func watchKernel(t *testing.T) {
 	})
 }
 
-// netRX is how many receive softirqs there were, on all CPUs.
+// netRX is the number of receive softirqs so far, on all CPUs.
 func netRX(t *testing.T) (count uint64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/softirqs")
@@ -105,7 +105,7 @@ func netRX(t *testing.T) (count uint64) {
 	return count
 }
 
-// pollBothEnds has both ends polled by the live patch, each on a CPU of its own.
+// pollBothEnds lets the live patch poll both ends, each on its own CPU.
 func pollBothEnds(f *fixture, adaptive bool) (near, far *Running) {
 	f.Helper()
 	request := Request{Receive: spec.ReceiveBusyPoll, Mechanism: spec.PollLivepatch, Adaptive: adaptive}
@@ -121,7 +121,7 @@ func pollBothEnds(f *fixture, adaptive bool) (near, far *Running) {
 	return near, far
 }
 
-// instances are those of an end, by the module.
+// instances are those of one end, from the module.
 func instances(f *fixture, ns *netns.Namespace) (list []kbp.Instance) {
 	f.Helper()
 	err := ns.Do(func() (err error) {
@@ -134,7 +134,7 @@ func instances(f *fixture, ns *netns.Namespace) (list []kbp.Instance) {
 	return list
 }
 
-// awaitOwned waits until the threads have got hold of all that is received by an end.
+// awaitOwned waits until the threads own all receiving instances of an end.
 func awaitOwned(f *fixture, ns *netns.Namespace) {
 	f.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -148,8 +148,8 @@ func awaitOwned(f *fixture, ns *netns.Namespace) {
 	}
 }
 
-// proveLivepatch shows that the threads poll all that comes to both ends, that no receive
-// softirq is raised for it, and that all is as it was afterwards.
+// proveLivepatch shows that the threads poll everything that arrives at both ends, that it
+// raises no receive softirq, and that all is restored afterwards.
 func proveLivepatch(f *fixture, packets int) {
 	f.Helper()
 	before := f.settings()
@@ -210,8 +210,8 @@ func proveLivepatch(f *fixture, packets int) {
 	if came := received(instances(f, f.far)) - start; came < uint64(packets) {
 		f.Errorf("the module counted %d of %d packets", came, packets)
 	}
-	// What else the machine does, the more the longer that takes: none of it is the devices',
-	// whose packets there and back would raise twice as many as they are.
+	// Softirqs of the rest of the machine, more the longer the test takes. The devices'
+	// packets there and back would raise two for each packet.
 	if softirqs > uint64(packets)/6 {
 		f.Errorf("%d packets there and back raised %d receive softirqs", packets, softirqs)
 	}
@@ -247,7 +247,7 @@ func TestLabLivepatchPollsAVeth(t *testing.T) {
 	}
 }
 
-// The module is loaded for the first who polls by it, and goes with the last.
+// The module is loaded for the first user and unloaded with the last.
 func TestLabLivepatchIsLoadedForWhoPolls(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
 	is := func(want kbp.State) {
@@ -273,14 +273,14 @@ func TestLabLivepatchIsLoadedForWhoPolls(t *testing.T) {
 	if _, err := os.Stat(kbp.UsersFile); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file of its users: %v", err)
 	}
-	// One that was loaded by hand stays.
+	// A module loaded by hand stays.
 	loadModule(t)
 	pollBothEnds(f, false)
 	f.stop()
 	is(kbp.Loaded)
 }
 
-// Threads with a real-time policy are watched for as long as they poll.
+// Threads with a real-time policy are guarded for as long as they poll.
 func TestLabLivepatchIsGuarded(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain)
 	loadModule(t)
@@ -303,7 +303,7 @@ func TestLabLivepatchIsGuarded(t *testing.T) {
 	}
 }
 
-// An adaptive thread sleeps, and what it polls comes all the same.
+// An adaptive thread sleeps, and still receives everything.
 func TestLabLivepatchSleepsIfAdaptive(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
 	loadModule(t)
@@ -320,8 +320,8 @@ func TestLabLivepatchSleepsIfAdaptive(t *testing.T) {
 	}
 }
 
-// What happens to devices while they are polled: they go down and up, get another way of
-// receiving, go away, alone or with their namespace, and the module goes before them.
+// What happens to devices while they are polled: they go down and up, get another receive
+// mode, go away, alone or with their namespace, and the module goes before them.
 func TestLabLivepatchLetsGo(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
 	loadModule(t)
@@ -354,7 +354,7 @@ func TestLabLivepatchLetsGo(t *testing.T) {
 	if threads, err := kbp.Threads(); err != nil || len(threads) > 0 {
 		t.Errorf("the devices are gone, their threads are not: %v, %v", threads, err)
 	}
-	f.stop() // of devices that are gone
+	f.stop() // the devices are gone
 
 	other := newFixture(t)
 	pollBothEnds(other, false)
@@ -363,13 +363,13 @@ func TestLabLivepatchLetsGo(t *testing.T) {
 	if n := other.exchange(20); n != 20 {
 		t.Errorf("after the module has gone, %d of 20 answered", n)
 	}
-	other.stop() // of what has gone with the module
+	other.stop() // polling ended with the module
 }
 
-// The module comes and goes under traffic, again and again; NINES_CYCLES says how often.
-// Since Linux 6.3 the kernel patches each call of cond_resched() before and after a
-// transition (klp_sched_try_switch), some thousands with three interrupts of all CPUs
-// each: a fraction of a second on a machine, and minutes where QEMU translates.
+// The module is loaded and unloaded under traffic, again and again; NINES_CYCLES says how
+// often. Since Linux 6.3 the kernel patches each call of cond_resched() before and after a
+// transition (klp_sched_try_switch), some thousands with three interrupts of all CPUs each:
+// that takes a fraction of a second on a machine, and minutes if QEMU translates.
 func TestLabLivepatchComesAndGoes(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
 	cycles := 4
@@ -415,7 +415,7 @@ func TestLabLivepatchComesAndGoes(t *testing.T) {
 		for before := answered.Load(); answered.Load() == before; {
 			time.Sleep(10 * time.Millisecond)
 		}
-		if cycle%3 != 2 { // else the module takes along what it polls
+		if cycle%3 != 2 { // otherwise unloading the module ends polling
 			f.stop()
 		}
 		begun = time.Now()
@@ -429,15 +429,15 @@ func TestLabLivepatchComesAndGoes(t *testing.T) {
 	}
 	stop.Store(true)
 	<-done
-	// A device that loses its NAPI when GRO goes off drops what was in its ring.
+	// A device that loses its NAPI when GRO is turned off drops what was in its ring.
 	if lost.Load() > int64(4*cycles) {
 		t.Errorf("%d packets lost, %d answered", lost.Load(), answered.Load())
 	}
 	unloadModule(t)
 }
 
-// newCardFixture has two cards of the laboratory, cabled to each other, in place of a veth
-// pair: renamed to a and b, as long as the test runs.
+// newCardFixture has two cards of the laboratory, connected by a cable, in place of a veth
+// pair: renamed to a and b while the test runs.
 func newCardFixture(t *testing.T, one, other string) *fixture {
 	t.Helper()
 	f := &fixture{T: t, near: newNamespace(t), far: newNamespace(t)}
@@ -505,7 +505,7 @@ func newCardFixture(t *testing.T, one, other string) *fixture {
 	return f
 }
 
-// cardsOf are the interfaces of a driver, in the order of their names.
+// cardsOf are a driver's interfaces, sorted by name.
 func cardsOf(t *testing.T, driver string) (names []string) {
 	t.Helper()
 	links, err := filepath.Glob("/sys/class/net/*/device/driver")
@@ -536,13 +536,13 @@ func TestLabLivepatchPollsVFs(t *testing.T) {
 	if len(cards) != 2 {
 		t.Fatalf("cards %v", cards)
 	}
-	// A VF asks for its port's link when it comes up itself.
+	// A VF asks for its port's link state when it comes up itself.
 	for _, card := range cards {
 		link, err := netlink.LinkByName(card)
 		if err := errors.Join(err, netlink.LinkSetUp(link)); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { // as they were: a port that is up is somebody's
+		t.Cleanup(func() { // down again: a port that is up counts as used
 			if err := netlink.LinkSetDown(link); err != nil {
 				t.Error(err)
 			}
@@ -558,7 +558,8 @@ func TestLabLivepatchPollsVFs(t *testing.T) {
 				t.Fatalf("%s has no carrier", card)
 			}
 		}
-		// One of each card, as two of one are switched by it, and use no cable.
+		// One VF of each card: the card itself switches between two of its VFs,
+		// without the cable.
 		vfs := fmt.Sprintf("/sys/class/net/%s/device/sriov_numvfs", card)
 		if err := os.WriteFile(vfs, []byte("1"), 0); err != nil {
 			t.Fatal(err)

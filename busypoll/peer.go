@@ -13,15 +13,15 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// device is one of a namespace's, with the other end of a veth.
+// device is a device of a namespace; for a veth with its other end.
 type device struct {
 	name  string
-	kind  string // the driver's link kind: "veth"; empty for a network card
+	kind  string // the kernel's link kind: "veth"; empty for a network card
 	index int
-	peer  *peer // nil but for a veth
+	peer  *peer // nil except for a veth
 }
 
-// peer is the other end of a veth pair, in whatever namespace.
+// peer is the other end of a veth pair, in any namespace.
 type peer struct {
 	ns   *netns.Namespace
 	name string
@@ -34,8 +34,8 @@ func (d device) close() error {
 	return d.peer.ns.Close()
 }
 
-// devicesOf finds the devices with these names, or with none all that are up and are
-// polled: no loopback, and nothing that is only a view of others.
+// devicesOf finds the devices with these names. Without names it finds all that are up and
+// can be polled: no loopback, and no virtual device on top of others.
 func devicesOf(ns *netns.Namespace, names []string) (list []device, err error) {
 	handle, err := ns.Netlink()
 	if err != nil {
@@ -69,7 +69,8 @@ func devicesOf(ns *netns.Namespace, names []string) (list []device, err error) {
 	return list, nil
 }
 
-// selectLinks takes the links with these names, or with none those that could be polled.
+// selectLinks returns the links with these names, or without names those that can be
+// polled.
 func selectLinks(all []netlink.Link, names []string) (links []netlink.Link, err error) {
 	for _, name := range names {
 		at := slices.IndexFunc(all, func(l netlink.Link) bool { return l.Attrs().Name == name })
@@ -99,7 +100,7 @@ func selectLinks(all []netlink.Link, names []string) (links []netlink.Link, err 
 	return links, nil
 }
 
-// interfacesText lists what there is in a namespace.
+// interfacesText lists a namespace's interfaces.
 func interfacesText(all []netlink.Link) string {
 	words := make([]string, len(all))
 	for i, link := range all {
@@ -115,8 +116,8 @@ func isUp(link netlink.Link) bool { return link.Attrs().Flags&net.FlagUp != 0 }
 
 func isLoopback(link netlink.Link) bool { return link.Attrs().Flags&net.FlagLoopback != 0 }
 
-// pollable leaves out the loopback, devices that are down, and kinds that hand packets on
-// without a NAPI of their own.
+// pollable excludes the loopback, devices that are down, and kinds that pass packets on
+// without a NAPI instance.
 func pollable(link netlink.Link) bool {
 	if !isUp(link) || isLoopback(link) {
 		return false
@@ -128,11 +129,11 @@ func pollable(link netlink.Link) bool {
 	return false
 }
 
-// errNoPeer is a veth whose other end is in a namespace that nothing names any more.
+// errNoPeer is for a veth whose other end is in a namespace that nothing names any more.
 var errNoPeer = errors.New("the other end of the veth pair is in a network namespace that no process and no name of ip-netns(8) has")
 
-// peerOf finds the other end of a veth pair: its index is the link's, and its namespace
-// the one that this namespace knows by the link's number for it (IFLA_LINK_NETNSID).
+// peerOf finds the other end of a veth pair by its index and its namespace, which this
+// namespace knows by a number (IFLA_LINK_NETNSID).
 func peerOf(ns *netns.Namespace, handle *netlink.Handle, link netlink.Link) (*peer, error) {
 	attrs := link.Attrs()
 	if attrs.NetNsID < 0 {
@@ -149,10 +150,10 @@ func peerOf(ns *netns.Namespace, handle *netlink.Handle, link netlink.Link) (*pe
 	for _, path := range netns.Paths() {
 		candidate, err := netns.Open(path)
 		if err != nil {
-			continue // it ended since
+			continue // it has ended
 		}
 		if id, err := handle.GetNetNsIdByFd(candidate.FD()); err != nil || id != attrs.NetNsID {
-			_ = candidate.Close() // not it
+			_ = candidate.Close() // another namespace
 			continue
 		}
 		far, err := candidate.Netlink()

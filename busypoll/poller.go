@@ -26,7 +26,7 @@ const PollerStep = "nines-poller"
 // lacksExit is nines-poller's exit code for what the kernel does not have.
 const lacksExit = 3
 
-// busyPoll has a thread poll the devices all the time.
+// busyPoll starts a thread that polls the devices all the time.
 func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []device) error {
 	mechanism, why, err := Choose(s.Features, r.Mechanism)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s Site) busyPoll(ctx context.Context, r Request, run *Running, devices []d
 	return s.guard(ctx, r, run)
 }
 
-// noteThrottling says what the kernel does to threads of a real-time policy.
+// noteThrottling notes what the kernel does to real-time threads.
 func (run *Running) noteThrottling(r Request) {
 	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
 		return
@@ -68,8 +68,8 @@ func (run *Running) noteThrottling(r Request) {
 	}
 }
 
-// guard has somebody watch the kernel's own threads that poll or receive, where their
-// policy lets them starve the softirqs of their CPU.
+// guard starts a watchdog for the kernel's own threads that poll or receive, if their
+// policy allows them to starve the softirqs of their CPU.
 func (s Site) guard(ctx context.Context, r Request, run *Running) error {
 	if r.Scheduling == nil || !r.Scheduling.Policy.RealTime() {
 		return nil
@@ -82,7 +82,7 @@ func (s Site) guard(ctx context.Context, r Request, run *Running) error {
 		if err != nil {
 			return err
 		}
-		if len(r.CPUs) == 0 { // the scheduler's choice
+		if len(r.CPUs) == 0 { // the scheduler chooses
 			cpus = placement.CPUs
 		}
 		for _, cpu := range placement.CPUs { // it may starve any of those
@@ -98,7 +98,7 @@ func (s Site) guard(ctx context.Context, r Request, run *Running) error {
 		return nil
 	}
 	argv = append(argv, "--scheduling", schedulingText(r.Scheduling))
-	if len(cpus) > 0 { // what a dry run cannot know
+	if len(cpus) > 0 { // a dry run cannot know them
 		argv = append(argv, "--cpus", cpuList(cpus[:min(len(cpus), mostGuarded)]))
 	}
 	var err error
@@ -106,10 +106,10 @@ func (s Site) guard(ctx context.Context, r Request, run *Running) error {
 	return err
 }
 
-// mostGuarded is how many threads the statistics of nines-poller have (statistics.h).
+// mostGuarded is the number of threads in the statistics of nines-poller (statistics.h).
 const mostGuarded = 64
 
-// pollByNetlink has the kernel's own threads never sleep.
+// pollByNetlink makes the kernel's own threads poll without sleeping.
 func (s Site) pollByNetlink(r Request, run *Running, devices []device) error {
 	if err := s.list(run); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s Site) pollByIOUring(ctx context.Context, r Request, run *Running, device
 		return err
 	}
 	argv := append(s.pollArguments(r, run, spec.PollIOUring), given...)
-	if !s.Watch { // else it is told all the same; the devices are found there
+	if !s.Watch { // with Watch startPoller adds it; the devices are found there
 		argv = append(argv, "--netns", s.Namespace.Path())
 	}
 	run.Poller, err = s.startPoller(ctx, run, argv)
@@ -183,8 +183,8 @@ func cpuList(cpus []int) string {
 	return strings.Join(words, ",")
 }
 
-// startPoller starts nines-poller and returns when it polls. It is in the journal before
-// it exists, with a token among its arguments. A dry run starts none.
+// startPoller starts nines-poller and returns when it polls. The journal has the step
+// before the process starts, with a token among its arguments. A dry run starts none.
 func (s Site) startPoller(ctx context.Context, run *Running, argv []string) (*Poller, error) {
 	poller := &Poller{
 		Statistics: filepath.Join(s.Dir, s.Name+".statistics"),

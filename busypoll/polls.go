@@ -12,37 +12,37 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// Polls counts who polls which NAPI instance while it is open, by the kernel's tracepoint
-// napi_poll, which each poll passes, whatever made it. It needs BTF, and CAP_BPF with
-// CAP_PERFMON. Each poll, and each softirq, costs some tens of nanoseconds more meanwhile.
+// Polls counts the polls of NAPI instances by poller while it is open. It uses the kernel's
+// tracepoint napi_poll, which every kind of poll passes. It needs BTF, and CAP_BPF with
+// CAP_PERFMON. Meanwhile each poll, and each softirq, takes some tens of nanoseconds
+// longer.
 type Polls struct {
 	counts, receives *ebpf.Map
 	programs         []*ebpf.Program
 	attached         []link.Link
 }
 
-// Poll is who polled an instance: a thread itself, or a softirq.
+// Poll is an instance and its poller: a thread, or a softirq.
 type Poll struct {
 	NAPI uint32
-	// TID is 0 for a softirq: the thread that it interrupts, or that let it run, has
-	// nothing to do with it.
+	// TID is 0 for a softirq: the thread in which it runs is unrelated.
 	TID int
 }
 
-// Softirq is true of polls that a softirq did, on whatever thread.
+// Softirq is true for polls by a softirq, in whatever thread.
 func (p Poll) Softirq() bool { return p.TID == 0 }
 
-// PollCount is how often it did, and how many packets it found.
+// PollCount is the number of polls, and of packets that they found.
 type PollCount struct{ Polls, Packets uint64 }
 
 func (c PollCount) plus(more PollCount) PollCount {
 	return PollCount{c.Polls + more.Polls, c.Packets + more.Packets}
 }
 
-// pollsMost is how many pairs of an instance and who polls it are counted.
+// pollsMost is how many pairs of instance and poller are counted.
 const pollsMost = 16384
 
-// CountPolls starts to count.
+// CountPolls starts counting.
 func CountPolls() (*Polls, error) {
 	offset, err := idOffset()
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *Polls) start(idOffset int16) (err error) {
 	if err != nil {
 		return err
 	}
-	// The exit first: no CPU is left marked that is not in a softirq any more.
+	// The exit first, so that no CPU stays marked after its softirq.
 	for _, at := range []struct {
 		tracepoint string
 		program    asm.Instructions
@@ -94,8 +94,9 @@ func (p *Polls) start(idOffset int16) (err error) {
 const netRXSoftirq = 3
 
 // markProgram is trace_softirq_entry(unsigned int vec_nr), or _exit, of
-// include/trace/events/irq.h: it marks the CPU as in the softirq that receives, or not. A
-// thread polls with softirqs off, on PREEMPT_RT too, so that none of them is in between.
+// include/trace/events/irq.h: it marks whether the CPU is in the receive softirq. Polling
+// threads turn softirqs off, on PREEMPT_RT too, so none of their polls falls inside a
+// softirq.
 func markProgram(receives *ebpf.Map, mark int32) asm.Instructions {
 	const key = -4
 	return asm.Instructions{
@@ -113,8 +114,8 @@ func markProgram(receives *ebpf.Map, mark int32) asm.Instructions {
 }
 
 // pollsProgram is trace_napi_poll(struct napi_struct *napi, int work, int budget) of
-// include/trace/events/napi.h: it adds 1 and work to the values of {napi_id, thread}, where
-// the thread is 0 on a CPU that is marked.
+// include/trace/events/napi.h: it adds 1 and work to the values of {napi_id, thread};
+// thread is 0 on a marked CPU.
 func pollsProgram(counts, receives *ebpf.Map, idOffset int16) asm.Instructions {
 	const key, tid, first = -8, -4, -24
 	return asm.Instructions{
@@ -145,7 +146,7 @@ func pollsProgram(counts, receives *ebpf.Map, idOffset int16) asm.Instructions {
 		asm.StoreMem(asm.RFP, first+8, asm.R8, asm.DWord),
 		asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, key),
 		asm.Mov.Reg(asm.R3, asm.RFP), asm.Add.Imm(asm.R3, first),
-		asm.Mov.Imm(asm.R4, 1), // BPF_NOEXIST: what another CPU just began stays
+		asm.Mov.Imm(asm.R4, 1), // BPF_NOEXIST: keeps what another CPU has just inserted
 		asm.LoadMapPtr(asm.R1, counts.FD()),
 		asm.FnMapUpdateElem.Call(),
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("out"),
@@ -153,7 +154,7 @@ func pollsProgram(counts, receives *ebpf.Map, idOffset int16) asm.Instructions {
 	}
 }
 
-// idOffset is where struct napi_struct has its id, by the running kernel's BTF.
+// idOffset is the offset of the ID in struct napi_struct, from the running kernel's BTF.
 func idOffset() (int16, error) {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -171,7 +172,7 @@ func idOffset() (int16, error) {
 	return 0, errors.New("count polls: the kernel's NAPI instances have no id (CONFIG_NET_RX_BUSY_POLL)")
 }
 
-// Counts are all until now.
+// Counts returns all counts so far.
 func (p *Polls) Counts() (map[Poll]PollCount, error) {
 	counts := map[Poll]PollCount{}
 	var key [8]byte

@@ -15,30 +15,31 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// tsoFeatures are NETIF_F_ALL_TSO of include/linux/netdev_features.h by name: while a
-// veth has any of them in force, its sends do not use the other end's NAPI, but for local
-// UDP (veth_skb_is_eligible_for_gro in drivers/net/veth.c).
+// tsoFeatures are the names of NETIF_F_ALL_TSO of include/linux/netdev_features.h. While
+// any of them is active on a veth, its sends bypass the other end's NAPI, except local UDP
+// (veth_skb_is_eligible_for_gro in drivers/net/veth.c).
 var tsoFeatures = []string{
 	"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation",
 	"tx-tcp-accecn-segmentation", // Linux 6.18
 }
 
-// deferral is how polled devices keep their interrupts off between two polls: after a
-// poll that found nothing, the driver's interrupt stays masked for so many further ones,
-// until a timer fires that each poll starts anew (napi_complete_done and busy_poll_stop in
-// net/core/dev.c; Linux 5.11). The timer is also what receives the packets if the poller
-// does not get the CPU.
+// deferral keeps the interrupts of polled devices off between two polls. After a poll that
+// found nothing, the driver's interrupt stays masked for this many further polls, until a
+// timer fires that each poll restarts (napi_complete_done and busy_poll_stop in
+// net/core/dev.c; Linux 5.11). The timer also receives the packets if the poller does not
+// get the CPU.
 //
-// It is set longer than the scheduler's tick. Then it never is the next timer to fire, and
-// starting it anew does not program the clock event device, which on a virtual machine
-// would be a trap into the hypervisor with each poll: seen here, a round trip of 17
-// instead of 5 µs.
+// The time is longer than the scheduler's tick. So the timer is never the next to fire, and
+// restarting it does not program the clock event device. On a virtual machine that would
+// trap into the hypervisor with each poll: measured here, a round trip took 17 instead of 5
+// µs.
 const (
 	deferredPolls = 2
 	deferredTime  = 10 * time.Millisecond
 )
 
-// set sets one thing of a device and notes it; what the kernel has not got is an error.
+// set changes one setting of a device and notes it; a setting that the kernel lacks is an
+// error.
 func (s Site) set(run *Running, i int, d device, setting napi.Setting, value string) error {
 	changed, err := s.change(run, s.Namespace, d.name, setting, value)
 	if err != nil {
@@ -50,7 +51,7 @@ func (s Site) set(run *Running, i int, d device, setting napi.Setting, value str
 	return nil
 }
 
-// change makes a setting through the journal, and says so.
+// change makes a setting through the journal, and reports it as a step.
 func (s Site) change(run *Running, ns *netns.Namespace, device string, setting napi.Setting, value string) (changed bool, err error) {
 	if s.DryRun {
 		err = ns.Do(func() error {
@@ -67,8 +68,8 @@ func (s Site) change(run *Running, ns *netns.Namespace, device string, setting n
 	return changed, err
 }
 
-// useNAPI makes a veth use NAPI: its receiving end with GRO, and no TSO at the other, so
-// that large packets of TCP are cut before they cross. Other devices do by themselves.
+// useNAPI makes a veth use NAPI: GRO on at its receiving end, and TSO off at the other, so
+// that large TCP packets are split before they cross. Other devices always use NAPI.
 func (s Site) useNAPI(run *Running, devices []device) error {
 	for i, d := range devices {
 		if d.kind != "veth" {
@@ -94,8 +95,8 @@ func (s Site) useNAPI(run *Running, devices []device) error {
 	return nil
 }
 
-// keepInterruptsOff defers the interrupts of polled devices. It gives the poller's options
-// that name them, with the time that its watchdog puts back.
+// keepInterruptsOff defers the interrupts of polled devices. It returns the poller's
+// options that name them, with the old timeout, which its watchdog restores.
 func (s Site) keepInterruptsOff(run *Running, devices []device) (options []string, err error) {
 	timeout, number := napi.Attribute("gro_flush_timeout"), napi.Attribute("napi_defer_hard_irqs")
 	for i, d := range devices {
@@ -104,7 +105,7 @@ func (s Site) keepInterruptsOff(run *Running, devices []device) (options []strin
 			return nil, err
 		}
 		options = append(options, "--device", d.name+":"+old)
-		// The time first: without it the number is not looked at.
+		// The timeout first: without it the number has no effect.
 		if err := s.set(run, i, d, timeout, strconv.FormatInt(int64(deferredTime), 10)); err != nil {
 			return nil, err
 		}
@@ -115,7 +116,7 @@ func (s Site) keepInterruptsOff(run *Running, devices []device) (options []strin
 	return options, nil
 }
 
-// list reads the instances of the devices, which have to have some.
+// list reads the instances of the devices; each device must have at least one.
 func (s Site) list(run *Running) error {
 	return s.Namespace.Do(func() error {
 		for i := range run.Interfaces {
@@ -132,7 +133,7 @@ func (s Site) list(run *Running) error {
 	})
 }
 
-// threaded gives the devices threads in place of softirqs, and says where they run.
+// threaded gives the devices threads in place of softirqs, and places them.
 func (s Site) threaded(ctx context.Context, r Request, run *Running, devices []device) error {
 	if lack := s.Features.Threaded; !lack.None() {
 		return &host.MissingError{Capability: "threaded NAPI", Reason: string(lack), Remedy: "use a kernel of 5.12 or later"}
@@ -166,7 +167,7 @@ func (s Site) makeThreads(r Request, run *Running, devices []device) error {
 	return nil
 }
 
-// placeThreads says where a device's threads run.
+// placeThreads places a device's threads.
 func (s Site) placeThreads(r Request, run *Running, i int, d device, before map[int]string) error {
 	if s.DryRun {
 		run.step("place the threads of %s on CPUs %s", d.name, cpuList(r.CPUs))
@@ -184,8 +185,8 @@ func (s Site) placeThreads(r Request, run *Running, i int, d device, before map[
 	return nil
 }
 
-// threadsOf finds the threads of a device: as the kernel tells them, or on kernels that
-// do not those of its name that were not there before.
+// threadsOf finds a device's threads: from the kernel, or on kernels that do not report
+// them the threads with its name that did not exist before.
 func (s Site) threadsOf(run *Interface, before map[int]string) (tids []int, err error) {
 	err = s.Namespace.Do(func() error {
 		instances, err := napi.List(run.Index)
@@ -267,9 +268,10 @@ func (s Site) suspend(run *Running, devices []device) error {
 	return s.list(run)
 }
 
-// What the authors of IRQ suspension measured with (Documentation/networking/napi.rst,
-// "IRQ suspension"; kernel commit 6f0cdf2c4d3f and its cover letter): the suspension
-// is a safety net, and the time of the timer what is waited for at low load.
+// The values that the authors of IRQ suspension measured with
+// (Documentation/networking/napi.rst, "IRQ suspension"; kernel commit 6f0cdf2c4d3f and its
+// cover letter): the suspension time is a safety net, and the timer decides the wait at low
+// load.
 const (
 	suspendDefer = "100"
 	suspendFlush = "20000"

@@ -12,9 +12,9 @@ import (
 	"nines.dev/nines/kernel/napi"
 )
 
-// Probe asks the running kernel what it has, by trying, not by its version: distributions
-// take single features into old kernels, and leave others out of new ones. It changes
-// nothing, and needs no privileges but for what says so.
+// Probe asks the running kernel for its features by trying, not by its version:
+// distributions backport single features to old kernels and leave others out of new ones.
+// It changes nothing, and needs no privileges except where a Lack says so.
 func Probe() Features {
 	var f Features
 	if _, err := napi.List(); err != nil {
@@ -43,9 +43,9 @@ func Probe() Features {
 	return f
 }
 
-// ioUringNAPI is struct io_uring_napi of include/uapi/linux/io_uring.h. Before 6.13 what
-// follows PreferBusyPoll was reserved and had to be 0, so that asking for static tracking
-// tells the two apart.
+// ioUringNAPI is struct io_uring_napi of include/uapi/linux/io_uring.h. Before 6.13 the
+// fields after PreferBusyPoll were reserved and had to be 0, so that a request for static
+// tracking tells the two apart.
 type ioUringNAPI struct {
 	BusyPollMicroseconds uint32
 	PreferBusyPoll       uint8
@@ -61,7 +61,7 @@ const (
 )
 
 func probeIOUring() Lack {
-	// struct io_uring_params: 120 bytes, of which a plain ring sets none.
+	// struct io_uring_params: 120 bytes, all 0 for a plain ring.
 	var parameters [120]byte
 	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&parameters)), 0)
 	switch errno {

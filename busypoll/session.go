@@ -22,9 +22,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Session is a container that nines did not make, whose devices are received in another
-// way from start to stop: a folder "kbp/NAME" of the state folder, with a journal and a
-// Record.
+// Session is a change of the receive mode of a container that nines did not make, from
+// start to stop: a folder "kbp/NAME" of the state folder, with a journal and a Record.
 type Session struct {
 	// Root is the state folder of all labs.
 	Root string
@@ -32,27 +31,28 @@ type Session struct {
 	Name string
 }
 
-// Record is what a session was asked for and what became of it.
+// Record is a session's request and its result.
 type Record struct {
 	Name string `json:"name"`
-	// Target is what the user named: "container web", "netns blue", "process 4711".
+	// Target is the target as the user named it: "container web", "netns blue",
+	// "process 4711".
 	Target string `json:"target"`
-	// Namespace is the network namespace's path, and Cookie what it is known by.
+	// Namespace is the network namespace's path, and Cookie identifies it.
 	Namespace string    `json:"namespace"`
 	Cookie    uint64    `json:"cookie"`
 	User      string    `json:"user"`
 	Since     time.Time `json:"since"`
-	// Done is false while it is being set up, or if that was cut off.
+	// Done is false while it is being set up, or if that was interrupted.
 	Done    bool     `json:"done"`
 	Running *Running `json:"running,omitempty"`
 }
 
-// ErrNoSession is a name that no session has.
+// ErrNoSession says that there is no session with a name.
 var ErrNoSession = errors.New("there is no such session of nines kbp")
 
 var sessionNames = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 
-// CheckName refuses what could not be a folder's name.
+// CheckName refuses names that cannot be a folder's name.
 func CheckName(name string) error {
 	if !sessionNames.MatchString(name) {
 		return fmt.Errorf("%q cannot be the name of a session: letters, digits, dots, dashes and underscores, at most 63, and the first a letter or digit", name)
@@ -64,7 +64,7 @@ func (s Session) dir() string        { return filepath.Join(s.Root, "kbp", s.Nam
 func (s Session) journal() string    { return filepath.Join(s.dir(), "journal.jsonl") }
 func (s Session) recordPath() string { return filepath.Join(s.dir(), "session.json") }
 
-// Record reads what the session is.
+// Record reads the session's record.
 func (s Session) Record() (*Record, error) {
 	text, err := os.ReadFile(s.recordPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func (s Session) write(r *Record) error {
 	return replace.JSON(s.recordPath(), r, 0o644)
 }
 
-// Sessions are all that there are, by name.
+// Sessions returns all sessions, by name.
 func Sessions(root string) ([]Session, error) {
 	entries, err := os.ReadDir(filepath.Join(root, "kbp"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,8 +102,8 @@ func Sessions(root string) ([]Session, error) {
 	return list, nil
 }
 
-// lock makes starts and stops of all sessions take turns; the kernel frees it when its
-// holder ends.
+// lock serialises starts and stops of all sessions; the kernel releases it when its holder
+// ends.
 func (s Session) lock(ctx context.Context) (free func(), err error) {
 	if err := os.MkdirAll(filepath.Join(s.Root, "kbp"), 0o755); err != nil {
 		return nil, fmt.Errorf("make the state folder: %w", err)
@@ -119,7 +119,7 @@ func (s Session) lock(ctx context.Context) (free func(), err error) {
 	return nil, fmt.Errorf("lock the sessions: %w", err)
 }
 
-// Begin is what a session is started with.
+// Begin is the input for starting a session.
 type Begin struct {
 	Target  string
 	User    string
@@ -127,9 +127,9 @@ type Begin struct {
 	Request Request
 }
 
-// Start sets a session up. One of that name that was cut off, whose namespace is gone, or
-// that is of an earlier boot, is undone first; one that runs is an error. If ctx ends all
-// is put back.
+// Start sets a session up. If a session of that name was interrupted, is of an earlier
+// boot, or its namespace is gone, it is undone first; if it runs, that is an error. If ctx
+// ends everything is restored.
 func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Record, error) {
 	if err := CheckName(s.Name); err != nil {
 		return nil, err
@@ -177,10 +177,10 @@ func (s Session) Start(ctx context.Context, ns *netns.Namespace, b Begin) (*Reco
 	return record, j.Close()
 }
 
-// alone refuses a device that another session has.
+// alone refuses a device that another session uses.
 func (s Session) alone(record *Record, r Request) error {
 	if r.Receive == spec.ReceiveAwake {
-		return nil // it is for CPUs, and touches no device
+		return nil // it uses CPUs and no device
 	}
 	others, err := Sessions(s.Root)
 	if err != nil {
@@ -189,7 +189,7 @@ func (s Session) alone(record *Record, r Request) error {
 	for _, other := range others {
 		its, err := other.Record()
 		if err != nil || other.Name == s.Name || its.Cookie != record.Cookie || its.Running == nil {
-			continue // also one that is just gone
+			continue // or one that has just ended
 		}
 		for _, i := range its.Running.Interfaces {
 			if len(r.Interfaces) == 0 || slices.Contains(r.Interfaces, i.Name) {
@@ -225,7 +225,7 @@ func (s Session) clear(ctx context.Context) error {
 	return s.undo(ctx, j, nil)
 }
 
-// undo puts all back, closes the journal and removes the session.
+// undo restores everything, closes the journal and removes the session.
 func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)) error {
 	if err := j.Undo(ctx, note, nil); err != nil {
 		return errors.Join(fmt.Errorf("put back what session %q changed: %w; nines kbp stop %s tries again", s.Name, err, s.Name), j.Close())
@@ -233,7 +233,7 @@ func (s Session) undo(ctx context.Context, j *journal.Journal, note func(string)
 	return errors.Join(j.Close(), s.remove())
 }
 
-// remove removes the folder, the journal last: without it nobody would look for the rest.
+// remove removes the folder, the journal last: without it nothing would find the rest.
 func (s Session) remove() error {
 	entries, err := os.ReadDir(s.dir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -252,9 +252,9 @@ func (s Session) remove() error {
 	return os.RemoveAll(s.dir())
 }
 
-// Stop puts everything back to what it was, also for a namespace that is gone and after a
-// crash; note is told what others changed since, which is left as it is. ErrNoSession if
-// there is none of that name.
+// Stop restores everything, even if the namespace is gone or after a crash; note is told
+// what others changed since, which stays unchanged. ErrNoSession if there is no session of
+// that name.
 func (s Session) Stop(ctx context.Context, note func(string)) error {
 	if err := CheckName(s.Name); err != nil {
 		return err

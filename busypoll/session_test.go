@@ -20,7 +20,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// newSession is a session in a state folder of its own, for the fixture's server.
+// newSession is a session in a temporary state folder, for the fixture's server.
 func (f *fixture) newSession(name string) Session {
 	s := Session{Root: filepath.Join(f.TempDir(), "state"), Name: name}
 	f.Cleanup(func() {
@@ -42,7 +42,7 @@ func (f *fixture) sameAs(before map[string]string) {
 	}
 }
 
-// polled has a thread that gets the CPU on a busy machine too.
+// polled asks for a thread that gets the CPU even on a busy machine.
 var polled = Request{
 	Receive: spec.ReceiveBusyPoll, CPUs: []int{0}, Mechanism: spec.PollIOUring,
 	Scheduling: &spec.Scheduling{Policy: spec.SchedulingOther, Nice: -20},
@@ -124,7 +124,7 @@ func TestADeadPollerIsSeenAndUndone(t *testing.T) {
 }
 
 // TestADeviceThatWasSetDownAndUpIsStale: its new instance is received by interrupts that
-// nothing defers any more, and is polled once it is started again.
+// are no longer deferred, and is polled after a new start.
 func TestADeviceThatWasSetDownAndUpIsStale(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
@@ -181,7 +181,7 @@ func TestADeviceThatWasSetDownAndUpIsStale(t *testing.T) {
 	}
 }
 
-// TestASessionWhoseContainerIsGoneIsCleaned, by a stop or the next start of that name.
+// TestASessionWhoseContainerIsGoneIsCleaned: by a stop, or by the next start of that name.
 func TestASessionWhoseContainerIsGoneIsCleaned(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
@@ -207,7 +207,7 @@ func TestASessionWhoseContainerIsGoneIsCleaned(t *testing.T) {
 }
 
 // TestKilledAtAnyPoint kills nines at each of its fault points, first during start, then
-// during stop; a stop has to put everything back.
+// during stop; a stop must restore everything.
 func TestKilledAtAnyPoint(t *testing.T) {
 	f := newFixture(t)
 	f.requireIOUring()
@@ -243,7 +243,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	// Each point in the long form, else one for each kind of step.
+	// Each point in the long form, otherwise one for each kind of step.
 	points := func(arguments []string) []int {
 		list := filepath.Join(t.TempDir(), "points")
 		t.Setenv("NINES_FAULT_LIST", list)

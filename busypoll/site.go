@@ -13,47 +13,48 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Site is where devices are received in other ways than by interrupts: a network
-// namespace, and what is needed to change it and to put it back.
+// Site is where the receive mode is changed: a network namespace, and what is needed to
+// change and restore it.
 type Site struct {
 	Journal *journal.Journal
-	// Namespace has the devices. Its path has to stay the namespace's while it is polled:
-	// what polls ends when it is not (Watch false where its maker ends it anyhow).
+	// Namespace has the devices. While it is polled its path must lead to it: otherwise
+	// the poller ends. Watch is false if the namespace's maker ends the poller anyway.
 	Namespace *netns.Namespace
 	Watch     bool
-	// Program is nines-poller.
+	// Program is the path of nines-poller.
 	Program string
-	// Dir is a folder that is there, for the poller's statistics and log; Name begins their
-	// names, and is unique in it.
+	// Dir is an existing folder for the poller's statistics and log. Name is the prefix
+	// of their names, and unique in it.
 	Dir, Name string
-	// Groups are the cgroup.procs (or, for version 1, tasks) files that a poller joins
-	// before anything else.
+	// Groups are the cgroup.procs (or, for version 1, tasks) files of groups that a
+	// poller joins before anything else.
 	Groups []string
-	// Node is noted in the journal's steps.
+	// Node is the node in the journal's steps.
 	Node string
-	// Features are what Probe found.
+	// Features are the result of Probe.
 	Features Features
-	// DryRun changes and starts nothing: what would be done is in Running.Steps.
+	// DryRun changes and starts nothing; Running.Steps lists what would be done.
 	DryRun bool
 }
 
-// Request is what is wanted of a site.
+// Request is what is asked of a site.
 type Request struct {
-	// Receive is any way but interrupt.
+	// Receive is any receive mode but interrupt.
 	Receive spec.Receive
-	// Interfaces are the devices; with none, all that are up and have something to poll.
+	// Interfaces are the devices; empty for all that are up and can be polled.
 	Interfaces []string
-	// Mechanism is for busy_poll; auto or empty takes the best.
+	// Mechanism is for busy_poll; auto or empty selects the best.
 	Mechanism spec.PollMechanism
-	// CPUs are where threads poll, or those that are kept awake.
+	// CPUs are those on which threads poll, or which are kept awake.
 	CPUs []int
-	// Shared is true where others are to run on these CPUs as well, and come first: then
-	// interrupts are not deferred, as packets would wait for a thread that cannot run.
+	// Shared is true if other threads run on these CPUs too, and have priority.
+	// Interrupts are then not deferred, because packets would wait for a thread that
+	// cannot run.
 	Shared bool
-	// Scheduling is the threads' policy; nil is idle for what polls, and the kernel's
-	// default for threaded NAPI.
+	// Scheduling is the threads' policy; nil is idle for polling threads, and the
+	// kernel's default for threaded NAPI.
 	Scheduling *spec.Scheduling
-	// Adaptive threads sleep when nothing comes, up to Longest (0: 50 µs).
+	// Adaptive threads sleep without packets, up to Longest (0: 50 µs).
 	Adaptive bool
 	Longest  time.Duration
 }
@@ -61,59 +62,60 @@ type Request struct {
 // Running is what was set up.
 type Running struct {
 	Receive spec.Receive `json:"receive"`
-	// Mechanism is what does it: one of spec's mechanisms for busy_poll, "threaded",
-	// "spin" or "pm_qos" for awake, "suspend"; Why is why it and no other.
+	// Mechanism is how it is done: one of spec's mechanisms for busy_poll, "threaded",
+	// "spin" or "pm_qos" for awake, "suspend". Why is the reason for the choice.
 	Mechanism  string      `json:"mechanism"`
 	Why        string      `json:"why"`
 	Interfaces []Interface `json:"interfaces,omitempty"`
 	CPUs       []int       `json:"cpus,omitempty"`
 	Scheduling string      `json:"scheduling,omitempty"`
-	// Poller is the process that polls or spins; nil where the kernel does it alone.
+	// Poller is the process that polls or spins; nil if the kernel does it alone.
 	Poller *Poller `json:"poller,omitempty"`
-	// Guard watches the kernel's own threads that poll or receive with a real-time policy;
-	// nil where there are none.
+	// Guard watches the kernel's own threads that poll or receive with a real-time
+	// policy; nil if there are none.
 	Guard *Poller `json:"guard,omitempty"`
-	// Notes are what a reader should know: what it costs, what could not be had.
+	// Notes are for the user: costs, and what was not possible.
 	Notes []string `json:"notes,omitempty"`
-	// Steps are what was done, or would be, in words.
+	// Steps are what was done, or would be, as text.
 	Steps []string `json:"steps,omitempty"`
 }
 
-// Interface is a device as it is received now.
+// Interface is a device in its new receive mode.
 type Interface struct {
 	Name  string `json:"name"`
 	Index int    `json:"index"`
 	// NAPIs are its instances.
 	NAPIs []napi.Instance `json:"napis"`
-	// Changed are the settings that were changed, with their new values; those of the
-	// other end of a veth pair begin with "peer ".
+	// Changed are the settings that were changed, with their new values; those of a
+	// veth's other end have the prefix "peer ".
 	Changed map[string]string `json:"changed,omitempty"`
 }
 
 // Poller is a nines-poller that was started.
 type Poller struct {
 	proc.Identity
-	// Statistics is its file; ReadStatistics reads it. Log has what it said.
+	// Statistics is its file; ReadStatistics reads it. Log has its output.
 	Statistics string `json:"statistics"`
 	Log        string `json:"log"`
 }
 
-// pollerJSON is how a Poller is written, in a session's record among others.
+// pollerJSON is a Poller in JSON, for example in a session's record.
 type pollerJSON struct {
 	PID        int    `json:"pid"`
 	StartTicks uint64 `json:"start_ticks"`
 	Statistics string `json:"statistics"`
 	Log        string `json:"log"`
-	// Before is what records of earlier versions, which have "PID", call StartTicks.
+	// Before is StartTicks in records of earlier versions, which also have "PID".
 	Before uint64 `json:"StartTicks,omitempty"`
 }
 
-// MarshalJSON names the process as all else is named.
+// MarshalJSON uses the project's style of names for the process.
 func (p Poller) MarshalJSON() ([]byte, error) {
 	return json.Marshal(pollerJSON{PID: p.PID, StartTicks: p.StartTicks, Statistics: p.Statistics, Log: p.Log})
 }
 
-// UnmarshalJSON also reads what earlier versions have written: a session may outlive them.
+// UnmarshalJSON also reads records of earlier versions, since a session may outlive an
+// upgrade.
 func (p *Poller) UnmarshalJSON(text []byte) error {
 	var read pollerJSON
 	if err := json.Unmarshal(text, &read); err != nil {
@@ -123,8 +125,8 @@ func (p *Poller) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Start sets up a way of receiving. What was made before an error stays in the journal,
-// whose undo puts it back; so it does after a crash. Stopping is undoing.
+// Start sets up a receive mode. What was made before an error or a crash stays in the
+// journal, and its undo restores it. To stop is to undo.
 func (s Site) Start(ctx context.Context, r Request) (*Running, error) {
 	run := &Running{Receive: r.Receive, CPUs: r.CPUs}
 	if r.Scheduling != nil {
@@ -139,7 +141,7 @@ func (s Site) Start(ctx context.Context, r Request) (*Running, error) {
 	}
 	defer func() {
 		for _, d := range devices {
-			_ = d.close() // only a file descriptor of a namespace
+			_ = d.close() // this closes only a namespace's file descriptor
 		}
 	}()
 	for _, d := range devices {
@@ -158,7 +160,7 @@ func (s Site) Start(ctx context.Context, r Request) (*Running, error) {
 	return run, err
 }
 
-// schedulingText is a policy as nines-poller and package napi take it: "fifo:50".
+// schedulingText is a policy in the form of nines-poller and package napi: "fifo:50".
 func schedulingText(s *spec.Scheduling) string {
 	value := s.Nice
 	if s.Policy.RealTime() {

@@ -10,10 +10,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Replaced says that NAPI instances of a device for which a way of receiving was set up
-// are gone, as where the device was set down and up, or its GRO or queues anew: the new
-// ones have other ids, and whoever has the old ones receives nothing by them. It is empty
-// if all are there, and for what follows a device by itself, or knows of no instances.
+// Replaced says that NAPI instances of a device are gone since its receive mode was set up,
+// for example because the device was set down and up, or its GRO or queues were changed.
+// The new ones have other IDs, and nothing is received by the old ones. It is empty if all
+// exist, and for mechanisms that follow a device by themselves or use no instances.
 func Replaced(ns *netns.Namespace, mechanism string, device Interface) (what string, err error) {
 	if mechanism == string(spec.PollLivepatch) || len(device.NAPIs) == 0 {
 		return "", nil
@@ -34,8 +34,8 @@ func Replaced(ns *netns.Namespace, mechanism string, device Interface) (what str
 	return what, err
 }
 
-// replaced is what Replaced says of the first device of which it says something, or that
-// what polls has noticed by itself.
+// replaced is the first result of Replaced for the devices, or the change that the poller
+// itself has noticed.
 func (run *Running) replaced(ns *netns.Namespace) (string, error) {
 	for _, i := range run.Interfaces {
 		if what, err := Replaced(ns, run.Mechanism, i); what != "" || err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Statistics are what nines-poller says of itself, in a file that it maps.
+// Statistics are what nines-poller reports in a file that it maps.
 type Statistics struct {
 	PID       int           `json:"pid"`
 	Mechanism string        `json:"mechanism"`
@@ -19,24 +19,24 @@ type Statistics struct {
 	Threads []ThreadStatistics `json:"threads"`
 }
 
-// ThreadStatistics are of one polling thread.
+// ThreadStatistics are those of one polling thread.
 type ThreadStatistics struct {
 	TID   int    `json:"tid"`
 	CPU   int    `json:"cpu"`
 	State string `json:"state"`
-	// Slices are the calls that polled; nil where the kernel's own thread polls.
+	// Slices are the calls that polled; nil if the kernel's own thread polls.
 	Slices *uint64 `json:"slices,omitempty"`
-	// Packets are those that were seen to come; nil where the thread does not look.
+	// Packets are those that it received; nil if the thread does not count.
 	Packets *uint64 `json:"packets,omitempty"`
-	// CPUTime it had, and Waited for while others had its CPU.
+	// CPUTime is its time on a CPU, and Waited its wait for one while others had it.
 	CPUTime time.Duration `json:"cpu_time_ns"`
 	Waited  time.Duration `json:"waited_ns"`
-	// Slept is the time that an adaptive thread slept, in so many Naps.
+	// Slept is the time that an adaptive thread slept, in Naps sleeps.
 	Slept time.Duration `json:"slept_ns"`
 	Naps  uint64        `json:"naps"`
 	// Preemptions are its involuntary context switches.
 	Preemptions uint64 `json:"preemptions"`
-	// BackOffs are how often the watchdog stopped it, for BackedOff in all.
+	// BackOffs is how often the watchdog stopped it, BackedOff for how long in total.
 	BackOffs  uint64        `json:"back_offs"`
 	BackedOff time.Duration `json:"backed_off_ns"`
 }
@@ -59,13 +59,13 @@ type rawThread struct {
 	TID, CPU, State, Slices, Packets, CPUTime, Waited, Slept, Preemptions, BackOffs, BackedOff, Naps uint64
 }
 
-// StaleThread is the state of one whose NAPI instances are gone: it has given its devices
-// back to their interrupts.
+// StaleThread is the state of a thread whose NAPI instances are gone: it has given its
+// devices back to their interrupts.
 const StaleThread = "stale"
 
 var threadStates = []string{"starting", "polling", "sleeping", "backed off", "ended", StaleThread}
 
-// ReadStatistics reads the file of a poller that runs or has ended.
+// ReadStatistics reads the file of a poller, running or ended.
 func ReadStatistics(path string) (*Statistics, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

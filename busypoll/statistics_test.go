@@ -57,10 +57,11 @@ func TestAPollerIsReadAsItIsWrittenAndWasBefore(t *testing.T) {
 	}
 }
 
-// A thread that has ended, as it does to back off, is told with the place of the next.
+// A thread that has ended, as it does to back off, keeps its slot until the next one
+// starts.
 func TestAThreadThatBacksOffHasItsPlace(t *testing.T) {
 	raw := rawStatistics{Magic: statisticsMagic, Size: 6272, Threads: 1}
-	raw.Thread[0] = rawThread{TID: 1 << 30, CPU: 3, State: 3, BackOffs: 1} // above the kernel's most
+	raw.Thread[0] = rawThread{TID: 1 << 30, CPU: 3, State: 3, BackOffs: 1} // above the kernel's largest PID
 	var text bytes.Buffer
 	if err := binary.Write(&text, binary.NativeEndian, raw); err != nil {
 		t.Fatal(err)

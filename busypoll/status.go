@@ -12,70 +12,70 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// State is how a session is.
+// State is a session's state.
 type State string
 
 // The states of a session.
 const (
 	StateRunning State = "running"
-	// StateInterrupted was not set up to the end; stop undoes what there is of it.
+	// StateInterrupted was not fully set up; stop undoes the rest.
 	StateInterrupted State = "interrupted"
-	// StateGone has lost its namespace, and with it all that it changed there.
+	// StateGone has lost its namespace, with all that it changed there.
 	StateGone State = "gone"
-	// StateDead has lost its poller, so that its packets wait for a timer; stop it.
+	// StateDead has lost its poller, so its packets wait for a timer; stop it.
 	StateDead State = "dead"
-	// StateStale has lost NAPI instances, for the reason in Stale, and its packets come by
+	// StateStale has lost NAPI instances, for the reason in Stale, and receives by
 	// interrupts again; stop and start it.
 	StateStale State = "stale"
 	// StateRebooted is of an earlier boot.
 	StateRebooted State = "rebooted"
 )
 
-// Status is a session as it is now.
+// Status is the current status of a session.
 type Status struct {
 	Record
 	State State `json:"state"`
-	// Stale is why it is StateStale.
+	// Stale is the reason for StateStale.
 	Stale string `json:"stale,omitempty"`
-	// Over is the time that the rates were taken over.
+	// Over is the time over which the rates were measured.
 	Over time.Duration `json:"over_ns"`
 	// Threads are those that poll, receive or spin.
 	Threads []ThreadUse `json:"threads,omitempty"`
-	// PollsPerSecond is nil where polls could not be counted, for the reason in Uncounted.
+	// PollsPerSecond is nil if polls could not be counted, for the reason in Uncounted.
 	PollsPerSecond *float64 `json:"polls_per_second,omitempty"`
-	// PacketsPerSecond are those that polls of any thread or softirq brought, and
-	// SoftirqShare the part of them that softirqs did: 0 where polling is in force.
+	// PacketsPerSecond are packets that any thread or softirq received by polls, and
+	// SoftirqShare is the softirqs' share of them: 0 while polling works.
 	PacketsPerSecond *float64 `json:"packets_per_second,omitempty"`
 	SoftirqShare     *float64 `json:"softirq_share,omitempty"`
 	Uncounted        string   `json:"uncounted,omitempty"`
 }
 
-// ThreadUse is what a thread did in the time of a Status.
+// ThreadUse is what a thread did during a Status.
 type ThreadUse struct {
 	Thread
-	// CPUUse is the share of one CPU that it had, 0 to 1, WaitedShare the share of the
-	// time that it wanted one in vain.
+	// CPUUse is the share of one CPU that it had, 0 to 1, and WaitedShare the share of
+	// the time that it waited for one.
 	CPUUse      float64 `json:"cpu_use"`
 	WaitedShare float64 `json:"waited_share"`
-	// PollsPerSecond and PacketsPerSecond are nil where polls could not be counted.
+	// PollsPerSecond and PacketsPerSecond are nil if polls could not be counted.
 	PollsPerSecond   *float64 `json:"polls_per_second,omitempty"`
 	PacketsPerSecond *float64 `json:"packets_per_second,omitempty"`
 }
 
-// HeldUp is true for a thread of a real-time policy that was kept from its CPU for longer
-// than interrupts and a thread of the kernel's now and then explain. Whether it had to give
-// way to others of a higher priority or was throttled (kernel.sched_rt_runtime_us, 5 % of
-// each second by default, or Linux 6.12's fair server) the kernel does not tell.
+// HeldUp is true for a real-time thread that was kept from its CPU for longer than
+// occasional interrupts and kernel threads explain. The kernel does not tell whether
+// threads of a higher priority or throttling was the cause (kernel.sched_rt_runtime_us, 5 %
+// of each second by default, or Linux 6.12's fair server).
 func (t ThreadUse) HeldUp() bool {
 	placement, err := napi.ParsePlacement(t.Placement)
 	return err == nil && placement.RealTime() && t.WaitedShare > 0.02
 }
 
-// Status says how the session is, by watching it for a while.
+// Status returns the session's status after watching it for a while.
 func (s Session) Status(ctx context.Context, watch time.Duration) (*Status, error) {
 	record, err := s.Record()
 	if errors.Is(err, ErrNoSession) {
-		if _, there := os.Stat(s.dir()); there == nil { // cut off before there was a record
+		if _, there := os.Stat(s.dir()); there == nil { // interrupted before there was a record
 			return &Status{Record: Record{Name: s.Name}, State: StateInterrupted}, nil
 		}
 	}
@@ -92,7 +92,7 @@ func (s Session) Status(ctx context.Context, watch time.Duration) (*Status, erro
 func (s Session) state(r *Record) (state State, stale string, err error) {
 	j, err := journal.Read(s.journal())
 	if err != nil {
-		return StateInterrupted, "", nil //nolint:nilerr // without a journal it is being made, or unmade
+		return StateInterrupted, "", nil //nolint:nilerr // without a journal it is being started or removed
 	}
 	if j.Header.BootID != boot.ID() {
 		return StateRebooted, "", nil
@@ -120,13 +120,13 @@ func (s Session) state(r *Record) (state State, stale string, err error) {
 	return StateRunning, "", nil
 }
 
-// watch takes the rates.
+// watch measures the rates.
 func (s *Status) watch(ctx context.Context, over time.Duration) error {
 	polls, err := CountPolls()
 	if err != nil {
 		s.Uncounted = err.Error()
 	} else {
-		defer func() { _ = polls.Close() }() // the kernel forgets it with us
+		defer func() { _ = polls.Close() }() // the kernel releases it when we end
 	}
 	before, err := s.Running.Threads()
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Status) watch(ctx context.Context, over time.Duration) error {
 	return nil
 }
 
-// count sorts what was counted by who polled.
+// count groups the counts by poller.
 func (s *Status) count(counts map[Poll]PollCount) {
 	ours := map[uint32]bool{}
 	for _, i := range s.Running.Interfaces {

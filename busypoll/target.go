@@ -17,11 +17,11 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// ErrNoContainer is a container that none of the runtimes knows.
+// ErrNoContainer says that no runtime knows the container.
 var ErrNoContainer = errors.New("no container of that name runs")
 
-// containerRuntime asks one container runtime for the first process of a container. All of them
-// are asked by an argument list, without a shell.
+// containerRuntime asks one container runtime for a container's first process. It runs the
+// runtime's program directly, without a shell.
 type containerRuntime struct {
 	name    string
 	program string
@@ -41,9 +41,9 @@ var runtimes = []containerRuntime{
 	}},
 }
 
-// ContainerPID asks the container runtimes that are installed for the first process of a
-// container, of the name or id "web", or of one runtime only: "docker:web", "podman:",
-// "lxc:" or "crictl:".
+// ContainerPID asks the installed container runtimes for the first process of the container
+// with a name or ID, "web". A prefix selects one runtime: "docker:web", "podman:", "lxc:"
+// or "crictl:".
 func ContainerPID(ctx context.Context, container string) (int, error) {
 	wanted, name, one := strings.Cut(container, ":")
 	if !one {
@@ -82,7 +82,7 @@ func ContainerPID(ctx context.Context, container string) (int, error) {
 	return 0, exit.Wrongf("container %q: %w; asked: %s; name a process in it by --pid", name, ErrNoContainer, strings.Join(asked, ", "))
 }
 
-// said is what a runtime had to say on standard error, in brackets: that it knows no such
+// said is a runtime's message on standard error, in brackets: that it does not know the
 // container, or why it cannot tell.
 func said(err error) string {
 	exit := (*exec.ExitError)(nil)
@@ -103,8 +103,8 @@ func only(wanted string) string {
 	return " that is " + wanted
 }
 
-// NamespacePath is the path of a network namespace that a user names: a path, or a name
-// of ip-netns(8).
+// NamespacePath is the path of a network namespace that a user names by a path, or by a
+// name of ip-netns(8).
 func NamespacePath(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return filepath.Abs(name)
@@ -115,7 +115,7 @@ func NamespacePath(name string) (string, error) {
 	return filepath.Join(namedNamespaces, name), nil
 }
 
-// OpenNamespace opens the network namespace of a path that NamespacePath or PathOfPID gave.
+// OpenNamespace opens the network namespace at a path from NamespacePath or PathOfPID.
 func OpenNamespace(path string) (*netns.Namespace, error) {
 	ns, err := netns.Open(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +129,7 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 		return nil, exit.Wrongf("there is no network namespace %s", path)
 	}
 	names := []string{}
-	entries, _ := os.ReadDir(namedNamespaces) // it is not there before the first name is
+	entries, _ := os.ReadDir(namedNamespaces) // the folder is missing before the first name
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
@@ -139,7 +139,7 @@ func OpenNamespace(path string) (*netns.Namespace, error) {
 	return nil, exit.Wrongf("there is no network namespace %q; there are %s; if it has no name, name a process in it by --pid", name, strings.Join(names, ", "))
 }
 
-// namedNamespaces is where ip-netns(8) keeps names.
+// namedNamespaces is the folder of ip-netns(8) names.
 const namedNamespaces = "/run/netns/"
 
 // PathOfPID is the path of a process's network namespace.

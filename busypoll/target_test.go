@@ -15,7 +15,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// runtimesWith puts programs of these names, which are shell scripts, alone into PATH.
+// runtimesWith makes PATH contain only these programs, which are shell scripts.
 func runtimesWith(t *testing.T, scripts map[string]string) {
 	dir := t.TempDir()
 	for name, script := range scripts {
@@ -27,7 +27,7 @@ func runtimesWith(t *testing.T, scripts map[string]string) {
 }
 
 func TestContainersAreAskedFor(t *testing.T) {
-	// Each says no but to the arguments that it has to get.
+	// Each fails unless it gets exactly these arguments.
 	runtimesWith(t, map[string]string{
 		"docker":   `[ "$*" = "inspect --type container --format {{.State.Pid}} web" ] && echo 41 || { echo no such container >&2; exit 1; }`,
 		"lxc-info": `[ "$*" = "--name db --pid --no-humanize" ] && echo 42 || exit 1`,
@@ -50,12 +50,12 @@ func TestContainersAreAskedFor(t *testing.T) {
 	}
 }
 
-// wrongCall is true for errors whose exit code is that of a wrong call.
+// wrongCall is true for errors with the exit code of a wrong call.
 func wrongCall(err error) bool {
 	return exit.Code(err) == exit.Wrong
 }
 
-// A daemon that does not run knows no container, and says why.
+// A runtime without its daemon does not know the container, and says why.
 func TestWhatARuntimeSaysIsTold(t *testing.T) {
 	runtimesWith(t, map[string]string{"docker": "echo Cannot connect to the daemon >&2; exit 1", "lxc-info": "exit 1"})
 	_, err := ContainerPID(context.Background(), "web")

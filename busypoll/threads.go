@@ -12,20 +12,21 @@ import (
 	"nines.dev/nines/kernel/napi"
 )
 
-// Thread is what a thread that polls, receives or spins has done so far; the difference
-// of two says what it did in between.
+// Thread is what a thread that polls, receives or spins has done so far; the difference of
+// two is what it did in between.
 type Thread struct {
 	TID int `json:"tid"`
-	// Name is empty for one that has ended, as one does that backs off.
+	// Name is empty for a thread that has ended, as one does that backs off.
 	Name string `json:"name"`
 	// Placement is its policy and CPUs: "idle:0@1".
 	Placement string `json:"placement"`
-	// State is a poller's own word for what it does; empty for the kernel's threads.
+	// State is a poller's name for its state; empty for kernel threads.
 	State string `json:"state,omitempty"`
-	// CPUTime it had, and Waited for while others had its CPU; the kernel's schedstat.
+	// CPUTime is its time on a CPU, and Waited its wait for one while others had it,
+	// from schedstat.
 	CPUTime time.Duration `json:"cpu_time_ns"`
 	Waited  time.Duration `json:"waited_ns"`
-	// Slept, Naps, BackOffs and BackedOff are ThreadStatistics'.
+	// Slept, Naps, BackOffs and BackedOff are those of ThreadStatistics.
 	Slept     time.Duration `json:"slept_ns,omitempty"`
 	Naps      uint64        `json:"naps,omitempty"`
 	BackOffs  uint64        `json:"back_offs,omitempty"`
@@ -34,8 +35,8 @@ type Thread struct {
 	Preemptions uint64 `json:"preemptions"`
 }
 
-// Threads reads those of what runs: the poller's, or the kernel's of its interfaces; one
-// of these that has ended is left out.
+// Threads reads the threads that are in use: the poller's, or the kernel's for its
+// interfaces. It leaves out kernel threads that have ended.
 func (run *Running) Threads() ([]Thread, error) {
 	if run.Poller != nil {
 		statistics, err := ReadStatistics(run.Poller.Statistics)
@@ -45,7 +46,7 @@ func (run *Running) Threads() ([]Thread, error) {
 		var list []Thread
 		for _, t := range statistics.Threads {
 			thread, err := readThread(t.TID)
-			if err != nil { // it has ended, as it does to back off; another will take its place
+			if err != nil { // it has ended, as it does to back off; another will take its slot
 				thread = Thread{TID: t.TID, Placement: fmt.Sprintf("%s@%d", run.Scheduling, t.CPU), CPUTime: t.CPUTime, Waited: t.Waited, Preemptions: t.Preemptions}
 			}
 			thread.State, thread.Slept, thread.Naps = t.State, t.Slept, t.Naps
@@ -65,8 +66,8 @@ func (run *Running) Threads() ([]Thread, error) {
 	return list, nil
 }
 
-// guarded is what the guard did to threads, by TID; one on several CPUs is in its
-// statistics several times.
+// guarded is what the guard did to threads, by TID. A thread on several CPUs has several
+// entries in the statistics.
 func (run *Running) guarded() map[int]Thread {
 	sums := map[int]Thread{}
 	if run.Guard == nil {
@@ -74,7 +75,7 @@ func (run *Running) guarded() map[int]Thread {
 	}
 	statistics, err := ReadStatistics(run.Guard.Statistics)
 	if err != nil {
-		return sums // it has been told that the guard is not there
+		return sums // it is already noted that the guard is gone
 	}
 	for _, t := range statistics.Threads {
 		sum := sums[t.TID]
@@ -83,8 +84,8 @@ func (run *Running) guarded() map[int]Thread {
 	return sums
 }
 
-// kernelThreads are those that the kernel told of the instances, or, where it does not
-// tell, those that were placed.
+// kernelThreads are the threads that the kernel reported for the instances, or, if it
+// reports none, those that were placed.
 func (run *Running) kernelThreads() (tids []int) {
 	for _, i := range run.Interfaces {
 		known := false
@@ -106,9 +107,9 @@ func (run *Running) kernelThreads() (tids []int) {
 	return slices.Compact(tids)
 }
 
-// readThread reads a thread's folder of /proc, where a process's other threads are, too,
-// though they are not listed: schedstat has the time on a CPU and the
-// time waiting for one, in nanoseconds (Documentation/scheduler/sched-stats.rst).
+// readThread reads a thread's folder in /proc, which exists for a process's other threads
+// too, though unlisted: schedstat has the time on a CPU and the time waiting for one, in
+// nanoseconds (Documentation/scheduler/sched-stats.rst).
 func readThread(tid int) (Thread, error) {
 	t := Thread{TID: tid}
 	placement, err := napi.PlacementOf(tid)

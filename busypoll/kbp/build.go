@@ -23,7 +23,7 @@ import (
 // source is the module's folder in kmod.Sources.
 const source = "kbp"
 
-// CacheDir is where built modules are: below NINES_CACHE_DIR, or /var/cache/nines.
+// CacheDir is the folder of built modules, below NINES_CACHE_DIR or /var/cache/nines.
 func CacheDir() string {
 	dir := os.Getenv("NINES_CACHE_DIR")
 	if dir == "" {
@@ -32,13 +32,13 @@ func CacheDir() string {
 	return filepath.Join(dir, "kbp")
 }
 
-// Path is where the module that this nines builds for a kernel is, or would be: its
-// sources' hash is in the name.
+// Path is the path of the module that this nines builds for a kernel, built or not: the
+// name contains the hash of the sources.
 func Path(release string) string {
 	return filepath.Join(CacheDir(), release+"-"+sourceHash(), Name+".ko")
 }
 
-// Find gives the path of a module that was built; fs.ErrNotExist if it was not.
+// Find returns the path of a built module; fs.ErrNotExist if it was not built.
 func Find(release string) (string, error) {
 	path := Path(release)
 	_, err := os.Stat(path)
@@ -63,16 +63,17 @@ func sourceHash() string {
 
 // Target is a kernel that a module is built for.
 type Target struct {
-	// Release is the kernel's, as uname -r; empty for the running one.
+	// Release is the kernel's release, as uname -r prints it; empty for the running
+	// kernel.
 	Release string
-	// Headers is the folder of the kernel's headers; empty for where packages have it.
+	// Headers is the folder of the kernel's headers; empty for the packages' default.
 	Headers string
-	// Root is another root file system, with the kernel's headers and its compiler, that
-	// make runs in; empty for this host's.
+	// Root is another root file system, with the kernel's headers and compiler, in
+	// which make runs; empty for this host's.
 	Root string
 }
 
-// headers is the folder of a kernel's headers, seen from the root.
+// headers is the folder of a kernel's headers, as seen from the root.
 func (t Target) headers() string {
 	if t.Headers != "" {
 		return t.Headers
@@ -80,7 +81,7 @@ func (t Target) headers() string {
 	return filepath.Join("/lib/modules", t.Release, "build")
 }
 
-// Build builds the module for a kernel, unless it is there, and gives its path. progress
+// Build builds the module for a kernel, unless it exists, and returns its path. progress
 // may be nil.
 func Build(ctx context.Context, t Target, progress func(string)) (string, error) {
 	if t.Release == "" {
@@ -96,7 +97,8 @@ func Build(ctx context.Context, t Target, progress func(string)) (string, error)
 	if err := os.MkdirAll(filepath.Dir(done), 0o755); err != nil {
 		return "", err
 	}
-	// In the root, for make to see it; elsewhere than what is done, as make may be killed.
+	// In the root, where make can see it, and not in the final folder, since make may
+	// be killed.
 	parent := filepath.Dir(done)
 	if t.Root != "" {
 		parent = filepath.Join(t.Root, "tmp")
@@ -115,7 +117,7 @@ func Build(ctx context.Context, t Target, progress func(string)) (string, error)
 	return Path(t.Release), nil
 }
 
-// check says what is missing before make does.
+// check reports what is missing before make would.
 func (t Target) check() error {
 	lacks := func(reason, packages string) error {
 		return &host.MissingError{Capability: "building of kernel modules", Reason: reason, Remedy: "apt-get install " + packages}
@@ -124,7 +126,7 @@ func (t Target) check() error {
 		return &host.MissingError{Capability: "the module kbp", Reason: "it is for Linux 6.1 and 6.12, not " + t.Release,
 			Remedy: "nines kbp start takes what the kernel has instead"}
 	}
-	// A link, whose target is in the root.
+	// A symbolic link with a target inside the root.
 	if _, err := os.Lstat(filepath.Join(t.Root, t.headers())); err != nil {
 		return lacks("no headers of kernel "+t.Release+" in "+t.headers(), "linux-headers-"+t.Release)
 	}
@@ -136,8 +138,8 @@ func (t Target) check() error {
 	return nil
 }
 
-// build copies the sources to a folder, has kbuild make the module there, and moves that
-// to where it is kept.
+// build copies the sources to a folder, runs kbuild there, and moves the module to its
+// final place.
 //
 //	make -C /lib/modules/RELEASE/build M=DIR modules
 func (t Target) build(ctx context.Context, dir, done string) error {
@@ -197,7 +199,7 @@ func (t Target) make(ctx context.Context, dir string) error {
 	return nil
 }
 
-// keep puts the module in its place at once, so that half a module is never found.
+// keep puts the module in place atomically, so that half a module is never found.
 func keep(module []byte, done string) error {
 	file, err := os.CreateTemp(filepath.Dir(done), "new-")
 	if err != nil {
@@ -214,8 +216,7 @@ func keep(module []byte, done string) error {
 	return nil
 }
 
-// notBuilt shows the first of the compiler's errors, or what kbuild said last, and what is
-// mostly behind it.
+// notBuilt reports the compiler's first error, or kbuild's last lines, and the usual cause.
 func notBuilt(release, output string, err error) error {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	shown := lines[max(0, len(lines)-3):]

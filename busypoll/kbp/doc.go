@@ -1,11 +1,10 @@
-// Package kbp has devices polled by the live patch of busypoll/kmod/kbp, on kernels that have no
-// busy polling threads of their own: Linux 6.1 and 6.12, as Debian 12 and 13 have them.
+// Package kbp polls devices with the live patch of busypoll/kmod/kbp, on kernels without
+// busy polling threads: Linux 6.1 and 6.12 of Debian 12 and 13.
 //
-// Build makes the module for a kernel, Load puts it into the running one, and Unload
-// takes it out again. While it is loaded, each network namespace has a list of its
-// devices' NAPI instances, and Poll and Leave choose among them: those three are of the
-// calling thread's namespace, so call them from within netns.Namespace.Do.
+// Build makes the module for a kernel, Load loads it into the running one, and Unload
+// removes it. While it is loaded, each network namespace has a list of its devices' NAPI
+// instances, List, and Poll and Leave choose among them. These three work in the calling
+// thread's namespace, so call them from within netns.Namespace.Do.
 //
-// Nothing here remembers anything: what is polled is the kernel's to tell. Root is needed
-// for all but Find.
+// This package keeps no state: the kernel says what is polled. All but Find needs root.
 package kbp

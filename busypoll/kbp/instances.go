@@ -15,45 +15,46 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Instance is a NAPI instance of a device: what is polled for one queue, or a few.
+// Instance is a NAPI instance of a device: the kernel polls it for one or more queues.
 type Instance struct {
-	// IfIndex and Device are its device's in its namespace.
+	// IfIndex and Device are its device's index and name in the namespace.
 	IfIndex int    `json:"ifindex"`
 	Device  string `json:"device"`
-	// Index is its place among those of the device, in the order in which the driver has
-	// made them; it stays when the driver makes them anew.
+	// Index is its position among those of the device, in the order in which the driver
+	// created them; it stays the same when the driver recreates them.
 	Index int `json:"index"`
-	// NAPI is the kernel's id of it; 0 for those that only send, or are gone.
+	// NAPI is the kernel's ID for it; 0 for instances that only send, or are gone.
 	NAPI uint32 `json:"napi_id"`
-	// Kind is "rx", "tx" for those that only clean up after sending, or "gone" while the
-	// device is down.
+	// Kind is "rx", "tx" for instances that only clean up after sending, or "gone"
+	// while the device is down.
 	Kind string `json:"kind"`
-	// Group is the number that it was chosen with; 0: it is not polled. Longest is how long
-	// the group's thread sleeps at most.
+	// Group is the number that it was chosen with; 0 if it is not polled. Longest is
+	// the longest sleep of the group's thread.
 	Group   uint32        `json:"group"`
 	Longest time.Duration `json:"longest_ns"`
-	// Thread is the id of the thread that polls it.
+	// Thread is the ID of the thread that polls it.
 	Thread int `json:"thread"`
-	// Owned is true if the thread has got hold of it, so that no softirq polls it.
+	// Owned is true if the thread owns it, so that no softirq polls it.
 	Owned bool `json:"owned"`
-	// Polls are the thread's, Packets what they brought, Empty those that brought none.
+	// Polls are the thread's polls, Packets what they received, Empty the polls without
+	// packets.
 	Polls   uint64 `json:"polls"`
 	Packets uint64 `json:"packets"`
 	Empty   uint64 `json:"empty"`
-	// Handovers are how often the patch has given it to the thread in place of a softirq.
+	// Handovers is how often the patch gave it to the thread instead of a softirq.
 	Handovers uint64 `json:"handovers"`
-	// Sleeps are those of the thread.
+	// Sleeps is how often the thread slept.
 	Sleeps uint64 `json:"sleeps"`
 }
 
-// controlFile is the module's, of the calling thread's network namespace.
+// controlFile is the module's file for the calling thread's network namespace.
 const controlFile = "/proc/thread-self/net/" + Name
 
 // formatVersion is KBP_FORMAT of busypoll/kmod/kbp/control.c.
 const formatVersion = 1
 
-// List gives the instances of the namespace's devices. The error is a host.MissingError
-// where the module is not loaded.
+// List returns the instances of the namespace's devices. The error is a host.MissingError
+// if the module is not loaded.
 func List() ([]Instance, error) {
 	text, err := os.ReadFile(controlFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,29 +96,30 @@ func parse(text string) ([]Instance, error) {
 	return list, nil
 }
 
-// Choice is what is polled, and how.
+// Choice says what is polled, and how.
 type Choice struct {
-	// IfIndex is the device's, Index the instance's among those of the device.
+	// IfIndex is the device's index, Index the instance's position in the device.
 	IfIndex, Index int
-	// Group is the number of those that share a thread: not 0, and no other's (NewGroup).
+	// Group is the number of the instances that share a thread: not 0, and unique
+	// (NewGroup).
 	Group uint32
-	// Longest is the longest that the thread sleeps when no packets come; 0: it does not.
+	// Longest is the longest sleep of the thread without packets; 0: it does not sleep.
 	Longest time.Duration
 }
 
-// Poll has an instance polled, from now on.
+// Poll starts to poll an instance.
 func Poll(c Choice) error {
 	return write(fmt.Sprintf("poll %d %d %d %d", c.IfIndex, c.Index, c.Group, c.Longest.Nanoseconds()))
 }
 
-// NewGroup is a number that no other has, as good as surely.
+// NewGroup is a random number, which no other group has in practice.
 func NewGroup() uint32 { return rand.Uint32N(math.MaxInt32) + 1 }
 
 // AllOf stands for all instances of a device.
 const AllOf = -1
 
-// Leave gives an instance back to the kernel's softirq; it is unix.ENOENT if it was not
-// polled, and unix.ENODEV without such a device.
+// Leave gives an instance back to the kernel's softirq. The error is unix.ENOENT if it was
+// not polled, and unix.ENODEV if there is no such device.
 func Leave(ifindex, index int) error {
 	return write(fmt.Sprintf("leave %d %d", ifindex, index))
 }
@@ -137,8 +139,8 @@ func write(command string) error {
 	return nil
 }
 
-// reasons are what the module's errors mean (busypoll/kmod/kbp/choose.c), where the kernel's own
-// word for them says less.
+// reasons are the meanings of the module's errors (busypoll/kmod/kbp/choose.c) where the
+// kernel's text says less.
 var reasons = map[unix.Errno]string{
 	unix.ENODEV: "there is no such device",
 	unix.ENOENT: "there is no such NAPI instance: has it another number, or is the device down, or a veth without GRO?",
@@ -155,7 +157,7 @@ func explain(err error) error {
 	return err
 }
 
-// worded is an error that is another one to errors.Is, too, but not in its words.
+// worded has its own text and also matches another error in errors.Is.
 type worded struct {
 	error
 	is error
@@ -164,7 +166,7 @@ type worded struct {
 func (w worded) Unwrap() error        { return w.error }
 func (w worded) Is(target error) bool { return errors.Is(w.is, target) }
 
-// notLoaded is also fs.ErrNotExist, as what is polled goes with the module.
+// notLoaded also matches fs.ErrNotExist, because polling ends with the module.
 func notLoaded() error {
 	reason, remedy := Lack()
 	if reason == "" {

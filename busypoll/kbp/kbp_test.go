@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// listed is what /proc/net/nines_kbp said in the virtual laboratory.
+// listed is the content of /proc/net/nines_kbp in the virtual laboratory.
 const listed = `nines_kbp 1 open
 ifindex name index napi kind group longest thread owned polls packets empty handovers sleeps
 2 v1 0 8210 rx 7 50000 189 1 2033645 51 2033594 3 11
@@ -79,8 +79,8 @@ func TestGroupsAreNotNought(t *testing.T) {
 	}
 }
 
-// What is polled by a module that is gone is gone with it, for whoever undoes; for people
-// the error says what the host lacks, and nines ends with 3.
+// If the module is gone, so is what it polled, for undo. For users the error says what the
+// host lacks, and nines exits with 3.
 func TestNotLoaded(t *testing.T) {
 	state, err := Now()
 	if err != nil {
@@ -117,8 +117,8 @@ func TestBuildWantsHeaders(t *testing.T) {
 	}
 }
 
-// A build goes by what stands in for the kernel's makefile: what is handed to it, where
-// the module goes, and what is said of one that fails.
+// A build with a stand-in for the kernel's makefile: its arguments, where the module goes,
+// and the report of a failure.
 func TestBuildByAMakefile(t *testing.T) {
 	_, err := exec.LookPath("make")
 	labtest.Require(t, "make", err == nil)
@@ -155,14 +155,14 @@ func TestBuildByAMakefile(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("the cache has %v: %v", left, err)
 	}
-	// It is there: nothing is built.
+	// It exists: nothing is built.
 	kbuild("false")
 	if _, err := Build(t.Context(), target, nil); err != nil {
 		t.Error(err)
 	}
 }
 
-// changeUsers keeps what f makes of the users.
+// changeUsers stores what f makes of the users.
 func changeUsers(path string, f func([]string) ([]string, error)) error {
 	return withUsers(path, func(u *users, save func() error) (err error) {
 		if *u, err = f(*u); err != nil {
@@ -183,7 +183,7 @@ func TestUsersAreNotedInOneFile(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		change(func(users []string) ([]string, error) { return append(users, name), nil })
 	}
-	// Whoever has not had it loaded has nothing to release.
+	// A user who has not loaded it has nothing to release.
 	if err := Release(t.Context(), path, "c", func(note string) { t.Error(note) }); err != nil {
 		t.Error(err)
 	}
@@ -200,7 +200,7 @@ func TestUsersAreNotedInOneFile(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nobody uses it, and the file is there: %v", err)
 	}
-	// Many at once lose none.
+	// Many at once: none is lost.
 	const many = 20
 	done := make(chan error)
 	for i := range many {

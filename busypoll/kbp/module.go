@@ -16,30 +16,30 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Name is the module's, and the live patch's.
+// Name is the name of the module and of the live patch.
 const Name = "nines_kbp"
 
-// Where the kernel shows modules and live patches (Documentation/ABI/testing/
-// sysfs-kernel-livepatch).
+// Where the kernel lists modules and live patches
+// (Documentation/ABI/testing/sysfs-kernel-livepatch).
 const (
 	moduleFolder = "/sys/module/" + Name
 	livepatches  = "/sys/kernel/livepatch"
 	patchFolder  = livepatches + "/" + Name
 )
 
-// State is how far the module is in the running kernel.
+// State is how far the module is loaded into the running kernel.
 type State string
 
-// The states, in the order in which they come.
+// The states, in order.
 const (
 	Absent   State = "not loaded"
-	Patching State = "being put on" // tasks are still to be seen outside of the patched functions
+	Patching State = "being put on" // some tasks are still in patched functions
 	Loaded   State = "loaded"
 	Leaving  State = "being taken off"
 	Disabled State = "taken off, still loaded"
 )
 
-// Now is the state of this moment.
+// Now is the current state.
 func Now() (State, error) {
 	if _, err := os.Stat(moduleFolder); errors.Is(err, fs.ErrNotExist) {
 		return Absent, nil
@@ -67,17 +67,17 @@ func Now() (State, error) {
 	return Leaving, nil
 }
 
-// flag reads a file of the patch; fs.ErrNotExist if it is gone, or on its way.
+// flag reads a file of the patch; fs.ErrNotExist if the patch is gone, or going.
 func flag(name string) (bool, error) {
 	text, err := os.ReadFile(filepath.Join(patchFolder, name))
-	if errors.Is(err, unix.ENODEV) { // opened before, read after
+	if errors.Is(err, unix.ENODEV) { // opened before it went, read after
 		err = fs.ErrNotExist
 	}
 	return strings.TrimSpace(string(text)) == "1", err
 }
 
-// Lack is why the running kernel cannot poll by the module, and what to do; empty if it
-// can: the module is loaded, or built and can be.
+// Lack is the reason why the running kernel cannot poll with the module, and the remedy;
+// empty if it can: the module is loaded, or built and loadable.
 func Lack() (reason, remedy string) {
 	state, err := Now()
 	if err == nil && state == Loaded {
@@ -106,7 +106,7 @@ func supported(release string) bool {
 	return strings.HasPrefix(release, "6.1.") || strings.HasPrefix(release, "6.12.")
 }
 
-// KernelRelease is the running kernel's, as uname -r.
+// KernelRelease is the running kernel's release, as uname -r prints it.
 func KernelRelease() string {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -116,12 +116,12 @@ func KernelRelease() string {
 }
 
 // Patience is how long the kernel may take to see every task outside of the patched
-// functions. It looks each second, and signals those that are left after 15
+// functions. It checks each second, and signals the remaining tasks after 15
 // (kernel/livepatch/transition.c).
 const Patience = 90 * time.Second
 
-// Load puts a built module into the kernel, and returns once it is in effect. Whatever
-// fails, or if the context ends, it is taken out again. progress may be nil.
+// Load loads a built module into the kernel, and returns once it is in effect. On any
+// failure, or if ctx ends, it unloads it again. progress may be nil.
 func Load(ctx context.Context, path string, progress func(string)) error {
 	state, err := Now()
 	if err != nil || state == Loaded {
@@ -148,7 +148,7 @@ func Load(ctx context.Context, path string, progress func(string)) error {
 	return nil
 }
 
-// loadError adds to the kernel's word what mostly is behind it.
+// loadError adds the usual cause to the kernel's error.
 func loadError(path string, err error) error {
 	switch {
 	case errors.Is(err, unix.ENOEXEC), errors.Is(err, unix.EINVAL):
@@ -163,8 +163,8 @@ func loadError(path string, err error) error {
 	return fmt.Errorf("load %s: %w", path, err)
 }
 
-// Unload gives back what is polled, takes the patch off and the module out. It does
-// nothing if that is so already. progress may be nil.
+// Unload stops polling, removes the patch and unloads the module. It does nothing if that
+// is done already. progress may be nil.
 func Unload(ctx context.Context, progress func(string)) error {
 	state, err := Now()
 	if err != nil || state == Absent {
@@ -187,14 +187,14 @@ func Unload(ctx context.Context, progress func(string)) error {
 		switch {
 		case err == nil, errors.Is(err, unix.ENOENT):
 			return true, nil
-		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EBUSY): // a moment after the patch has gone
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EBUSY): // for a moment after the patch is gone
 			return false, nil
 		}
 		return false, fmt.Errorf("unload the module %s: %w", Name, err)
 	})
 }
 
-// await looks until something is so, for as long as Patience.
+// await polls until so returns true, for at most Patience.
 func await(ctx context.Context, progress func(string), what string, so func() (bool, error)) error {
 	for begin := time.Now(); ; {
 		done, err := so()
@@ -232,7 +232,7 @@ func stuck() string {
 		target = "1"
 	}
 	var names []string
-	files, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/patch_state") // the pattern is right
+	files, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/patch_state") // the pattern is valid
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if state := strings.TrimSpace(string(text)); err != nil || state == target || state == "-1" {
@@ -254,18 +254,18 @@ func stuck() string {
 	return ", for these threads stay in the kernel: " + strings.Join(names, ", ")
 }
 
-// Threads are the ids of the polling threads, of all network namespaces.
+// Threads are the IDs of the polling threads in all network namespaces.
 func Threads() ([]int, error) {
 	threads := []int{}
-	files, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is right
+	files, _ := filepath.Glob("/proc/[0-9]*/comm") // the pattern is valid
 	for _, file := range files {
 		comm, err := os.ReadFile(file)
 		if err != nil || !strings.HasPrefix(string(comm), Name+"/") {
 			continue
 		}
 		dir := filepath.Dir(file)
-		// Another's process could have that name, but only the kernel's threads have no
-		// program.
+		// A user's process could have that name, but only kernel threads have no
+		// executable.
 		if _, err := os.Readlink(filepath.Join(dir, "exe")); err == nil {
 			continue
 		}

@@ -14,8 +14,8 @@ import (
 // Off is the state of an instance that is not polled.
 const Off = "0"
 
-// Polling is how an instance of a device is polled, as text that SetPolling takes: Off, or
-// GROUP/LONGEST in nanoseconds. unix.ENODEV or unix.ENOENT if there is none.
+// Polling says how a device's instance is polled, as text for SetPolling: Off, or
+// GROUP/LONGEST in nanoseconds. unix.ENODEV or unix.ENOENT if there is no such instance.
 func Polling(device string, index int) (string, error) {
 	list, err := List()
 	if err != nil {
@@ -37,10 +37,10 @@ func state(group uint32, longest time.Duration) string {
 	return fmt.Sprintf("%d/%d", group, longest.Nanoseconds())
 }
 
-// String is the choice as Polling tells it.
+// String is the choice in the form of Polling.
 func (c Choice) String() string { return state(c.Group, c.Longest) }
 
-// SetPolling has an instance polled as the text says, or no longer.
+// SetPolling starts or stops polling of an instance, as the text says.
 func SetPolling(device string, index int, text string) error {
 	link, err := net.InterfaceByName(device)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"nines.dev/nines/host"
 )
 
-// Status is what there is of the module on this host.
+// Status is the module's state on this host.
 type Status struct {
 	Kernel string `json:"kernel"`
 	State  State  `json:"state"`
-	// Built is the path of the module that was built for the kernel; empty if none was.
+	// Built is the path of the module built for the kernel; empty if there is none.
 	Built string `json:"built,omitempty"`
-	// Lack is why the kernel cannot poll by it, Remedy what to do.
+	// Lack is why the kernel cannot poll with it, Remedy what to do.
 	Lack   string `json:"lack,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
-	// Threads are the ids of those that poll, of all network namespaces.
+	// Threads are the IDs of the polling threads in all network namespaces.
 	Threads []int `json:"threads"`
 }
 
-// ReadStatus looks.
+// ReadStatus reads the module's state.
 func ReadStatus() (Status, error) {
 	s := Status{Kernel: KernelRelease()}
 	var err error
@@ -36,7 +36,7 @@ func ReadStatus() (Status, error) {
 	return s, err
 }
 
-// Write writes it for people.
+// Write writes it as text.
 func (s Status) Write(w io.Writer) error {
 	built := s.Built
 	if built == "" {
@@ -54,8 +54,8 @@ func (s Status) Write(w io.Writer) error {
 	return err
 }
 
-// Loadable is the path of the module that was built for the running kernel; the error is
-// a host.MissingError where there is none, or the kernel takes none.
+// Loadable is the path of the module built for the running kernel. The error is a
+// host.MissingError if there is none, or if the kernel supports none.
 func Loadable() (string, error) {
 	if _, err := os.Stat(livepatches); err != nil || !supported(KernelRelease()) {
 		reason, remedy := Lack()

@@ -9,24 +9,24 @@ import (
 	"nines.dev/nines/kernel/ledger"
 )
 
-// UsersFile notes who has had the module loaded, and not yet released it. It is not there
-// for a module that somebody has loaded by hand, who takes it out as well.
+// UsersFile records who has loaded the module and not yet released it. It does not exist
+// for a module loaded by hand, which is unloaded by hand, too.
 const UsersFile = "/run/nines/kbp-module.json"
 
-// users are those in the file, by their tokens.
+// users are the users in the file, by token.
 type users []string
 
-// Empty is true if nobody has had the module loaded.
+// Empty is true if there are no users.
 func (u *users) Empty() bool { return len(*u) == 0 }
 
-// withUsers runs f on the users while no other process does.
+// withUsers runs f on the users under the file's lock.
 func withUsers(path string, f func(u *users, save func() error) error) error {
 	u := &users{}
 	return ledger.File{Path: path, Mode: 0o600}.Change(u, func(save func() error) error { return f(u, save) })
 }
 
-// Acquire has the module loaded for a user, who is named by a token; what is loaded by
-// hand stays so. An error leaves nothing behind, or what Release takes out.
+// Acquire loads the module for a user, who is identified by a token; a module loaded by
+// hand stays as it is. After an error nothing is left, or only what Release removes.
 func Acquire(ctx context.Context, file, token string) error {
 	return withUsers(file, func(u *users, save func() error) error {
 		state, err := Now()
@@ -37,7 +37,8 @@ func Acquire(ctx context.Context, file, token string) error {
 		if err != nil {
 			return err
 		}
-		// Noted before, so that it is taken out also if we are killed meanwhile.
+		// Recorded first, so that Release unloads it even if we are killed
+		// meanwhile.
 		before := slices.Clone(*u)
 		*u = append(*u, token)
 		if err := save(); err != nil {
@@ -48,16 +49,15 @@ func Acquire(ctx context.Context, file, token string) error {
 			return nil
 		}
 		if now, wrong := Now(); state == Absent && (wrong != nil || now != Absent) {
-			return err // it could not be taken out again: Release tries
+			return err // unloading it failed, too: Release tries again
 		}
 		*u = before
 		return errors.Join(err, save())
 	})
 }
 
-// Release takes the module out of the kernel if the token's was the last to have it
-// loaded. It does nothing for a token that has not, or no longer. note is told if the
-// module has to stay.
+// Release unloads the module if the token was its last user. It does nothing for an unknown
+// token. note is told if the module has to stay.
 func Release(ctx context.Context, file, token string, note func(string)) error {
 	return withUsers(file, func(u *users, save func() error) error {
 		at := slices.Index(*u, token)

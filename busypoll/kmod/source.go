@@ -1,5 +1,5 @@
 // Package kmod has the sources of the kernel modules that nines builds on the host that
-// is to load them. They are licensed apart from it: see the LICENSE in each folder.
+// will load them. They have their own license: see LICENSE in each folder.
 package kmod
 
 import "embed"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Keeps CPUs awake: a thread on each that spins at SCHED_IDLE, so that whatever else is
- * runnable there has the CPU at once, and a packet's reader is woken on a CPU that runs
- * instead of one that has to come out of a halt first (in a virtual machine by way of
- * the hypervisor).
+ * Keeps CPUs awake: a thread on each spins at SCHED_IDLE, so that any other runnable thread
+ * gets the CPU at once. A packet's reader is then woken on a running CPU, not on one that
+ * must first leave a halt (in a virtual machine by way of the hypervisor).
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -42,7 +41,7 @@ static void *awake__spin(void *argument)
 	atomic_store(&awake->failed, failed);
 	if (failed != 0)
 		return NULL;
-	for (;;) /* the process's end ends it */
+	for (;;) /* until the process ends */
 		awake__relax();
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The polled devices, by way of a sysfs that is mounted nowhere: the namespace's, without
- * being in it. An open file of sysfs does not keep a namespace or its devices.
+ * The polled devices, through the namespace's sysfs, which is mounted nowhere, so that the
+ * poller need not be in the namespace. An open sysfs file keeps neither a namespace nor its
+ * devices alive.
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -41,7 +42,7 @@ static int device__sysfs(void)
 	return dir;
 }
 
-/* Opens that of another one. */
+/* Opens /sys of another namespace. */
 static int device__sysfs_of(const char *netns)
 {
 	int home;
@@ -123,7 +124,7 @@ void device__give(bool to_interrupts)
 	for (int i = 0; i < devices_used; i++) {
 		const char *value = to_interrupts ? devices[i].interrupted : devices[i].polled;
 
-		/* It fails only where the device is gone, and with it what polls. */
+		/* It fails only if the device is gone, and polling with it. */
 		if (pwrite(devices[i].flush, value, strlen(value), 0) < 0)
 			continue;
 	}

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Polling by epoll, whose owner sets how (EPIOCSPARAMS, Linux 6.9; fs/eventpoll.c). An
- * epoll set polls the NAPI instance that one of its sockets last received by, so there
- * has to be such a socket: a UDP socket that nobody knows, in the polled namespace, which
- * gets a packet from the other end of the veth pair (feed.c).
+ * Polling by epoll, with parameters for each epoll set (EPIOCSPARAMS, Linux 6.9;
+ * fs/eventpoll.c). An epoll set polls the NAPI instance by which one of its sockets last
+ * received. So it needs such a socket: an otherwise unused UDP socket in the polled
+ * namespace, which gets a packet from the other end of the veth pair (feed.c).
  *
- * epoll_wait(2) holds the instance until its time is over, and after others had the CPU
- * it goes on (napi_busy_loop in net/core/dev.c; no NAPI_F_END_ON_RESCHED). It looks at no
- * signal meanwhile, not even SIGKILL, so slices are short of a blink. After a slice
- * without an event the set has forgotten the instance (ep_busy_loop), and learns it anew
- * from the socket when that is taken out and put in again.
+ * epoll_wait(2) holds the instance until its time is over, and continues after others had
+ * the CPU (napi_busy_loop in net/core/dev.c; no NAPI_F_END_ON_RESCHED). Meanwhile it
+ * handles no signal, not even SIGKILL, so slices are short. After a slice without an event
+ * the set has forgotten the instance (ep_busy_loop), and learns it again when the socket is
+ * removed and added.
  *
  * Between slices, and while others have the CPU, the device raises interrupts as usual,
- * which nines has handled by threaded NAPI. Once such a thread is to poll an instance
- * (NAPI_STATE_SCHED) the poller cannot have it before that thread has run: it has to come
- * before the poller, and the watchdog sees to it that it does (--thread).
+ * which threaded NAPI handles. Once such a thread is scheduled to poll an instance
+ * (NAPI_STATE_SCHED) the poller cannot have it before that thread has run. So the thread
+ * must have the higher priority; the watchdog checks that it runs (--thread).
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -40,9 +40,9 @@ struct epoll_busy {
 };
 #define EPOLL_SET_BUSY _IOW(0x8A, 0x01, struct epoll_busy)
 
-#define SLICE_US     20000 /* of the only instance of a thread */
-#define SHORT_US     100 /* of one among several, or where it is to be seen whether packets come */
-#define BUDGET	     8 /* the kernel's own for busy polling; more takes CAP_NET_ADMIN */
+#define SLICE_US     20000 /* for the only instance of a thread */
+#define SHORT_US     100 /* for one of several instances, or to see whether packets arrive */
+#define BUDGET	     8 /* the kernel's default for busy polling; more needs CAP_NET_ADMIN */
 #define QUIET_SLICES 20
 #define FIRST_NAP_NS 2000
 
@@ -79,12 +79,12 @@ static int epoll__add(struct epoll_poller *poller, int socket, uint32_t usecs)
 
 static void epoll__slice(int set, int socket)
 {
-	/* Errors only: whatever comes to the socket must not end the slice. */
+	/* Errors only: packets to the socket must not end the slice. */
 	struct epoll_event event = {.events = 0};
 
 	epoll_ctl(set, EPOLL_CTL_DEL, socket, NULL);
 	epoll_ctl(set, EPOLL_CTL_ADD, socket, &event);
-	/* It polls first; by then this time is over, so that it does not sleep. */
+	/* It polls first; the timeout is over by then, so that it does not sleep. */
 	epoll_wait(set, &event, 1, 1);
 }
 
@@ -139,7 +139,7 @@ static void *epoll__thread(void *argument)
 		failed = errno;
 	poller->statistics->state = STATISTICS_POLLING;
 	atomic_store(&poller->failed, failed);
-	for (;;) { /* the process's end ends it */
+	for (;;) { /* until the process ends */
 		if (atomic_load(&poller->paused)) {
 			usleep(POLLER_TICK_NS / 1000);
 			continue;
@@ -177,7 +177,7 @@ static int epoll__start(struct epoll_poller *poller, struct statistics *statisti
 	return 0;
 }
 
-/* Backs off, and comes back when it is time. */
+/* Backs off, and resumes after the pause. */
 static void epoll__watch(struct epoll_poller *poller, uint64_t now)
 {
 	uint64_t pause;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Sockets that have received by given NAPI instances. A packet for one is sent from the
- * other end of a veth pair: UDP to the limited broadcast address, from 0.0.0.0, as DHCP
- * has it, which a host without an address takes too (ip_route_input_slow in
+ * Sockets that have received through given NAPI instances. The packet for one is sent from
+ * the other end of a veth pair: UDP to the limited broadcast address, from 0.0.0.0, as in
+ * DHCP, which a host without an address accepts, too (ip_route_input_slow in
  * net/ipv4/route.c). With several queues, its source port decides which one gets it.
  */
 #define _GNU_SOURCE
@@ -32,7 +32,7 @@ struct feed_frame {
 	struct ether_header ethernet;
 	struct iphdr ip;
 	struct udphdr udp;
-	char data[18]; /* to the 60 bytes of the smallest frame */
+	char data[18]; /* pads to the 60 bytes of the smallest frame */
 } __attribute__((packed));
 
 static uint16_t feed__checksum(const void *data, size_t size)
@@ -63,10 +63,10 @@ static void feed__frame(struct feed_frame *frame, uint16_t from, uint16_t to)
 	frame->udp.source = htons(from);
 	frame->udp.dest = htons(to);
 	frame->udp.len = htons(sizeof frame->udp + sizeof frame->data);
-	/* No checksum: 0 says so (RFC 768). */
+	/* No checksum: 0 means none (RFC 768). */
 }
 
-/* A socket to send by, from "PATH:DEVICE". */
+/* Opens a socket for sending, from "PATH:DEVICE". */
 static int feed__sender(const char *feed, struct sockaddr_ll *to)
 {
 	const char *colon = strrchr(feed, ':');
@@ -115,7 +115,7 @@ static int feed__receiver(const char *netns, uint16_t *port)
 	return receiver;
 }
 
-/* The instance by which a packet came; 0 if none did. */
+/* The instance through which a packet arrived; 0 if none did. */
 static unsigned feed__once(int receiver, uint16_t port, int sender, const struct sockaddr_ll *to,
 			   uint16_t from)
 {
@@ -136,7 +136,7 @@ static unsigned feed__once(int receiver, uint16_t port, int sender, const struct
 	return id;
 }
 
-/* Has no room for more, so that what others broadcast does not fill memory. */
+/* Leaves no buffer space, so that other broadcasts do not fill memory. */
 static void feed__shut(int receiver)
 {
 	char byte;
@@ -180,7 +180,7 @@ static int feed__from(const struct options *options, const char *feed, int *sock
 		else
 			close(receiver);
 		if (id == 0 && tries >= 3)
-			break; /* nothing comes through */
+			break; /* no packet gets through */
 	}
 	close(sender);
 	return 0;

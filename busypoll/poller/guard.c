@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Watches threads of the kernel that poll or receive: with a real-time policy one can starve the
- * softirqs of its CPU, and it has nobody else to look. One that does is at SCHED_IDLE for
- * a while, so that ksoftirqd and all others go first, and then has its policy back. One that
- * may run on several CPUs is watched at each: it has its policy back when it is to back off
- * at none of them any more.
+ * Watches kernel threads that poll or receive: one with a real-time policy can starve the
+ * softirqs of its CPU, and nothing else notices. The guard sets such a thread to SCHED_IDLE
+ * for a while, so that ksoftirqd and all others run first, and then restores its policy. A
+ * thread that may run on several CPUs is watched on each; it gets its policy back when its
+ * pauses on all of them are over.
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -22,7 +22,7 @@ struct guarded {
 static struct guarded guarded[STATISTICS_THREADS];
 static int guarded_used;
 
-/* When the last of the pauses ends that the thread has at its CPUs. */
+/* The end of the last of the thread's pauses on its CPUs. */
 static uint64_t guard__back_at(uint64_t tid)
 {
 	uint64_t last = 0;
@@ -35,7 +35,7 @@ static uint64_t guard__back_at(uint64_t tid)
 
 static void guard__give_back(struct guarded *one, const char *scheduling, uint64_t now)
 {
-	/* It may have ended, with what it polled. */
+	/* It may have ended, together with what it polled. */
 	(void)thread__schedule((pid_t)one->statistics->tid, scheduling);
 	one->statistics->backed_off_ns += now - one->stopped_ns;
 	one->statistics->state = STATISTICS_POLLING;

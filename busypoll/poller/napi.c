@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whether what is polled is there still: a device that is set down and up, or whose
- * queues or GRO are set anew, may get new NAPI instances with new ids, and whoever has
- * the old ones polls nothing. The kernel tells by netlink (napi-get of the family
- * "netdev", Linux 6.8), in the device's namespace; no socket is kept there, as it would
- * keep the namespace.
+ * Checks whether the polled instances still exist: a device that is set down and up, or
+ * whose queues or GRO change, may get new NAPI instances with new ids, and a poller with
+ * the old ids polls nothing. The kernel lists them by netlink (napi-get of the family
+ * "netdev", Linux 6.8), in the device's namespace. The socket is closed each time, because
+ * it would keep the namespace alive.
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -31,15 +31,15 @@ struct napi_message {
 	};
 };
 
-/* Asks by one attribute; the answer takes its place. The length of the answer's attributes,
- * or -errno. */
+/* Sends one attribute and reads the answer into message. Returns the length of the answer's
+ * attributes, or -errno. */
 static int napi__ask(int netlink, struct napi_message *message, uint16_t family, uint8_t command,
 		     uint16_t attribute, const void *value, uint16_t size)
 {
 	const struct nlmsgerr *error = (const struct nlmsgerr *)&message->generic;
 	ssize_t length;
 
-	memset(message, 0, sizeof *message); /* with what aligns the value */
+	memset(message, 0, sizeof *message); /* also clears the padding after the value */
 	message->header.nlmsg_len =
 		(uint32_t)(NLMSG_LENGTH(GENL_HDRLEN) + NLA_HDRLEN + NLA_ALIGN(size));
 	message->header.nlmsg_type = family;
@@ -61,7 +61,7 @@ static int napi__ask(int netlink, struct napi_message *message, uint16_t family,
 	return (int)(message->header.nlmsg_len - NLMSG_LENGTH(GENL_HDRLEN));
 }
 
-/* The number that the kernel has given the family; 0 if it has none. */
+/* The number that the kernel assigned to the family; 0 if it has none. */
 static uint16_t napi__family(int netlink)
 {
 	struct napi_message message;

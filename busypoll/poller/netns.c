@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Going to another network namespace for a moment. It is of the calling thread only, and
- * nothing of it is held open afterwards but what the caller opens there.
+ * Enters another network namespace for a moment. Only the calling thread enters it, and
+ * afterwards only what the caller opened there stays open.
  */
 #define _GNU_SOURCE
 #include "poller.h"

@@ -7,7 +7,7 @@
  *   nines-poller guard --thread TID@CPU... --cpus LIST
  *                                                 watches the kernel's own polling threads
  *
- * It says "ok" on standard output once it does, and ends with what is wrong before.
+ * It prints "ok" to standard output once it runs, or ends with an error before that.
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	}
 	if (options__parse(&options, argc - 2, argv + 2) < 0)
 		return POLLER_EXIT_USAGE;
-	/* First, as a group decides which CPUs may be used. */
+	/* First, because the group decides which CPUs may be used. */
 	for (int i = 0; i < options.cgroups; i++)
 		if (thread__join(options.cgroup[i]) < 0)
 			return poller__fail("join", options.cgroup[i]);

@@ -13,7 +13,7 @@ static int options__wrong(const char *key, const char *value, const char *want)
 	return -1;
 }
 
-/* A whole number of at least smallest; -1 if it is none. */
+/* Parses an integer of at least smallest; -1 if it is none. */
 static long options__number(const char *text, long smallest, long largest)
 {
 	char *end;
@@ -24,7 +24,7 @@ static long options__number(const char *text, long smallest, long largest)
 	return value;
 }
 
-/* "0-3,8" in the kernel's list form. */
+/* Parses the kernel's list format, "0-3,8". */
 static int options__cpus(struct options *options, const char *list)
 {
 	for (const char *at = list; *at != '\0';) {
@@ -47,7 +47,7 @@ static int options__cpus(struct options *options, const char *list)
 	return 0;
 }
 
-/* "TID@CPU" */
+/* Parses "TID@CPU". */
 static int options__thread(struct options *options, const char *text)
 {
 	char *at;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Polls by rings of io_uring, one on each CPU. The main thread is on none of these CPUs
- * where there are others; every tick it updates the statistics and asks the watchdog.
+ * Polls by rings of io_uring, one on each CPU. The main thread avoids these CPUs if there
+ * are others; every tick it updates the statistics and asks the watchdog.
  *
- * Adaptive polling has a second thread on each CPU, the napper. While packets come, the
- * kernel's thread polls, and the napper looks at the devices' counters twice a
- * millisecond and keeps the other awake. When none came for a while it lets that one go
- * to sleep, and polls itself: once, then a nap, twice as long each time up to the
- * longest, until a packet has come.
+ * Adaptive polling has a second thread on each CPU, the napper. While packets arrive, the
+ * kernel's thread polls, and the napper reads the devices' counters every half millisecond
+ * and keeps the kernel's thread awake. When no packets have come for a while, it lets that
+ * thread sleep and polls itself: once, then a nap, twice as long each time up to the
+ * longest, until a packet arrives.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -22,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As long as can be, but the kernel turns it into ticks of 32 bits. */
+/* As long as possible; the kernel converts it to ticks of 32 bits. */
 #define FOREVER_MS 1000000000u
-/* An adaptive ring's thread sleeps after so long: some ticks of the kernel. */
+/* An adaptive ring's thread sleeps after this time: some ticks of the kernel. */
 #define ADAPTIVE_MS  12u
 #define LOOK_NS	     500000
 #define QUIET_LOOKS  4
@@ -41,16 +41,16 @@ struct poller {
 	uint64_t stopped_ns;
 	int plain;
 	atomic_bool paused;
-	atomic_bool over; /* the napper is to end */
-	/* Held while the ring is used or stopped, as the napper and the main thread may want
-	 * both at once. */
+	atomic_bool over; /* tells the napper to end */
+	/* Held while the ring is used or stopped, because the napper and the main thread
+	 * may do both at once. */
 	pthread_mutex_t using;
 };
 
 static struct poller pollers[STATISTICS_THREADS / 2];
 static int pollers_used;
 
-/* Has the ring's thread stay awake, if there is one. */
+/* Keeps the ring's thread awake, if there is one. */
 static void poll__keep(struct poller *poller)
 {
 	pthread_mutex_lock(&poller->using);
@@ -86,7 +86,7 @@ static void poll__nap(uint64_t ns)
 	nanosleep(&nap, NULL);
 }
 
-/* Returns when no packet has come for some looks; last is the count by then. */
+/* Returns when no packet has come for some looks; last is the counter's value then. */
 static uint64_t poll__while_busy(struct poller *poller, uint64_t last)
 {
 	for (int quiet = 0; quiet < QUIET_LOOKS && !atomic_load(&poller->over);) {
@@ -133,7 +133,7 @@ static void *poll__napper(void *argument)
 	uint64_t last;
 
 	poller->napper->tid = (uint64_t)gettid();
-	/* Sleeps are as long as asked for; by default they may take 50 us more. */
+	/* Makes sleeps exact; by default they may take 50 us longer. */
 	prctl(PR_SET_TIMERSLACK, 1ul);
 	if (thread__pin(0, poller->share.cpu) < 0 ||
 	    thread__schedule(0, poller->share.scheduling) < 0)
@@ -185,8 +185,8 @@ static int poll__start(struct poller *poller, const struct options *options,
 	return 0;
 }
 
-/* Stops a ring unless its napper is just using it. That one may not get the CPU for long, so
- * it is not waited for. */
+/* Stops a ring unless its napper is using it. The napper may not get the CPU for long, so
+ * this does not wait for it. */
 static void poll__stop_ring(struct poller *poller)
 {
 	if (poller->ring.fd < 0 || pthread_mutex_trylock(&poller->using) != 0)
@@ -203,13 +203,13 @@ static bool poll__one_is_away(void)
 	return false;
 }
 
-/* Backs off, and comes back when it is time. */
+/* Backs off, and resumes after the pause. */
 static void poll__watch(struct poller *poller, uint64_t now)
 {
 	uint64_t pause;
 
 	if (poller->back_at_ns == 0) {
-		/* An adaptive one is starved of nothing while it sleeps. */
+		/* A sleeping adaptive thread is not starved. */
 		if (poller->napper != NULL && poller->napper->state == STATISTICS_SLEEPING)
 			return;
 		pause = watchdog__bites(&poller->watchdog, poller->statistics, now, POLLER_TICK_NS);
@@ -226,11 +226,11 @@ static void poll__watch(struct poller *poller, uint64_t now)
 	}
 	poll__stop_ring(poller);
 	if (now < poller->back_at_ns || poller->ring.fd >= 0 || poll__start_ring(poller) < 0)
-		return; /* once more with the next tick */
+		return; /* the next tick tries again */
 	poller->statistics->backed_off_ns += now - poller->stopped_ns;
 	poller->back_at_ns = 0;
 	atomic_store(&poller->paused, false);
-	/* They are all pollers' devices. */
+	/* All pollers share the devices. */
 	if (!poll__one_is_away())
 		device__give(false);
 }
@@ -240,7 +240,7 @@ static void poll__leave(struct poller *poller)
 {
 	atomic_store(&poller->paused, true);
 	atomic_store(&poller->over, true);
-	poll__stop_ring(poller); /* else with the next tick */
+	poll__stop_ring(poller); /* otherwise with the next tick */
 }
 
 int poll__main(const struct options *options)

@@ -3,16 +3,15 @@
  * Polling by io_uring with static NAPI ids (Linux 6.13, io_uring/napi.c).
  *
  * A ring with IORING_SETUP_SQPOLL has a kernel thread, iou-sqp-PID, that looks for
- * submissions all the time; it also polls the NAPI instances that the ring was told,
- * once each in every round (io_sq_thread and io_napi_sqpoll_busy_poll). The thread is all
- * that is wanted of the ring; what is submitted are NOPs, which keep it from going to
- * sleep. It stays within what the scheduler lets it have, and goes on polling after
- * others had its CPU. io_uring_enter(2), which polls too, does not: once it was preempted
- * it sleeps until its timeout (NAPI_F_END_ON_RESCHED in napi_busy_loop_rcu,
- * net/core/dev.c), and it never returns without having set a timer.
+ * submissions all the time; in every round it also polls each of the ring's NAPI instances
+ * once (io_sq_thread and io_napi_sqpoll_busy_poll). This thread is the ring's only purpose;
+ * the poller submits NOPs, which keep it from sleeping. It obeys the scheduler, and
+ * continues polling after others had its CPU. io_uring_enter(2), which polls too, does not:
+ * once preempted it sleeps until its timeout (NAPI_F_END_ON_RESCHED in napi_busy_loop_rcu,
+ * net/core/dev.c), and it always sets a timer before it returns.
  *
- * The constants are from include/uapi/linux/io_uring.h of 6.13; distributions' headers
- * are older.
+ * The constants are from include/uapi/linux/io_uring.h of 6.13; distributions' headers are
+ * older.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -44,8 +43,8 @@ struct ring_napi {
 
 static int ring__napi(int fd, uint8_t opcode, uint32_t parameter)
 {
-	/* The kernel's thread polls once a round if the time is not 0; ring__poll polls
-	 * for a microsecond. */
+	/* The kernel's thread polls once a round for any time but 0; ring__poll polls for a
+	 * microsecond. */
 	struct ring_napi napi = {
 		.busy_poll_to = 1, .prefer_busy_poll = 1, .opcode = opcode, .op_param = parameter};
 
@@ -61,7 +60,7 @@ static int ring__register(int fd, const struct share *share)
 	return failed;
 }
 
-/* The line "SqThread:" of the ring's file. */
+/* Reads the line "SqThread:" of the ring's fdinfo. */
 static pid_t ring__read_thread(int fd)
 {
 	char path[64];
@@ -80,8 +79,8 @@ static pid_t ring__read_thread(int fd)
 	return tid;
 }
 
-/* The thread's id. Until it has first run, the kernel gives its creator's (task_pid in
- * io_uring/sqpoll.c), and on a busy CPU that is a while. */
+/* The thread's id. Before the thread first runs, the kernel reports its creator's (task_pid
+ * in io_uring/sqpoll.c); on a busy CPU that takes a while. */
 static pid_t ring__thread(int fd)
 {
 	for (int tries = 0; tries < 10000; tries++) {
@@ -162,10 +161,10 @@ void ring__keep(struct ring *ring)
 {
 	uint32_t tail = *ring->tail;
 
-	/* If the last one is not taken yet the thread has something to do anyhow. */
+	/* If the last one is still queued the thread has work anyway. */
 	if (__atomic_load_n(ring->head, __ATOMIC_ACQUIRE) == tail)
 		__atomic_store_n(ring->tail, tail + 1, __ATOMIC_RELEASE);
-	/* The thread sets the flag, then looks at the tail, and then sleeps. */
+	/* The thread sets the flag, then reads the tail, and then sleeps. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(ring->flags, __ATOMIC_RELAXED) & IORING_SQ_NEED_WAKEUP)
 		syscall(SYS_io_uring_enter, ring->fd, 0, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);

@@ -13,7 +13,7 @@ struct share {
 	const char *scheduling;
 };
 
-/* A ring with a thread of the kernel's. */
+/* A ring with a kernel thread. */
 struct ring {
 	int fd;
 	pid_t tid;
@@ -24,8 +24,8 @@ struct ring {
 	uint32_t *flags;
 };
 
-/* ring__start has a kernel thread poll, until it got no ring__keep for so long. Returns 0,
- * or -errno: EINVAL where the kernel has not got it. */
+/* ring__start starts a kernel thread that polls, until it gets no ring__keep for idle_ms.
+ * Returns 0, or -errno: EINVAL if the kernel does not support it. */
 int ring__start(struct ring *ring, const struct share *share, unsigned idle_ms);
 
 /* ring__keep keeps the thread from going to sleep, or wakes it. */

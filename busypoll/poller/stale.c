@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What to do when an instance that is polled is gone, and its device has a new one: the
- * packets of that one would wait for the timer that defers interrupts. So all devices are
- * given back for good. It is for whoever started to poll them to do so anew.
+ * Handles a polled instance that is gone, while its device has a new one: packets of the
+ * new instance would wait for the timer that defers interrupts. So all devices are given
+ * back for good. Whoever started the polling must start it again.
  */
 #define _GNU_SOURCE
 #include "poller.h"
@@ -26,7 +26,7 @@ bool stale__look(const struct options *options, struct statistics *statistics)
 				gone);
 		}
 	}
-	/* Each time, as the threads end in their own time and have a word in it until then. */
+	/* Each time, because the threads end later and overwrite the state until then. */
 	for (uint64_t i = 0; i < statistics->threads && gone != 0; i++)
 		statistics->thread[i].state = STATISTICS_STALE;
 	return gone != 0;

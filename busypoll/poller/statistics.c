@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The statistics file. What the kernel knows of a thread, ours or its own, comes from
- * /proc/TID/schedstat (time on a CPU, time waiting for one, in nanoseconds;
+ * The statistics file. What the kernel knows of a thread, the poller's or a kernel thread,
+ * comes from /proc/TID/schedstat (time on a CPU, time waiting for one, in nanoseconds;
  * Documentation/scheduler/sched-stats.rst) and from its status.
  */
 #define _GNU_SOURCE
@@ -52,7 +52,7 @@ struct statistics *statistics__open(const char *path, const char *mechanism)
 	statistics->pid = (uint64_t)getpid();
 	statistics->started_ns = statistics__now();
 	snprintf(statistics->mechanism, sizeof statistics->mechanism, "%s", mechanism);
-	/* Last, so that a reader who sees it sees the rest. */
+	/* Last, so that a reader that sees the magic number sees the rest. */
 	__atomic_store_n(&statistics->magic, STATISTICS_MAGIC, __ATOMIC_RELEASE);
 	return statistics;
 }
@@ -74,7 +74,7 @@ static bool statistics__read(uint64_t tid, const char *file, char *text, size_t 
 	return length > 0;
 }
 
-/* What a slot's earlier threads had: one that backs off ends, and another comes. */
+/* The totals of a slot's earlier threads: one that backs off ends, and a new one follows. */
 static struct {
 	uint64_t tid;
 	struct statistics_thread before;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the poller says of itself: a file that it maps and writes, and that anybody may
- * read at any time (busypoll/statistics.go has the same layout). There is one
- * writer; each number is 64 bits wide, aligned, and written at once, so a reader sees
- * old or new ones, none in between. Numbers only grow, but for state.
+ * The poller's statistics: a file that it maps and writes, and that other processes may
+ * read at any time (busypoll/statistics.go has the same layout). There is one writer; each
+ * number has 64 bits, is aligned, and is written atomically, so a reader sees the old or
+ * the new one. All numbers but state only grow.
  */
 #ifndef NINES_POLLER_STATISTICS_H
 #define NINES_POLLER_STATISTICS_H
@@ -19,10 +19,10 @@
 enum statistics_state {
 	STATISTICS_STARTING = 0,
 	STATISTICS_POLLING = 1,
-	STATISTICS_SLEEPING = 2, /* adaptive, nothing came */
+	STATISTICS_SLEEPING = 2, /* adaptive, without packets */
 	STATISTICS_BACKED_OFF = 3, /* the watchdog stopped it for a while */
 	STATISTICS_ENDED = 4,
-	STATISTICS_STALE = 5, /* its instances are gone; others have come */
+	STATISTICS_STALE = 5, /* its instances were replaced */
 };
 
 /* One polling thread. */
@@ -33,14 +33,14 @@ struct statistics_thread {
 	uint64_t
 		slices; /* polls of all devices, or calls that polled; UNKNOWN in the kernel's own thread */
 	uint64_t
-		packets; /* packets that its polls brought; UNKNOWN where the kernel does not tell */
+		packets; /* packets that its polls received; UNKNOWN if the kernel does not report them */
 	uint64_t cpu_ns; /* CPU time */
 	uint64_t waited_ns; /* runnable, but others had the CPU: schedstat's run delay */
 	uint64_t slept_ns; /* asleep because nothing came */
 	uint64_t preemptions; /* involuntary context switches */
 	uint64_t back_offs;
 	uint64_t backed_off_ns;
-	uint64_t naps; /* how often it slept because nothing came */
+	uint64_t naps; /* how often it slept because no packets came */
 };
 
 struct statistics {
@@ -58,11 +58,11 @@ struct statistics {
 static_assert(sizeof(struct statistics_thread) == 96, "the layout is a file's");
 static_assert(sizeof(struct statistics) == 128 + 64 * 96, "the layout is a file's");
 
-/* statistics__open maps the file anew, or memory of our own where path is NULL.
- * Returns NULL with errno set. */
+/* statistics__open creates and maps the file, or anonymous memory if path is NULL. Returns
+ * NULL with errno set. */
 struct statistics *statistics__open(const char *path, const char *mechanism);
 
-/* statistics__update reads what the kernel knows of the threads, and notes the time. */
+/* statistics__update reads the threads' times from the kernel, and records the current time. */
 void statistics__update(struct statistics *statistics);
 
 uint64_t statistics__now(void);

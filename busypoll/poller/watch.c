@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Notices that it is time to end: a signal says so, or the polled namespace is gone. Its
- * path, /proc/PID/ns/net or a name below /run/netns, is not there any more then, or is
- * another one. An open file of the namespace would say nothing, and keep its devices alive.
+ * Notices when it is time to end: on a signal, or when the polled namespace is gone. Its
+ * path, /proc/PID/ns/net or a name below /run/netns, then no longer exists, or leads to
+ * another namespace. An open file of the namespace would not show that, and would keep its
+ * devices alive.
  */
 #define _GNU_SOURCE
 #include "poller.h"

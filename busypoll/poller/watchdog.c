@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Looks every tick whether a polling thread does harm:
+ * Checks every tick whether a polling thread does harm:
  *
  *  - it starves the softirqs of its CPU: ksoftirqd is runnable there and has not run
- *    since the last tick. A thread of a real-time policy can do that, and with it stop
- *    timers, RCU and all other devices of the CPU. So may others be kept from it that
- *    packets wait for: the thread of threaded NAPI, by a poller that epoll has poll;
+ *    since the last tick. A thread with a real-time policy can do that, and stop
+ *    timers, RCU and all other devices of the CPU. A poller can also starve other
+ *    threads that packets need: with epoll, the thread of threaded NAPI;
  *  - it is starved itself: others have its CPU for more than half of the time, for some
  *    ticks. Then most packets wait for its turn, or for the timer that defers interrupts,
  *    which is worse than interrupts.
  *
  * In both cases it backs off: the devices are given back to their interrupts, and the
- * thread ends, for a while that doubles each time that it happens again soon.
+ * thread ends, for a while that doubles each time that this happens again soon.
  *
- * That real-time threads are stopped for a part of each second (sched_rt_runtime_us, the
- * fair server of 6.12) it cannot tell from others' having the CPU, and would not end: it is
- * in what the statistics have as time waited.
+ * It cannot tell real-time throttling (sched_rt_runtime_us, the fair server of 6.12) from
+ * other threads on the CPU, and backing off would not end it. The statistics count it as
+ * time waited.
  */
 #define _GNU_SOURCE
 #include "watchdog.h"
@@ -28,7 +28,7 @@
 #define STARVED_TICKS 3
 #define FIRST_NS      1000000000ull
 #define LONGEST_NS    16000000000ull
-/* A back-off this long after the last one is a new beginning. */
+/* A back-off this long after the last one starts with the shortest pause. */
 #define FORGIVEN_NS 60000000000ull
 
 static bool watchdog__line(const char *path, char *text, int size)
@@ -43,7 +43,7 @@ static bool watchdog__line(const char *path, char *text, int size)
 	return read;
 }
 
-/* The process id of ksoftirqd/CPU; 0 where it cannot be seen. */
+/* The process id of ksoftirqd/CPU; 0 if it cannot be seen. */
 static int watchdog__ksoftirqd(int cpu)
 {
 	char wanted[32];
@@ -82,7 +82,7 @@ void watchdog__heed(struct watchdog *watchdog, int tid)
 	watchdog->others[watchdog->others_used++].tid = tid;
 }
 
-/* Runnable all the time since the last tick, and not run. */
+/* Runnable since the last tick without having run. */
 static bool watchdog__other_starves(struct watchdog_other *other)
 {
 	char path[64];
@@ -124,8 +124,8 @@ bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64
 
 	watchdog->cpu_ns = cpu_ns;
 	watchdog->waited_ns = waited_ns;
-	/* It may also sleep, as adaptive ones do. A wait is booked when it ends: a thread that
-	 * has not run since has no time of either. */
+	/* It may also sleep, as adaptive ones do. The kernel counts a wait when it ends: a
+	 * thread that has not run since has neither time. */
 	if (had * 2 > tick_ns || (waited * 4 < tick_ns && had > 0))
 		watchdog->starved = 0;
 	else

@@ -4,16 +4,16 @@
 
 #include "statistics.h"
 
-/* A thread of the kernel that a polling one may keep from its CPU. */
+/* A kernel thread that a polling thread may keep from its CPU. */
 struct watchdog_other {
 	int tid;
 	bool was_runnable;
 	uint64_t ran;
 };
 
-/* What is watched of one polling thread. */
+/* The watchdog's state for one polling thread. */
 struct watchdog {
-	/* ksoftirqd of the CPU, where it can be seen, and those of watchdog__heed. */
+	/* ksoftirqd of the CPU, if it can be seen, and the threads of watchdog__heed. */
 	struct watchdog_other others[1 + STATISTICS_THREADS];
 	int others_used;
 	uint64_t cpu_ns;
@@ -25,16 +25,16 @@ struct watchdog {
 
 void watchdog__start(struct watchdog *watchdog, int cpu);
 
-/* watchdog__heed has it look after one thread more, which must not starve either. */
+/* watchdog__heed adds a thread that must not starve either. */
 void watchdog__heed(struct watchdog *watchdog, int tid);
 
-/* watchdog__bites is called each tick. It is how long the thread has to back off; 0: it
- * may go on. NULL is one that is not looked after when it starves itself. */
+/* watchdog__bites is called each tick. It returns how long the thread must back off; 0: it
+ * may go on. thread is NULL for one whose own starvation does not matter. */
 uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thread *thread,
 			 uint64_t now, uint64_t tick_ns);
 
-/* watchdog__thread_starves tells whether the thread had less than half of the CPU that it
- * wanted, for some ticks; the times are its totals. */
+/* watchdog__thread_starves tells whether the thread got less than half of the CPU time that
+ * it wanted, for some ticks; the times are its totals. */
 bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
 			      uint64_t tick_ns);
 

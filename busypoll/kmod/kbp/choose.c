@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which thread polls which instances. All changes are made with RTNL and kbp_mutex held,
- * so that a device does not go away while one of its instances is being chosen; from
- * those that do, instances are taken off by a notifier.
+ * Which thread polls which instances. All changes are made with RTNL and kbp_mutex held, so
+ * that a device does not go away while one of its instances is being chosen; a notifier
+ * takes off the instances of devices that do.
  */
 #include <linux/hashtable.h>
 #include <linux/kthread.h>
@@ -16,7 +16,7 @@ LIST_HEAD(kbp_entries);
 LIST_HEAD(kbp_threads);
 
 static DEFINE_HASHTABLE(kbp_table, 6); /* by device; under kbp_mutex, read under RCU */
-static unsigned int kbp_count; /* of entries; 0 spares others the look */
+static unsigned int kbp_count; /* of entries; 0 saves the lookup */
 static bool kbp_opened; /* under kbp_mutex */
 
 /* kbp_hand_over gives a scheduled instance to its thread, if it has one. Any context. */
@@ -32,7 +32,7 @@ bool kbp_hand_over(struct napi_struct *napi)
 	{
 		if (e->dev != napi->dev || READ_ONCE(e->napi) != napi)
 			continue;
-		/* Full only if e->napi has been freed and made again elsewhere. */
+		/* Full only if e->napi has been freed and recreated elsewhere. */
 		if (!cmpxchg(&e->handed, NULL, napi)) {
 			handed = true;
 			kbp_wake(e->thread);
@@ -62,7 +62,7 @@ static struct kbp_thread *kbp_thread_new(u32 group, u64 longest_ns)
 		kfree(t);
 		return ERR_PTR(err);
 	}
-	/* It is ours until kthread_stop(): a kthread that nobody stops does not return. */
+	/* It is ours until kthread_stop(): a kthread does not return before it is stopped. */
 	list_add_tail(&t->all, &kbp_threads);
 	wake_up_process(t->task);
 	return t;
@@ -75,7 +75,7 @@ static void kbp_thread_end(struct kbp_thread *t)
 	kfree(t);
 }
 
-/* kbp_thread_of is a group's thread, made if it has none. */
+/* kbp_thread_of returns a group's thread, and creates it if needed. */
 static struct kbp_thread *kbp_thread_of(u32 group, u64 longest_ns)
 {
 	struct kbp_thread *t;
@@ -95,7 +95,7 @@ static int kbp_choose_locked(struct net *net, int ifindex, unsigned int index, u
 	struct kbp_thread *t;
 
 	if (!kbp_opened)
-		return -EAGAIN; /* the patch is not on yet, or not any more */
+		return -EAGAIN; /* the patch is not applied yet, or no longer */
 	dev = __dev_get_by_index(net, ifindex);
 	if (!dev || dev->reg_state != NETREG_REGISTERED)
 		return -ENODEV;
@@ -128,8 +128,8 @@ static int kbp_choose_locked(struct net *net, int ifindex, unsigned int index, u
 	return 0;
 }
 
-/* kbp_choose has an instance polled by the group's thread, which sleeps up to longest_ns
- * when no packets come.
+/* kbp_choose lets the group's thread poll an instance; the thread sleeps up to longest_ns
+ * without packets.
  */
 int kbp_choose(struct net *net, int ifindex, unsigned int index, u32 group, u64 longest_ns)
 {
@@ -144,7 +144,7 @@ int kbp_choose(struct net *net, int ifindex, unsigned int index, u32 group, u64 
 }
 
 /* kbp_leave_locked gives back the instances of a device (NULL: of all), or one of them
- * (index -1: all), and returns how many. They are in their old hands when it returns.
+ * (index -1: all), and returns how many. The kernel polls them again when it returns.
  */
 static int kbp_leave_locked(struct net_device *dev, int index)
 {
@@ -163,7 +163,7 @@ static int kbp_leave_locked(struct net_device *dev, int index)
 	if (!count)
 		return 0;
 	WRITE_ONCE(kbp_count, kbp_count - count);
-	synchronize_net(); /* after it nobody hands over to them */
+	synchronize_net(); /* after it no CPU hands over to them */
 	list_for_each_entry(e, &leaving, all)
 	{
 		WRITE_ONCE(e->leaving, true);
@@ -181,7 +181,7 @@ static int kbp_leave_locked(struct net_device *dev, int index)
 	return count;
 }
 
-/* kbp_leave gives back a device's instance, or, for -1, all of them. */
+/* kbp_leave gives back a device's instance, or all of them for -1. */
 int kbp_leave(struct net *net, int ifindex, int index)
 {
 	struct net_device *dev;
@@ -197,7 +197,7 @@ int kbp_leave(struct net *net, int ifindex, int index)
 	return err;
 }
 
-/* kbp_open allows instances to be chosen; kbp_close gives all back and ends that. */
+/* kbp_open allows instances to be chosen; kbp_close ends that and gives all back. */
 void kbp_open(void)
 {
 	mutex_lock(&kbp_mutex);
@@ -220,7 +220,7 @@ bool kbp_is_open(void)
 	return kbp_opened;
 }
 
-/* Devices that go away, or to another network namespace, are let go of. */
+/* Gives back the instances of devices that go away or move to another network namespace. */
 static int kbp_event(struct notifier_block *block, unsigned long event, void *data)
 {
 	if (event == NETDEV_UNREGISTER) {

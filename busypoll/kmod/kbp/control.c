@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * /proc/net/nines_kbp, one in each network namespace. Reading it lists the NAPI instances
- * of the namespace's devices, and how those are that are polled. Written are
+ * of the namespace's devices, and the state of those that are polled. It accepts
  *
  *   poll IFINDEX INDEX GROUP LONGEST   poll an instance, by one thread for all instances
  *                                      with that number, which is not 0 and the writer's
@@ -16,7 +16,7 @@
 
 #include "kbp.h"
 
-/* Raised when the lines below change. */
+/* To be increased when the lines below change. */
 #define KBP_FORMAT 1
 #define KBP_FILE   "nines_kbp"
 
@@ -28,7 +28,7 @@ static struct kbp_entry *kbp_entry_of(struct net_device *dev, unsigned int index
 	return NULL;
 }
 
-/* napi is NULL for what is to be polled once its device has it again. */
+/* napi is NULL for an instance that is polled again once its device recreates it. */
 static void kbp_show_instance(struct seq_file *file, struct net_device *dev, unsigned int index,
 			      struct napi_struct *napi, struct kbp_entry *e)
 {
@@ -74,8 +74,8 @@ static int kbp_show(struct seq_file *file, void *unused)
 	return 0;
 }
 
-/* A thread that polls takes a CPU of the whole machine, so that a container's own root
- * may not make one.
+/* A polling thread takes a CPU of the whole machine, so a container's own root must not
+ * create one.
  */
 static int kbp_write(struct file *file, char *text, size_t size)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* NAPI instances of a device, by their place. */
+/* NAPI instances of a device, by position. */
 #include <linux/rtnetlink.h>
 
 #include "kbp.h"
 
-/* kbp_instance is a device's instance by its place, under RTNL or RCU. Drivers' newest is
- * the first of the list.
+/* kbp_instance is a device's instance by position, under RTNL or RCU. The newest is the
+ * first in the list.
  */
 struct napi_struct *kbp_instance(struct net_device *dev, unsigned int index)
 {

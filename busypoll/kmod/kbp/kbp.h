@@ -3,19 +3,19 @@
  * Kernel busy poll: threads that poll chosen NAPI instances all the time, in place of
  * the receive softirq.
  *
- *   device ── interrupt ──▸ __napi_schedule() ── as ever ──▸ NET_RX softirq ──▸ poll()
+ *   device ── interrupt ──▸ __napi_schedule() ── others ──▸ NET_RX softirq ──▸ poll()
  *                                │ (patch.c)
  *                                └── chosen ──▸ thread (poll.c) ──▸ poll() ──▸ sockets
  *
- * Who has set NAPI_STATE_SCHED of an instance owns it: no other may call its poll(), and
+ * Whoever sets an instance's NAPI_STATE_SCHED owns it: nothing else may call its poll(), and
  * napi_disable(), which precedes every removal, waits until it is given back. A thread
- * that has got hold of an instance keeps it: NAPI_STATE_IN_BUSY_POLL tells
- * napi_complete_done() not to give it back when the device is empty, so that its
- * interrupt stays off. That is what napi_busy_loop() does for a while, and threaded busy
- * polling of Linux 6.19 for good.
+ * that owns an instance keeps it: NAPI_STATE_IN_BUSY_POLL tells napi_complete_done() not
+ * to give it back when the device is empty, so that its interrupt stays off.
+ * napi_busy_loop() does the same for a while, and threaded busy polling of Linux 6.19 for
+ * good.
  *
- * An instance that a thread does not own is not touched outside of an RCU read-side
- * section that has found it in its device's list.
+ * A thread touches an instance that it does not own only inside of an RCU read-side
+ * section in which it has found it in its device's list.
  */
 #ifndef NINES_KBP_H
 #define NINES_KBP_H
@@ -42,13 +42,13 @@
 struct kbp_thread {
 	struct list_head all; /* in kbp_threads; under kbp_mutex */
 	struct task_struct *task;
-	u32 group; /* whoever polls with that number shares the thread */
+	u32 group; /* all with that number share the thread */
 	unsigned int entries; /* under kbp_mutex */
 	spinlock_t lock; /* of arriving */
 	struct list_head arriving; /* entries that the thread has not seen yet */
 	struct list_head polled; /* the thread's own */
-	bool asleep; /* kbp_wake() has something to do */
-	u64 longest_ns; /* of a sleep when no packets come; 0: none */
+	bool asleep; /* tells kbp_wake() to wake it */
+	u64 longest_ns; /* the longest sleep without packets; 0: none */
 	u64 sleeps;
 };
 
@@ -59,9 +59,9 @@ struct kbp_entry {
 	struct list_head mine; /* in the thread's lists */
 	struct kbp_thread *thread;
 	struct net_device *dev;
-	/* The place among the instances of dev, in the order in which its driver has
-	 * added them: it stays when a driver makes them anew, as veth does with each
-	 * ip link set up; their napi_id does not.
+	/* The position among the instances of dev, in the order in which its driver added
+	 * them: it stays when a driver recreates them, as veth does with each ip link set
+	 * up; their napi_id does not.
 	 */
 	unsigned int index;
 	struct napi_struct *napi; /* the thread's last; valid only if owned */
@@ -97,9 +97,9 @@ void kbp_wake(struct kbp_thread *thread);
 int kbp_control_init(void);
 void kbp_control_exit(void);
 
-/* Instances that only clean up what was sent (netif_napi_add_tx) get interrupts and are
- * polled after each: to poll them all the time would contend with senders for their
- * queue's lock.
+/* Instances that only clean up after sending (netif_napi_add_tx) get interrupts and are
+ * polled after each: polling them all the time would contend with senders for their queue's
+ * lock.
  */
 static inline bool kbp_sends(const struct napi_struct *napi)
 {

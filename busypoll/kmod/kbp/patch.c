@@ -2,7 +2,7 @@
 /*
  * The live patch: __napi_schedule() and __napi_schedule_irqoff() (net/core/dev.c), which
  * drivers call when they have packets, hand chosen instances to their threads. For all
- * others they do what those of Linux 6.1 and 6.12 do.
+ * others they do the same as the functions of Linux 6.1 and 6.12.
  */
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
@@ -17,12 +17,12 @@ static void kbp_nothing(struct irq_work *work)
 {
 }
 
-/* Its interrupt is there for what follows an interrupt. */
+/* Only its interrupt matters: softirqs run after it. */
 static DEFINE_PER_CPU(struct irq_work, kbp_soon) = IRQ_WORK_INIT_HARD(kbp_nothing);
 
 /* kbp_raise_net_rx raises the receive softirq as raise_softirq_irqoff() does, which modules
- * cannot call: but for the tracepoint softirq_raise, and that a task in which softirqs are
- * not off gets it by an interrupt of its own instead of by waking ksoftirqd.
+ * cannot call. It lacks the tracepoint softirq_raise, and in a task with softirqs on it
+ * sends an interrupt instead of waking ksoftirqd.
  */
 static void kbp_raise_net_rx(void)
 {
@@ -31,20 +31,20 @@ static void kbp_raise_net_rx(void)
 		irq_work_queue(this_cpu_ptr(&kbp_soon));
 }
 
-/* kbp_raise has the instance polled as without this module: by its own thread, if it is
- * a threaded one, else by this CPU's softirq. Interrupts are off.
+/* kbp_raise schedules the instance as without this module: its own thread polls it if it is
+ * threaded, otherwise this CPU's softirq. Interrupts are off.
  */
 static void kbp_raise(struct napi_struct *napi)
 {
 	struct softnet_data *sd = this_cpu_ptr(&softnet_data);
 	struct task_struct *thread;
 
-	/* 6.12: a CPU's own backlog is its softirq's even where backlogs have threads. */
+	/* 6.12: a CPU's own backlog belongs to its softirq even if backlogs have threads. */
 	if (test_bit(NAPI_STATE_THREADED, &napi->state) && napi != &sd->backlog) {
 		thread = READ_ONCE(napi->thread);
 		if (thread) {
 #ifdef KBP_6_1
-			/* napi_thread_wait() takes being woken for being given it. */
+			/* napi_thread_wait() takes a wake-up for permission to poll. */
 			if (READ_ONCE(thread->__state) != TASK_INTERRUPTIBLE)
 #endif
 				set_bit(NAPI_STATE_SCHED_THREADED, &napi->state);
@@ -55,7 +55,7 @@ static void kbp_raise(struct napi_struct *napi)
 	list_add_tail(&napi->poll_list, &sd->poll_list);
 #ifdef KBP_6_12
 	WRITE_ONCE(napi->list_owner, smp_processor_id());
-	if (sd->in_net_rx_action) /* which looks at the list before it ends */
+	if (sd->in_net_rx_action) /* it checks the list before it ends */
 		return;
 #endif
 	kbp_raise_net_rx();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A polling thread: takes hold of its instances, polls one after another, and gives them
- * back when they are to be disabled or left.
+ * A polling thread: takes its instances, polls one after another, and gives them back when
+ * they are disabled or left.
  */
 #include <linux/filter.h>
 #include <linux/hrtimer.h>
@@ -13,16 +13,14 @@
 
 #include "kbp.h"
 
-/* A thread none of whose instances can be had (devices that are down) looks again so
- * often.
- */
+/* How often a thread looks again that can take none of its instances (devices that are down). */
 #define KBP_LOOK_AGAIN_NS (1 * NSEC_PER_MSEC)
-/* An adaptive thread does not sleep before it was idle for so long: about a context
- * switch there and back.
+/* An adaptive thread sleeps only after it was idle for this long: about a context switch
+ * there and back.
  */
 #define KBP_AWAKE_NS (10 * NSEC_PER_USEC)
 
-/* kbp_take gets hold of an instance that is nobody's, or has been handed over. */
+/* kbp_take takes an instance that has no owner, or has been handed over. */
 static bool kbp_take(struct kbp_entry *e)
 {
 	struct napi_struct *napi;
@@ -52,8 +50,8 @@ static bool kbp_take(struct kbp_entry *e)
 	return e->owned;
 }
 
-/* kbp_deliver passes on what GRO holds back, which napi_complete_done() does for those
- * who are not busy polling. With more packets waiting, the newest may still grow.
+/* kbp_deliver passes on what GRO holds back, as napi_complete_done() does without busy
+ * polling. With more packets waiting, the newest may still grow.
  */
 static void kbp_deliver(struct napi_struct *napi, bool more)
 {
@@ -66,9 +64,9 @@ static void kbp_deliver(struct napi_struct *napi, bool more)
 	}
 }
 
-/* kbp_poll_once polls an owned instance. To release it is to poll once more without
- * busy polling, which lets the driver complete it and turn its interrupt on; if there
- * are too many packets for that, it goes to whoever polls it next.
+/* kbp_poll_once polls an owned instance. To release it, it polls once more without busy
+ * polling, so that the driver completes it and turns its interrupt on; if there are too
+ * many packets for that, whatever polls it next gets it.
  */
 static int kbp_poll_once(struct kbp_entry *e, bool release)
 {
@@ -80,7 +78,7 @@ static int kbp_poll_once(struct kbp_entry *e, bool release)
 #endif
 
 	if (release) {
-		/* Whoever failed to schedule it meanwhile is served by this poll. */
+		/* This poll also serves those who failed to schedule it meanwhile. */
 		clear_bit(NAPI_STATE_MISSED, &napi->state);
 		clear_bit(NAPI_STATE_IN_BUSY_POLL, &napi->state);
 	}
@@ -97,7 +95,7 @@ static int kbp_poll_once(struct kbp_entry *e, bool release)
 	if (!release) {
 		kbp_deliver(napi, work >= weight);
 	} else if (work < weight) {
-		e->owned = false; /* the driver has completed it: it may be another's */
+		e->owned = false; /* the driver has completed it: another may own it */
 	} else if (napi_disable_pending(napi)) {
 		napi_complete(napi);
 		e->owned = false;
@@ -119,7 +117,7 @@ static int kbp_poll_once(struct kbp_entry *e, bool release)
 	return work;
 }
 
-/* kbp_poll is an entry's turn. */
+/* kbp_poll polls an entry in its turn. */
 static int kbp_poll(struct kbp_entry *e)
 {
 	if (!e->owned && !kbp_take(e))
@@ -127,7 +125,7 @@ static int kbp_poll(struct kbp_entry *e)
 	return kbp_poll_once(e, napi_disable_pending(e->napi) || kbp_sends(e->napi));
 }
 
-/* kbp_quit is an entry's last turn. Nobody hands it anything any more, but may have. */
+/* kbp_quit is an entry's last turn. It is no longer handed over, but may have been. */
 static void kbp_quit(struct kbp_entry *e)
 {
 	if (!e->owned && READ_ONCE(e->handed))
@@ -145,7 +143,7 @@ static void kbp_adopt(struct kbp_thread *t)
 	spin_unlock(&t->lock);
 }
 
-/* kbp_wanted is whether something waits for the thread. */
+/* kbp_wanted tells whether the thread has work. */
 static bool kbp_wanted(struct kbp_thread *t)
 {
 	struct kbp_entry *e;
@@ -170,8 +168,8 @@ static void kbp_sleep(struct kbp_thread *t, u64 ns)
 	t->sleeps++;
 }
 
-/* kbp_wake is called after what kbp_wanted() looks for was set, with a full barrier in
- * between; from any context.
+/* kbp_wake is called after the state that kbp_wanted() checks was set, with a full barrier
+ * in between; from any context.
  */
 void kbp_wake(struct kbp_thread *t)
 {
@@ -208,8 +206,8 @@ int kbp_main(void *thread)
 			idle_since = 0;
 			cpu_relax();
 		} else {
-			/* Half as long as no packet has come yet: a sleep makes the wait for
-			 * the next packet by at most half longer than it is anyway.
+			/* Half of the time without packets so far: a sleep then lengthens
+			 * the wait for the next packet by half at most.
 			 */
 			now = local_clock();
 			if (!idle_since)
@@ -217,8 +215,8 @@ int kbp_main(void *thread)
 			else if (now - idle_since > KBP_AWAKE_NS)
 				kbp_sleep(t, min((now - idle_since) / 2, t->longest_ns));
 		}
-		/* RCU and RCU tasks see a thread that gives its CPU away now and then, even
-		 * if nobody wants it; cond_resched() alone is not enough for the latter.
+		/* RCU and RCU tasks need a thread to give up its CPU now and then, even if
+		 * no other wants it; cond_resched() alone is not enough for the latter.
 		 */
 		if (time_after(jiffies, switched + HZ / 50)) {
 			switched = jiffies;
