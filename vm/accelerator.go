@@ -12,15 +12,14 @@ import (
 	"nines.dev/nines/kernel/boot"
 )
 
-// Choice is how guests are run on this host, and why not in a better way.
+// Choice says how guests run on this host, and why there is nothing better.
 type Choice struct {
 	Accelerator Accelerator
 	// Reason is empty for KVM.
 	Reason string
 }
 
-// Verdict is what is to be said beside every timing that was taken in the guest; empty
-// for KVM.
+// Verdict is a warning for every timing taken in the guest; empty for KVM.
 func (c Choice) Verdict() string {
 	if c.Accelerator == KVM {
 		return ""
@@ -28,13 +27,12 @@ func (c Choice) Verdict() string {
 	return "timings mean nothing: the guest's instructions are translated (TCG), as " + c.Reason
 }
 
-// probePatience is for a guest without disks under KVM, which takes a second or two.
+// probePatience is for a guest without disks on KVM, which takes a second or two.
 const probePatience = 10 * time.Second
 
-// Choose tries whether KVM runs a guest with this kernel and initramfs: a /dev/kvm that
-// can be opened may still be one, as in some nested virtual machines, on which a guest
-// gets nowhere. The answer, which is the host's more than the kernel's, is kept in a file
-// of the folder until the next boot.
+// Choose tries whether KVM runs a guest with this kernel and initramfs: in some nested
+// virtual machines /dev/kvm can be opened but guests do not run. The answer depends on the
+// host more than on the kernel; it is cached in a file of the folder until the next boot.
 func Choose(ctx context.Context, kernel, initrd, cache string) (Choice, error) {
 	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 	if err != nil {
@@ -64,7 +62,7 @@ func parseChoice(text string) Choice {
 	return Choice{TCG, reason}
 }
 
-// probe boots a guest under KVM.
+// probe boots a guest on KVM.
 func probe(ctx context.Context, kernel, initrd string) (Choice, error) {
 	dir, err := os.MkdirTemp("", "nines-kvm")
 	if err != nil {

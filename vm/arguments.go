@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/vm/agent"
 )
 
-// Arguments is QEMU's command line for a machine, without the program.
+// Arguments is a machine's QEMU command line, without the program.
 func Arguments(c Config) []string {
 	var a arguments
 	a.machine(c)
@@ -28,12 +28,13 @@ func Arguments(c Config) []string {
 	return a.words
 }
 
-// commandLine is the kernel's.
+// commandLine is the kernel command line.
 func (c Config) commandLine() []string {
-	// A guest that panics restarts, and so ends QEMU. The clock of a guest that is
-	// translated is too uneven for the kernel's watchdog of clocks; and on a busy host for
-	// its test at boot whether ten ticks of the timer come in time, which panics if not
-	// (timer_irq_works in arch/x86/kernel/apic/io_apic.c; on KVM the kernel leaves it out).
+	// A guest that panics restarts, which ends QEMU. A translated guest's clock is too
+	// uneven for the kernel's clocksource watchdog. On a busy host it is also too
+	// uneven for the kernel's test at boot that ten timer ticks arrive in time, which
+	// panics otherwise (timer_irq_works in arch/x86/kernel/apic/io_apic.c; on KVM the
+	// kernel skips it).
 	words := []string{"console=ttyS0", "quiet", "panic=-1"}
 	if c.Accelerator == TCG {
 		words = append(words, "tsc=nowatchdog", "no_timer_check")
@@ -47,7 +48,7 @@ func (c Config) commandLine() []string {
 
 type arguments struct {
 	words []string
-	// ports counts root ports, each of which needs a number of its own.
+	// ports counts root ports, each of which needs its own number.
 	ports int
 	// bridges are the NUMA nodes that have a host bridge.
 	bridges []int
@@ -55,8 +56,7 @@ type arguments struct {
 
 func (a *arguments) add(words ...string) { a.words = append(a.words, words...) }
 
-// option adds a flag with a list of properties. A comma in one is doubled, as QEMU
-// wants it.
+// option adds a flag with a list of properties. QEMU needs commas in them doubled.
 func (a *arguments) option(flag string, properties ...string) {
 	for i, property := range properties {
 		properties[i] = strings.ReplaceAll(property, ",", ",,")
@@ -66,10 +66,10 @@ func (a *arguments) option(flag string, properties ...string) {
 
 func (a *arguments) device(properties ...string) { a.option("-device", properties...) }
 
-// machine adds the board, its processors and what it has not.
+// machine adds the board and its processors, and removes QEMU's defaults.
 func (a *arguments) machine(c Config) {
-	// -no-user-config and -nodefaults: what is not named is not there. -no-reboot: a
-	// restart is the end.
+	// -no-user-config and -nodefaults: no devices by default. -no-reboot: a restart
+	// ends QEMU.
 	a.add("-no-user-config", "-nodefaults", "-no-reboot", "-display", "none")
 	board := []string{"q35"}
 	if c.IOMMU {
@@ -86,7 +86,8 @@ func (a *arguments) machine(c Config) {
 	switch {
 	case model != "":
 	case c.Accelerator == TCG:
-		// Without five-level page tables, which a translated guest would walk.
+		// Without five-level page tables, which make a translated guest's page
+		// walks longer.
 		model = "max,la57=off"
 	default:
 		model = "host"
@@ -136,7 +137,7 @@ func (a *arguments) memory(c Config) {
 	}
 }
 
-// channels adds the console, QMP and the ports of the agents.
+// channels adds the console, QMP and the agents' ports.
 func (a *arguments) channels(c Config) {
 	a.option("-chardev", "file", "id=console", "path="+c.ConsoleLog())
 	a.add("-serial", "chardev:console")
@@ -206,7 +207,8 @@ func (a *arguments) networks(c Config) {
 			card = append(card, "mac="+nic.MAC)
 		}
 		if nic.Model == Virtio && pairs > 1 {
-			// A vector for each queue, one for the configuration and one for control.
+			// One vector for each queue, one for the configuration and one for
+			// control.
 			card = append(card, "mq=on", fmt.Sprintf("vectors=%d", 2*pairs+2))
 		}
 		if nic.Model == Virtio {
@@ -216,9 +218,9 @@ func (a *arguments) networks(c Config) {
 	}
 }
 
-// rootPort adds a port that a device has for itself, as a slot of a server's board is,
-// so that it is in an IOMMU group of its own. A port near another NUMA node than the
-// first is on a host bridge of that node.
+// rootPort adds a root port for one device, like a slot of a server board, so that the
+// device has its own IOMMU group. A port near a NUMA node other than the first is on a host
+// bridge of that node.
 func (a *arguments) rootPort(name string, node int) string {
 	bus := "pcie.0"
 	if node > 0 {

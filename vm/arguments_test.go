@@ -50,7 +50,7 @@ func TestArguments(t *testing.T) {
 			if err := config.Check(); err != nil {
 				t.Fatal(err)
 			}
-			// A flag and its value on a line.
+			// One line for each flag with its value.
 			var text strings.Builder
 			for i, word := range Arguments(config) {
 				switch {

@@ -9,13 +9,14 @@ import (
 	"nines.dev/nines/vm/boot"
 )
 
-// Config is a machine.
+// Config describes a machine.
 type Config struct {
-	// Dir is an existing folder for the machine's sockets and its console's log.
+	// Dir is an existing folder for the machine's sockets and its console log.
 	Dir string
 	// Kernel and Initrd are files; image.Kernel has both.
 	Kernel, Initrd string
-	// Boot is what the guest is told, and Append what the kernel is told beside that.
+	// Boot are the guest's boot parameters, Append further words of the kernel command
+	// line.
 	Boot   boot.Parameters
 	Append []string
 
@@ -27,8 +28,8 @@ type Config struct {
 	Disks  []Disk
 	Shares []Share
 	NICs   []NIC
-	// HostDevices are PCI addresses of the host, as 0000:3b:02.1, bound to vfio-pci. A
-	// guest sees each behind a root port of its own.
+	// HostDevices are PCI addresses on the host, such as 0000:3b:02.1, bound to
+	// vfio-pci. Each gets its own root port in the guest.
 	HostDevices []string
 	// IOMMU gives the guest an Intel IOMMU with interrupt remapping, which vfio in the
 	// guest needs.
@@ -36,22 +37,22 @@ type Config struct {
 
 	// Accelerator is KVM or TCG; Choose finds out which.
 	Accelerator Accelerator
-	// Ports are further ports of virtio-serial.
+	// Ports are additional virtio-serial ports.
 	Ports []Port
-	// Agents is how many sessions there can be at the same time; 0 means 1.
+	// Agents is the number of simultaneous sessions; 0 means 1.
 	Agents int
 	// Detached keeps the machine when this process ends; Attach finds it again.
 	Detached bool
 }
 
-// CPU is the topology of a machine's processors; zeroes mean 1.
+// CPU is the topology of a machine's processors; 0 means 1.
 type CPU struct {
 	Sockets, Cores, Threads int
-	// Model is QEMU's name of one; empty means all that the accelerator can do.
+	// Model is QEMU's name of a CPU model; empty means all features of the accelerator.
 	Model string
 }
 
-// Count is how many CPUs the guest sees.
+// Count is the number of the guest's CPUs.
 func (c CPU) Count() int {
 	return max(c.Sockets, 1) * max(c.Cores, 1) * max(c.Threads, 1)
 }
@@ -61,23 +62,23 @@ type Memory struct {
 	MiB int
 	// Shared lets other processes map it, as vhost-user needs.
 	Shared bool
-	// Hugepages is a folder with hugetlbfs to take it from; empty takes ordinary pages.
+	// Hugepages is the hugetlbfs folder that it comes from; empty takes ordinary pages.
 	Hugepages string
-	// HugepageBytes is the size of the host's hugepages to take it from, without such a
-	// folder; 0 takes ordinary pages.
+	// HugepageBytes is the size of the host's hugepages to use without such a folder; 0
+	// takes ordinary pages.
 	HugepageBytes int64
-	// HostNodes are the NUMA nodes of the host to take it from, as 0 or 0-1; empty means
-	// any.
+	// HostNodes are the host's NUMA nodes that it comes from, such as 0 or 0-1; empty
+	// means any.
 	HostNodes string
 }
 
-// NUMANode is a NUMA node of the guest. Memory is divided among the nodes alike.
+// NUMANode is a NUMA node of the guest. The nodes have equal shares of memory.
 type NUMANode struct {
 	// CPUs are numbers of the guest's CPUs.
 	CPUs []int
 }
 
-// Disk is a disk of virtio-blk, whose serial number is its name.
+// Disk is a virtio-blk disk, whose serial number is its name.
 type Disk struct {
 	// Name is at most 20 characters long, as virtio-blk's serial numbers are.
 	Name, Path string
@@ -85,39 +86,39 @@ type Disk struct {
 	ReadOnly bool
 }
 
-// Port is a port of virtio-serial, which the guest finds by its name
+// Port is a virtio-serial port, which the guest finds by its name
 // (/sys/class/virtio-ports). On the host it is a socket on which QEMU listens.
 type Port struct {
 	Name, Socket string
 }
 
-// Share is a folder of the host's that the guest can mount with 9p; Debian's cloud
-// kernels cannot.
+// Share is a folder of the host that the guest can mount with 9p; Debian's cloud kernels
+// cannot.
 type Share struct {
 	Name, Path string
 	ReadOnly   bool
 }
 
-// Accelerator is how a guest's instructions are run.
+// Accelerator is how a guest's instructions are executed.
 type Accelerator string
 
-// The accelerators: KVM runs them on the CPU; TCG translates them, ten times slower or
+// The accelerators: KVM executes them on the CPU; TCG translates them, ten times slower or
 // more, so that timings mean nothing.
 const (
 	KVM Accelerator = "kvm"
 	TCG Accelerator = "tcg"
 )
 
-// NICBackend says what a network card of the guest's is connected to.
+// NICBackend says what a guest's network card is connected to.
 type NICBackend string
 
 // The backends.
 const (
-	// Tap is a tap device of the network namespace that QEMU is started in.
+	// Tap is a tap device of the network namespace in which QEMU starts.
 	Tap NICBackend = "tap"
-	// Hub is a hub inside this QEMU: cards on the same hub are cabled to each other.
+	// Hub is a hub inside this QEMU: it connects all cards on it with each other.
 	Hub NICBackend = "hub"
-	// VhostUser is a socket of vhost-user; the memory must be Shared.
+	// VhostUser is a vhost-user socket; the memory must be Shared.
 	VhostUser NICBackend = "vhost-user"
 )
 
@@ -138,28 +139,27 @@ type NIC struct {
 	Backend NICBackend
 	// MAC is its address; empty lets QEMU choose.
 	MAC string
-	// Tap is the name of the tap device; empty for one that is open in QEMU's file
-	// descriptor FD, as it is in another network namespace. VhostNet has the host's kernel
-	// carry its frames past QEMU.
+	// Tap is the name of the tap device; empty if the device is in another network
+	// namespace and open as QEMU's file descriptor FD. VhostNet lets the host's kernel
+	// forward its frames, bypassing QEMU.
 	Tap      string
 	FD       int
 	VhostNet bool
 	// Hub is the number of the hub.
 	Hub int
-	// Socket is vhost-user's; with Server QEMU listens on it, else it connects.
+	// Socket is vhost-user's; with Server QEMU listens on it, otherwise it connects.
 	Socket string
 	Server bool
-	// QueuePairs of virtio-net; 0 means 1. A tap device must have as many queues.
+	// QueuePairs are for virtio-net; 0 means 1. A tap device must have as many queues.
 	QueuePairs int
-	// NUMANode of the guest that the card is near to: 1 is the second. Node 0 is where
-	// cards are.
+	// NUMANode is the guest's NUMA node of the card; 0 is the default.
 	NUMANode int
 }
 
-// maxSocketPath is sizeof sun_path, less its end, unix(7).
+// maxSocketPath is sizeof sun_path without the final NUL, unix(7).
 const maxSocketPath = 107
 
-// Check says what is wrong with a Config, before QEMU does in its own words.
+// Check reports what is wrong with a Config in clearer words than QEMU would.
 func (c Config) Check() error {
 	var errs []error
 	complain := func(format string, arguments ...any) { errs = append(errs, fmt.Errorf(format, arguments...)) }
@@ -206,10 +206,11 @@ func (c Config) Check() error {
 	return errors.Join(errs...)
 }
 
-// maxCommandLine is COMMAND_LINE_SIZE of arch/x86/include/asm/setup.h, less its end.
+// maxCommandLine is COMMAND_LINE_SIZE of arch/x86/include/asm/setup.h without the final
+// NUL.
 const maxCommandLine = 2047
 
-// ConsoleLog is the file with what the guest's kernel has said.
+// ConsoleLog is the file with the output of the guest's kernel.
 func (c Config) ConsoleLog() string { return filepath.Join(c.Dir, "console.log") }
 
 func (c Config) qmpSocket() string { return filepath.Join(c.Dir, "qmp") }

@@ -16,7 +16,8 @@ import (
 	"nines.dev/nines/vm/agent"
 )
 
-// CopyIn copies a file or a folder of the host into a folder of the guest, which is made.
+// CopyIn copies a file or a folder of the host into a folder of the guest, which it
+// creates.
 func (m *Machine) CopyIn(ctx context.Context, source, folder string) error {
 	if _, err := m.Output(ctx, "mkdir", "-p", folder); err != nil {
 		return err
@@ -39,7 +40,8 @@ func (m *Machine) CopyIn(ctx context.Context, source, folder string) error {
 	return nil
 }
 
-// CopyOut copies a file or a folder of the guest into a folder of the host, which is made.
+// CopyOut copies a file or a folder of the guest into a folder of the host, which it
+// creates.
 func (m *Machine) CopyOut(ctx context.Context, source, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -48,7 +50,7 @@ func (m *Machine) CopyOut(ctx context.Context, source, folder string) error {
 	unpacked := make(chan error, 1)
 	go func() {
 		err := unpack(reader, folder)
-		_, _ = io.Copy(io.Discard, reader) // what the archive is padded with, or is left
+		_, _ = io.Copy(io.Discard, reader) // the archive's padding, or its rest after an error
 		unpacked <- err
 	}()
 	err := m.tar(ctx, []string{"tar", "-c", "-f", "-", "-C", path.Dir(source), path.Base(source)}, agent.Streams{Stdout: writer})
@@ -59,7 +61,7 @@ func (m *Machine) CopyOut(ctx context.Context, source, folder string) error {
 	return nil
 }
 
-// tar runs the guest's.
+// tar runs the guest's tar.
 func (m *Machine) tar(ctx context.Context, argv []string, streams agent.Streams) error {
 	var said bytes.Buffer
 	streams.Stderr = &said
@@ -70,7 +72,7 @@ func (m *Machine) tar(ctx context.Context, argv []string, streams agent.Streams)
 	return err
 }
 
-// pack writes a file or a folder as an archive, whose names begin with its own.
+// pack writes a file or a folder as an archive; all names start with its own name.
 func pack(w io.Writer, source string) error {
 	archive := tar.NewWriter(w)
 	above := filepath.Dir(filepath.Clean(source))
@@ -108,7 +110,7 @@ func pack(w io.Writer, source string) error {
 	return errors.Join(err, archive.Close())
 }
 
-// unpack makes what an archive holds below a folder, and nothing outside it.
+// unpack extracts an archive below a folder, and nothing outside of it.
 func unpack(r io.Reader, folder string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

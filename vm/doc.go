@@ -1,14 +1,12 @@
-// Package vm runs virtual machines with QEMU: what `runtime: vm` and the virtual
-// laboratory are made of.
+// Package vm runs virtual machines with QEMU, for `runtime: vm` and the virtual laboratory.
 //
-// A Config is all that a machine is. Arguments makes QEMU's command line of it, a pure
-// function; Start runs QEMU, waits for the guest's agent, and returns a Machine in which
-// commands can be run. QEMU is a child of this process and ends with it, however it
-// ends, unless the Config says Detached: then Attach finds it again by its folder.
+// A Config describes a machine completely. Arguments, a pure function, makes QEMU's command
+// line from it; Start runs QEMU, waits for the guest's agent, and returns a Machine that
+// can run commands. QEMU is a child of this process and ends with it in any case, unless
+// the Config says Detached: then Attach finds it again by its folder.
 //
-// The folder (Config.Dir) holds the sockets of the agents and of QMP, and the console's
-// log. Two Starts must not share one. A Machine's methods may be called from many
-// goroutines.
+// The folder (Config.Dir) holds the sockets of the agents and of QMP, and the console log.
+// Two Starts must not share one. Several goroutines may call a Machine's methods.
 //
-// Needs QEMU 8.0 or later (for igb); with KVM, root or membership of its group.
+// Needs QEMU 8.0 or later (for igb); for KVM also root or membership of the group kvm.
 package vm

@@ -24,7 +24,7 @@ import (
 	"nines.dev/nines/vm/agent"
 )
 
-// Program is QEMU.
+// Program is QEMU's program.
 const Program = "qemu-system-x86_64"
 
 // Machine is a running machine, with a session of its agent.
@@ -32,9 +32,9 @@ type Machine struct {
 	config Config
 	client *agent.Client
 	lock   *flock.Lock
-	// pid is QEMU's.
+	// pid is QEMU's PID.
 	pid int
-	// ended is closed when QEMU has ended; nil for a machine that was attached to.
+	// ended is closed when QEMU has ended; nil for a machine found by Attach.
 	ended <-chan struct{}
 	said  *bytes.Buffer
 
@@ -42,8 +42,8 @@ type Machine struct {
 	stopErr error
 }
 
-// Command is QEMU for a machine, to be started by a caller who has more to arrange,
-// as a network namespace or a journal; Attach then finds the machine.
+// Command is a machine's QEMU command, for a caller that starts it in another way, for
+// example in a network namespace or through a journal; Attach then finds the machine.
 func Command(c Config) (*exec.Cmd, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func Command(c Config) (*exec.Cmd, error) {
 	return exec.Command(program, Arguments(c)...), nil
 }
 
-// Start starts a machine and returns when its agent answers. A context that ends before
-// ends the machine; later it has no meaning.
+// Start starts a machine and returns when its agent answers. If ctx ends before that, so
+// does the machine; later ctx has no effect.
 func Start(ctx context.Context, c Config) (*Machine, error) {
 	cmd, err := Command(c)
 	if err != nil {
@@ -64,7 +64,7 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 	}
 	m := &Machine{config: c, said: &bytes.Buffer{}}
 	cmd.Stdout, cmd.Stderr = m.said, m.said
-	// Not to get the terminal's Ctrl-C: ending the machine in order is ours to do.
+	// A terminal's Ctrl-C must not reach QEMU: Stop ends the machine in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if !c.Detached {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
@@ -83,7 +83,7 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 		}
 	}()
 	if err := m.connect(ready); err != nil {
-		if ctx.Err() == nil { // its agent's socket may tell of a machine's end first
+		if ctx.Err() == nil { // the end of the agent's socket may be seen first
 			select {
 			case <-m.ended:
 				return nil, m.died()
@@ -95,9 +95,9 @@ func Start(ctx context.Context, c Config) (*Machine, error) {
 	return m, nil
 }
 
-// Attach finds a machine that is running, started by another process perhaps, and
-// returns when its agent answers. Stopping it ends it as if it had been started here.
-// The number of processes that are attached at a time is the Config's Agents.
+// Attach finds a running machine, even if another process started it, and returns when its
+// agent answers. Stop then ends it as if it had been started here. At most the Config's
+// Agents processes can be attached at a time.
 func Attach(ctx context.Context, c Config) (*Machine, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ func Attach(ctx context.Context, c Config) (*Machine, error) {
 	return m, nil
 }
 
-// start starts a process that the kernel ends when this one dies, even of SIGKILL. The
-// signal comes when the thread ends that started it, prctl(2), which therefore waits.
+// start starts a process that the kernel ends when this one dies, even by SIGKILL. The
+// signal comes when the starting thread ends, prctl(2); so that thread waits.
 func start(cmd *exec.Cmd) (<-chan struct{}, error) {
 	started, ended := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -125,7 +125,7 @@ func start(cmd *exec.Cmd) (<-chan struct{}, error) {
 	return ended, <-started
 }
 
-// connect begins a session on the first port that nobody has.
+// connect starts a session on the first free port.
 func (m *Machine) connect(ctx context.Context) error {
 	socket, err := m.claim(ctx)
 	if err != nil {
@@ -142,7 +142,7 @@ func (m *Machine) connect(ctx context.Context) error {
 	return nil
 }
 
-// claim takes a port: the lock on a file beside its socket, which ends with us.
+// claim takes a port by locking a file next to its socket; the lock ends with this process.
 func (m *Machine) claim(ctx context.Context) (socket string, err error) {
 	for {
 		for i := range max(m.config.Agents, 1) {
@@ -158,7 +158,7 @@ func (m *Machine) claim(ctx context.Context) (socket string, err error) {
 	}
 }
 
-// dial waits for a socket that QEMU makes as it starts.
+// dial waits for a socket that QEMU creates when it starts.
 func dial(ctx context.Context, path string) (net.Conn, error) {
 	for {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
@@ -171,7 +171,7 @@ func dial(ctx context.Context, path string) (net.Conn, error) {
 	}
 }
 
-// sleep waits a little, or for the end of the context.
+// sleep waits a little, or until ctx ends.
 func sleep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -181,25 +181,25 @@ func sleep(ctx context.Context) error {
 	}
 }
 
-// Run runs a command in the guest as root, and returns its exit code. A cancelled
-// context ends the command, and is then the error.
+// Run runs a command in the guest as root, and returns its exit code. If ctx is cancelled,
+// Run ends the command and returns ctx's error.
 func (m *Machine) Run(ctx context.Context, argv []string, stdout, stderr io.Writer) (exit int, err error) {
 	return m.Do(ctx, agent.Request{Argv: argv}, agent.Streams{Stdout: stdout, Stderr: stderr})
 }
 
-// Do is Run with all that a command can have.
+// Do is Run with all options of a command.
 func (m *Machine) Do(ctx context.Context, request agent.Request, streams agent.Streams) (exit int, err error) {
 	return m.client.Run(ctx, request, streams)
 }
 
-// Spawn starts a command in the guest that stays when this process ends, and returns its
-// process there.
+// Spawn starts a command in the guest that outlives this process, and returns its PID in
+// the guest.
 func (m *Machine) Spawn(ctx context.Context, request agent.Request) (pid int, err error) {
 	return m.client.Start(ctx, request)
 }
 
-// Output runs a command in the guest and returns what it printed. An exit code other
-// than 0 is an error with what it said.
+// Output runs a command in the guest and returns its output. An exit code other than 0 is
+// an error with the command's messages.
 func (m *Machine) Output(ctx context.Context, argv ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	code, err := m.Run(ctx, argv, &stdout, &stderr)
@@ -209,28 +209,29 @@ func (m *Machine) Output(ctx context.Context, argv ...string) (string, error) {
 	return stdout.String(), err
 }
 
-// Gone is closed when the session with the guest has ended, as when the guest has.
+// Gone is closed when the session with the guest has ended, for example because the guest
+// has.
 func (m *Machine) Gone() <-chan struct{} { return m.client.Gone() }
 
-// Config is what the machine was started with.
+// Config is the machine's configuration.
 func (m *Machine) Config() Config { return m.config }
 
-// Close ends the session and leaves the machine, which must be a detached one.
+// Close ends the session and leaves the machine running, which must be detached.
 func (m *Machine) Close() error {
 	return errors.Join(m.client.Close(), m.lock.Free())
 }
 
 const (
-	// stopPatience is for a guest to write its disks and end.
+	// stopPatience is the time that a guest has to write its disks and end.
 	stopPatience = 10 * time.Second
-	// endPatience is for QEMU to end when its guest has.
+	// endPatience is the time that QEMU has to end after its guest.
 	endPatience = time.Second
-	// killPatience is for QEMU to die of SIGKILL.
+	// killPatience is the time that QEMU has to die after SIGKILL.
 	killPatience = 10 * time.Second
 )
 
-// Stop ends the machine: it asks the guest, and kills QEMU if the guest takes too long.
-// It returns when QEMU has ended, and may be called again.
+// Stop ends the machine: it asks the guest, and kills QEMU if the guest takes too long. It
+// returns when QEMU has ended, and may be called again.
 func (m *Machine) Stop() error {
 	m.stop.Do(func() {
 		_ = m.client.PowerOff()
@@ -255,7 +256,7 @@ func (m *Machine) kill() error {
 		return nil
 	case <-time.After(endPatience):
 	}
-	_ = unix.Kill(m.pid, unix.SIGKILL) // ours, and not yet waited for
+	_ = unix.Kill(m.pid, unix.SIGKILL) // our child, not reaped yet, so the PID is still its own
 	select {
 	case <-m.ended:
 		return nil
@@ -264,14 +265,14 @@ func (m *Machine) kill() error {
 	}
 }
 
-// died says why a machine has ended before its agent answered.
+// died says why a machine ended before its agent answered.
 func (m *Machine) died() error {
 	return &DiedError{Said: strings.TrimSpace(m.said.String()), Console: consoleEnd(m.config.ConsoleLog())}
 }
 
-// DiedError is a machine that has ended by itself.
+// DiedError says that a machine ended by itself.
 type DiedError struct {
-	// Said is QEMU's own words, and Console the last lines of the guest's console.
+	// Said is QEMU's output, Console the last lines of the guest's console.
 	Said, Console string
 }
 
@@ -286,11 +287,11 @@ func (e *DiedError) Error() string {
 	return text
 }
 
-// ErrNoQEMU is a host without QEMU.
+// ErrNoQEMU says that the host has no QEMU.
 var ErrNoQEMU = exit.Lacksf("virtual machines need %s, 8.0 or later; in a checkout: make setup-vm (on Debian 12 it is in the backports)", Program)
 
-// consoleEnd is what a console's log says of its guest's end: a panic and what follows,
-// or the last lines; nothing if it cannot be read.
+// consoleEnd is the end of a guest's console log: a panic and what follows, or the last
+// lines; empty if it cannot be read.
 func consoleEnd(path string) string {
 	const most = 12
 	text, err := os.ReadFile(filepath.Clean(path))

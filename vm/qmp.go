@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// qmp is a session of the QEMU Machine Protocol (qemu-qmp-ref(7)); QEMU takes one at
-// a time.
+// qmp is a session of the QEMU Machine Protocol (qemu-qmp-ref(7)); QEMU allows one at a
+// time.
 type qmp struct {
 	conn   net.Conn
 	reader *bufio.Reader
 }
 
-// qmpPatience is for QEMU's main loop to answer.
+// qmpPatience is the time that QEMU's main loop has to answer.
 const qmpPatience = 10 * time.Second
 
 func (m *Machine) qmp(ctx context.Context) (*qmp, error) {
@@ -29,7 +29,7 @@ func (m *Machine) qmp(ctx context.Context) (*qmp, error) {
 	}
 	q := &qmp{conn: conn, reader: bufio.NewReader(conn)}
 	_ = conn.SetDeadline(time.Now().Add(qmpPatience))
-	// The greeting, and then the one command that is allowed first.
+	// The greeting, and then the only command that is allowed first.
 	_, err = q.reader.ReadString('\n')
 	if err == nil {
 		err = q.execute("qmp_capabilities", nil)
@@ -41,7 +41,7 @@ func (m *Machine) qmp(ctx context.Context) (*qmp, error) {
 	return q, nil
 }
 
-// execute runs a command and decodes what it returns. Events are passed over.
+// execute runs a command and decodes its result. It skips events.
 func (q *qmp) execute(command string, into any) error {
 	if err := json.NewEncoder(q.conn).Encode(map[string]string{"execute": command}); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (q *qmp) execute(command string, into any) error {
 	}
 }
 
-// VCPUThreads are the host's threads that run the guest's CPUs, in the guest's order,
-// so that they can be pinned.
+// VCPUThreads are the host's threads that run the guest's CPUs, in the guest's order, so
+// that they can be pinned.
 func (m *Machine) VCPUThreads(ctx context.Context) ([]int, error) {
 	q, err := m.qmp(ctx)
 	if err != nil {
@@ -97,16 +97,16 @@ func (m *Machine) VCPUThreads(ctx context.Context) ([]int, error) {
 	return threads, nil
 }
 
-// quit ends a QEMU that is no child of ours.
+// quit ends a QEMU that is not our child.
 func (m *Machine) quit() error {
 	ctx := context.Background()
 	q, err := m.qmp(ctx)
 	if err != nil {
-		return nil // nobody listens: it has ended
+		return nil // it has ended
 	}
 	defer q.conn.Close()
 	_ = q.execute("quit", nil)
-	// The connection ends when the process does.
+	// The connection ends with the process.
 	_, err = q.reader.ReadString(0)
 	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
 		return fmt.Errorf("%s does not end", Program)

@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Patience is how long each attempt to boot a guest may take: as many as there are, and
-// the last error is the caller's.
+// Patience has the time limit of each attempt to boot a guest. Its length is the number of
+// attempts; the caller gets the last error.
 //
-// A guest is up in some seconds, translated in a minute at most. On a busy host one of
-// some tens that are translated never is: its first CPU gets no timer interrupt any more
-// (rcu_preempt "kthread timer wakeup didn't happen"), before anything of ours has run. It
-// needs another start. A guest under KVM that does not come up has another reason, which a
-// second start would only hide.
+// A guest boots in some seconds, a translated one within a minute. On a busy host one of
+// some tens of translated guests never boots: its first CPU gets no more timer interrupts
+// (rcu_preempt "kthread timer wakeup didn't happen"), before any of our code has run. It
+// needs another start. A guest on KVM that does not boot has another cause, which a second
+// start would only hide.
 type Patience []time.Duration
 
-// stuck is when a translated guest is given up for one that never comes up.
+// stuck is when a translated guest is considered stuck.
 const stuck = 100 * time.Second
 
-// BootPatience is that for a guest of an accelerator. The whole is for the last attempt:
-// on a host whose CPUs all poll a boot takes minutes.
+// BootPatience is the Patience for an accelerator's guests. The last attempt gets the whole
+// time: on a host whose CPUs all poll a boot takes minutes.
 func BootPatience(a Accelerator, whole time.Duration) Patience {
 	if a == TCG && whole > stuck {
 		return Patience{stuck, stuck, whole}
@@ -30,9 +30,9 @@ func BootPatience(a Accelerator, whole time.Duration) Patience {
 	return Patience{whole}
 }
 
-// Boot calls start until it does in time what it is to do, and end after each attempt that
-// was too late, or that ended by a fault of QEMU's own, so that the next one finds nothing
-// of it. progress is told of those; nil tells nobody.
+// Boot calls start until it succeeds in time. After each attempt that was too late, or that
+// ended by a fault of QEMU, it calls end, so that nothing is left for the next one, and
+// progress, which may be nil.
 func (p Patience) Boot(ctx context.Context, progress func(string), start func(context.Context) error, end func() error) error {
 	for attempt, patience := range p {
 		limited, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it did not come up within %v", patience))
@@ -54,12 +54,12 @@ func (p Patience) Boot(ctx context.Context, progress func(string), start func(co
 			progress(what + ": booting it again")
 		}
 	}
-	return nil // for no attempts at all
+	return nil // without any attempts
 }
 
-// brokeDown is true for a QEMU that ended by an assertion of its own: some guests that are
-// translated by several threads end it as they map their devices (iotlb_to_section,
-// system/physmem.c; seen of QEMU 10.0, once in some hundred boots).
+// brokeDown is true if QEMU ended by an assertion: some guests that several threads
+// translate trigger one as they map their devices (iotlb_to_section, system/physmem.c; seen
+// in QEMU 10.0, once in some hundred boots).
 func brokeDown(err error) bool {
 	var died *DiedError
 	return errors.As(err, &died) && strings.Contains(died.Said, "Assertion")

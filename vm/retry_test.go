@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// guest is one that comes up at an attempt, and never at those before; 0 is never.
+// guest boots at the attempt comesUp, and not before; 0 is never.
 type guest struct {
 	comesUp        int
 	starts, ends   int

@@ -10,9 +10,9 @@ import (
 	"nines.dev/nines/vm/agent"
 )
 
-// PassTerminal gives a command in a guest a terminal as ours, which from then on passes on
-// every key, also Ctrl-C, and its new sizes, until restore is called. Standard input has to
-// be a terminal.
+// PassTerminal gives a command in a guest a terminal like ours. Until restore is called our
+// terminal passes on every key, including Ctrl-C, and its new sizes. Standard input must be
+// a terminal.
 func PassTerminal(request *agent.Request, streams *agent.Streams) (restore func(), err error) {
 	input := int(os.Stdin.Fd())
 	before, err := term.MakeRaw(input)

@@ -65,10 +65,10 @@ func TestMuchDataPassesWhole(t *testing.T) {
 	}
 }
 
-// Whoever does not read what one command prints must not hold up another.
+// Unread output of one command must not block another.
 func TestCommandsDoNotHoldUpEachOther(t *testing.T) {
 	c := join(t)
-	reader, writer := io.Pipe() // nobody reads it until later
+	reader, writer := io.Pipe() // not read until later
 	slow := make(chan int, 1)
 	go func() {
 		code, _ := c.Run(t.Context(), Request{Argv: []string{"head", "-c", "3000000", "/dev/zero"}}, Streams{Stdout: writer})
@@ -115,13 +115,14 @@ func TestACancelledCommandEnds(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Error("it was not asked to end:", err)
 	}
-	// The session goes on.
+	// The session continues.
 	if code, err := c.Run(t.Context(), Request{Argv: []string{"true"}}, Streams{}); code != 0 || err != nil {
 		t.Error(code, err)
 	}
 }
 
-// A process that a command leaves behind keeps its output open, but nobody waiting.
+// A process that a command leaves behind keeps the output open, but the command ends all
+// the same.
 func TestWhatACommandLeavesBehindHoldsUpNobody(t *testing.T) {
 	c := join(t)
 	var out bytes.Buffer
@@ -178,13 +179,13 @@ func TestACommandThatStays(t *testing.T) {
 	t.Error("it printed nothing")
 }
 
-// A port keeps what the host before sent and did not read.
+// A port still holds what the previous host sent and did not read.
 func TestASessionBeginsAnew(t *testing.T) {
 	host, guest := net.Pipe()
 	defer host.Close()
 	defer guest.Close()
 	go func() {
-		// The guest has the middle of a frame to send, and then hears the hello.
+		// The guest sends the middle of a frame, and then gets the hello.
 		_, _ = guest.Write(bytes.Repeat([]byte{0x55}, 100))
 		_ = (&Server{}).Serve(guest)
 	}()
@@ -198,8 +199,8 @@ func TestASessionBeginsAnew(t *testing.T) {
 	}
 }
 
-// dialReading dials over a pipe, which unlike a port holds nothing: its ends must not
-// both write.
+// dialReading dials over a pipe, which unlike a port has no buffer: its ends must not both
+// write.
 func dialReading(t *testing.T, host net.Conn) (*Client, error) {
 	local, remote := net.Pipe()
 	go func() { _, _ = io.Copy(remote, host); _ = remote.Close() }()
@@ -218,15 +219,15 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// seat is one host's end of a port that has several, one after another.
+// seat is one host's end of a port that several hosts use in turn.
 type seat struct {
 	io.Reader
 	io.Writer
 	io.Closer
 }
 
-// A host may die in the middle of a frame, and another one come before the guest has seen
-// that: the commands of the first end.
+// A host may die in the middle of a frame, and another one connect before the guest
+// notices: the first host's commands end.
 func TestAnotherHostTakesOver(t *testing.T) {
 	guestReads, hostsWrite := io.Pipe()
 	firstReads, toFirst := io.Pipe()
@@ -304,7 +305,7 @@ func TestANewSizeReachesTheTerminal(t *testing.T) {
 	}
 }
 
-// FuzzHello: a hello is found after whatever was read before, however it comes in pieces.
+// FuzzHello: a hello is found after any earlier data, and in any number of pieces.
 func FuzzHello(f *testing.F) {
 	f.Add([]byte("some data"), uint8(3))
 	f.Add([]byte{}, uint8(255))

@@ -11,8 +11,8 @@ import (
 
 var errSession = errors.New("the session with the guest has ended")
 
-// sessionConfig has no timeouts: a guest that is translated, or stopped, may take any time,
-// and the end of either process ends the session.
+// sessionConfig has no timeouts: a translated or stopped guest may take any time. The
+// session ends when either process ends.
 func sessionConfig() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.EnableKeepAlive = false
@@ -24,15 +24,15 @@ func sessionConfig() *yamux.Config {
 
 // channels are the streams of one command.
 type channels struct {
-	// control has messages one way and the outcome the other.
+	// control carries messages one way and the outcome the other.
 	control io.ReadWriteCloser
-	// data is standard input one way and standard output the other.
+	// data carries standard input one way and standard output the other.
 	data io.ReadWriteCloser
-	// errors is standard error.
+	// errors carries standard error.
 	errors io.ReadWriteCloser
 }
 
-// newChannels opens the streams of a command, or accepts them, in their order.
+// newChannels opens or accepts a command's streams, in a fixed order.
 func newChannels(next func() (*yamux.Stream, error)) (c channels, err error) {
 	for _, stream := range []*io.ReadWriteCloser{&c.control, &c.data, &c.errors} {
 		if *stream, err = next(); err != nil {
@@ -42,8 +42,8 @@ func newChannels(next func() (*yamux.Stream, error)) (c channels, err error) {
 	return c, nil
 }
 
-// close ends the streams in this direction; they are gone when the other side has done so
-// too.
+// close closes the streams in this direction; they are gone when the other side has closed
+// them too.
 func (c channels) close() {
 	_ = c.data.Close()
 	_ = c.errors.Close()
@@ -53,8 +53,8 @@ func (c channels) close() {
 // send writes a message or an outcome as a line, from any goroutine.
 func send(control io.Writer, what any) error { return json.NewEncoder(control).Encode(what) }
 
-// pour copies until the source ends. What cannot be written is dropped: who sends it is not
-// to wait for ever, and a command ends as it would have.
+// pour copies until the source ends. It drops what cannot be written, so that the sender
+// does not block and a command ends as usual.
 func pour(to io.Writer, from io.Reader) {
 	if to != nil {
 		_, _ = io.Copy(to, from)

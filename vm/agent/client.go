@@ -18,12 +18,12 @@ import (
 // goroutines.
 type Client struct {
 	session *yamux.Session
-	// opening keeps the streams of a command together.
+	// opening keeps a command's streams together.
 	opening sync.Mutex
 }
 
-// Dial begins a session on a port, when the guest answers; until then it waits. A
-// session that ends closes the port.
+// Dial starts a session on a port and returns when the guest answers. The end of the
+// session closes the port.
 func Dial(ctx context.Context, port io.ReadWriteCloser) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { _ = port.Close() })
 	hello := newHello()
@@ -46,13 +46,13 @@ func Dial(ctx context.Context, port io.ReadWriteCloser) (*Client, error) {
 	return &Client{session: session}, err
 }
 
-// Close ends the session. The guest ends its commands, but for those that stay.
+// Close ends the session. The guest ends its commands, except those that stay.
 func (c *Client) Close() error { return c.session.Close() }
 
-// Gone is closed when the session has ended, as when the guest has.
+// Gone is closed when the session has ended, for example because the guest has.
 func (c *Client) Gone() <-chan struct{} { return c.session.CloseChan() }
 
-// PowerOff asks the guest to end the machine, and does not wait for it.
+// PowerOff asks the guest to power off, and does not wait for it.
 func (c *Client) PowerOff() error {
 	command, err := c.open()
 	if err != nil {
@@ -67,11 +67,11 @@ func (c *Client) open() (channels, error) {
 	return newChannels(c.session.OpenStream)
 }
 
-// Streams are a command's on the host; nil means nothing to read, or nowhere to write.
+// Streams are a command's streams on the host; nil means no input, or discarded output.
 type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Resized gives new sizes of the terminal.
+	// Resized delivers new sizes of the terminal.
 	Resized <-chan Terminal
 	// Grace is how long a cancelled command may take to end after SIGTERM, before
 	// SIGKILL; zero means ten seconds.
@@ -80,19 +80,19 @@ type Streams struct {
 
 const (
 	defaultGrace = 10 * time.Second
-	// killPatience is for a guest to tell the end of a command that it has killed.
+	// killPatience is the time that a guest has to report the end of a command that it
+	// killed.
 	killPatience = 5 * time.Second
 )
 
-// Run runs a command in the guest and returns its exit code. A cancelled context ends
-// the command, and is then the error.
+// Run runs a command in the guest and returns its exit code. If ctx is cancelled, Run ends
+// the command and returns ctx's error.
 func (c *Client) Run(ctx context.Context, request Request, streams Streams) (int, error) {
 	result, err := c.run(ctx, request, streams)
 	return result.Code, err
 }
 
-// Start starts a command that stays when the session ends, and returns its process in
-// the guest.
+// Start starts a command that survives the session, and returns its PID in the guest.
 func (c *Client) Start(ctx context.Context, request Request) (pid int, err error) {
 	request.Stay = true
 	result, err := c.run(ctx, request, Streams{})
@@ -127,7 +127,7 @@ func (c *Client) run(ctx context.Context, request Request, streams Streams) (out
 	taken.Go(func() { pour(streams.Stderr, command.errors) })
 	result, err := command.wait(ctx, streams.Grace)
 	if err == nil || result.Code != 0 {
-		taken.Wait() // what it printed is all there, also of one that was ended
+		taken.Wait() // all its output is there, even if it was killed
 	}
 	if err == nil && result.Failed != "" {
 		err = &StartError{Command: request.Argv[0], Reason: result.Failed, NotFound: result.NotFound}
@@ -135,8 +135,9 @@ func (c *Client) run(ctx context.Context, request Request, streams Streams) (out
 	return result, err
 }
 
-// give gives the guest the command's input and its terminal's sizes. A read that blocks, as
-// of a terminal, keeps the goroutine when the command has ended; nothing waits for it.
+// give sends the command's input and its terminal's sizes to the guest. A read that blocks,
+// as from a terminal, keeps its goroutine after the command has ended; nothing waits for
+// it.
 func (c channels) give(streams Streams) {
 	if streams.Resized != nil {
 		go func() {
@@ -153,7 +154,7 @@ func (c channels) give(streams Streams) {
 	_ = c.data.Close()
 }
 
-// wait waits for the end of a command, and brings it about when the context ends.
+// wait waits for the end of a command, and ends it when ctx ends.
 func (c channels) wait(ctx context.Context, grace time.Duration) (outcome, error) {
 	results := make(chan outcome, 1)
 	go func() {

@@ -9,11 +9,11 @@ import (
 	"io"
 )
 
-// mark is how the host begins a session, wherever the session before was interrupted. It
-// is a hash, so that no file holds it that may be copied into a guest, such as this program.
+// mark starts a session, wherever the previous session was interrupted. It is a hash, so
+// that no file that may be copied into a guest contains it, such as this program.
 var mark = func() []byte {
 	hash := fnv.New128a()
-	_, _ = hash.Write([]byte("nines: a session of the agent begins")) // does not fail
+	_, _ = hash.Write([]byte("nines: a session of the agent begins")) // never fails
 	return hash.Sum(nil)
 }()
 
@@ -22,17 +22,17 @@ const (
 	helloBytes = 16 + nonceBytes
 )
 
-// errHello is the end of what a session may read: the next one begins.
+// errHello ends the reads of a session: the next one starts.
 var errHello = errors.New("another session begins")
 
 // newHello is the mark and a random number.
 func newHello() []byte {
 	nonce := make([]byte, nonceBytes)
-	_, _ = rand.Read(nonce) // does not fail, crypto/rand says
+	_, _ = rand.Read(nonce) // never fails, crypto/rand
 	return append(bytes.Clone(mark), nonce...)
 }
 
-// skipTo reads up to and with the number that the guest repeats.
+// skipTo reads up to and including the number that the guest repeats.
 func skipTo(r *bufio.Reader, nonce []byte) error {
 	var last []byte
 	for !bytes.Equal(last, nonce) {
@@ -45,14 +45,14 @@ func skipTo(r *bufio.Reader, nonce []byte) error {
 	return nil
 }
 
-// watched is the guest's port, of which it sees where a session begins: the host sends
-// nothing after a hello until it is answered, so that one is the last that was read.
+// watched is the guest's port, and detects the start of a session: the host sends nothing
+// after a hello until it is answered, so a hello is always the last thing read.
 type watched struct {
 	io.ReadWriter
 	last []byte
 }
 
-// Read fails with errHello from a hello on until it is taken.
+// Read fails with errHello after a hello until take is called.
 func (w *watched) Read(p []byte) (int, error) {
 	if bytes.HasPrefix(w.last, mark) && len(w.last) == helloBytes {
 		return 0, errHello
@@ -63,10 +63,10 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close does nothing: the port is the next session's too.
+// Close does nothing, because the next session uses the port too.
 func (w *watched) Close() error { return nil }
 
-// take returns the number of the hello that was read.
+// take returns the number of the hello.
 func (w *watched) take() []byte {
 	nonce := w.last[helloBytes-nonceBytes:]
 	w.last = nil

@@ -10,16 +10,16 @@ type Request struct {
 	Env []string `json:"env,omitempty"`
 	// Dir is the working folder; empty means /.
 	Dir string `json:"dir,omitempty"`
-	// Terminal gives the command a terminal, whose output all goes to Stdout.
+	// Terminal gives the command a terminal, which sends all output to Stdout.
 	Terminal *Terminal `json:"terminal,omitempty"`
-	// Stay keeps the command when the session ends; its output then goes nowhere. It
-	// is started, and the outcome comes at once: nobody waits for it.
+	// Stay keeps the command when the session ends; its output is discarded. The
+	// outcome comes when it has started.
 	Stay bool `json:"stay,omitempty"`
-	// Log is the file in the guest that takes the output of a command that stays.
+	// Log is the file in the guest for the output of a command that stays.
 	Log string `json:"log,omitempty"`
 }
 
-// Terminal is the size of one, and its kind.
+// Terminal is a terminal's size and type.
 type Terminal struct {
 	Rows    uint16 `json:"rows"`
 	Columns uint16 `json:"columns"`
@@ -29,18 +29,19 @@ type Terminal struct {
 
 // outcome is how a command ended.
 type outcome struct {
-	// Code is the exit code; 128 and the signal's number for one that a signal ended.
+	// Code is the exit code; 128 plus the signal's number if a signal ended the
+	// command.
 	Code int `json:"code"`
 	// Failed says why the command could not be started.
 	Failed string `json:"failed,omitempty"`
-	// NotFound is true if that is because it, or its folder, is not there.
+	// NotFound is true if the command, or its folder, does not exist.
 	NotFound bool `json:"not_found,omitempty"`
 	// PID is the process in the guest of a command that stays.
 	PID int `json:"pid,omitempty"`
 }
 
-// message is what the host says of a command: first Start, then any of the others. PowerOff
-// is in place of a command.
+// message is a host's message about a command: first Start, then any of the others.
+// PowerOff stands alone.
 type message struct {
 	Start    *Request  `json:"start,omitempty"`
 	Signal   int       `json:"signal,omitempty"`
@@ -48,13 +49,13 @@ type message struct {
 	PowerOff bool      `json:"power_off,omitempty"`
 }
 
-// maxMessage bounds what one message may hold.
+// maxMessage limits the size of one message.
 const maxMessage = 1 << 20
 
-// StartError is a command that the guest could not start.
+// StartError says that the guest could not start a command.
 type StartError struct {
 	Command, Reason string
-	// NotFound is true if the command, or its folder, is not there.
+	// NotFound is true if the command, or its folder, does not exist.
 	NotFound bool
 }
 

@@ -20,16 +20,15 @@ import (
 
 // Server is the guest's side.
 type Server struct {
-	// PowerOff ends the machine, when the host asks for it.
+	// PowerOff ends the machine, on the host's request.
 	PowerOff func()
-	// Logf tells what went wrong; nil means nobody.
+	// Logf logs errors; nil logs nothing.
 	Logf func(format string, arguments ...any)
 }
 
-// A port without a host is looked at now and then: reading it returns at once
-// (drivers/char/virtio_console.c, port_fops_read), and so does poll(2). Soon after a
-// session often, for the next may come at once; later seldom, for a guest's CPU has
-// better to do.
+// A port without a host is polled: reading it returns at once
+// (drivers/char/virtio_console.c, port_fops_read), and so does poll(2). Often soon after a
+// session, because the next may follow at once; rarely later, to save the guest's CPU.
 const (
 	firstPoll = 10 * time.Millisecond
 	lastPoll  = 500 * time.Millisecond
@@ -43,7 +42,7 @@ func (s *Server) Serve(port io.ReadWriter) error {
 		for errors.Is(err, errHello) {
 			s.session(w)
 			interval = firstPoll
-			_, err = io.Copy(io.Discard, w) // the next host's hello, or what the last one left
+			_, err = io.Copy(io.Discard, w) // the next host's hello, or the last one's leftovers
 		}
 		if err != nil {
 			s.logf("agent: %v", err)
@@ -70,10 +69,11 @@ func (s *Server) session(w *watched) {
 		s.logf("agent: %v", err)
 		return
 	}
-	// Waits until nothing is read or written any more: the next session must not meet it.
+	// Waits until nothing is read or written any more, which would disturb the next
+	// session.
 	defer func() { _ = session.Close() }()
 	ctx, end := context.WithCancel(context.Background())
-	defer end() // of the commands
+	defer end() // for the commands
 	for {
 		command, err := newChannels(session.AcceptStream)
 		if err != nil {
@@ -120,7 +120,7 @@ func (s *Server) serve(ctx context.Context, c channels) {
 	if err != nil {
 		result = unstarted(err)
 	}
-	// Before the outcome, so that the host has all output when it has that.
+	// Before the outcome, so that the host then has all output.
 	_ = c.data.Close()
 	_ = c.errors.Close()
 	if err := send(c.control, result); err != nil && ctx.Err() == nil {
@@ -128,8 +128,8 @@ func (s *Server) serve(ctx context.Context, c channels) {
 	}
 }
 
-// prepare gives a command what the request asks for, in a session of its own, so that a
-// signal reaches its children too.
+// prepare sets a command up as requested, in its own session, so that a signal reaches its
+// children too.
 func prepare(cmd *exec.Cmd, request Request) *exec.Cmd {
 	cmd.Env = append(os.Environ(), request.Env...)
 	cmd.Dir = request.Dir
@@ -140,7 +140,7 @@ func prepare(cmd *exec.Cmd, request Request) *exec.Cmd {
 	return cmd
 }
 
-// startStaying starts a command that nobody waits for: the guest's first process reaps.
+// startStaying starts a command without waiting for it: the guest's first process reaps it.
 func startStaying(request Request) (int, error) {
 	cmd := prepare(exec.Command(request.Argv[0], request.Argv[1:]...), request)
 	if request.Log != "" {
@@ -158,20 +158,20 @@ func startStaying(request Request) (int, error) {
 	return cmd.Process.Pid, nil
 }
 
-// leftOpen is how long the output of a command that has ended is waited for: a process
-// that it has left behind may have it open for ever.
+// leftOpen is how long to wait for the output of a command that has ended: a process that
+// it left behind may keep it open for ever.
 const leftOpen = 5 * time.Second
 
-// process is a command whose input and output are the host's.
+// process is a command with input and output from and to the host.
 type process struct {
 	*exec.Cmd
 	terminal *os.File
-	// copied is closed when the terminal's output is all on its way.
+	// copied is closed when all of the terminal's output has been sent.
 	copied chan struct{}
 	ended  atomic.Bool
 }
 
-// start starts a command, which the end of the context ends.
+// start starts a command, which ends with ctx.
 func start(ctx context.Context, request Request, c channels) (*process, error) {
 	p := &process{Cmd: prepare(exec.CommandContext(ctx, request.Argv[0], request.Argv[1:]...), request), copied: make(chan struct{})}
 	p.Cancel = func() error { return p.signal(unix.SIGKILL) }
@@ -193,12 +193,12 @@ func start(ctx context.Context, request Request, c channels) (*process, error) {
 	go func() {
 		_, _ = io.Copy(input, c.data)
 		_ = input.Close()
-		pour(nil, c.data) // it reads no more; the host may go on sending
+		pour(nil, c.data) // it no longer reads; the host may still send
 	}()
 	return p, nil
 }
 
-// startInTerminal is start with a new pseudo terminal as the command's controlling one.
+// startInTerminal is start with a new pseudo terminal as the controlling terminal.
 func (p *process) startInTerminal(size Terminal, data io.ReadWriter) (err error) {
 	if size.Term != "" {
 		p.Env = append(p.Env, "TERM="+size.Term)
@@ -208,12 +208,13 @@ func (p *process) startInTerminal(size Terminal, data io.ReadWriter) (err error)
 	}
 	go func() {
 		_, _ = io.Copy(p.terminal, data)
-		_, _ = p.terminal.Write([]byte{4}) // a terminal has no other end of input
+		_, _ = p.terminal.Write([]byte{4}) // end of input on a terminal (Ctrl-D)
 		pour(nil, data)
 	}()
 	go func() {
-		// Ends with EIO when nobody has the terminal open. When the host has gone it reads on,
-		// so that a command that is being ended does not hang in a write.
+		// Ends with EIO when no process has the terminal open. Without a host it
+		// continues to read, so that a command that is being ended does not hang in
+		// a write.
 		pour(data, p.terminal)
 		close(p.copied)
 	}()
@@ -222,7 +223,7 @@ func (p *process) startInTerminal(size Terminal, data io.ReadWriter) (err error)
 
 func (t Terminal) winsize() *pty.Winsize { return &pty.Winsize{Rows: t.Rows, Cols: t.Columns} }
 
-// handle does what the host asks for while the command runs.
+// handle carries out a request of the host while the command runs.
 func (p *process) handle(m message) {
 	if m.Signal != 0 {
 		_ = p.signal(unix.Signal(m.Signal))
@@ -237,7 +238,7 @@ func unstarted(err error) outcome {
 	return outcome{Code: 127, Failed: err.Error(), NotFound: errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)}
 }
 
-// signal reaches the command and its children, unless it has ended.
+// signal signals the command and its children, unless it has ended.
 func (p *process) signal(signal unix.Signal) error {
 	if p.ended.Load() {
 		return os.ErrProcessDone

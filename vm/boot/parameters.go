@@ -1,7 +1,7 @@
-// Package boot is what a machine tells its guest on the kernel command line: which disk
-// is the root, what to mount, which control groups to lay out. The host writes it
-// (Parameters.Words), nines-guest reads it (Parse). The kernel takes no notice of names
-// with a dot whose first part is no module.
+// Package boot has the parameters that a machine passes to its guest on the kernel command
+// line: which disk is the root, what to mount, which control groups to set up. The host
+// writes them (Parameters.Words), nines-guest reads them (Parse). The kernel ignores names
+// with a dot whose first part is not a module.
 package boot
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Cgroup is a layout of the control groups.
+// Cgroup is a layout of control groups.
 type Cgroup string
 
 // The layouts: version 2 alone, version 1 alone, and version 1 with an empty hierarchy
@@ -26,28 +26,28 @@ var Cgroups = []Cgroup{CgroupV2, CgroupV1, CgroupHybrid}
 
 // Mount is a disk or a shared folder to mount in the guest.
 type Mount struct {
-	// Name is the disk's or the share's.
+	// Name is the name of the disk or share.
 	Name string
-	// Folder is where, in the guest.
+	// Folder is the mount point in the guest.
 	Folder string
-	// Disk is set for a disk with ext4, not for a share.
+	// Disk is true for a disk with ext4, false for a share.
 	Disk bool
-	// ReadOnly mounts it so.
+	// ReadOnly mounts it read-only.
 	ReadOnly bool
 }
 
-// Parameters are what a guest is told.
+// Parameters are the guest's boot parameters.
 type Parameters struct {
 	// Name is the guest's host name; empty leaves the kernel's.
 	Name string
 	// Root is the name of the disk with the root file system; empty stays in the
 	// initramfs.
 	Root string
-	// Mounts come in this order.
+	// Mounts are mounted in this order.
 	Mounts []Mount
 	// Cgroup is the layout; empty mounts none.
 	Cgroup Cgroup
-	// Modules are loaded once the modules of the guest's devices are.
+	// Modules are loaded after the modules of the guest's devices.
 	Modules []string
 }
 
@@ -59,7 +59,7 @@ const (
 	modulesKey = "nines.modules="
 )
 
-// Words are the parameters as the kernel command line has them.
+// Words are the parameters as words of the kernel command line.
 func (p Parameters) Words() []string {
 	var words []string
 	add := func(key, value string) {
@@ -84,7 +84,7 @@ func (p Parameters) Words() []string {
 	return words
 }
 
-// Parse reads a kernel command line. What is not the guest's is passed over.
+// Parse reads a kernel command line. It skips other parameters.
 func Parse(line string) (Parameters, error) {
 	var p Parameters
 	for word := range strings.FieldsSeq(line) {

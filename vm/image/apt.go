@@ -16,14 +16,14 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// MirrorVariable names the environment variable with the address of a mirror of Debian,
-// for hosts whose apt has none.
+// MirrorVariable names the environment variable with the address of a Debian mirror, for
+// hosts whose apt has none.
 const MirrorVariable = "NINES_DEBIAN_MIRROR"
 
-// keyring has the keys that Debian signs its releases with (debian-archive-keyring).
+// keyring has the keys with which Debian signs its releases (debian-archive-keyring).
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-// need says which of the programs is missing.
+// need returns an error that names a missing program.
 func need(programs map[string]string) error {
 	for program, pkg := range programs {
 		if _, err := exec.LookPath(program); err != nil {
@@ -33,8 +33,8 @@ func need(programs map[string]string) error {
 	return nil
 }
 
-// run runs a program that ends when the context does, or this process. What it printed
-// is returned; if it fails, the last of that is in the error.
+// run runs a program that ends with ctx or this process. It returns the program's output;
+// on failure the error has the last lines.
 func run(ctx context.Context, dir, name string, arguments ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Dir = dir
@@ -99,8 +99,7 @@ func sites(targets string, releases []string) (mirror, security string) {
 	return mirror, security
 }
 
-// apt is a package manager with sources and a folder of its own: the host's knows
-// nothing of it.
+// apt is a package manager with its own sources and folder, separate from the host's.
 type apt struct{ dir string }
 
 // newApt fetches the lists of a release into a folder.
@@ -131,12 +130,12 @@ func (a apt) options(arguments ...string) []string {
 	return append([]string{
 		"-q", "-o", "Dir::Etc::sourcelist=" + a.path("sources.list"), "-o", "Dir::Etc::sourceparts=-",
 		"-o", "Dir::State::lists=" + a.path("lists"), "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=",
-		// The folder is root's, where apt's own user may not write.
+		// The folder is root's; apt's own user may not write there.
 		"-o", "APT::Sandbox::User=root",
 	}, arguments...)
 }
 
-// depends is what a package that stands for the newest of something depends on.
+// depends is the package on which a metapackage for the newest version depends.
 func (a apt) depends(ctx context.Context, pkg string) (string, error) {
 	text, err := run(ctx, a.dir, "apt-cache", a.options("depends", "--no-recommends", "--no-suggests", "--no-enhances", pkg)...)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/u-root/u-root/pkg/cpio"
 )
 
-// program is the record of a file that may be run, with those of the folders above it,
+// program is the cpio record of an executable file, after those of the folders above it,
 // which an archive has once.
 func program(name string, data []byte) []cpio.Record {
 	name = strings.TrimPrefix(path.Clean(name), "/")
@@ -22,8 +22,8 @@ func program(name string, data []byte) []cpio.Record {
 	return append(records, cpio.StaticFile(name, string(data), 0o755))
 }
 
-// writeArchive writes an initramfs. It is not compressed: unpacking would cost a translated
-// guest more than reading does.
+// writeArchive writes an initramfs. It is not compressed: decompression would cost a
+// translated guest more than reading does.
 func writeArchive(w io.Writer, records []cpio.Record) error {
 	buffer := bufio.NewWriterSize(w, 1<<20)
 	archive := cpio.Newc.Writer(buffer)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// MakeDisk makes a file with ext4 that holds what a folder holds, with its owners, and
-// as much room again as a few files take.
+// MakeDisk makes a file with ext4 that holds a folder's content, with owners, and has free
+// space for a few more files.
 func MakeDisk(ctx context.Context, file, folder string) error {
 	var bytes, entries int64
 	err := filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
@@ -26,13 +26,13 @@ func MakeDisk(ctx context.Context, file, folder string) error {
 	if err != nil {
 		return err
 	}
-	// Tables and folders take room too; a sparse file does not mind too much of it.
+	// Tables and folders take space too; in a sparse file too much of it does no harm.
 	mib := bytes>>20 + bytes>>23 + entries>>9 + 64
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		return err
 	}
-	// No journal and no reserve: it is thrown away, or never written. Nothing is
-	// initialised later either, which would write in the guest's background.
+	// No journal and no reserve: the disk is discarded, or never written. Nothing is
+	// initialised lazily, which would write in the guest's background.
 	_, err = run(ctx, "/", "mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-m", "0", "-N", fmt.Sprint(entries+4096),
 		"-E", "lazy_itable_init=0,nodiscard", "-d", folder, file, fmt.Sprintf("%dM", mib))
 	return err

@@ -1,12 +1,10 @@
-// Package image makes what machines boot from, of Debian's packages: kernels with their
-// modules, an initramfs, root file systems, and disks of files of the host's.
+// Package image makes what machines boot from, out of Debian's packages: kernels with their
+// modules, an initramfs, root file systems, and disks with files of the host.
 //
-// A Store keeps what has been made in a folder, for the next time. What is made there is
-// made beside its place and renamed when it is whole, so that what a killed build leaves
-// is never used; the next build removes it. Builds of one store wait for each other,
-// also those of other processes.
+// A Store is a folder that caches these. Each is made under a temporary name and renamed
+// when it is complete, so that the rest of a killed build is never used; the next build
+// removes it. Builds in one store wait for each other, also across processes.
 //
-// The packages come from where the host's apt gets its own, or from NINES_DEBIAN_MIRROR.
-// Needs root, apt, mmdebstrap, e2fsprogs and xz, and the network when something is not
-// there yet.
+// The packages come from the sources of the host's apt, or from NINES_DEBIAN_MIRROR. Needs
+// root, apt, mmdebstrap, e2fsprogs and xz, and the network for what is not cached.
 package image

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 )
 
-// headersFormat is raised when folders of headers are made differently.
+// headersFormat increases when headers folders are made differently.
 const headersFormat = 1
 
-// Headers is a root file system, as a folder, of the kernel's release of Debian with what
-// its modules are built with: its headers, its compiler and make. It is made if the store
-// has not got it.
+// Headers is a root file system, as a folder, of the kernel's Debian release with what
+// building its modules needs: its headers, its compiler and make. It is made if the store
+// does not have it.
 func (s Store) Headers(ctx context.Context, kernel *Kernel) (root string, err error) {
 	release, _ := kernelRecipe(kernel.Name)
 	r := recipe{Format: headersFormat, Release: release.Name, Packages: []string{"linux-headers-" + kernel.Version, "make"}}

@@ -114,8 +114,8 @@ func TestAnInitramfsHasTheProgramAndItsModules(t *testing.T) {
 	}
 }
 
-// A failed build leaves nothing, a whole one is made once, and what a killed one left
-// goes away.
+// A failed build leaves nothing, a complete one is made once, and the rest of a killed one
+// is removed.
 func TestFolderIsWholeOrNotThere(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	r := recipe{Packages: []string{"a"}}
@@ -151,8 +151,8 @@ func TestFolderIsWholeOrNotThere(t *testing.T) {
 	}
 }
 
-// Images of two recipes are made at the same time (or this test hangs), and neither build
-// removes what the other has begun.
+// Images of two recipes are made at the same time (otherwise this test hangs), and neither
+// build removes what the other has begun.
 func TestImagesAreMadeSideBySide(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	var begun sync.WaitGroup

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// moduleList is the file that says in which order the modules are loaded, both in a
-// kernel's folder and in the initramfs.
+// moduleList is the file with the load order of the modules, in a kernel's folder and in
+// the initramfs.
 const moduleList = "modules.list"
 
-// writeFirstModules copies a guest's first modules out of a kernel's folder of modules,
-// as /lib/modules/6.1.0-50-amd64, so that an initramfs is a matter of writing them.
+// writeFirstModules copies a guest's first modules out of a kernel's modules folder, such
+// as /lib/modules/6.1.0-50-amd64, so that an initramfs only has to include them.
 func writeFirstModules(modules, into string) error {
 	d, err := readDependencies(modules)
 	if err != nil {
@@ -38,8 +38,8 @@ func writeFirstModules(modules, into string) error {
 	return os.WriteFile(filepath.Join(into, moduleList), list.Bytes(), 0o644)
 }
 
-// writeInitramfs writes the first file system of a guest: the program nines-guest as
-// its first process, and the modules that it loads.
+// writeInitramfs writes a guest's initramfs: the program nines-guest as its first process,
+// and the modules that it loads.
 func writeInitramfs(w io.Writer, guest, first string) error {
 	init, err := os.ReadFile(guest)
 	if err != nil {

@@ -14,22 +14,22 @@ import (
 
 // Kernel is a kernel with its modules, ready to boot.
 type Kernel struct {
-	// Name is as KernelNames has it, Version the kernel's own name, as
+	// Name is one of KernelNames, Version the kernel's own name, such as
 	// 6.1.0-50-rt-amd64.
 	Name, Version string
 	// Image, Initrd and Config are files. Modules is a disk with ext4 for /lib/modules.
 	Image, Initrd, Config, Modules string
 }
 
-// flavours are the kinds of kernels, by the package that stands for the newest.
+// flavours are the kinds of kernels, by the metapackage of the newest.
 var flavours = map[string]string{
 	"debian": "linux-image-amd64",
 	"cloud":  "linux-image-cloud-amd64",
 	"rt":     "linux-image-rt-amd64",
 }
 
-// KernelNames are the kernels that there are: a kind and a release of Debian. The kind
-// alone means the release of the images.
+// KernelNames are the available kernels: a kind and a Debian release. The kind alone means
+// the release of the images.
 func KernelNames() []string {
 	var names []string
 	for _, release := range Releases {
@@ -40,7 +40,7 @@ func KernelNames() []string {
 	return names
 }
 
-// ParseKernel makes of a name the one that KernelNames has.
+// ParseKernel completes a name to one of KernelNames.
 func ParseKernel(name string) (string, error) {
 	if _, kind := flavours[name]; kind {
 		name += HostRelease().Number
@@ -51,11 +51,11 @@ func ParseKernel(name string) (string, error) {
 	return name, nil
 }
 
-// kernelFormat is raised when kernels are made differently.
+// kernelFormat increases when kernels are made differently.
 const kernelFormat = 1
 
-// notInGuests are folders of modules for what no machine of ours has, which are most of
-// a kernel.
+// notInGuests are folders of modules for hardware that our machines never have; they are
+// most of a kernel.
 var notInGuests = []string{
 	"sound", "drivers/gpu", "drivers/media", "drivers/net/wireless", "drivers/net/wwan", "drivers/staging", "drivers/iio",
 	"drivers/infiniband", "drivers/scsi", "drivers/usb", "drivers/hid", "drivers/input", "drivers/isdn", "drivers/bluetooth",
@@ -63,7 +63,7 @@ var notInGuests = []string{
 	"net/bluetooth", "net/mac80211", "net/wireless", "net/nfc", "fs/btrfs", "fs/xfs", "fs/ocfs2", "fs/jfs", "fs/bcachefs",
 }
 
-// Kernel is a kernel by its name, fetched if the store has not got it.
+// Kernel returns a kernel by name, and fetches it if the store does not have it.
 func (s Store) Kernel(ctx context.Context, name string) (*Kernel, error) {
 	name, err := ParseKernel(name)
 	if err != nil {
@@ -86,16 +86,16 @@ func kernelRecipe(name string) (Release, recipe) {
 	return release, recipe{Format: kernelFormat, Release: release.Name, Packages: []string{flavours[flavour]}}
 }
 
-// KernelState is a kernel that there can be.
+// KernelState is an available kernel.
 type KernelState struct {
 	Name    string `json:"name"`
 	Package string `json:"package"`
 	Release string `json:"release"`
-	// Version is empty for one that has not been fetched.
+	// Version is empty if it has not been fetched.
 	Version string `json:"version,omitempty"`
 }
 
-// Kernels are all kernels, and what the store has of them.
+// Kernels are all kernels, and their state in the store.
 func (s Store) Kernels() []KernelState {
 	var all []KernelState
 	for _, name := range KernelNames() {
@@ -106,8 +106,8 @@ func (s Store) Kernels() []KernelState {
 	return all
 }
 
-// fetchKernel makes a kernel's folder: vmlinuz, config, the modules that an initramfs
-// is made of, and a disk with all of them.
+// fetchKernel makes a kernel's folder: vmlinuz, config, the modules for an initramfs, and a
+// disk with all modules.
 func (s Store) fetchKernel(ctx context.Context, dir, release, pkg string) error {
 	if err := need(map[string]string{"mke2fs": "e2fsprogs", "depmod": "kmod", "xz": "xz-utils"}); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s Store) fetchKernel(ctx context.Context, dir, release, pkg string) error 
 			return err
 		}
 	}
-	// A package's own script would do so when it is installed.
+	// The package's own script would do this on installation.
 	if _, err := run(ctx, scratch, "depmod", "--basedir", filepath.Dir(filepath.Dir(filepath.Dir(modules))), version); err != nil {
 		return err
 	}
@@ -154,8 +154,7 @@ func (s Store) fetchKernel(ctx context.Context, dir, release, pkg string) error 
 	return errors.Join(err, os.RemoveAll(scratch))
 }
 
-// modulesFolder is where a package has its kernel's modules: /lib, or /usr/lib since
-// Debian 13.
+// modulesFolder is a package's modules folder: below /lib, or /usr/lib since Debian 13.
 func modulesFolder(tree, version string) (string, error) {
 	for _, lib := range []string{"lib", "usr/lib"} {
 		dir := filepath.Join(tree, lib, "modules", version)
@@ -166,7 +165,7 @@ func modulesFolder(tree, version string) (string, error) {
 	return "", fmt.Errorf("the package of kernel %s has no modules", version)
 }
 
-// openKernel makes the initramfs for this nines-guest, if the folder has not got it.
+// openKernel makes the initramfs for this nines-guest, if the folder does not have it.
 func (s Store) openKernel(name, dir string) (*Kernel, error) {
 	version, err := os.ReadFile(filepath.Join(dir, "version"))
 	if err != nil {
@@ -199,7 +198,7 @@ func (s Store) openKernel(name, dir string) (*Kernel, error) {
 	return k, nil
 }
 
-// dropOthers keeps the newest few of the files that other builds of nines have made.
+// dropOthers keeps only the newest few files that other builds of nines have made.
 func (s Store) dropOthers(pattern, keep string) {
 	const few = 4
 	files, _ := filepath.Glob(pattern)

@@ -15,12 +15,12 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// OwnKernel is the name of the kernel that the host itself runs.
+// OwnKernel is the name of the kernel that the host runs.
 const OwnKernel = "host"
 
-// Local is a kernel whose image is on this host: its own (OwnKernel), or a file, with
-// the modules that /lib/modules has for its version. A kernel without modules has to
-// have virtio built in.
+// Local is a kernel whose image is on this host: its own (OwnKernel), or a file, with the
+// modules of its version in /lib/modules. A kernel without modules must have virtio built
+// in.
 func (s Store) Local(ctx context.Context, name string) (*Kernel, error) {
 	path := name
 	if name == OwnKernel {
@@ -62,7 +62,7 @@ func (s Store) Local(ctx context.Context, name string) (*Kernel, error) {
 	return k, nil
 }
 
-// copyKernel makes a kernel's folder of one that the host has.
+// copyKernel makes a kernel's folder from a kernel of the host.
 func copyKernel(ctx context.Context, dir, path, version, modules string) error {
 	scratch := filepath.Join(dir, "scratch")
 	steps := errors.Join(
@@ -116,19 +116,19 @@ func copyFile(to, from string) error {
 }
 
 const (
-	// Where an image of x86 has the mark of its header, and the offset of its version less
-	// 0x200 (Documentation/arch/x86/boot.rst: header, kernel_version).
+	// The position of the header's signature in an x86 image, and of the version's
+	// offset less 0x200 (Documentation/arch/x86/boot.rst: header, kernel_version).
 	headerOffset  = 0x202
 	headerMark    = "HdrS"
 	versionOffset = 0x20e
 )
 
-// noImage is a kernel of the host's without an image that can be booted.
+// noImage is the error for a host kernel without a bootable image.
 func noImage(path, reason string) error {
 	return exit.Lacksf("%s is not a kernel that a virtual machine can boot: %s; vm: {kernel: debian} takes one of Debian's packages", path, reason)
 }
 
-// kernelVersion is the first word of an image's version, as 6.1.0-50-amd64.
+// kernelVersion is the first word of an image's version, such as 6.1.0-50-amd64.
 func kernelVersion(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestKernelVersion(t *testing.T) {
 	}
 }
 
-// TestLocalWithoutModules: a kernel without modules boots from an empty list of them.
+// TestLocalWithoutModules: a kernel without modules boots with an empty list of them.
 func TestLocalWithoutModules(t *testing.T) {
 	dir := t.TempDir()
 	path, guest := filepath.Join(dir, "vmlinuz"), filepath.Join(dir, "guest")

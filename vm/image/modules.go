@@ -10,22 +10,21 @@ import (
 	"strings"
 )
 
-// firstModules are what a guest needs to find its root file system and its host's
-// agent. Kernels have some of them built in, and some kernels lack some, which then
-// shows where they are used. ext4 asks for crc32c by what it does, which is not a
-// module's name.
+// firstModules are those that a guest needs to find its root file system and its host's
+// agent. Some kernels have some of them built in. Others lack some; then their use fails.
+// ext4 asks for crc32c by an alias, not by a module's name.
 var firstModules = []string{
 	"virtio_pci", "virtio_blk", "virtio_console", "virtio_rng", "crc32c_generic", "ext4", "overlay", "9p", "9pnet_virtio",
 }
 
-// dependencies are a kernel's modules, by name, with the files that each needs.
+// dependencies are a kernel's modules by name, and the files that each needs.
 type dependencies struct {
 	file  map[string]string   // of a module, below the folder of the kernel
 	needs map[string][]string // files of a file, last first
 	soft  map[string][]string // modules of a module, before it
 }
 
-// name is a module's: a file may have - where the kernel has _.
+// moduleName is a module's name: a file may have - where the kernel has _.
 func moduleName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".ko")
 	return strings.ReplaceAll(name, "-", "_")
@@ -70,8 +69,8 @@ func parseDependencies(dep, softdep string) *dependencies {
 	return d
 }
 
-// order lists the files of modules in an order in which each finds what it needs. A
-// module that there is not is left out.
+// order sorts the files of modules so that each comes after those that it needs. It leaves
+// out unknown modules.
 func (d *dependencies) order(names []string) []string {
 	var files []string
 	var visit func(name string, above []string)
@@ -97,7 +96,7 @@ func (d *dependencies) order(names []string) []string {
 	return files
 }
 
-// readModule reads a module's file as a kernel takes it: not compressed.
+// readModule reads a module's file, decompressed.
 func readModule(path string) ([]byte, error) {
 	programs := map[string]string{".xz": "xz", ".zst": "zstd", ".gz": "gzip"}
 	program, compressed := programs[filepath.Ext(path)]

@@ -10,14 +10,15 @@ import (
 
 // File is a file of an initramfs.
 type File struct {
-	// Name is its path there, Path that of the host's file with its content.
+	// Name is its path in the initramfs, Path the path of the host's file with its
+	// content.
 	Name, Path string
 	// Target makes it a symbolic link instead.
 	Target string
 }
 
-// Overlay writes an initramfs with files, which the kernel unpacks over one that comes
-// before it in the same file. Both have to be as they are, not compressed.
+// Overlay writes an initramfs with files, which the kernel unpacks over an earlier one in
+// the same file. Both must be uncompressed.
 func Overlay(w io.Writer, files []File) error {
 	var records []cpio.Record
 	for _, f := range files {

@@ -7,11 +7,11 @@ import (
 
 // Release is a release of Debian.
 type Release struct {
-	// Number is as in "Debian 12", Name its code name.
+	// Number is as in "Debian 12", Name the code name.
 	Number, Name string
 }
 
-// Releases are those whose packages images are made of, the oldest first.
+// Releases are those for which images can be made, the oldest first.
 var Releases = []Release{{"12", "bookworm"}, {"13", "trixie"}}
 
 func releaseNames() []string {
@@ -22,8 +22,8 @@ func releaseNames() []string {
 	return names
 }
 
-// HostRelease is the host's, so that what was built on the host runs in the guest; on
-// a host that is none of them, the newest.
+// HostRelease is the host's release, so that programs built on the host run in the guest;
+// on other hosts the newest.
 func HostRelease() Release {
 	text, err := os.ReadFile("/etc/os-release")
 	if err != nil {

@@ -11,21 +11,22 @@ import (
 
 // Root is a root file system.
 type Root struct {
-	// Disk is a file with ext4, Packages one that lists what is in it, with versions.
+	// Disk is a file with ext4, Packages a file with the list of packages and versions
+	// in it.
 	Disk, Packages string
 }
 
-// rootFormat is raised when root file systems are made differently.
+// rootFormat increases when root file systems are made differently.
 const rootFormat = 1
 
-// notInRoots keeps out what nobody reads in a guest (dpkg(1), --path-exclude).
+// notInRoots excludes files that guests do not need (dpkg(1), --path-exclude).
 var notInRoots = []string{
 	"/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/i18n/*",
 	"/usr/share/lintian/*", "/usr/share/bash-completion/*",
 }
 
-// Root is a root file system of the host's release of Debian with packages, made if the
-// store has not got it.
+// Root is a root file system of the host's Debian release with packages; it is made if the
+// store does not have it.
 func (s Store) Root(ctx context.Context, packages []string) (*Root, error) {
 	release := HostRelease()
 	r := recipe{Format: rootFormat, Release: release.Name, Packages: slices.Sorted(slices.Values(packages))}
@@ -59,10 +60,10 @@ func (s Store) bootstrap(ctx context.Context, dir, release string, packages []st
 	return errors.Join(err, os.RemoveAll(tree))
 }
 
-// treeFolder is where debootstrap leaves what it makes.
+// treeFolder is the folder of debootstrap's result.
 const treeFolder = "tree"
 
-// debootstrap makes a root file system of packages in a folder, as its tree.
+// debootstrap makes a root file system of packages below a folder, in treeFolder.
 func debootstrap(ctx context.Context, dir, release string, packages []string) error {
 	if err := need(map[string]string{"mmdebstrap": "mmdebstrap"}); err != nil {
 		return err

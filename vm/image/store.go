@@ -18,15 +18,15 @@ import (
 
 // Store is a folder of images.
 type Store struct {
-	// Dir is made if it is not there.
+	// Dir is created if needed.
 	Dir string
-	// Guest is the file of the program nines-guest.
+	// Guest is the path of the program nines-guest.
 	Guest string
-	// Progress is told, in a few words, what takes time; nil tells nobody.
+	// Progress is called with a short text about what takes time; may be nil.
 	Progress func(what string)
 }
 
-// DefaultDir is where a user's images are: below NINES_CACHE_DIR, or /var/cache/nines.
+// DefaultDir is the folder of a user's images, below NINES_CACHE_DIR or /var/cache/nines.
 func DefaultDir() string {
 	dir := os.Getenv("NINES_CACHE_DIR")
 	if dir == "" {
@@ -41,25 +41,25 @@ func (s Store) progress(format string, arguments ...any) {
 	}
 }
 
-// unfinished ends the names of folders that are being made.
+// unfinished is the suffix of folders that are being made.
 const unfinished = ".unfinished"
 
-// recipe is what an image is made of. Its hash is in the folder's name, so that another
+// recipe is the input of an image. The folder's name contains its hash, so that another
 // recipe makes another image.
 type recipe struct {
-	// Format is raised when the code makes something else of the same packages.
+	// Format increases when the code makes something else from the same packages.
 	Format   int      `json:"format"`
 	Release  string   `json:"release"`
 	Packages []string `json:"packages"`
 }
 
 func (r recipe) key() string {
-	text, _ := json.Marshal(r) // strings and a number do not fail
+	text, _ := json.Marshal(r) // strings and a number cannot fail
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:4])
 }
 
-// folder is the folder of what a recipe makes, made if it is not there.
+// folder is the folder with a recipe's result, made if needed.
 func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx context.Context, dir string) error) (string, error) {
 	done := filepath.Join(s.Dir, name+"-"+r.key())
 	if _, err := os.Stat(done); err == nil {
@@ -70,7 +70,7 @@ func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx
 		return "", err
 	}
 	defer unlock()
-	if _, err := os.Stat(done); err == nil { // another was quicker
+	if _, err := os.Stat(done); err == nil { // another process was faster
 		return done, nil
 	}
 	dir := done + unfinished
@@ -92,11 +92,11 @@ func (s Store) folder(ctx context.Context, name string, r recipe, build func(ctx
 	return done, os.Rename(dir, done)
 }
 
-// lockSuffix ends the names of the files by which an image is locked while it is made:
-// images of different recipes are made side by side, as most of the time goes to downloads.
+// lockSuffix is the suffix of an image's lock file while it is made. Images of different
+// recipes are made at the same time, because most of the time goes to downloads.
 const lockSuffix = ".lock"
 
-// lock waits until nobody else makes the image of this folder.
+// lock waits until no other process makes the image of this folder.
 func (s Store) lock(ctx context.Context, folder string) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s Store) lock(ctx context.Context, folder string) (unlock func(), err erro
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// removeAbandoned removes what killed builds left: unfinished folders that nobody locks.
+// removeAbandoned removes what killed builds left: unfinished folders without a lock.
 func (s Store) removeAbandoned() error {
 	left, _ := filepath.Glob(filepath.Join(s.Dir, "*"+unfinished))
 	for _, dir := range left {
@@ -135,8 +135,8 @@ func (s Store) removeAbandoned() error {
 	return nil
 }
 
-// syncTree writes a tree to the disk: the store outlives a reboot, and a half-written
-// image must not look whole after a power cut.
+// syncTree syncs a tree to disk: the store outlives a reboot, and a half-written image must
+// not look complete after a power failure.
 func syncTree(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -149,7 +149,7 @@ func syncTree(dir string) error {
 	return nil
 }
 
-// hash is a short name for a file's content.
+// hash is a short hash of a file's content.
 func hash(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -159,7 +159,7 @@ func hash(path string) (string, error) {
 	return hex.EncodeToString(sum[:4]), nil
 }
 
-// words are the fields of the lines of a file, without comments.
+// lines are a text's lines that are not empty, trimmed.
 func lines(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {

@@ -76,10 +76,10 @@ func awaitCarrier(t *testing.T, name string) {
 	t.Fatalf("%s has no carrier", name)
 }
 
-// testEtherType is one that nobody else uses here: IEEE 802's for local experiments.
+// testEtherType is unused otherwise: IEEE 802's for local experiments.
 const testEtherType = 0x88b5
 
-// packetSocket receives frames of the test's on a device, and sends.
+// packetSocket receives the test's frames on a device, and sends.
 func packetSocket(t *testing.T, device netlink.Link) int {
 	t.Helper()
 	order := func(v uint16) uint16 { return v<<8 | v>>8 }
@@ -97,7 +97,7 @@ func packetSocket(t *testing.T, device netlink.Link) int {
 	return socket
 }
 
-// frameBetween makes a frame from one device to another, whose text is its payload.
+// frameBetween makes a frame from one device to another with a text as payload.
 func frameBetween(from, to netlink.Link, text string) []byte {
 	frame := slices.Concat(to.Attrs().HardwareAddr, from.Attrs().HardwareAddr, []byte{testEtherType >> 8, testEtherType & 0xff}, []byte(text))
 	return append(frame, make([]byte, max(0, 60-len(frame)))...)
@@ -128,7 +128,7 @@ func TestLabCableCarriesFrames(t *testing.T) {
 	passes(t, other, one, "and back")
 }
 
-// A frame with a tag arrives at the device of the same VLAN, and at no other.
+// A tagged frame arrives at the device of the same VLAN, and at no other.
 func TestLabVLANDevices(t *testing.T) {
 	labtest.EveryKernel(t, withCards...)
 	one, other := cards(t)
@@ -177,8 +177,8 @@ func TestLabHasTwoNUMANodes(t *testing.T) {
 	}
 }
 
-// Each card, and each of its VFs, is in an IOMMU group of its own, so that it can be
-// given away alone. It is the machine's and the release's; igb takes seconds for its VFs.
+// Each card and each of its VFs has its own IOMMU group, so that it can be assigned alone.
+// This depends on the machine and the release; igb takes seconds for its VFs.
 func TestLabHasIOMMUGroups(t *testing.T) {
 	labtest.EveryKernel(t, labtest.BootMain, labtest.BootNew)
 	one, other := cards(t)
@@ -232,7 +232,7 @@ func TestLabCgroupsAreAsChosen(t *testing.T) {
 	}
 }
 
-// What the kernel was told to do with CPUs 2 and 3, it does.
+// The kernel does with CPUs 2 and 3 what its parameters say.
 func TestLabBootParametersAreInEffect(t *testing.T) {
 	labtest.EveryKernel(t, labtest.BootIsolated, labtest.BootNewRT)
 	for _, file := range []string{"isolated", "nohz_full"} {
@@ -240,8 +240,8 @@ func TestLabBootParametersAreInEffect(t *testing.T) {
 			t.Errorf("%s: %q", file, got)
 		}
 	}
-	// rcu_nocbs: threads call back for these CPUs. They are named after the flavour of
-	// RCU (rcu_spawn_cpu_nocb_kthread in kernel/rcu/tree_nocb.h).
+	// rcu_nocbs: threads run the callbacks for these CPUs. They are named after the
+	// flavour of RCU (rcu_spawn_cpu_nocb_kthread in kernel/rcu/tree_nocb.h).
 	offloaded := map[string]bool{}
 	names, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, path := range names {
@@ -253,7 +253,7 @@ func TestLabBootParametersAreInEffect(t *testing.T) {
 	if !offloaded["2"] || !offloaded["3"] {
 		t.Errorf("callbacks of these CPUs are offloaded: %v", offloaded)
 	}
-	// isolcpus: who does not ask runs on the others.
+	// isolcpus: by default processes run on the other CPUs.
 	if status := read(t, "/proc/self/status"); !strings.Contains(status, "Cpus_allowed_list:\t0-1\n") {
 		t.Errorf("this process may run elsewhere:\n%s", status)
 	}

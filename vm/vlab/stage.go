@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// stage puts a file or a folder below another: as links where it can, as the copy is
-// only read, to make a disk of it. Links to elsewhere stay links. The folder that the
-// target is in is left out, for a source such as /tmp has it in it.
+// stage puts a file or a folder below another, to make a disk of it: as hard links where
+// possible, since the copy is only read. Symbolic links stay links. It leaves out the
+// folder of the target, in case the source contains it, as /tmp does.
 func stage(source, target string) error {
 	source, err := filepath.EvalSymlinks(source)
 	if err != nil {
@@ -56,7 +56,7 @@ func stage(source, target string) error {
 	})
 }
 
-// copyFile is for another file system, where there can be no link.
+// copyFile copies where no hard link is possible, on another file system.
 func copyFile(from, to string, mode fs.FileMode) error {
 	source, err := os.Open(from)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStageOfWhatItIsIn: a folder that has the copy in it, as /tmp has, is copied without
-// that.
+// TestStageOfWhatItIsIn: a folder that contains the copy, as /tmp does, is copied without
+// it.
 func TestStageOfWhatItIsIn(t *testing.T) {
 	source := t.TempDir()
 	tree := filepath.Join(source, "nines-vlab", "files")

@@ -1,5 +1,5 @@
-// Package vlab is the virtual laboratory: a virtual machine with the hardware and the
-// kernels that the host may lack, to try experiments and to test nines in.
+// Package vlab is the virtual laboratory: a virtual machine with hardware and kernels that
+// the host may lack, for trying experiments and testing nines.
 //
 //	              QEMU: 4 CPUs, 2 NUMA nodes, an Intel IOMMU
 //	┌────────────────────────────────────────────────────────────────┐
@@ -8,8 +8,8 @@
 //	│ Debian's kernel, cloud, rt      └─ igb (82576), 7 VFs ─┴ cable │
 //	└────────────────────────────────────────────────────────────────┘
 //
-// Each start is a first boot: what the guest writes is in its memory, and gone when it
-// stops. Files of the host come in on a disk that is made for it.
+// Each start is a first boot: the guest writes to memory only, which is lost when it stops.
+// Files of the host come in on a disk that is made for it.
 package vlab
 
 import (
@@ -28,17 +28,17 @@ import (
 	"nines.dev/nines/vm/image"
 )
 
-// Options are what can be chosen of a laboratory.
+// Options are a laboratory's options.
 type Options struct {
-	// Kernel is one of image.KernelNames, or a kind alone; empty means debian.
+	// Kernel is one of image.KernelNames, or only a kind; empty means debian.
 	Kernel string
-	// CommandLine is added to the kernel's.
+	// CommandLine is added to the kernel command line.
 	CommandLine []string
 	// Cgroup is the layout of the control groups; empty means version 2.
 	Cgroup boot.Cgroup
-	// Virtio adds two cards of virtio-net, cabled to each other.
+	// Virtio adds two virtio-net cards, connected to each other.
 	Virtio bool
-	// MemoryMiB of the machine; 0 means DefaultMemoryMiB.
+	// MemoryMiB is the machine's memory; 0 means DefaultMemoryMiB.
 	MemoryMiB int
 	// Programs is the folder of nines' programs, which the guest has in its PATH.
 	Programs string
@@ -46,39 +46,39 @@ type Options struct {
 	Copy []string
 	// Store has the images.
 	Store image.Store
-	// Progress is told what takes time; nil tells nobody.
+	// Progress is called with a text about what takes time; may be nil.
 	Progress func(what string)
 }
 
 // DefaultMemoryMiB is enough for labs of some nodes with DPDK.
 const DefaultMemoryMiB = 2048
 
-// MinMemoryMiB is what a kernel, its modules and a lab of two nodes take.
+// MinMemoryMiB is what a kernel, its modules and a lab of two nodes need.
 const MinMemoryMiB = 512
 
-// Packages are what the root file system has beside what every Debian has: what nines
-// runs, and what one misses when looking around; systemd is for containers of it.
+// Packages are those that the root file system has in addition to Debian's base: what nines
+// runs, and tools for looking around; systemd is for containers with it.
 var Packages = []string{
 	"bridge-utils", "busybox-static", "dbus", "dpdk-dev", "ethtool", "iperf3", "iproute2", "iputils-ping", "kmod", "less", "lxc",
 	"nftables", "numactl", "openvswitch-switch-dpdk", "pciutils", "procps", "rt-tests", "sockperf", "systemd", "tcpdump",
 }
 
-// ProgramFolder is where the guest has nines' programs.
+// ProgramFolder is the guest's folder of nines' programs.
 const ProgramFolder = "/opt/nines/bin"
 
-// programs are those.
+// programs are nines' programs.
 var programs = []string{"nines", "nines-disturb", "nines-engine", "nines-guest", "nines-init", "nines-node", "nines-poller"}
 
-// Laboratory is a running one.
+// Laboratory is a running laboratory.
 type Laboratory struct {
 	*vm.Machine
-	// Kernel is what it runs, Choice how.
+	// Kernel is the running kernel, Choice the accelerator.
 	Kernel *image.Kernel
 	Choice vm.Choice
 	dir    string
 }
 
-// Images makes what the laboratory boots from, where it is not there yet.
+// Images makes what the laboratory boots from, unless it exists.
 func Images(ctx context.Context, store image.Store, kernel string) (*image.Kernel, *image.Root, error) {
 	if kernel == "" {
 		kernel = "debian"
@@ -91,7 +91,7 @@ func Images(ctx context.Context, store image.Store, kernel string) (*image.Kerne
 	return k, root, err
 }
 
-// Start starts a laboratory and returns when commands can be run in it.
+// Start starts a laboratory and returns when it can run commands.
 func Start(ctx context.Context, o Options) (*Laboratory, error) {
 	kernel, root, err := Images(ctx, o.Store, o.Kernel)
 	if err != nil {
@@ -121,10 +121,10 @@ func Start(ctx context.Context, o Options) (*Laboratory, error) {
 	return lab, nil
 }
 
-// bootPatience bounds one boot, which takes some seconds, translated a minute at most.
+// bootPatience limits one boot, which takes some seconds, translated a minute at most.
 const bootPatience = 100 * time.Second
 
-// boot starts the machine, anew where it does not come up.
+// boot starts the machine, again if it does not come up.
 func (l *Laboratory) boot(ctx context.Context, config vm.Config, binds [][2]string, progress func(string)) error {
 	start := func(ctx context.Context) (err error) {
 		if l.Machine, err = vm.Start(ctx, config); err != nil {
@@ -143,9 +143,9 @@ func (l *Laboratory) boot(ctx context.Context, config vm.Config, binds [][2]stri
 	return vm.Patience{bootPatience, bootPatience, bootPatience}.Boot(ctx, progress, start, end)
 }
 
-// AwaitTimers waits until a sleep ends on each CPU. Where a translated guest's CPU has lost
-// its timer (vm.Patience), it is often up nevertheless, and stands still as soon as
-// something sleeps there.
+// AwaitTimers waits until a sleep ends on each CPU. A translated guest with a CPU that has
+// lost its timer (vm.Patience) often comes up, but hangs as soon as something sleeps on
+// that CPU.
 func (l *Laboratory) AwaitTimers(ctx context.Context) (failed error) {
 	for cpu := range l.Config().CPU.Count() {
 		if _, err := l.Machine.Output(ctx, "taskset", "-c", strconv.Itoa(cpu), "sleep", "0.02"); err != nil {
@@ -164,7 +164,7 @@ func (l *Laboratory) Stop() error {
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-// Config is the laboratory as a machine.
+// Config is the laboratory's machine.
 func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accelerator vm.Accelerator, files string) vm.Config {
 	cgroup, memory := o.Cgroup, o.MemoryMiB
 	if cgroup == "" {
@@ -210,12 +210,12 @@ func Config(o Options, dir string, kernel *image.Kernel, root *image.Root, accel
 	}
 }
 
-// guestModules is where nines in the guest looks for a module kbp that was built: its
-// kbp.CacheDir. The guest has no compiler.
+// guestModules is where nines in the guest looks for a built module kbp, its kbp.CacheDir.
+// The guest has no compiler.
 const guestModules = "/var/cache/nines/kbp"
 
-// Headers gives a kernel's release, and a root file system in which modules can be built
-// for it, made if the store has not got it.
+// Headers returns a kernel's release, and a root file system in which modules can be built
+// for it, made if the store does not have it.
 func Headers(ctx context.Context, store image.Store, kernel string) (release, root string, err error) {
 	k, err := store.Kernel(ctx, kernel)
 	if err != nil {
@@ -228,8 +228,8 @@ func Headers(ctx context.Context, store image.Store, kernel string) (release, ro
 // filesFolder is where the guest mounts the disk with the host's files.
 const filesFolder = "/mnt/files"
 
-// makeFiles makes that disk. What it returns says which of its folders and files belong
-// where in the guest.
+// makeFiles makes that disk. binds has the folders and files on it and their places in the
+// guest.
 func makeFiles(ctx context.Context, dir, release string, o Options) (disk string, binds [][2]string, err error) {
 	tree := filepath.Join(dir, "files")
 	if err := os.Mkdir(tree, 0o755); err != nil {
@@ -261,7 +261,7 @@ func makeFiles(ctx context.Context, dir, release string, o Options) (disk string
 	return disk, binds, image.MakeDisk(ctx, disk, tree)
 }
 
-// bind shows the files at their places.
+// bind mounts the files at their places.
 func (l *Laboratory) bind(ctx context.Context, binds [][2]string) error {
 	const script = `set -e
 while [ $# -gt 0 ]; do
