@@ -70,7 +70,7 @@ int thread__pin(pid_t tid, int cpu);
 /* thread__schedule sets a thread's policy: "fifo:50", "other:-5", "idle:0", … -1 with errno. */
 int thread__schedule(pid_t tid, const char *scheduling);
 
-/* poll__main polls by io_uring until it is told to end, or its namespace is gone. */
+/* poll__main polls until it is told to end, or its namespace is gone. */
 int poll__main(const struct options *options);
 
 /* epoll__main does the same by epoll. */

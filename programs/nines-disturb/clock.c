@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The clock, and lengths of time as one writes them: 200us, 10ms, 1s, 500ns. */
+/* The clock, and the parser of times such as 200us, 10ms, 1s, 500ns. */
 #define _GNU_SOURCE
 #include "disturb.h"
 
@@ -28,8 +28,8 @@ uint64_t clock_thread_cpu(void)
 	return clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* The signals that end the program are blocked but here and in stopping(), so that none
- * is missed between a look and the sleep. */
+/* The signals that end the program are unblocked only here and in stopping(), so that none
+ * is missed between the check and the sleep. */
 void clock_sleep_until(uint64_t ns)
 {
 	sigset_t none;

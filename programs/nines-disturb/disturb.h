@@ -17,34 +17,34 @@
 
 /* What the command line asks for. */
 struct request {
-	int cpu; /* the one to be disturbed; -1: a process, or wherever the kernel puts it */
-	int from; /* where the disturbing is done from, for kinds that do it from afar; -1: any other */
-	pid_t pid; /* the process to be disturbed; 0: none */
+	int cpu; /* the one to disturb; -1: a process, or any */
+	int from; /* the CPU that disturbs, for remote kinds; -1: any other */
+	pid_t pid; /* the process to disturb; 0: none */
 	const char *policy;
 	int priority;
 	uint64_t period_ns, length_ns;
 	uint64_t count; /* injections; 0: no limit */
 	uint64_t duration_ns; /* 0: no limit */
-	int ready; /* a descriptor to be told; -1: none */
+	int ready; /* a descriptor to write to when ready; -1: none */
 };
 
-/* One injection, as it was. */
+/* One injection as it happened. */
 struct injection {
 	uint64_t begin_ns, end_ns;
-	uint64_t busy_ns; /* CPU time that it took of the disturbed CPU; 0: not known */
+	uint64_t busy_ns; /* CPU time that it took from the disturbed CPU; 0: unknown */
 	uint64_t events; /* forks, packets, interrupts, flushes, timers */
 };
 
 /*
- * A kind of disturbance. setup and inject return 0, or an exit code after a message of
- * their own; teardown may be NULL. inject lasts about length_ns and fills in what it did;
- * begin_ns is set for it to the present.
+ * A kind of disturbance. setup and inject return 0, or an exit code after printing their
+ * own message; teardown may be NULL. inject lasts about length_ns and fills in what it did;
+ * begin_ns is already set to the current time.
  */
 struct kind {
 	const char *name, *summary;
-	bool remote; /* done from another CPU than the one that is disturbed */
-	bool needs_cpu; /* --cpu has to name one, or --pid a process where it takes one */
-	bool needs_pid; /* --pid has to name a process */
+	bool remote; /* done from another CPU than the disturbed one */
+	bool needs_cpu; /* needs --cpu, or --pid where it takes a process */
+	bool needs_pid; /* needs --pid */
 	bool takes_pid;
 	int (*setup)(const struct request *request);
 	int (*inject)(const struct request *request, struct injection *injection);
@@ -54,31 +54,31 @@ struct kind {
 extern const struct kind kind_spin, kind_fork, kind_softirq, kind_ipi, kind_tlb, kind_timers,
 	kind_stop;
 
-/* options_parse reads the command line: NULL, with an exit code, where there is nothing
- * more to do. */
+/* options_parse parses the command line. It returns NULL and an exit code if there is
+ * nothing more to do. */
 const struct kind *options_parse(int argc, char **argv, struct request *r, int *code);
 
-/* failed says what did not work, with the reason of errno, and returns an exit code: 3
- * where the kernel forbids it or has it not, else 1. */
+/* failed prints what did not work, with the reason from errno, and returns an exit code: 3
+ * if the kernel forbids or lacks it, otherwise 1. */
 int failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The clock. */
 uint64_t clock_now(void);
 uint64_t clock_thread_cpu(void);
-/* clock_sleep_until returns early when the program is to end. */
+/* clock_sleep_until returns early when the program must end. */
 void clock_sleep_until(uint64_t ns);
 bool clock_parse(const char *text, uint64_t *ns);
 
-/* The end of the program: stopping is true once SIGTERM or SIGINT came. Both stay blocked
- * from stopping_init on. */
+/* The end of the program: stopping is true after SIGTERM or SIGINT. Both stay blocked from
+ * stopping_init on. */
 void stopping_init(void);
 bool stopping(void);
 
 /* Where a thread runs. */
 int placement_pin(int cpu);
-/* placement_avoid lets the thread run on every CPU that it may but one; 1 if there is none. */
+/* placement_avoid allows the thread all its CPUs but one; 1 if there is no other. */
 int placement_avoid(int cpu);
-/* placement_avoid_process keeps off the CPUs of a process, if others are left. */
+/* placement_avoid_process avoids the CPUs of a process, if others are left. */
 void placement_avoid_process(pid_t pid);
 int placement_schedule(const char *policy, int priority);
 
@@ -86,7 +86,7 @@ int placement_schedule(const char *policy, int priority);
 struct softirq_times {
 	uint64_t begin_ns, end_ns, busy_ns, packets;
 };
-/* softirq_filter_attach gives a UDP socket the filter, whose times it maps; -1 with errno. */
+/* softirq_filter_attach attaches the filter to a UDP socket and maps its times; -1 with errno. */
 int softirq_filter_attach(int socket, volatile struct softirq_times **times);
 
 #endif

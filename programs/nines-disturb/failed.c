@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What did not work, and the exit code for it. */
+/* Error messages and their exit codes. */
 #define _GNU_SOURCE
 #include "disturb.h"
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The children's CPU time is known when they are reaped, to the microsecond. */
+/* The children's CPU time is known after reaping, in microseconds. */
 static uint64_t fork_children(void)
 {
 	struct rusage usage;

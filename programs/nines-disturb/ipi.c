@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Interrupts from another CPU, one after the other: to read a counter that counts on a
- * CPU the kernel calls it (perf_event_read() in kernel/events/core.c), and waits for it.
- * /proc/interrupts has them in its line CAL. A CPU that is idle and polls, as with the
- * governor haltpoll, answers the call without an interrupt: there is nothing to disturb.
+ * Interrupts from another CPU, one after the other: to read a counter of another CPU the
+ * kernel interrupts that CPU (perf_event_read() in kernel/events/core.c), and waits for it.
+ * /proc/interrupts counts them in the line CAL. A CPU that polls while idle, as with the
+ * governor haltpoll, answers without an interrupt: there is nothing to disturb.
  */
 #define _GNU_SOURCE
 #include "disturb.h"

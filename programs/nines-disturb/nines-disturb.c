@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * nines-disturb disturbs a CPU or a process on purpose, in a known way at known times:
- * for tests of what finds the causes of slow packets, and for experiments that ask what a
- * disturbance costs. --help has its options.
+ * nines-disturb disturbs a CPU or a process on purpose, in a known way at known times: for
+ * tests of finding the causes of slow packets, and for experiments on the cost of a
+ * disturbance. --help has its options.
  *
- * Each kind is a file: a struct kind with a function that makes one injection. Here are
- * the course of injections and the log; options.c has the command line.
+ * Each kind is a file: a struct kind with a function that makes one injection. This file
+ * has the schedule of injections and the log; options.c has the command line.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
@@ -31,7 +31,7 @@ static int place(const struct kind *kind, const struct request *r)
 	return code != 0 ? code : placement_schedule(r->policy, r->priority);
 }
 
-/* write_log returns false when nobody reads any more. */
+/* write_log returns false when its reader is gone. */
 static bool write_log(const struct kind *kind, const struct request *r, const struct injection *i)
 {
 	printf("{\"kind\":\"%s\",\"cpu\":%d,\"pid\":%d,\"tid\":%d,\"begin_ns\":%llu,\"end_ns\":%llu,"
@@ -60,7 +60,7 @@ static int disturb(const struct kind *kind, const struct request *r)
 			return code;
 		if (injection.events > 0 && !write_log(kind, r, &injection))
 			break;
-		/* The periods stay where they are; one that was missed is left out. */
+		/* The periods stay aligned; a missed one is skipped. */
 		next += r->period_ns;
 		if (clock_now() > next + r->period_ns)
 			next = clock_now();
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		request.priority =
 			strcmp(request.policy, "fifo") == 0 || strcmp(request.policy, "rr") == 0;
 	stopping_init();
-	prctl(PR_SET_TIMERSLACK, 1ul); /* or sleeps of microseconds last 50 more */
+	prctl(PR_SET_TIMERSLACK, 1ul); /* otherwise sleeps of microseconds last 50 more */
 	code = place(kind, &request);
 	if (code == 0 && kind->setup != NULL)
 		code = kind->setup(&request);

@@ -111,7 +111,7 @@ static const struct kind *find_kind(const char *name)
 	return NULL;
 }
 
-/* take_option takes one option; -1 if it is as it should be. */
+/* take_option takes one option; -1 if it is valid. */
 static int take_option(int key, const char *name, struct request *r, const struct kind **kind)
 {
 	long number = 0;
@@ -168,7 +168,7 @@ static int take_option(int key, const char *name, struct request *r, const struc
 	return good ? -1 : misused("--%s cannot be \"%s\"", name, optarg);
 }
 
-/* check tells whether the options go together; -1 if so. */
+/* check checks the combination of options; -1 if it is valid. */
 static int check(const struct kind *kind, const struct request *r)
 {
 	if (kind->needs_pid && r->pid == 0)

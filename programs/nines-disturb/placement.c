@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where a thread runs, and by which policy: a priority of 1 to 99 for fifo and rr, a
- * niceness for the others, sched(7). */
+/* A thread's CPU and its policy: a priority of 1 to 99 for fifo and rr, a niceness for the
+ * others, sched(7). */
 #define _GNU_SOURCE
 #include "disturb.h"
 
@@ -52,7 +52,7 @@ void placement_avoid_process(pid_t pid)
 	CPU_AND(&theirs, &theirs, &set);
 	CPU_XOR(&set, &set, &theirs);
 	if (CPU_COUNT(&set) > 0)
-		(void)sched_setaffinity(0, sizeof set, &set); /* where it is is second best */
+		(void)sched_setaffinity(0, sizeof set, &set); /* its present place is second best */
 }
 
 int placement_schedule(const char *policy, int priority)

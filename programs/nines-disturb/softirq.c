@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Receive softirqs that last as long as is wanted, in competition with everybody else's.
+ * Receive softirqs of a given length, in competition with all others.
  *
- * Packets are sent over the loopback device of a network namespace of its own, from
- * another CPU, and receive packet steering hands them to the one to be disturbed: an
- * interrupt there raises NET_RX, as one of a network card would, whatever runs on it and
- * by which policy. The receiving socket has a filter that keeps the softirq busy and then
- * drops the packet (softirq_filter.c). Softirqs do not nest: that CPU's other receivers
- * and timers wait meanwhile.
+ * Packets are sent over the loopback device of a private network namespace, from another
+ * CPU, and receive packet steering passes them to the CPU to disturb: an interrupt there
+ * raises NET_RX, like a network card's, whatever runs there with whatever policy. The
+ * receiving socket has a filter that keeps the softirq busy and then drops the packet
+ * (softirq_filter.c). Softirqs do not nest: that CPU's other receivers and timers wait
+ * meanwhile.
  *
- * Where steering to the CPU is refused, as to one of isolcpus=, packets are sent on the
- * CPU itself, and without --cpu wherever this program runs: the kernel receives what goes
- * over the loopback where it is sent.
+ * If steering to the CPU is refused, as to one of isolcpus=, packets are sent on the CPU
+ * itself; and without --cpu wherever this program runs: the kernel receives loopback
+ * packets on the CPU that sends them.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
@@ -29,10 +29,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The most that one packet takes, as the filter's loop is bounded; a softirq that lasts
- * longer handles several. */
+/* The longest time for one packet, because the filter's loop is bounded; a longer softirq
+ * handles several. */
 #define PACKET_NS (500 * NS_PER_US)
-/* The most that wait to be received; the kernel drops more than a thousand
+/* The most packets that wait to be received; the kernel drops more than a thousand
  * (net.core.netdev_max_backlog). */
 #define MOST_WAITING 64
 
@@ -49,7 +49,7 @@ static int softirq_steer(int cpu)
 	int saved;
 	ssize_t wrote;
 
-	/* Words of 32 bits, the highest first: bitmap_parse() in lib/bitmap-str.c. */
+	/* 32-bit words, the highest first: bitmap_parse() in lib/bitmap-str.c. */
 	for (int word = cpu / 32; cpu >= 0 && word > 0 && used + 10 < sizeof mask; word--)
 		used += (size_t)snprintf(mask + used, sizeof mask - used, ",00000000");
 	fd = open(steering, O_WRONLY | O_CLOEXEC);
@@ -70,7 +70,7 @@ static int softirq_namespace(void)
 
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
 		return failed("make a network namespace (this needs root)");
-	/* /sys shows the namespace of whoever mounted it. */
+	/* /sys shows the namespace of the process that mounted it. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
 	    mount("sysfs", "/sys", "sysfs", 0, NULL) < 0)
 		return failed("mount /sys for the namespace");
@@ -116,7 +116,7 @@ static uint64_t ns_of_packet(const struct request *request)
 	return request->length_ns < PACKET_NS ? request->length_ns : PACKET_NS;
 }
 
-/* The longest that the CPU may take for a packet before something must be wrong. */
+/* If the CPU takes longer for a packet, something is wrong. */
 #define PATIENCE_NS (10 * NS_PER_S)
 
 static int softirq_inject(const struct request *request, struct injection *injection)
@@ -135,7 +135,10 @@ static int softirq_inject(const struct request *request, struct injection *injec
 			left -= ns;
 			sent++;
 		} else {
-			/* They are received meanwhile; a CPU that others hold takes longer. */
+			/*
+			 * They are received meanwhile; it takes longer if other threads
+			 * hold the CPU.
+			 */
 			clock_sleep_until(clock_now() +
 					  (sent - received) * ns_of_packet(request) / 2 +
 					  20 * NS_PER_US);

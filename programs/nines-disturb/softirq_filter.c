@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A socket filter that lasts as long as the packet says, a number of nanoseconds of 64
- * bits, and drops it. It runs where the packet is received: in the softirq NET_RX. When
- * it began and ended it writes to a map that is memory of this program, so what is logged
- * are times of the softirq itself, not of who asked for it.
+ * A socket filter that runs for as many nanoseconds as the packet says, a 64-bit number,
+ * and drops it. It runs where the packet is received: in the softirq NET_RX. It writes its
+ * begin and end to a map that is memory of this program, so the log has times of the
+ * softirq itself, not of its sender.
  *
- * The program is assembled here, as it is this one only and needs no loader:
+ * The program is assembled here, because it is the only one and needs no loader:
  *
  *	length = 8 bytes of the packet behind its UDP header
  *	begin = now; tries = LOOPS
@@ -23,8 +23,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Reading the clock takes at least 10 ns: a millisecond, with as many steps of the
- * verifier as it allows (BPF_COMPLEXITY_LIMIT_INSNS in kernel/bpf/verifier.c: a million). */
+/* Reading the clock takes at least 10 ns, so this is a millisecond; the verifier allows no
+ * more steps (BPF_COMPLEXITY_LIMIT_INSNS in kernel/bpf/verifier.c: a million). */
 #define LOOPS 100000
 
 #define OP(CODE, DST, SRC, OFF, IMM)                                                           \
@@ -67,8 +67,8 @@ static int softirq_filter_load(int map)
 		MOVE(R8, R0),
 		ADD(R7, R8), /* when it ends */
 		SET(R9, LOOPS),
-		/* The loop. What leaves it falls through, so that the verifier follows that
-		 * first, and has one branch to come back to instead of one a turn. */
+		/* The loop. Its exit falls through, so that the verifier follows the exit
+		 * first, and has one branch to come back to instead of one for each turn. */
 		CALL(BPF_FUNC_ktime_get_ns),
 		JUMP_LESS(R0, R7, 15),
 		/* Done: R8 is the begin, R0 the end. */
@@ -90,7 +90,7 @@ static int softirq_filter_load(int map)
 		/* Another turn. */
 		ADD_NUMBER(R9, -1),
 		JUMP_IF(BPF_JNE, R9, 0, -19),
-		JUMP(-18), /* tries are over */
+		JUMP(-18), /* no tries left */
 		/* No length: dropped at once. */
 		SET(R0, 0),
 		EXIT(),
@@ -129,7 +129,7 @@ int softirq_filter_attach(int socket, volatile struct softirq_times **times)
 	if (program < 0 ||
 	    setsockopt(socket, SOL_SOCKET, SO_ATTACH_BPF, &program, sizeof program) < 0)
 		return -1;
-	/* The socket holds the program, and that the map. */
+	/* The socket keeps the program alive, and the program the map. */
 	close(program);
 	close(map);
 	*times = memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A hog: it takes the CPU for the whole length, as far as its policy lets it. */
+/* A hog: it uses the CPU for the whole length, as far as its policy allows. */
 #include "disturb.h"
 
 static int spin_inject(const struct request *request, struct injection *injection)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stops a process and lets it go on. A guard, a process of its own, lets it go on however
- * this one ends. Both know it by a descriptor, which no other process can come to be.
+ * Stops a process and continues it. A guard, a separate process, continues it however this
+ * one ends. Both refer to it by a pidfd, which never refers to another process.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
@@ -21,7 +21,7 @@ static int stop_send(int signal)
 	return (int)syscall(SYS_pidfd_send_signal, process, signal, NULL, 0);
 }
 
-/* The pipe ends when this program does. Signals that end it are blocked here, too. */
+/* The pipe ends when this program does. Signals that would end the guard are blocked. */
 static void stop_guard(int ended)
 {
 	char byte;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* When the program is to end: SIGTERM or SIGINT, which are blocked except where it sleeps. */
+/* Tells when the program must end: on SIGTERM or SIGINT, which are blocked except during sleeps. */
 #define _GNU_SOURCE
 #include "disturb.h"
 
@@ -30,7 +30,7 @@ void stopping_init(void)
 
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	signal(SIGPIPE, SIG_IGN); /* write_log() sees that nobody reads */
+	signal(SIGPIPE, SIG_IGN); /* write_log() notices that the reader is gone */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * High-resolution timers that expire one after the other, each with an interrupt of its
- * own on the CPU that armed them, and with nobody who waits for them.
+ * High-resolution timers that expire one after the other, each with its own interrupt on
+ * the CPU that armed them. No thread waits for them.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
@@ -11,9 +11,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* How far apart they expire: about as long as an interrupt of a timer takes. */
+/* The time between two of them: about as long as a timer interrupt takes. */
 #define EVERY_NS (4 * NS_PER_US)
-/* What arming one takes at most, and how long before the first they are armed. */
+/* The longest time to arm one, and how long before the first they are armed. */
 #define ARM_NS	 (2 * NS_PER_US)
 #define AHEAD_NS (100 * NS_PER_US)
 #define MOST	 20000
@@ -25,7 +25,7 @@ static int timers_setup(const struct request *request)
 {
 	struct rlimit files;
 
-	/* Each is a file. The rest is for what else is open. */
+	/* Each is a file descriptor. The rest is for other open files. */
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return failed("ask how many files it may open");
 	files.rlim_cur = files.rlim_max;
@@ -47,7 +47,7 @@ static int timers_setup(const struct request *request)
 	return 0;
 }
 
-/* Longer than MOST timers allow, they are armed in several goes. */
+/* If it takes more than MOST timers, they are armed in several rounds. */
 static int timers_inject(const struct request *request, struct injection *injection)
 {
 	uint64_t end = 0;

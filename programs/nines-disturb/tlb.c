@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * TLB shootdowns: who takes a page away, or marks it as not used, has to interrupt every
- * CPU that may have it in its TLB, and that is where a thread of the same process runs.
- * /proc/interrupts has them in its line TLB.
+ * TLB shootdowns: a thread that unmaps a page, or marks it as not used, must interrupt
+ * every CPU that may have it in its TLB, which are those that run threads of the same
+ * process. /proc/interrupts counts them in the line TLB.
  *
- * With --pid they hit that process, wherever it runs: 4 written to its clear_refs, proc(5),
- * forgets which of its pages were written to, and flushes whatever they are (clear_refs_write
- * in fs/proc/task_mmu.c; Linux 3.11 and later). It takes nothing from the process but time,
- * and that mark from whoever looks for it, as CRIU does. Without --pid, a
- * thread of this program runs on the CPU, and another maps and unmaps memory meanwhile.
+ * With --pid they hit that process on any CPU: 4 written to its clear_refs, proc(5), clears
+ * the soft-dirty bits of its pages, and always flushes (clear_refs_write in
+ * fs/proc/task_mmu.c; Linux 3.11 and later). This costs the process only time, and users of
+ * those bits, such as CRIU, the bits. Without --pid, a thread of this program runs on the
+ * CPU while another maps and unmaps memory.
  */
 #define _GNU_SOURCE
 #include "disturb.h"
@@ -30,8 +30,8 @@ static const struct request *companion_request;
 static atomic_int companion_code;
 static int references = -1;
 
-/* companion_main is on the disturbed CPU during an injection, so that there is somebody to
- * be interrupted. */
+/* companion_main runs on the disturbed CPU during an injection, so that there is a thread
+ * to interrupt. */
 static void *companion_main(void *unused)
 {
 	int code = placement_pin(companion_request->cpu);
@@ -69,7 +69,7 @@ static int tlb_setup(const struct request *request)
 	return atomic_load(&companion_code) > 0 ? atomic_load(&companion_code) : 0;
 }
 
-/* One shootdown, if the other is there to be shot at. */
+/* One shootdown, if the companion is there. */
 static int tlb_flush(void)
 {
 	volatile char *pages;

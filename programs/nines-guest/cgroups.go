@@ -16,9 +16,10 @@ const (
 	cgroupFlag = unix.MS_NOSUID | unix.MS_NOEXEC | unix.MS_NODEV
 )
 
-// mountCgroups lays the control groups out as a distribution does: version 2 alone, or
-// a hierarchy of version 1 for each controller, with (hybrid) or without one of version
-// 2 beside them. systemd's own name is among those of version 1, as containers look for it.
+// mountCgroups mounts the control groups as a distribution does: version 2 alone, or a
+// version 1 hierarchy for each controller, with (hybrid) or without one of version 2 next
+// to them. systemd's named hierarchy is among those of version 1, because containers look
+// for it.
 func mountCgroups(layout boot.Cgroup) error {
 	if layout == boot.CgroupV2 {
 		if err := (mount{"cgroup2", cgroups, "cgroup2", cgroupFlag, "nsdelegate"}).do(); err != nil {
@@ -35,7 +36,7 @@ func mountCgroups(layout boot.Cgroup) error {
 	}
 	for _, name := range controllers {
 		if err := (mount{"cgroup", cgroups + "/" + name, "cgroup", cgroupFlag, name}).do(); err != nil {
-			// Kernels have controllers that exist in version 2 only.
+			// Some controllers exist only in version 2.
 			logf("%v", err)
 			_ = os.Remove(cgroups + "/" + name)
 		}
@@ -49,7 +50,7 @@ func mountCgroups(layout boot.Cgroup) error {
 	return nil
 }
 
-// controllersOfV1 are the kernel's, with those together that systemd has together.
+// controllersOfV1 are the kernel's controllers, combined as systemd combines them.
 func controllersOfV1() ([]string, error) {
 	text, err := os.ReadFile("/proc/cgroups")
 	if err != nil {
@@ -75,7 +76,8 @@ func controllersOfV1() ([]string, error) {
 	return names, nil
 }
 
-// enableAll gives a group's children all its controllers, as systemd does at the root.
+// enableAll enables all of a group's controllers for its children, as systemd does at the
+// root.
 func enableAll(group string) error {
 	text, err := os.ReadFile(group + "/cgroup.controllers")
 	if err != nil {

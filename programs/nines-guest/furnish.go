@@ -16,11 +16,11 @@ import (
 	"nines.dev/nines/vm/boot"
 )
 
-// firstModules lists the files of the initramfs's modules, in an order in which each
-// finds those it needs.
+// firstModules lists the files of the initramfs's modules; each comes after those that it
+// needs.
 const firstModules = "/modules.list"
 
-// loadFirst loads the modules of the initramfs. One that this machine has no use for
+// loadFirst loads the modules of the initramfs. A module without hardware in this machine
 // may fail, with ENODEV.
 func loadFirst() error {
 	for file := range strings.FieldsSeq(readWhole(firstModules)) {
@@ -37,7 +37,7 @@ func loadFirst() error {
 	return nil
 }
 
-// furnish makes of a root file system a place to work in.
+// furnish prepares a root file system for commands.
 func furnish(parameters boot.Parameters) error {
 	for name, value := range map[string]string{
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8", "TERM": "dumb",
@@ -75,8 +75,7 @@ func furnish(parameters boot.Parameters) error {
 	return linkUp("lo")
 }
 
-// loadForDevices does what udev does at boot: it loads the modules of the devices that
-// are there.
+// loadForDevices loads the modules of the existing devices, as udev does at boot.
 func loadForDevices() {
 	if _, err := exec.LookPath("modprobe"); err != nil {
 		return
@@ -89,7 +88,7 @@ func loadForDevices() {
 		}
 	}
 	slices.Sort(aliases)
-	// Many have no module; modprobe says so with its exit code.
+	// Many have no module; modprobe reports that by its exit code.
 	_ = exec.Command("modprobe", append([]string{"--all", "--quiet", "--use-blacklist"}, slices.Compact(aliases)...)...).Run()
 }
 
@@ -107,7 +106,7 @@ func linkUp(name string) error {
 	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request)
 }
 
-// serve answers the host, on a port for each of the machine's agents.
+// serve answers the host, on one port for each of the machine's agents.
 func serve() error {
 	var ports []string
 	err := await("a port of virtio-serial", func() error {

@@ -1,10 +1,10 @@
-// Command nines-guest is the first process of a guest, from its initramfs on: it loads
-// the modules that the root file system needs, mounts what the kernel command line asks
-// for (boot.Parameters writes it), and then serves the agent on every port that the
-// host has given. It reaps, and ends the machine when the host says so.
+// Command nines-guest is the first process of a guest, starting in its initramfs: it loads
+// the modules for the root file system, mounts what the kernel command line asks for
+// (boot.Parameters writes it), and then serves the agent on every port that the host has
+// given. It reaps processes, and ends the machine on the host's request.
 //
-// There is no init system, no udev and no service: nothing runs but what the host asks
-// for, and a guest is ready in the time that its kernel takes.
+// There is no init system, no udev and no service: only what the host asks for runs, and a
+// guest is ready as soon as its kernel is.
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 		os.Exit(2)
 	}
 	if err := run(); err != nil {
-		// What the host finds at the end of the console's log.
+		// The host finds this at the end of the console log.
 		logf("%v", err)
 		powerOff()
 	}
@@ -62,15 +62,16 @@ func logf(format string, arguments ...any) {
 	fmt.Fprintf(os.Stderr, "nines-guest: "+format+"\n", arguments...)
 }
 
-// powerOff ends the machine. A restart is the quickest way, as the host has told QEMU
-// to end at one.
+// powerOff ends the machine. A restart is the fastest way, since QEMU is told to end on
+// one.
 func powerOff() {
 	unix.Sync()
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
 	select {}
 }
 
-// await tries until a deadline: disks and ports appear some time after their modules.
+// await tries until a deadline: disks and ports appear some time after their modules are
+// loaded.
 func await(what string, try func() error) error {
 	var err error
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {

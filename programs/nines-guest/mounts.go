@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/vm/boot"
 )
 
-// mount is a file system to mount; its folder is made.
+// mount is a file system to mount; its folder is created.
 type mount struct {
 	source, target, kind string
 	flags                uintptr
@@ -45,9 +45,9 @@ func mountKernel(root string) error {
 	return nil
 }
 
-// enterRoot makes a disk the root, read-only below a layer in memory: every boot is a
-// first one. Such a file system cannot be pivoted away from an initramfs, which is
-// emptied by nobody: it holds a few MiB.
+// enterRoot makes a disk the root, read-only below a layer in memory, so that every boot is
+// a first boot. The initramfs cannot be pivoted away, and nothing empties it: it takes a
+// few MiB.
 func enterRoot(disk string) error {
 	device, err := findDisk(disk)
 	if err != nil {
@@ -90,7 +90,7 @@ func enterRoot(disk string) error {
 	return os.Chdir("/")
 }
 
-// findDisk is the device of the disk whose serial number is its name in the machine.
+// findDisk is the device of the disk whose serial number is this name.
 func findDisk(name string) (device string, err error) {
 	err = await("the disk "+name, func() error {
 		disks, _ := filepath.Glob("/sys/block/*/serial")
@@ -106,7 +106,7 @@ func findDisk(name string) (device string, err error) {
 	return device, err
 }
 
-// mountAll mounts what else the machine has, and memory where programs expect some.
+// mountAll mounts the machine's other disks and shares, and tmpfs where programs expect it.
 func mountAll(parameters boot.Parameters) error {
 	for _, m := range []mount{
 		{"devpts", "/dev/pts", "devpts", unix.MS_NOSUID | unix.MS_NOEXEC, "ptmxmode=666,mode=620,gid=5"},

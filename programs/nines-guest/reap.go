@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapOrphans takes the exit codes of processes whose parents have died. Those that
-// the agent started are its own to wait for, so that only what has been dead for a
-// whole interval is taken: the agent waits at once.
+// reapOrphans reaps processes whose parents have died. The agent waits for the processes
+// that it started at once, so only those that have been dead for a whole interval are
+// reaped.
 func reapOrphans() {
 	const interval = 2 * time.Second
 	dead := map[int]bool{}
@@ -28,9 +28,9 @@ func reapOrphans() {
 	}
 }
 
-// zombies are this process's children that have ended. Each thread has a list of those
-// that are its own, proc_pid_task(5): looking through all processes would cost a
-// translated guest a tenth of a second.
+// zombies are this process's children that have ended. Each thread has a list of its own
+// children, proc_pid_task(5): reading all processes would cost a translated guest a tenth
+// of a second.
 func zombies() []int {
 	var pids []int
 	lists, _ := filepath.Glob("/proc/1/task/[0-9]*/children")

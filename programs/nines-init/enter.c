@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs a command inside a node: first its cgroups, then its namespaces and root,
- * then a fork (a pid namespace holds only for children), the CPUs, the policy, the folder.
+ * Runs a command inside a node: first enters its cgroups, then its namespaces and root,
+ * then forks (a pid namespace applies only to children), then sets the CPUs, the policy and
+ * the folder.
  *
- * The outer process stays: it hands signals on, follows the command's stops, and
- * ends with its exit code. The command dies with it. With --detach it prints the
- * command's process id instead and goes; the node's pid 1 adopts the command. That
- * takes a second fork: an orphan goes to the first process of its *parent's* pid
- * namespace, and only the second parent is in the node's (find_child_reaper in
- * kernel/exit.c).
+ * The outer process stays: it forwards signals, follows the command's stops, and ends with
+ * its exit code. The command dies with it. With --detach it prints the command's process id
+ * instead and ends; the node's pid 1 adopts the command. That takes a second fork: an
+ * orphan goes to the first process of its *parent's* pid namespace, and only the second
+ * parent is in the node's (find_child_reaper in kernel/exit.c).
  */
 #define _GNU_SOURCE
 #include "init.h"
@@ -42,8 +42,8 @@ static int enter__fail(const char *what, const char *which)
 	return INIT_EXIT_FAILED;
 }
 
-/* The start time is field 22 of /proc/PID/stat, proc(5); the name, field 2, may
- * hold anything, so fields are counted from its closing bracket. */
+/* The start time is field 22 of /proc/PID/stat, proc(5); the name, field 2, may contain any
+ * character, so fields are counted from its closing bracket. */
 static unsigned long long enter__start_time(int pid)
 {
 	char path[64];
@@ -79,7 +79,7 @@ static int enter__join_cgroup(const char *procs)
 	return failed ? -1 : 0;
 }
 
-/* "0-3,8" in the kernel's list form. */
+/* Sets the CPUs from the kernel's list format, "0-3,8". */
 static int enter__set_cpus(const char *list)
 {
 	cpu_set_t set;
@@ -111,7 +111,7 @@ static int enter__set_cpus(const char *list)
 static int enter__run(const struct enter *enter, const sigset_t *mask)
 {
 	if (enter->detach != NULL) {
-		/* Its standard output is where the process id is printed, and not its. */
+		/* Its standard output is for the process id, not for the command. */
 		setsid();
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	} else {
@@ -157,7 +157,7 @@ static int enter__wait(pid_t child, const sigset_t *all)
 		if (number < 0)
 			continue;
 		if (number != SIGCHLD) {
-			/* What the terminal sends, it sends the command too. */
+			/* The terminal sends its signals to the command too. */
 			if (info.si_code <= 0)
 				kill(child, number);
 			continue;
@@ -165,20 +165,21 @@ static int enter__wait(pid_t child, const sigset_t *all)
 		while (waitpid(child, &status, WNOHANG | WUNTRACED) == child) {
 			if (!WIFSTOPPED(status))
 				return enter__end_as(status);
-			/* Who sends SIGSTOP lets it go on himself, and knows of us nothing; but
-			 * some programs of a terminal stop themselves so on Ctrl-Z. */
+			/* A process that sends SIGSTOP will also continue the command, and
+			 * does not know of us; but some programs stop themselves this way
+			 * on Ctrl-Z. */
 			if (WSTOPSIG(status) == SIGSTOP && tcgetpgrp(STDIN_FILENO) != getpgrp())
 				continue;
-			/* Stop as the command did (Ctrl-Z), and go on together. */
+			/* Stop as the command did (Ctrl-Z), and continue together. */
 			kill(getpid(), SIGSTOP);
 			kill(child, SIGCONT);
 		}
 	}
 }
 
-/* Starts the command as a child of a process in the node that ends at once, and
- * prints its process id as the caller's namespace sees it: the kernel translates the
- * credentials that come with a message, unix(7). */
+/* Starts the command as a child of a process in the node that ends at once, and prints its
+ * process id as seen in the caller's namespace: the kernel translates the credentials of a
+ * message, unix(7). */
 static int enter__detach(const struct enter *enter, const sigset_t *mask)
 {
 	union {
@@ -211,7 +212,7 @@ static int enter__detach(const struct enter *enter, const sigset_t *mask)
 			_exit(INIT_EXIT_FAILED);
 		_exit(enter__run(enter, mask));
 	}
-	/* Closed here, so that the read ends if nobody is left to write. */
+	/* Closed here, so that the read ends if all writers are gone. */
 	close(pair[1]);
 	if (waitpid(child, NULL, 0) != child || recvmsg(pair[0], &message, 0) != 1 ||
 	    CMSG_FIRSTHDR(&message) == NULL)
@@ -261,7 +262,10 @@ int enter__main(int argc, char **argv)
 		fputs("nines-init: wrong options for enter; see nines-init --help\n", stderr);
 		return INIT_EXIT_USAGE;
 	}
-	/* The pidfd first, then the start time: what is checked is what is joined. */
+	/*
+	 * First the pidfd, then the start time, so that the checked process is the one that
+	 * is joined.
+	 */
 	node = (int)syscall(SYS_pidfd_open, enter.pid, 0);
 	if (node < 0 || enter__start_time(enter.pid) != enter.start) {
 		fprintf(stderr, "nines-init: the node's process %d has ended\n", enter.pid);

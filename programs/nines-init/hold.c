@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Keeps a setting in force that lasts as long as its file is open, such as the
- * longest wake-up from idle in /dev/cpu_dma_latency: a number of 32 bits is written
- * to it (Documentation/power/pm_qos_interface.rst). "ok" on standard output says that
- * it holds; the process then waits to be ended. Its token, an argument, is read by
- * others in /proc/PID/cmdline.
+ * Keeps a setting in force that lasts while its file is open, such as the longest wake-up
+ * from idle in /dev/cpu_dma_latency: it writes a 32-bit number
+ * (Documentation/power/pm_qos_interface.rst). It prints "ok" to standard output when the
+ * setting holds, and waits to be ended. Its token, an argument, is for readers of
+ * /proc/PID/cmdline.
  */
 #define _GNU_SOURCE
 #include "init.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * nines-init is pid 1 of every node, and the way into a node:
+ * nines-init is pid 1 of every node, and runs commands in nodes:
  *
  *   nines-init node TOKEN HOSTNAME [MODE SOURCE TARGET]...   pid 1 of new namespaces
  *   nines-init lxc                                           pid 1 of an LXC container
@@ -8,8 +8,8 @@
  *   nines-init hold TOKEN FILE NUMBER                        keeps a setting in force
  *   nines-init enter OPTIONS -- COMMAND [ARGUMENT]...        run a command in a node
  *
- * It is static and small, because a lab of a thousand nodes has a thousand of it.
- * It allocates nothing and reads no file but what a task needs.
+ * It is static and small, because a lab of a thousand nodes runs a thousand of it. It
+ * allocates nothing and reads only the files that a task needs.
  */
 #include "init.h"
 

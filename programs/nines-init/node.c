@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Pid 1 of a netns node. The parent started it with new net, mount, pid, uts and
- * ipc namespaces, and speaks over file descriptor 3:
+ * ipc namespaces, and communicates over file descriptor 3:
  *
  *   1. the parent writes its journal, then one byte;
- *   2. node mounts, names itself, and answers "ok\n" or what failed.
+ *   2. node mounts, sets its host name, and answers "ok\n" or what failed.
  *
- * If the parent dies before 1, the read ends and so does this process: an orphan
- * that no journal knows cannot stay. TOKEN only has to be in the arguments, where
- * `nines down` finds it if the parent died after 1 and before its journal said done.
+ * If the parent dies before 1, the read ends and so does this process, so that no orphan
+ * stays that no journal knows. TOKEN only has to be among the arguments, where `nines down`
+ * finds it if the parent died after 1 and before its journal said done.
  */
 #define _GNU_SOURCE
 #include "init.h"
@@ -30,7 +30,7 @@ static int node__fail(const char *what, const char *which)
 
 	if (length > (int)sizeof line)
 		length = sizeof line;
-	/* If the parent is gone there is nobody left to tell. */
+	/* If the parent is gone, no process is left to read it. */
 	if (write(CONTROL_FD, line, length) < 0)
 		return INIT_EXIT_FAILED;
 	return INIT_EXIT_FAILED;
@@ -43,7 +43,7 @@ static int node__bind(const char *mode, const char *source, const char *target)
 		return -errno;
 	if (strcmp(mode, "ro") != 0)
 		return 0;
-	/* A bind mount takes MS_RDONLY only in a second step, mount(2). */
+	/* A bind mount accepts MS_RDONLY only in a second step, mount(2). */
 	if (mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) < 0)
 		return -errno;
 	return 0;
@@ -55,7 +55,7 @@ int node__main(int argc, char **argv)
 	sigset_t all;
 	char go;
 
-	/* Signals wait until the reaper asks for them. */
+	/* Signals stay blocked until the reaper waits for them. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	if (read(CONTROL_FD, &go, 1) != 1)
@@ -63,7 +63,7 @@ int node__main(int argc, char **argv)
 
 	if (sethostname(hostname, strlen(hostname)) < 0)
 		return node__fail("set host name", hostname);
-	/* Private, so that no mount of the node shows on the host, nor the other way. */
+	/* Private, so that mounts of the node do not show on the host, nor the other way. */
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return node__fail("make private", "/");
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
@@ -80,8 +80,8 @@ int node__main(int argc, char **argv)
 	return reaper__main();
 }
 
-/* A host node is the host's own processes: only a network namespace is held here. The
- * two arguments are read by others, in /proc/PID/cmdline. */
+/* A host node is the host's own processes: this only holds a network namespace. The two
+ * arguments are for readers of /proc/PID/cmdline. */
 int host__main(void)
 {
 	sigset_t all;

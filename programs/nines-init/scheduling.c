@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kernel's scheduling policy of a command, from "fifo:50", "rr:1", "other:-5",
- * "batch:0" or "idle:0": a priority of 1 to 99 for the first two, a niceness for the
- * others, sched(7).
+ * A command's scheduling policy, from "fifo:50", "rr:1", "other:-5", "batch:0" or "idle:0":
+ * a priority of 1 to 99 for the first two, a niceness for the others, sched(7).
  */
 #define _GNU_SOURCE
 #include "init.h"

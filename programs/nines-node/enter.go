@@ -18,10 +18,10 @@ import (
 	"nines.dev/nines/vm/agent"
 )
 
-// sessionPatience bounds the wait for a free port of the guest's agent.
+// sessionPatience limits the wait for a free port of the guest's agent.
 const sessionPatience = 30 * time.Second
 
-// words is a flag that may be given many times.
+// words is a flag that may be given several times.
 type words []string
 
 func (w *words) String() string { return strings.Join(*w, " ") }
@@ -31,7 +31,7 @@ func (w *words) Set(word string) error {
 	return nil
 }
 
-// enter runs a command in a guest, and returns the exit code to end with.
+// enter runs a command in a guest, and returns the exit code.
 func enter(arguments []string) int {
 	flags := flag.NewFlagSet("enter", flag.ContinueOnError)
 	file := flags.String("machine", "", "the file with the machine's configuration")

@@ -1,10 +1,10 @@
-// Command nines-node is a virtual machine's side of a node. In the guest it sets up the
-// interfaces (setup), tells what they are (inspect), and joins the engine's control
-// socket to a port of virtio-serial (relay). On the host it runs a command in the guest
-// (enter): it stands for that command as nines-init does elsewhere, with its input, its
-// output, its terminal and its exit code.
+// Command nines-node connects a virtual machine with its node. In the guest it sets up the
+// interfaces (setup), prints what they are (inspect), and joins the engine's control socket
+// to a virtio-serial port (relay). On the host it runs a command in the guest (enter): it
+// stands for that command, as nines-init does for other nodes, with its input, output,
+// terminal and exit code.
 //
-// It has no C library, so that it runs in a guest that has nothing.
+// It does not use the C library, so that it runs in any guest.
 package main
 
 import (
@@ -18,7 +18,7 @@ const usage = `usage: nines-node enter --machine FILE [--dir DIR] [--env NAME=VA
        nines-node relay
 `
 
-// The exit codes of failures of its own, as in env(1).
+// The exit codes of nines-node's own failures, as in env(1).
 const (
 	exitUsage     = 2
 	exitFailed    = 125

@@ -16,8 +16,8 @@ import (
 	"nines.dev/nines/lab/node"
 )
 
-// relay joins the engine's control socket to the port that the host speaks to: for each
-// host that connects, one connection to the engine.
+// relay joins the engine's control socket to the host's port: one connection to the engine
+// for each host that connects.
 func relay() error {
 	path, err := findPort(node.GuestEnginePort)
 	if err != nil {
@@ -37,7 +37,7 @@ func relay() error {
 	}
 }
 
-// findPort is the device of a named port of virtio-serial.
+// findPort is the device of a virtio-serial port by name.
 func findPort(name string) (string, error) {
 	names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
 	for _, path := range names {
@@ -48,13 +48,13 @@ func findPort(name string) (string, error) {
 	return "", fmt.Errorf("this machine has no port %s", name)
 }
 
-// port is a port of virtio-serial. Without a host a read ends at once, so that only an
-// event tells when to look again: nothing may wake the guest's CPUs in a measurement.
+// port is a virtio-serial port. Without a host a read ends at once, so only an event tells
+// when to look again: nothing may wake the guest's CPUs during a measurement.
 type port struct {
 	fd, events int
 }
 
-// errNoHost is a port whose host has gone.
+// errNoHost says that the port's host is gone.
 var errNoHost = errors.New("the host has gone")
 
 func openPort(path string) (*port, error) {
@@ -66,7 +66,7 @@ func openPort(path string) (*port, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	// Edge-triggered: a port without a host is hung up for as long as there is none.
+	// Edge-triggered: a port without a host reports a hang-up all the time.
 	interest := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLHUP | unix.EPOLLET&(1<<32-1)}
 	if err := unix.EpollCtl(events, unix.EPOLL_CTL_ADD, fd, &interest); err != nil {
 		return nil, os.NewSyscallError("epoll_ctl", err)
@@ -114,12 +114,11 @@ func (p *port) await() error {
 	}
 }
 
-// settlePatience is how long the word that a host is there may come after what it sends.
+// settlePatience is how long the event of a host's connection may come after its bytes.
 const settlePatience = time.Second
 
-// settle waits where there are bytes and no host: both come over queues of their own, so
-// that the host may be about to be there, or have gone, and then nobody waits for an
-// answer.
+// settle waits if there are bytes but no host. Bytes and connection events use separate
+// queues, so the host may be about to connect, or may have gone, and then needs no answer.
 func (p *port) settle() error {
 	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if now, err := p.state(); err != nil || now&unix.POLLHUP == 0 {
@@ -132,7 +131,7 @@ func (p *port) settle() error {
 	return nil
 }
 
-// Read waits for bytes of the host; errNoHost when that has gone.
+// Read waits for bytes from the host; errNoHost when the host has gone.
 func (p *port) Read(buffer []byte) (int, error) {
 	for {
 		n, err := unix.Read(p.fd, buffer)
@@ -150,7 +149,7 @@ func (p *port) Read(buffer []byte) (int, error) {
 	}
 }
 
-// Write writes all, or ends with the host.
+// Write writes everything, or fails when the host goes.
 func (p *port) Write(data []byte) (int, error) {
 	for written := 0; ; {
 		n, err := unix.Write(p.fd, data[written:])
@@ -167,7 +166,7 @@ func (p *port) Write(data []byte) (int, error) {
 		if now&unix.POLLHUP != 0 {
 			return written, errNoHost
 		}
-		// The reader has the events; a full queue is emptied soon.
+		// The reader waits for events; a full queue is emptied soon.
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -175,12 +174,13 @@ func (p *port) Write(data []byte) (int, error) {
 // noEngine is an engine's answer to any command, docs/engine-protocol.md.
 const noEngine = `{"reply":"?","ok":false,"error":"no engine runs in the guest","errno":"ECONNREFUSED"}` + "\n"
 
-// enginePatience bounds the wait for an engine that is just starting, and has no socket
-// yet: translated, on a busy host, it takes minutes to be read. It is less than what the
-// host waits.
+// enginePatience limits the wait for an engine that is starting and has no socket yet:
+// translated, on a busy host, loading it takes minutes. It is less than the host's own
+// limit.
 const enginePatience = 150 * time.Second
 
-// serve relays for one host. A host that finds no engine is told so as an engine would.
+// serve relays for one host. If there is no engine, it answers as an engine would, with an
+// error.
 func (p *port) serve() error {
 	conn, err := dialEngine(node.GuestEngineSocket)
 	if err != nil {
@@ -194,8 +194,8 @@ func (p *port) serve() error {
 	}
 	defer conn.Close()
 	go func() {
-		// It ends with the connection, or when nobody takes what the engine says. An
-		// engine that dies in a conversation owes an answer.
+		// It ends with the connection, or when the engine's output cannot be
+		// delivered. An engine that dies in a conversation owes an answer.
 		if _, err := io.Copy(p, conn); err == nil {
 			_, _ = fmt.Fprint(p, noEngine)
 		}
@@ -218,9 +218,8 @@ func dialEngine(path string) (net.Conn, error) {
 	}
 }
 
-// bound is true if a living process has the socket. One that refuses and is nobody's has
-// been left by a process that ended; somebody's is about to listen, between bind(2) and
-// listen(2).
+// bound is true if a running process has the socket. A socket that refuses belongs to no
+// process if its process has ended; otherwise the process is between bind(2) and listen(2).
 func bound(path string) bool {
 	text, err := os.ReadFile("/proc/net/unix")
 	return err == nil && slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAnEngineThatIsAboutToListenIsAwaited: its socket is there and refuses. One that an
-// ended engine left refuses too, and is not waited for.
+// TestAnEngineThatIsAboutToListenIsAwaited: its socket exists and refuses. The socket of an
+// engine that has ended refuses too, and is not waited for.
 func TestAnEngineThatIsAboutToListenIsAwaited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "engine")
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)

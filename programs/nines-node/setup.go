@@ -23,8 +23,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// setup makes of the guest's devices the interfaces of the plan, and prints what was
-// set on them.
+// setup makes the plan's interfaces out of the guest's devices, and prints what was set on
+// them.
 func setup(input io.Reader, output io.Writer) error {
 	var wanted node.GuestSetup
 	if err := json.NewDecoder(input).Decode(&wanted); err != nil {
@@ -56,8 +56,8 @@ func setup(input io.Reader, output io.Writer) error {
 	return nil
 }
 
-// takeDevices gives the kernel's interfaces their names, and DPDK the others' functions.
-// It returns the former.
+// takeDevices renames the kernel's interfaces, and gives the functions of the others to
+// DPDK. It returns the former.
 func takeDevices(n plan.Node) ([]plan.Interface, error) {
 	var kernel []plan.Interface
 	for _, i := range n.Interfaces {
@@ -85,15 +85,16 @@ func takeDevices(n plan.Node) ([]plan.Interface, error) {
 	return kernel, nil
 }
 
-// devicePatience bounds the wait for a driver to make its device.
+// devicePatience limits the wait for a driver to make its device.
 const devicePatience = 20 * time.Second
 
-// findDevice is the device of an interface: the one with its address, or, for a function
-// of the host's whose address is its own, the one at the plan's place on the bus.
+// findDevice is the device of an interface: the one with its MAC, or, for a host's function
+// that keeps its own MAC, the one at the plan's PCI address.
 func findDevice(i plan.Interface) (netlink.Link, error) {
 	function := filepath.Join("/sys/bus/pci/devices", i.PCI)
 	if alias, err := os.ReadFile(filepath.Join(function, "modalias")); err == nil {
-		// As udev would; virtio's is there by now, and the module of most is built in nowhere.
+		// As udev would; virtio's module is loaded already, and most others are
+		// modules too.
 		_ = exec.Command("modprobe", strings.TrimSpace(string(alias))).Run()
 	}
 	for deadline := time.Now().Add(devicePatience); ; time.Sleep(10 * time.Millisecond) {
@@ -110,7 +111,7 @@ func findDevice(i plan.Interface) (netlink.Link, error) {
 	}
 }
 
-// takeAddress gives a function of the host's the address of the plan.
+// takeAddress gives a host's function the plan's MAC.
 func takeAddress(device netlink.Link, mac string) error {
 	wanted, err := net.ParseMAC(mac)
 	if err != nil || slices.Equal(device.Attrs().HardwareAddr, wanted) {
@@ -122,7 +123,7 @@ func takeAddress(device netlink.Link, mac string) error {
 	return nil
 }
 
-// byMAC is the guest's device with an address.
+// byMAC is the guest's device with a MAC.
 func byMAC(mac string) (netlink.Link, error) {
 	wanted, err := net.ParseMAC(mac)
 	if err != nil {
@@ -142,17 +143,17 @@ func byMAC(mac string) (netlink.Link, error) {
 	return nil, fmt.Errorf("the guest's kernel has no device with the address %s; it has %s", mac, strings.Join(have, ", "))
 }
 
-// programDrivers leave a function to programs; a guest has no IOMMU that would keep it
-// to the program's memory.
+// programDrivers give a function to programs; a guest has no IOMMU that would limit it to
+// the program's memory.
 var programDrivers = []string{"uio_pci_generic", "vfio-pci"}
 
-// giveToPrograms binds the function of a device to a driver that leaves it to DPDK.
+// giveToPrograms binds a device's function to a driver that gives it to DPDK.
 func giveToPrograms(address, device string) error {
 	path, err := filepath.EvalSymlinks(filepath.Join("/sys/class/net", device, "device"))
 	if err != nil {
 		return err
 	}
-	// virtio's device is on a bus of its own, below the function.
+	// virtio's device is on its own bus, below the function.
 	for ; !strings.HasPrefix(filepath.Base(path), "0000:"); path = filepath.Dir(path) {
 		if path == "/" {
 			return fmt.Errorf("%s is not a function of PCI", device)
@@ -161,7 +162,7 @@ func giveToPrograms(address, device string) error {
 	if found := filepath.Base(path); found != address {
 		return fmt.Errorf("the guest has %s at %s, and the plan at %s", device, found, address)
 	}
-	// vfio without an IOMMU has to be allowed (VFIO_NOIOMMU); uio has no such switch.
+	// vfio without an IOMMU must be enabled (VFIO_NOIOMMU); uio has no such switch.
 	_ = os.WriteFile("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode", []byte("1"), 0o644)
 	var failures []error
 	for _, driver := range programDrivers {
@@ -174,7 +175,7 @@ func giveToPrograms(address, device string) error {
 	return fmt.Errorf("no driver of the guest's kernel leaves %s to DPDK; the kernel debian has one: %w", address, errors.Join(failures...))
 }
 
-// bind gives a function to a driver, Documentation/ABI/testing/sysfs-bus-pci.
+// bind binds a function to a driver, Documentation/ABI/testing/sysfs-bus-pci.
 func bind(function, driver string) error {
 	address := filepath.Base(function)
 	if _, err := os.Stat(filepath.Join("/sys/bus/pci/drivers", driver)); err != nil {
@@ -196,7 +197,7 @@ func bind(function, driver string) error {
 	return nil
 }
 
-// writeSysctls writes those of the app first and the user's after: these win.
+// writeSysctls writes the app's first and then the user's, which win.
 func writeSysctls(list []map[string]string) error {
 	for _, values := range list {
 		names := make([]string, 0, len(values))
