@@ -156,7 +156,7 @@ func companions(t Tree, f Function) []string {
 			continue
 		}
 		driver := driverOf(t, member)
-		if driver != "" && !slices.Contains(programDrivers, driver) {
+		if driver != "" && !ForPrograms(driver) {
 			member += " (" + driver + ")"
 		}
 		list = append(list, member)

@@ -64,7 +64,7 @@ func (u uses) uplink(name string) bool {
 // ofInterface says who uses a function, as far as can be seen; empty if no user is known.
 func (u uses) ofInterface(t Tree, address, driver, name string) string {
 	switch {
-	case name == "" && slices.Contains(programDrivers, driver):
+	case name == "" && ForPrograms(driver):
 		return "programs, by " + driver
 	case name == "" && driver != "" && shown(t, address):
 		return "another network namespace"

@@ -8,8 +8,10 @@ import (
 
 const pciRoot = "/sys/bus/pci/devices"
 
-// programDrivers give a device to a program.
-var programDrivers = []string{"vfio-pci", "uio_pci_generic", "igb_uio"}
+// ForPrograms tells whether a driver gives a device to a program.
+func ForPrograms(driver string) bool {
+	return slices.Contains([]string{"vfio-pci", "uio_pci_generic", "igb_uio"}, driver)
+}
 
 // networkClass is the PCI base class of network controllers (PCI Code and ID
 // Assignment Specification, 1.3).
@@ -23,7 +25,7 @@ func readPCIDevices(t Tree) []PCIDevice {
 		dir := pciRoot + "/" + address
 		target, err := t.ReadLink(dir + "/driver")
 		driver := path.Base(target)
-		if err != nil || !slices.Contains(programDrivers, driver) || !strings.HasPrefix(text(t, dir+"/class"), networkClass) {
+		if err != nil || !ForPrograms(driver) || !strings.HasPrefix(text(t, dir+"/class"), networkClass) {
 			continue
 		}
 		list = append(list, PCIDevice{

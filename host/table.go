@@ -17,7 +17,7 @@ func (inv *Inventory) Write(out io.Writer) error {
 		row("source", "%s", inv.Source)
 	}
 	row("host", "%s, %s", inv.Hostname, orUnknown(inv.Distribution.Name))
-	row("kernel", "%s, preemption %s%s", inv.Kernel.Release, orUnknown(inv.Kernel.Preemption), ifTrue(inv.Kernel.RealTime, ", real time"))
+	row("kernel", "%s, preemption %s%s", inv.Kernel.Release, orUnknown(inv.Kernel.Preemption), choose(inv.Kernel.RealTime, ", real time", ""))
 	row("", "%s", inv.Kernel.CommandLine)
 	row("runs in", "%s", inv.Virtualisation)
 	row("clock", "%s, TSC %s, %s", orUnknown(inv.Clock.Source),
@@ -185,8 +185,7 @@ func choose(condition bool, yes, no string) string {
 	return no
 }
 
-func ifTrue(condition bool, s string) string { return choose(condition, s, "") }
-func orUnknown(s string) string              { return choose(s == "", "unknown", s) }
-func orNone(s string) string                 { return choose(s == "", "none", s) }
-func dash(s string) string                   { return choose(s == "", "-", s) }
-func dashIf(absent bool, value any) string   { return choose(absent, "-", fmt.Sprint(value)) }
+func orUnknown(s string) string            { return choose(s == "", "unknown", s) }
+func orNone(s string) string               { return choose(s == "", "none", s) }
+func dash(s string) string                 { return choose(s == "", "-", s) }
+func dashIf(absent bool, value any) string { return choose(absent, "-", fmt.Sprint(value)) }

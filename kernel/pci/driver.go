@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"nines.dev/nines/host"
@@ -19,11 +18,6 @@ const (
 	DriverUIO    = "uio_pci_generic"
 	DriverIGBUIO = "igb_uio"
 )
-
-// ForPrograms tells whether a driver gives a function to a program.
-func ForPrograms(driver string) bool {
-	return slices.Contains([]string{DriverVFIO, DriverUIO, DriverIGBUIO}, driver)
-}
 
 // LoadDriver loads a driver's module if the kernel does not have the driver, as the kernel
 // itself does for links. It is not unloaded later.

@@ -72,7 +72,7 @@ func (b Bus) Free(address, token string) error {
 		}
 	}
 	for _, f := range host.FunctionsBelow(b.Root) {
-		if f.Address == address && f.UsedBy != "" && !ForPrograms(f.Driver) {
+		if f.Address == address && f.UsedBy != "" && !host.ForPrograms(f.Driver) {
 			return taken(address, f.UsedBy)
 		}
 		for _, vf := range f.VFs {
@@ -106,7 +106,7 @@ func (b Bus) Take(ctx context.Context, address, port string, c host.Claim, wante
 	if wanted.Driver != "" {
 		return b.Bind(ctx, address, wanted.Driver)
 	}
-	if ForPrograms(b.Driver(address)) || ForPrograms(b.Override(address)) {
+	if host.ForPrograms(b.Driver(address)) || host.ForPrograms(b.Override(address)) {
 		return b.Bind(ctx, address, "")
 	}
 	return b.Probe(ctx, address, "")
