@@ -115,9 +115,6 @@ func Poll(c Choice) error {
 // NewGroup is a random number, which no other group has in practice.
 func NewGroup() uint32 { return rand.Uint32N(math.MaxInt32) + 1 }
 
-// AllOf stands for all instances of a device.
-const AllOf = -1
-
 // Leave gives an instance back to the kernel's softirq. The error is unix.ENOENT if it was
 // not polled, and unix.ENODEV if there is no such device.
 func Leave(ifindex, index int) error {

@@ -16,7 +16,6 @@ const (
 	familyVersion = 1
 
 	commandDeviceGet = 1  // Linux 6.3
-	commandQueueGet  = 10 // Linux 6.8
 	commandNAPIGet   = 11 // Linux 6.8
 	commandNAPISet   = 14 // Linux 6.13
 )
