@@ -68,21 +68,26 @@ func newFixture(t *testing.T) *fixture {
 			t.Fatal(err)
 		}
 	}
-	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{
-		Lab: "test", BootID: boot.ID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), t.Name()),
+	f.openSite()
+	return f
+}
+
+// openSite gives the fixture a site at its far end, whose journal is undone in the end.
+func (f *fixture) openSite() {
+	j, err := journal.Create(filepath.Join(f.TempDir(), "journal"), journal.Header{
+		Lab: "test", BootID: boot.ID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), f.Name()),
 	})
 	if err != nil {
-		t.Fatal(err)
+		f.Fatal(err)
 	}
 	f.site = Site{
-		Journal: j, Namespace: f.far, Program: libexec("nines-poller"), Dir: t.TempDir(), Name: "test", Watch: true,
+		Journal: j, Namespace: f.far, Program: libexec("nines-poller"), Dir: f.TempDir(), Name: "test", Watch: true,
 		Features: Probe(),
 	}
-	t.Cleanup(func() {
+	f.Cleanup(func() {
 		f.stop()
 		_ = j.Close()
 	})
-	return f
 }
 
 // newNamespace makes a namespace with a process in it, as a container has.

@@ -84,15 +84,6 @@ func proveThreads(f *fixture, r Request) {
 	}
 }
 
-func cardFixture(t *testing.T, driver string) *fixture {
-	t.Helper()
-	cards := cardsOf(t, driver)
-	if len(cards) != 2 {
-		t.Fatalf("cards %v", cards)
-	}
-	return newCardFixture(t, cards[0], cards[1])
-}
-
 func TestLabThreadedCards(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain)
 	watchKernel(t)

@@ -18,8 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nines.dev/nines/busypoll/kbp"
-	"nines.dev/nines/journal"
-	"nines.dev/nines/kernel/boot"
 	"nines.dev/nines/kernel/netns"
 	"nines.dev/nines/spec"
 	"nines.dev/nines/test/labtest"
@@ -436,10 +434,11 @@ func TestLabLivepatchComesAndGoes(t *testing.T) {
 	unloadModule(t)
 }
 
-// newCardFixture has two cards of the laboratory, connected by a cable, in place of a veth
+// cardFixture has two cards of the laboratory, connected by a cable, in place of a veth
 // pair: renamed to a and b while the test runs.
-func newCardFixture(t *testing.T, one, other string) *fixture {
+func cardFixture(t *testing.T, driver string) *fixture {
 	t.Helper()
+	cards := twoCards(t, driver)
 	f := &fixture{T: t, near: newNamespace(t), far: newNamespace(t)}
 	move := func(name, into string, ns *netns.Namespace, address string) {
 		t.Helper()
@@ -481,32 +480,19 @@ func newCardFixture(t *testing.T, one, other string) *fixture {
 			t.Fatalf("set up %s: %v", name, err)
 		}
 	}
-	move(one, "a", f.near, "198.18.7.1/24")
-	move(other, "b", f.far, "198.18.7.2/24")
+	move(cards[0], "a", f.near, "198.18.7.1/24")
+	move(cards[1], "b", f.far, "198.18.7.2/24")
 	for deadline := time.Now().Add(time.Minute); f.exchange(1) == 0; {
 		if time.Now().After(deadline) {
-			t.Fatalf("nothing comes from %s to %s and back", one, other)
+			t.Fatalf("nothing comes from %s to %s and back", cards[0], cards[1])
 		}
 	}
-	j, err := journal.Create(filepath.Join(t.TempDir(), "journal"), journal.Header{
-		Lab: "test", BootID: boot.ID(), Token: fmt.Sprintf("nines-test-%d-%s", os.Getpid(), t.Name()),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.site = Site{
-		Journal: j, Namespace: f.far, Program: libexec("nines-poller"), Dir: t.TempDir(), Name: "test", Watch: true,
-		Features: Probe(),
-	}
-	t.Cleanup(func() {
-		f.stop()
-		_ = j.Close()
-	})
+	f.openSite()
 	return f
 }
 
-// cardsOf are a driver's interfaces, sorted by name.
-func cardsOf(t *testing.T, driver string) (names []string) {
+// twoCards are the interfaces of a driver that has two, sorted by name.
+func twoCards(t *testing.T, driver string) (names []string) {
 	t.Helper()
 	links, err := filepath.Glob("/sys/class/net/*/device/driver")
 	if err != nil {
@@ -517,25 +503,21 @@ func cardsOf(t *testing.T, driver string) (names []string) {
 			names = append(names, strings.Split(link, "/")[4])
 		}
 	}
+	if len(names) != 2 {
+		t.Fatalf("cards of %s: %v", driver, names)
+	}
 	return names
 }
 
 func TestLabLivepatchPollsCards(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
-	cards := cardsOf(t, "igb")
-	if len(cards) != 2 {
-		t.Fatalf("cards %v", cards)
-	}
 	loadModule(t)
-	proveLivepatch(newCardFixture(t, cards[0], cards[1]), fewPackets)
+	proveLivepatch(cardFixture(t, "igb"), fewPackets)
 }
 
 func TestLabLivepatchPollsVFs(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootNew)
-	cards := cardsOf(t, "igb")
-	if len(cards) != 2 {
-		t.Fatalf("cards %v", cards)
-	}
+	cards := twoCards(t, "igb")
 	// A VF asks for its port's link state when it comes up itself.
 	for _, card := range cards {
 		link, err := netlink.LinkByName(card)
@@ -570,21 +552,13 @@ func TestLabLivepatchPollsVFs(t *testing.T) {
 			}
 		})
 	}
-	vfs := cardsOf(t, "igbvf")
-	if len(vfs) != 2 {
-		t.Fatalf("VFs %v", vfs)
-	}
 	loadModule(t)
-	proveLivepatch(newCardFixture(t, vfs[0], vfs[1]), fewPackets)
+	proveLivepatch(cardFixture(t, "igbvf"), fewPackets)
 }
 
 // virtio-net has instances that only clean up after sending, which the patch hands over.
 func TestLabLivepatchPollsVirtio(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootVirtio, labtest.BootNewVirt)
-	cards := cardsOf(t, "virtio_net")
-	if len(cards) != 2 {
-		t.Fatalf("cards %v", cards)
-	}
 	loadModule(t)
-	proveLivepatch(newCardFixture(t, cards[0], cards[1]), fewPackets)
+	proveLivepatch(cardFixture(t, "virtio_net"), fewPackets)
 }

@@ -91,14 +91,16 @@ func TestSettingsComeBackInAnyOrderOfUndo(t *testing.T) {
 }
 
 func TestAHostsOwnValueIsNobodysClaim(t *testing.T) {
-	o := newOwners(t)
-	path := filepath.Join(o.dir, "smp_affinity")
-	put(t, path, "3\n")
-	j := o.journal(t, "lab")
-	if o.set(t, j, path, "3") || len(j.Entries()) > 0 {
-		t.Error("what the host has by itself was claimed")
+	for file, value := range map[string][2]string{"smp_affinity": {"3\n", "3"}, "cgroup.subtree_control": {"cpuset cpu\n", "+cpuset"}} {
+		o := newOwners(t)
+		path := filepath.Join(o.dir, file)
+		put(t, path, value[0])
+		j := o.journal(t, "lab")
+		if o.set(t, j, path, value[1]) || len(j.Entries()) > 0 {
+			t.Errorf("%s: what the host has by itself was claimed", file)
+		}
+		o.gone(t)
 	}
-	o.gone(t)
 }
 
 // Updating a lab asks for the same again; a lab on top of it does not make it a new step.
@@ -264,16 +266,6 @@ func TestControllersOfTheRootGoWithTheLastLab(t *testing.T) {
 			}
 			o.gone(t)
 		})
-	}
-}
-
-func TestAControllerThatWasThereStays(t *testing.T) {
-	o := newOwners(t)
-	path := filepath.Join(o.dir, "cgroup.subtree_control")
-	put(t, path, "cpuset cpu\n")
-	j := o.journal(t, "lab")
-	if o.set(t, j, path, "+cpuset") || len(j.Entries()) > 0 {
-		t.Error("it was claimed")
 	}
 }
 
