@@ -116,8 +116,10 @@ static bool watchdog__others_starve(struct watchdog *watchdog)
 	return starved;
 }
 
-bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
-			      uint64_t tick_ns)
+/* Tells whether the thread got less than half of the CPU time that it wanted, for some
+ * ticks; the times are its totals. */
+static bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
+				     uint64_t tick_ns)
 {
 	uint64_t had = cpu_ns - watchdog->cpu_ns;
 	uint64_t waited = waited_ns - watchdog->waited_ns;

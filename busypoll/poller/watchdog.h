@@ -33,9 +33,4 @@ void watchdog__heed(struct watchdog *watchdog, int tid);
 uint64_t watchdog__bites(struct watchdog *watchdog, const struct statistics_thread *thread,
 			 uint64_t now, uint64_t tick_ns);
 
-/* watchdog__thread_starves tells whether the thread got less than half of the CPU time that
- * it wanted, for some ticks; the times are its totals. */
-bool watchdog__thread_starves(struct watchdog *watchdog, uint64_t cpu_ns, uint64_t waited_ns,
-			      uint64_t tick_ns);
-
 #endif
