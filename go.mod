@@ -2,6 +2,8 @@ module nines.dev/nines
 
 go 1.26.0
 
+toolchain go1.26.8
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0
 	codeberg.org/go-pdf/fpdf v0.11.1

@@ -4,6 +4,8 @@ module nines.dev/nines/hack/tools
 
 go 1.26.0
 
+toolchain go1.26.8
+
 tool (
 	github.com/kisielk/errcheck
 	github.com/polyfloyd/go-errorlint

@@ -5,8 +5,9 @@
 #                                          ├─ apt, Go, npm: caches in build/cache
 #                                          └─ ~/nines: a clone of HEAD
 #
-# What Go has compiled is kept by the content of all that went into it, compilers too,
-# so that what both systems compile alike is compiled once; results of tests are not.
+# What Go has compiled is kept by the content of all that went into it, compilers too: what
+# this machine, or the other new system, has compiled from the same files by the same Go is
+# not compiled again. Results of tests are not kept.
 #
 #   test/fresh/run.sh [bookworm] [trixie]     default: both
 #
@@ -104,12 +105,22 @@ furnish() {
 		echo "$user ALL=(ALL) NOPASSWD: ALL" >"$rootfs/etc/sudoers.d/$user"
 	fi
 	IFS=: read -r _ _ uid gid _ home _ < <(chroot "$rootfs" getent passwd "$user")
-	mkdir -p "$cache"/{go,go-build,npm} "$rootfs$home"/{go/pkg/mod,.cache/go-build,.npm}
+	mkdir -p "$cache"/{go,go-build,npm}
+	share_compiled
+	mkdir -p "$rootfs$home"/{go/pkg/mod,.cache/go-build,.npm}
 	mount --bind "$cache/go" "$rootfs$home/go/pkg/mod"
 	mount --bind "$cache/go-build" "$rootfs$home/.cache/go-build"
 	mount --bind "$cache/npm" "$rootfs$home/.npm"
 	git -c safe.directory='*' clone --quiet --no-local "$root" "$rootfs$home/nines"
 	chown -R "$uid:$gid" "$rootfs$home"
+}
+
+# share_compiled copies what Go has compiled here lately. What is being written meanwhile is
+# shorter than its entry says, and not used.
+share_compiled() {
+	local from
+	from=$("$root/hack/go" env GOCACHE)
+	(cd "$from" && find . -type f -mmin -120 -print0 | xargs -0 -r cp -an --parents -t "$cache/go-build") 2>/dev/null || true
 }
 
 # enter makes the new system's root that of this script. In a mere chroot the kernel
