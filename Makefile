@@ -123,9 +123,10 @@ test-compile: build
 test-unit: build
 	$(PASS) pure
 
-## test-engine: run the engine's own tests, with sanitizers too
+# Each test once; the long form also as the engine is built for users, without sanitizers.
+## test-engine: run the engine's own tests, with sanitizers
 test-engine:
-	$(MAKE) -C engine test asan-test
+	$(MAKE) -C engine $(if $(NINES_LONG),test) asan-test
 
 ## test-web: run the tests of the page
 test-web: web/node_modules/.package-lock.json
