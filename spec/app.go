@@ -12,27 +12,26 @@ const (
 	AppRoute   AppKind = "route"
 )
 
-// AppDescriptor is what there is to know of an app before it runs. Checks, plans and labs
-// read it.
+// AppDescriptor describes an app. Checks, plans and labs read it.
 type AppDescriptor struct {
 	Kind AppKind
 	// Doc says what the app does with packets.
 	Doc string
-	// Routes is true where the node's kernel forwards IP. Else an engine serves the app, in
-	// the role of its name.
+	// Routes is true where the node's kernel forwards IP. Otherwise an engine serves the app, in
+	// the role of the same name.
 	Routes bool
-	// SendsBack is true where packets leave as they came, so that the traffic's way ends
-	// there. Else they go on.
+	// SendsBack is true where the app returns packets to their sender, so that the traffic's path
+	// ends there. Otherwise they go on.
 	SendsBack bool
 	// Ports is how many interfaces the engine opens.
 	Ports int
-	// Least and Most bound the node's interfaces, 0 not at all. Needs says so in words, and
-	// Remedy what to do.
+	// Least and Most bound the number of the node's interfaces; 0 is no bound. Needs says so in
+	// words, and Remedy what to do.
 	Least, Most   int
 	Needs, Remedy string
 }
 
-// apps has every app.
+// apps lists every app.
 var apps = []AppDescriptor{
 	{
 		Kind: AppForward, Doc: "the engine moves packets between the node's two interfaces", Ports: 2,
@@ -48,7 +47,7 @@ var apps = []AppDescriptor{
 	},
 }
 
-// Descriptor is what there is to know of an app; of an unknown one nothing.
+// Descriptor returns the descriptor of an app, and an empty one for an unknown app.
 func (k AppKind) Descriptor() *AppDescriptor {
 	if i := slices.IndexFunc(apps, func(d AppDescriptor) bool { return d.Kind == k }); i >= 0 {
 		return &apps[i]
@@ -59,13 +58,13 @@ func (k AppKind) Descriptor() *AppDescriptor {
 // HasEngine is true for an app that an engine serves.
 func (k AppKind) HasEngine() bool { return k != "" && !k.Descriptor().Routes }
 
-// Routes is true for an app by which the node's kernel forwards.
+// Routes is true for an app that makes the node's kernel forward.
 func (k AppKind) Routes() bool { return k.Descriptor().Routes }
 
-// SendsBack is true for an app at which packets turn round.
+// SendsBack is true for an app that returns packets to their sender.
 func (k AppKind) SendsBack() bool { return k.Descriptor().SendsBack }
 
-// PassesOn is true for an app that packets go through.
+// PassesOn is true for an app that forwards packets.
 func (k AppKind) PassesOn() bool { return k != "" && !k.SendsBack() }
 
 func appKinds() []string {

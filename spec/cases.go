@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// The forms of what a sweep has for keys: paths of the file, or names of the user's
-// own, which have cases.
+// The forms of a sweep's keys: paths of the file, or names that the user chooses for sets of cases.
 const (
 	sweptPattern = `^(topology|traffic|dpdk|method|nodes|links|isolation|tuning|trace|tracing|disturb)(\.|$)`
 	axisPattern  = `^[a-z][a-z0-9_-]{0,31}$`
@@ -17,8 +16,8 @@ const (
 	caseForm     = "letters, digits, spaces and . _ + / -, at most 64, with a letter or digit at both ends"
 )
 
-// isCases tells whether an entry of the sweep is a name with cases, which each set
-// several keys together:
+// isCases reports whether an entry of the sweep is a name with cases, each of which sets several
+// keys together:
 //
 //	driver:
 //	  bridge udp: {links.*.kind: bridge, traffic.backend: udp}
@@ -29,7 +28,7 @@ func isCases(e entry) bool {
 	return e.value.kind == mapping && !matches(sweptPattern, e.key.text)
 }
 
-// cases reads a name with its cases, and gives all places that they set.
+// cases reads a name with its cases, and returns all places that they set.
 func (d *sweepReader) cases(e entry, path string) (axis, [][]string) {
 	switch {
 	case slices.Contains(keysOf(reflect.TypeFor[Experiment]()), e.key.text):
@@ -94,8 +93,8 @@ func caseKeys(e entry) []keyAt {
 	return list
 }
 
-// withoutEmptyCases takes cases out of the sweep of which a --set has left nothing
-// to set in any.
+// withoutEmptyCases removes an entry from the sweep where a --set has left none of its cases a key
+// to set.
 func withoutEmptyCases(root *node, e entry) *node {
 	if !isCases(e) || len(caseKeys(e)) == 0 {
 		return root
@@ -106,8 +105,8 @@ func withoutEmptyCases(root *node, e entry) *node {
 	return root
 }
 
-// setCase is --set with the name of cases: it runs the one that the value names, and
-// takes the name out of the sweep. It is found where the sweep has such a name.
+// setCase applies a --set with the name of cases: it runs the case that the value names, and
+// removes the name from the sweep. found is false where the sweep has no such name.
 func (f *File) setCase(where, path, text string) (found bool, err error) {
 	swept := f.root.get("sweep")
 	cases := swept.get(path)

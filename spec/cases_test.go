@@ -7,8 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// casesLab sweeps the kind of the link with the backend that goes with it, and the
-// size of the frames.
+// casesLab sweeps the link's kind together with the backend that fits it, and the frame size.
 const casesLab = `
 name: lab
 topology:
@@ -23,7 +22,7 @@ sweep:
   traffic.frame_bytes: [64, 512]
 `
 
-// Each case sets its keys together, and the run is called by the case's name.
+// Each case sets its keys together, and the run has the case's name.
 func TestCases(t *testing.T) {
 	runs := checkRuns(t, mustLoad(t, casesLab),
 		"driver=as it is, traffic.frame_bytes=64", "driver=as it is, traffic.frame_bytes=512",
@@ -41,7 +40,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// What --set does to a sweep with cases.
+// --set fixes a case of a sweep, or a key in its cases.
 func TestSetCases(t *testing.T) {
 	for set, want := range map[string]struct{ runs, kinds, backends string }{
 		"driver=memif":        {"", "memif", "dpdk"},

@@ -4,16 +4,16 @@ import (
 	"strconv"
 )
 
-// Limits on a lab. A Linux bridge has 1024 port numbers, of which 0 is none
-// (BR_MAX_PORTS in net/bridge/br_private.h).
+// Limits on a lab. A Linux bridge has 1024 port numbers, and 0 means no port (BR_MAX_PORTS in
+// net/bridge/br_private.h).
 const (
 	maxNodes         = 8192
 	maxLinks         = 16384
 	maxLinkEndpoints = 1023
 )
 
-// checker finds what the types alone cannot tell: names that must exist, values
-// that must fit one another. It points at the tree's places.
+// checker finds what the types alone cannot show: names that do not exist, values that do not fit
+// together. It reports places in the tree.
 type checker struct {
 	e    *Experiment
 	root *node
@@ -22,11 +22,11 @@ type checker struct {
 	ends map[string]int
 	// interfaces lists each node's interfaces, in the links' order.
 	interfaces map[string][]string
-	// byDPDK is dpdkEndpoints, once links has learned the endpoints.
+	// byDPDK is the result of dpdkEndpoints, set after links has learned the endpoints.
 	byDPDK map[string]bool
 }
 
-// fillIn sets the defaults that depend on other values; the tree tells what was given.
+// fillIn sets the defaults that depend on other values; the tree shows what was given.
 func fillIn(e *Experiment, root *node) {
 	for i, link := range e.Topology.Links {
 		if link.Name == "" {
@@ -96,7 +96,7 @@ func check(e *Experiment, root *node, errs *collector) {
 // nodeNames lists the nodes in the file's order.
 func (c *checker) nodeNames() []string { return namesOf(c.root.get("topology").get("nodes")) }
 
-// fail reports a problem at the value that the steps lead to, or what encloses it.
+// fail reports a problem at the value that the steps lead to, or at the value around it.
 func (c *checker) fail(problem, allowed, remedy string, steps ...string) {
 	c.errs.fail(c.root.at(steps), quotedPath(steps), problem, allowed, remedy)
 }
@@ -114,7 +114,7 @@ func (c *checker) failKey(problem, allowed, remedy string, steps ...string) {
 	c.errs.fail(parent, quotedPath(steps), problem, allowed, remedy)
 }
 
-// under extends steps without touching the caller's.
+// under extends steps without changing the caller's slice.
 func under(steps []string, more ...string) []string {
 	return append(append([]string(nil), steps...), more...)
 }

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// addresses checks what the user gives to interfaces; an address is used once in
-// the lab.
+// addresses checks the addresses that the user gives to interfaces; the lab may use each only once.
 func (c *checker) addresses() {
 	owner := map[netip.Addr]string{}
 	for _, name := range c.nodeNames() {

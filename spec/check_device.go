@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// maxDeviceBytes is the longest device that the engine takes (PORT_DEVICE_MAX in
+// maxDeviceBytes is the longest device argument that the engine takes (PORT_DEVICE_MAX in
 // engine/port/port.h, less its final zero).
 const maxDeviceBytes = 511
 
 // virtualDrivers are the drivers of the engine's DPDK that --vdev can name (DPDK_DRIVERS in
-// engine/dpdk/dpdk.mk); those of hardware are found by a PCI address. DPDK would also open
-// aliases (virtio_user0) and any ending (net_tap_lan), but the plan and the engine read from
-// the name which memory and sockets a device takes, and so want this one form.
+// engine/dpdk/dpdk.mk); hardware is named by a PCI address. DPDK also accepts aliases
+// (virtio_user0) and any suffix (net_tap_lan), but the plan and the engine derive a device's memory
+// and sockets from its name, so they allow only this form.
 var virtualDrivers = []string{
 	"net_af_packet", "net_af_xdp", "net_memif", "net_null", "net_pcap", "net_ring", "net_tap", "net_vhost", "net_virtio_user",
 }
 
 var (
-	// controlCharacter is what no argument of a program may hold.
+	// controlCharacter matches what no argument of a program may contain.
 	controlCharacter = regexp.MustCompile(`[\x00-\x1f\x7f]`)
-	// pciFunction is domain:bus:device.function, of which the domain 0000 may be left out.
+	// pciFunction matches domain:bus:device.function; the domain 0000 may be left out.
 	pciFunction = regexp.MustCompile(`^([0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$`)
-	// deviceNumber is what makes a virtual device's name unique in its engine.
+	// deviceNumber matches the number that makes a virtual device's name unique in its engine.
 	deviceNumber = regexp.MustCompile(`[0-9]*$`)
 )
 
@@ -48,8 +48,8 @@ func (c *checker) dpdk() {
 	}
 }
 
-// device checks what DPDK is to open, as far as can be told without DPDK: the drivers
-// know what may follow their names.
+// device checks what DPDK will open, as far as possible without DPDK: only the drivers know what
+// may follow their names.
 func (c *checker) device(device string, at []string) {
 	name, _, _ := strings.Cut(device, ",")
 	switch {
@@ -68,7 +68,7 @@ func (c *checker) device(device string, at []string) {
 	}
 }
 
-// isDeviceOf is true for a driver's name, with or without a number behind it.
+// isDeviceOf is true for a driver's name, with or without a number after it.
 func isDeviceOf(name, driver string) bool {
 	number, ok := strings.CutPrefix(name, driver)
 	return ok && deviceNumber.FindString(number) == number

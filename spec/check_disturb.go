@@ -18,7 +18,7 @@ func (c *checker) disturbances() {
 	}
 }
 
-// disturbed checks what shall be disturbed.
+// disturbed checks the target of a disturbance.
 func (c *checker) disturbed(d *Disturbance, at []string) {
 	n := c.e.Topology.Nodes[d.Node]
 	switch {

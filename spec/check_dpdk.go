@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// polling refuses ways to wait and to move packets that DPDK's drivers do not have.
+// polling refuses values of wait and io that DPDK's drivers do not support.
 func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
 	if backend != BackendDPDK {
 		return
@@ -22,7 +22,7 @@ func (c *checker) polling(backend Backend, io IO, wait Wait, at ...string) {
 	}
 }
 
-// memifs refuses links of shared memory that an end does not share.
+// memifs refuses memif links where an end does not use DPDK.
 func (c *checker) memifs() {
 	for i, link := range c.e.Topology.Links {
 		if link.Kind.Descriptor().End != EndNone {
@@ -37,7 +37,7 @@ func (c *checker) memifs() {
 	}
 }
 
-// dpdkEndpoints are those that an engine opens by the backend dpdk.
+// dpdkEndpoints lists the endpoints that an engine opens with the backend dpdk.
 func (c *checker) dpdkEndpoints() map[string]bool {
 	used := map[string]bool{}
 	if t := c.e.Traffic; t != nil && t.Backend == BackendDPDK {
@@ -47,7 +47,7 @@ func (c *checker) dpdkEndpoints() map[string]bool {
 		if n.App == nil || n.App.Backend != BackendDPDK {
 			continue
 		}
-		// Which of its interfaces a reflector uses, the plan decides.
+		// The plan decides which of its interfaces a reflector uses.
 		for _, iface := range c.interfaces[name] {
 			used[name+":"+iface] = true
 		}
@@ -55,7 +55,7 @@ func (c *checker) dpdkEndpoints() map[string]bool {
 	return used
 }
 
-// linkSwitch checks what a link's program is told.
+// linkSwitch checks the settings of a link's program.
 func (c *checker) linkSwitch(link *Link, at []string) {
 	s := link.Switch
 	program := link.Kind.Descriptor().Program
@@ -82,15 +82,15 @@ func (c *checker) linkSwitch(link *Link, at []string) {
 	c.switchPorts(link, under(at, "ports"))
 }
 
-// What the engine's switch takes (engine/switch/switch.h).
+// Limits of the engine's switch (engine/switch/switch.h).
 const (
 	maxSwitchPorts      = 64
 	maxSwitchCPUs       = 16
-	maxSwitchStaticMACs = 64 // of one port
+	maxSwitchStaticMACs = 64 // per port
 	maxSwitchFrameBytes = 9216
 )
 
-// kindKeys refuses keys that another kind's program has.
+// kindKeys refuses keys that belong to another kind's program.
 func (c *checker) kindKeys(link *Link, given *node, at []string) {
 	for _, key := range keysOf(reflect.TypeFor[Switch]()) {
 		owners := kindsThat(tunes(key))
@@ -103,8 +103,8 @@ func (c *checker) kindKeys(link *Link, given *node, at []string) {
 	}
 }
 
-// isDefault allows a key that says what would be so anyway: an experiment that is
-// written out has every default in it.
+// isDefault is true for a key that repeats its default: an experiment that nines writes contains
+// every default.
 func (c *checker) isDefault(given *node, key string) bool {
 	return rules["Switch."+key].byDefault != "" && given.get(key).text == rules["Switch."+key].byDefault
 }
@@ -137,9 +137,9 @@ func (c *checker) switchPorts(link *Link, at []string) {
 	}
 }
 
-// staticMAC checks that an address is one interface's, and behind one port of each VLAN.
+// staticMAC checks that an address is a unicast address, and behind one port of each VLAN.
 func (c *checker) staticMAC(endpoint string, port *SwitchPort, text string, behind map[string]string, at []string) {
-	mac, _ := net.ParseMAC(text) // its form has been checked
+	mac, _ := net.ParseMAC(text) // the decoder has checked its form
 	switch {
 	case mac[0]&1 != 0: // the group bit, IEEE 802-2014, 8.2.2
 		c.fail(fmt.Sprintf("%s is the address of a group, not of an interface", text), "unicast addresses, with an even first byte", "", at...)
@@ -150,7 +150,7 @@ func (c *checker) staticMAC(endpoint string, port *SwitchPort, text string, behi
 	}
 	for _, vlan := range append(slices.Clone(port.Trunk), port.VLAN) {
 		if vlan == 0 && len(port.Trunk) > 0 {
-			continue // such a port takes no untagged frames
+			continue // the port takes no untagged frames
 		}
 		key := fmt.Sprint(mac, " ", vlan)
 		if other, taken := behind[key]; taken {

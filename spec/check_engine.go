@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// EnginePort is the UDP port that every engine of a lab listens on; 7999 is
-// registered to nobody that sends unasked (IANA: irdmi2, a retired remote desktop
-// service). Flows by source port count up from it.
+// EnginePort is the UDP port that every engine of a lab listens on; 7999 is registered for a
+// service that sends nothing unasked (IANA: irdmi2, a retired remote desktop service). Flows by
+// source port count up from it.
 const EnginePort = 7999
 
-// What the engine takes where it depends on several keys. A test holds these, and
-// the bounds in rules, against the engine's sources (engine/control/keys.c and
-// engine/port/udp.c).
+// Limits of the engine that depend on several keys. A test compares these, and the bounds in rules,
+// with the engine's sources (engine/control/keys.c and engine/port/udp.c).
 const (
 	maxSourcePortFlows = 65536 - EnginePort
 	maxUDPFlows        = 1000 // a socket each, below the usual limit of 1024 files
@@ -23,7 +22,7 @@ const (
 	maxCPU             = 4095
 )
 
-// rate checks what the engine makes of the rate: packets a second, in millionths.
+// rate checks the rate as the engine takes it: packets a second, in millionths.
 func (c *checker) rate(t *Traffic, inBits bool) {
 	pps := t.PacketsPerSecond()
 	switch {
@@ -36,7 +35,7 @@ func (c *checker) rate(t *Traffic, inBits bool) {
 	}
 }
 
-// flows checks their number against what tells them apart and what sends them.
+// flows checks the number of flows against the flow field and the backend.
 func (c *checker) flows(t *Traffic) {
 	switch {
 	case t.Backend == BackendUDP && t.Flows > maxUDPFlows:
@@ -48,8 +47,8 @@ func (c *checker) flows(t *Traffic) {
 	}
 }
 
-// recording checks that the packets to be recorded can be told apart by their ids. What
-// a search or rate 0 will send is not known yet.
+// recording checks that there are enough packet ids for the recorded packets. How much a search or
+// rate 0 will send is not known yet.
 func (c *checker) recording(t *Traffic) {
 	packets := t.PacketsPerSecond() * time.Duration(t.Duration).Seconds()
 	if t.Packets == PacketsRecord && packets > maxRecorded {

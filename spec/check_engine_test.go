@@ -23,8 +23,8 @@ func engineValue(t *testing.T, path, pattern string) float64 {
 	return f
 }
 
-// What a file may ask for is no more than the engine takes: else the lab would be
-// built first, and the refusal come after.
+// A file may not ask for more than the engine takes: the lab would be built before the engine
+// refuses.
 func TestBoundsAreWithinTheEngines(t *testing.T) {
 	const command, keys, frame, udp = "control/command.c", "control/keys.c", "packet/frame.h", "port/udp.c"
 	number := func(name string) string { return `\b` + name + `\s*=\s*(\d+)` }
@@ -92,7 +92,7 @@ func typeOf(t *testing.T, key string) reflect.Type {
 	return nil
 }
 
-// The limits of several keys together are the very last values that are taken.
+// The limits that depend on several keys are accepted, and the next value is not.
 func TestEngineLimitsAreExact(t *testing.T) {
 	const lab = "name: lab\ntopology:\n  nodes: {a: , b: }\n  links: [{endpoints: [\"a:x\", \"b:x\"]}]\ntraffic: {from: \"a:x\", to: \"b:x\", "
 	for traffic, right := range map[string]bool{
@@ -129,14 +129,14 @@ func TestEngineLimitsAreExact(t *testing.T) {
 	}
 }
 
-// A device that the engine has no driver for would be found when the lab is there.
+// A device that the engine has no driver for would fail only after the lab is built.
 func TestDriversAreThoseOfTheEngine(t *testing.T) {
 	hardware := []string{"net_e1000", "net_i40e", "net_iavf", "net_ice", "net_ixgbe"}
 	found := regexp.MustCompile(`net_[a-z0-9_]+`).FindAllString(regexp.MustCompile(`(?s)DPDK_DRIVERS := .*?[^\\]\n`).FindString(string(read(t, "../engine/dpdk/dpdk.mk"))), -1)
 	engine := slices.DeleteFunc(found, func(driver string) bool { return slices.Contains(hardware, driver) })
 	slices.Sort(engine)
 	want := slices.Clone(virtualDrivers)
-	// One library is for virtio by PCI and by a socket, the name of which is another.
+	// One library drives virtio by PCI and by a socket, under another name.
 	want[slices.Index(want, "net_virtio_user")] = "net_virtio"
 	if !slices.Equal(engine, want) {
 		t.Errorf("the engine is linked with %q for --vdev, and a file may name %q", engine, want)

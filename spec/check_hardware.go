@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxSRIOVPorts is how many physical functions a pair of virtual ones needs: one a
-// side, or one for both.
+// maxSRIOVPorts is the most physical functions that a pair of virtual ones uses: one a side, or one
+// for both.
 const maxSRIOVPorts = 2
 
-// hardware checks what links of the kinds sriov and passthrough are told.
+// hardware checks the settings of links of the kinds sriov and passthrough.
 func (c *checker) hardware() {
 	owner := map[string]string{} // a whole device → the link that has it
 	for i, link := range c.e.Topology.Links {
@@ -44,7 +44,7 @@ func (c *checker) sriov(link *Link, at []string) {
 	}
 }
 
-// passthrough checks the key passthrough of a link, and that no other has its devices.
+// passthrough checks the key passthrough of a link, and that no other link has its devices.
 func (c *checker) passthrough(link *Link, at []string, owner map[string]string) {
 	p, can := link.Passthrough, takes("passthrough")(link.Kind.Descriptor())
 	switch {
@@ -72,7 +72,7 @@ func (c *checker) passthrough(link *Link, at []string, owner map[string]string) 
 	}
 }
 
-// ownDevices refuses another device for DPDK where the link brings one.
+// ownDevices refuses a device in dpdk.device for an endpoint whose link already is a PCI function.
 func (c *checker) ownDevices(link *Link) {
 	if c.e.DPDK == nil {
 		return
@@ -85,8 +85,8 @@ func (c *checker) ownDevices(link *Link) {
 	}
 }
 
-// sharedPorts refuses ports that another link takes whole, and one VLAN for two links
-// of a port.
+// sharedPorts refuses ports that another link uses as whole devices, and one VLAN for two links on
+// a port.
 func (c *checker) sharedPorts(owner map[string]string) {
 	vlans := map[string]string{} // "port vlan" → the link that has it
 	for i, link := range c.e.Topology.Links {
@@ -112,6 +112,6 @@ func (c *checker) sharedPorts(owner map[string]string) {
 	}
 }
 
-// sameDevice compares two devices as they are written; an interface's name and the
-// address of the same function are told apart only by a host.
+// sameDevice compares two devices as they are written; only a host knows whether an interface's
+// name and a PCI address mean the same function.
 func sameDevice(a, b string) bool { return strings.EqualFold(a, b) }

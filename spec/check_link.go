@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// reservedInterfaces cannot name a lab's interface: lo is there already, and all
-// and default are the kernel's own folders in /proc/sys/net/ipv4/conf.
+// reservedInterfaces cannot name a lab's interface: lo exists already, and all and default are the
+// kernel's own folders in /proc/sys/net/ipv4/conf.
 var reservedInterfaces = []string{"lo", "all", "default"}
 
-// splitEndpoint expects the form "node:interface", which the decoder has checked.
+// splitEndpoint splits "node:interface"; the decoder has checked the form.
 func splitEndpoint(endpoint string) (node, iface string) {
 	node, iface, _ = strings.Cut(endpoint, ":")
 	return node, iface
 }
 
-// endpoints lists what the links join, in their order.
+// endpoints lists the links' endpoints, in the links' order.
 func (e *Experiment) endpoints() []string {
 	var all []string
 	for _, link := range e.Topology.Links {

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// goalPresets are the goals that a name alone stands for.
+// goalPresets are the goals that a name alone can select.
 var goalPresets = []string{"ndr", "pdr", "rfc2544", "tst009"}
 
-// frameSizes2544 are the sizes of Ethernet frames that RFC 2544 section 9.1 wants all
-// of.
+// frameSizes2544 are all the sizes of Ethernet frames that RFC 2544 section 9.1 asks for.
 var frameSizes2544 = []int{64, 128, 256, 512, 1024, 1280, 1518}
 
 // Search is true for a method that finds rates itself, once for each combination of
@@ -31,7 +30,7 @@ func (m *Method) SeeksRate() bool {
 	return m.Search() && slices.Contains(m.Kind.Descriptor().Keys, "max_rate_pps")
 }
 
-// method checks what the kind makes of the other keys.
+// method checks which keys the kind needs, and which it does not take.
 func (c *checker) method(m *Method) {
 	given, at := c.root.get("method"), []string{"method"}
 	d := m.Kind.Descriptor()
@@ -75,7 +74,7 @@ func kindsWith(key string) string {
 	return "remove it; it is for " + listedInOrder(kinds)
 }
 
-// unique holds that a list has no value twice.
+// unique checks that a list has no value twice.
 func (c *checker) unique(key string, count int, text func(int) string) {
 	seen := map[string]bool{}
 	for i := range count {
@@ -86,7 +85,7 @@ func (c *checker) unique(key string, count int, text func(int) string) {
 	}
 }
 
-// goal checks what is wrong with a goal whatever a preset adds.
+// goal checks the values of a goal that no preset can correct.
 func (c *checker) goal(g *Goal, at ...string) {
 	if !slices.Contains(goalPresets, g.Name) && g.LossRatio == nil {
 		c.fail(fmt.Sprintf("the goal %q has no loss_ratio, and is not a preset", clip(g.Name)), "presets "+listedInOrder(goalPresets),
@@ -97,7 +96,7 @@ func (c *checker) goal(g *Goal, at ...string) {
 	}
 }
 
-// noRateInSearch tells those who give a search its rate, or its trials their length.
+// noRateInSearch refuses a rate or a trial length where the search chooses them.
 func (c *checker) noRateInSearch(rates []string) {
 	kind := c.e.Method.Kind
 	bounds := "bound it by method.min_rate_pps and method.max_rate_pps"
@@ -112,7 +111,7 @@ func (c *checker) noRateInSearch(rates []string) {
 	}
 }
 
-// goalPreset makes a mapping of a goal that is a preset's name.
+// goalPreset turns a goal that is only a preset's name into a mapping.
 func (d decoder) goalPreset(n *node, path string) *node {
 	if n.tag != "!!str" || !slices.Contains(goalPresets, n.text) {
 		d.fail(n, path, describe(n)+" is not a preset", listedInOrder(goalPresets),
@@ -123,9 +122,8 @@ func (d decoder) goalPreset(n *node, path string) *node {
 	return &node{kind: mapping, place: n.place, entries: []entry{{key, n}}}
 }
 
-// standardSizes is the axis of all frame sizes that rfc2544 wants, where the file
-// neither gives nor sweeps one. Where the kind itself is swept, the other kinds get
-// the same sizes.
+// standardSizes is the axis of all frame sizes that rfc2544 asks for, where the file neither gives
+// nor sweeps a size. Where the kind itself is swept, the other kinds get the same sizes.
 func standardSizes(base *node, axes []axis, at place) (axis, bool) {
 	steps := []string{"traffic", "frame_bytes"}
 	rfc2544 := hasKind(base.get("method"), MethodRFC2544)
@@ -158,7 +156,7 @@ func standardSizes(base *node, axes []axis, at place) (axis, bool) {
 	return all, true
 }
 
-// hasKind tells the kind of a method in the tree.
+// hasKind reports whether a method in the tree has a kind.
 func hasKind(method *node, kind MethodKind) bool {
 	given := method.get("kind")
 	return given != nil && given.text == string(kind)

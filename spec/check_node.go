@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// hostNamespaceSysctls are the sysctls outside net that belong to a namespace a
-// node has: ipc (ipc/ipc_sysctl.c, ipc/mq_sysctl.c) and uts.
+// hostNamespaceSysctls are the sysctls outside net that belong to one of a node's namespaces: ipc
+// (ipc/ipc_sysctl.c, ipc/mq_sysctl.c) and uts.
 var hostNamespaceSysctls = []string{
 	"kernel.domainname", "kernel.hostname", "kernel.msgmax", "kernel.msgmnb", "kernel.msgmni",
 	"kernel.sem", "kernel.shm_rmid_forced", "kernel.shmall", "kernel.shmmax", "kernel.shmmni",
@@ -73,8 +73,9 @@ func (c *checker) mounts(n *Node, at []string) {
 	}
 }
 
-// sysctl refuses what belongs to no namespace of the node: written there it would
-// change the host, silently and after the lab is gone. A virtual machine has them all.
+// sysctl refuses a sysctl that belongs to no namespace of the node: writing it would silently
+// change the host, and the change would outlast the lab. A virtual machine has its own copy of all
+// of them.
 func (c *checker) sysctl(scope SysctlScope, key, value string, at []string) {
 	// As in sysctl(8): where the first separator is a slash, dots are plain text,
 	// so that "net/ipv4/conf/eth0.1/forwarding" can be named.
@@ -164,7 +165,7 @@ func ParseCPUList(text string) ([]int, error) {
 	return cpus, nil
 }
 
-// cpuList reads a list that the decoder has taken, or none.
+// cpuList reads a list that the decoder has checked; nil for an empty one.
 func cpuList(text string) []int {
 	cpus, _ := ParseCPUList(text)
 	return cpus

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// figureRange is what a figure's axes hold.
+// figureRange is the range of a figure's axes.
 type figureRange struct {
 	x, y         [2]float64
 	xForm, yForm string
 }
 
-// figureRanges are the axes of the report's figures. No measurement has come near
-// their ends: 10^12 packets a second, and 10^12 ns, a quarter of an hour.
+// figureRanges are the ranges of the axes in the report's figures. No measurement comes near the
+// limits: 10^12 packets a second, and 10^12 ns, a quarter of an hour.
 var figureRanges = map[Figure]figureRange{
 	FigureRate:    {[2]float64{0, 1e12}, [2]float64{0, 1e12}, "sent packets a second, from 0", "received packets a second, from 0"},
 	FigureSize:    {[2]float64{64, 65535}, [2]float64{0, 1e12}, "bytes of the frame with its FCS, 64 to 65535", "packets a second, from 0"},

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Polls is true for the ways of receiving that have threads of their own.
+// Polls is true for the receive modes that have threads of their own.
 func (r Receive) Polls() bool { return r == ReceiveThreaded || r == ReceiveBusyPoll }
 
-// needsNAPI is true for the ways that act on a device's NAPI instances, not on CPUs.
+// needsNAPI is true for the receive modes that act on a device's NAPI instances, not on CPUs.
 func (r Receive) needsNAPI() bool { return r.Polls() || r == ReceiveSuspend }
 
-// ReceiveOf is how the kernel gets packets from an interface: the link's word, else its
-// node's, else by interrupts.
+// ReceiveOf is how the kernel gets packets from an interface: the link's rx, else its node's, else
+// by interrupts.
 func (e *Experiment) ReceiveOf(node, iface string) Receive {
 	endpoint := node + ":" + iface
 	for _, link := range e.Topology.Links {
@@ -51,7 +51,7 @@ func (c *checker) nodeReceive(name string, n *Node, at []string) {
 			endpoint := name + ":" + iface
 			link := c.e.Topology.Links[c.ends[endpoint]]
 			if own := link.RX[endpoint]; own != "" {
-				continue // the link's word counts, and was checked
+				continue // the link's rx applies, and was checked
 			}
 			c.received(endpoint, link, n.RX, here)
 		}
@@ -61,7 +61,7 @@ func (c *checker) nodeReceive(name string, n *Node, at []string) {
 	}
 }
 
-// received refuses ways of receiving that an endpoint cannot have on any host.
+// received refuses receive modes that an endpoint cannot have on any host.
 func (c *checker) received(endpoint string, link *Link, way Receive, at []string) {
 	name, _ := splitEndpoint(endpoint)
 	n := c.e.Topology.Nodes[name]
@@ -82,13 +82,13 @@ func (c *checker) received(endpoint string, link *Link, way Receive, at []string
 	}
 }
 
-// inCaseOf is what to do about a key that not all runs of a sweep have.
+// inCaseOf is the remedy for a key that only some runs of a sweep have.
 func inCaseOf(what string) string {
 	return fmt.Sprintf("where a sweep varies %s, write it in the case that has it", what)
 }
 
-// pastKernel is true for an endpoint whose packets are known never to be the kernel's: those
-// of DPDK, but where it opens one of the kernel's devices (af_packet, af_xdp).
+// pastKernel is true for an endpoint whose packets certainly bypass the kernel: one of DPDK, unless
+// DPDK opens a kernel device (af_packet, af_xdp).
 func (c *checker) pastKernel(endpoint string, link *Link) bool {
 	d := link.Kind.Descriptor()
 	if d.End == EndNone {
@@ -103,7 +103,7 @@ func (c *checker) pastKernel(endpoint string, link *Link) bool {
 	return true
 }
 
-// pollers checks what the threads that poll are told.
+// pollers checks the settings of polling threads.
 func (c *checker) pollers(n *Node, at []string) {
 	p := n.Polling
 	if p.CPUs > 0 && p.CPUList != "" {
@@ -119,7 +119,7 @@ func (c *checker) pollers(n *Node, at []string) {
 	}
 }
 
-// OwnCPUs is how many CPUs the threads have for themselves; 0 shares the node's.
+// OwnCPUs is how many CPUs the threads have for themselves; with 0 they share the node's.
 func (p *Polling) OwnCPUs() int {
 	if p == nil {
 		return 0

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// inCase is what to do about a key that only some of the runtimes in a sweep have.
+// inCase is the remedy for a key that only some of the runtimes in a sweep have.
 const inCase = "where a sweep varies the runtime, write it in the case that has it"
 
-// otherwise says what a node without one of these keys is, where its runtime does not.
+// otherwise describes a node without one of these keys.
 var otherwise = map[string]string{
 	"vm":     "a %s node is not a virtual machine",
 	"rootfs": "a %s node shares the host's file system",
@@ -36,7 +36,7 @@ func (c *checker) runtime(n *Node, at []string) {
 	}
 }
 
-// isGuest is true for an endpoint that is known to be in a virtual machine.
+// isGuest is true for an endpoint of a virtual machine.
 func (c *checker) isGuest(endpoint string) bool {
 	name, _ := splitEndpoint(endpoint)
 	n := c.e.Topology.Nodes[name]
@@ -67,8 +67,8 @@ func (c *checker) vmLinks() {
 	}
 }
 
-// vmTraffic refuses ends whose clocks cannot be compared: a guest's time stamp counter
-// has an offset, and under TCG a rate, of its own.
+// vmTraffic refuses ends whose clocks cannot be compared: a guest's time stamp counter has its own
+// offset, and under TCG its own rate.
 func (c *checker) vmTraffic(t *Traffic) {
 	from, _ := splitEndpoint(t.From)
 	to, _ := splitEndpoint(t.To)

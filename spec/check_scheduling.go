@@ -2,11 +2,11 @@ package spec
 
 import "fmt"
 
-// RealTime is true for the policies that come before all ordinary work, sched(7).
+// RealTime is true for the policies that run before all ordinary threads, sched(7).
 func (p SchedulingPolicy) RealTime() bool { return p == SchedulingFIFO || p == SchedulingRR }
 
-// niced is true for the policies that weigh processes by their niceness: of sched(7)
-// all but the real-time ones, and idle, whose weight is fixed.
+// niced is true for the policies that weigh threads by their nice value: all of sched(7) but the
+// real-time ones, and idle, whose weight is fixed.
 func (p SchedulingPolicy) niced() bool { return p == SchedulingOther || p == SchedulingBatch }
 
 // scheduling checks a node's policy, and that something has it.
@@ -23,8 +23,8 @@ func (c *checker) scheduling(name string, n *Node, at []string) {
 	}
 }
 
-// policy checks which of priority and nice goes with a policy. The kernel takes wrong
-// pairs in silence: it ignores the niceness of a FIFO thread.
+// policy checks that a policy has the right one of priority and nice. The kernel silently accepts
+// wrong pairs: it ignores the nice value of a FIFO thread.
 func (c *checker) policy(s *Scheduling, at []string) {
 	given := c.root.at(at)
 	switch {
@@ -41,8 +41,8 @@ func (c *checker) policy(s *Scheduling, at []string) {
 	}
 }
 
-// schedules is true for a node in which something is started that has the policy: an
-// engine, the commands of exec, or a virtual machine's CPUs.
+// schedules is true for a node in which nines starts something that gets the policy: an engine, the
+// commands of exec, or a virtual machine's CPUs.
 func (c *checker) schedules(name string, n *Node) bool {
 	if n.Runtime.Descriptor().Guest || len(n.Exec) > 0 || n.App != nil && n.App.Kind.HasEngine() {
 		return true

@@ -47,13 +47,13 @@ func (c *checker) traffic(t *Traffic) {
 	}
 }
 
-// trafficEnd checks that an end exists and is free for the generator.
+// trafficEnd checks that an end exists and that no app's engine takes its packets.
 func (c *checker) trafficEnd(key, endpoint string) bool {
 	if _, ok := c.ends[endpoint]; !ok {
 		if all := c.e.endpoints(); !slices.Contains(all, endpoint) {
 			c.fail(fmt.Sprintf("no link has the endpoint %q", endpoint), listedInOrder(all), didYouMean(endpoint, all), "traffic", key)
 		}
-		return false // if it is in the file, the link's error has been told
+		return false // if it is in the file, the link's error is reported
 	}
 	name, _ := splitEndpoint(endpoint)
 	if app := c.e.Topology.Nodes[name].App; app != nil && app.Kind.HasEngine() {
@@ -72,11 +72,11 @@ func (c *checker) noRoute(t *Traffic) {
 		"join them by a link, or give the nodes between them app: {kind: forward} or {kind: route}", "traffic", "to")
 }
 
-// route searches breadth first, as a packet would travel, and gives the links on
-// the way. Where both ends are the same, the goal is a reflecting node.
+// route searches breadth first, as a packet would travel, and returns the links on the way. Where
+// both ends are the same, the goal is a reflecting node.
 func (c *checker) route(from, to string) (links []int, found bool) {
 	type visit struct {
-		endpoint string // from which the packet leaves
+		endpoint string // where the packet leaves
 		before   int    // index of the visit that led here
 	}
 	visits := []visit{{from, -1}}

@@ -10,9 +10,8 @@ import (
 	"sync"
 )
 
-// decoder turns a tree into the types, by their yaml tags and the rules. It
-// refuses what it does not know and goes on to find further errors; what it made is
-// whole where it found none.
+// decoder turns a tree into the types, by their yaml tags and the rules. It refuses unknown keys
+// and goes on to find further errors; its result is complete only where it found none.
 type decoder struct{ *collector }
 
 // decodeExperiment decodes a tree without its sweep.
@@ -28,7 +27,7 @@ func (d decoder) value(n *node, v reflect.Value, path string, r rule) {
 	}
 	t := v.Type()
 	if n.isNull() {
-		// "dut:" with nothing behind it is a node with every default.
+		// "dut:" with nothing after it is a node with every default.
 		if t != reflect.TypeFor[*Node]() {
 			d.fail(n, path, "has no value", "", "give it one, or remove the key")
 			return
@@ -61,7 +60,7 @@ func (d decoder) value(n *node, v reflect.Value, path string, r rule) {
 	}
 }
 
-// shapeOf is what a type looks like in the file.
+// shapeOf is the shape that a type has in the file.
 func shapeOf(t reflect.Type) kind {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -126,8 +125,8 @@ func (d decoder) structure(n *node, v reflect.Value, path string) {
 				continue
 			}
 		}
-		// A mistyped key stands for the one it is like: that one is not missing, and where
-		// it is a section, what is wrong inside of it is told with the rest.
+		// A mistyped key stands for the key it resembles: that key is not reported as missing, and
+		// where it is a section, errors inside it are reported too.
 		delete(known, f.key)
 		if shape := shapeOf(f.typ); e.key.text == f.key || shape != scalar && shape == e.value.kind {
 			d.value(e.value, v.Field(f.index), join(path, f.key), f.rule)
@@ -191,7 +190,7 @@ func (d decoder) slice(n *node, v reflect.Value, path string, r rule) {
 	}
 }
 
-// tooMany keeps what follows from work that no lab needs.
+// tooMany refuses a list or mapping with more items than any lab needs, before they cost work.
 func (d decoder) tooMany(n *node, count int, path string, r rule) bool {
 	if r.maxItems == 0 || count <= r.maxItems {
 		return false

@@ -1,21 +1,21 @@
 package spec
 
-// Disturbance is competition made on purpose while the lab is up, by nines-disturb: for
-// Length in each Period.
+// Disturbance is deliberate competition while the lab is up, made by nines-disturb: for Length in
+// each Period.
 type Disturbance struct {
-	// Kind is what is done.
+	// Kind is the kind of disturbance.
 	Kind DisturbanceKind `yaml:"kind" json:"kind"`
-	// Node has the CPU that is disturbed: its engine's, else its first; of kind stop the
-	// node's engine itself.
+	// Node is the node whose CPU is disturbed: its engine's CPU, else its first; with kind stop,
+	// the node's engine itself.
 	Node string `yaml:"node,omitempty" json:"node,omitempty"`
-	// CPU is the one that is disturbed; it excludes Node. Without both it happens
-	// wherever the kernel puts it.
+	// CPU is the CPU that is disturbed; it excludes Node. Without either, the kernel chooses the
+	// CPU.
 	CPU *int `yaml:"cpu,omitempty" json:"cpu,omitempty"`
-	// Period is from one begin to the next (default 10ms).
+	// Period is the time from one start to the next (default 10ms).
 	Period Duration `yaml:"period,omitempty" json:"period,omitempty"`
 	// Length is how long each lasts (default 200us).
 	Length Duration `yaml:"length,omitempty" json:"length,omitempty"`
-	// Scheduling is that of the thread that disturbs (default other).
+	// Scheduling is the policy of the disturbing thread (default other).
 	Scheduling *Scheduling `yaml:"scheduling,omitempty" json:"scheduling,omitempty"`
 }
 
@@ -24,7 +24,7 @@ type DisturbanceKind string
 
 // The kinds of disturbance; folder programs/nines-disturb has one file each.
 const (
-	// DisturbSpin takes the CPU, as a process that computes does.
+	// DisturbSpin keeps the CPU busy, as a computing process does.
 	DisturbSpin DisturbanceKind = "spin"
 	// DisturbFork starts and reaps processes.
 	DisturbFork DisturbanceKind = "fork"
@@ -36,12 +36,12 @@ const (
 	DisturbTLB DisturbanceKind = "tlb"
 	// DisturbTimers has timers expire on the CPU.
 	DisturbTimers DisturbanceKind = "timers"
-	// DisturbStop stops the node's engine, and lets it go on.
+	// DisturbStop stops the node's engine, and continues it.
 	DisturbStop DisturbanceKind = "stop"
 )
 
-// Remote is true for the kinds that are done from another CPU than the one that they
-// disturb, which need not be allowed there.
+// Remote is true for the kinds that disturb a CPU from another CPU, so that they need not be
+// allowed on the one they disturb.
 func (k DisturbanceKind) Remote() bool {
 	switch k {
 	case DisturbSoftirq, DisturbIPI, DisturbStop:

@@ -13,8 +13,8 @@ const documentPath = "../docs/experiment-file.md"
 // documentRow is a row of a table: | `key` | type | default | what it is |.
 var documentRow = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (.*) \\| (.*) \\| .* \\|$")
 
-// Each key has a row in its section's table, with the default, the bounds and the
-// values that the program has; and no row is for a key that is not there.
+// Each key has a row in its section's table, with the program's default, bounds and values; and no
+// row describes a key that does not exist.
 func TestDocumentHasEveryKey(t *testing.T) {
 	rows := map[string][2]string{}
 	for title, section := range documentSections(t) {
@@ -90,7 +90,7 @@ func documentSections(t *testing.T) map[string]string {
 	return sections
 }
 
-// The examples in the document are right.
+// The examples in the document are accepted.
 func TestDocumentExamples(t *testing.T) {
 	text := string(read(t, documentPath))
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1)

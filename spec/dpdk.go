@@ -4,11 +4,11 @@ package spec
 type DPDK struct {
 	// Hugepages says where their memory comes from (default auto).
 	Hugepages Hugepages `yaml:"hugepages,omitempty" json:"hugepages,omitempty"`
-	// Memory is what each engine takes for its packets; 0: what its ports take, and at
-	// least 64 MiB.
+	// Memory is what each engine reserves for its packets; 0: what its ports need, and at least 64
+	// MiB.
 	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
-	// Driver is how an engine with the backend dpdk reaches a kernel link's
-	// interface (default af_packet).
+	// Driver is how an engine with the backend dpdk opens the interface of a kernel link (default
+	// af_packet).
 	Driver DPDKDriver `yaml:"driver,omitempty" json:"driver,omitempty"`
 	// Device replaces what the plan would open, by "node:interface": an argument of
 	// DPDK's --vdev that begins with a driver's name and a number, such as net_null0 or
@@ -19,9 +19,9 @@ type DPDK struct {
 // Hugepages says where the memory of DPDK comes from.
 type Hugepages string
 
-// HugepagesAuto takes free hugepages, and refuses where there are too few;
-// HugepagesReserve reserves those that are missing and gives them back when the
-// lab is taken down; HugepagesNone takes ordinary memory, and is slower.
+// HugepagesAuto takes free hugepages, and refuses where there are too few; HugepagesReserve
+// reserves the missing ones and frees them when the lab is taken down; HugepagesNone takes ordinary
+// memory, and is slower.
 const (
 	HugepagesAuto    Hugepages = "auto"
 	HugepagesReserve Hugepages = "reserve"

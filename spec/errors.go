@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// Error is one thing that is wrong with a file, at its place.
+// Error is one mistake in a file, with its place.
 type Error struct {
 	// File is the name of the file, or "--set KEY=VALUE" where the value came
 	// from the command line; Line and Column count from 1 and are 0 there.
@@ -19,7 +19,7 @@ type Error struct {
 	// Path is the key, such as "traffic.frame_bytes"; empty for the whole file.
 	Path    string `json:"path,omitempty"`
 	Problem string `json:"problem"`
-	// Allowed says what would be right; Remedy what to do.
+	// Allowed says what is accepted; Remedy what to do.
 	Allowed string `json:"allowed,omitempty"`
 	Remedy  string `json:"remedy,omitempty"`
 }
@@ -52,10 +52,10 @@ func (e *Error) Error() string {
 // ExitCode is that of a wrong file.
 func (e *Error) ExitCode() int { return exit.Wrong }
 
-// Errors is everything that is wrong with a file, in the order of the places.
+// Errors are all mistakes in a file, sorted by place.
 type Errors []*Error
 
-// Error prints one error a line, after a heading where there are several.
+// Error prints one error per line, after a heading where there are several.
 func (e Errors) Error() string {
 	if len(e) == 1 {
 		return e[0].Error()
@@ -71,7 +71,7 @@ func (e Errors) Error() string {
 // ExitCode is that of a wrong file.
 func (e Errors) ExitCode() int { return exit.Wrong }
 
-// Unwrap gives the single errors to errors.As.
+// Unwrap returns the single errors, for errors.As.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i, one := range e {
@@ -80,8 +80,7 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// maxErrors is how many errors are reported at once; a reader mends the first
-// few and tries again.
+// maxErrors is how many errors are reported at once; users correct the first few and try again.
 const maxErrors = 50
 
 // collector gathers errors, each once, while a file is read.
@@ -112,7 +111,7 @@ func (c *collector) fail(n *node, path, problem, allowed, remedy string) {
 
 func (c *collector) full() bool { return len(c.list) >= maxErrors }
 
-// err gives the errors sorted by place, or nil.
+// err returns the errors sorted by place, or nil.
 func (c *collector) err() error {
 	if len(c.list) == 0 {
 		return nil
@@ -124,7 +123,7 @@ func (c *collector) err() error {
 	return c.list
 }
 
-// AsErrors gives the errors in a file that err consists of.
+// AsErrors returns the mistakes in a file that err consists of.
 func AsErrors(err error) (Errors, bool) {
 	var several Errors
 	if errors.As(err, &several) {

@@ -13,8 +13,8 @@ type Experiment struct {
 	Topology Topology `yaml:"topology" json:"topology"`
 	// Traffic is what is measured; without it the lab is only brought up.
 	Traffic *Traffic `yaml:"traffic,omitempty" json:"traffic,omitempty"`
-	// Method is how the network is asked: a plain sweep, or a search by a standard's
-	// procedure (default sweep).
+	// Method is how the trials are chosen: a plain sweep, or a search by a standard's procedure
+	// (default sweep).
 	Method *Method `yaml:"method,omitempty" json:"method,omitempty"`
 	// Isolation is how far the nodes' CPUs are kept from everything else (default
 	// affinity).
@@ -22,12 +22,11 @@ type Experiment struct {
 	// Tuning is the profile of host settings that is in force while the lab is up
 	// (default none).
 	Tuning Tuning `yaml:"tuning,omitempty" json:"tuning,omitempty"`
-	// Trace records what ran on the CPUs around slow packets, so that their causes can be
-	// told (default false).
+	// Trace records what ran on the CPUs around slow packets, to find their causes (default false).
 	Trace bool `yaml:"trace,omitempty" json:"trace,omitempty"`
 	// Tracing sets up that recorder.
 	Tracing *Tracing `yaml:"tracing,omitempty" json:"tracing,omitempty"`
-	// Disturb is competition made on purpose while the lab is up, by name.
+	// Disturb is deliberate competition while the lab is up, by name.
 	Disturb map[string]*Disturbance `yaml:"disturb,omitempty" json:"disturb,omitempty"`
 	// DPDK sets up the engines and switches that use DPDK.
 	DPDK *DPDK `yaml:"dpdk,omitempty" json:"dpdk,omitempty"`
@@ -35,11 +34,11 @@ type Experiment struct {
 	Repeat int `yaml:"repeat,omitempty" json:"repeat,omitempty"`
 	// Order is the order of the repeats (default interleaved).
 	Order Order `yaml:"order,omitempty" json:"order,omitempty"`
-	// Published are points of other measurements, drawn over this one's.
+	// Published are points of other measurements, drawn over those of this one.
 	Published []*Published `yaml:"published,omitempty" json:"published,omitempty"`
 }
 
-// MarshalYAML leaves out of a search's traffic what the method finds itself.
+// MarshalYAML leaves out the traffic's values that a search chooses itself.
 func (e Experiment) MarshalYAML() (any, error) {
 	type plain Experiment
 	if !e.Method.Search() || e.Traffic == nil {
@@ -67,8 +66,8 @@ func (e Experiment) MarshalYAML() (any, error) {
 // Order says how the repeats of a sweep follow one another.
 type Order string
 
-// Interleaved runs A B C A B C, so that a drifting host hits all alike;
-// sequential runs A A B B C C.
+// Interleaved runs A B C A B C, so that slow changes of the host affect all alike; sequential runs
+// A A B B C C.
 const (
 	OrderInterleaved Order = "interleaved"
 	OrderSequential  Order = "sequential"
@@ -78,6 +77,6 @@ const (
 type Topology struct {
 	// Nodes are the machines, by name.
 	Nodes map[string]*Node `yaml:"nodes" json:"nodes"`
-	// Links join the nodes' interfaces, which they make.
+	// Links make and join the nodes' interfaces.
 	Links []*Link `yaml:"links,omitempty" json:"links,omitempty"`
 }

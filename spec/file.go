@@ -30,7 +30,7 @@ func LoadFile(path string) (*File, error) {
 		return nil, &Error{File: path, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
 	}
 	defer func() { _ = f.Close() }() // read only: nothing can be lost
-	// One byte more than allowed is enough for Load to say that it is too much.
+	// One byte more than allowed is enough for Load to refuse the file as too large.
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, &Error{File: path, Problem: "cannot be read: " + systemReason(err), Remedy: "give the path of an experiment file"}
@@ -38,7 +38,7 @@ func LoadFile(path string) (*File, error) {
 	return Load(path, data)
 }
 
-// Load reads the bytes of a file; the name stands in the errors' places.
+// Load reads the bytes of a file; name appears in the errors' places.
 func Load(name string, data []byte) (*File, error) {
 	root, err := parseYAML(name, data)
 	if err != nil {
@@ -54,7 +54,7 @@ func Load(name string, data []byte) (*File, error) {
 	return &File{name: name, raw: bytes.Clone(data), root: root}, nil
 }
 
-// Name is the name the file was loaded by.
+// Name is the name under which the file was loaded.
 func (f *File) Name() string { return f.name }
 
 // Raw is the file as the user wrote it, byte for byte.
@@ -64,8 +64,8 @@ func (f *File) Raw() []byte { return bytes.Clone(f.raw) }
 func (f *File) Sets() []string { return append([]string(nil), f.sets...) }
 
 // Set changes one key, as --set does: "traffic.rate_pps=1000", "links.*.kind=veth",
-// "nodes.dut.cpus=2", "sweep.traffic.burst=[1, 16]". The value is YAML; an empty
-// one takes the key away. A key that the sweep varies is fixed: it leaves the sweep.
+// "nodes.dut.cpus=2", "sweep.traffic.burst=[1, 16]". The value is YAML; an empty one removes the
+// key. A key that the sweep varies becomes fixed: it leaves the sweep.
 func (f *File) Set(expression string) error {
 	path, text, found := strings.Cut(expression, "=")
 	where := "--set " + expression
@@ -117,8 +117,8 @@ func (f *File) setSweep(where, path, text string) error {
 	return nil
 }
 
-// setValue reads the right side of a --set; nil stands for an empty one. What is
-// no single YAML value is taken as it is where the key wants a text.
+// setValue reads the right side of a --set; nil stands for an empty one. Text that is not a single
+// YAML value is taken literally where the key is a text.
 func setValue(where, text string, t reflect.Type) (*node, error) {
 	if text == "" {
 		return nil, nil
@@ -157,8 +157,7 @@ func (n *node) placed(p place) *node {
 	return &moved
 }
 
-// withoutSwept takes the key that is being set out of the sweep, which would
-// otherwise overwrite it.
+// withoutSwept removes from the sweep the key that is being set, as the sweep would overwrite it.
 func (f *File) withoutSwept(where, path string, goal target) (*node, error) {
 	root := f.root
 	swept := root.get("sweep")
@@ -190,13 +189,13 @@ func (f *File) withoutSwept(where, path string, goal target) (*node, error) {
 	return root, nil
 }
 
-// keyAt is a path that the sweep sets, and where in the file it stands.
+// keyAt is a path that the sweep sets, and its place in the file.
 type keyAt struct {
 	path  string
 	steps []string
 }
 
-// meeting is how the places of a swept path meet those that a --set sets.
+// meeting is how the places of a swept path overlap those that a --set sets.
 type meeting int
 
 const (
@@ -230,7 +229,7 @@ func (f *File) meets(path string, goal target) meeting {
 	return apart
 }
 
-// Effective is the file with every Set applied; without one it is Raw.
+// Effective is the file with every Set applied; without any it is Raw.
 func (f *File) Effective() ([]byte, error) {
 	if len(f.sets) == 0 {
 		return f.Raw(), nil
@@ -250,10 +249,10 @@ func (f *File) Effective() ([]byte, error) {
 
 func marshalNode(n *node) ([]byte, error) { return yaml.Dump(n.yaml(), yaml.WithIndent(2)) }
 
-// Marshal writes an experiment, defaults and all, as a file that Load reads.
+// Marshal writes an experiment, with its defaults, as a file that Load reads.
 func Marshal(e *Experiment) ([]byte, error) { return yaml.Dump(e, yaml.WithIndent(2)) }
 
-// systemReason is the system's reason without the path, which the place has.
+// systemReason is the system's reason without the path, which the error's place already names.
 func systemReason(err error) string {
 	var pathErr *os.PathError
 	if errors.As(err, &pathErr) {

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// FuzzFile reads anything: no input may crash the reader, cost more than its
-// limits allow, or be accepted and then read differently once written out.
+// FuzzFile reads any input: none may crash the reader, exceed its limits, or be accepted and then
+// read differently after it was written out.
 func FuzzFile(f *testing.F) {
 	for _, path := range files(f, "testdata/valid/*.yaml", "../examples/*.yaml") {
 		f.Add(read(f, path), "traffic.burst=2")
@@ -59,7 +59,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// wellFormed holds that an error is of the kind that users are promised.
+// wellFormed checks that an error has the promised type and fields.
 func wellFormed(t *testing.T, err error) {
 	t.Helper()
 	errs, ok := AsErrors(err)
@@ -73,8 +73,8 @@ func wellFormed(t *testing.T, err error) {
 	}
 }
 
-// FuzzText sends any text through a value: what --set takes is what the
-// experiment has, and what both ways of writing a file give back.
+// FuzzText sends any text through a value: the experiment has what --set was given, and both ways
+// of writing a file keep it.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{"a", "", " a ", "a: b", "# no", "'", `"`, "1", "true", "~", "- x", "|\n a", "a\nb", "\u2028", "\u0085", "é", "[1, 2]", "*a", "&a b", "!x y", "%", "\t", "a #b", "2020-01-01", "<<", "=", "\ufeff"} {
 		f.Add(text)

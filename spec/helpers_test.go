@@ -17,7 +17,7 @@ func read(t testing.TB, path string) []byte {
 
 func lengthOf(v any) int { return reflect.ValueOf(v).Len() }
 
-// mustLoad loads a text that the test knows to be right.
+// mustLoad loads a text that must be valid.
 func mustLoad(t testing.TB, text string) *File {
 	t.Helper()
 	f, err := Load("lab.yaml", []byte(text))

@@ -1,24 +1,24 @@
 package spec
 
-// Isolation is how far the nodes' CPUs are kept from everything else.
+// Isolation is how far other work is kept off the nodes' CPUs.
 type Isolation string
 
-// The degrees of isolation, each with all of the one before.
+// The degrees of isolation; each includes the one before.
 const (
-	// IsolationNone pins nothing: nodes and engines run where the scheduler puts them,
-	// as all else on the host does.
+	// IsolationNone pins nothing: nodes and engines run where the scheduler puts them, like
+	// everything else on the host.
 	IsolationNone Isolation = "none"
-	// IsolationAffinity keeps nodes on their CPUs; others may run there too.
+	// IsolationAffinity keeps nodes on their CPUs; other processes may run there too.
 	IsolationAffinity Isolation = "affinity"
-	// IsolationPartition also keeps others' processes off them: a partition of
-	// cgroup v2, or exclusive cpusets of v1.
+	// IsolationPartition also keeps other processes off them: a partition of cgroup v2, or
+	// exclusive cpusets of v1.
 	IsolationPartition Isolation = "partition"
-	// IsolationIsolated also takes them out of load balancing, and moves interrupts,
-	// kernel threads and workqueues away.
+	// IsolationIsolated also removes them from load balancing, and moves interrupts, kernel threads
+	// and workqueues away.
 	IsolationIsolated Isolation = "isolated"
 )
 
-// Tuning is a profile of host settings; nines tune has the same.
+// Tuning is a profile of host settings, as in nines tune.
 type Tuning string
 
 // The profiles of host settings.
@@ -33,9 +33,9 @@ const (
 type Scheduling struct {
 	// Policy is other, batch, idle, fifo or rr (default other), sched(7).
 	Policy SchedulingPolicy `yaml:"policy,omitempty" json:"policy,omitempty"`
-	// Priority is that of fifo and rr, 1 to 99.
+	// Priority is the priority for fifo and rr, 1 to 99.
 	Priority int `yaml:"priority,omitempty" json:"priority,omitempty"`
-	// Nice is that of other and batch, -20 to 19 (default 0).
+	// Nice is the nice value for other and batch, -20 to 19 (default 0).
 	Nice int `yaml:"nice,omitempty" json:"nice,omitempty"`
 }
 

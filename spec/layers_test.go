@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A layer with faults tells all of them by place, and nothing of the layers behind it.
+// A layer with mistakes reports all of them with their places, and later layers report nothing.
 func TestLayers(t *testing.T) {
 	const head = "name: lab\n"
 	tests := map[string]struct {
@@ -101,8 +101,7 @@ func placesOf(t *testing.T, err error) []string {
 	return places
 }
 
-// Whatever single value of a right file is broken, in whatever way, one error says so and
-// no other follows from it.
+// Any single broken value in a valid file causes exactly one error.
 func TestOneBrokenValueIsOneError(t *testing.T) {
 	for _, path := range files(t, "testdata/valid/*.yaml", "../examples/*.yaml", "../examples/*/quick/*.yaml") {
 		data, err := os.ReadFile(path)
@@ -118,7 +117,7 @@ func TestOneBrokenValueIsOneError(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(runs)*whole.root.size() > 500 {
-			continue // each value of it, in each run, would take minutes
+			continue // breaking each value in each run would take minutes
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) { breakAll(t, whole, whole.root, nil) })
 	}
@@ -140,7 +139,7 @@ func breakAll(t *testing.T, whole *File, n *node, steps []string) {
 	}
 }
 
-// breakOne replaces one value by what it cannot be; where it can, nothing is to be seen.
+// breakOne replaces one value by wrong ones; a replacement that is accepted is no failure.
 func breakOne(t *testing.T, whole *File, n *node, steps []string) {
 	t.Helper()
 	for what, value := range map[string]*node{
@@ -158,7 +157,7 @@ func breakOne(t *testing.T, whole *File, n *node, steps []string) {
 	}
 }
 
-// misspell renames one key. A required one is missed if nothing like it is there.
+// misspell renames one key. A required key is also reported as missing if no key resembles it.
 func misspell(t *testing.T, whole *File, n *node, steps []string) {
 	t.Helper()
 	last := len(steps) - 1

@@ -51,8 +51,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A sweep over all links costs a few look-ups for each: a comparison of all with all would
-// take many minutes here.
+// A sweep over all links costs a few look-ups per link: comparing all with all would take many
+// minutes here.
 func TestSweepsOverAllLinksCostLittle(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("name: lab\ntopology:\n  nodes: {a: , b: }\n  links:\n")
@@ -70,7 +70,7 @@ func TestSweepsOverAllLinksCostLittle(t *testing.T) {
 	}
 }
 
-// Which endpoints are DPDK's is found once, not for each of them.
+// The checker finds the DPDK endpoints once, not again for each of them.
 func TestManyEndpointsOfDPDKCostLittle(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("name: lab\ntopology:\n  nodes:\n")
@@ -86,8 +86,8 @@ func TestManyEndpointsOfDPDKCostLittle(t *testing.T) {
 	}
 }
 
-// runsInMinutes gives what Runs says of a text, which is to take seconds, on a slow machine
-// too.
+// runsInMinutes returns the error of Runs for a text, and fails if that takes minutes: it takes
+// seconds, even on a slow machine.
 func runsInMinutes(t *testing.T, text string) error {
 	t.Helper()
 	f := mustLoad(t, text)
@@ -105,7 +105,7 @@ func runsInMinutes(t *testing.T, text string) error {
 	}
 }
 
-// LoadFile reads no more of a file than it may hold, and says what the system says.
+// LoadFile reads no more of a file than is allowed, and passes on the system's reason.
 func TestLoadFile(t *testing.T) {
 	folder := t.TempDir()
 	big := filepath.Join(folder, "big.yaml")

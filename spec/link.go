@@ -6,16 +6,15 @@ type Link struct {
 	Name string `yaml:"name,omitempty" json:"name,omitempty"`
 	// Kind is how the endpoints are joined (default veth).
 	Kind LinkKind `yaml:"kind,omitempty" json:"kind,omitempty"`
-	// Endpoints are "node:interface": two, or where the kind joins more, two or more.
+	// Endpoints are "node:interface": two, or more where the kind joins more.
 	Endpoints []string `yaml:"endpoints" json:"endpoints"`
-	// MTU is the link's MTU in bytes, without the Ethernet header (default: what
-	// the traffic needs, at least 1500).
+	// MTU is the link's MTU in bytes, without the Ethernet header (default: what the traffic needs,
+	// and at least 1500).
 	MTU int `yaml:"mtu,omitempty" json:"mtu,omitempty"`
 	// RX is how the kernel gets packets from some of the endpoints, by endpoint (default:
 	// the node's rx).
 	RX map[string]Receive `yaml:"rx,omitempty" json:"rx,omitempty"`
-	// Parent is the host's interface under a macvlan (default: a private one is
-	// made).
+	// Parent is the host's interface under a macvlan (default: a new private one).
 	Parent string `yaml:"parent,omitempty" json:"parent,omitempty"`
 	// Switch sets up the program between the endpoints, where the kind has one.
 	Switch *Switch `yaml:"switch,omitempty" json:"switch,omitempty"`

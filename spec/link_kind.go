@@ -9,51 +9,51 @@ import (
 // LinkKind is how endpoints are joined.
 type LinkKind string
 
-// LinkDescriptor is what is known of a link kind without a host. Validation, the schema,
-// plans, drawings and docs/links.md read it; none of them asks for a kind by its name.
-// Package lab/link has for each kind the function that makes such a link.
+// LinkDescriptor describes a link kind, as far as no host is needed. Validation, the schema, plans,
+// drawings and docs/links.md read it; none of them compares kinds by name. Package lab/link has the
+// function that makes a link of each kind.
 type LinkDescriptor struct {
 	Kind LinkKind
-	// Doc says in a few words what the kind is, and Between what stands between the ends.
+	// Doc says in a few words what the kind is, and Between what is between the ends.
 	Doc, Between string
 
 	// Pair is true if the kind joins two endpoints, no more and no fewer.
 	Pair bool
-	// MostEndpoints and MostMTU are the kind's own bounds; 0: those of all links.
+	// MostEndpoints and MostMTU are the kind's own bounds; 0: the bounds of all links.
 	MostEndpoints, MostMTU int
 
-	// End is what an endpoint is in its node, if it is the kernel's.
+	// End is what an endpoint is in its node, if the kernel has it.
 	End LinkEnd
-	// InFabric is true if what is behind such an end is in the lab's fabric, false if it is
-	// in the other node or is hardware.
+	// InFabric is true if the other side of such an end is in the lab's fabric, false if it is in
+	// the other node or is hardware.
 	InFabric bool
 	// Device is what else the link has in the fabric, under the link's own name: "bridge",
 	// "parent"; empty: nothing.
 	Device string
-	// XDPFrames is true if frames of an AF_XDP socket reach the other end as they are, and
-	// not in socket buffers.
+	// XDPFrames is true if frames of an AF_XDP socket reach the other end as XDP frames, not as
+	// socket buffers.
 	XDPFrames bool
-	// DPDK is how an engine with the backend dpdk meets the link.
+	// DPDK is how an engine with the backend dpdk attaches to the link.
 	DPDK DPDKEnd
-	// Guest is how a virtual machine meets it.
+	// Guest is how a virtual machine attaches to it.
 	Guest GuestEnd
 
-	// Program is between the endpoints; nil: none.
+	// Program is the program between the endpoints; nil: none.
 	Program *LinkProgram
-	// Keys are the file's keys of a link that the kind takes and others do not, such as
+	// Keys are the keys of a link in the file that only some kinds, such as this one, take:
 	// "parent".
 	Keys []string
-	// Needs names what a host must have for the kind: features of package host. Package
-	// plan looks itself at CPUs, memory and cards.
+	// Needs names the features of package host that the kind needs. Package plan itself checks
+	// CPUs, memory and cards.
 	Needs []string
-	// Colour is the kind's in drawings, as "#0072b2".
+	// Colour is the kind's colour in drawings, such as "#0072b2".
 	Colour string
 }
 
 // LinkEnd is what an endpoint of a link is in its node.
 type LinkEnd string
 
-// The ends that the kernel has; at EndNone it has none, and only DPDK can use the link.
+// The kinds of ends in the kernel; EndNone is none: only DPDK can use the link.
 const (
 	EndNone     LinkEnd = "none"
 	EndVeth     LinkEnd = "veth"
@@ -68,21 +68,21 @@ func (e LinkEnd) IsHardware() bool { return e == EndFunction || e == EndDevice }
 // HasNAPI is false for a device whose packets are received with those of another.
 func (e LinkEnd) HasNAPI() bool { return e != EndMacvlan }
 
-// DPDKEnd is how DPDK meets a link.
+// DPDKEnd is how DPDK attaches to a link.
 type DPDKEnd string
 
-// DPDKAtEnd opens what the kernel would have, its device or the function; the others are
-// sockets over which memory is shared, with the link's program or with the other end.
+// DPDKAtEnd opens what the kernel would otherwise use, its device or the PCI function; the others
+// are sockets that set up memory shared with the link's program or with the other end.
 const (
 	DPDKAtEnd DPDKEnd = ""
 	DPDKVhost DPDKEnd = "vhost-user"
 	DPDKMemif DPDKEnd = "memif"
 )
 
-// GuestEnd is how a virtual machine meets a link.
+// GuestEnd is how a virtual machine attaches to a link.
 type GuestEnd string
 
-// At GuestNone a virtual machine cannot join.
+// GuestNone: a virtual machine cannot join the link.
 const (
 	GuestNone     GuestEnd = ""
 	GuestTap      GuestEnd = "tap"
@@ -90,30 +90,29 @@ const (
 	GuestFunction GuestEnd = "function"
 )
 
-// LinkProgram is the program between the endpoints of a link, which the lab starts and
-// ends.
+// LinkProgram is the program between the endpoints of a link, which the lab starts and stops.
 type LinkProgram struct {
 	// IsEngine is true for nines-engine, which has a control socket and counters.
 	IsEngine bool
-	// Listens is true if the program listens on the vhost-user sockets. The others connect
-	// to them, so that ports come back when the program is restarted (Open vSwitch
-	// deprecates ports that listen, as guests then have to reconnect).
+	// Listens is true if the program listens on the vhost-user sockets. Other programs connect to
+	// them, so that ports come back after a restart of the program (Open vSwitch deprecates ports
+	// that listen, as guests then have to reconnect).
 	Listens bool
-	// MostCPUs is where it cannot spread its ports further; 0: no bound.
+	// MostCPUs is the most CPUs that it can spread its ports over; 0: no bound.
 	MostCPUs int
-	// MemoryBytes is what its DPDK takes for packets and tables; 0 without DPDK.
+	// MemoryBytes is what its DPDK takes for packets and tables; 0: it does not use DPDK.
 	MemoryBytes int64
-	// KernelDatapath names the host's feature with which the kernel forwards in the
-	// program's place, so that nothing polls; empty: it always polls.
+	// KernelDatapath names the host feature with which the kernel forwards in the program's place,
+	// so that nothing polls; empty: the program always polls.
 	KernelDatapath string
-	// Opens says by what it has the fabric's ends of veth pairs, for docs/links.md.
+	// Opens says how it opens the fabric's ends of veth pairs, for docs/links.md.
 	Opens string
-	// Keys are the keys of switch that it takes beside cpus and cpu_list.
+	// Keys are the keys of switch that it takes besides cpus and cpu_list.
 	Keys []string
 }
 
-// Descriptor is what is known of a kind: of none what is known of the default, of an
-// unknown one nothing.
+// Descriptor returns the descriptor of a kind: of the default for an empty kind, an empty one for
+// an unknown kind.
 func (k LinkKind) Descriptor() *LinkDescriptor {
 	if k == "" {
 		return &linkKinds[0]
@@ -129,8 +128,8 @@ func LinkKinds() []LinkKind {
 	return kindsThat(func(*LinkDescriptor) bool { return true })
 }
 
-// RegisterLink adds a kind from outside of this package, beside link.Register. It is for
-// the start of a program, before any file is read.
+// RegisterLink adds a kind from another package, which also calls link.Register. Call it at the
+// start of a program, before any file is read.
 func RegisterLink(d LinkDescriptor) {
 	if slices.Contains(LinkKinds(), d.Kind) {
 		panic("spec: two link kinds with the name " + d.Kind)
@@ -139,7 +138,7 @@ func RegisterLink(d LinkDescriptor) {
 	enums[reflect.TypeFor[LinkKind]()] = texts(LinkKinds()...)
 }
 
-// kindsThat lists the kinds of which something is true.
+// kindsThat lists the kinds that satisfy a condition.
 func kindsThat(isSo func(*LinkDescriptor) bool) []LinkKind {
 	var kinds []LinkKind
 	for i := range linkKinds {
@@ -150,13 +149,13 @@ func kindsThat(isSo func(*LinkDescriptor) bool) []LinkKind {
 	return kinds
 }
 
-// listedKinds names them for an error.
+// listedKinds names such kinds for an error.
 func listedKinds(isSo func(*LinkDescriptor) bool) string {
 	return strings.Join(texts(kindsThat(isSo)...), ", ")
 }
 
-// JoinsTaps is true if that many virtual machines at the link's ends would leave nothing
-// but their taps, which something has to join.
+// JoinsTaps is true if that many virtual machines would leave only their taps at the link's ends,
+// with nothing between them, so that the lab has to join the taps.
 func (d *LinkDescriptor) JoinsTaps(guests int) bool {
 	return d.Guest == GuestTap && !d.InFabric && guests > 1
 }
@@ -167,12 +166,12 @@ func takesGuests(d *LinkDescriptor) bool { return d.Guest != GuestNone }
 // hasProgram is for kindsThat.
 func hasProgram(d *LinkDescriptor) bool { return d.Program != nil }
 
-// takes is for kindsThat: those with a key of a link.
+// takes is for kindsThat: kinds that take a key of a link.
 func takes(key string) func(*LinkDescriptor) bool {
 	return func(d *LinkDescriptor) bool { return slices.Contains(d.Keys, key) }
 }
 
-// tunes is for kindsThat: those whose program takes a key of switch.
+// tunes is for kindsThat: kinds whose program takes a key of switch.
 func tunes(key string) func(*LinkDescriptor) bool {
 	return func(d *LinkDescriptor) bool { return hasProgram(d) && slices.Contains(d.Program.Keys, key) }
 }

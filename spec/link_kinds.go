@@ -17,9 +17,9 @@ const (
 	LinkPassthrough LinkKind = "passthrough"
 )
 
-// linkKinds has every kind, in the order of docs/links.md; the first is the default. The names in Needs are those
-// of package host's features. The colours of the kernel's kinds are Okabe and Ito's, which
-// the colour-blind can tell apart.
+// linkKinds lists every kind, in the order of docs/links.md; the first is the default. The names in
+// Needs are features of package host. The colours of the kernel's kinds are Okabe and Ito's, which
+// colour-blind people can tell apart.
 var linkKinds = []LinkDescriptor{
 	{
 		Kind: LinkVeth, Doc: "a pair of virtual Ethernet devices", Between: "nothing",
@@ -42,7 +42,8 @@ var linkKinds = []LinkDescriptor{
 		Needs: []string{"veth", "xdp_native_veth"}, Colour: "#b34700",
 	},
 
-	// Past the kernel: shared memory, our switch, and those that it is compared with.
+	// Links that bypass the kernel: shared memory, our switch, and the switches it is compared
+	// with.
 	{
 		Kind: LinkMemif, Doc: "memory that two engines with DPDK share", Between: "shared memory",
 		Pair: true, End: EndNone, DPDK: DPDKMemif, Colour: "#4d5d00",
@@ -55,7 +56,7 @@ var linkKinds = []LinkDescriptor{
 			IsEngine: true, Listens: true, MostCPUs: maxSwitchCPUs, Opens: "AF_XDP",
 			Keys: []string{"ageing", "flood_pps", "broadcast_pps", "ports"},
 		},
-		// Only endpoints of the kernel are veth pairs; all but a few kernels have them.
+		// Only kernel endpoints are veth pairs; nearly all kernels have them.
 		Needs: []string{"veth"}, Colour: "#6a3fb5",
 	},
 	{
@@ -64,8 +65,7 @@ var linkKinds = []LinkDescriptor{
 		Program: &LinkProgram{
 			Listens: true, Opens: "AF_PACKET",
 			MostCPUs: 2, // each direction between its ports has one thread
-			// One pool for all ports: 128 MiB hold 32768 buffers of 2 KiB with room for its
-			// rings.
+			// One pool for all ports: 128 MiB hold 32768 buffers of 2 KiB, with room for the rings.
 			MemoryBytes: 128 << 20,
 		},
 		Needs: []string{"dpdk-testpmd"}, Colour: "#8a5a00",
@@ -81,8 +81,8 @@ var linkKinds = []LinkDescriptor{
 		End: EndVeth, InFabric: true, DPDK: DPDKVhost, Guest: GuestVhost, Device: "bridge",
 		Program: &LinkProgram{
 			Opens: "AF_XDP or AF_PACKET", Keys: []string{"forwarding"},
-			// It asks for 262144 buffers for each MTU, and takes as few as 16384 where there
-			// are no more (MAX_NB_MBUF and MIN_NB_MBUF in lib/netdev-dpdk.c).
+			// It asks for 262144 buffers for each MTU, and makes do with as few as 16384
+			// (MAX_NB_MBUF and MIN_NB_MBUF in lib/netdev-dpdk.c).
 			MemoryBytes: 256 << 20,
 		},
 		Needs: []string{"ovs-dpdk"}, Colour: "#a3333d",

@@ -11,7 +11,7 @@ import (
 
 const linksPath = "../docs/links.md"
 
-// TestDescriptorsFitTogether: what one part of a descriptor says, the others bear out.
+// TestDescriptorsFitTogether: the parts of a descriptor do not contradict each other.
 func TestDescriptorsFitTogether(t *testing.T) {
 	colour := regexp.MustCompile(`^#[0-9a-f]{6}$`)
 	for _, kind := range LinkKinds() {
@@ -39,8 +39,8 @@ func TestDescriptorsFitTogether(t *testing.T) {
 	}
 }
 
-// TestTheManualHasTheKinds: the table of docs/links.md is what the descriptors say, and
-// each kind has a section.
+// TestTheManualHasTheKinds: the table of docs/links.md matches the descriptors, and each kind has a
+// section.
 func TestTheManualHasTheKinds(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| kind | endpoints | between them | polls | kernel endpoint | DPDK endpoint |\n|---|---|---|---|---|---|\n")

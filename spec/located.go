@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Located is an error about a key of the file, behind its place.
+// Located is an error about a key of the file, with the key's place.
 type Located struct {
 	// Place is "file:line:column: key", or the --set that gave the key.
 	Place string
@@ -18,7 +18,7 @@ type Located struct {
 // Error prints the place and the error.
 func (l *Located) Error() string { return l.Place + ": " + l.Err.Error() }
 
-// Unwrap gives the error, whose exit code counts.
+// Unwrap returns the error, which has the exit code.
 func (l *Located) Unwrap() error { return l.Err }
 
 // locatedAll are several errors, each with its place.
@@ -37,9 +37,9 @@ func (l *locatedAll) Error() string {
 
 func (l *locatedAll) Unwrap() error { return l.err }
 
-// Located gives those of the errors in err their place in the file that say what key they
-// are about, by a method Key: the steps from the root. Where the file has no such key,
-// what encloses it is the place.
+// Located adds the place in the file to each error in err that has a method Key: the steps from the
+// root to the key it is about. Where the file has no such key, the place is that of the enclosing
+// value.
 func (r Run) Located(err error) error {
 	if err == nil || r.tree == nil {
 		return err
@@ -69,7 +69,7 @@ func before(a, b error) bool {
 	return x.at.before(y.at)
 }
 
-// located says where the steps lead.
+// located adds the place that the steps lead to.
 func (r Run) located(steps []string, err error) *Located {
 	found := len(steps)
 	for found > 0 && !r.tree.holds(steps[:found]) {

@@ -7,21 +7,20 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// about is an error about a key, as a plan's are.
+// about is an error about a key, like those of a plan.
 type about []string
 
 func (a about) Error() string { return "too much" }
 func (a about) Key() []string { return a }
 
-// both are two errors, as a plan gives them.
+// both are several errors, as a plan returns them.
 type both []error
 
 func (b both) Error() string   { return "both" }
 func (b both) Unwrap() []error { return b }
 func (b both) ExitCode() int   { return 3 }
 
-// An error about a key gets the place of the value that the run has for it, or of what
-// encloses it.
+// An error about a key gets the place of the run's value for that key, or of the value around it.
 func TestLocated(t *testing.T) {
 	f := mustLoad(t, `name: lab
 topology:

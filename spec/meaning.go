@@ -10,28 +10,28 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Meaning is what a file comes to, for a reader: nines validate prints it.
+// Meaning summarises a file for a reader: nines validate prints it.
 type Meaning struct {
 	File  string        `json:"file"`
 	Name  string        `json:"name"`
 	Nodes []NodeMeaning `json:"nodes"`
 	Links []LinkMeaning `json:"links"`
-	// Sweep has the swept keys in order, each with its values.
+	// Sweep lists the swept keys in order, each with its values.
 	Sweep []SweepMeaning `json:"sweep"`
 	// Traffic describes the first run's traffic in one line; empty without one.
 	Traffic string `json:"traffic,omitempty"`
-	// Method is the kind of a method that is no sweep, and Searches how often it runs:
-	// once for each run and repeat.
+	// Method is the kind of a method other than a sweep, and Searches how often it runs: once for
+	// each run and repeat.
 	Method   MethodKind `json:"method,omitempty"`
 	Searches int        `json:"searches,omitempty"`
 	Runs     int        `json:"runs"`
 	Repeat   int        `json:"repeat"`
-	// Trials is Runs × Repeat, 0 without traffic, and where a search says how many.
+	// Trials is Runs × Repeat; 0 without traffic, and where a search decides how many.
 	Trials int `json:"trials"`
-	// Maxima are the trials at rate 0 that find what rate_of_maximum is a part of.
+	// Maxima is how many trials at rate 0 find the maxima that rate_of_maximum refers to.
 	Maxima int `json:"maxima,omitempty"`
-	// TrialTimeSeconds is warm-up, duration and drain of all trials and maxima;
-	// building the lab and the baselines come on top.
+	// TrialTimeSeconds is warm-up, duration and drain of all trials and maxima, without building
+	// the lab and without baselines.
 	TrialTimeSeconds float64 `json:"trial_time_seconds"`
 }
 
@@ -56,7 +56,7 @@ type SweepMeaning struct {
 	Values []string `json:"values"`
 }
 
-// Meaning checks the file and says what it comes to.
+// Meaning checks the file and summarises it.
 func (f *File) Meaning() (*Meaning, error) {
 	runs, err := f.Runs()
 	if err != nil {

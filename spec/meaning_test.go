@@ -2,7 +2,7 @@ package spec
 
 import "testing"
 
-// Trials that find a maximum are counted once for all that take a part of it.
+// A trial that finds a maximum is counted once for all trials at a fraction of it.
 func TestMeaningCountsMaxima(t *testing.T) {
 	for sweep, want := range map[string]struct {
 		trials, maxima int

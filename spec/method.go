@@ -2,19 +2,18 @@ package spec
 
 import "time"
 
-// Method is how the network is asked: a plain sweep, or a search by a standard's
-// procedure, once for each combination of the sweep and repeat.
+// Method is how the trials are chosen: a plain sweep, or a search by a standard's procedure, once
+// for each combination of the sweep and repeat.
 type Method struct {
 	// Kind is the procedure (default sweep).
 	Kind MethodKind `yaml:"kind,omitempty" json:"kind,omitempty"`
-	// Quick shortens the standard's durations; the result is not conformant then, and
-	// says so.
+	// Quick shortens the standard's durations; the result is then marked as not conformant.
 	Quick bool `yaml:"quick,omitempty" json:"quick,omitempty"`
-	// MinRatePPS is where a search begins, in packets a second (default a
-	// ten-thousandth of the highest rate).
+	// MinRatePPS is the lowest rate of a search, in packets a second (default a ten-thousandth of
+	// the highest rate).
 	MinRatePPS float64 `yaml:"min_rate_pps,omitempty" json:"min_rate_pps,omitempty"`
-	// MaxRatePPS is where a search ends, in packets a second. Without it, a trial at
-	// rate 0 finds what the generator can send.
+	// MaxRatePPS is the highest rate of a search, in packets a second. Without it, a trial at rate
+	// 0 finds what the generator can send.
 	MaxRatePPS float64 `yaml:"max_rate_pps,omitempty" json:"max_rate_pps,omitempty"`
 	// Width is the relative width at which a search ends (default 0.005).
 	Width float64 `yaml:"width,omitempty" json:"width,omitempty"`
@@ -28,28 +27,26 @@ type Method struct {
 	// Tests are the tests of rfc2544 (default all): throughput, latency, frame_loss,
 	// back_to_back.
 	Tests []RFC2544Test `yaml:"tests,omitempty" json:"tests,omitempty"`
-	// Retries is tst009's: how often a lossy rate is tried again (default 1).
+	// Retries is how often tst009 tries a lossy rate again (default 1).
 	Retries int `yaml:"retries,omitempty" json:"retries,omitempty"`
-	// LossRatio is tst009's: the loss above which a rate is not tried again (default
-	// no bound).
+	// LossRatio is the loss above which tst009 does not try a rate again (default no bound).
 	LossRatio float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
-	// Goals are mlrsearch's: presets by name (ndr, pdr, rfc2544, tst009), or values.
+	// Goals are the goals of mlrsearch: presets by name (ndr, pdr, rfc2544, tst009), or values.
 	Goals []*Goal `yaml:"goals,omitempty" json:"goals,omitempty"`
 	// CommittedPPS is the rate that y1564's service promises, in packets a second.
 	CommittedPPS float64 `yaml:"committed_pps,omitempty" json:"committed_pps,omitempty"`
-	// ExcessPPS is what y1564's service takes beyond that without a promise.
+	// ExcessPPS is the rate beyond that which y1564's service accepts without a promise.
 	ExcessPPS float64 `yaml:"excess_pps,omitempty" json:"excess_pps,omitempty"`
-	// Soak is how long the second part of y1564 (default 15m), or the method soak
-	// (default 12h), lasts.
+	// Soak is the length of the second part of y1564 (default 15m), or of the method soak (default
+	// 12h).
 	Soak Duration `yaml:"soak,omitempty" json:"soak,omitempty"`
-	// Window is the length of soak's histograms (default 1m).
+	// Window is the time that each of soak's histograms covers (default 1m).
 	Window Duration `yaml:"window,omitempty" json:"window,omitempty"`
 	// Limits are what y1564 and soak judge by.
 	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty"`
 }
 
-// DefaultSoak is how long a soak lasts that does not say: that of the evaluations which
-// it is to reproduce.
+// DefaultSoak is the default length of a soak: that of the evaluations it reproduces.
 const DefaultSoak = Duration(12 * time.Hour)
 
 // RFC2544Test is a test of RFC 2544.
@@ -67,26 +64,26 @@ const (
 type Goal struct {
 	// Name is a preset (ndr, pdr, rfc2544, tst009) or any other name.
 	Name string `yaml:"name" json:"name"`
-	// LossRatio is the most loss of a trial that is good, 0 to 1.
+	// LossRatio is the most loss of a good trial, 0 to 1.
 	LossRatio *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
-	// ExceedRatio is the part of the time that may lose more.
+	// ExceedRatio is the part of the time in which trials may lose more.
 	ExceedRatio *float64 `yaml:"exceed_ratio,omitempty" json:"exceed_ratio,omitempty"`
-	// FinalTrial is how long a trial is that counts in full.
+	// FinalTrial is the length of a trial that counts in full.
 	FinalTrial Duration `yaml:"final_trial,omitempty" json:"final_trial,omitempty"`
-	// DurationSum is how long a rate must be measured until it is decided.
+	// DurationSum is how long a rate must be measured before it is decided.
 	DurationSum Duration `yaml:"duration_sum,omitempty" json:"duration_sum,omitempty"`
 	// Width is the relative width at which the goal is reached.
 	Width float64 `yaml:"width,omitempty" json:"width,omitempty"`
 }
 
-// Limits are what a service must keep to pass; what is absent is not judged.
+// Limits are what a service must keep to pass; absent limits are not judged.
 type Limits struct {
 	// LossRatio is the most loss, 0 to 1.
 	LossRatio *float64 `yaml:"loss_ratio,omitempty" json:"loss_ratio,omitempty"`
-	// Latency is the most latency at Percentile.
+	// Latency is the highest latency at Percentile.
 	Latency Duration `yaml:"latency,omitempty" json:"latency,omitempty"`
-	// Percentile is what latency and variation are judged at (default 99.9).
+	// Percentile is where latency and variation are judged (default 99.9).
 	Percentile float64 `yaml:"percentile,omitempty" json:"percentile,omitempty"`
-	// Variation is the most delay variation: that percentile less the minimum.
+	// Variation is the highest delay variation: the latency at Percentile less the minimum.
 	Variation Duration `yaml:"variation,omitempty" json:"variation,omitempty"`
 }

@@ -2,10 +2,10 @@ package spec
 
 import "slices"
 
-// MethodKind is a procedure.
+// MethodKind names a procedure.
 type MethodKind string
 
-// The procedures; package measure/method has a file or more of each.
+// The procedures; package measure/method has one or more files for each.
 const (
 	MethodSweep     MethodKind = "sweep"
 	MethodRFC2544   MethodKind = "rfc2544"
@@ -16,19 +16,18 @@ const (
 	MethodSoak      MethodKind = "soak"
 )
 
-// MethodDescriptor is what there is to know of a method before it runs.
+// MethodDescriptor describes a method.
 type MethodDescriptor struct {
 	Kind MethodKind
 	// Doc says what the method is, or where it is defined.
 	Doc string
 	// Search is true where the method chooses the rates of its trials.
 	Search bool
-	// Keys are those that the method takes besides kind, and Required those of them that
-	// it cannot do without.
+	// Keys are the keys that the method takes besides kind, and Required the ones it needs.
 	Keys, Required []string
 }
 
-// methods has every method; the first is the default.
+// methods lists every method; the first is the default.
 var methods = []MethodDescriptor{
 	{Kind: MethodSweep, Doc: "the trials of the sweep, as they are written"},
 	{
@@ -57,8 +56,8 @@ var methods = []MethodDescriptor{
 	},
 }
 
-// Descriptor is what there is to know of a method: of none what there is of the default,
-// of an unknown one nothing.
+// Descriptor returns the descriptor of a method: of the default for an empty kind, an empty one for
+// an unknown kind.
 func (k MethodKind) Descriptor() *MethodDescriptor {
 	if k == "" {
 		return &methods[0]

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// methodFile is a file with a method, more keys of its traffic, and more of the file.
+// methodFile is a file with a method, further traffic keys, and further lines.
 func methodFile(method, traffic, more string) string {
 	return fmt.Sprintf(`{name: lab, topology: {nodes: {a: , b: }, links: [{endpoints: ["a:x", "b:x"]}]},
  traffic: {from: "a:x", to: "b:x"%s}, method: %s%s}`, traffic, method, more)
 }
 
-// All frame sizes of RFC 2544 are run where the file neither gives nor sweeps one, as the
-// last key of the sweep, and by that method alone.
+// The method rfc2544, and no other, runs all frame sizes of RFC 2544 where the file neither gives
+// nor sweeps one; the size is the last key of the sweep.
 func TestStandardFrameSizes(t *testing.T) {
 	for name, test := range map[string]struct {
 		text        string
@@ -53,7 +53,7 @@ func TestStandardFrameSizes(t *testing.T) {
 	}
 }
 
-// A preset's name alone is the same goal as a mapping with it.
+// A preset's name alone is the same goal as a mapping with that name.
 func TestGoalsAsText(t *testing.T) {
 	e, err := mustLoad(t, methodFile("{kind: mlrsearch, goals: [ndr, {name: pdr}, {name: mine, loss_ratio: 0}]}", "", "")).Experiment()
 	if err != nil {
@@ -79,7 +79,7 @@ func TestMeaningCountsSearches(t *testing.T) {
 	}
 }
 
-// Which methods want what of the traffic and of the bench.
+// Plain, Search and SeeksRate of each method.
 func TestMethodsAreTold(t *testing.T) {
 	for kind, want := range map[MethodKind][3]bool{ // plain, search, seeks a rate
 		"": {true, false, false}, MethodSweep: {true, false, false}, MethodSoak: {false, false, false},

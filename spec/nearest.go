@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// nearest gives the candidate that a mistyped word most likely means, or "".
+// nearest returns the candidate that a mistyped word most likely means, or "".
 func nearest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}
-	// Half of a short word may be wrong, a third of a longer one and one letter more,
-	// and never more than three: beyond that it is another word.
+	// Half of the letters of a short word may be wrong, a third plus one of a longer word, and
+	// never more than three: beyond that it is a different word.
 	best, bestDistance := "", min(len(word)/2, len(word)/3+1, 3)+1
 	for _, candidate := range candidates {
 		if len(candidate) > 64 {
@@ -24,7 +24,7 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// didYouMean phrases the nearest candidate as a remedy, or gives "".
+// didYouMean phrases the nearest candidate as a remedy, or returns "".
 func didYouMean(word string, candidates []string) string {
 	if candidate := nearest(word, candidates); candidate != "" {
 		return `did you mean "` + candidate + `"?`

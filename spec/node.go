@@ -4,24 +4,24 @@ package spec
 type Node struct {
 	// Runtime is what the node is made of (default netns).
 	Runtime Runtime `yaml:"runtime,omitempty" json:"runtime,omitempty"`
-	// CPUs is how many CPUs the node has for itself; 0 shares the housekeeping
-	// CPUs, unless the node runs an engine, which gets one.
+	// CPUs is how many CPUs the node has for itself; with 0 it shares the housekeeping CPUs, unless
+	// it runs an engine, which gets one.
 	CPUs int `yaml:"cpus,omitempty" json:"cpus,omitempty"`
 	// CPUList names the CPUs instead ("2-3,8"); it excludes CPUs.
 	CPUList string `yaml:"cpu_list,omitempty" json:"cpu_list,omitempty"`
-	// MemoryNode is the NUMA node of the CPUs and the memory (default: the plan
-	// chooses, near the node's network card).
+	// MemoryNode is the NUMA node of the CPUs and the memory (default: the plan chooses one near
+	// the node's network card).
 	MemoryNode *int `yaml:"memory_node,omitempty" json:"memory_node,omitempty"`
 	// Memory limits what the node may use (default: no limit).
 	Memory Size `yaml:"memory,omitempty" json:"memory,omitempty"`
-	// HugepageLimit is the most hugepages the node may have, by the hugetlb controller
+	// HugepageLimit is the most hugepage memory that the node may use, by the hugetlb controller
 	// (default: what its engine takes, where the node uses DPDK).
 	HugepageLimit Size `yaml:"hugepage_limit,omitempty" json:"hugepage_limit,omitempty"`
 	// Scheduling is how the kernel schedules the node's engine (default: as any
 	// process).
 	Scheduling *Scheduling `yaml:"scheduling,omitempty" json:"scheduling,omitempty"`
-	// RX is how the kernel gets packets from the node's interfaces to whoever waits
-	// for them (default interrupt).
+	// RX is how the kernel gets packets from the node's interfaces to the program that waits for
+	// them (default interrupt).
 	RX Receive `yaml:"rx,omitempty" json:"rx,omitempty"`
 	// Polling sets up the threads that rx may need.
 	Polling *Polling `yaml:"polling,omitempty" json:"polling,omitempty"`
@@ -31,15 +31,15 @@ type Node struct {
 	Rootfs *Rootfs `yaml:"rootfs,omitempty" json:"rootfs,omitempty"`
 	// Env is the environment of everything that nines starts in the node.
 	Env map[string]string `yaml:"env,omitempty" json:"env,omitempty"`
-	// Exec is run one after the other when the node's links are up; each is an
-	// argument list, never a shell line. A failure ends the start.
+	// Exec are commands, run one after the other when the node's links are up; each is an argument
+	// list, not a shell line. If one fails, so does the start of the lab.
 	Exec [][]string `yaml:"exec,omitempty" json:"exec,omitempty"`
-	// Mounts show paths of the host inside the node.
+	// Mounts make paths of the host visible in the node.
 	Mounts []Mount `yaml:"mounts,omitempty" json:"mounts,omitempty"`
 	// Sysctls are written inside the node's namespaces ("net.ipv4.ip_forward": "1").
 	Sysctls map[string]string `yaml:"sysctls,omitempty" json:"sysctls,omitempty"`
-	// Addresses are further addresses of an interface, in CIDR form; an interface
-	// that has none listed gets one from the plan.
+	// Addresses are an interface's addresses, in CIDR form; an interface that lists none gets one
+	// from the plan.
 	Addresses map[string][]string `yaml:"addresses,omitempty" json:"addresses,omitempty"`
 	// Routes are added when the node's links are up.
 	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty"`
@@ -49,7 +49,7 @@ type Node struct {
 
 // Rootfs says where an lxc node's file system comes from.
 type Rootfs struct {
-	// Kind is minimal (busybox, made offline) or debian (debootstrap, cached).
+	// Kind is minimal (busybox, needs no network) or debian (debootstrap, cached).
 	Kind RootfsKind `yaml:"kind,omitempty" json:"kind,omitempty"`
 	// Release is Debian's code name (default: the host's, where it is Debian).
 	Release string `yaml:"release,omitempty" json:"release,omitempty"`
@@ -76,7 +76,7 @@ const (
 	RootfsDebian  RootfsKind = "debian"
 )
 
-// Mount shows a path of the host inside the node.
+// Mount makes a path of the host visible in the node.
 type Mount struct {
 	// Source is an absolute path on the host.
 	Source string `yaml:"source" json:"source"`
@@ -92,7 +92,7 @@ type Route struct {
 	To string `yaml:"to" json:"to"`
 	// Via is the address of the next hop.
 	Via string `yaml:"via,omitempty" json:"via,omitempty"`
-	// Interface is the node's interface that the route leaves by.
+	// Interface is the node's outgoing interface.
 	Interface string `yaml:"interface,omitempty" json:"interface,omitempty"`
 }
 

@@ -17,21 +17,21 @@ import (
 // nodes and links is about 100 kB and 20,000 tree nodes.
 const (
 	maxFileBytes = 4 << 20
-	maxTreeNodes = 200_000 // with every alias written out
+	maxTreeNodes = 200_000 // with every alias expanded
 	maxDepth     = 32
 )
 
-// parser turns YAML into a tree: aliases and merge keys are written out, and
-// what the experiment file does not need of YAML is refused.
+// parser turns YAML into a tree: it expands aliases and merge keys, and refuses the parts of YAML
+// that an experiment file does not need.
 type parser struct {
 	file   string
 	errs   collector
 	budget int
-	// open holds the anchors being written out, to find one that contains itself.
+	// open holds the anchors being expanded, to find one that contains itself.
 	open map[*yaml.Node]bool
 }
 
-// parseYAML reads one document. The name is for the errors' places.
+// parseYAML reads one document. name is for the errors' places.
 func parseYAML(name string, data []byte) (*node, error) {
 	p := &parser{file: name, budget: maxTreeNodes, open: map[*yaml.Node]bool{}}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // a byte order mark
@@ -62,7 +62,7 @@ func parseYAML(name string, data []byte) (*node, error) {
 	return root, nil
 }
 
-// readable refuses what is not a text before the library sees it.
+// readable refuses data that is not text, before the library sees it.
 func (p *parser) readable(data []byte) bool {
 	if len(data) > maxFileBytes {
 		p.errs.add(&Error{File: p.file, Line: 1, Column: 1, Problem: fmt.Sprintf("the file has %d bytes", len(data)), Allowed: fmt.Sprintf("at most %d", maxFileBytes)})
@@ -91,13 +91,13 @@ func (p *parser) readable(data []byte) bool {
 	return true
 }
 
-// syntaxError gives the library's error its place and a remedy.
+// syntaxError adds the place and a remedy to the library's error.
 func (p *parser) syntaxError(err error) error {
 	e := &Error{File: p.file, Line: 1, Column: 1, Problem: "not valid YAML: " + err.Error()}
 	var load *yaml.LoadError
 	if errors.As(err, &load) {
 		e.Problem = "not valid YAML: " + load.Message
-		// The library counts both from 1, with 0 where it does not know.
+		// The library counts both from 1; 0 is unknown.
 		e.Line, e.Column = max(load.Mark.Line, 1), max(load.Mark.Column, 1)
 	}
 	switch {
@@ -184,7 +184,7 @@ func (p *parser) scalar(n *yaml.Node, out *node) {
 	}
 }
 
-// mapping fills the entries, merge keys first written out and then overridden.
+// mapping fills the entries: first those of merge keys, which the mapping's own then override.
 func (p *parser) mapping(n *yaml.Node, out *node, depth int) {
 	var merged []entry
 	line := map[string]int{}
@@ -225,8 +225,8 @@ func (p *parser) mapping(n *yaml.Node, out *node, depth int) {
 	}
 }
 
-// merge gives the entries behind a merge key (<<), which is a mapping or a list
-// of mappings; the first one wins.
+// merge returns the entries of a merge key (<<), whose value is a mapping or a list of mappings;
+// the first one wins.
 func (p *parser) merge(n *yaml.Node, depth int) []entry {
 	m := p.convert(n, depth+1)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// segment is one step of a path as a user writes it.
+// segment is one step of a path, as a user writes it.
 type segment struct {
 	text   string
 	quoted bool
@@ -15,7 +15,7 @@ type segment struct {
 
 func (s segment) wild() bool { return s.text == "*" && !s.quoted }
 
-// splitPath reads "links.*.kind"; a step that holds a dot is quoted:
+// splitPath reads "links.*.kind"; a step that contains a dot is quoted:
 // nodes.dut.addresses."eth0.1".0.
 func splitPath(path string) ([]segment, error) {
 	var segments []segment
@@ -65,17 +65,17 @@ func quotedPath(steps []string) string {
 	return path
 }
 
-// target is what a path names: one type, at one or, with "*", several places.
+// target is what a path names: one type, at one place or, with "*", at several.
 type target struct {
 	typ  reflect.Type
 	rule rule
 	// places are the concrete steps from the root of the file.
 	places [][]string
-	// adds is set if the place is a node that the file does not have.
+	// adds is set if the place is a node that is not in the file yet.
 	adds bool
 }
 
-// pathError is a path that names nothing; the caller adds where it was written.
+// pathError is a path that names nothing; the caller adds the path's place.
 type pathError struct{ problem, allowed, remedy string }
 
 // resolve finds what a path names in the file. "links" and "nodes" are short for
@@ -103,7 +103,7 @@ func resolve(root *node, path string) (target, *pathError) {
 
 type walker struct{ found target }
 
-// types follows the path through the types alone, to tell a mistyped key.
+// types follows the path through the types alone, to find a mistyped key.
 func (w *walker) types(t reflect.Type, segments []segment) *pathError {
 	w.found.typ = t
 	if len(segments) == 0 {
@@ -137,9 +137,8 @@ func (w *walker) types(t reflect.Type, segments []segment) *pathError {
 	}
 }
 
-// walk finds the places. Beyond a "*" a path holds only where the structure
-// around it is there, so that nodes.*.app.wait reaches the nodes that have an app;
-// nodes.*.env.X reaches all.
+// walk finds the places. After a "*" a path matches only where the enclosing structure exists, so
+// that nodes.*.app.wait reaches the nodes that have an app; nodes.*.env.X reaches all.
 func (w *walker) walk(t reflect.Type, n *node, segments []segment, steps []string, wild bool) *pathError {
 	if len(segments) == 0 {
 		w.found.places = append(w.found.places, append([]string(nil), steps...))
@@ -256,7 +255,7 @@ func linkName(link *node, i int) string {
 
 func defaultLinkName(i int) string { return "link" + strconv.Itoa(i+1) }
 
-// overlap says whether one of two places is the other, or encloses it.
+// overlap reports whether two places are the same, or one encloses the other.
 func overlap(a, b []string) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -269,8 +268,8 @@ func overlap(a, b []string) bool {
 // claims remembers which key of a sweep sets which place.
 type claims struct{ places, enclosing map[string]string }
 
-// claim notes that the path sets the places, and names the path before it that
-// sets one of them too, or something around or inside it.
+// claim notes that the path sets the places, and returns an earlier path that sets one of them too,
+// or a value around or inside it.
 func (c *claims) claim(path string, places [][]string) (other string) {
 	if c.places == nil {
 		c.places, c.enclosing = map[string]string{}, map[string]string{}
@@ -279,7 +278,7 @@ func (c *claims) claim(path string, places [][]string) (other string) {
 	for i, steps := range places {
 		key := ""
 		for _, step := range steps {
-			key += "\x00" + step // no key holds a NUL
+			key += "\x00" + step // no key contains a NUL
 			keys[i] = append(keys[i], key)
 			if owner, taken := c.places[key]; taken {
 				other = owner

@@ -1,8 +1,8 @@
 package spec
 
-// Published are points of somebody else's measurement, drawn over our own.
+// Published are points of another measurement, drawn over our own.
 type Published struct {
-	// Source says whose they are: paper, table or figure.
+	// Source says where they are from: paper, table or figure.
 	Source string `yaml:"source" json:"source"`
 	// Figure is the figure of the report that they belong to.
 	Figure Figure `yaml:"figure" json:"figure"`

@@ -2,14 +2,14 @@ package spec
 
 import "reflect"
 
-// rule is what a key's type does not say. The decoder, the JSON Schema and the
+// rule says about a key what its type does not. The decoder, the JSON Schema and the
 // documentation's test all read this one table.
 type rule struct {
 	// required keys must be in the file, even where a sweep sets them.
 	required bool
-	// byDefault is the value of an absent key, as one would write it.
+	// byDefault is the value of an absent key, as a user would write it.
 	byDefault string
-	// least and most bound numbers and units, both included, as one would write them.
+	// least and most are inclusive bounds of numbers and units, as a user would write them.
 	least, most string
 	// why explains the bounds.
 	why string
@@ -17,7 +17,7 @@ type rule struct {
 	pattern, form string
 	// asWritten takes numbers and booleans as the text they were written as.
 	asWritten bool
-	// check finds in a text what its pattern cannot tell.
+	// check finds errors in a text that its pattern cannot express.
 	check func(string) error
 	// minItems and maxItems bound the length of a list or mapping; 0 is no bound.
 	minItems, maxItems int
@@ -27,10 +27,10 @@ type rule struct {
 	packetRate bool
 }
 
-// keyForm is what a key is, and how it is written.
+// keyForm says what a key is, and how it is written.
 type keyForm struct{ what, pattern, form string }
 
-// Rules of several keys.
+// Rules that several keys share.
 var (
 	endpointKeys = rule{keys: &keyForm{"an endpoint", endpointPattern, endpointForm}}
 	cpuListRule  = rule{pattern: cpuListPattern, form: cpuListForm, asWritten: true, check: func(text string) error {
@@ -66,16 +66,16 @@ const (
 	lineForm         = "one line of at most 200 characters"
 )
 
-// minFrameBytes is Ethernet's shortest frame: 14 bytes of header, 20 of IPv4, 8
-// of UDP, the 18 of the payload and 4 of FCS fill it exactly. maxFrameBytes is
-// the usual jumbo frame: an MTU of 9000 with header and FCS.
+// minFrameBytes is Ethernet's shortest frame: 14 bytes of header, 20 of IPv4, 8 of UDP, 18 of
+// payload and 4 of FCS fill it exactly. maxFrameBytes is the usual jumbo frame: an MTU of 9000 with
+// header and FCS.
 const (
 	minFrameBytes      = 64
 	maxFrameBytes      = 9018
 	frameOverheadBytes = 18 // Ethernet header and FCS
 )
 
-// rules holds the keys by type and name in the file.
+// rules maps the type and the name of a key in the file to its rule.
 var rules = map[string]rule{
 	"Experiment.name":     {required: true, pattern: namePattern, form: nameForm},
 	"Experiment.prefix":   {pattern: prefixPattern, form: prefixForm},
@@ -226,7 +226,7 @@ var rules = map[string]rule{
 	"Traffic.packets":         {byDefault: string(PacketsNone)},
 }
 
-// enums are the values of the types that have a fixed set of them.
+// enums lists the values of the types that have a fixed set of them.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Isolation]():        texts(IsolationNone, IsolationAffinity, IsolationPartition, IsolationIsolated),
 	reflect.TypeFor[Tuning]():           texts(TuningNone, TuningLatency, TuningRealtime, TuningThroughput),

@@ -26,7 +26,7 @@ type Variable struct {
 	Text string
 }
 
-// VariableMap gives the run's variables by key.
+// VariableMap returns the run's variables by key.
 func (r Run) VariableMap() map[string]any {
 	m := make(map[string]any, len(r.Variables))
 	for _, v := range r.Variables {
@@ -44,13 +44,13 @@ func (r Run) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Runs checks the file and gives its runs: the cross product of the sweep, whose
-// first key is the outermost loop. Repeats are not in it. The error is an Errors.
+// Runs checks the file and returns its runs: the cross product of the sweep, whose first key is the
+// outermost loop, without repeats. The error is an Errors.
 //
-// It checks in layers: the keys and types of the file, then its sweep, then those of
-// each run, then what the values of a run have to do with one another. A layer with
-// mistakes tells all of them, and is the last, so that the next ones work on whole
-// values, and no error is only the consequence of another.
+// It checks in layers: the keys and types of the file, then its sweep, then the keys and types of
+// each run, then how the values of a run fit together. A layer with mistakes reports all of them
+// and is the last to run, so that later layers work on valid values, and no error is only the
+// consequence of another.
 func (f *File) Runs() ([]Run, error) {
 	errs := &collector{}
 	base := f.root.with([]string{"sweep"}, nil)
@@ -86,7 +86,7 @@ func (f *File) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// inEach takes each run through one layer. What is wrong in several is told once.
+// inEach takes each run through one layer. A mistake in several runs is reported once.
 func inEach(runs []Run, layer func(*Run, *collector)) error {
 	var found []*Error
 	firstWith, times := map[string]string{}, map[string]int{}
@@ -103,7 +103,7 @@ func inEach(runs []Run, layer func(*Run, *collector)) error {
 	}
 	all := &collector{}
 	for _, e := range found {
-		// What fails in some runs only is the doing of their combination.
+		// What fails in only some of the runs is caused by their combination of values.
 		if key := e.Error(); times[key] < len(runs) {
 			e.Problem += fmt.Sprintf(" (in %d of %d runs, first with %s)", times[key], len(runs), firstWith[key])
 		}
@@ -112,8 +112,8 @@ func inEach(runs []Run, layer func(*Run, *collector)) error {
 	return all.err()
 }
 
-// Experiment checks the file and gives its first run's experiment, which is the
-// only one without a sweep.
+// Experiment checks the file and returns its first run's experiment: the only one, where there is
+// no sweep.
 func (f *File) Experiment() (*Experiment, error) {
 	runs, err := f.Runs()
 	if err != nil {
@@ -122,7 +122,7 @@ func (f *File) Experiment() (*Experiment, error) {
 	return runs[0].Experiment, nil
 }
 
-// combine gives the i-th of count combinations; the last axis turns fastest.
+// combine returns the i-th of count combinations; the last axis changes fastest.
 func combine(base *node, axes []axis, i, count int) Run {
 	run := Run{tree: base}
 	for _, a := range axes {

@@ -8,34 +8,33 @@ import (
 // Runtime is what a node is made of.
 type Runtime string
 
-// RuntimeDescriptor is what there is to know of a runtime before anything is made. The
-// checks of a file, its schema, plans, the dry run and nines doctor read it, and nothing
-// asks for a runtime by its name. Package lab/node has what starts such nodes.
+// RuntimeDescriptor describes a runtime. The checks of a file, its schema, plans, the dry run and
+// nines doctor read it, and nothing compares runtimes by name. Package lab/node has the code that
+// starts such nodes.
 type RuntimeDescriptor struct {
 	Name Runtime
 	// Doc says in a few words what is around the node's processes.
 	Doc string
-	// Keys are those of a node that only some runtimes take, and that this one does: a
-	// key that no runtime has here is for all of them.
+	// Keys are the keys of a node that only some runtimes, among them this one, take. A key that no
+	// runtime lists here is for all of them.
 	Keys []string
 	// Refusals say why the runtime does not take one of these keys, where there is more to
 	// say than that.
 	Refusals map[string]Refusal
-	// LeastMemory is the least that a node can be limited to; 0 is that of all nodes.
+	// LeastMemory is the lowest memory limit for a node; 0 is the bound for all nodes.
 	LeastMemory Size
-	// Sysctls are those that a node has for itself.
+	// Sysctls are the sysctls that a node has for itself.
 	Sysctls SysctlScope
 	// OwnRoot is true for a node with a root file system of its own, in which the targets
 	// of mounts are made. Others see the host's.
 	OwnRoot bool
-	// Groups is who makes the control groups of a node.
+	// Groups says who makes the control groups of a node.
 	Groups Grouping
-	// Guest is true for a virtual machine: a node with a kernel, a bus and a clock of its
-	// own. It joins links by taps, vhost-user ports and functions of PCI, its kernel
-	// receives its packets, and it is set up from inside.
+	// Guest is true for a virtual machine: a node with its own kernel, bus and clock. It joins
+	// links by taps, vhost-user ports and PCI functions, its kernel receives its packets, and it is
+	// set up from inside.
 	Guest bool
-	// Needs names what a host must have for the runtime, beside network namespaces:
-	// features of package host.
+	// Needs names the features of package host that the runtime needs, besides network namespaces.
 	Needs []string
 }
 
@@ -56,17 +55,18 @@ const (
 type Grouping int
 
 const (
-	// Ungrouped nodes are in no control group: nothing limits them, and they keep to
-	// their CPUs by affinity alone.
+	// Ungrouped nodes are in no control group: nothing limits them, and only affinity keeps them on
+	// their CPUs.
 	Ungrouped Grouping = iota
-	// GroupedByNines are those whose first process nines puts into groups.
+	// GroupedByNines nodes have a first process that nines puts into control groups.
 	GroupedByNines
-	// GroupedByTools are those whose own tools make the groups that nines names.
+	// GroupedByTools nodes have tools that make the control groups, under the names that nines
+	// gives.
 	GroupedByTools
 )
 
-// RegisterRuntime adds a runtime from outside of this package, beside node.Register. It is
-// for the start of a program, before any file is read.
+// RegisterRuntime adds a runtime from another package, which also calls node.Register. Call it at
+// the start of a program, before any file is read.
 func RegisterRuntime(d RuntimeDescriptor) {
 	if slices.Contains(runtimeNames(), string(d.Name)) {
 		panic("spec: two runtimes with the name " + d.Name)
@@ -75,8 +75,8 @@ func RegisterRuntime(d RuntimeDescriptor) {
 	enums[reflect.TypeFor[Runtime]()] = runtimeNames()
 }
 
-// Descriptor is what there is to know of a runtime: of none what there is of the default,
-// of an unknown one nothing.
+// Descriptor returns the descriptor of a runtime: of the default for an empty name, an empty one
+// for an unknown runtime.
 func (r Runtime) Descriptor() *RuntimeDescriptor {
 	if r == "" {
 		return &runtimes[0]
@@ -87,7 +87,7 @@ func (r Runtime) Descriptor() *RuntimeDescriptor {
 	return &RuntimeDescriptor{Name: r}
 }
 
-// Takes is true for a key of a node that its runtime has.
+// Takes is true for a key of a node that the runtime takes.
 func (d *RuntimeDescriptor) Takes(key string) bool {
 	return slices.Contains(d.Keys, key) || len(runtimesWith(key)) == 0
 }
@@ -100,7 +100,7 @@ func runtimeNames() []string {
 	return names
 }
 
-// runtimesWith are the runtimes that have a key for themselves.
+// runtimesWith lists the runtimes that list a key as their own.
 func runtimesWith(key string) []string {
 	var names []string
 	for _, d := range runtimes {

@@ -1,6 +1,6 @@
 package spec
 
-// The runtimes; package lab/node has one file or more of each.
+// The runtimes; package lab/node has one or more files for each.
 const (
 	RuntimeNetns Runtime = "netns"
 	RuntimeLXC   Runtime = "lxc"
@@ -8,7 +8,7 @@ const (
 	RuntimeVM    Runtime = "vm"
 )
 
-// runtimes has every runtime; the first is the default.
+// runtimes lists every runtime; the first is the default.
 var runtimes = []RuntimeDescriptor{
 	{
 		Name: RuntimeNetns, Doc: "network, mount, pid, uts and ipc namespaces of its own on the host's file system",
@@ -20,8 +20,8 @@ var runtimes = []RuntimeDescriptor{
 		Sysctls: SysctlsOfNamespaces, OwnRoot: true, Groups: GroupedByTools, Needs: []string{"lxc"},
 	},
 	{
-		// Only the lab's interfaces are in a network namespace, as they could not be told
-		// from the host's otherwise.
+		// Only the lab's interfaces are in a network namespace, as they would otherwise mix with
+		// the host's.
 		Name: RuntimeHost, Doc: "the bare host: its files, processes and users, with interfaces of its own",
 		Refusals: map[string]Refusal{
 			"memory":         {Problem: "a host node has no control group that could limit its memory"},
@@ -37,7 +37,7 @@ var runtimes = []RuntimeDescriptor{
 			"mounts":         {"a virtual machine sees none of the host's files", "take mounts away; nines exec copies files: tar c FOLDER | nines exec NODE -- tar x"},
 			"rootfs":         {Problem: "a vm node has a small file system of its own, in memory"},
 		},
-		// Debian's kernel and the engine start with that.
+		// Enough for Debian's kernel and the engine to start.
 		LeastMemory: 192 << 20,
 		Sysctls:     SysctlsOfKernel, OwnRoot: true, Guest: true, Needs: []string{"tun", "qemu"},
 	},

@@ -16,7 +16,7 @@ import (
 //go:embed disturb.go dpdk.go experiment.go hardware.go isolation.go link.go method.go node.go published.go receive.go switch.go trace.go traffic.go
 var sources embed.FS
 
-// schemaNode is a JSON Schema (draft 2020-12), as far as it is used here.
+// schemaNode is the part of JSON Schema (draft 2020-12) that is used here.
 type schemaNode struct {
 	Schema               string        `json:"$schema,omitempty"`
 	Title                string        `json:"title,omitempty"`
@@ -69,9 +69,9 @@ func (n namedSchemas) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Schema is the JSON Schema of the experiment file, made from the types, their
-// comments and the rules. It sees the form of each value; what depends on other
-// values, such as an endpoint that must exist, is seen by Runs alone.
+// Schema is the JSON Schema of the experiment file, made from the types, their comments and the
+// rules. It checks the form of each value; only Runs checks what depends on other values, such as
+// an endpoint that must exist.
 func Schema() ([]byte, error) {
 	comments, err := fieldComments()
 	if err != nil {
@@ -127,8 +127,7 @@ func (s *schemer) structure(t reflect.Type) *schemaNode {
 	return out
 }
 
-// describeKey is the field's comment with the key's name and bounds for a reader
-// of YAML.
+// describeKey is the field's comment with the key's name and bounds, for a reader of YAML.
 func describeKey(comment, goName string, f field) string {
 	comment = strings.TrimSpace(strings.Join(strings.Fields(comment), " "))
 	if rest, ok := strings.CutPrefix(comment, goName+" "); ok {
@@ -143,7 +142,7 @@ func describeKey(comment, goName string, f field) string {
 	return comment
 }
 
-// docsOf says what each value of a type is that has descriptors.
+// docsOf describes each value of a type that has descriptors.
 func docsOf(t reflect.Type) (docs []string) {
 	switch t {
 	case reflect.TypeFor[Runtime]():
@@ -168,7 +167,7 @@ func docsOf(t reflect.Type) (docs []string) {
 
 func (s *schemer) value(t reflect.Type, r rule) *schemaNode {
 	switch {
-	case t == reflect.TypeFor[*Goal](): // a preset may be its name alone
+	case t == reflect.TypeFor[*Goal](): // a preset's name alone is enough
 		return &schemaNode{AnyOf: []*schemaNode{s.reference(t), {Type: "string", Enum: goalPresets}}}
 	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct, t.Kind() == reflect.Struct:
 		return s.reference(t)

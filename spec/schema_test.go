@@ -33,8 +33,8 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// asJSON gives a file as an editor's language server sees it: the YAML library's
-// own reading of it, not this package's.
+// asJSON returns a file as an editor's language server sees it: as the YAML library reads it, not
+// this package.
 func asJSON(t *testing.T, data []byte) any {
 	t.Helper()
 	var value any
@@ -86,8 +86,8 @@ func TestSchemaAcceptsValid(t *testing.T) {
 	}
 }
 
-// The schema rejects every wrong file that is wrong in form, and accepts the others: a
-// rule that moves from one side to the other shows.
+// The schema rejects every file that is wrong in form, and accepts the others: a rule that moves
+// between the two shows up here.
 func TestSchemaRejectsInvalid(t *testing.T) {
 	schema := compileSchema(t)
 	for _, wrong := range wrongFiles(t) {
@@ -123,7 +123,7 @@ func TestSchemaDescribes(t *testing.T) {
 	}
 }
 
-// Each rule belongs to a key: a misspelt one would be no rule at all.
+// Each rule belongs to a key: a rule for a misspelt key would have no effect.
 func TestRulesHaveKeys(t *testing.T) {
 	known := map[string]bool{}
 	for _, structure := range structures() {

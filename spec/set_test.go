@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// setLab has something of everything that a path can lead through.
+// setLab has an example of everything that a path can lead through.
 const setLab = `# A comment that stays.
 name: lab
 topology:
@@ -128,7 +128,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// A value that the types refuse is reported with the expression as its place.
+// A value of the wrong type is reported with the --set expression as its place.
 func TestSetWrongValue(t *testing.T) {
 	f := mustLoad(t, setLab)
 	if err := f.Set("traffic.duration=10"); err != nil {
@@ -168,7 +168,7 @@ func TestSetSweep(t *testing.T) {
 	checkRuns(t, f, "traffic.flows=2")
 }
 
-// Without a change the effective file is the user's, byte for byte.
+// Without a change the effective file is the user's file, byte for byte.
 func TestEffectiveIsRaw(t *testing.T) {
 	f := mustLoad(t, setLab)
 	effective, err := f.Effective()

@@ -19,7 +19,7 @@ type axis struct {
 	choices []choice
 }
 
-// choice is one value of an axis: what it changes, and how the run calls it.
+// choice is one value of an axis: what it changes, and its name in the run.
 type choice struct {
 	variable Variable
 	changes  []change
@@ -62,7 +62,7 @@ func readSweep(root, base *node, errs *collector) []axis {
 	return axes
 }
 
-// axis reads one entry of the sweep, and gives the places that it sets.
+// axis reads one entry of the sweep, and returns the places that it sets.
 func (d *sweepReader) axis(e entry) (axis, [][]string) {
 	path := "sweep." + e.key.text
 	a := axis{path: e.key.text}
@@ -106,8 +106,8 @@ func (d *sweepReader) swept(key *node, path string) (target, bool) {
 	return target{}, false
 }
 
-// variable checks one value of the sweep by itself, which gives its place to a
-// wrong one, and makes it the run's variable.
+// variable checks one value of the sweep by itself, so that an error has its place, and makes it
+// the run's variable.
 func (d *sweepReader) variable(n *node, goal target, key, path string) Variable {
 	v := reflect.New(goal.typ).Elem()
 	d.value(n, v, path, goal.rule)
@@ -136,7 +136,7 @@ func (d *sweepReader) variable(n *node, goal target, key, path string) Variable 
 	return variable
 }
 
-// countRuns multiplies the axes and refuses what does not fit into memory.
+// countRuns multiplies the axes and refuses more runs than fit into memory.
 func countRuns(axes []axis, root, base *node, errs *collector) (int, bool) {
 	count := 1.0
 	for _, a := range axes {
@@ -159,7 +159,7 @@ func countRuns(axes []axis, root, base *node, errs *collector) (int, bool) {
 		factors[i] = fmt.Sprintf("%d × %s", len(a.choices), a.path)
 	}
 	at, path, remedy := root.get("sweep"), "sweep", "sweep less, or in several files"
-	if at == nil { // the one axis is that of standardSizes
+	if at == nil { // the only axis is the one of standardSizes
 		at, path, remedy = root.get("method"), "method", "give one size as traffic.frame_bytes, or write a smaller experiment"
 	}
 	errs.fail(at, path, fmt.Sprintf("makes %.0f runs (%s)", count, listedInOrder(factors)),
@@ -167,7 +167,7 @@ func countRuns(axes []axis, root, base *node, errs *collector) (int, bool) {
 	return 0, false
 }
 
-// apply gives the tree with all that the choice changes.
+// apply returns the tree with the changes of the choice.
 func (c choice) apply(tree *node) *node {
 	for _, change := range c.changes {
 		for _, steps := range change.places {

@@ -55,7 +55,7 @@ func TestSweepOrder(t *testing.T) {
 	}
 }
 
-// The runs share no memory that a reader of one could change under another.
+// A change to one run's experiment does not show in another's.
 func TestRunsAreApart(t *testing.T) {
 	runs, err := mustLoad(t, sweepLab+"  traffic.burst: [1, 2]\n").Runs()
 	if err != nil {
@@ -97,7 +97,7 @@ func TestSweepValues(t *testing.T) {
 	}
 }
 
-// A large lab leaves fewer runs, so that memory stays bounded.
+// A large lab allows fewer runs, so that memory stays bounded.
 func TestSweepIsBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("name: lab\ntopology:\n  nodes:\n")

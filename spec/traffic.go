@@ -22,15 +22,15 @@ type Traffic struct {
 	// RateBits is the rate in bits of frames a second, with FCS, without preamble
 	// and gap.
 	RateBits BitRate `yaml:"rate_bits,omitempty" json:"rate_bits,omitempty"`
-	// RateOfMaximum is the rate as a fraction, up to 1, of the packets a second that
-	// were received at rate 0 by a trial with the same other values, which is run
-	// first; it excludes the other two.
+	// RateOfMaximum is the rate as a fraction, up to 1, of the packets a second that a trial at
+	// rate 0 receives. That trial runs first, with the same other values. This key excludes the
+	// other two.
 	RateOfMaximum float64 `yaml:"rate_of_maximum,omitempty" json:"rate_of_maximum,omitempty"`
 	// Pattern is how intended send times are spaced (default constant).
 	Pattern Pattern `yaml:"pattern,omitempty" json:"pattern,omitempty"`
 	// Burst is how many packets share one intended send time (default 1).
 	Burst int `yaml:"burst,omitempty" json:"burst,omitempty"`
-	// Flows is how many flows the packets go round (default 1). At most 65535 by
+	// Flows is how many flows the packets are spread over in turn (default 1). At most 65535 by
 	// source_address, 57537 by source_port, and 1000 with the backend udp.
 	Flows int `yaml:"flows,omitempty" json:"flows,omitempty"`
 	// FlowField is the field that tells flows apart (default source_port).
@@ -42,20 +42,20 @@ type Traffic struct {
 	// Wait is what the engine does when there is nothing to do (default block; spin
 	// with dpdk).
 	Wait Wait `yaml:"wait,omitempty" json:"wait,omitempty"`
-	// Warmup is sent before the duration and not recorded (default 1s).
+	// Warmup is how long packets are sent before the duration without being recorded (default 1s).
 	Warmup Duration `yaml:"warmup" json:"warmup"`
 	// Duration is how long the recorded packets are sent (default 10s).
 	Duration Duration `yaml:"duration,omitempty" json:"duration,omitempty"`
-	// Drain is how long stragglers are awaited (default 500ms).
+	// Drain is how long to wait for stragglers (default 500ms).
 	Drain Duration `yaml:"drain" json:"drain"`
 	// Outliers is how many of the slowest packets are kept with their times (default 1000).
 	Outliers int `yaml:"outliers" json:"outliers"`
-	// Packets says whether a row of every packet is kept (default none).
+	// Packets says whether a row is kept for every packet (default none).
 	Packets Packets `yaml:"packets,omitempty" json:"packets,omitempty"`
 }
 
-// PacketsPerSecond is the rate, whichever way it was given; 0 is as fast as the
-// port takes packets.
+// PacketsPerSecond is the rate, in whichever unit it was given; 0 is as fast as the port takes
+// packets.
 func (t *Traffic) PacketsPerSecond() float64 {
 	if t.RateBits > 0 {
 		return float64(t.RateBits) / 8 / float64(t.FrameBytes)
@@ -63,11 +63,11 @@ func (t *Traffic) PacketsPerSecond() float64 {
 	return t.RatePPS
 }
 
-// Lasts is how long a trial's packets are sent and awaited.
+// Lasts is how long a trial sends packets and waits for them.
 func (t *Traffic) Lasts() time.Duration { return time.Duration(t.Warmup + t.Duration + t.Drain) }
 
-// AtMost is the experiment with its traffic sent as fast as the port takes packets: the
-// trial that finds what rate_of_maximum is a fraction of. Nothing is kept of single packets.
+// AtMost is the experiment with its traffic sent as fast as the port takes packets: the trial that
+// finds what rate_of_maximum is a fraction of. It keeps no data of single packets.
 func (e *Experiment) AtMost() *Experiment {
 	stream, most := *e.Traffic, *e
 	stream.RatePPS, stream.RateBits, stream.RateOfMaximum = 0, 0, 0
@@ -92,11 +92,11 @@ func (t Traffic) MarshalYAML() (any, error) {
 	return &node, nil
 }
 
-// Packets is what is kept of single packets, beside the slowest.
+// Packets is what is kept of single packets, besides the slowest.
 type Packets string
 
-// PacketsNone keeps histograms and the slowest packets alone; PacketsRecord a row of
-// every packet, and the metrics that need them.
+// PacketsNone keeps only histograms and the slowest packets; PacketsRecord also a row for every
+// packet, and the metrics that need the rows.
 const (
 	PacketsNone   Packets = "none"
 	PacketsRecord Packets = "record"
@@ -123,9 +123,8 @@ const (
 // Backend is how the engine reaches an interface.
 type Backend string
 
-// BackendUDP is UDP sockets, BackendRaw AF_PACKET sockets, BackendRing
-// TPACKET_V2 rings, BackendXDP AF_XDP sockets, BackendDPDK DPDK's drivers, whose
-// waiting is always spinning and whose I/O always in bursts.
+// BackendUDP is UDP sockets, BackendRaw AF_PACKET sockets, BackendRing TPACKET_V2 rings, BackendXDP
+// AF_XDP sockets, BackendDPDK DPDK's drivers, which always spin and always move packets in bursts.
 const (
 	BackendUDP  Backend = "udp"
 	BackendRaw  Backend = "raw"
@@ -137,8 +136,8 @@ const (
 // IO is how many packets one call moves.
 type IO string
 
-// IOSingle is one packet a call; IOBatch up to a burst of 64, which the kernel gets
-// in one piece where it can cut it, or as XDP frames; IOMmsg is the same without that, by
+// IOSingle is one packet a call; IOBatch up to a burst of 64, which the kernel gets as one buffer
+// where it can segment it, or as XDP frames; IOMmsg is up to 64 packets as separate buffers, by
 // sendmmsg and recvmmsg, or the AF_XDP socket.
 const (
 	IOSingle IO = "single"

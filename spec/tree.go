@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// kind is the shape of a node of the tree.
+// kind is the shape of a tree node.
 type kind int
 
 const (
@@ -38,9 +38,8 @@ func (p place) before(other place) bool {
 	return cmp.Or(cmp.Compare(p.file, other.file), cmp.Compare(p.line, other.line), cmp.Compare(p.column, other.column)) < 0
 }
 
-// node is a value of the file that remembers its place. A tree is never changed
-// once it is made: with shares what it does not touch, so the runs of a sweep
-// cost only what differs.
+// node is a value of the file that remembers its place. A tree is never changed after it is made:
+// with shares the parts it does not change, so the runs of a sweep cost only what differs.
 type node struct {
 	kind    kind
 	tag     string // of a scalar: !!str, !!int, !!float, !!bool, !!null
@@ -68,7 +67,7 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
-// holds is true if something is at the steps.
+// holds is true if the tree has a value at the steps.
 func (n *node) holds(steps []string) bool {
 	return len(steps) == 0 || n.at(steps) != n.at(steps[:len(steps)-1])
 }
@@ -87,8 +86,8 @@ func (n *node) size() int {
 	return total
 }
 
-// at walks down the steps and gives the deepest node that is there, so that an
-// error about something absent points at what encloses it.
+// at follows the steps and returns the deepest node that exists, so that an error about an absent
+// value points at the value around it.
 func (n *node) at(steps []string) *node {
 	here := n
 	for _, step := range steps {
@@ -109,8 +108,8 @@ func (n *node) at(steps []string) *node {
 	return here
 }
 
-// with gives a tree in which the value at the steps is replaced, made, or, for a
-// nil value, taken away. Mappings on the way are made; list items must be there.
+// with returns a tree in which the value at the steps is replaced, added, or, for a nil value,
+// removed. It adds missing mappings on the way; list items must exist.
 func (n *node) with(steps []string, value *node) *node {
 	if len(steps) == 0 {
 		return value
@@ -155,7 +154,7 @@ func (n *node) with(steps []string, value *node) *node {
 	return &changed
 }
 
-// plain gives the tree as encoding/json would: maps, slices, numbers, strings.
+// plain returns the tree as encoding/json would: maps, slices, numbers, strings.
 func (n *node) plain() any {
 	switch n.kind {
 	case mapping:
@@ -184,11 +183,11 @@ func (n *node) plain() any {
 	return n.text
 }
 
-// yaml turns the tree back into the library's nodes, comments and style kept.
+// yaml turns the tree back into the library's nodes, with comments and style.
 func (n *node) yaml() *yaml.Node { return n.yamlIn(false) }
 
-// yamlIn is yaml for a node inside [] or {}, if flow is set: there the library would
-// write an empty value as an empty text.
+// yamlIn is yaml; flow is set for a node inside [] or {}, where the library would write an empty
+// value as an empty text.
 func (n *node) yamlIn(flow bool) *yaml.Node {
 	flow = flow || n.style&yaml.FlowStyle != 0
 	out := &yaml.Node{Style: n.style, HeadComment: n.before, LineComment: n.beside, FootComment: n.after}

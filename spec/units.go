@@ -100,7 +100,7 @@ func parsePacketRate(text string) (float64, error) {
 	return parseWithUnit(text, packetRateUnits), nil
 }
 
-// parseWithUnit expects the text to have matched its form.
+// parseWithUnit reads a text that has already matched its form.
 func parseWithUnit(text string, units []unit) float64 {
 	for _, u := range units {
 		if number, ok := strings.CutSuffix(text, u.suffix); ok {

@@ -52,7 +52,7 @@ func TestParseBitRate(t *testing.T) {
 	}
 }
 
-// Each written form is read back as the same value, and is the shortest one.
+// Each value is written in the shortest form, and read back as the same value.
 func TestUnitsAreWritten(t *testing.T) {
 	for want, value := range map[string]any{
 		"10s": Duration(10 * time.Second), "1.5s": Duration(1500 * time.Millisecond), "250us": Duration(250 * time.Microsecond),

@@ -20,7 +20,7 @@ func files(t testing.TB, patterns ...string) []string {
 	return all
 }
 
-// Each right file is accepted, and what it means survives being written and read.
+// Each valid file is accepted, and keeps its meaning when it is written and read again.
 func TestValidFiles(t *testing.T) {
 	for _, path := range files(t, "testdata/valid/*.yaml", "../examples/*.yaml", "../examples/*/*.yaml", "../examples/*/quick/*.yaml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestValidFiles(t *testing.T) {
 	}
 }
 
-// rereads holds that an experiment written out is read as the same experiment.
+// rereads checks that an experiment written out is read as the same experiment.
 func rereads(t *testing.T, e *Experiment) {
 	t.Helper()
 	text, err := Marshal(e)
@@ -55,7 +55,7 @@ func rereads(t *testing.T, e *Experiment) {
 	}
 }
 
-// cmpEmpty takes an empty list or mapping for an absent one: both say nothing.
+// cmpEmpty treats an empty list or mapping like an absent one.
 var cmpEmpty = cmp.FilterPath(func(p cmp.Path) bool {
 	switch p.Last().Type().Kind().String() {
 	case "slice", "map":

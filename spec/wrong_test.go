@@ -16,16 +16,16 @@ import (
 //	… the file …
 //	! 8:31 topology.links.0.endpoints: a veth link joins two endpoints | has 3 | kind: bridge
 //
-// A line behind the file is an error: its place and key, and what its text must hold.
-// The folder says what else could find it: nothing (meaning), the schema too (form), or
-// nothing, as it is no document that a schema is for (text).
+// A line after the file is an error: its place and key, and what its text must contain. The folder
+// says whether the schema finds it too: no (meaning), yes (form), or no, as it is not a document
+// that a schema applies to (text).
 type wrongFile struct {
 	folder, name string
 	data         []byte
 	want         []string
 }
 
-// noText are files that an archive, which is a text, cannot hold.
+// noText are files that an archive cannot hold, as it is a text file.
 var noText = []wrongFile{
 	{"text", "control-character", []byte("name: lab\a\n"), []string{"1:10: control character 0x07 | UTF-8"}},
 	{"text", "nul-byte", []byte("name: la\x00b\n"), []string{"1:9: control character 0x00 | UTF-8"}},
@@ -51,7 +51,7 @@ func wrongFiles(t testing.TB) []wrongFile {
 	return all
 }
 
-// Each wrong file gives the errors behind it, no more and no fewer.
+// Each wrong file gives exactly the errors listed after it.
 func TestWrongFiles(t *testing.T) {
 	for _, wrong := range wrongFiles(t) {
 		t.Run(wrong.name, func(t *testing.T) {
