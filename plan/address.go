@@ -10,12 +10,12 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// labRange is what RFC 2544, C.2.2 sets apart for benchmarks: no lab's address
-// can be one that the host needs.
+// labRange is reserved for benchmarks by RFC 2544, C.2.2, so that no lab's address can be one that
+// the host needs.
 var labRange = netip.MustParsePrefix("198.18.0.0/15")
 
-// maxStaticNeighbours is the size of a link up to which every interface knows
-// every other without ARP. Beyond it the entries would grow as the square.
+// maxStaticNeighbours is the most endpoints of a link for which every interface knows every other
+// without ARP. The number of entries grows as the square.
 const maxStaticNeighbours = 16
 
 // assignMACs gives each interface a locally administered address (bit 1 of the
@@ -38,14 +38,14 @@ func (w *work) assignMACs() error {
 	return nil
 }
 
-// assignAddresses takes the user's addresses, and gives each interface without an
-// IPv4 address one of its link's subnet.
+// assignAddresses takes the user's addresses, and gives each interface without an IPv4 address one
+// from its link's subnet.
 func (w *work) assignAddresses() error {
 	owner := map[netip.Addr]*endpoint{}
 	if err := w.userAddresses(owner); err != nil {
 		return err
 	}
-	var used []netip.Prefix // subnets that planned ones must keep off
+	var used []netip.Prefix // subnets that planned ones must not overlap
 	for _, l := range w.links {
 		for _, e := range l.endpoints {
 			for _, a := range e.addresses {
@@ -62,8 +62,8 @@ func (w *work) assignAddresses() error {
 	return nil
 }
 
-// checkHops refuses a way on which two neighbours are not in one subnet, unless the
-// sender has routes of the user's: its sockets would find no way.
+// checkHops refuses a path on which two neighbours are not in one subnet, unless the user gave the
+// sender routes: its sockets would have no route.
 func (w *work) checkHops() error {
 	for _, h := range w.hops() {
 		if !h.out.addresses[0].Masked().Contains(h.in.ip()) && len(h.out.node.spec.Routes) == 0 {
@@ -114,7 +114,7 @@ func (e *endpoint) hasIPv4() bool {
 	return len(e.addresses) > 0 && e.addresses[0].Addr().Is4()
 }
 
-// addressLink fills in the addresses of one link.
+// addressLink assigns the addresses of one link.
 func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip.Prefix, slots map[uint32]bool) error {
 	missing := 0
 	for _, e := range l.endpoints {
@@ -127,8 +127,8 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip
 	if missing == 0 {
 		return nil
 	}
-	// Flows by source address count up from the sender's, so it comes last, with
-	// room above it: the receiver's own address as a source would be dropped.
+	// Flows by source address count up from the sender's address, so the sender comes last, with
+	// room above it: the receiver would drop its own address as a source.
 	order := slices.Clone(l.endpoints)
 	flows := 0
 	if w.stream != nil && w.stream.FlowField == spec.FlowSourceAddress && w.stream.Flows > 1 && w.path[0].link == l {
@@ -163,8 +163,8 @@ func (w *work) addressLink(l *link, owner map[netip.Addr]*endpoint, used []netip
 	return nil
 }
 
-// freeSubnet picks the smallest subnet that holds so many addresses. It looks from
-// a place that the link's name gives, so that links keep theirs when others come.
+// freeSubnet picks the smallest subnet that holds that many addresses. It starts at a position
+// derived from the link's name, so that links keep their subnets when others are added.
 func freeSubnet(prefix string, l *link, addresses int, used []netip.Prefix, slots map[uint32]bool) (netip.Prefix, error) {
 	const smallest = 30
 	hostBits := max(32-smallest, bits.Len(uint(addresses+1))) // with network and broadcast
@@ -221,14 +221,14 @@ func (e *endpoint) cidrs() []string {
 	return list
 }
 
-// speaks tells whether an interface has an address of another's IP version. IPv6 is
-// off where the file lists no such address.
+// speaks reports whether an interface has an address of the same IP version as another. IPv6 is off
+// where the file lists no IPv6 address.
 func (e *endpoint) speaks(other netip.Addr) bool {
 	return slices.ContainsFunc(e.addresses, func(a netip.Prefix) bool { return a.Addr().Is4() == other.Is4() })
 }
 
-// neighbours are the other interfaces of the link, by their addresses of the IP
-// versions that this one has: the kernel takes no IPv6 neighbour where IPv6 is off.
+// neighbours are the other interfaces of the link, with their addresses of the IP versions that
+// this one has: the kernel accepts no IPv6 neighbour where IPv6 is off.
 func (e *endpoint) neighbours() []Neighbour {
 	if len(e.link.endpoints) > maxStaticNeighbours {
 		return nil

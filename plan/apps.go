@@ -13,18 +13,17 @@ import (
 // udpPort is where every engine of a lab listens.
 const udpPort = spec.EnginePort
 
-// isEngineStop tells whether an engine of the lab takes the packet at a node, and
-// not the kernel.
+// isEngineStop reports whether an engine of the lab, not the kernel, takes the packet at a node.
 func (w *work) isEngineStop(n *node) bool {
 	return n.app().HasEngine() ||
 		w.stream != nil && (n == w.path[0].node || n == w.path[len(w.path)-1].node)
 }
 
-// hop is one sending of a packet: out of an endpoint, over a link, into the next.
+// hop is one step of a packet: out of an endpoint, over a link, into the next.
 type hop struct{ out, in *endpoint }
 
-// hops splits a path into its links. The path holds both ends of each link in
-// turn; the reflecting endpoint of a round trip stands once and is in and out.
+// hops splits a path into its links. The path contains both ends of each link in turn; the
+// reflecting endpoint of a round trip appears once and is both in and out.
 func (w *work) hops() []hop {
 	var list []hop
 	for i := 0; i+1 < len(w.path); i++ {
@@ -35,8 +34,8 @@ func (w *work) hops() []hop {
 	return list
 }
 
-// peer finds what a port sends to: the MAC address is the next interface's, the IP
-// address that of the next engine, for the kernel's routers pass it on.
+// peer finds what a port sends to: the MAC address of the next interface, and the IP address of the
+// next engine, as kernel routers between them forward by it.
 func (w *work) peer(hops []hop, i int) (ip, mac string) {
 	mac = hops[i].in.mac
 	for ; i < len(hops); i++ {
@@ -47,7 +46,7 @@ func (w *work) peer(hops []hop, i int) (ip, mac string) {
 	return "", mac
 }
 
-// reversed gives the hops of the way back.
+// reversed returns the hops of the way back.
 func reversed(hops []hop) []hop {
 	back := make([]hop, 0, len(hops))
 	for _, h := range slices.Backward(hops) {
@@ -56,8 +55,8 @@ func reversed(hops []hop) []hop {
 	return back
 }
 
-// port describes an interface as an engine uses it. Its peer is where it sends on
-// the traffic's way, else on the way back, else the other end of a link of two.
+// port describes an interface as an engine uses it. Its peer is where it sends on the traffic's
+// path, else on the way back, else the other end of a link with two ends.
 func (w *work) port(e *endpoint) Port {
 	p := Port{Node: e.node.name, Interface: e.name, LocalIP: e.ip().String(), LocalMAC: e.mac, UDPPort: udpPort}
 	hops := w.hops()
@@ -100,7 +99,7 @@ func (w *work) trafficResult() *Traffic {
 	return t
 }
 
-// appResult says what a node does with packets, and through which ports.
+// appResult returns what a node does with packets, and through which ports.
 func (w *work) appResult(n *node) *App {
 	if n.spec.App == nil {
 		return nil
@@ -127,7 +126,7 @@ func (w *work) appResult(n *node) *App {
 	return app
 }
 
-// appBackend is how a node's app reaches its interfaces; empty without an engine.
+// appBackend is the backend of a node's app; empty without an engine.
 func (w *work) appBackend(n *node) spec.Backend {
 	if !n.app().HasEngine() {
 		return ""
@@ -140,8 +139,8 @@ func (w *work) appBackend(n *node) spec.Backend {
 	return backend
 }
 
-// appEndpoints gives the interfaces that an app's engine opens: those on the traffic's
-// way, in and out.
+// appEndpoints returns the interfaces that an app's engine opens: those on the traffic's path, in
+// and out.
 func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 	kind, want := n.app(), n.app().Descriptor().Ports
 	var ends []*endpoint
@@ -165,9 +164,9 @@ func (w *work) appEndpoints(n *node) ([]*endpoint, error) {
 	return ends, nil
 }
 
-// routes are the user's, and one to each engine that the node's packets go to
-// through kernel routers. They are host routes, which cannot clash with the
-// subnets of a node's own interfaces.
+// routes are the user's routes, and one to each engine that the node reaches through kernel
+// routers. The latter are host routes, which cannot clash with the subnets of a node's own
+// interfaces.
 func (w *work) routes(n *node) []spec.Route {
 	list := slices.Clone(n.spec.Routes)
 	add := func(hops []hop) {
@@ -190,22 +189,22 @@ func (w *work) routes(n *node) []spec.Route {
 	return list
 }
 
-// sysctls are the user's, and what kernel forwarding or a node's own packets need; the
-// user's win.
+// sysctls are the user's sysctls, and those that kernel forwarding or a node's own packets need;
+// the user's take precedence.
 func (w *work) sysctls(n *node) map[string]string {
 	set := map[string]string{}
 	if n.app().Routes() {
 		set["net.ipv4.ip_forward"] = "1"
 	}
 	if w.stream != nil && (w.routed() || w.direct()) {
-		// Packets come in where the reverse path does not go out, and in a node
-		// that has both ends with one of its own addresses as source
+		// Packets arrive at an interface that the reverse path does not use, and, in a node that
+		// has both ends, with one of the node's own addresses as source
 		// (Documentation/networking/ip-sysctl.rst: rp_filter, accept_local).
 		if slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node == n }) {
 			set["net.ipv4.conf.all.rp_filter"] = "0"
 			set["net.ipv4.conf.default.rp_filter"] = "0"
 			for _, e := range n.endpoints {
-				if e.kernel() { // with slashes, for names may have dots
+				if e.kernel() { // with slashes, as names may contain dots
 					set["net/ipv4/conf/"+e.name+"/rp_filter"] = "0"
 				}
 			}
@@ -226,10 +225,10 @@ func (w *work) sysctls(n *node) map[string]string {
 	return set
 }
 
-// direct tells whether both ends are a node's own, with nothing but a link between them.
+// direct reports whether both ends are in one node, with only a link between them.
 func (w *work) direct() bool { return len(w.path) == 2 && w.path[0].node == w.path[1].node }
 
-// routed tells whether the kernel forwards on the traffic's way.
+// routed reports whether the kernel forwards on the traffic's path.
 func (w *work) routed() bool {
 	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.node.app().Routes() })
 }

@@ -8,8 +8,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// programOf is a link's program as something that wants CPUs; nil where the kind
-// has none.
+// programOf is a link's program as a node that wants CPUs; nil where the kind has none.
 func programOf(l *link) *node {
 	if l.kind.Descriptor().Program == nil {
 		return nil
@@ -21,8 +20,8 @@ func programOf(l *link) *node {
 	}
 }
 
-// users are all that want CPUs and memory: the nodes by name, then the threads that poll
-// for them, then the links' programs in the file's order.
+// users are all that want CPUs and memory: the nodes by name, then their polling threads, then the
+// links' programs in the file's order.
 func (w *work) users() []*node {
 	list := append([]*node(nil), w.nodes...)
 	for _, n := range w.nodes {
@@ -38,8 +37,8 @@ func (w *work) users() []*node {
 	return list
 }
 
-// attach decides how each endpoint meets its link: as a device of the kernel, or
-// through memory that DPDK shares with the link's program or the other end.
+// attach decides how each endpoint attaches to its link: as a kernel device, or through memory that
+// DPDK shares with the link's program or the other end.
 func (w *work) attach() error {
 	backends, err := w.backends()
 	if err != nil {
@@ -58,8 +57,8 @@ func (w *work) attach() error {
 	return nil
 }
 
-// backends says how engines reach the endpoints that they use. It also learns the
-// ports of the apps.
+// backends returns how engines reach the endpoints that they use. It also sets the ports of the
+// apps.
 func (w *work) backends() (map[*endpoint]spec.Backend, error) {
 	used := map[*endpoint]spec.Backend{}
 	if w.stream != nil {
@@ -121,7 +120,7 @@ const (
 	driverAFXDP      = "net_af_xdp"
 )
 
-// kernelDriver is how DPDK opens devices of the kernel.
+// kernelDriver is the driver with which DPDK opens kernel devices.
 func (w *work) kernelDriver() string {
 	if w.exp.DPDK != nil && w.exp.DPDK.Driver == spec.DriverAFXDP {
 		return driverAFXDP
@@ -129,7 +128,7 @@ func (w *work) kernelDriver() string {
 	return driverAFPacket
 }
 
-// userDevice is what the file lets DPDK open at an endpoint instead.
+// userDevice is the device that the file names for DPDK to open at an endpoint.
 func (w *work) userDevice(e *endpoint) string {
 	if w.exp.DPDK == nil {
 		return ""
@@ -140,11 +139,11 @@ func (w *work) userDevice(e *endpoint) string {
 // socketName is an endpoint's socket in the lab's folder of sockets.
 func socketName(l *link, i int) string { return fmt.Sprintf("%s.%d", l.name, i) }
 
-// pciFunction is the address of a PCI function, with or without its domain.
+// pciFunction matches the address of a PCI function, with or without its domain.
 var pciFunction = regexp.MustCompile(`^([0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]`)
 
-// pciAddress finds a PCI function's address, with its domain, at the start of what
-// DPDK is to open; empty for a virtual device.
+// pciAddress returns the PCI address, with its domain, at the start of a device argument of DPDK;
+// empty for a virtual device.
 func pciAddress(arguments string) string {
 	address := strings.ToLower(pciFunction.FindString(arguments))
 	if address != "" && len(address) < len("0000:00:00.0") {

@@ -8,9 +8,9 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// TestEngineMemory: an engine gets what its ports' buffers take, 64 MiB at least where the
-// file says nothing; what the file says is refused where it is too little, and so are
-// frames that a driver does not carry.
+// TestEngineMemory: an engine gets what its ports' buffers take, and at least 64 MiB where the file
+// gives no size; too small a size in the file is refused, and so are frames that a driver cannot
+// carry.
 func TestEngineMemory(t *testing.T) {
 	const mebibyte = 1 << 20
 	for _, c := range []struct {
@@ -56,8 +56,8 @@ func TestEngineMemory(t *testing.T) {
 	}
 }
 
-// TestMTUOfDevices: for AF_XDP a veth's, but not a macvlan's, has a bound, which is beyond
-// the longest frame; for AF_PACKET all that the engine gets slots for fits.
+// TestMTUOfDevices: with AF_XDP the MTU of a veth, but not of a macvlan, has a bound, which is
+// above the longest frame; with AF_PACKET every MTU fits for which the engine gets slots.
 func TestMTUOfDevices(t *testing.T) {
 	for _, c := range []struct {
 		kind   spec.LinkKind
@@ -81,7 +81,8 @@ func TestMTUOfDevices(t *testing.T) {
 	}
 }
 
-// TestLessMemoryIsSuggestedWhereItIsEnough: not 32 MiB for what does not fit in there.
+// TestLessMemoryIsSuggestedWhereItIsEnough: 32 MiB are not suggested where the ports do not fit
+// into them.
 func TestLessMemoryIsSuggestedWhereItIsEnough(t *testing.T) {
 	for _, c := range []struct {
 		frameBytes   int

@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/host"
 )
 
-// core is a physical core with those of its threads that we may use.
+// core is a physical core with those of its hardware threads that we may use.
 type core struct {
 	threads  []int // sorted
 	numa     int
@@ -52,7 +52,7 @@ func firstOr(list []int, otherwise int) int {
 	return otherwise
 }
 
-// free are the threads that nobody has.
+// free are the threads that are not assigned.
 func (c *core) free() []int {
 	return slices.DeleteFunc(slices.Clone(c.threads), func(id int) bool {
 		return c.user[id] != nil || c.idle[id] || c.kept[id]
@@ -61,7 +61,7 @@ func (c *core) free() []int {
 
 func (c *core) untouched() bool { return len(c.free()) == len(c.threads) }
 
-// give hands threads to a node.
+// give assigns threads to a node.
 func (c *core) give(n *node, threads []int) {
 	for _, id := range threads {
 		c.user[id] = n

@@ -13,18 +13,18 @@ import (
 type demand struct {
 	count    int   // CPUs of its own; 0 shares the housekeeping CPUs
 	list     []int // the CPUs by number, where the user names them
-	explicit bool  // the user asked; if not, the plan may make the node share
+	explicit bool  // the user asked for them; if not, the plan may make the node share
 	engine   bool  // it runs an engine
 	program  bool  // it is a link's program
 	end      bool  // it is an end of the traffic
 	spin     bool  // its engine polls and never sleeps
-	// memoryNode is the NUMA node that the user asks for; -1 leaves it open.
+	// memoryNode is the NUMA node that the user asks for; -1: any.
 	memoryNode int
-	// nic is the physical interface under one of its links, by which it wants to be.
+	// nic is the physical interface under one of its links; its CPUs should be near it.
 	nic *host.NIC
 }
 
-// collectDemands says for each node what it wants, and refuses what no host has.
+// collectDemands collects what each node wants, and refuses what no host has.
 func (w *work) collectDemands() error {
 	listed := map[int]string{}
 	for _, n := range w.users() {
@@ -51,7 +51,7 @@ func (w *work) collectDemands() error {
 			if err := w.demandList(n, listed); err != nil {
 				w.refuse(at(err, n.steps("cpu_list")))
 			}
-		case d.program && n.spec.CPUs <= 1: // 1 is what nobody asked for
+		case d.program && n.spec.CPUs <= 1: // 1 is the default
 			d.count = boolToInt(d.spin)
 		case n.spec.CPUs > 0:
 			d.count, d.explicit = n.spec.CPUs, true
@@ -68,8 +68,7 @@ func (w *work) collectDemands() error {
 	return w.refuseTooLarge()
 }
 
-// refuseTooLarge refuses for each node what the host has not even for it alone, as none
-// of that is another's doing.
+// refuseTooLarge refuses each node's demand that the host could not meet even for this node alone.
 func (w *work) refuseTooLarge() error {
 	all, where := w.inv.MemoryBytes, ""
 	for _, u := range w.inv.NUMANodes {
@@ -94,7 +93,7 @@ func (w *work) refuseTooLarge() error {
 				fmt.Sprintf("ask for fewer, or let it share (--set %s.cpus=%d)", n.key(), boolToInt(n.demand.program))}, n.steps("cpus")))
 		}
 	} else if len(greedy) == 1 && len(w.refused) > 0 {
-		return w.assignCPUs() // which says how many it could have
+		return w.assignCPUs() // its error says how many it could have
 	}
 	return nil
 }
@@ -144,8 +143,8 @@ func (w *work) wait(n *node) spec.Wait {
 	return spec.WaitBlock
 }
 
-// nearestNIC is the physical interface that a node wants to be beside: the first
-// on the traffic's way, for packets come in there, else the first in the file.
+// nearestNIC is the physical interface that a node should be near: the first on the traffic's path,
+// as packets arrive there, else the first in the file.
 func (w *work) nearestNIC(n *node) *host.NIC {
 	for _, list := range [][]*endpoint{w.path, n.endpoints} {
 		for _, e := range list {
@@ -184,8 +183,8 @@ func (w *work) numaNode(id int) *host.NUMANode {
 // localDistance is the distance of a NUMA node to itself (ACPI 6.5, 5.2.17).
 const localDistance = 10
 
-// distance is how far apart two NUMA nodes are; where the host does not say, all
-// others are twice as far.
+// distance is how far apart two NUMA nodes are; where the host does not say, other nodes are twice
+// as far as a node itself.
 func (w *work) distance(a, b int) int {
 	if a == b {
 		return localDistance

@@ -16,8 +16,8 @@ const maxPCI = 16
 // deviceFile finds the device nodes in the argument of a virtual device.
 var deviceFile = regexp.MustCompile(`/dev/[A-Za-z0-9/_.-]+`)
 
-// openDevices allows a node the devices of the host that DPDK opens for it: the
-// PCI functions, by the files of their drivers, and those that an argument names.
+// openDevices allows a node the host devices that DPDK opens for it: the files of the PCI
+// functions' drivers, and the device nodes that an argument names.
 func (w *work) openDevices(n *node) error {
 	if n.link != nil {
 		return nil
@@ -55,8 +55,8 @@ func (n *node) allow(files ...string) {
 	}
 }
 
-// pciDevice is the PCI function that DPDK opens at an endpoint; nil if it opens none,
-// or the host has none of that address.
+// pciDevice is the PCI function that DPDK opens at an endpoint; nil if it opens none, or the host
+// has none with that address.
 func (w *work) pciDevice(e *endpoint) *host.PCIDevice {
 	if e.device == nil {
 		return nil
@@ -69,7 +69,7 @@ func (w *work) pciDevice(e *endpoint) *host.PCIDevice {
 	return &w.inv.PCIDevices[i]
 }
 
-// pciNIC is that function as a network card to be near to.
+// pciNIC is that function as a NIC that CPUs should be near.
 func (w *work) pciNIC(e *endpoint) *host.NIC {
 	if f := e.function; f.Address != "" {
 		return &host.NIC{Name: choose(f.Name == "", f.Address, f.Name), PCIAddress: f.Address, NUMANode: f.NUMANode}
@@ -90,7 +90,8 @@ func (w *work) openPCI(n *node, e *endpoint, address string) error {
 		if j := slices.IndexFunc(w.inv.NICs, func(nic host.NIC) bool { return nic.PCIAddress == address }); j >= 0 {
 			nic := w.inv.NICs[j]
 			if nic.State != "" && nic.State != "down" && nic.State != "notpresent" {
-				// Bound elsewhere, the host's own uplink would cut the host off.
+				// If this is the host's uplink, binding it to another driver would cut the host
+				// off.
 				return &Impossible{demand, fmt.Sprintf("its interface %s is up (driver %s): the host uses it", nic.Name, nic.Driver), "choose another"}
 			}
 			return &Impossible{demand, fmt.Sprintf("the kernel has it as %s (driver %s)", nic.Name, nic.Driver),
@@ -111,7 +112,7 @@ func (w *work) openPCI(n *node, e *endpoint, address string) error {
 	return nil
 }
 
-// openFunction lets a node's engine probe a PCI function.
+// openFunction adds a PCI function to those that a node's engine may probe.
 func (n *node) openFunction(address string) error {
 	if len(n.dpdk.PCI) == maxPCI {
 		return at(&Conflict{n.title(), fmt.Sprintf("its engine opens more than %d PCI devices", maxPCI), "spread them over several nodes"}, n.steps())

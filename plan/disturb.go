@@ -13,13 +13,12 @@ import (
 type Disturbance struct {
 	Name string               `json:"name"`
 	Kind spec.DisturbanceKind `json:"kind"`
-	// CPU is the one that is disturbed; -1 where it is a process, or wherever the kernel
-	// puts it.
+	// CPU is the CPU that is disturbed; -1 where a process is disturbed, or the kernel chooses the
+	// CPU.
 	CPU int `json:"cpu"`
-	// From is the CPU that it comes from, for kinds that come from another one; -1: any
-	// other.
+	// From is the CPU that disturbs it, for kinds that act from another CPU; -1: any other.
 	From int `json:"from"`
-	// Node is the one whose engine is stopped, of kind stop.
+	// Node is the node whose engine is stopped, with kind stop.
 	Node       string           `json:"node,omitempty"`
 	Period     spec.Duration    `json:"period"`
 	Length     spec.Duration    `json:"length"`
@@ -28,7 +27,7 @@ type Disturbance struct {
 	Why string `json:"why"`
 }
 
-// disturb aims the disturbances at CPUs.
+// disturb chooses the CPUs that are disturbed.
 func (w *work) disturb() error {
 	for _, name := range sortedKeys(w.exp.Disturb) {
 		s := w.exp.Disturb[name]
@@ -70,7 +69,7 @@ func (w *work) disturb() error {
 	return nil
 }
 
-// disturbedCPU is the one where a node's packets are handled.
+// disturbedCPU is the CPU that handles a node's packets.
 func (n *node) disturbedCPU() int {
 	if n.engineCPU >= 0 {
 		return n.engineCPU

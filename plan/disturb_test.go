@@ -43,7 +43,7 @@ func TestDisturbancesAreAimed(t *testing.T) {
 	}
 }
 
-// What isolation is to keep off a CPU is not put there.
+// A disturbance is not put on a CPU that isolation protects from it.
 func TestDisturbancesThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		name   string

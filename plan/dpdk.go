@@ -4,13 +4,13 @@ import "nines.dev/nines/spec"
 
 // DPDK is what a node's engine tells DPDK's environment layer (EAL).
 type DPDK struct {
-	// Prefix keeps the files of one engine apart from another's (--file-prefix).
+	// Prefix separates the files of one engine from another's (--file-prefix).
 	Prefix      string `json:"prefix"`
 	MemoryBytes int64  `json:"memory_bytes"`
 	MemoryNode  int    `json:"memory_node"`
 	// Huge is false where ordinary memory is used (--no-huge).
 	Huge bool `json:"huge"`
-	// PCI are the addresses of the devices that it may probe.
+	// PCI are the addresses of the devices that the EAL may probe.
 	PCI []string `json:"pci,omitempty"`
 }
 
@@ -22,17 +22,16 @@ type Device struct {
 	// Socket is that of the endpoint; Server is true if the engine listens on it.
 	Socket string `json:"socket,omitempty"`
 	Server bool   `json:"server,omitempty"`
-	// Arguments is what the user wrote instead.
+	// Arguments is what the user wrote in dpdk.device instead.
 	Arguments string `json:"arguments,omitempty"`
-	// Kernel is true if the interface also is a device of the kernel, in the node.
+	// Kernel is true if the interface is also a kernel device in the node.
 	Kernel bool `json:"kernel,omitempty"`
 }
 
-// Attach is how an endpoint meets the program of its link.
+// Attach is how an endpoint attaches to the program of its link.
 type Attach string
 
-// The ways to meet: a vhost-user socket, a memif socket, or the fabric's end of a
-// veth pair.
+// The ways to attach: a vhost-user socket, a memif socket, or the fabric's end of a veth pair.
 const (
 	AttachVhost Attach = "vhost"
 	AttachMemif Attach = "memif"
@@ -41,25 +40,25 @@ const (
 
 // Switch is the program of a link.
 type Switch struct {
-	// CPUs poll; HousekeepingCPU has the program's other threads.
+	// CPUs are for polling; the program's other threads run on HousekeepingCPU.
 	CPUs            []int `json:"cpus"`
 	HousekeepingCPU int   `json:"housekeeping_cpu"`
 	// DPDK is nil for a program that does not use it.
 	DPDK *DPDK `json:"dpdk,omitempty"`
-	// Settings are the user's, with all defaults filled in.
+	// Settings are the user's settings, with all defaults filled in.
 	Settings spec.Switch `json:"settings"`
 	Why      []string    `json:"why"`
 }
 
-// Hugepages is what the lab takes of the host's hugepages.
+// Hugepages is how many of the host's hugepages the lab takes.
 type Hugepages struct {
 	Mode      spec.Hugepages `json:"mode"`
 	PageBytes int64          `json:"page_bytes"`
-	// Demands are by who and memory node, in the order of nodes, then links.
+	// Demands are per user and memory node, in the order of nodes, then links.
 	Demands []HugepageDemand `json:"demands"`
 }
 
-// HugepageDemand is what one process takes.
+// HugepageDemand is how many one process takes.
 type HugepageDemand struct {
 	Who        string `json:"who"`
 	MemoryNode int    `json:"memory_node"`

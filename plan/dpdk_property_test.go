@@ -7,9 +7,9 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// bypassViolations: each endpoint of DPDK has one way to its link and the other side
-// the counterpart; programs have CPUs that there are; and what is said of hugepages
-// is what the users of DPDK take.
+// bypassViolations: each DPDK endpoint has one way to its link and the other side has the
+// counterpart; programs have CPUs that exist; and the plan's hugepages are what the users of DPDK
+// take.
 func bypassViolations(p *Plan, usable func(id int) bool) []string {
 	var list []string
 	fail := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }

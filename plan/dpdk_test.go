@@ -8,8 +8,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// bypass is an engine that sends over a link of a kind to itself, or, as a pair, to
-// another.
+// bypass is an engine that sends over a link of a kind to itself or, as a pair, to another engine.
 func bypass(kind spec.LinkKind, asPair bool) *spec.Experiment {
 	exp := &spec.Experiment{
 		Name:     "bypass",
@@ -30,8 +29,8 @@ func bypassHost(cores, threads int) *host.Inventory {
 	return inv
 }
 
-// TestLadderWithSwitch: an engine and a switch each poll on a CPU of their own; where
-// there are few, the housekeeping CPU is given up last, and a note says so.
+// TestLadderWithSwitch: an engine and a switch each poll on their own CPU; where CPUs are few, the
+// housekeeping CPU is given up last, and a note says so.
 func TestLadderWithSwitch(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -79,7 +78,7 @@ func withOVS(inv *host.Inventory) *host.Inventory {
 	return inv
 }
 
-// TestLacking: what is missing of hugepages is told with numbers and a way out.
+// TestLacking: missing hugepages are reported with numbers and a remedy.
 func TestLacking(t *testing.T) {
 	const ways = "--set dpdk.hugepages=reserve reserves what is missing and gives it back in the end; --set dpdk.hugepages=none runs in ordinary memory, slower"
 	for _, c := range []struct {
@@ -110,7 +109,7 @@ func TestLacking(t *testing.T) {
 			if got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
-			// What others use at the moment decides nothing.
+			// What others use at the moment has no influence.
 			inv.Hugepages[0].Free = 0
 			if again, err := Make(exp, inv); err != nil || toJSON(t, again) != toJSON(t, p) {
 				t.Errorf("with fewer free hugepages the plan is another, %v", err)
@@ -139,8 +138,8 @@ func TestRoundTripOverSwitch(t *testing.T) {
 	}
 }
 
-// TestMixedSwitch: an end of the kernel meets the switch by a veth pair, and one of
-// DPDK on the same link by a socket.
+// TestMixedSwitch: a kernel endpoint attaches to the switch by a veth pair, and a DPDK endpoint on
+// the same link by a socket.
 func TestMixedSwitch(t *testing.T) {
 	exp := bypass(spec.LinkSwitch, true)
 	exp.Traffic.Backend = spec.BackendUDP
@@ -156,7 +155,7 @@ func TestMixedSwitch(t *testing.T) {
 	}
 }
 
-// TestUserDevice: what the file names is opened instead, with its device nodes.
+// TestUserDevice: DPDK opens the device that the file names, with its device nodes.
 func TestUserDevice(t *testing.T) {
 	exp := bypass(spec.LinkVeth, false)
 	exp.DPDK = &spec.DPDK{Device: map[string]string{"a:x": "net_virtio_user0,path=/dev/vhost-net,iface=t", "a:y": "01:00.0,arg=1"}}
@@ -175,7 +174,7 @@ func TestUserDevice(t *testing.T) {
 	}
 }
 
-// TestRefuseBypass: what cannot be with DPDK, with place, reason and remedy.
+// TestRefuseBypass: what cannot work with DPDK is refused with place, reason and remedy.
 func TestRefuseBypass(t *testing.T) {
 	for _, c := range []struct {
 		name   string

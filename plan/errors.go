@@ -11,7 +11,7 @@ import (
 type Impossible struct {
 	// Demand is who wants what: "node dut wants 4 CPUs".
 	Demand string
-	// Reason is what stands against it: "the host has 2, …".
+	// Reason is why it cannot: "the host has 2, …".
 	Reason string
 	// Remedy is what would work.
 	Remedy string
@@ -23,17 +23,17 @@ func (e *Impossible) Error() string { return join(e.Demand, e.Reason, e.Remedy) 
 // ExitCode is the exit code of nines for this error.
 func (e *Impossible) ExitCode() int { return exit.Lacks }
 
-// NoHardware is an Impossible for want of a link's hardware: a sweep continues its
+// NoHardware is an Impossible where the host lacks a link's hardware: a sweep goes on with its
 // other kinds of link.
 type NoHardware struct {
 	Kind spec.LinkKind
 	*Impossible
 }
 
-// Unwrap is what this host cannot meet.
+// Unwrap returns the Impossible.
 func (e *NoHardware) Unwrap() error { return e.Impossible }
 
-// hardwareOf says of an Impossible that it is of a link's hardware.
+// hardwareOf turns an Impossible into a NoHardware of the link's kind.
 func hardwareOf(l *link, err error) error {
 	if impossible := new(Impossible); errors.As(err, &impossible) {
 		return &NoHardware{l.kind, impossible}

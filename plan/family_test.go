@@ -17,8 +17,8 @@ func planned(t *testing.T, exp *spec.Experiment) *Plan {
 	return p
 }
 
-// TestMixedFamilies: on a link where some interfaces have IPv6 and some have not,
-// each knows the others by the versions that both have, and by all of those.
+// TestMixedFamilies: on a link where only some interfaces have IPv6, each knows the others by all
+// IP versions that both have.
 func TestMixedFamilies(t *testing.T) {
 	exp := &spec.Experiment{Name: "mixed", Topology: spec.Topology{
 		Nodes: map[string]*spec.Node{
@@ -42,7 +42,7 @@ func TestMixedFamilies(t *testing.T) {
 	}
 }
 
-// TestReachableHops: routes that the kernel takes are planned.
+// TestReachableHops: routes that the kernel accepts are planned.
 func TestReachableHops(t *testing.T) {
 	for name, routes := range map[string][]spec.Route{
 		"in a subnet":               {{To: "default", Via: "10.0.0.1"}},

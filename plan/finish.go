@@ -9,11 +9,11 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// nodesPerHousekeepingCPU is how many nodes share one CPU before housekeeping
-// gets more: a choice, so that large labs do not queue behind one core.
+// nodesPerHousekeepingCPU is how many nodes share one CPU before housekeeping gets more: chosen so
+// that large labs do not queue behind one core.
 const nodesPerHousekeepingCPU = 8
 
-// finish writes a try that fitted into the nodes, and explains it.
+// finish writes a successful try into the nodes, and explains it.
 func (a *assignment) finish() {
 	w := a.w
 	a.growHousekeeping()
@@ -46,8 +46,8 @@ func (a *assignment) finish() {
 	a.notes()
 }
 
-// growHousekeeping gives the host all that is left where no node wants a CPU, and
-// more cores where many nodes share.
+// growHousekeeping gives the host all remaining CPUs where no node wants one, and more cores where
+// many nodes share.
 func (a *assignment) growHousekeeping() {
 	sharing, owning := 0, 0
 	for _, n := range a.w.users() {
@@ -76,7 +76,7 @@ func (a *assignment) growHousekeeping() {
 	a.housekeeping = slices.Compact(a.housekeeping)
 }
 
-// untaken are the CPUs that nobody has, sorted.
+// untaken are the CPUs that are not assigned, sorted.
 func (a *assignment) untaken() []int {
 	list := []int{}
 	for _, c := range a.cores {
@@ -86,9 +86,9 @@ func (a *assignment) untaken() []int {
 	return list
 }
 
-// engineOf picks the engine's CPU among a node's own: not the first, where there
-// are several, for that is where the rest of the node runs; one whose core no other
-// node uses, an isolated one, one whose core it has to itself, in this order.
+// engineOf picks the engine's CPU among a node's own. Where there are several, it is not the first,
+// on which the rest of the node runs. It prefers, in this order, a CPU whose core no other node
+// uses, an isolated one, and one whose core it has to itself.
 func (a *assignment) engineOf(cpus []int) int {
 	if len(cpus) == 1 {
 		return cpus[0]
@@ -173,7 +173,7 @@ func choose(condition bool, yes, no string) string {
 	return no
 }
 
-// notes says what a reader should know about the whole.
+// notes says what a reader should know about the plan as a whole.
 func (a *assignment) notes() {
 	w := a.w
 	usable := w.usable()
@@ -293,7 +293,7 @@ func runs(nodes []*node) string {
 	return names(nodes) + choose(len(nodes) == 1, " runs", " run")
 }
 
-// sharingText names those that share what is left: engines, and programs of links.
+// sharingText names the engines and link programs that share the remaining CPUs.
 func (a *assignment) sharingText() string {
 	sharing := slices.Clone(a.sharing)
 	slices.SortStableFunc(sharing, func(x, y *node) int { return boolToInt(x.link != nil) - boolToInt(y.link != nil) })

@@ -7,10 +7,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// MayBeXDPFrames is true if large bursts of the traffic may leave as XDP frames: pages of a
-// pool, which an AF_XDP socket gives back at once where softirqs of the sender's CPU bring
-// them there. With anybody between the ends, or a thread that polls, they would keep their
-// memory for a second; and other links do not take them.
+// MayBeXDPFrames is true if large bursts of the traffic may leave as XDP frames: pages of a pool,
+// which an AF_XDP socket gives back at once where softirqs of the sender's CPU bring them there.
+// With another engine between the ends, or a polling thread, they would keep their memory for a
+// second; and other links do not carry them.
 func (p *Plan) MayBeXDPFrames(t *Traffic) bool {
 	from, to := cmp.Or(t.From.Backend, t.Stream.Backend), cmp.Or(t.To.Backend, t.Stream.Backend)
 	if from != spec.BackendXDP || to != spec.BackendXDP || t.Stream.IO != spec.IOBatch ||
@@ -25,8 +25,8 @@ func (p *Plan) MayBeXDPFrames(t *Traffic) bool {
 	return true
 }
 
-// softirqsReceive is true for an end, in the host's kernel, of a link on which XDP frames
-// stay such, that no thread polls.
+// softirqsReceive is true for an end in the host's kernel that no thread polls, of a link that
+// carries XDP frames.
 func (p *Plan) softirqsReceive(port Port) bool {
 	n := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Name == port.Node })
 	if n < 0 || p.Nodes[n].Guest() {

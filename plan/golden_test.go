@@ -12,8 +12,8 @@ import (
 	"nines.dev/nines/test/golden"
 )
 
-// goldenHosts are the machines of package host's testdata with the interfaces that
-// nic.yaml is set to: the thesis's NICs are on NUMA nodes 1 and 3.
+// goldenHosts are the machines of package host's testdata with the interfaces for nic.yaml: the
+// thesis's NICs are on NUMA nodes 1 and 3.
 var goldenHosts = map[string][2]string{
 	"microvm":          {"eth0", "eth0"},
 	"epyc-7551p":       {"enp33s0f0", "enp97s0f0"},
@@ -21,8 +21,8 @@ var goldenHosts = map[string][2]string{
 	"laptop-i7-1165g7": {"wlp0s20f3", "wlp0s20f3"},
 }
 
-// boundDevices are functions of the NICs that the thesis gave to DPDK by igb_uio, as
-// it ran without an IOMMU.
+// boundDevices are functions of the NICs that the thesis gave to DPDK with igb_uio, as it ran
+// without an IOMMU.
 var boundDevices = map[string][]host.PCIDevice{
 	"epyc-7551p": {
 		{Address: "0000:21:10.0", Driver: "igb_uio", NUMANode: 1, Files: []string{"/dev/uio0"}},
@@ -61,8 +61,8 @@ func loadExperiment(t testing.TB, path string, sets ...string) *spec.Experiment 
 	return runs[0].Experiment
 }
 
-// TestGolden: each experiment of testdata gives the plan, or the error, that its
-// file in testdata/golden holds, on each of the machines.
+// TestGolden: on each of the machines, each experiment of testdata gives the plan, or the error, in
+// its file in testdata/golden.
 func TestGolden(t *testing.T) {
 	experiments, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(experiments) == 0 {
@@ -85,7 +85,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// render gives a plan as table and JSON, or the error in a line.
+// render returns a plan as table and JSON, or the error in a line.
 func render(t *testing.T, exp *spec.Experiment, inv *host.Inventory) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -11,21 +11,21 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// usualVFs is how many virtual functions a port is given that has none: more than most
-// labs need, so that a second lab finds some, for the kernel changes their number only
-// by way of 0; and few enough that the port keeps queues for itself.
+// usualVFs is how many virtual functions a port without any gets: more than most labs need, so that
+// a second lab finds some, as the kernel changes their number only through 0; and few enough that
+// the port keeps queues for itself.
 const usualVFs = 8
 
-// card is a port with what of it is given away.
+// card is a port with the functions of it that are assigned.
 type card struct {
 	*host.Function
-	// given are the VFs by their index: to an endpoint of this lab.
+	// given maps a VF's index to the endpoint of this lab that has it.
 	given map[int]*endpoint
 	whole *endpoint
 }
 
-// assignFunctions gives the endpoints of links of hardware their PCI functions: whole
-// devices first, then the VFs of ports that are named, then the others'.
+// assignFunctions gives the endpoints of hardware links their PCI functions: whole devices first,
+// then VFs of ports that the file names, then VFs of other ports.
 func (w *work) assignFunctions() error {
 	for i := range w.inv.Functions {
 		w.cards = append(w.cards, &card{Function: &w.inv.Functions[i], given: map[int]*endpoint{}})
@@ -61,7 +61,7 @@ func (w *work) assignFunctions() error {
 	return nil
 }
 
-// sriov is what the file says of a link's functions, with the defaults.
+// sriov is what the file says about a link's functions, with the defaults.
 func (l *link) sriov() spec.SRIOV {
 	if l.spec.SRIOV == nil {
 		return spec.SRIOV{Driver: spec.DriverVFIO}
@@ -80,8 +80,8 @@ func (w *work) findCard(name string) *card {
 	return w.cards[i]
 }
 
-// assignVFs gives both ends of a link a VF: of the ports that it names, or of those
-// that the plan chooses.
+// assignVFs gives both ends of a link a VF, of the ports that the link names, or of those that the
+// plan chooses.
 func (w *work) assignVFs(l *link, named bool) error {
 	var ports []*card
 	if named {
@@ -157,10 +157,10 @@ func cannotHaveVFs(c *card) (reason, remedy string) {
 	return "", ""
 }
 
-// choosePorts chooses for a link that names none: among ports that the host does not
-// use itself, those nearest to its nodes. Two alone are taken for the ends of a cable,
-// which is tested before it is used; with more of them nobody could know which belong
-// together, so one port's own switch joins both functions.
+// choosePorts chooses ports for a link that names none: among ports that the host does not use
+// itself, those nearest to its nodes. If there are exactly two, they are taken for the ends of a
+// cable, which is tested before it is used; with more it is unknown which belong together, so one
+// port's internal switch joins both functions.
 func (w *work) choosePorts(l *link) ([]*card, error) {
 	demand := fmt.Sprintf("link %s wants virtual functions of a network card", l.name)
 	var usable []*card
@@ -200,7 +200,7 @@ func (w *work) choosePorts(l *link) ([]*card, error) {
 	return usable[:1], nil
 }
 
-// away is how far a card is from the CPUs that a link's nodes are tied to.
+// away is how far a card is from the CPUs that a link's nodes are bound to.
 func (w *work) away(l *link, c *card) int {
 	sum := 0
 	for _, e := range l.endpoints {
@@ -226,7 +226,7 @@ func (c *card) vfCount() int {
 	return c.TotalVFs
 }
 
-// freeVF is the first VF of a port that nobody has; -1 if there is none.
+// freeVF is the first unassigned VF of a port; -1 if there is none.
 func (w *work) freeVF(c *card) int {
 	for i := range c.vfCount() {
 		if c.given[i] == nil && !w.othersVF(c, i) {
@@ -244,12 +244,12 @@ func (w *work) freeVFs(c *card) int {
 	return n
 }
 
-// othersVF tells whether somebody else has a VF. What this lab has while it is changed
-// counts as free, so that a plan does not depend on whether the lab is up.
+// othersVF reports whether somebody else has a VF. VFs that this lab already has count as free, so
+// that a plan does not depend on whether the lab is up.
 func (w *work) othersVF(c *card, index int) bool {
 	i := slices.IndexFunc(c.VFs, func(vf host.VirtualFunction) bool { return vf.Index == index })
 	if i < 0 {
-		return c.NumVFs > 0 // made by another number than the inventory lists
+		return c.NumVFs > 0 // the inventory lists another number of VFs
 	}
 	return c.VFs[i].UsedBy != "" && c.VFs[i].Lab != w.exp.Name
 }
@@ -293,13 +293,13 @@ func (w *work) haveCards() string {
 	return "it has " + strings.Join(names, ", ")
 }
 
-// physicalFunctions are the ports whose VFs the plan gives away, by address.
+// physicalFunctions are the ports whose VFs the plan assigns, by address.
 func (w *work) physicalFunctions() []PhysicalFunction {
 	var list []PhysicalFunction
 	for _, c := range w.cards {
 		most := 0
 		for i, e := range c.given {
-			if e.function.Port != "" { // else it is given as it is, and nothing is asked of the port
+			if e.function.Port != "" { // else the VF is used as it is, and the port is not changed
 				most = max(most, i+1)
 			}
 		}

@@ -43,11 +43,11 @@ func (w *work) assignWhole(l *link) error {
 	return nil
 }
 
-// programDrivers leave a device to programs; one that nines did not bind itself may be
-// given to a node all the same, as its owner has set it free for that.
+// programDrivers leave a device to programs. A node may also get a device that nines did not bind
+// itself, as its owner has released it for programs.
 var programDrivers = []string{string(spec.DriverVFIO), string(spec.DriverUIO), string(spec.DriverIGBUIO)}
 
-// findVF finds a virtual function that is made, by its address or interface.
+// findVF finds an existing virtual function by its address or interface.
 func (w *work) findVF(name string) (*card, *host.VirtualFunction) {
 	for _, c := range w.cards {
 		for i := range c.VFs {
@@ -59,8 +59,8 @@ func (w *work) findVF(name string) (*card, *host.VirtualFunction) {
 	return nil, nil
 }
 
-// giveVF gives an endpoint a virtual function as a device that is as it is: nothing is
-// set up through its port.
+// giveVF gives an endpoint a virtual function as a whole device: nothing is set up through its
+// port.
 func (w *work) giveVF(e *endpoint, c *card, vf *host.VirtualFunction, demand string) error {
 	switch {
 	case c.given[vf.Index] != nil:
@@ -74,7 +74,7 @@ func (w *work) giveVF(e *endpoint, c *card, vf *host.VirtualFunction, demand str
 	return nil
 }
 
-// notOnBus says what a name is that no PCI function has.
+// notOnBus explains a name that no PCI function has.
 func (w *work) notOnBus(name string) string {
 	if slices.ContainsFunc(w.inv.NICs, func(n host.NIC) bool { return n.Name == name && n.Virtual }) {
 		return "it is an interface without hardware"
@@ -85,8 +85,8 @@ func (w *work) notOnBus(name string) string {
 	return "the host has no such card on its PCI bus"
 }
 
-// driveFunction decides what drives an endpoint's function: the kernel, whose interface
-// the node gets, or a program.
+// driveFunction decides whether the kernel drives an endpoint's function, so that the node gets its
+// interface, or a program.
 func (w *work) driveFunction(e *endpoint) error {
 	if !e.isFunction() {
 		return nil
@@ -97,7 +97,7 @@ func (w *work) driveFunction(e *endpoint) error {
 	}
 	driver := spec.DriverVFIO
 	switch {
-	case e.node.guest(): // QEMU knows no other
+	case e.node.guest(): // QEMU supports no other
 	case e.link.kind.Descriptor().End == spec.EndFunction:
 		driver = e.link.sriov().Driver
 	case e.link.spec.Passthrough.Driver != "":
@@ -114,8 +114,7 @@ func (w *work) driveFunction(e *endpoint) error {
 	return nil
 }
 
-// driveByKernel refuses a device that is to be an interface and has no driver that
-// makes one.
+// driveByKernel refuses a device that should be an interface but has no driver that makes one.
 func (w *work) driveByKernel(e *endpoint) error {
 	c := w.findCard(e.function.Address)
 	if c == nil || !slices.Contains(programDrivers, c.Driver) {
@@ -125,8 +124,8 @@ func (w *work) driveByKernel(e *endpoint) error {
 		"use the backend dpdk, or give it back to the kernel's driver: dpdk-devbind.py --bind=DRIVER " + c.Address}
 }
 
-// canDrive refuses a driver for programs that the host does not have, or that cannot
-// have the function.
+// canDrive refuses a driver for programs that the host does not have, or that cannot drive the
+// function.
 func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 	demand := fmt.Sprintf("%s wants %s for %s, by %s", e, e.function.Address, choose(e.node.guest(), "its virtual machine", "DPDK"), driver)
 	if f := w.inv.Feature(string(driver)); f.State == host.StateNo {
@@ -152,7 +151,7 @@ func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 	}
 	if c := w.findCard(e.function.Address); c != nil {
 		for _, other := range c.Companions {
-			if strings.HasSuffix(other, ")") { // it has a driver of the kernel's
+			if strings.HasSuffix(other, ")") { // it has a kernel driver
 				return &Impossible{demand, fmt.Sprintf("it shares its IOMMU group with %s, and a program gets all of a group or nothing", other),
 					"put the card into another slot, or use driver: uio_pci_generic"}
 			}
@@ -161,7 +160,7 @@ func (w *work) canDrive(e *endpoint, driver spec.ProgramDriver) error {
 	return nil
 }
 
-// iommuParameter is what switches an IOMMU on, by the CPU's vendor.
+// iommuParameter is the boot parameter that turns an IOMMU on, by the CPU's vendor.
 func iommuParameter(inv *host.Inventory) string {
 	for _, c := range inv.CPUs {
 		if strings.Contains(c.Model, "AMD") {

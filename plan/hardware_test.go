@@ -34,7 +34,7 @@ func withVFs(f *host.Function, n int) {
 	}
 }
 
-// line3 is a, b and c in a line, a VLAN a hop: figure 2.3 of the thesis.
+// line3 is a, b and c in a line, with a VLAN per hop: figure 2.3 of the thesis.
 func line3(backend spec.Backend) *spec.Experiment {
 	exp := &spec.Experiment{
 		Name:     "chain",
@@ -69,7 +69,7 @@ func functionsOf(p *Plan) string {
 	return strings.Join(list, "; ")
 }
 
-// TestFunctions: which ports and VFs are chosen, whatever is there already.
+// TestFunctions: which ports and VFs are chosen, depending on what exists already.
 func TestFunctions(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -140,8 +140,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestVLANs: each link has its own, not one that others use on its ports, and keeps it
-// when another link comes.
+// TestVLANs: each link has its own VLAN, not one that others use on its ports, and keeps it when
+// another link is added.
 func TestVLANs(t *testing.T) {
 	vlans := func(exp *spec.Experiment, inv *host.Inventory) map[string]int {
 		p, err := Make(exp, inv)
@@ -166,7 +166,7 @@ func TestVLANs(t *testing.T) {
 	if after := vlans(more, twoPorts()); after["ab"] != before["ab"] || after["bc"] != before["bc"] {
 		t.Errorf("with another link the VLANs %v become %v", before, after)
 	}
-	// Both in use on one port: by a VLAN device of the host's, and by another's VF.
+	// Both are in use on one port: by a VLAN device of the host, and by a VF of another lab.
 	inv := twoPorts()
 	inv.Functions[1].VLANs = []int{before["ab"]}
 	withVFs(&inv.Functions[0], 7)
@@ -176,7 +176,7 @@ func TestVLANs(t *testing.T) {
 	}
 }
 
-// TestFunctionsRefused: what a host or a file cannot have, with the way out.
+// TestFunctionsRefused: what a host or a file cannot have is refused with a remedy.
 func TestFunctionsRefused(t *testing.T) {
 	pass := func(devices ...string) func(*spec.Experiment, *host.Inventory) {
 		return func(exp *spec.Experiment, _ *host.Inventory) {
@@ -259,7 +259,7 @@ func TestFunctionsRefused(t *testing.T) {
 	}
 }
 
-// TestFunctionsInPlan: what a node and the table learn of its functions.
+// TestFunctionsInPlan: what a node and the table show of its functions.
 func TestFunctionsInPlan(t *testing.T) {
 	exp := line3(spec.BackendDPDK)
 	exp.Topology.Links[0].SRIOV = &spec.SRIOV{VLAN: 401, SpoofCheck: true, Rate: 1_000_000_000, Driver: spec.DriverVFIO}

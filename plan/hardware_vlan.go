@@ -8,15 +8,15 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// The VLAN ids that a plan gives out: IEEE 802.1Q keeps 0 and 4095, 1 is what switches
-// give untagged frames, and the low ones are most likely in use beyond the cable.
+// The VLAN ids that a plan assigns: IEEE 802.1Q reserves 0 and 4095, switches put untagged frames
+// into 1, and low ids are the most likely to be in use beyond the cable.
 const (
 	firstVLAN = 100
 	lastVLAN  = 4094
 )
 
-// assignVLANs gives each link of VFs a VLAN that no other on its ports has: that is
-// what keeps links apart which share a port.
+// assignVLANs gives each link of VFs a VLAN that no other link on its ports has: this separates
+// links that share a port.
 func (w *work) assignVLANs() error {
 	taken := map[int]string{}
 	for _, l := range w.links {
@@ -38,7 +38,8 @@ func (w *work) assignVLANs() error {
 			continue
 		}
 		const count = lastVLAN - firstVLAN + 1
-		// From a place that the link's name gives, so that links keep theirs when others come.
+		// Start at an id derived from the link's name, so that links keep theirs when others are
+		// added.
 		start := int(hash("vlan", w.prefix, l.name) % count)
 		found := false
 		for i := 0; i < count && !found; i++ {
@@ -69,7 +70,7 @@ func (w *work) vlanUser(l *link, id int) string {
 			return fmt.Sprintf("the host has a VLAN device of that number on %s", c.Name())
 		}
 		i := slices.IndexFunc(c.VFs, func(vf host.VirtualFunction) bool {
-			// VFs that this lab has, or takes, get a VLAN from this plan.
+			// VFs that this lab has, or will take, get a VLAN from this plan.
 			return vf.VLAN == id && vf.Lab != w.exp.Name && c.given[vf.Index] == nil
 		})
 		if i >= 0 {

@@ -11,16 +11,15 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// What an engine takes of memory for packets.
+// The memory that an engine takes for packets.
 const (
-	// An engine's is larger where its ports' buffers take more.
+	// An engine gets more where its ports' buffers take more.
 	defaultEngineMemory = 64 << 20
-	// leastEngineMemory is the least that a file may say (rules of package spec).
+	// leastEngineMemory is the least that a file may ask for (rules of package spec).
 	leastEngineMemory = 32 << 20
 )
 
-// assignDPDK says where the memory of all that use DPDK is, and which devices they
-// may open.
+// assignDPDK decides where the memory of all users of DPDK is, and which devices they may open.
 func (w *work) assignDPDK() error {
 	for _, n := range w.users() {
 		bytes, err := w.dpdkMemory(n)
@@ -51,8 +50,8 @@ func (w *work) assignDPDK() error {
 	return nil
 }
 
-// dpdkMemory is what a node's engine or a link's program takes; 0 without DPDK. The
-// kind switch uses the memory that its guests share with it.
+// dpdkMemory is how much memory a node's engine or a link's program takes; 0 without DPDK. The kind
+// switch uses the memory that its guests share with it.
 func (w *work) dpdkMemory(n *node) (int64, error) {
 	if n.link != nil {
 		return n.link.kind.Descriptor().Program.MemoryBytes, nil
@@ -60,7 +59,7 @@ func (w *work) dpdkMemory(n *node) (int64, error) {
 	return w.engineMemory(n)
 }
 
-// engineMemory is what the file says, or enough for the buffers of the node's ports.
+// engineMemory is the file's dpdk.memory, or enough for the buffers of the node's ports.
 func (w *work) engineMemory(n *node) (int64, error) {
 	least := w.leastMemory(n)
 	if least == 0 {
@@ -93,7 +92,7 @@ func (w *work) checkFrames(n *node) error {
 		if e.device.driver() != driverAFXDP {
 			continue
 		}
-		// A macvlan has no XDP of its own, so the kernel runs programs without such a limit.
+		// A macvlan has no native XDP: the kernel uses generic XDP, which has no such limit.
 		if e.device.Driver != "" && e.link.kind.Descriptor().End == spec.EndVeth && e.link.mtu > maxVethXDPMTU {
 			return at(&Conflict{"link " + e.link.name, fmt.Sprintf("DPDK opens %s by %s, for which a veth's MTU is at most %d, and it is %d", e, driverAFXDP, maxVethXDPMTU, e.link.mtu),
 				"use af_packet (--set dpdk.driver=af_packet), or leave mtu out"}, e.link.steps("mtu"))
@@ -120,8 +119,8 @@ func (w *work) frameBytes() int {
 	return w.stream.FrameBytes
 }
 
-// dpdkPrefix keeps what one process shares from all others; host names have no
-// underscore, so a link's differs from every node's.
+// dpdkPrefix separates the shared files of one process from all others; host names contain no
+// underscore, so a link's prefix differs from every node's.
 func (w *work) dpdkPrefix(n *node) string {
 	if n.link != nil {
 		return w.prefix + "_" + n.link.name
@@ -129,8 +128,7 @@ func (w *work) dpdkPrefix(n *node) string {
 	return n.hostName
 }
 
-// dpdkNode is the NUMA node of the CPU that works on the packets, if it is one of
-// those that the memory may be on.
+// dpdkNode is the NUMA node of the CPU that handles the packets, if the memory may be there.
 func (w *work) dpdkNode(n *node) int {
 	cpus := n.cpus
 	if n.engineCPU >= 0 {
@@ -151,8 +149,8 @@ func (w *work) mode() spec.Hugepages {
 	return spec.HugepagesAuto
 }
 
-// usualPage is x86's smaller hugepage. Larger ones would be mostly empty, for an
-// engine takes some tens of MiB.
+// usualPage is x86's smaller hugepage. Larger ones would be mostly empty, as an engine takes some
+// tens of MiB.
 const usualPage = 2 << 20
 
 // pageBytes is the size of the hugepages to use; 0 where the kernel has none.
@@ -169,7 +167,7 @@ func (w *work) pageBytes() int64 {
 	return least
 }
 
-// hugepages sums up what is taken of them; nil where nothing uses DPDK.
+// hugepages sums up the hugepages that the plan takes; nil where nothing uses DPDK.
 func (w *work) hugepages() *Hugepages {
 	out := &Hugepages{Mode: w.mode(), PageBytes: w.pageBytes(), Demands: []HugepageDemand{}}
 	used := false
@@ -178,7 +176,7 @@ func (w *work) hugepages() *Hugepages {
 			used = true
 			out.Demands = append(out.Demands, d)
 		}
-		if n.dpdk == nil || n.guest() { // a guest's DPDK has the guest's own
+		if n.dpdk == nil || n.guest() { // a guest's DPDK uses the guest's own
 			continue
 		}
 		used = true
@@ -200,9 +198,9 @@ func (w *work) hugepages() *Hugepages {
 	return out
 }
 
-// Lacking holds what a plan takes of hugepages against those that a host has at the
-// moment, and says what is missing and what to do. It is apart from Make, which must
-// not depend on what others use just now.
+// Lacking compares the hugepages of a plan with those that a host has at the moment, and says what
+// is missing and what to do. It is separate from Make, which must not depend on what others use at
+// the moment.
 func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 	if p.Hugepages == nil || p.Hugepages.Mode == spec.HugepagesNone {
 		return nil
@@ -240,8 +238,8 @@ func (p *Plan) Lacking(inv *host.Inventory) []host.Finding {
 	return list
 }
 
-// TakeLess says how little memory would do, with what joins it to another remedy; empty
-// where no engine would do with less.
+// TakeLess suggests the least memory that suffices, worded to follow another remedy; empty where no
+// engine could take less.
 func (p *Plan) TakeLess() string {
 	least := max(p.leastMemory(), leastEngineMemory)
 	if !slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.DPDK != nil && n.DPDK.MemoryBytes > least }) {

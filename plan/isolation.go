@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// isolation is the degree that the experiment asks for.
+// isolation is the degree of isolation that the experiment asks for.
 func (w *work) isolation() spec.Isolation {
 	if w.exp.Isolation == "" {
 		return spec.IsolationAffinity
@@ -17,13 +17,13 @@ func (w *work) isolation() spec.Isolation {
 	return w.exp.Isolation
 }
 
-// Partitions is true for the degrees that keep others' processes off the nodes' CPUs.
+// Partitions is true for the degrees that keep other processes off the nodes' CPUs.
 func Partitions(i spec.Isolation) bool {
 	return i == spec.IsolationPartition || i == spec.IsolationIsolated
 }
 
-// unpin takes the demands of nodes back where nothing is to be pinned: the plan then
-// places the programs of links alone, which poll and have to be told where.
+// unpin drops the demands of nodes where nothing is pinned: the plan then places only the programs
+// of links, which poll and need explicit CPUs.
 func (w *work) unpin() {
 	if w.isolation() != spec.IsolationNone {
 		return
@@ -34,7 +34,7 @@ func (w *work) unpin() {
 	}
 }
 
-// isolate says which CPUs are kept from everything else, and how far.
+// isolate decides which CPUs are isolated, and how far.
 func (w *work) isolate() error {
 	switch w.isolation() {
 	case spec.IsolationNone:
@@ -45,8 +45,8 @@ func (w *work) isolate() error {
 	return nil
 }
 
-// spread lets all nodes run on all CPUs that we may use, and their engines where the
-// scheduler puts them: what the thesis measures with --lxc-disable-isolation.
+// spread lets all nodes run on all usable CPUs, and their engines where the scheduler puts them, as
+// in the thesis's measurements with --lxc-disable-isolation.
 func (w *work) spread() {
 	ignored := false
 	for _, n := range w.nodes {
@@ -72,8 +72,8 @@ func (w *work) spread() {
 	}
 }
 
-// partition finds the CPUs that go into a partition: those that a node has for itself,
-// and the siblings that the plan leaves idle beside them.
+// partition finds the CPUs for a partition: those that a node has for itself, and their siblings
+// that the plan leaves idle.
 func (w *work) partition() error {
 	degree := w.isolation()
 	var without []*node
@@ -113,7 +113,7 @@ func (w *work) partition() error {
 	return nil
 }
 
-// idleBeside are the siblings of a poller's CPUs that nobody has.
+// idleBeside are the unassigned siblings of a poller's CPUs.
 func (w *work) idleBeside(n *node) []int {
 	var idle []int
 	for _, id := range n.cpus {
@@ -127,7 +127,7 @@ func (w *work) idleBeside(n *node) []int {
 	return idle
 }
 
-// nothingToIsolate is the refusal of an isolation that would be one in name only.
+// nothingToIsolate is the refusal of an isolation that would have no effect.
 func (w *work) nothingToIsolate(degree spec.Isolation) error {
 	usable := len(w.usable())
 	demand := fmt.Sprintf("isolation: %s needs a CPU of its own", degree)
@@ -150,9 +150,9 @@ func (w *work) nothingToIsolate(degree spec.Isolation) error {
 	return &Impossible{demand, "no node asks for one", "give a node cpus: 1, or --set isolation=affinity"}
 }
 
-// keepProgramsQuiet says what is done for the programs of links. A cpuset is for a whole
-// process (of version 2 without threaded groups), and each of these has threads that
-// work on the housekeeping CPUs beside those that poll.
+// keepProgramsQuiet says how the programs of links are isolated. A cpuset applies to a whole
+// process (in cgroup v2 without threaded groups), and each program has threads on the housekeeping
+// CPUs besides its polling ones.
 func (w *work) keepProgramsQuiet(degree spec.Isolation) {
 	for _, l := range w.links {
 		p := l.program
@@ -169,11 +169,11 @@ func (w *work) keepProgramsQuiet(degree spec.Isolation) {
 	slices.Sort(w.quiet)
 }
 
-// byAffinity is true for a node that is in no cpuset: the bare host is in none, and of
-// a virtual machine's threads only those of its CPUs belong on the node's.
+// byAffinity is true for a node that is in no cpuset: the bare host, and a virtual machine, as only
+// its vCPU threads belong on the node's CPUs.
 func (n *node) byAffinity() bool { return n.spec.Runtime.Descriptor().Groups == spec.Ungrouped }
 
-// keepNodesQuiet says what is done for such nodes, as for the programs of links.
+// keepNodesQuiet isolates the nodes without a cpuset in the same way as the programs of links.
 func (w *work) keepNodesQuiet(degree spec.Isolation) {
 	for _, n := range w.nodes {
 		if !n.exclusive || !n.byAffinity() {
@@ -189,7 +189,7 @@ func (w *work) keepNodesQuiet(degree spec.Isolation) {
 	slices.Sort(w.quiet)
 }
 
-// noteWhatStays names what the kernel does on isolated CPUs whatever is set at run time.
+// noteWhatStays names the kernel's work on isolated CPUs that no setting at run time removes.
 func (w *work) noteWhatStays() {
 	var ticking []int
 	for _, id := range w.isolated {
@@ -204,8 +204,8 @@ func (w *work) noteWhatStays() {
 	w.note("What the kernel has one of for each CPU (ksoftirqd, migration, cpuhp, bound kworkers) stays on %s, and works where something on that CPU asks for it.", cpuText(w.isolated))
 }
 
-// limitHugepages says how many hugepages each node may have: what the file says, or
-// what its engine takes.
+// limitHugepages decides how many hugepages each node may have: what the file says, or what its
+// engine takes.
 func (w *work) limitHugepages() error {
 	for _, n := range w.nodes {
 		limit := int64(n.spec.HugepageLimit)
@@ -213,7 +213,7 @@ func (w *work) limitHugepages() error {
 		if limit > 0 && size == 0 {
 			return at(&Impossible{n.title() + " limits hugepages", "this kernel has no hugepages (CONFIG_HUGETLBFS)", "take hugepage_limit away"}, n.steps("hugepage_limit"))
 		}
-		if n.guest() { // takes its memory at once, and no more
+		if n.guest() { // it takes all its memory at the start
 			continue
 		}
 		if n.dpdk != nil && n.dpdk.Huge {

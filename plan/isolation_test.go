@@ -62,7 +62,7 @@ func TestDegreesOfIsolation(t *testing.T) {
 	}
 }
 
-// The idle sibling of a poller is kept from everything, as the poller's CPU is.
+// The idle sibling of a poller's CPU is isolated like the poller's CPU.
 func TestSiblingsOfPollersAreIsolatedToo(t *testing.T) {
 	exp := isolated(spec.IsolationIsolated)
 	exp.Traffic.Wait = spec.WaitSpin
@@ -98,7 +98,7 @@ func TestAProgramOfALinkIsQuietAndNotIsolated(t *testing.T) {
 	}
 }
 
-// TestIsolationThatIsImpossible: one in name only is refused with what works.
+// TestIsolationThatIsImpossible: an isolation without effect is refused with a remedy.
 func TestIsolationThatIsImpossible(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*spec.Experiment, *host.Inventory)

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// keyed is an error with the steps to the key of the file that it is about; a plan is
-// made without the file, and spec.Run.Located gives the place.
+// keyed is an error with the steps to the key of the file that it is about. A plan is made without
+// the file; spec.Run.Located adds the place.
 type keyed struct {
 	error
 	steps []string
@@ -18,7 +18,7 @@ type keyed struct {
 
 func (k *keyed) Unwrap() error { return k.error }
 
-// Key are the steps from the root of the file, which may lead farther than it does.
+// Key returns the steps from the root of the file to the key, which the file may not contain.
 func (k *keyed) Key() []string { return k.steps }
 
 // at gives an error its key, unless it has one that is more exact.
@@ -30,7 +30,7 @@ func at(err error, steps []string) error {
 	return &keyed{err, steps}
 }
 
-// steps lead to a key of a node, of the threads that poll for one, or of a link's program.
+// steps lead to a key of a node, of its polling threads, or of a link's program.
 func (n *node) steps(keys ...string) []string {
 	switch {
 	case n.link != nil:
@@ -46,10 +46,10 @@ func (l *link) steps(keys ...string) []string {
 	return append([]string{"topology", "links", strconv.Itoa(l.index)}, keys...)
 }
 
-// Refusals are several demands that cannot be met, each for a reason of its own.
+// Refusals are several demands that cannot be met, each for its own reason.
 type Refusals []error
 
-// Error prints one a line, after a heading.
+// Error prints one per line, after a heading.
 func (r Refusals) Error() string {
 	lines := []string{fmt.Sprintf("%d errors:", len(r))}
 	for _, err := range r {
@@ -58,10 +58,10 @@ func (r Refusals) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives the single errors to errors.As.
+// Unwrap returns the single errors, for errors.As.
 func (r Refusals) Unwrap() []error { return r }
 
-// Each gives the single refusals of an error of Make.
+// Each returns the single refusals in an error of Make.
 func Each(err error) []error {
 	var several Refusals
 	if errors.As(err, &several) {
@@ -70,7 +70,7 @@ func Each(err error) []error {
 	return []error{err}
 }
 
-// ExitCode is that of a wrong file where one of them is, as that comes first.
+// ExitCode is the code of a wrong file if one of them has it, as that is to be corrected first.
 func (r Refusals) ExitCode() int {
 	var conflict *Conflict
 	if errors.As(r, &conflict) {
@@ -79,13 +79,14 @@ func (r Refusals) ExitCode() int {
 	return exit.Lacks
 }
 
-// refuse notes a demand that cannot be met, and lets the plan go on to find others.
+// refuse notes a demand that cannot be met, so that the plan can go on and find others.
 func (w *work) refuse(err error) { w.refused = append(w.refused, err) }
 
-// errRefused ends a plan of which something was refused before.
+// errRefused ends a plan after refuse has noted something.
 var errRefused = errors.New("refused")
 
-// unlessRefused ends the plan where going on needs all that was asked for so far.
+// unlessRefused returns an error if anything was refused, for steps that need all earlier demands
+// met.
 func (w *work) unlessRefused() error {
 	if len(w.refused) > 0 {
 		return errRefused
@@ -93,7 +94,7 @@ func (w *work) unlessRefused() error {
 	return nil
 }
 
-// refusal is what has been refused, with what ended the plan.
+// refusal returns all that was refused, with the error that ended the plan.
 func (w *work) refusal(last error) error {
 	if !errors.Is(last, errRefused) {
 		w.refuse(last)

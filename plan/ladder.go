@@ -9,19 +9,18 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// rung says what is given up where CPUs are few.
+// rung says what is given up when CPUs are few.
 type rung struct {
 	shareCores        bool // two nodes may have threads of one core
-	sharePollers      bool // also pollers' cores are shared
+	sharePollers      bool // pollers' cores are shared too
 	smallHousekeeping bool // housekeeping has one thread, not a whole core
 	fromKept          bool // the sender runs on the housekeeping CPUs
-	endsKept          bool // both ends do
+	endsKept          bool // both ends run there
 	shareEngines      bool // engines that asked for no CPU share what is left
 }
 
-// ladder is what is tried, in order: the first that suffices is taken. What the
-// user asked for is never given up, nor is the last housekeeping CPU, unless the
-// user's lists name that too.
+// ladder lists what is tried, in order: the first rung that suffices is taken. What the user asked
+// for is never given up, nor is the last housekeeping CPU, unless the user's lists name that too.
 var ladder = []rung{
 	{},
 	{shareCores: true},
@@ -32,7 +31,7 @@ var ladder = []rung{
 	{shareCores: true, sharePollers: true, smallHousekeeping: true, endsKept: true, shareEngines: true},
 }
 
-// assignment is one try at handing out the CPUs.
+// assignment is one try at assigning the CPUs.
 type assignment struct {
 	w            *work
 	rung         rung
@@ -41,7 +40,7 @@ type assignment struct {
 	placed       map[*node][]int
 	decided      map[*node]string // why its NUMA node
 	onKept       []*node          // engines on the housekeeping CPUs
-	sharing      []*node          // engines that share what is left
+	sharing      []*node          // engines that share the remaining CPUs
 }
 
 // shortage is a demand that did not fit in a try.
@@ -73,10 +72,9 @@ func (w *work) assignCPUs() error {
 	return w.impossible(short)
 }
 
-// applies tells whether a rung can make a difference: the sender alone can only
-// move to the housekeeping CPUs where the receiver is another node. Even a noisy
-// CPU of its own serves a sender better than one that it shares with its sink,
-// whose receive stamps would wait for its sends.
+// applies reports whether a rung can make a difference: the sender alone can move to the
+// housekeeping CPUs only where the receiver is another node. Even a noisy CPU of its own is better
+// for a sender than sharing one with its sink, whose receive stamps would wait for the sends.
 func (w *work) applies(r rung) bool {
 	if !r.fromKept {
 		return true
@@ -88,8 +86,8 @@ func (w *work) applies(r rung) bool {
 	return from != to && !from.demand.explicit
 }
 
-// try hands out CPUs: first those that are named, then one core for housekeeping,
-// then the rest by need.
+// try assigns CPUs: first those that the user names, then one core for housekeeping, then the rest
+// by need.
 func (a *assignment) try() *shortage {
 	for _, n := range a.w.users() {
 		for _, id := range n.demand.list {
@@ -123,9 +121,9 @@ func (a *assignment) try() *shortage {
 	return nil
 }
 
-// keepHouse takes a core for the host and for nodes without CPUs of their own:
-// that of CPU 0, where the kernel keeps its own house, unless a node names it or
-// the host isolates it; else the first of the NUMA node farthest from the NICs.
+// keepHouse takes a core for the host and for nodes without CPUs of their own: that of CPU 0, where
+// the kernel does its own housekeeping, unless a node names it or the host isolates it; else the
+// first of the NUMA node farthest from the NICs.
 func (a *assignment) keepHouse() {
 	w := a.w
 	nics := w.physicalNICNodes()
@@ -137,7 +135,7 @@ func (a *assignment) keepHouse() {
 		return sum
 	}
 	candidates := slices.DeleteFunc(slices.Clone(a.cores), func(c *core) bool { return len(c.free()) == 0 })
-	if len(candidates) == 0 { // the user's lists name every CPU, and the user has the say
+	if len(candidates) == 0 { // the user's lists name every CPU, and the user decides
 		a.housekeeping = w.usable()[:1]
 		return
 	}
@@ -191,8 +189,8 @@ func (w *work) physicalNICNodes() []int {
 	return all
 }
 
-// placingOrder puts nodes that are bound to a place first, then those on the
-// traffic's way, then their neighbours, so that each is placed beside the last.
+// placingOrder puts nodes that are bound to a NUMA node or NIC first, then those on the traffic's
+// path, then their neighbours, so that each is placed near the one before.
 func (w *work) placingOrder() []*node {
 	var order []*node
 	seen := map[*node]bool{}
@@ -223,7 +221,7 @@ func (w *work) placingOrder() []*node {
 	}
 	visitedLinks := map[*link]bool{}
 	for _, n := range w.nodes {
-		for i := 0; i < len(order); i++ { // grows while we walk it
+		for i := 0; i < len(order); i++ { // order grows during the loop
 			for _, e := range order[i].endpoints {
 				if visitedLinks[e.link] {
 					continue
@@ -242,7 +240,7 @@ func (w *work) placingOrder() []*node {
 	return order
 }
 
-// cpuDemand words how many CPUs a node wants.
+// cpuDemand says how many CPUs a node wants.
 func (w *work) cpuDemand(n *node) string {
 	want := fmt.Sprintf("%s wants %s", n.title(), terminal.Count(n.demand.count, "CPU"))
 	if n.demand.memoryNode >= 0 {
@@ -251,7 +249,7 @@ func (w *work) cpuDemand(n *node) string {
 	return want
 }
 
-// cpusThere words how many the host has for it.
+// cpusThere says how many CPUs the host has for a node.
 func (w *work) cpusThere(n *node) string {
 	usable := len(w.usable())
 	text := fmt.Sprintf("the host has %d", usable)
@@ -264,7 +262,7 @@ func (w *work) cpusThere(n *node) string {
 	return text
 }
 
-// impossible words the demand that failed even where all else was given up.
+// impossible describes the demand that failed on the last rung.
 func (w *work) impossible(s *shortage) error {
 	n, d := s.node, s.node.demand
 	parts := []string{w.cpusThere(n), "1 is kept for housekeeping"}

@@ -10,8 +10,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// smallHost has so many cores of so many threads, numbered as Linux numbers them:
-// first threads first.
+// smallHost has that many cores with that many threads each, numbered as Linux numbers them: the
+// first threads of all cores first.
 func smallHost(cores, threads int) *host.Inventory {
 	inv := &host.Inventory{NUMANodes: []host.NUMANode{{MemoryTotalBytes: 1 << 30, Distances: []int{10}}}}
 	for id := range cores * threads {
@@ -25,7 +25,7 @@ func smallHost(cores, threads int) *host.Inventory {
 	return inv
 }
 
-// pair is a sender and a receiver that are two nodes.
+// pair is a sender and a receiver in two nodes.
 func pair(wait spec.Wait) *spec.Experiment {
 	return &spec.Experiment{
 		Name: "pair",
@@ -45,7 +45,7 @@ func through() *spec.Experiment {
 	return exp
 }
 
-// chain is a generator with so many forwarders between its two interfaces.
+// chain is a generator with that many forwarders between its two interfaces.
 func chain(hops int, wait spec.Wait) *spec.Experiment {
 	exp := &spec.Experiment{Name: "chain", Topology: spec.Topology{Nodes: map[string]*spec.Node{"gen": {}}}}
 	previous := "gen:tx"
@@ -60,8 +60,8 @@ func chain(hops int, wait spec.Wait) *spec.Experiment {
 	return exp
 }
 
-// TestLadder: what is given up first where CPUs are few. Each case lists the
-// housekeeping CPUs and each node's, with its engine's CPU, and what a note says.
+// TestLadder: what is given up first when CPUs are few. Each case lists the housekeeping CPUs and
+// each node's, with its engine's CPU, and what a note says.
 func TestLadder(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -107,8 +107,8 @@ func summary(p *Plan) string {
 	return strings.Join(parts, "; ")
 }
 
-// TestListsNameAll: where the user names every CPU the host's work goes beside the
-// node that has the first, and the plan says so.
+// TestListsNameAll: where the user names every CPU, housekeeping shares the first CPU with its
+// node, and the plan says so.
 func TestListsNameAll(t *testing.T) {
 	exp := pair(spec.WaitBlock)
 	exp.Topology.Nodes["a"].CPUList, exp.Topology.Nodes["b"].CPUList = "0", "1"
@@ -145,7 +145,7 @@ func TestIsolatedFirst(t *testing.T) {
 func TestEngineNotOnFirst(t *testing.T) {
 	exp := chain(1, spec.WaitSpin)
 	exp.Topology.Nodes["hop1"].CPUs = 3
-	p, err := Make(exp, smallHost(4, 2)) // pollers cannot all have cores of their own
+	p, err := Make(exp, smallHost(4, 2)) // not enough for a core per poller
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,8 +184,8 @@ func TestRoutedPair(t *testing.T) {
 	}
 }
 
-// TestANodeTakesItsOwnPacketsFromALink: the kernel drops packets from outside that have
-// one of its own addresses as source, unless it is told otherwise.
+// TestANodeTakesItsOwnPacketsFromALink: the kernel drops packets from outside that have one of its
+// own addresses as source, unless a sysctl allows them.
 func TestANodeTakesItsOwnPacketsFromALink(t *testing.T) {
 	exp := two()
 	delete(exp.Topology.Nodes, "dut")
@@ -199,7 +199,7 @@ func TestANodeTakesItsOwnPacketsFromALink(t *testing.T) {
 	}
 }
 
-// TestNeeds: what an experiment asks of the kernel is told by who asks.
+// TestNeeds: a missing kernel feature is reported with who needs it.
 func TestNeeds(t *testing.T) {
 	exp := two()
 	exp.Topology.Nodes["dut"].Runtime, exp.Topology.Nodes["dut"].Memory, exp.Topology.Nodes["dut"].CPUs = spec.RuntimeLXC, 1<<30, 1
@@ -221,7 +221,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// No warm-up, no drain and no outliers are values of a stream, not the lack of one.
+// A stream's warm-up, drain and outliers may be 0, which is a value like any other.
 func TestNothingIsAValue(t *testing.T) {
 	exp := pair(spec.WaitBlock)
 	exp.Traffic.Duration = spec.Duration(1e9)

@@ -24,12 +24,11 @@ type work struct {
 	cards           []*card
 	disturbances    []Disturbance
 	notes           []string
-	refused         []error // demands that cannot be met, but leave others to be looked at
+	refused         []error // demands that cannot be met, but do not keep others from being checked
 }
 
-// Make assigns what the experiment wants from what the host has. Its errors are
-// *Conflict where the experiment contradicts itself and *Impossible where the
-// host does not suffice.
+// Make assigns the host's resources to the experiment. Its errors are *Conflict where the
+// experiment contradicts itself and *Impossible where the host does not suffice.
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
@@ -49,7 +48,7 @@ func (w *work) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// result writes the finished work down as plain data.
+// result returns the finished work as plain data.
 func (w *work) result() *Plan {
 	p := &Plan{
 		Schema:           Schema,
@@ -146,7 +145,7 @@ func (e *endpoint) result() Interface {
 	}
 }
 
-// sortedKeys gives a map's keys in order, for the plan must not depend on chance.
+// sortedKeys returns a map's keys in order, as the plan must not depend on Go's random map order.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

@@ -8,12 +8,12 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// assignMemory puts each node's memory where its CPUs are, and refuses a limit
-// that the place cannot hold. Totals decide, not what is free at the moment.
+// assignMemory puts each node's memory where its CPUs are, and refuses a limit above what those
+// NUMA nodes have in total. Free memory has no influence.
 func (w *work) assignMemory() error {
 	for _, n := range w.users() {
 		if n.pollsFor != nil {
-			continue // its threads have the node's
+			continue // its threads use the node's memory
 		}
 		n.memoryNodes = w.memoryFor(n)
 		var total int64
@@ -21,7 +21,7 @@ func (w *work) assignMemory() error {
 			total += w.numaNode(id).MemoryTotalBytes
 		}
 		if len(w.inv.NUMANodes) == 1 {
-			// Kernels that initialise memory late count it up in the node as they go.
+			// Kernels that initialise memory late raise the node's total only step by step.
 			total = max(total, w.inv.MemoryBytes)
 		}
 		if limit := n.memoryLimit(); limit > total {
@@ -31,7 +31,7 @@ func (w *work) assignMemory() error {
 	return nil
 }
 
-// memoryLimit is how much memory a node may have; 0 is any.
+// memoryLimit is how much memory a node may use; 0: no limit.
 func (n *node) memoryLimit() int64 {
 	if n.guest() {
 		return n.vmMemory()

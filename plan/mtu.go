@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// frameOverhead is what a frame has beyond the MTU: the Ethernet header and
-	// the FCS (IEEE 802.3, 3.1.1).
+	// frameOverhead is what a frame has besides the MTU: the Ethernet header and the FCS (IEEE
+	// 802.3, 3.1.1).
 	frameOverhead = 14 + 4
 	defaultMTU    = 1500
-	// ipv6LeastMTU is the least on which the kernel has IPv6 at all (RFC 8200, 5).
+	// ipv6LeastMTU is the lowest MTU with which the kernel allows IPv6 (RFC 8200, 5).
 	ipv6LeastMTU = 1280
 )
 
-// sizeLinks chooses each link's MTU: the user's, else what the traffic needs and
-// at least 1500, unless a physical parent has less.
+// sizeLinks chooses each link's MTU: the user's, else what the traffic needs, but at least 1500
+// unless a physical parent has less.
 func (w *work) sizeLinks() error {
 	for _, l := range w.links {
 		need := 0
@@ -73,7 +73,7 @@ func (w *work) fitParent(l *link, need int) error {
 	return nil
 }
 
-// checkIPv6MTUs refuses IPv6 addresses on links that are too small for them.
+// checkIPv6MTUs refuses IPv6 addresses on links whose MTU is too small for IPv6.
 func (w *work) checkIPv6MTUs() error {
 	for _, l := range w.links {
 		if l.mtu >= ipv6LeastMTU {

@@ -12,14 +12,14 @@ const (
 	maxInterfaceName = 15
 	// maxHostName is one label of a host name (RFC 1035, 2.3.4); HOST_NAME_MAX is 64.
 	maxHostName = 63
-	// maxPrefix leaves room in an interface's name for what tells devices apart.
+	// maxPrefix leaves room in an interface's name for the part that distinguishes devices.
 	maxPrefix = 8
-	// A derived prefix is the start of the lab's name and base-36 digits of its hash.
+	// A derived prefix is the start of the lab's name, then base-36 digits of its hash.
 	prefixLetters = 5
 	prefixDigits  = 3
 )
 
-// hash is a number that depends on all parts and on where one ends.
+// hash is a number that depends on all parts and on where each ends.
 func hash(parts ...string) uint64 {
 	h := sha256.New()
 	for _, p := range parts {
@@ -28,7 +28,7 @@ func hash(parts ...string) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-// base36 gives the last digits of a number in 0-9a-z.
+// base36 returns the last digits of a number in 0-9a-z.
 func base36(n uint64, digits int) string {
 	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
 	b := make([]byte, digits)
@@ -39,7 +39,7 @@ func base36(n uint64, digits int) string {
 	return string(b)
 }
 
-// choosePrefix takes the user's, or derives one so that two labs differ.
+// choosePrefix takes the user's prefix, or derives one that differs between labs.
 func (w *work) choosePrefix() error {
 	w.prefix = w.exp.Prefix
 	if w.prefix == "" {
@@ -55,8 +55,8 @@ func (w *work) choosePrefix() error {
 	return nil
 }
 
-// plainName keeps what may stand in a host name: lower-case letters, digits and
-// inner hyphens.
+// plainName keeps the characters that a host name allows: lower-case letters, digits and inner
+// hyphens.
 func plainName(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(s) {
@@ -70,8 +70,8 @@ func plainName(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// nameHosts gives each node its name on the host. A name that a host name cannot
-// take gets digits of its hash, so that a_b and a-b stay two.
+// nameHosts gives each node its name on the host. A name with characters that a host name does not
+// allow gets digits of its hash, so that a_b and a-b stay different.
 func (w *work) nameHosts() error {
 	taken := map[string]string{}
 	for _, n := range w.nodes {
@@ -91,9 +91,8 @@ func (w *work) nameHosts() error {
 	return nil
 }
 
-// nameDevices names what the lab makes outside the nodes. Names come from the
-// link's, not from its place in the file, so that a link that is put in between
-// renames no other.
+// nameDevices names what the lab makes outside the nodes. Names derive from the link's name, not
+// from its place in the file, so that inserting a link renames no other.
 func (w *work) nameDevices() error {
 	taken := map[string]bool{}
 	device := func(tail string, from ...string) string {
@@ -112,7 +111,7 @@ func (w *work) nameDevices() error {
 	}
 	for _, l := range w.links {
 		d := l.kind.Descriptor()
-		if d.Device != "" && l.spec.Parent == "" { // the host's own parent has a name
+		if d.Device != "" && l.spec.Parent == "" { // a parent of the host already has a name
 			l.device = device(l.name, d.Device, l.name)
 		}
 		if !d.InFabric {

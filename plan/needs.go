@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Needs says what an experiment asks of a host beside CPUs and memory, for
-// host.Check. Nodes come by name and links in the file's order.
+// Needs lists what an experiment needs of a host besides CPUs and memory, for host.Check: nodes
+// sorted by name, and links in the file's order.
 func Needs(exp *spec.Experiment) host.Needs {
 	needs := host.Needs{Root: true}
 	feature := func(who string, names ...string) {
@@ -26,7 +26,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 		feature(who, host.FeatureNetns)
 		feature(who, runtime.Needs...)
 		if runtime.Guest {
-			continue // what is in it is the guest's to have
+			continue // the guest has to provide what runs in it
 		}
 		if n.App != nil {
 			feature(who, backendFeatures(exp, n.App.Backend)...)
@@ -64,7 +64,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 	return needs
 }
 
-// receiveFeatures are what a way of receiving asks of the kernel.
+// receiveFeatures are the kernel features that a receive mode needs.
 func receiveFeatures(way spec.Receive, p *spec.Polling) []string {
 	switch way {
 	case spec.ReceiveThreaded:
@@ -92,8 +92,7 @@ func receiveFeatures(way spec.Receive, p *spec.Polling) []string {
 	return []string{host.FeatureBusyPoll}
 }
 
-// backendFeatures are what a backend asks of the kernel. Hugepages are counted by
-// Plan.Lacking.
+// backendFeatures are the kernel features that a backend needs. Plan.Lacking counts hugepages.
 func backendFeatures(exp *spec.Experiment, backend spec.Backend) []string {
 	switch {
 	case backend == spec.BackendXDP,

@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// A feature that no host has is a mistake in a runtime's descriptor.
+// Each feature in a runtime's descriptor exists in package host.
 func TestRuntimesNeedWhatHostsCanHave(t *testing.T) {
 	inv, err := host.Read()
 	if err != nil {

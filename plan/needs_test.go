@@ -17,7 +17,7 @@ func TestTracingNeedsTypesOfTheKernel(t *testing.T) {
 	}
 }
 
-// A feature that no host has is a mistake in a descriptor of a link kind.
+// Each feature in a link kind's descriptor exists in package host.
 func TestLinksNeedWhatHostsCanHave(t *testing.T) {
 	inv, err := host.Read()
 	if err != nil {

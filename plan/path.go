@@ -13,10 +13,10 @@ func defaultTo[T comparable](value *T, otherwise T) {
 	}
 }
 
-// lead is findPath, whose errors are about the traffic.
+// lead is findPath, with its errors located at the key traffic.
 func (w *work) lead() error { return at(w.findPath(), []string{"traffic"}) }
 
-// findPath resolves the traffic: its ends and the way between them.
+// findPath resolves the traffic: its ends and the path between them.
 func (w *work) findPath() error {
 	s := w.exp.Traffic
 	if s == nil {
@@ -50,9 +50,9 @@ func (w *work) findPath() error {
 	return nil
 }
 
-// search finds the shortest way from one endpoint to another through nodes that
-// pass packets on, breadth first. Where from is to, the way ends at the first
-// node that reflects. Among equals the links' order in the file decides.
+// search finds the shortest path from one endpoint to another through forwarding nodes, breadth
+// first. Where from and to are the same, the path ends at the first node that reflects. Between
+// equal paths the links' order in the file decides.
 func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
 	type step struct {
 		at   *endpoint // where the packet leaves a node
@@ -60,7 +60,7 @@ func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
 	}
 	queue := []step{{from, []*endpoint{from}}}
 	visited := map[*node]bool{from.node: true}
-	var stuck []string // endpoints that packets reach, in nodes that pass nothing on
+	var stuck []string // endpoints that packets reach, in nodes that do not forward
 	for len(queue) > 0 {
 		here := queue[0]
 		queue = queue[1:]
@@ -99,7 +99,7 @@ func (w *work) search(from, to *endpoint) ([]*endpoint, error) {
 		"give that node app: {kind: forward} or {kind: route}, or end the traffic there"}
 }
 
-// onPath tells whether the traffic goes over a link.
+// onPath reports whether the traffic goes over a link.
 func (w *work) onPath(l *link) bool {
 	return slices.ContainsFunc(w.path, func(e *endpoint) bool { return e.link == l })
 }

@@ -5,9 +5,8 @@ import (
 	"sort"
 )
 
-// place finds CPUs for a node on one NUMA node, and hands them out. waiting are
-// the nodes that come after it, itself first: they decide how much room its NUMA
-// node should have.
+// place finds CPUs for a node on one NUMA node, and assigns them. waiting are this node and those
+// that come after it: they decide how much room its NUMA node should have.
 func (a *assignment) place(n *node, waiting []*node) *shortage {
 	type option struct {
 		numa  int
@@ -48,14 +47,14 @@ func (a *assignment) place(n *node, waiting []*node) *shortage {
 	return nil
 }
 
-// costReasons say for each of the costs why a place with less of it is taken.
+// costReasons say for each of the costs why the NUMA node with the lower cost is taken.
 var costReasons = []string{
 	"nearest to the node that it polls for", "nearest to its interface", "as the others have no memory",
 	"nearest to the nodes that its packets meet", "where those that it is joined to have room, too",
 	"where fewer CPUs are left to the host's scheduler", "with the most free cores", "the first of equal ones",
 }
 
-// decisive is the reason by which a place came before the next best.
+// decisive is the reason why a NUMA node was preferred to the next best.
 func decisive(cost, next []int) string {
 	for i := range cost {
 		if cost[i] != next[i] {
@@ -65,7 +64,7 @@ func decisive(cost, next []int) string {
 	return costReasons[len(costReasons)-1]
 }
 
-// cost says how bad a place is, the weightiest reason first.
+// cost says how bad a NUMA node is for a node, with the most important reason first.
 func (a *assignment) cost(n *node, numa int, picks []pick, waiting []*node) []int {
 	w := a.w
 	toNIC := 0
@@ -104,16 +103,15 @@ func (a *assignment) cost(n *node, numa int, picks []pick, waiting []*node) []in
 	return []int{away, toNIC, noMemory, crossing, tooSmall, unisolated, -free, numa}
 }
 
-// near are the nodes that a node's packets meet first: those on its links, and
-// beyond those without CPUs of their own, whose work its own CPU does.
+// near are the nodes that a node's packets meet first: those on its links, and those beyond nodes
+// without their own CPUs, whose work its own CPU does.
 func (w *work) near(n *node) []*node {
 	hasCPU := func(n *node) bool { return n.demand.count > 0 }
 	list := w.reach(n, func(n *node) bool { return !hasCPU(n) })
 	return slices.DeleteFunc(list, func(n *node) bool { return !hasCPU(n) })
 }
 
-// component are the nodes that a node is joined to over any number of links, and
-// itself.
+// component is a node with all nodes that any number of links join to it.
 func (w *work) component(n *node) map[*node]bool {
 	joined := map[*node]bool{n: true}
 	for _, other := range w.reach(n, func(*node) bool { return true }) {
@@ -127,8 +125,8 @@ func (w *work) component(n *node) map[*node]bool {
 	return joined
 }
 
-// reach lists the other nodes that a node's links lead to, the nearest first, and
-// goes on through those that through lets pass.
+// reach lists the other nodes that a node's links lead to, the nearest first. It continues through
+// nodes for which through is true.
 func (w *work) reach(n *node, through func(*node) bool) []*node {
 	var list []*node
 	seen := map[*node]bool{n: true}
@@ -168,9 +166,8 @@ type pick struct {
 	alone   bool
 }
 
-// pick chooses cores on some NUMA nodes for a node: isolated ones first, and of
-// one L3 cache where one has enough. It gives nil, and how many CPUs it could
-// have, where they do not suffice.
+// pick chooses cores on some NUMA nodes for a node: isolated ones first, and of one L3 cache where
+// one has enough. Where they do not suffice it returns nil, and how many CPUs the node could have.
 func (a *assignment) pick(n *node, numas []int) ([]pick, int) {
 	whole := !a.rung.shareCores || n.demand.spin && !a.rung.sharePollers
 	alone := n.demand.spin && !a.rung.sharePollers
@@ -182,8 +179,8 @@ func (a *assignment) pick(n *node, numas []int) ([]pick, int) {
 				here = append(here, c)
 			}
 		}
-		// Fill cores that were begun, so that whole ones stay for pollers, but only
-		// while pollers still get whole ones.
+		// Fill partly used cores first, so that whole ones stay for pollers, but only while pollers
+		// still get whole ones.
 		sort.SliceStable(here, func(i, j int) bool {
 			x, y := here[i], here[j]
 			if x.isolated != y.isolated {
@@ -228,7 +225,7 @@ func (a *assignment) pick(n *node, numas []int) ([]pick, int) {
 	return picks, capacity
 }
 
-// take hands out what was picked.
+// take assigns what was picked.
 func (a *assignment) take(n *node, picks []pick) {
 	var cpus []int
 	for _, p := range picks {
@@ -244,7 +241,7 @@ func (a *assignment) take(n *node, picks []pick) {
 	a.placed[n] = cpus
 }
 
-// freeCores counts the cores of a NUMA node that nobody has touched.
+// freeCores counts the unused cores of a NUMA node.
 func (a *assignment) freeCores(numa int) int {
 	count := 0
 	for _, c := range a.cores {
@@ -267,8 +264,8 @@ func (a *assignment) coresFor(n *node) int {
 	return (n.demand.count + threads - 1) / threads
 }
 
-// numaByDistance orders the NUMA nodes for a demand that none of them can hold
-// alone: those with most room first, then those near the first.
+// numaByDistance orders the NUMA nodes for a demand that none of them can meet alone: the one with
+// most room first, then by distance from it.
 func (a *assignment) numaByDistance(n *node) []int {
 	var ids []int
 	for _, u := range a.w.inv.NUMANodes {

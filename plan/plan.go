@@ -2,25 +2,25 @@ package plan
 
 import "nines.dev/nines/spec"
 
-// Schema names the form of plan.json.
+// Schema names the format of plan.json.
 const Schema = "nines/plan/v1"
 
-// Plan says who gets which CPUs, memory, devices and addresses, and why. It is a
-// plain value: the same experiment and host give the same plan, byte for byte.
+// Plan says which CPUs, memory, devices and addresses each part of a lab gets, and why. It is plain
+// data: the same experiment and host give the same plan, byte for byte.
 type Plan struct {
 	Schema string `json:"schema"`
 	Name   string `json:"name"`
 	// Prefix begins every name made outside the nodes; at most 8 bytes.
 	Prefix string `json:"prefix"`
-	// HousekeepingCPUs are left to the host and to nodes without CPUs of their own.
+	// HousekeepingCPUs are for the host and for nodes without their own CPUs.
 	HousekeepingCPUs []int `json:"housekeeping_cpus"`
-	// Isolation is how far the nodes' CPUs are kept from everything else.
+	// Isolation is how far other work is kept off the nodes' CPUs.
 	Isolation spec.Isolation `json:"isolation"`
-	// IsolatedCPUs have nothing on them but the nodes whose Isolated is true, and those
-	// nodes' idle siblings nothing at all; empty unless Isolation is partition or isolated.
+	// IsolatedCPUs run only the nodes whose Isolated is true, and idle siblings among them run
+	// nothing; empty unless Isolation is partition or isolated.
 	IsolatedCPUs []int `json:"isolated_cpus,omitempty"`
-	// QuietCPUs are those of the programs of links, where Isolation is isolated: they are
-	// in no partition, but interrupts and kernel threads keep off them too.
+	// QuietCPUs are the CPUs of link programs, where Isolation is isolated: they are in no
+	// partition, but interrupts and kernel threads are kept off them too.
 	QuietCPUs []int `json:"quiet_cpus,omitempty"`
 	// Tuning is the profile of host settings while the lab is up; empty for none.
 	Tuning  spec.Tuning `json:"tuning,omitempty"`
@@ -29,11 +29,11 @@ type Plan struct {
 	Traffic *Traffic    `json:"traffic,omitempty"`
 	// PhysicalFunctions are the ports whose virtual functions the lab uses, by address.
 	PhysicalFunctions []PhysicalFunction `json:"physical_functions,omitempty"`
-	// Hugepages is what DPDK takes of them; nil where nothing uses DPDK.
+	// Hugepages is how many DPDK takes; nil where nothing uses DPDK.
 	Hugepages *Hugepages `json:"hugepages,omitempty"`
-	// Disturbances are made on purpose while the lab is up, sorted by name.
+	// Disturbances are deliberate, while the lab is up; sorted by name.
 	Disturbances []Disturbance `json:"disturbances,omitempty"`
-	// Notes are what a reader should know, such as CPUs that had to be shared.
+	// Notes are what a reader should know, such as which CPUs had to be shared.
 	Notes []string `json:"notes"`
 }
 
@@ -41,7 +41,7 @@ type Plan struct {
 type Node struct {
 	Name    string       `json:"name"`
 	Runtime spec.Runtime `json:"runtime"`
-	// HostName is Prefix-Name: the container's name, the cgroup's, the namespace's.
+	// HostName is Prefix-Name: the name of the container, the cgroup and the namespace.
 	HostName string `json:"host_name"`
 	// CPUs the node may use; CPUsExclusive if no other node or housekeeping has them.
 	CPUs          []int `json:"cpus"`
@@ -50,12 +50,12 @@ type Node struct {
 	Isolated    bool  `json:"isolated,omitempty"`
 	MemoryNodes []int `json:"memory_nodes"`
 	MemoryBytes int64 `json:"memory_bytes"` // 0: no limit
-	// HugepageBytes is the most that the node may have of hugepages, each HugepageSize
-	// large; 0: no limit.
+	// HugepageBytes is the most hugepage memory that the node may use, in pages of HugepageSize; 0:
+	// no limit.
 	HugepageBytes int64        `json:"hugepage_bytes,omitempty"`
 	HugepageSize  int64        `json:"hugepage_size,omitempty"`
 	Rootfs        *spec.Rootfs `json:"rootfs,omitempty"`
-	// Scheduling is the policy of what nines starts in the node; nil leaves it.
+	// Scheduling is the policy of what nines starts in the node; nil: unchanged.
 	Scheduling *spec.Scheduling  `json:"scheduling,omitempty"`
 	Env        map[string]string `json:"env,omitempty"`
 	Exec       [][]string        `json:"exec,omitempty"`
@@ -68,13 +68,13 @@ type Node struct {
 	VM *VM `json:"vm,omitempty"`
 	// DPDK is set for a node whose engine uses DPDK.
 	DPDK *DPDK `json:"dpdk,omitempty"`
-	// Devices are device nodes of the host that the node may open, beside the usual
-	// ones, such as /dev/vfio/7.
+	// Devices are device nodes of the host that the node may open besides the usual ones, such as
+	// /dev/vfio/7.
 	Devices []string `json:"devices,omitempty"`
 	// Functions are the addresses of the host's PCI functions that a program in the
 	// node drives; their device nodes are known once they have their driver.
 	Functions []string `json:"functions,omitempty"`
-	// Receive is what the interfaces' ways of receiving take; nil where all are interrupted.
+	// Receive is what the interfaces' receive modes need; nil where all use interrupts.
 	Receive *Receive `json:"receive,omitempty"`
 	// Why gives a sentence for each choice made.
 	Why []string `json:"why"`
@@ -102,7 +102,7 @@ type Neighbour struct {
 	MAC string `json:"mac"`
 }
 
-// Link joins interfaces of nodes.
+// Link joins nodes' interfaces.
 type Link struct {
 	Name string        `json:"name"`
 	Kind spec.LinkKind `json:"kind"`
@@ -116,31 +116,31 @@ type Link struct {
 	Switch *Switch `json:"switch,omitempty"`
 }
 
-// HasEngine tells whether the program between the endpoints is nines-engine, which can
-// be asked for its ports and counters.
+// HasEngine reports whether the program between the endpoints is nines-engine, which reports its
+// ports and counters.
 func (l Link) HasEngine() bool {
 	program := l.Kind.Descriptor().Program
 	return program != nil && program.IsEngine
 }
 
-// Endpoint is where a link meets a node.
+// Endpoint is where a link joins a node.
 type Endpoint struct {
 	Node      string `json:"node"`
 	Interface string `json:"interface"`
 	// FabricDevice is the other end of the veth pair, in the fabric namespace;
 	// empty where the link kind has none.
 	FabricDevice string `json:"fabric_device,omitempty"`
-	// Guest is true if the node is a virtual machine: what is a veth pair's end elsewhere
-	// is a tap, whose other side QEMU has.
+	// Guest is true if the node is a virtual machine: it has a tap, whose other side QEMU has,
+	// where other nodes have an end of a veth pair.
 	Guest bool `json:"guest,omitempty"`
-	// Attach is how the endpoint meets the link's program.
+	// Attach is how the endpoint attaches to the link's program.
 	Attach Attach `json:"attach,omitempty"`
-	// Socket is the vhost-user or memif socket, relative to the lab's folder of
-	// sockets; SocketServer is true if the link's program listens on it, false if
-	// the node does. Of a memif link the first endpoint listens.
+	// Socket is the vhost-user or memif socket, relative to the lab's folder of sockets;
+	// SocketServer is true if the link's program listens on it, false if the node does. On a memif
+	// link the first endpoint listens.
 	Socket       string `json:"socket,omitempty"`
 	SocketServer bool   `json:"socket_server,omitempty"`
-	// Function is the PCI function of an endpoint of a link of hardware.
+	// Function is the PCI function of an endpoint of a hardware link.
 	Function Function `json:"function,omitzero"`
 }
 
@@ -155,19 +155,19 @@ type App struct {
 	Ports []Port `json:"ports,omitempty"`
 }
 
-// Port is an interface as the engine uses it, with the peer that it sends to.
+// Port is an interface as the engine uses it, with the peer it sends to.
 type Port struct {
 	Node      string `json:"node"`
 	Interface string `json:"interface"`
 	LocalIP   string `json:"local_ip"`
 	LocalMAC  string `json:"local_mac"`
-	// Peer is the next hop for what this port sends: for UDP sockets the next
-	// engine's address, for frames its MAC.
+	// PeerIP and PeerMAC are the next hop of what this port sends: the next engine's address for
+	// UDP sockets, the MAC address for frames.
 	PeerIP  string `json:"peer_ip,omitempty"`
 	PeerMAC string `json:"peer_mac,omitempty"`
 	// UDPPort is the port that every engine of the lab listens on.
 	UDPPort int `json:"udp_port"`
-	// Backend is this end's own; empty: the stream's. Plans of files leave it empty.
+	// Backend is this end's backend; empty: the stream's. Plans of files leave it empty.
 	Backend spec.Backend `json:"backend,omitempty"`
 }
 
@@ -182,7 +182,7 @@ const (
 type Traffic struct {
 	// Role is RoleLoop or RolePair.
 	Role string `json:"role"`
-	// RoundTrip is true where the packets come back to the interface they left.
+	// RoundTrip is true where the packets return to the interface that sent them.
 	RoundTrip bool     `json:"round_trip"`
 	From      Port     `json:"from"`
 	To        Port     `json:"to"`
@@ -190,6 +190,6 @@ type Traffic struct {
 	ToCPU     int      `json:"to_cpu"`
 	Path      []string `json:"path"` // "node:interface" in the order a packet meets them
 	// Stream is the experiment's traffic. A search, and a rate that is a fraction of a maximum,
-	// send at other rates in the same ports: package measure has the stream of a trial.
+	// send at other rates through the same ports: package measure has the stream of a trial.
 	Stream spec.Traffic `json:"stream"`
 }

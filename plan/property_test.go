@@ -55,8 +55,8 @@ func randomHost(r *rand.Rand) *host.Inventory {
 	return inv
 }
 
-// randomExperiment is a chain of nodes that may forward, with nodes hung on it, and
-// demands that now and then are too much.
+// randomExperiment is a chain of nodes that may forward, with other nodes attached, and demands
+// that are sometimes too large.
 func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 	exp := &spec.Experiment{Name: fmt.Sprintf("lab%d", r.IntN(100)), Topology: spec.Topology{Nodes: map[string]*spec.Node{}}}
 	kinds := []spec.LinkKind{spec.LinkVeth, spec.LinkBridge, spec.LinkXDP, spec.LinkMacvlan, spec.LinkSwitch, spec.LinkOVS,
@@ -131,8 +131,8 @@ func randomExperiment(r *rand.Rand, inv *host.Inventory) *spec.Experiment {
 	return exp
 }
 
-// TestProperties: whatever is planned for whichever host keeps the rules, and what
-// cannot be planned is refused with a reason.
+// TestProperties: every plan for every host keeps the rules, and what cannot be planned is refused
+// with a reason.
 func TestProperties(t *testing.T) {
 	planned, withDPDK, impossible, conflicts := 0, 0, 0, 0
 	for seed := range uint64(3000) {
@@ -181,8 +181,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// fitsByCount tells whether the CPUs suffice by number: then nothing but a place
-// that the user names can stand in the way.
+// fitsByCount reports whether there are enough CPUs by number: then only a place that the user
+// names can prevent a plan.
 func fitsByCount(exp *spec.Experiment, inv *host.Inventory) bool {
 	wanted := 1 // housekeeping
 	if len(inv.Hugepages) == 0 {
@@ -198,7 +198,8 @@ func fitsByCount(exp *spec.Experiment, inv *host.Inventory) bool {
 	}
 	for _, l := range exp.Topology.Links {
 		for _, e := range l.Endpoints {
-			// Polled beside an engine that never sleeps, it is refused however many there are.
+			// A poller that shares a CPU with an engine that never sleeps is refused, however many
+			// CPUs there are.
 			at, iface, _ := strings.Cut(e, ":")
 			if exp.ReceiveOf(at, iface) == spec.ReceiveBusyPoll && exp.Topology.Nodes[at].Polling.OwnCPUs() == 0 {
 				return false
@@ -236,7 +237,7 @@ func shuffled(t *testing.T, exp *spec.Experiment) *spec.Experiment {
 	return &other
 }
 
-// violations lists the rules that a plan breaks.
+// violations lists the broken rules of a plan.
 func violations(exp *spec.Experiment, inv *host.Inventory, p *Plan) []string {
 	var list []string
 	fail := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -254,7 +255,7 @@ func violations(exp *spec.Experiment, inv *host.Inventory, p *Plan) []string {
 			fail("housekeeping on CPU %d, which is not usable", id)
 		}
 	}
-	for _, n := range p.Nodes { // the owners first, then the others may not have their CPUs
+	for _, n := range p.Nodes { // owners first; then no other may have their CPUs
 		if n.CPUsExclusive {
 			for _, id := range n.CPUs {
 				if other, taken := owner[id]; taken {
@@ -336,8 +337,8 @@ func violations(exp *spec.Experiment, inv *host.Inventory, p *Plan) []string {
 	return append(list, trafficViolations(p)...)
 }
 
-// trafficViolations: each engine sends to an address that the lab has, by a MAC of
-// the link that it sends on.
+// trafficViolations: each engine sends to an address in the lab, by a MAC address on the link it
+// sends over.
 func trafficViolations(p *Plan) []string {
 	var list []string
 	ports := []Port{p.Traffic.From}
@@ -373,7 +374,7 @@ func manyNodes(count int) *spec.Experiment {
 	return exp
 }
 
-// TestThousandNodes: a large lab keeps the rules too.
+// TestThousandNodes: the plan of a large lab keeps the rules too.
 func TestThousandNodes(t *testing.T) {
 	for _, name := range []string{"microvm", "epyc-7551p"} {
 		inv := loadHost(t, name)

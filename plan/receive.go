@@ -9,18 +9,18 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Receive is what the ways of receiving of a node's interfaces take; a node that is
-// interrupted at all of them has none.
+// Receive is what the receive modes of a node's interfaces need; a node that uses only interrupts
+// has none.
 type Receive struct {
-	// Mechanism is what polls where an interface is polled; auto is chosen from what the
-	// kernel has when the lab comes up. It is empty where none is.
+	// Mechanism polls the interfaces with rx busy_poll; with auto, it is chosen by what the kernel
+	// has when the lab comes up. It is empty where no interface is polled.
 	Mechanism spec.PollMechanism `json:"mechanism,omitempty"`
-	// CPUs are those of the threads that poll, and of threaded interfaces; CPUsExclusive
-	// is true if they are nobody else's, and false if they are the node's.
+	// CPUs are for the polling threads and the threads of threaded interfaces; CPUsExclusive is
+	// true if nothing else has them, and false if they are the node's.
 	CPUs          []int `json:"cpus,omitempty"`
 	CPUsExclusive bool  `json:"cpus_exclusive,omitempty"`
 	// Polling is the policy of threads that poll all the time; Threaded that of threaded
-	// interfaces, nil for the kernel's own choice.
+	// interfaces, nil for the kernel's default.
 	Polling  *spec.Scheduling `json:"polling,omitempty"`
 	Threaded *spec.Scheduling `json:"threaded,omitempty"`
 	// Adaptive threads sleep when no packets come, up to Longest.
@@ -33,8 +33,8 @@ type Receive struct {
 // defaultLongest is the documented default of polling.longest.
 const defaultLongest = spec.Duration(50e3)
 
-// findWays learns how each interface is received, and who polls on CPUs of its own: that
-// wants them as a node does.
+// findWays determines each interface's receive mode, and which polling threads have their own CPUs:
+// those demand CPUs like a node.
 func (w *work) findWays() error {
 	for _, n := range w.nodes {
 		polls := false
@@ -61,7 +61,7 @@ func (w *work) findWays() error {
 	return nil
 }
 
-// received lists the node's interfaces that are received in one of some ways.
+// received lists the node's interfaces with one of the given receive modes.
 func (n *node) received(ways ...spec.Receive) []string {
 	var list []string
 	for _, e := range n.endpoints {
@@ -72,8 +72,7 @@ func (n *node) received(ways ...spec.Receive) []string {
 	return list
 }
 
-// receive says which CPUs the threads of rx get, with which policy, and what a reader
-// should know of it.
+// receive decides which CPUs and policy the threads of rx get, and notes what a reader should know.
 func (w *work) receive() error {
 	for _, n := range w.nodes {
 		if len(n.received(spec.ReceiveAwake, spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend)) == 0 {
@@ -95,8 +94,8 @@ func (w *work) receive() error {
 	return nil
 }
 
-// keepAwake keeps the CPUs of a node's application from going idle: those of its engine
-// where it has one, for each one costs power.
+// keepAwake keeps the CPUs of a node's application from going idle: only its engine's CPU where it
+// has an engine, as each CPU costs power.
 func (w *work) keepAwake(n *node) {
 	cpus := n.cpus
 	if n.demand.engine && n.engineCPU >= 0 {
@@ -110,8 +109,8 @@ func (w *work) keepAwake(n *node) {
 	}
 }
 
-// placePolling says where an interface's threads run. Without CPUs of their own they
-// share the node's, but its engine's only where there is no other.
+// placePolling decides where an interface's threads run. Without their own CPUs they share the
+// node's, but its engine's only where there is no other.
 func (w *work) placePolling(n *node) error {
 	r, p := n.receive, n.spec.Polling
 	if p == nil {
@@ -163,11 +162,11 @@ func (w *work) placePolling(n *node) error {
 	return w.judgePolling(n, busy)
 }
 
-// remedyOwnCPUs gives a node's polling threads CPUs of their own.
+// remedyOwnCPUs is the remedy that gives a node's polling threads their own CPU.
 const remedyOwnCPUs = "--set nodes.%s.polling.cpus=1 gives them one of their own"
 
-// noteThreaded says what kernel threads of a real-time policy do to others, and the kernel
-// to them. They are no pollers, as they sleep when no packets come.
+// noteThreaded notes how kernel threads with a real-time policy affect other threads, and how the
+// kernel limits them. They are no pollers, as they sleep when no packets come.
 func (w *work) noteThreaded(n *node) {
 	r := n.receive
 	if r.Threaded == nil || !r.Threaded.Policy.RealTime() {
@@ -180,8 +179,8 @@ func (w *work) noteThreaded(n *node) {
 	w.noteStop(n.title()+": a kernel thread that packets keep busy receives", r.CPUs[0], r.Threaded)
 }
 
-// judgePolling refuses pollers that leave nothing to others, and says what a lack of
-// CPUs does to the rest.
+// judgePolling refuses pollers that leave no CPU time to others, and notes the effects of too few
+// CPUs.
 func (w *work) judgePolling(n *node, busy []string) error {
 	r := n.receive
 	realTime := r.Polling.Policy.RealTime()
@@ -211,7 +210,7 @@ func (w *work) judgePolling(n *node, busy []string) error {
 	return nil
 }
 
-// suspends says what suspending interrupts waits for: an application that polls by epoll.
+// suspends notes that interrupts are suspended only for an application that polls by epoll.
 func (w *work) suspends(n *node, list []string) {
 	n.because("%s: its interrupts stay off while an application polls by epoll, and come back when that sleeps", strings.Join(list, ", "))
 	if n.demand.engine && w.wait(n) != spec.WaitBusyPoll {
@@ -219,9 +218,8 @@ func (w *work) suspends(n *node, list []string) {
 	}
 }
 
-// keepPollersQuiet says what is done for CPUs of polling threads, some of which are the
-// kernel's: they are in no cpuset of a node, so they keep there by affinity, as the
-// programs of links do.
+// keepPollersQuiet isolates the CPUs of polling threads. Some of these are kernel threads, which
+// are in no cpuset of a node, so affinity keeps them there, like the programs of links.
 func (w *work) keepPollersQuiet(degree spec.Isolation) {
 	for _, n := range w.nodes {
 		p := n.pollers

@@ -13,10 +13,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// randomReceive gives some nodes of a random experiment a way to receive, and pollers.
+// randomReceive gives some nodes of a random experiment a receive mode, and pollers.
 func randomReceive(r *rand.Rand, exp *spec.Experiment, inv *host.Inventory) {
 	if exp.Traffic.Backend == spec.BackendDPDK {
-		return // most of its ends are never the kernel's
+		return // most of its ends bypass the kernel
 	}
 	ways := []spec.Receive{"", spec.ReceiveInterrupt, spec.ReceiveAwake, spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend}
 	for _, name := range sortedKeys(exp.Topology.Nodes) {
@@ -39,8 +39,8 @@ func randomReceive(r *rand.Rand, exp *spec.Experiment, inv *host.Inventory) {
 	}
 }
 
-// receiveViolations: what polls has CPUs, on its own nobody else is, and shared ones are
-// the node's.
+// receiveViolations: polling threads have CPUs; their own CPUs are nobody else's, and shared ones
+// are the node's.
 func receiveViolations(exp *spec.Experiment, p *Plan, owner map[int]string, usable func(int) bool) []string {
 	var list []string
 	fail := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -92,7 +92,7 @@ func receiveViolations(exp *spec.Experiment, p *Plan, owner map[int]string, usab
 	return list
 }
 
-// Polling threads are on the NUMA node of the node that they poll for, where it has room.
+// Polling threads are on the NUMA node of the node they poll for, where there is room.
 func TestPollersAreBesideTheirNode(t *testing.T) {
 	inv := loadHost(t, "epyc-7551p")
 	for numa := range 8 {
@@ -120,7 +120,8 @@ func findPlanned(t *testing.T, p *Plan, name string) Node {
 	return p.Nodes[i]
 }
 
-// What leaves nothing to the application is refused, and so are pollers that find no CPU.
+// Pollers that leave no CPU time to the application are refused, and so are pollers without a free
+// CPU.
 func TestPollersThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		name, host, file string
@@ -152,7 +153,7 @@ func TestPollersThatCannotBe(t *testing.T) {
 	}
 }
 
-// The key of a priority that is refused is the priority's.
+// The error about a refused priority names the key of the priority.
 func TestPriorityThatNothingStopsIsFoundInTheFile(t *testing.T) {
 	for _, way := range []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll} {
 		exp := loadExperiment(t, "testdata/receive-isolated.yaml")
@@ -166,8 +167,8 @@ func TestPriorityThatNothingStopsIsFoundInTheFile(t *testing.T) {
 	}
 }
 
-// Kernel threads of a real-time policy sleep when no packets come, so they may share their
-// CPUs; what they do to others there is said, and what the kernel does to them.
+// Kernel threads with a real-time policy sleep when no packets come, so they may share their CPUs;
+// notes say how they affect others there, and how the kernel limits them.
 func TestRealTimeKernelThreadsAreTold(t *testing.T) {
 	realTime := &spec.Scheduling{Policy: spec.SchedulingFIFO, Priority: 5}
 	for _, c := range []struct {
@@ -195,7 +196,7 @@ func TestRealTimeKernelThreadsAreTold(t *testing.T) {
 	}
 }
 
-// A kernel that cannot do what rx asks for is found before anything is made.
+// A kernel that does not support the file's rx is found before anything is made.
 func TestReceiveNeeds(t *testing.T) {
 	exp := loadExperiment(t, "testdata/receive-shared.yaml")
 	old := loadHost(t, "microvm")

@@ -30,9 +30,9 @@ func two() *spec.Experiment {
 	}
 }
 
-// TestRefuse: what cannot be planned is refused in one line that names place,
-// reason and remedy: exit code 2 where the file contradicts itself, 3 where the
-// host does not suffice. The host is the microVM with two CPUs.
+// TestRefuse: what cannot be planned is refused in one line with place, reason and remedy: exit
+// code 2 where the file contradicts itself, 3 where the host does not suffice. The host is the
+// microVM with two CPUs.
 func TestRefuse(t *testing.T) {
 	memoryNode := 7
 	for _, c := range []struct {
@@ -198,8 +198,8 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestRefuseAllAtOnce: what the nodes and links want too much of is refused for all of
-// them, with the key of each, and a demand that only follows from another is not.
+// TestRefuseAllAtOnce: the excessive demands of all nodes and links are refused at once, each with
+// its key, but not one that only follows from another.
 func TestRefuseAllAtOnce(t *testing.T) {
 	seven := 7
 	for _, c := range []struct {
@@ -255,7 +255,7 @@ func TestRefuseAllAtOnce(t *testing.T) {
 	}
 }
 
-// TestRefusalsHaveKeys: whatever of the file is refused, the error knows where.
+// TestRefusalsHaveKeys: each refusal knows its key in the file.
 func TestRefusalsHaveKeys(t *testing.T) {
 	for _, change := range []func(*spec.Experiment){
 		func(e *spec.Experiment) { e.Topology.Nodes["dut"].App = nil },

@@ -9,17 +9,16 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// onLink is a network that a node reaches without a router, through an interface.
+// onLink is a network that a node reaches through an interface without a router.
 type onLink struct {
 	network netip.Prefix
 	through *endpoint
 }
 
-// checkRoutes refuses what the kernel would refuse once the lab is built: a next
-// hop that no subnet of the node reaches (fib_check_nh_v4_gw in
-// net/ipv4/fib_semantics.c, ip6_route_check_nh in net/ipv6/route.c). Routes are
-// made in their order, and one without a hop makes its network reachable to those
-// after it.
+// checkRoutes refuses what the kernel would refuse once the lab is built: a next hop that no subnet
+// of the node reaches (fib_check_nh_v4_gw in net/ipv4/fib_semantics.c, ip6_route_check_nh in
+// net/ipv6/route.c). Routes are added in order, and one without a next hop makes its network
+// reachable for those after it.
 func (w *work) checkRoutes() error {
 	for _, n := range w.nodes {
 		var reached []onLink
@@ -49,7 +48,7 @@ func (w *work) checkRoutes() error {
 	return nil
 }
 
-// checkRoute checks one route of a node, and gives the network that it leads to.
+// checkRoute checks one route of a node, and returns its destination network.
 func (n *node) checkRoute(r spec.Route, reached []onLink) (netip.Prefix, error) {
 	place := strings.TrimSpace(fmt.Sprintf("node %s: route to %s %s", n.name, r.To, routeWay(r)))
 	wrong := func(reason, remedy string) (netip.Prefix, error) {

@@ -8,15 +8,16 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// highestPriority is that of sched(7). What stops a packet thread runs one above it.
+// highestPriority is the highest of sched(7). A thread that stops a packet thread runs one priority
+// above it.
 const highestPriority = 99
 
 // interruptPriority is what a kernel with PREEMPT_RT gives its interrupt threads
 // (sched_set_fifo in kernel/sched/syscalls.c: MAX_RT_PRIO / 2).
 const interruptPriority = 50
 
-// checkScheduling holds real-time policies against the CPUs that were found. An engine
-// that never sleeps and comes before all else leaves nothing of its CPU to others.
+// checkScheduling checks real-time policies against the assigned CPUs. A real-time engine that
+// never sleeps leaves no time on its CPU to others.
 func (w *work) checkScheduling() error {
 	for _, n := range w.nodes {
 		s := n.spec.Scheduling
@@ -42,8 +43,8 @@ func (w *work) checkScheduling() error {
 	return nil
 }
 
-// neverSleeps tells whether a node's engine takes its CPU for good: it polls, or it
-// sends at an unlimited rate.
+// neverSleeps reports whether a node's engine never gives up its CPU: it polls, or it sends at an
+// unlimited rate.
 func (w *work) neverSleeps(n *node) bool {
 	if n.demand.spin {
 		return true
@@ -68,8 +69,7 @@ func (w *work) checkSpinner(n *node, s *spec.Scheduling) error {
 	return nil
 }
 
-// spinnersOn counts the real-time engines that never sleep among the nodes which share
-// some CPUs.
+// spinnersOn counts the real-time engines that never sleep among the nodes on these CPUs.
 func (w *work) spinnersOn(cpus []int) int {
 	count := 0
 	for _, n := range w.nodes {
@@ -81,10 +81,10 @@ func (w *work) spinnersOn(cpus []int) int {
 	return count
 }
 
-// noteStop says what the kernel does to keep a real-time thread from having all of a CPU.
+// noteStop notes how the kernel keeps a real-time thread from taking all of a CPU.
 func (w *work) noteStop(whoDoes string, cpu int, s *spec.Scheduling) {
 	if w.exp.Tuning == spec.TuningRealtime {
-		return // lifts it
+		return // the profile lifts that limit
 	}
 	stop := w.inv.RealTimeStop(cpu)
 	lifts := fmt.Sprintf("tuning: realtime, or nines tune apply --cpus %d --profile realtime, lifts that", cpu)
@@ -98,8 +98,7 @@ func (w *work) noteStop(whoDoes string, cpu int, s *spec.Scheduling) {
 	}
 }
 
-// noteSystemd says where a container's systemd runs beside the engine that it is to stay
-// away from.
+// noteSystemd notes where a container's systemd has to share the CPU of the engine.
 func (w *work) noteSystemd() error {
 	for _, n := range w.nodes {
 		r := n.spec.Rootfs

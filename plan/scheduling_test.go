@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// TestSchedulingNotes: a plan tells what the kernel does to a real-time engine that never
-// sleeps, and no more than that.
+// TestSchedulingNotes: a plan notes how the kernel limits a real-time engine that never sleeps, and
+// nothing else.
 func TestSchedulingNotes(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -59,7 +59,7 @@ func TestSchedulingNotes(t *testing.T) {
 	}
 }
 
-// TestSystemdNote: systemd and an engine on one CPU are worth a note, on two they are not.
+// TestSystemdNote: systemd and an engine on one CPU get a note, on two they do not.
 func TestSystemdNote(t *testing.T) {
 	for cpus, want := range map[string]bool{"1": true, "0-1": false} {
 		e := two()

@@ -10,7 +10,7 @@ import (
 // defaultAgeing is IEEE 802.1Q's (8.8.3, table 8-6), as the Linux bridge has it.
 const defaultAgeing = spec.Duration(300e9)
 
-// switchSettings are the user's, with the defaults filled in.
+// switchSettings are the user's settings, with the defaults filled in.
 func (l *link) switchSettings() spec.Switch {
 	s := spec.Switch{Ageing: defaultAgeing}
 	if l.spec.Switch != nil {
@@ -23,8 +23,8 @@ func (l *link) switchSettings() spec.Switch {
 	return s
 }
 
-// polls tells whether a link's program keeps its CPUs busy. A datapath of the kernel runs
-// where packets come in, and needs none.
+// polls reports whether a link's program keeps its CPUs busy. A kernel datapath runs on the CPUs
+// where packets arrive, and needs none of its own.
 func (w *work) polls(l *link) bool {
 	datapath := l.kind.Descriptor().Program.KernelDatapath
 	if datapath == "" {
@@ -38,7 +38,7 @@ func (w *work) polls(l *link) bool {
 	return true
 }
 
-// switchResult says what a link's program gets; nil where the kind has none.
+// switchResult returns what a link's program gets; nil where the kind has none.
 func (w *work) switchResult(l *link) *Switch {
 	n := l.program
 	if n == nil {

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// addressReasons say how assignMACs and freeSubnet choose.
+// addressReasons explain how assignMACs and freeSubnet choose.
 var addressReasons = []string{
 	"a MAC is the hash of the lab's prefix, the link and the endpoint, made locally administered",
 	fmt.Sprintf("a link's subnet is a free one of %s, from a place that the hash of the prefix and the link gives", labRange),
@@ -48,7 +48,7 @@ func (p *Plan) Write(out io.Writer) error {
 	p.writeDisturbances(t)
 	p.writePorts(t)
 	p.writePrograms(t)
-	_ = t.Write(&b, terminal.Style{}) // a buffer takes all
+	_ = t.Write(&b, terminal.Style{}) // a buffer takes everything
 	p.writeHugepages(&b)
 	if t := p.Traffic; t != nil {
 		fmt.Fprintf(&b, "\ntraffic: %s\n", strings.Join(t.Path, " > "))
@@ -85,7 +85,7 @@ func (p *Plan) Write(out io.Writer) error {
 	return err
 }
 
-// isolationText says how far CPUs are kept from all else; nothing of the usual degree.
+// isolationText describes the isolation; empty for the default degree.
 func (p *Plan) isolationText() string {
 	switch {
 	case p.Isolation == spec.IsolationNone:
@@ -115,7 +115,7 @@ func (n Node) cpusText() string {
 	return list
 }
 
-// engineText is the CPU of the node's engine, be it for an app or a traffic end.
+// engineText is the CPU of the node's engine, for an app or for an end of the traffic.
 func (p *Plan) engineText(n Node) string {
 	if n.App != nil && n.App.Kind.HasEngine() {
 		return engineCPUText(n.App.CPU)

@@ -38,7 +38,7 @@ func (d *DPDK) memoryText() string {
 	return fmt.Sprintf("%s on NUMA node %d", terminal.MiB(d.MemoryBytes), d.MemoryNode)
 }
 
-// writeHugepages says who takes how many.
+// writeHugepages says who takes how many hugepages.
 func (p *Plan) writeHugepages(out io.Writer) {
 	h := p.Hugepages
 	switch {
@@ -63,7 +63,7 @@ var modeText = map[spec.Hugepages]string{
 	spec.HugepagesReserve: "reserved as far as they are missing",
 }
 
-// meetingText says where an endpoint meets its link.
+// meetingText says where an endpoint attaches to its link.
 func (l Link) meetingText(e Endpoint, face Interface) string {
 	text := l.fabricText(e)
 	listens := func(program string) string {

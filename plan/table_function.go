@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// text says which function it is, and what is set on it.
+// text names the function, and what is set on it.
 func (f Function) text() string {
 	words := []string{f.Address}
 	if !f.Whole() {

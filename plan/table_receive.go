@@ -8,7 +8,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// writeReceived lists the interfaces that are received by more than interrupts.
+// writeReceived lists the interfaces with a receive mode other than interrupt.
 func (p *Plan) writeReceived(t *terminal.Table) {
 	headed := false
 	for _, n := range p.Nodes {
@@ -27,7 +27,7 @@ func (p *Plan) writeReceived(t *terminal.Table) {
 	}
 }
 
-// text says who receives in one of the ways, where, and scheduled how.
+// text says which threads receive in a mode, on which CPUs, and with which policy.
 func (r *Receive) text(way spec.Receive) (by, cpus, policy string) {
 	own := choose(r.CPUsExclusive, "", " (shared)")
 	switch way {

@@ -24,11 +24,11 @@ type node struct {
 	memoryNodes                 []int
 	why                         []string
 
-	// link is set for what is no node but a link's program, which wants CPUs and
-	// memory as nodes do.
+	// link is set where this is not a node but a link's program, which wants CPUs and memory like a
+	// node.
 	link *link
-	// pollers are the threads that poll the node's interfaces on CPUs of their own, which
-	// want CPUs as nodes do; of them pollsFor is the node.
+	// pollers are the threads that poll the node's interfaces on their own CPUs and want CPUs like
+	// a node; their pollsFor is the node.
 	pollers, pollsFor *node
 	receive           *Receive
 	// ports are the interfaces that the app's engine opens.
@@ -47,7 +47,7 @@ func (n *node) title() string {
 	return "node " + n.name
 }
 
-// key is where the file has the node's CPUs.
+// key is the key in the file that has the node's CPUs.
 func (n *node) key() string {
 	if n.link != nil {
 		return "links." + n.link.name + ".switch"
@@ -79,7 +79,7 @@ type link struct {
 	mtu       int
 	device    string
 	subnet    netip.Prefix
-	program   *node // between the endpoints; nil where the kind has none
+	program   *node // the program between the endpoints; nil where the kind has none
 }
 
 // endpoint is an interface of a node on a link.
@@ -94,12 +94,12 @@ type endpoint struct {
 	rx             spec.Receive
 	attach         Attach
 	socket         string
-	programListens bool    // on the socket; else the node does
+	programListens bool    // the program, not the node, listens on the socket
 	device         *Device // nil: DPDK does not open it
 	function       Function
 }
 
-// kernel tells whether the interface is a device of the kernel.
+// kernel reports whether the interface is a kernel device.
 func (e *endpoint) kernel() bool { return e.device == nil || e.device.Kernel }
 
 func (e *endpoint) String() string { return e.node.name + ":" + e.name }
@@ -154,7 +154,7 @@ func (w *work) buildLinks() error {
 	return nil
 }
 
-// linkName is the user's, or link1, link2, … by the link's place in the file.
+// linkName is the user's name, or link1, link2, … by the link's place in the file.
 func linkName(i int, s *spec.Link) string {
 	if s.Name != "" {
 		return s.Name

@@ -11,23 +11,23 @@ import (
 // VM is what a virtual machine is made of.
 type VM struct {
 	spec.VM
-	// VCPUs is how many CPUs the guest has. Where the node has CPUs for itself, vCPU i
-	// is pinned to the i-th of them; else all float over the node's CPUs.
+	// VCPUs is how many CPUs the guest has. Where the node has its own CPUs, vCPU i is pinned to
+	// the i-th of them; else all float over the node's CPUs.
 	VCPUs  int  `json:"vcpus"`
 	Pinned bool `json:"pinned"`
-	// EmulatorCPUs are for QEMU's other threads: those of the host's own work.
+	// EmulatorCPUs are for QEMU's other threads: the housekeeping CPUs.
 	EmulatorCPUs []int `json:"emulator_cpus"`
 	// MemoryBytes is the guest's memory; Huge takes it from the host's hugepages, on
 	// MemoryNode.
 	MemoryBytes int64 `json:"memory_bytes"`
 	Huge        bool  `json:"huge"`
 	MemoryNode  int   `json:"memory_node"`
-	// GuestHugepages is how many of 2 MiB the guest's own kernel sets aside for DPDK.
+	// GuestHugepages is how many hugepages of 2 MiB the guest's own kernel reserves for DPDK.
 	GuestHugepages int `json:"guest_hugepages,omitempty"`
 }
 
-// GuestCPU is a CPU of the plan as the node's processes number it: in a virtual machine
-// its own, elsewhere the host's; -1, for any, stays.
+// GuestCPU converts a CPU of the plan to the number that the node's processes use: the guest's in a
+// virtual machine, elsewhere the host's; -1, for any, stays.
 func (n Node) GuestCPU(cpu int) int {
 	if n.VM == nil || cpu < 0 {
 		return cpu
@@ -38,7 +38,7 @@ func (n Node) GuestCPU(cpu int) int {
 	return 0
 }
 
-// GuestCPUs are CPUs of the plan as the node's processes number them, sorted.
+// GuestCPUs converts several CPUs in the same way, and sorts them.
 func (n Node) GuestCPUs(cpus []int) []int {
 	if n.VM == nil {
 		return cpus
@@ -54,13 +54,13 @@ func (n Node) GuestCPUs(cpus []int) []int {
 const (
 	// defaultVMMemory holds Debian's kernel, the engine and what DPDK takes.
 	defaultVMMemory = 512 << 20
-	// guestPage is the hugepage that the guest's kernel gives DPDK; x86 has it without
-	// asking for gigabyte pages at boot.
+	// guestPage is the hugepage size in the guest; x86 has it without boot parameters, which 1 GiB
+	// pages need.
 	guestPage = 2 << 20
 	// guestHugepageSlack is what the environment layer takes besides packets.
 	guestHugepageSlack = 8
-	// maxGuestInterfaces are the slots of a root bus less those that QEMU's machine has
-	// itself and those of the console and of firmware (docs/pcie.txt of QEMU).
+	// maxGuestInterfaces is the number of slots of a root bus less those of QEMU's machine, the
+	// console and firmware (docs/pcie.txt of QEMU).
 	maxGuestInterfaces = 20
 )
 
@@ -69,9 +69,9 @@ func (n Node) Guest() bool { return n.Runtime.Descriptor().Guest }
 
 func (n *node) guest() bool { return n.link == nil && n.spec.Runtime.Descriptor().Guest }
 
-// guestPCI is an endpoint's address in its guest; empty elsewhere. Each interface is
-// behind a root port of its own, whose buses are numbered from 1: first QEMU's network
-// cards, then the host's functions (Arguments of package vm).
+// guestPCI is an endpoint's PCI address in its guest; empty elsewhere. Each interface is behind its
+// own root port, with buses numbered from 1: first QEMU's network cards, then the host's functions
+// (Arguments of package vm).
 func (e *endpoint) guestPCI() string {
 	if !e.node.guest() {
 		return ""
@@ -89,15 +89,14 @@ func (e *endpoint) guestPCI() string {
 	return fmt.Sprintf("0000:%02x:00.0", before+1)
 }
 
-// isFunction is true for an endpoint that is a function of the host's hardware.
+// isFunction is true for an endpoint that is a PCI function of the host.
 func (e *endpoint) isFunction() bool {
 	return e.link.kind.Descriptor().End.IsHardware()
 }
 
-// attachGuest decides for the i-th endpoint of a link, which is in a virtual machine:
-// vhost-user where the link's program has it, else a tap in the fabric, or, at a veth
-// link, in the other end's node. In the guest it is a function of PCI whatever the
-// link is, which DPDK opens where the backend says so.
+// attachGuest decides for the i-th endpoint of a link, which is in a virtual machine: vhost-user
+// where the link's program has it, else a tap in the fabric, or, at a veth link, in the other end's
+// node. In the guest it is always a PCI function, which DPDK opens where the backend is dpdk.
 func (w *work) attachGuest(e *endpoint, i int, dpdk bool) {
 	l, d := e.link, e.link.kind.Descriptor()
 	switch {
@@ -111,7 +110,7 @@ func (w *work) attachGuest(e *endpoint, i int, dpdk bool) {
 	}
 }
 
-// checkGuests refuses what no virtual machine can be.
+// checkGuests refuses what no virtual machine can have.
 func (w *work) checkGuests() error {
 	for _, n := range w.nodes {
 		if n.guest() && len(n.endpoints) > maxGuestInterfaces {
@@ -147,8 +146,8 @@ func (n *node) vmMemory() int64 {
 	return defaultVMMemory
 }
 
-// vmHuge tells whether a guest's memory is in the host's hugepages: where the file asks
-// for them by name, or where the guest's DPDK would be slowed by small pages.
+// vmHuge reports whether a guest's memory is in the host's hugepages: where the file asks for them
+// explicitly, or where small pages would slow down the guest's DPDK.
 func (w *work) vmHuge(n *node) bool {
 	switch w.mode() {
 	case spec.HugepagesReserve:
@@ -159,7 +158,7 @@ func (w *work) vmHuge(n *node) bool {
 	return slices.ContainsFunc(n.endpoints, func(e *endpoint) bool { return e.device != nil })
 }
 
-// vmResult is a node's machine; nil for another runtime.
+// vmResult is a node's virtual machine; nil for another runtime.
 func (w *work) vmResult(n *node) *VM {
 	if !n.guest() {
 		return nil
@@ -185,8 +184,8 @@ func (w *work) vmResult(n *node) *VM {
 	return vm
 }
 
-// guestDPDK is what the engine in a guest tells DPDK: the pages are the guest's own, on
-// the only NUMA node that it has, and it probes what the plan gave it.
+// guestDPDK sets what the engine in a guest tells DPDK: the hugepages are the guest's own, on its
+// only NUMA node, and it probes the functions from the plan.
 func (w *work) guestDPDK(n *node) error {
 	n.dpdk.Huge, n.dpdk.MemoryNode = true, 0
 	for _, e := range n.endpoints {
@@ -204,8 +203,8 @@ func (w *work) guestDPDK(n *node) error {
 	return nil
 }
 
-// vmDemand is what a guest's memory takes of the host's hugepages; none where it is
-// ordinary memory.
+// vmDemand is how many of the host's hugepages a guest's memory takes; false where it is ordinary
+// memory.
 func (w *work) vmDemand(n *node) (HugepageDemand, bool) {
 	if !n.guest() || !w.vmHuge(n) || w.pageBytes() == 0 {
 		return HugepageDemand{}, false

@@ -2,8 +2,8 @@ package plan
 
 import "nines.dev/nines/spec"
 
-// whole fills in the defaults of a stream, as package spec does with those of a file. No
-// warm-up, no drain and no outliers are values of their own.
+// whole fills in the defaults of a stream, as package spec does for a file. Warm-up, drain and
+// outliers may be 0, so they get no defaults.
 func whole(t spec.Traffic) *spec.Traffic {
 	defaultTo(&t.FrameBytes, 64)
 	defaultTo(&t.Pattern, spec.PatternConstant)
