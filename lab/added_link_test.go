@@ -21,8 +21,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// A link kind of this file alone: a hub, which sends each frame to all other ends. It is
-// a bridge in the fabric that forgets addresses at once.
+// A link kind that only this file has: a hub, which sends each frame to all other ends. It is a
+// bridge in the fabric that forgets addresses at once.
 //
 //	n1 ─ eth ── veth ── FABRIC_DEVICE ─┐
 //	n2 ─ eth ── veth ── FABRIC_DEVICE ─┤ bridge, ageing 0
@@ -79,7 +79,7 @@ func makeHub(_ context.Context, s *link.Site, l plan.Link, endpoints []plan.Endp
 	return nil
 }
 
-// TestAnAddedLinkKind: with a descriptor and a make function a kind is there, in the file's
+// TestAnAddedLinkKind: a descriptor and a make function are enough for a kind to work in the file's
 // rules, the schema, plans, drawings, dry runs and labs.
 func TestAnAddedLinkKind(t *testing.T) {
 	text := star("hub", 3, 1500)
@@ -126,7 +126,7 @@ func TestAnAddedLinkKind(t *testing.T) {
 	if err != nil || len(seen.LinkList[0].Devices) != 4 {
 		t.Fatalf("inspect shows %+v, %v", seen, err)
 	}
-	// Each node sent 8 frames, of requests and answers to two others, and all saw them.
+	// Each node sent 8 frames, requests and answers to two others, and all nodes saw them.
 	for _, n := range seen.NodeList {
 		if got := n.Interfaces[0].RxPackets; got < 16 {
 			t.Errorf("%s got %d frames of the others' 16", n.Name, got)

@@ -15,8 +15,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// cell is a runtime that nines does not have: a netns node whose commands see another
-// root file system. All that adding it takes is in this file: a descriptor and a Runtime.
+// cell is a runtime that nines does not have: a netns node whose commands see another root file
+// system. This file has all that adding it takes: a descriptor and a Runtime.
 const cell spec.Runtime = "cell"
 
 func init() {
@@ -72,8 +72,8 @@ topology:
     - {name: in, endpoints: ["load:tx", "dut:in"]}
 `
 
-// TestARuntimeIsAddedInOneFile: the file is checked, planned, drawn up and built with a
-// runtime that only this test knows.
+// TestARuntimeIsAddedInOneFile: an experiment is checked, planned, dry-run and built with a runtime
+// that only this test has.
 func TestARuntimeIsAddedInOneFile(t *testing.T) {
 	schema, err := spec.Schema()
 	if err != nil || !strings.Contains(string(schema), `"cell"`) {

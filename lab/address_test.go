@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// IPv6 at one end of a link comes up, and hops are found through the on-link routes
-// before them, in both IP versions. The nodes share IPv4, by which they talk.
+// IPv6 at only one end of a link works, and next hops are found through the on-link routes before
+// them, in both IP versions. The nodes talk over IPv4, which both have.
 func TestMixedFamiliesAndOnLinkHops(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, `name: tbmixed

@@ -15,22 +15,22 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// ApplyOptions says what a lab shall become.
+// ApplyOptions says what to change a lab into.
 type ApplyOptions struct {
 	Plan       *plan.Plan
 	Experiment []byte
 	Progress   func(string)
 }
 
-// errUnfinished is a lab that an Up or an Apply has left before its end.
+// errUnfinished is a lab that an Up or an Apply left incomplete.
 var errUnfinished = errors.New("the lab was not finished")
 
-// errIsolation is a lab of which every node would change its control groups.
+// errIsolation is a lab in which every node would change its control groups.
 var errIsolation = errors.New("the lab's isolation changes")
 
-// Apply makes the lab follow another plan: it removes what is gone, makes what is
-// new, and leaves the rest running. If it fails the lab is incomplete: the next Apply
-// rebuilds it, and Down removes it.
+// Apply changes the lab to another plan: it removes what the plan no longer has, makes what is new,
+// and leaves the rest running. If it fails the lab is incomplete: the next Apply rebuilds it, and
+// Down removes it.
 func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
@@ -58,8 +58,7 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 	return changes, err
 }
 
-// anew replaces a lab of which nobody knows how much is there: Up removes what the
-// journal of the earlier start says.
+// anew replaces a lab in an unknown state: Up removes what the journal of the earlier start lists.
 func (l *Lab) anew(ctx context.Context, options ApplyOptions) (Changes, error) {
 	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Progress: options.Progress})
 	if err != nil {
@@ -73,7 +72,7 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	if h.journal == nil {
 		return Changes{}, &NotFoundError{l.name}
 	}
-	// As it is now that we hold it, not as it was when it was opened.
+	// The state of the lab under the lock, which may differ from when it was opened.
 	now, err := Open(l.name)
 	if err != nil {
 		return Changes{}, err
@@ -99,8 +98,8 @@ func (l *Lab) apply(ctx context.Context, h *holding, programs programs, options 
 	return changes, writeFile(l.state.experiment(), options.Experiment)
 }
 
-// Changes says what Apply would change: what Compare finds, and nodes and links that
-// have died, which are rebuilt.
+// Changes says what Apply would change: what Compare finds, and dead nodes and links, which are
+// rebuilt.
 func (l *Lab) Changes(to *plan.Plan) (Changes, error) {
 	if !same(isolationOf(l.plan), isolationOf(to)) {
 		return Compare(&plan.Plan{Name: l.name, Prefix: l.plan.Prefix}, to), nil
@@ -191,7 +190,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	return b.build(ctx, l.comes(changes))
 }
 
-// leave takes endpoints out of the programs of links that stay.
+// leave removes endpoints from the programs of links that stay.
 func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options ApplyOptions, c Changes) error {
 	b := &builder{Lab: l, journal: h.journal, programs: programs, progress: options.Progress}
 	site := b.newSite()
@@ -212,7 +211,7 @@ func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options 
 	return nil
 }
 
-// goes picks the steps to be undone.
+// goes selects the steps to undo.
 func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
 	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
 	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
@@ -254,7 +253,7 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 	return names
 }
 
-// comes is the work that the changes ask for.
+// comes returns the work that the changes require.
 func (l *Lab) comes(c Changes) work {
 	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}}
 	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.Received) {

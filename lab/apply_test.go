@@ -60,7 +60,7 @@ func TestApplyLeavesRunningWhatStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What addresses move with the others is the planner's affair.
+			// Which addresses change too is up to the planner.
 			got.Reconfigured = nil
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
@@ -115,8 +115,7 @@ func TestApplyMakesDeadNodesAnew(t *testing.T) {
 	}
 }
 
-// An Apply that failed leaves a lab that only the journal knows; the next one makes
-// it anew.
+// An Apply that failed leaves a lab that only the journal knows; the next one rebuilds it.
 func TestApplyAfterAFailedApply(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, appliedLab)
@@ -150,8 +149,8 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 	}
 }
 
-// The interrupts of a link's devices that were sent beside a node are given back with the
-// link, and with no other.
+// The interrupts of a link's devices that were moved near a node are restored when that link is
+// removed, and no earlier.
 func TestSettingsOfALinkGoWithIt(t *testing.T) {
 	l := &Lab{plan: &plan.Plan{}}
 	goes := l.goes(Changes{RemovedLinks: []string{"wire"}}, l.plan)

@@ -21,18 +21,17 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// engineTimeout bounds the wait for an engine that was started to answer. It takes some
-// milliseconds, and on a busy machine that is emulated a quarter of a minute; one that died
-// is not waited for.
+// engineTimeout bounds the wait for a started engine's first answer. It takes some milliseconds,
+// and 15 s on a busy emulated machine; nines does not wait for a dead engine.
 const engineTimeout = 30 * time.Second
 
-// appSysctls are those that a node's app needs.
+// appSysctls are the sysctls that a node's app needs.
 func appSysctls(n plan.Node) map[string]string {
 	wanted := map[string]string{}
 	if n.App != nil && n.App.Kind.Routes() {
 		wanted["net/ipv4/ip_forward"] = "1"
-		// Reverse path filtering would drop what comes in on another interface than
-		// the answer would take; the kernel uses the larger of all's and the device's.
+		// Reverse path filtering would drop packets that arrive on another interface than the
+		// answer would take; the kernel uses the larger value of all and the device.
 		for _, scope := range []string{"all", "default"} {
 			wanted["net/ipv4/conf/"+scope+"/rp_filter"] = "0"
 		}
@@ -85,7 +84,7 @@ func (b *builder) sysctls(n plan.Node) error {
 	return b.otherSysctls(n, users)
 }
 
-// otherSysctls writes those of the ipc and uts namespaces, from within the node.
+// otherSysctls writes the sysctls of the ipc and uts namespaces, from inside the node.
 func (b *builder) otherSysctls(n plan.Node, names []string) error {
 	for _, name := range names {
 		path := netns.SysctlPath(name)
@@ -95,7 +94,7 @@ func (b *builder) otherSysctls(n plan.Node, names []string) error {
 		if !namespaced(path) {
 			return fmt.Errorf("node %q: sysctl %s belongs to the whole host, not to a node; only net.*, fs.mqueue.*, kernel.msg*, kernel.sem and kernel.shm* are a node's own", n.Name, name)
 		}
-		// A program that every root file system has: ourselves.
+		// By nines itself, as a root file system may have no program for it.
 		root := filepath.Join("/proc", strconv.Itoa(b.running[n.Name].PID), "root")
 		if err := node.WriteInside(b.running[n.Name], filepath.Join(root, path), n.Sysctls[name]); err != nil {
 			return fmt.Errorf("node %q: sysctl %s: write %q: %w", n.Name, name, n.Sysctls[name], err)
@@ -104,8 +103,8 @@ func (b *builder) otherSysctls(n plan.Node, names []string) error {
 	return nil
 }
 
-// namespaced tells whether a sysctl below /proc/sys belongs to an ipc namespace;
-// see namespaces(7).
+// namespaced reports whether a sysctl below /proc/sys belongs to an ipc namespace; see
+// namespaces(7).
 func namespaced(path string) bool {
 	for _, prefix := range []string{
 		"/proc/sys/fs/mqueue/", "/proc/sys/kernel/msg", "/proc/sys/kernel/sem", "/proc/sys/kernel/shm",
@@ -130,7 +129,7 @@ func (b *builder) startApps(ctx context.Context, w work) error {
 	return nil
 }
 
-// startEngine starts a node's engine and tells it what to serve.
+// startEngine starts a node's engine and its app.
 func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 	if g := node.GuestOf(n); g != nil {
 		r := b.running[n.Name]
@@ -148,7 +147,7 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 		return err
 	}
 	token := b.journal.Token("engine/" + n.Name)
-	// Its Name tells it from the node's first process.
+	// Its Name distinguishes it from the node's first process.
 	step := journal.Step{Node: n.Name, Name: engineStep, Token: token}
 	var engine proc.Identity
 	err = process.Make(b.journal, step, func() (proc.Identity, error) {
@@ -176,15 +175,15 @@ func (b *builder) startEngine(ctx context.Context, n plan.Node) error {
 // engineStep is the Name of an engine's step in the journal.
 const engineStep = "nines-engine"
 
-// EngineLog is the file that the app engine of a node writes its errors to. It is not
-// beside the sockets: containers see those, and one could plant a link there for us
-// to write through.
+// EngineLog is the file to which the app engine of a node writes its errors. It is not in the
+// sockets' folder: containers see that, and could place a symbolic link there for nines to write
+// through.
 func (l *Lab) EngineLog(nodeName string) string {
 	return filepath.Join(l.state.logs(), nodeName+".log")
 }
 
-// appCPUs are where an engine does what does not touch packets, DPDK's interrupt thread
-// among it: the thread that does pins itself. On a node's only CPU they share it.
+// appCPUs are the CPUs for an engine's threads that do not handle packets, such as DPDK's interrupt
+// thread; the packet thread pins itself. Where a node has one CPU, they share it.
 func appCPUs(n plan.Node) []int {
 	others := slices.DeleteFunc(slices.Clone(n.CPUs), func(cpu int) bool { return cpu == n.App.CPU })
 	if len(others) == 0 {
@@ -193,12 +192,11 @@ func appCPUs(n plan.Node) []int {
 	return others
 }
 
-// serve tells a node's engine what to serve, once the process that it is in lets it
-// answer.
+// serve starts the app in a node's engine, as soon as the engine answers.
 func (b *builder) serve(ctx context.Context, n plan.Node, engine proc.Identity, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	go func() { // an engine that died at once will never answer
+	go func() { // a dead engine never answers
 		for engine.Alive() && ctx.Err() == nil {
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -219,7 +217,7 @@ func (b *builder) configureEngine(ctx context.Context, n plan.Node) error {
 		return err
 	}
 	defer c.Close()
-	// An engine that dies in a guest closes nothing on this side.
+	// When an engine in a guest dies, its socket on this side stays open.
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	if _, err := c.Hello(); err != nil {

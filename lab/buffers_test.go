@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// A forwarder between two ports of DPDK's, both of which its engine opens at once:
+// A forwarder between two DPDK ports, which its engine opens together:
 //
 //	gen:tx ──kind── dut:in  (forward, dpdk)  dut:out ──kind── gen:rx
 func forwardLab(kind, driver string, frameBytes int, memory string) string {
@@ -37,7 +37,7 @@ func conflict(t *testing.T, text string) string {
 	return fmt.Sprint(err)
 }
 
-// TestTheLargestMTUOfAFPacket: engines open what the plan lets pass.
+// TestTheLargestMTUOfAFPacket: engines open the ports that the plan allows.
 func TestTheLargestMTUOfAFPacket(t *testing.T) {
 	labtest.Root(t)
 	wide := func(mtu int) string {
@@ -50,8 +50,8 @@ func TestTheLargestMTUOfAFPacket(t *testing.T) {
 	}
 }
 
-// TestTheLeastMemoryIsEnough: where the plan refuses dpdk.memory, an engine opens its
-// ports with what the plan says is the least, and where it takes 32 MiB, with these.
+// TestTheLeastMemoryIsEnough: where the plan refuses dpdk.memory, an engine opens its ports with
+// the least memory that the plan names, and where the plan accepts 32 MiB, with these.
 func TestTheLeastMemoryIsEnough(t *testing.T) {
 	labtest.Root(t)
 	suggested := regexp.MustCompile(`--set dpdk\.memory=([0-9]+MiB)`)

@@ -30,8 +30,7 @@ const netnsDir = "/run/netns"
 // programs are the paths of what nines starts.
 type programs struct{ init, engine, disturb, poller string }
 
-// Check finds out, without making anything, whether the host has what a lab
-// needs of this package.
+// Check checks, without making anything, that the host has what this package needs for a lab.
 func Check(p *plan.Plan) error {
 	if _, err := check(p); err != nil {
 		return err
@@ -39,8 +38,8 @@ func Check(p *plan.Plan) error {
 	return isolate.CheckHugepages(p)
 }
 
-// check finds out, before anything is made, whether the host has what the plan
-// needs of this package.
+// check checks, before anything is made, that the host has what this package needs for the plan,
+// and returns the paths of the programs.
 func check(p *plan.Plan) (programs, error) {
 	var found programs
 	if err := checkName(p.Name); err != nil {
@@ -96,8 +95,8 @@ func check(p *plan.Plan) (programs, error) {
 	return found, nil
 }
 
-// checkSysctls finds names that the kernel does not have. A guest has a kernel of its own,
-// and what belongs to one interface is there when the interface is.
+// checkSysctls finds sysctls that the kernel does not have. It skips guests, which have their own
+// kernel, and sysctls of an interface, which exist only with the interface.
 func checkSysctls(n plan.Node) error {
 	if n.Guest() {
 		return nil
@@ -118,8 +117,8 @@ func checkSysctls(n plan.Node) error {
 // ofInterface are the sysctls below a folder of one interface.
 var ofInterface = regexp.MustCompile(`^/proc/sys/net/[^/]+/(conf|neigh)/`)
 
-// checkMounts finds mounts that cannot be made, which the kernel would tell only
-// after the lab was built, and without saying which of the two paths is missing.
+// checkMounts finds impossible mounts, which the kernel would report only when the lab is built,
+// and without saying which of the two paths is missing.
 func checkMounts(n plan.Node) error {
 	for _, m := range n.Mounts {
 		_, err := os.Stat(m.Source)
@@ -131,7 +130,7 @@ func checkMounts(n plan.Node) error {
 		}
 	}
 	if n.Runtime.Descriptor().OwnRoot {
-		return nil // the targets are made
+		return nil // nines makes the targets
 	}
 	for i, m := range n.Mounts {
 		source, err := os.Stat(m.Source)
@@ -150,7 +149,7 @@ func checkMounts(n plan.Node) error {
 	return nil
 }
 
-// underMounts is the host's path of what a node sees at path once the mounts are made.
+// underMounts is the host's path of what a node sees at path after its mounts.
 func underMounts(mounts []spec.Mount, path string) string {
 	path = filepath.Clean(path)
 	for _, m := range slices.Backward(mounts) {
@@ -171,7 +170,7 @@ type builder struct {
 	site     *link.Site
 	// measured is true for a lab that this process measures.
 	measured bool
-	// before is the plan that the lab followed; nil for a new lab.
+	// before is the lab's previous plan; nil for a new lab.
 	before *plan.Plan
 }
 
@@ -214,13 +213,13 @@ func (b *builder) buildAll(ctx context.Context, options UpOptions) error {
 type work struct {
 	nodes []plan.Node
 	links []linkWork
-	// interfaces are those to be set up, by node, besides those of the new nodes.
+	// interfaces are the interfaces to set up, besides those of new nodes.
 	interfaces map[string]bool
 	// apps are nodes that stay and get another app.
 	apps []plan.Node
 	// adjusted are nodes that stay and get other routes or sysctls.
 	adjusted map[string]bool
-	// received are nodes whose interfaces are to be received as the plan says.
+	// received are nodes whose receive modes have to be set up.
 	received map[string]bool
 }
 
@@ -269,7 +268,7 @@ func (b *builder) place() node.Place {
 	return p
 }
 
-// fabricName is the host name of the fabric, where programs of links and bridges are.
+// fabricName is the host name of the fabric, which has the bridges and the links' programs.
 func fabricName(p *plan.Plan) string { return p.Prefix + ".fabric" }
 
 func (b *builder) startFabric() error {
@@ -288,7 +287,7 @@ func (b *builder) startFabric() error {
 	return link.Quiet(holderOf(fabric))
 }
 
-// directory makes a directory of the host that others may use too.
+// directory makes a directory on the host that others may use too.
 func (b *builder) directory(path string) error {
 	if journal.Inode(path) != 0 {
 		return nil
@@ -357,7 +356,7 @@ func (b *builder) startNode(ctx context.Context, place node.Place, n plan.Node) 
 
 func holderOf(r *node.Running) link.Holder { return link.Holder{PID: r.PID, Step: r.Step} }
 
-// newSite is where links are made between the nodes that run now.
+// newSite returns the Site for making links between the running nodes.
 func (b *builder) newSite() *link.Site {
 	site := &link.Site{
 		Journal: b.journal, Plan: b.plan, Fabric: holderOf(b.fabric), FabricNode: b.fabric, Nodes: map[string]link.Holder{},
@@ -390,7 +389,7 @@ func (b *builder) configure(ctx context.Context, w work) error {
 				todo = append(todo, iface)
 			}
 		}
-		// A guest sets itself up, when it is new.
+		// A new guest is set up from inside.
 		if n.Guest() || len(todo) == 0 && !isNew[n.Name] && !w.adjusted[n.Name] {
 			return nil
 		}
@@ -401,7 +400,7 @@ func (b *builder) configure(ctx context.Context, w work) error {
 	})
 }
 
-// awaitLinks waits for the links of the work: at both ends and in the fabric.
+// awaitLinks waits until the links of the work are ready: at both ends and in the fabric.
 func (b *builder) awaitLinks(ctx context.Context, w work) error {
 	var holders []link.Holder
 	seen := map[string]bool{}
@@ -421,7 +420,7 @@ func (b *builder) awaitLinks(ctx context.Context, w work) error {
 	return node.Each(ctx, len(holders), func(i int) error { return link.AwaitReady(ctx, holders[i]) })
 }
 
-// goneRoutes are routes that a node had and has no more.
+// goneRoutes are routes that a node no longer has.
 func (b *builder) goneRoutes(n plan.Node) []spec.Route {
 	if b.before == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// A switch with ports of DPDK's and of the kernel's, and hugepages that are reserved for
-// an engine that only a measurement starts:
+// A switch with DPDK and kernel ports, and hugepages reserved for an engine that only a measurement
+// starts:
 //
 //	a:x (vhost-user) ──╮
 //	a:y (vhost-user) ──┼── switch
@@ -29,8 +29,8 @@ traffic: {from: "a:x", to: "a:y", rate_pps: 1000, backend: dpdk, wait: spin, io:
 `, memoryMiB)
 }
 
-// TestNothingIsLeftOfABypassThatWasKilled kills up, apply and down at every point, the
-// reservation of hugepages among them: it wants more than the host has.
+// TestNothingIsLeftOfABypassThatWasKilled kills up, apply and down at every point, including the
+// reservation of hugepages: the lab wants more than the host has.
 func TestNothingIsLeftOfABypassThatWasKilled(t *testing.T) {
 	labtest.Root(t)
 	labtest.Hugepages(t)

@@ -24,12 +24,12 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// echoLab is a generator and a reflector on one link of a kind; DPDK opens what its
-// backends say:
+// echoLab is a generator and a reflector on one link of a kind; the backends decide which ends DPDK
+// opens:
 //
 //	a:x (generator, from) ──kind── b:y (reflector, app)
 //
-// It takes ordinary memory, so that it runs where no hugepages are free.
+// It uses ordinary memory, so that it runs without free hugepages.
 func echoLab(kind, runtime, from, app string) string {
 	wait := func(backend string) string {
 		if backend == "dpdk" {
@@ -48,7 +48,7 @@ traffic: {from: "a:x", to: "a:x", backend: %s, rate_pps: 500, frame_bytes: 64}
 `, runtime, wait(app), kind, wait(from))
 }
 
-// needLinks skips a test where the host has not what the plan's links need.
+// needLinks skips a test if the host lacks what the plan's links need.
 func needLinks(t testing.TB, p *plan.Plan) {
 	t.Helper()
 	err := link.Check(p)
@@ -58,8 +58,7 @@ func needLinks(t testing.TB, p *plan.Plan) {
 	labtest.Require(t, fmt.Sprint(err), err == nil)
 }
 
-// drive runs f with an engine in the node that generates the lab's traffic, whose port
-// is open.
+// drive runs f with an engine in the lab's generator node, with its port open.
 func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	t.Helper()
 	traffic := lab.Plan().Traffic
@@ -72,7 +71,7 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 		t.Fatal(err)
 	}
 	running := labtest.RunEngine(t, cmd)
-	defer running.End(t) // before the lab does
+	defer running.End(t) // before the lab ends
 	c := running.Client
 	if _, err := lab.StartDPDK(c, traffic.From.Node, traffic.FromCPU); err != nil {
 		t.Fatal(err)
@@ -93,12 +92,12 @@ func drive(t testing.TB, lab *Lab, f func(*client.Client)) {
 	f(c)
 }
 
-// echo is a trial of half a second in which nothing may be lost, after a second in
-// which whatever connects has time to.
+// echo is a trial of half a second in which nothing may be lost, after a second for connections to
+// be set up.
 func echo(t testing.TB, lab *Lab) {
 	t.Helper()
 	drive(t, lab, func(c *client.Client) {
-		// A busy host may keep the engine from its CPU for all of so short a trial.
+		// On a busy host the engine may not get its CPU during the whole short trial.
 		for range 5 {
 			result, err := c.Trial(client.Trial{
 				Role: "loop", Tx: "tx", Rx: "tx", CPU: lab.Plan().Traffic.FromCPU, RatePPS: 500, Burst: 1,
@@ -144,7 +143,7 @@ func TestLabsPastTheKernelCarryPackets(t *testing.T) {
 				}
 			}
 			if test.runtime == "netns" {
-				echo(t, lab) // the second engine meets the same sockets
+				echo(t, lab) // a second engine finds the same sockets
 			}
 			if faults, err := lab.Faults(); err != nil || len(faults) > 0 {
 				t.Errorf("faults: %v, %v", faults, err)
@@ -187,7 +186,7 @@ func TestTheSwitchJoinsTheKernel(t *testing.T) {
 	}
 }
 
-// kill ends a process and waits until it is over.
+// kill kills a process and waits for its end.
 func kill(t testing.TB, pid int) {
 	t.Helper()
 	id, err := proc.Of(pid)
@@ -202,8 +201,8 @@ func kill(t testing.TB, pid int) {
 	}
 }
 
-// TestADeadSwitchIsToldAndMadeAnew kills a link's program: its lab says so, the next
-// apply makes the link anew, and down removes it as if nothing had been.
+// TestADeadSwitchIsToldAndMadeAnew kills a link's program: the lab reports it, the next apply
+// rebuilds the link, and down removes everything as usual.
 func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 	for _, kind := range []string{"switch", "testpmd"} {
 		t.Run(kind, func(t *testing.T) {
@@ -235,7 +234,7 @@ func TestADeadSwitchIsToldAndMadeAnew(t *testing.T) {
 	}
 }
 
-// TestASwitchThatIsEndedSaysBy: nobody but its log is there to be told.
+// TestASwitchThatIsEndedSaysBy: a switch that is terminated says so in its log.
 func TestASwitchThatIsEndedSaysBy(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, echoLab("switch", "netns", "raw", "raw"))
@@ -280,7 +279,7 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 			WarmupNs: int64(time.Second), DurationNs: int64(2 * time.Second), DrainNs: int64(100 * time.Millisecond),
 		}, client.Events{Progress: func(p client.Progress) {
 			if p.Second == 1 {
-				// Its pid is of its own namespace.
+				// The pid is in the engine's own namespace.
 				in(t, lab, "b", "kill", "-9", fmt.Sprint(hello.PID))
 			}
 		}})
@@ -306,8 +305,8 @@ func TestAnEngineThatDiesInTrafficLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestPortsJoinAndLeaveARunningSwitch takes the first node away and adds another, while
-// the rest of the switch goes on.
+// TestPortsJoinAndLeaveARunningSwitch removes the first node and adds another, while the rest of
+// the switch keeps running.
 func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 	labtest.Root(t)
 	text := strings.Replace(echoLab("switch", "netns", "dpdk", "dpdk"), `endpoints: ["a:x"`, `endpoints: ["first:z", "a:x"`, 1)
@@ -347,7 +346,7 @@ func TestPortsJoinAndLeaveARunningSwitch(t *testing.T) {
 	if got := strings.Join(ports, " "); !strings.Contains(got, "last:z") || strings.Contains(got, "first:z") {
 		t.Errorf("the switch has the ports %s", got)
 	}
-	// The same file once more changes nothing, though the sockets have other numbers.
+	// Applying the same file again changes nothing, though the sockets have other numbers.
 	again, err := lab.Apply(context.Background(), ApplyOptions{Plan: planOf(t, text), Experiment: []byte(text)})
 	if err != nil || !again.Empty() {
 		t.Errorf("once more: %+v, %v", again, err)
@@ -381,8 +380,8 @@ func TestACaptureWhereTheKernelSeesNothing(t *testing.T) {
 	}
 }
 
-// reserving is a lab that reserves hugepages for an engine that never starts: more than
-// the host has, whoever uses them.
+// reserving is a lab that reserves hugepages for an engine that never starts: that many more than
+// the host has in total.
 func reserving(t testing.TB, name string, more int) *plan.Plan {
 	t.Helper()
 	labtest.Hugepages(t)
@@ -409,7 +408,7 @@ func poolOf(p *plan.Plan) hugepages.Pool {
 	return hugepages.Of(p.Hugepages.Demands[0].MemoryNode, p.Hugepages.PageBytes)
 }
 
-// foreignPages are those of a plan's pool that no lab of this host has added.
+// foreignPages are the pages of a plan's pool that no lab of this host has added.
 func foreignPages(t testing.TB, p *plan.Plan) int {
 	t.Helper()
 	counts, err := poolOf(p).Read()
@@ -437,9 +436,9 @@ func addedPages(t testing.TB, folders ...string) int {
 	return sum
 }
 
-// TestHugepagesAreReservedAndGivenBack has two labs at once, of one state folder or of
-// two, of which the first ends first. How many pages are free, and so how many are
-// missing, is up to other processes.
+// TestHugepagesAreReservedAndGivenBack has two labs at once, in one state folder or in two; the
+// first lab ends first. Other processes decide how many pages are free, and so how many are
+// missing.
 func TestHugepagesAreReservedAndGivenBack(t *testing.T) {
 	labtest.Root(t)
 	t.Run("one state folder", func(t *testing.T) { reserveTwice(t, os.Getenv("NINES_STATE_DIR")) })
@@ -475,7 +474,7 @@ func reserveTwice(t *testing.T, secondFolder string) {
 	check("with a lab", 10)
 	endSecond := bring(two, secondFolder)
 	defer endSecond()
-	// The first lab has not taken its pages yet, and the second leaves it as many.
+	// The first lab has not used its pages yet, so the second must leave it as many.
 	check("with two", 10+two.Hugepages.Demands[0].Pages)
 	endFirst()
 	check("without the first", 30)
@@ -486,8 +485,8 @@ func reserveTwice(t *testing.T, secondFolder string) {
 	}
 }
 
-// TestHugepagesBesideAnotherLab: what another lab of this host has reserved is no leak of
-// this one, and stays.
+// TestHugepagesBesideAnotherLab: pages that another lab of this host has reserved stay, and do not
+// count as a leak.
 func TestHugepagesBesideAnotherLab(t *testing.T) {
 	labtest.Root(t)
 	ours := os.Getenv("NINES_STATE_DIR")

@@ -16,9 +16,8 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// Capture is a packet socket on an interface of a node. It sees what the kernel's
-// stack receives and sends there; what an XDP program takes before, it does not see.
-// It is used by one goroutine at a time.
+// Capture is a packet socket on an interface of a node. It sees what the kernel's stack receives
+// and sends there, but not what an XDP program takes first. It is not safe for concurrent use.
 type Capture struct {
 	fd      int
 	node    string
@@ -33,7 +32,7 @@ type Capture struct {
 type Frame struct {
 	Time time.Time
 	Data []byte
-	// Length is the frame's, Data may hold less.
+	// Length is the frame's length; Data may be shorter.
 	Length   int
 	Outgoing bool
 }
@@ -41,7 +40,7 @@ type Frame struct {
 const (
 	// captureBufferBytes is the socket's buffer: 32 MiB hold some 100,000 small frames.
 	captureBufferBytes = 32 << 20
-	// SnapLength is how much of a frame a capture keeps: all of a jumbo frame.
+	// SnapLength is how many bytes of a frame a capture keeps: a whole jumbo frame.
 	SnapLength = 9216 + 256
 )
 
@@ -72,7 +71,7 @@ func (l *Lab) Capture(nodeName, interfaceName string) (*Capture, error) {
 	return c, nil
 }
 
-// bypassed is an error for an interface that only DPDK has.
+// bypassed returns an error for an interface that only DPDK has.
 func (l *Lab) bypassed(nodeName, interfaceName string) error {
 	planned, e := endpointOf(l.plan, nodeName, interfaceName)
 	if planned == nil {
@@ -102,11 +101,11 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 		return exit.Wrongf("node %q of lab %q has no interface %q; it has %s", nodeName, lab, interfaceName, strings.Join(names, ", "))
 	}
 	device := devices[at]
-	// Protocol 0 until it is bound, so that nothing of other interfaces comes in.
+	// Protocol 0 until it is bound, so that it gets no packets of other interfaces.
 	if c.fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
 		return os.NewSyscallError("socket", err)
 	}
-	patience := unix.NsecToTimeval(int64(100 * time.Millisecond)) // to look at the context
+	patience := unix.NsecToTimeval(int64(100 * time.Millisecond)) // to check the context
 	err = errors.Join(
 		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, captureBufferBytes),
 		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),
@@ -124,12 +123,12 @@ func (c *Capture) open(lab, nodeName, interfaceName string) error {
 	return nil
 }
 
-// ErrCaptureEnded is what there is to capture at having gone away: the interface went
-// down, or the node ended.
+// ErrCaptureEnded means that there is nothing left to capture: the interface went down, or the node
+// ended.
 var ErrCaptureEnded = errors.New("the capture ended")
 
-// Next waits for a frame; it returns the context's error when that ends, and an
-// ErrCaptureEnded when there is nothing to wait for any more.
+// Next waits for a frame. It returns the context's error when ctx ends, and ErrCaptureEnded when no
+// more frames can come.
 func (c *Capture) Next(ctx context.Context) (Frame, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -147,7 +146,7 @@ func (c *Capture) Next(ctx context.Context) (Frame, error) {
 	}
 }
 
-// Waiting is the next frame that was captured already; false if there is none.
+// Waiting returns the next frame that is already captured; false if there is none.
 func (c *Capture) Waiting() (Frame, bool, error) { return c.receive(unix.MSG_DONTWAIT) }
 
 func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
@@ -167,7 +166,7 @@ func (c *Capture) receive(flags int) (f Frame, there bool, err error) {
 	return f, true, nil
 }
 
-// stamp takes the kernel's time stamp from the control messages of a frame.
+// stamp reads the kernel's time stamp from the control messages of a frame.
 func stamp(control []byte) time.Time {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err == nil {
@@ -180,7 +179,7 @@ func stamp(control []byte) time.Time {
 	return time.Now()
 }
 
-// Dropped is how many frames did not fit the socket's buffer so far.
+// Dropped returns how many frames so far did not fit into the socket's buffer.
 func (c *Capture) Dropped() (uint64, error) {
 	// Reading it resets the kernel's counter, packet(7).
 	stats, err := unix.GetsockoptTpacketStats(c.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)

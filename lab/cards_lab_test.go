@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// volatile are words of ip link that change by use and cannot be set back: the qdisc
-// that a device gets when it is first set up, the index of one that was made again, and
-// the address that a VF draws when its driver starts, beneath the one that it has.
+// volatile are words of ip link that change with use and cannot be restored: the qdisc that a
+// device gets when it is first set up, the index of a device that was made again, and the permanent
+// address that a VF gets at random when its driver starts.
 var volatile = regexp.MustCompile(`qdisc \w+ |(?m:^\d+: )|permaddr [0-9a-f:]+ `)
 
-// The state of an interface that has been set down says for up to a second what it was.
+// An interface that was set down shows its old state for up to a second.
 var (
 	linkUp    = regexp.MustCompile(`[<,]UP[,>]`)
 	linkState = regexp.MustCompile(`state \w+ `)
@@ -27,13 +27,13 @@ var (
 // cardLines is everything that a lab may change on network cards, as text.
 type cardLines []string
 
-// settling is how long what a driver does by itself may go on afterwards. The kernel looks
-// at links once a second (net/core/link_watch.c), and a virtual function that has missed
-// its port's word begins anew 10 s after it last did (igbvf_has_link in
+// settling is how long a driver may still change things afterwards. The kernel checks links once a
+// second (net/core/link_watch.c), and a virtual function that has missed a message of its port
+// resets itself 10 s after its last reset (igbvf_has_link in
 // drivers/net/ethernet/intel/igbvf/netdev.c).
 const settling = 30 * time.Second
 
-// changes are the lines that differ from now on; none is "".
+// changes are the lines that differ now; "" if none do.
 func (c cardLines) changes(t testing.TB) string {
 	t.Helper()
 	for deadline := time.Now().Add(settling); ; time.Sleep(100 * time.Millisecond) {
@@ -50,7 +50,7 @@ func cards(t testing.TB) cardLines {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range names { // in order of name, for the kernel's is that of making
+	for _, name := range names { // by name, as the kernel orders them by when they were made
 		text := volatile.ReplaceAllString(sh(t, "ip", "-details", "link", "show", "dev", name.Name()), "")
 		if !linkUp.MatchString(text) {
 			text = linkState.ReplaceAllString(text, "")
@@ -77,7 +77,7 @@ func cards(t testing.TB) cardLines {
 			t.Fatalf("%s has only the settings %v, %v", port, files, err)
 		}
 		for _, file := range files {
-			text, _ := os.ReadFile(file) // a secret that is not set cannot be read
+			text, _ := os.ReadFile(file) // an unset secret cannot be read
 			fmt.Fprintf(&b, "%s %s\n", file, strings.TrimSpace(string(text)))
 		}
 	}

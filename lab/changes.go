@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Changes is what separates a running lab from another plan. Interfaces are written
-// "node:interface". What is named nowhere stays as it is.
+// Changes is the difference between a running lab and another plan. Interfaces are written
+// "node:interface". Anything not listed stays as it is.
 type Changes struct {
 	AddedNodes    []string `json:"added_nodes"`
 	RemovedNodes  []string `json:"removed_nodes"`
@@ -18,7 +18,7 @@ type Changes struct {
 	AddedLinks    []string `json:"added_links"`
 	RemovedLinks  []string `json:"removed_links"`
 	ReplacedLinks []string `json:"replaced_links"`
-	// AddedEndpoints and RemovedEndpoints join and leave links that stay.
+	// AddedEndpoints join and RemovedEndpoints leave links that stay.
 	AddedEndpoints   []string `json:"added_endpoints"`
 	RemovedEndpoints []string `json:"removed_endpoints"`
 	// Reconfigured are interfaces that get other addresses or neighbours.
@@ -27,13 +27,13 @@ type Changes struct {
 	RestartedApps []string `json:"restarted_apps"`
 	// Adjusted are nodes that stay, with other routes, sysctls or environment.
 	Adjusted []string `json:"adjusted"`
-	// Received are nodes that stay, whose interfaces are received in another way.
+	// Received are nodes that stay, with another receive mode of an interface.
 	Received []string `json:"received,omitempty"`
 	// Hugepages is true if other hugepages have to be reserved.
 	Hugepages bool `json:"hugepages,omitempty"`
-	// Tuning is true if the host's settings are to be others.
+	// Tuning is true if the host's settings change.
 	Tuning bool `json:"tuning,omitempty"`
-	// Disturbances is true if what disturbs on purpose is restarted.
+	// Disturbances is true if the disturbances are restarted.
 	Disturbances bool `json:"disturbances,omitempty"`
 }
 
@@ -45,12 +45,12 @@ func (c *Changes) Empty() bool {
 		len(c.Reconfigured)+len(c.RestartedApps)+len(c.Adjusted)+len(c.Received) == 0
 }
 
-// Compare finds the changes from one plan to another. A node is replaced only if
-// what it is made of changes; a link only if its kind, its MTU, its device or, where
-// the kind cannot take endpoints one by one, its endpoints do.
+// Compare finds the changes from one plan to another. A node is replaced only if something changes
+// that cannot change while it runs; a link only if its kind, its MTU, its device or, where the kind
+// cannot add and remove single endpoints, its endpoints change.
 func Compare(from, to *plan.Plan) Changes { return compare(from, to, socketsOf(from)) }
 
-// compare does so for containers that see the sockets given, by node.
+// compare is Compare for containers that have the sockets in mounted, by node.
 func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d := differ{from: from, to: to, mounted: mounted, renewed: map[string]bool{}}
 	d.nodes()
@@ -61,19 +61,19 @@ func compare(from, to *plan.Plan, mounted map[string][]string) Changes {
 	d.received()
 	d.Hugepages = reserved(from) != reserved(to)
 	d.Tuning = !tunedAlike(from, to)
-	// What stops an engine knows its process, which is another one after a restart.
+	// A disturbance that stops an engine knows its process, which changes with a restart.
 	d.Disturbances = !same(from.Disturbances, to.Disturbances) || len(to.Disturbances) > 0 && len(d.ReplacedNodes)+len(d.RestartedApps) > 0
 	return d.Changes
 }
 
-// reserved is what a plan wants reserved, as text.
+// reserved is what hugepages a plan wants reserved, as text.
 func reserved(p *plan.Plan) string {
 	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve {
 		return ""
 	}
 	text, err := json.Marshal(p.Hugepages)
 	if err != nil {
-		return err.Error() // a plan that was read or written has no such values
+		return err.Error() // impossible for a plan that was read or written
 	}
 	return string(text)
 }
@@ -82,7 +82,7 @@ type differ struct {
 	Changes
 	from, to *plan.Plan
 	mounted  map[string][]string
-	// renewed holds nodes and interfaces that are rebuilt.
+	// renewed are nodes and interfaces that are rebuilt.
 	renewed map[string]bool
 }
 
@@ -107,8 +107,8 @@ func (d *differ) nodes() {
 	}
 }
 
-// seesNewSocket is true for a node with files of its own that needs a folder of a socket
-// which it has not mounted. Those that it has and does not need do no harm.
+// seesNewSocket is true for a node with its own root file system that needs a socket's folder it
+// has not mounted. Mounted folders that it no longer needs do no harm.
 func (d *differ) seesNewSocket(n plan.Node) bool {
 	if !n.Runtime.Descriptor().OwnRoot || n.Guest() {
 		return false
@@ -118,17 +118,17 @@ func (d *differ) seesNewSocket(n plan.Node) bool {
 	})
 }
 
-// substance is what of a node cannot change while it runs.
+// substance is the part of a node that cannot change while it runs.
 func substance(n plan.Node) plan.Node {
 	n.Interfaces, n.Routes, n.Sysctls, n.App, n.DPDK, n.Why, n.Env, n.Exec, n.Scheduling = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	n.Receive = nil
 	return n
 }
 
-// routes is true if the kernel forwards in a node, which takes sysctls.
+// routes is true if the kernel forwards in a node, which needs sysctls.
 func routes(n plan.Node) bool { return n.App != nil && n.App.Kind.Routes() }
 
-// lost is true if a sysctl was set and is not any more: what it was is not known.
+// lost is true if a sysctl was set and no longer is: its original value is unknown.
 func lost(old, now map[string]string) bool {
 	for name := range old {
 		if _, still := now[name]; !still {
@@ -160,8 +160,8 @@ func (d *differ) links() {
 	}
 }
 
-// program is what of a link's program cannot change while it runs: its ports can,
-// where the kind takes endpoints one by one.
+// program is the part of a link's program that cannot change while it runs: its ports can, where
+// the kind can add and remove single endpoints.
 func program(l plan.Link) *plan.Switch {
 	if l.Switch == nil {
 		return nil
@@ -174,7 +174,7 @@ func program(l plan.Link) *plan.Switch {
 	return &s
 }
 
-// port is what a file says of an endpoint's port.
+// port is a file's settings for an endpoint's port.
 func port(l plan.Link, e plan.Endpoint) *spec.SwitchPort {
 	if l.Switch == nil {
 		return nil
@@ -237,8 +237,8 @@ func (d *differ) interfaces() {
 	}
 }
 
-// apps finds engines that have to be told anew: another app, or another interface
-// under the same one.
+// apps finds engines that have to be restarted: for another app, or another interface under the
+// same app.
 func (d *differ) apps() {
 	for _, n := range d.to.Nodes {
 		old := findNode(d.from, n.Name)
@@ -290,7 +290,7 @@ func findInterface(p *plan.Plan, e plan.Endpoint) *plan.Interface {
 	return nil
 }
 
-// same compares as the plan's file would: nil and empty are alike.
+// same compares values as plan.json shows them: nil and empty are equal.
 func same(a, b any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)

@@ -7,10 +7,9 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// guests replaces the virtual machines to which anything of the changes leads: QEMU is
-// attached to its links when it starts, and the guest set up then. A machine that is
-// made anew takes links along that cannot be changed end by end, and these the machines
-// at their other ends, until nothing is added.
+// guests replaces the virtual machines that any change affects: QEMU attaches to its links, and the
+// guest is set up, only at the start. Replacing a machine also replaces links that cannot change a
+// single endpoint, and these the machines at their other ends, until nothing is added.
 func (d *differ) guests() {
 	for more := true; more; {
 		more = false
@@ -27,7 +26,7 @@ func (d *differ) guests() {
 	}
 }
 
-// guestChanges is true if a machine, or a link that it is on, is another.
+// guestChanges is true if a machine, or a link that it is on, changes.
 func (d *differ) guestChanges(old, now plan.Node) bool {
 	for _, n := range []*plan.Node{&old, &now} {
 		n.App, n.Why, n.Exec = nil, nil, nil
@@ -50,7 +49,7 @@ func (d *differ) guestChanges(old, now plan.Node) bool {
 	return false
 }
 
-// unexplained is a link without the reasons for what it is.
+// unexplained is a link without its reasons (Why).
 func unexplained(l plan.Link) plan.Link {
 	if l.Switch != nil {
 		s := *l.Switch

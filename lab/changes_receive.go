@@ -12,9 +12,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// received finds nodes that stay and are to be received in another way, or whose devices,
-// or those at the other ends of their links, are made or set up anew: that takes away
-// what was set on them.
+// received finds nodes that stay but get another receive mode, or whose devices, or those at the
+// other ends of their links, are rebuilt or set up again, which resets the settings on them.
 func (d *differ) received() {
 	for _, n := range d.to.Nodes {
 		old := findNode(d.from, n.Name)
@@ -31,7 +30,7 @@ func (d *differ) received() {
 	}
 }
 
-// waysOf is how a node's interfaces are received.
+// waysOf are the receive modes of a node's interfaces, with their settings.
 func waysOf(n plan.Node) any {
 	ways := map[string]spec.Receive{}
 	for _, i := range n.Interfaces {
@@ -45,8 +44,8 @@ func waysOf(n plan.Node) any {
 	}{n.Receive, ways}
 }
 
-// disturbs is true if the changes so far touch what a node is received by: its links'
-// devices, or the affinity of kernel threads, which isolation sets when nodes start.
+// disturbs is true if the changes so far affect how a node receives: its links' devices, or the
+// affinity of kernel threads, which isolation sets when nodes start.
 func (d *differ) disturbs(n plan.Node) bool {
 	if d.to.Isolation == spec.IsolationIsolated && len(d.AddedNodes)+len(d.ReplacedNodes) > 0 {
 		return true
@@ -63,8 +62,8 @@ func (d *differ) disturbs(n plan.Node) bool {
 	return false
 }
 
-// ofReceiving picks the steps by which a node is received: settings of devices and of
-// CPUs' wake-up, and the processes that poll or keep CPUs awake.
+// ofReceiving selects the steps of a node's receive modes: settings of devices and of CPUs' wake-up
+// latency, and the processes that poll or keep CPUs awake.
 func ofReceiving(e journal.Entry, node string) bool {
 	if e.Node != node {
 		return false

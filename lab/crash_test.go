@@ -40,8 +40,8 @@ disturb:
   it: {kind: timers, node: b, period: 1s, length: 1ms}
 `
 
-// changedLab is what wholeLab is changed into: another app, one link less, one
-// endpoint less, one node more, another disturbance.
+// changedLab changes wholeLab: another app, one link less, one endpoint less, one node more,
+// another disturbance.
 var changedLab = strings.NewReplacer(
 	`kind: bridge, endpoints: ["a:br", "b:br", "c:br", "h:br"]`, `kind: bridge, endpoints: ["a:br", "d:br", "c:br", "h:br"]`,
 	`    - {name: mac, kind: macvlan, endpoints: ["a:mac", "b:mac"]}`+"\n", "",
@@ -92,7 +92,7 @@ func (c *crasher) run(n int, arguments ...string) (killed bool, output string) {
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return true, out.String()
 	}
-	// A lab that was killed before it was anything, or after it was nothing, is not found.
+	// A lab that was killed before it began to exist, or after it was removed, is not found.
 	if err != nil && !strings.Contains(out.String(), "there is no lab") {
 		c.t.Fatalf("nines %s, fault %d: %v: %s", strings.Join(arguments, " "), n, err, out.String())
 	}
@@ -107,9 +107,9 @@ func (c *crasher) gone(what string) {
 	}
 }
 
-// killed kills a command at its points: at all of them in the long form, or at every
-// so-many-th, and else at one for each kind of step. Around each kill first is run before
-// and after is told how it went, also once of a command that was not killed.
+// killed kills a command at its fault points: in the long form at each, or at each every-th, and
+// otherwise at one for each kind of step. It runs first before each kill, and calls after with the
+// result, finally for a command that was not killed.
 func (c *crasher) killed(every int, first, command []string, after func(n int, killed bool, said string)) {
 	c.t.Helper()
 	prepare := func() {
@@ -163,7 +163,7 @@ func TestDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 
 func TestUpAgainAfterUpWasKilled(t *testing.T) {
 	c := newCrasher(t)
-	// Each tenth point: what is left is the same code's to remove as in the test above.
+	// Each tenth point: the same code removes what is left as in the test above.
 	c.killed(10, nil, []string{"up", c.whole}, func(_ int, killed bool, said string) {
 		if killed {
 			c.run(0, "up", c.whole)

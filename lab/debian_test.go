@@ -22,8 +22,8 @@ topology:
     - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
 `
 
-// TestContainerOfDebian builds the root file system with the real debootstrap, breaks
-// it off once, and brings the container up twice: the second time from the cache.
+// TestContainerOfDebian builds the root file system with the real debootstrap, interrupts it once,
+// and brings the container up twice: the second time from the cache.
 func TestContainerOfDebian(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
@@ -35,7 +35,7 @@ func TestContainerOfDebian(t *testing.T) {
 
 	ctx, stop := context.WithCancel(context.Background())
 	options.Progress = func(what string) {
-		if strings.HasPrefix(what, "debootstrap: ") { // told while it is at work
+		if strings.HasPrefix(what, "debootstrap: ") { // reported while it runs
 			stop()
 		}
 	}

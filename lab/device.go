@@ -12,9 +12,9 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// StartDPDK lets the engine of a node start DPDK, where the node's plan says that it
-// opens devices of DPDK. DPDK's own threads keep away from the CPUs named, which are
-// those that its packets are handled on, as far as the node has others.
+// StartDPDK lets the engine of a node start DPDK, if the plan says that it opens DPDK devices.
+// DPDK's own threads stay off the busy CPUs, which handle its packets, as far as the node has
+// others.
 func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes []string, err error) {
 	n := findNode(l.plan, nodeName)
 	if n == nil || n.DPDK == nil {
@@ -30,8 +30,8 @@ func (l *Lab) StartDPDK(c *client.Client, nodeName string, busy ...int) (notes [
 	return append([]string{started.Version}, started.Notes...), nil
 }
 
-// quietCPU is the last CPU that is not busy, or the last; -1, which is any, if there is
-// none, or if what is busy is pinned nowhere.
+// quietCPU is the last CPU that is not busy, else the last; -1 for any, if there is none, or if the
+// busy threads are not pinned.
 func quietCPU(cpus, busy []int) int {
 	if slices.Contains(busy, -1) {
 		return -1
@@ -47,8 +47,8 @@ func quietCPU(cpus, busy []int) int {
 	return cpus[len(cpus)-1]
 }
 
-// UseDevice makes a port that an engine in a node is to open one of DPDK's, if the
-// port's interface is DPDK's there.
+// UseDevice makes a port of an engine in a node a DPDK port, if DPDK opens the port's interface
+// there.
 func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
 	device, err := l.device(nodeName, port.Interface)
 	if device != "" {
@@ -57,8 +57,8 @@ func (l *Lab) UseDevice(port *client.Port, nodeName string) error {
 	return err
 }
 
-// TakesXDPFrames is true if an interface of a node takes frames now that an engine makes
-// there, which a veth does from when its other end has a program or GRO.
+// TakesXDPFrames is true if an interface of a node now takes XDP frames from an engine, which a
+// veth does once its other end has an XDP program or GRO.
 func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
 	running := l.running[port.Node]
 	if running == nil {
@@ -76,9 +76,9 @@ func (l *Lab) TakesXDPFrames(port plan.Port) (takes bool, err error) {
 	return takes, err
 }
 
-// device is what an engine in a node has to open for an interface that is DPDK's; it
-// is empty for an interface of the kernel's. Where the engine is to listen on the
-// interface's socket, one that a dead engine left is removed.
+// device is what an engine in a node has to open for a DPDK interface; empty for a kernel
+// interface. If the engine will listen on the interface's socket, one that a dead engine left is
+// removed.
 func (l *Lab) device(nodeName, interfaceName string) (string, error) {
 	n := findNode(l.plan, nodeName)
 	if n == nil {
@@ -117,7 +117,7 @@ func endpointOf(p *plan.Plan, nodeName, interfaceName string) (*plan.Link, plan.
 	return nil, plan.Endpoint{}
 }
 
-// EAL's names of the drivers whose arguments are known here.
+// EAL's names of the drivers for which this file makes arguments.
 const (
 	driverVirtioUser = "net_virtio_user"
 	driverMemif      = "net_memif"
@@ -129,13 +129,13 @@ const (
 	// ringSlots is the length of a virtio queue: at 10 million packets a second it
 	// lets the other side pause for 100 µs.
 	ringSlots = 1024
-	// memifRingLog2 is the same for memif, which takes the logarithm.
+	// memifRingLog2 is the same for memif, which takes the binary logarithm.
 	memifRingLog2 = 10
 )
 
-// deviceArgument is the argument of --vdev for an interface, or its PCI address; index
-// is the interface's number in its node, which makes the device's name unique in the
-// node's engine. It is pure.
+// deviceArgument is the --vdev argument for an interface, or its PCI address; index is the
+// interface's number in its node and makes the device's name unique in the node's engine. It is
+// pure.
 func deviceArgument(i plan.Interface, index int, socket string) string {
 	d := i.Device
 	words := []string{fmt.Sprintf("%s%d", d.Driver, index)}
@@ -147,7 +147,7 @@ func deviceArgument(i plan.Interface, index int, socket string) string {
 		add("path=%s", socket)
 		add("mac=%s", i.MAC)
 		add("queue_size=%d", ringSlots)
-		// The engine's buffers hold whole frames: merging small ones would be work for nothing.
+		// The engine's buffers hold whole frames: merging small ones would be useless work.
 		add("mrg_rxbuf=0")
 		if d.Server {
 			add("server=1")

@@ -11,9 +11,9 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestNodesOpenOnlyTheDevicesOfTheirPlan opens a device of the host in a netns node and
-// in a container, without permission, with it, and by a node of the file system that
-// the lab's own root makes.
+// TestNodesOpenOnlyTheDevicesOfTheirPlan opens a device of the host in a netns node and in a
+// container, with and without permission, and through a device node that the node's own root user
+// makes.
 func TestNodesOpenOnlyTheDevicesOfTheirPlan(t *testing.T) {
 	labtest.Root(t)
 	const device = "/dev/kmsg"

@@ -22,17 +22,17 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// disturbMark begins the Name of a disturbance's step in the journal. It is no node's and
-// no link's: it runs on the host, whose other work it stands for.
+// disturbMark begins the Name of a disturbance's step in the journal. The step belongs to no node
+// or link: the disturbance runs on the host and represents the host's other work.
 const disturbMark = "nines-disturb "
 
-// Injection is one time that something was disturbed, in nanoseconds of CLOCK_MONOTONIC.
+// Injection is one occurrence of a disturbance, in nanoseconds of CLOCK_MONOTONIC.
 type Injection struct {
 	BeginNs int64 `json:"begin_ns"`
 	EndNs   int64 `json:"end_ns"`
-	// BusyNs is what it took of the CPU; 0 where that is not known.
+	// BusyNs is the CPU time that it took; 0 where unknown.
 	BusyNs int64 `json:"busy_ns"`
-	// Events is how many forks, packets, interrupts, flushes or timers it was.
+	// Events is the number of forks, packets, interrupts, flushes or timers.
 	Events uint64 `json:"events"`
 }
 
@@ -41,11 +41,11 @@ type DisturbanceState struct {
 	plan.Disturbance
 	PID   int  `json:"pid"`
 	Alive bool `json:"alive"`
-	// LastLines are the last that it said of a dead one.
+	// LastLines are the last lines of output of a dead one.
 	LastLines string `json:"last_lines,omitempty"`
 }
 
-// startDisturbances starts what the plan disturbs on purpose, unless it is there already.
+// startDisturbances starts the plan's disturbances that are not running already.
 func (b *builder) startDisturbances(ctx context.Context, _ work) error {
 	there, err := b.disturbers()
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *builder) startDisturbance(ctx context.Context, d plan.Disturbance) erro
 	})
 }
 
-// disturbanceArguments are those of nines-disturb, but for a process.
+// disturbanceArguments are the arguments of nines-disturb, except the process to stop.
 func disturbanceArguments(d plan.Disturbance) []string {
 	argv := []string{"--kind", string(d.Kind), "--period", nanoseconds(d.Period), "--length", nanoseconds(d.Length)}
 	if d.CPU >= 0 {
@@ -102,8 +102,8 @@ func disturbanceArguments(d plan.Disturbance) []string {
 
 func nanoseconds(d spec.Duration) string { return strconv.FormatInt(int64(d), 10) + "ns" }
 
-// runDisturber returns when it is about to disturb for the first time. Only a lab that is measured keeps its
-// log, as nobody else would ever make that shorter.
+// runDisturber starts nines-disturb and returns just before the first disturbance. Only a lab that
+// is measured keeps its log, as nothing else would ever shorten the log.
 func (b *builder) runDisturber(ctx context.Context, name, token string, argv []string) (proc.Identity, error) {
 	said, err := os.Create(b.disturbanceSaid(name))
 	if err != nil {
@@ -131,8 +131,8 @@ func (b *builder) runDisturber(ctx context.Context, name, token string, argv []s
 	return id, err
 }
 
-// disturberError is what a disturber that did not start says; its exit code 3 is a host
-// that lacks something.
+// disturberError is the error of a disturber that did not start; its exit code 3 means that the
+// host lacks something.
 func disturberError(failed error, said string) error {
 	said = strings.TrimPrefix(said, "nines-disturb: ")
 	var exit *exec.ExitError
@@ -152,7 +152,7 @@ func (l *Lab) disturbanceSaid(name string) string {
 	return filepath.Join(l.state.disturbances(), name+".log")
 }
 
-// disturbers are the processes that disturb, by the names in the plan.
+// disturbers are the running disturbances' processes, by the names in the plan.
 func (l *Lab) disturbers() (map[string]proc.Identity, error) {
 	if len(l.plan.Disturbances) == 0 {
 		return nil, nil
@@ -188,7 +188,7 @@ func (l *Lab) engineOf(nodeName string) (proc.Identity, error) {
 	return proc.Identity{}, fmt.Errorf("node %q has no engine", nodeName)
 }
 
-// Disturbances are those of the plan as they are now.
+// Disturbances are the plan's disturbances and their current state.
 func (l *Lab) Disturbances() ([]DisturbanceState, error) {
 	running, err := l.disturbers()
 	if err != nil {
@@ -206,7 +206,7 @@ func (l *Lab) Disturbances() ([]DisturbanceState, error) {
 	return list, nil
 }
 
-// deadDisturbers says which of them have ended: what was to be disturbed is not.
+// deadDisturbers says which disturbances have ended.
 func (l *Lab) deadDisturbers() ([]Fault, error) {
 	states, err := l.Disturbances()
 	var faults []Fault
@@ -223,8 +223,8 @@ func (l *Lab) deadDisturbers() ([]Fault, error) {
 	return faults, err
 }
 
-// TakeInjections gives what a disturbance did in a span of CLOCK_MONOTONIC, and forgets
-// it and all before. Only a lab that is measured knows.
+// TakeInjections returns the injections of a disturbance in a span of CLOCK_MONOTONIC, and discards
+// them and all before. Only a lab that is measured records them.
 func (l *Lab) TakeInjections(name string, fromNs, toNs int64) ([]Injection, error) {
 	file, err := os.OpenFile(l.disturbanceLog(name), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -248,6 +248,6 @@ func (l *Lab) TakeInjections(name string, fromNs, toNs int64) ([]Injection, erro
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
 	}
-	// It is written at its end (O_APPEND), wherever that is.
+	// The writer uses O_APPEND, so it continues at the new end.
 	return list, file.Truncate(0)
 }

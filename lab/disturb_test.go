@@ -42,7 +42,7 @@ func disturbances(t *testing.T, lab *Lab) map[string]DisturbanceState {
 	return found
 }
 
-// They go with the lab, and Apply starts anew what is another, and leaves the rest.
+// Disturbances end with the lab, and Apply restarts only those that change.
 func TestDisturbancesComeAndGoWithTheLab(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, disturbedLab)
@@ -69,7 +69,7 @@ func TestDisturbancesComeAndGoWithTheLab(t *testing.T) {
 	if err != nil || !changes.Disturbances || len(disturbances(t, lab)) != 0 || id.Alive() {
 		t.Errorf("none: %+v, %v, alive %v", changes, err, id.Alive())
 	}
-	// The engine that was stopped goes on.
+	// The engine that was stopped runs again.
 	state := lab.inspectApp(t.Context(), *findNode(lab.Plan(), "b"), true)
 	for until := time.Now().Add(10 * time.Second); state.Engine != "serving" && time.Now().Before(until); {
 		state = lab.inspectApp(t.Context(), *findNode(lab.Plan(), "b"), true)
@@ -79,7 +79,7 @@ func TestDisturbancesComeAndGoWithTheLab(t *testing.T) {
 	}
 }
 
-// One that has ended is a fault, and is started again by the next Apply.
+// A disturbance that has ended is a fault, and the next Apply starts it again.
 func TestEndedDisturbanceIsAFault(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, disturbedLab)
@@ -104,7 +104,7 @@ func TestEndedDisturbanceIsAFault(t *testing.T) {
 	}
 }
 
-// A lab that is measured knows what they did, once; others do not keep it.
+// A lab that is measured returns each injection once; other labs do not record them.
 func TestInjectionsOfAMeasuredLab(t *testing.T) {
 	labtest.Root(t)
 	p := planOf(t, disturbedLab)
@@ -145,7 +145,7 @@ func TestInjectionsOfAMeasuredLab(t *testing.T) {
 		}
 	}
 	if again, err := lab.TakeInjections("others", begin.Nano(), end.Nano()); err != nil || len(again) > 1 {
-		t.Errorf("they are told again: %v, %v", again, err) // one may be over only now
+		t.Errorf("they are told again: %v, %v", again, err) // one may have ended only now
 	}
 }
 

@@ -1,9 +1,8 @@
-// Package lab turns a plan into a running network, a lab, and back to nothing.
+// Package lab turns a plan into a running network, a lab, and removes it again.
 //
-// Up makes the nodes and links of a plan, Apply changes a running lab into another
-// plan, Down removes it. A lab outlives the process that made it: all that is known
-// of it is in its state folder, <root>/labs/<name>, where <root> is /run/nines or
-// NINES_STATE_DIR:
+// Up makes the nodes and links of a plan, Apply changes a running lab into another plan, Down
+// removes it. A lab outlives the process that made it: all information about it is in its state
+// folder, <root>/labs/<name>, where <root> is /run/nines or NINES_STATE_DIR:
 //
 //	journal.jsonl    what was made on the host (package journal)
 //	experiment.yaml  the file that the lab was made from, as it was written
@@ -16,7 +15,7 @@
 //	logs/            those engines' logs
 //	lxc/             LXC's configuration and the root file systems of containers
 //
-// A lab is changed by one process at a time; different labs do not wait for each
-// other. One process at a time measures (BeginMeasurement). Up, Apply and Down may be killed at any point: Down, or the next Up of the
-// same name, removes what there is. Everything here needs root.
+// A lab is changed by one process at a time; different labs do not wait for each other. One process
+// at a time measures (BeginMeasurement). Up, Apply and Down may be killed at any point: Down, or
+// the next Up of the same name, removes what exists. Everything here needs root.
 package lab

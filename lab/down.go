@@ -21,15 +21,14 @@ func (l *Lab) Down(ctx context.Context) error {
 	return err
 }
 
-// Down removes a lab by its name, also one that was never finished, and what a
-// measurement that died says of itself. It returns notes on what was left alone, and
-// why.
+// Down removes a lab by its name, even an unfinished one, and the file of a measurement that died.
+// It returns notes on what it did not remove, and why.
 func Down(ctx context.Context, name string) (notes []string, err error) {
 	notes, err = takeDown(ctx, name)
 	return notes, errors.Join(err, forgetDeadMeasurement())
 }
 
-// takeDown removes a lab; its caller may hold the registry.
+// takeDown removes a lab; the caller may hold the registry.
 func takeDown(ctx context.Context, name string) (notes []string, err error) {
 	h, err := hold(name)
 	if err != nil {
@@ -56,11 +55,11 @@ func DownAll(ctx context.Context) (notes []string, err error) {
 			err = errors.Join(err, e)
 		}
 	}
-	// Where there is no lab, no Down has done it.
+	// If there was no lab, no Down has done this.
 	return notes, errors.Join(err, forgetDeadMeasurement())
 }
 
-// Undoing lists what Down would undo, in the order of their making.
+// Undoing lists the steps that Down would undo, in the order in which they were made.
 func Undoing(name string) ([]journal.Step, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func Undoing(name string) ([]journal.Step, error) {
 	return steps, nil
 }
 
-// hold locks a lab that is there and opens its journal.
+// hold locks an existing lab and opens its journal.
 func hold(name string) (*holding, error) {
 	if err := checkName(name); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// StateError is a file of the labs' state that could not be written.
+// StateError means that a file of the labs' state could not be written.
 type StateError struct {
 	Path string
 	Err  error
@@ -32,9 +32,9 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return e.Err }
 
-// aboutState words an error of the system with a file below the labs' folder as what it
-// is, whoever wrote the file: the journal, a ledger, the plan. An error that has another
-// cause, too, stays as it is, and so do words about what to do: those are put around.
+// aboutState turns a system error about a file below the labs' folder into a StateError, whichever
+// file it is: the journal, a ledger, the plan. An error with other causes too stays unchanged, and
+// so must remedies, which callers wrap around it.
 func aboutState(err error) error {
 	if full := fullState(err); full != nil {
 		return full
@@ -42,8 +42,8 @@ func aboutState(err error) error {
 	return err
 }
 
-// fullState is the first of an error's causes, if each is a file below the labs' folder
-// that the disk has no room for.
+// fullState returns the first of an error's causes, if each cause is a file below the labs' folder
+// that did not fit on the disk.
 func fullState(err error) *StateError {
 	var several interface{ Unwrap() []error }
 	if errors.As(err, &several) {
@@ -67,24 +67,24 @@ func fullState(err error) *StateError {
 	return &StateError{strings.TrimSuffix(file.Path, ".new"), file.Err}
 }
 
-// NotFoundError is a lab that is not there.
+// NotFoundError means that a lab does not exist.
 type NotFoundError struct{ Name string }
 
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("there is no lab %q; nines ls lists those that are up", e.Name)
 }
 
-// ExitCode is 2: the call names what is not there.
+// ExitCode is 2: the command names something that does not exist.
 func (e *NotFoundError) ExitCode() int { return exit.Wrong }
 
-// BusyError is a lab that another process is changing.
+// BusyError means that another process is changing a lab.
 type BusyError struct {
-	// Name is the lab's; empty for the list of labs, held by one that starts.
+	// Name is the lab's name; empty for the list of labs, which a starting lab holds.
 	Name string
-	// PID is the other process; 0 if it is not known.
+	// PID is the other process; 0 if unknown.
 	PID int
-	// Measuring is the experiment that the process measures, and Since when; empty if
-	// it changes the lab.
+	// Measuring is the experiment that the process measures, and Since its start; empty if the
+	// process changes the lab.
 	Measuring string
 	Since     time.Time
 }

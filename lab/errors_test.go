@@ -14,17 +14,17 @@ import (
 	"nines.dev/nines/journal"
 )
 
-// full is what the journal says of a disk without room.
+// full is the journal's error for a full disk.
 func full(path string) error {
 	return fmt.Errorf("not making it: %w", errors.Join(&fs.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}))
 }
 
-// TestAFullDiskHidesNoFailedUndo: a lab that was not made for want of space and could not
-// be taken back either says both, and what to do about each.
+// TestAFullDiskHidesNoFailedUndo: if a full disk stops a lab, and the undo fails too, the error
+// names both, and what to do about each.
 func TestAFullDiskHidesNoFailedUndo(t *testing.T) {
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
 	h := &holding{state: stateOf("tbboth")}
-	// What cannot be removed as a file.
+	// A folder cannot be removed as a file.
 	if err := os.MkdirAll(filepath.Join(h.state.settings(), "in the way"), 0o755); err != nil {
 		t.Fatal(err)
 	}

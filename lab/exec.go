@@ -22,14 +22,14 @@ type ExecOptions struct {
 	Dir string
 	// Env is added to the node's env.
 	Env []string
-	// Scheduled gives it the node's scheduling policy: it is what the node is there for,
-	// and not somebody's look at it.
+	// Scheduled gives it the node's scheduling policy: for the node's workload, not for a user who
+	// looks around.
 	Scheduled bool
 }
 
-// Command makes a command that runs inside a node: in its control groups, all its
-// namespaces and its root file system. Its exit code is the command's; signals sent
-// to it reach the command, which ends with it. When ctx ends it gets SIGTERM.
+// Command makes a command that runs inside a node: in its control groups, all its namespaces and
+// its root file system. Its exit code is the command's; signals sent to it reach the command, and
+// the command ends with it. When ctx ends it gets SIGTERM.
 func (l *Lab) Command(ctx context.Context, nodeName string, argv []string, options ExecOptions) (*exec.Cmd, error) {
 	initPath, err := node.Program("nines-init")
 	if err != nil {
@@ -74,7 +74,7 @@ func (l *Lab) EnginePath(nodeName string) (string, error) {
 	return node.RuntimeOf(n).Seen(here).Engine, nil
 }
 
-// place is where nodes run, for who makes nothing there.
+// place is where nodes run, for callers that make nothing there.
 func (l *Lab) place(initPath string) node.Place {
 	return node.Place{StateDir: l.state.dir, Logs: l.state.logs(), Plan: l.plan, InitPath: initPath, Files: l.files()}
 }
@@ -97,7 +97,7 @@ func (l *Lab) PID(nodeName string) int {
 	return l.running[nodeName].PID
 }
 
-// FabricPID is the process that holds the namespace between the nodes; 0 without one.
+// FabricPID is the process that holds the fabric's namespace; 0 without one.
 func (l *Lab) FabricPID() int {
 	if l.fabric == nil {
 		return 0

@@ -16,7 +16,7 @@ func planOf(t testing.TB, text string) *plan.Plan {
 	return planOn(t, text, func(*host.Inventory) {})
 }
 
-// planOn plans for this host as something has changed it.
+// planOn plans for this host after change has edited its inventory.
 func planOn(t testing.TB, text string, change func(*host.Inventory)) *plan.Plan {
 	t.Helper()
 	p, err := tryPlan(t, text, change)
@@ -26,7 +26,7 @@ func planOn(t testing.TB, text string, change func(*host.Inventory)) *plan.Plan 
 	return p
 }
 
-// tryPlan is planOn for what may be refused.
+// tryPlan is planOn for plans that may be refused.
 func tryPlan(t testing.TB, text string, change func(*host.Inventory)) (*plan.Plan, error) {
 	t.Helper()
 	file, err := spec.Load("test.yaml", []byte(text))

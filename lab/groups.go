@@ -17,8 +17,7 @@ func (b *builder) groups() *isolate.Lab {
 	return &isolate.Lab{Journal: b.journal, Plan: b.plan, StateDir: b.state.dir}
 }
 
-// settleGroups completes the lab's isolation when nodes have started, and writes down
-// what is in force.
+// settleGroups completes the lab's isolation when nodes have started, and saves what is in force.
 func (b *builder) settleGroups(ctx context.Context, groups *isolate.Lab, started int) error {
 	if started == 0 {
 		return nil
@@ -33,7 +32,7 @@ func (b *builder) settleGroups(ctx context.Context, groups *isolate.Lab, started
 	return b.writeIsolation(groups)
 }
 
-// writeIsolation adds what was done now to what was before.
+// writeIsolation adds the new isolation state to the saved one.
 func (b *builder) writeIsolation(groups *isolate.Lab) error {
 	before, err := b.Isolation()
 	if err != nil {
@@ -42,8 +41,8 @@ func (b *builder) writeIsolation(groups *isolate.Lab) error {
 	return writeJSON(b.state.isolation(), groups.State().After(before))
 }
 
-// steer sends the interrupts of the nodes' own devices beside their nodes. They may come
-// anew with a link, so it is done whenever there are some.
+// steer moves the interrupts of the nodes' own devices near their nodes. New links may bring new
+// interrupts, so it runs whenever links are made.
 func (b *builder) steer(ctx context.Context, w work) error {
 	if len(w.links) == 0 || b.plan.Isolation != spec.IsolationIsolated {
 		return nil
@@ -55,12 +54,12 @@ func (b *builder) steer(ctx context.Context, w work) error {
 	return b.writeIsolation(groups)
 }
 
-// Isolation is what isolation was in force when the lab came up.
+// Isolation is the isolation that was in force when the lab came up.
 func (l *Lab) Isolation() (isolate.State, error) {
 	var s isolate.State
 	text, err := os.ReadFile(l.state.isolation())
 	if errors.Is(err, fs.ErrNotExist) {
-		return isolate.Look(l.plan), nil // a lab without nodes, or of another nines
+		return isolate.Look(l.plan), nil // a lab without nodes, or of another version of nines
 	}
 	if err != nil {
 		return s, fmt.Errorf("read the lab's isolation: %w", err)

@@ -66,7 +66,7 @@ func (b *builder) connect(n plan.Node) (ports []node.Port, taps []*os.File, err 
 	return ports, taps, nil
 }
 
-// recordInside keeps what was set on the devices in a guest.
+// recordInside notes what was set on the devices in a guest.
 func (b *builder) recordInside(text []byte) error {
 	var settings []link.Setting
 	if err := json.Unmarshal(text, &settings); err != nil {
@@ -86,8 +86,8 @@ func (l *Lab) guestDevices(ctx context.Context, g node.Guest, nodeName string) (
 	return devices, json.Unmarshal(text, &devices)
 }
 
-// Untimed says of this host and of the lab's virtual machines, where their instructions
-// are translated, that their timings mean nothing, and why; nothing of others.
+// Untimed names this host and the lab's virtual machines if they run under emulation, so that their
+// timings are meaningless, with the reason; empty otherwise.
 func (l *Lab) Untimed() []string {
 	var list []string
 	if host.Translated() {
@@ -103,7 +103,7 @@ func (l *Lab) Untimed() []string {
 	return list
 }
 
-// GuestCPU is a CPU of the plan as an engine in a node numbers it.
+// GuestCPU converts a CPU of the plan to the number that an engine in the node uses.
 func (l *Lab) GuestCPU(nodeName string, cpu int) int {
 	if n := findNode(l.plan, nodeName); n != nil {
 		return n.GuestCPU(cpu)

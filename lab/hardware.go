@@ -12,8 +12,8 @@ func (b *builder) hardware() *link.Hardware {
 	return &link.Hardware{Journal: b.journal, Plan: b.plan, Progress: b.progress}
 }
 
-// prepareHardware makes the PCI functions of the work's links ready, before nodes
-// start that open them.
+// prepareHardware prepares the PCI functions of the work's links, before the nodes that open them
+// start.
 func (b *builder) prepareHardware(ctx context.Context, w work) error {
 	var links []plan.Link
 	for _, l := range w.links {
@@ -22,8 +22,8 @@ func (b *builder) prepareHardware(ctx context.Context, w work) error {
 	return b.hardware().Prepare(ctx, links)
 }
 
-// withDevices is a node with the device nodes of its functions among those that it may
-// open; a plan cannot know them, as they come with the functions.
+// withDevices is a node that may also open the device nodes of its functions; a plan cannot know
+// these, as they appear with the functions.
 func (b *builder) withDevices(ctx context.Context, n plan.Node) (plan.Node, error) {
 	if len(n.Functions) == 0 {
 		return n, nil

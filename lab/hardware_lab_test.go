@@ -20,7 +20,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// The laboratory's two ports, which a cable joins:
+// The laboratory's two ports, joined by a cable:
 //
 //	eth0 (igb, 7 VFs) ──cable── eth1 (igb, 7 VFs)
 const (
@@ -28,14 +28,14 @@ const (
 	rightPort = "eth1"
 )
 
-// laboratory is for tests in it; it gives the test root and a state folder, and checks
-// in the end that the cards are what they were.
+// laboratory is for tests in the virtual laboratory: it gives the test root and a state folder, and
+// checks at the end that the cards are unchanged.
 func laboratory(t *testing.T) {
 	t.Helper()
 	laboratoryOn(t)
 }
 
-// laboratoryOn is that for other boots than the main one.
+// laboratoryOn is laboratory for other boots than the main one.
 func laboratoryOn(t *testing.T, boots ...string) {
 	t.Helper()
 	labtest.VirtualLab(t, boots...)
@@ -51,7 +51,7 @@ func laboratoryOn(t *testing.T, boots ...string) {
 	})
 }
 
-// sh runs a command of the host that has to succeed.
+// sh runs a command on the host that must succeed.
 func sh(t testing.TB, argv ...string) string {
 	t.Helper()
 	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
@@ -72,7 +72,7 @@ func down(t testing.TB, lab *Lab) {
 	}
 }
 
-// TestLabSRIOVInOneCard: with one port its own switch joins the two functions.
+// TestLabSRIOVInOneCard: with one port, its internal switch joins the two functions.
 func TestLabSRIOVInOneCard(t *testing.T) {
 	laboratory(t)
 	lab := up(t, `name: tbinside
@@ -84,10 +84,10 @@ topology:
 	down(t, lab)
 }
 
-// TestLabSRIOVChain: three containers in a line with a VLAN a hop (figure 2.3 of the
-// thesis), the one in the middle routing, on pairs of VFs over the cable that are
-// interfaces of the containers; they have the plan's names, addresses and settings, and
-// what is sent on one hop is not seen on the other.
+// TestLabSRIOVChain: three containers in a line with a VLAN per hop (figure 2.3 of the thesis),
+// where the middle one routes, on pairs of VFs over the cable. The VFs are interfaces of the
+// containers, with the plan's names, addresses and settings, and frames of one hop are not seen on
+// the other.
 func TestLabSRIOVChain(t *testing.T) {
 	laboratory(t)
 	lxc(t)
@@ -127,7 +127,7 @@ topology:
 		return n
 	}
 	before := counted()
-	// Nobody has that address, so that a asks everybody on its hop who does.
+	// Nobody has that address, so a broadcasts ARP requests on its hop.
 	cmd, err := lab.Command(context.Background(), "a", []string{"ping", "-c", "3", "-W", "1", "10.1.0.77"}, ExecOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -142,8 +142,8 @@ topology:
 	down(t, lab)
 }
 
-// TestLabSRIOVWithDPDK: functions that vfio-pci has, driven by engines in containers
-// and namespaces, or at one end by the kernel.
+// TestLabSRIOVWithDPDK: functions bound to vfio-pci, driven by engines in containers and
+// namespaces, or at one end by the kernel.
 func TestLabSRIOVWithDPDK(t *testing.T) {
 	for _, c := range []struct{ runtime, from, app string }{{"lxc", "dpdk", "dpdk"}, {"netns", "raw", "dpdk"}} {
 		t.Run(c.runtime+"/"+c.from, func(t *testing.T) {
@@ -161,9 +161,9 @@ func TestLabSRIOVWithDPDK(t *testing.T) {
 	}
 }
 
-// TestLabSRIOVWithUIO: functions that uio_pci_generic has, driven by engines in a namespace
-// and in a container. They have to be told physical addresses, so the IOMMU of this boot
-// translates none (iommu=pt), and the memory is of hugepages.
+// TestLabSRIOVWithUIO: functions bound to uio_pci_generic, driven by engines in a namespace and in
+// a container. They need physical addresses, so the IOMMU of this boot passes addresses through
+// (iommu=pt), and the memory is hugepages.
 func TestLabSRIOVWithUIO(t *testing.T) {
 	for _, runtime := range []string{"netns", "lxc"} {
 		t.Run(runtime, func(t *testing.T) {
@@ -181,10 +181,10 @@ func TestLabSRIOVWithUIO(t *testing.T) {
 	}
 }
 
-// TestLabPassthrough: both ports whole, as interfaces, and for DPDK in a container.
+// TestLabPassthrough: both ports as whole devices, as interfaces, and for DPDK in a container.
 func TestLabPassthrough(t *testing.T) {
 	labtest.VirtualLab(t)
-	// What somebody has set of the ports, which the kernel forgets when they move.
+	// Settings of the ports that the kernel forgets when the ports move.
 	for file, value := range map[string]string{"ipv4/conf/" + leftPort + "/arp_ignore": "1", "ipv6/neigh/" + rightPort + "/gc_stale_time": "77"} {
 		path := "/proc/sys/net/" + file
 		old, err := os.ReadFile(path)
@@ -216,8 +216,8 @@ topology:
 	})
 }
 
-// withOthers makes VFs of the left port that are somebody else's: VF 0 is in use, and
-// VF 1 is set up and named in its own way, and free.
+// withOthers makes VFs of the left port for somebody else: VF 0 is in use; VF 1 has its own name
+// and settings, and is free.
 func withOthers(t *testing.T) {
 	t.Helper()
 	file := "/sys/class/net/" + leftPort + "/device/sriov_numvfs"
@@ -239,7 +239,7 @@ func withOthers(t *testing.T) {
 	awaitCarrier(t, name(0))
 }
 
-// awaitCarrier waits until an interface has one, so that what is compared later has.
+// awaitCarrier waits until an interface has a carrier, so that later comparisons have one too.
 func awaitCarrier(t *testing.T, name string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -261,8 +261,8 @@ dpdk: {hugepages: none}
 traffic: {from: "a:x", to: "a:x", backend: raw, rate_pps: 500, frame_bytes: 64}
 `
 
-// TestLabVFsOfOthers: VFs that are there already are used as far as they are free, and
-// get back their names, addresses, MTUs and settings; one that is in use is not touched.
+// TestLabVFsOfOthers: existing VFs are used if they are free, and get back their names, addresses,
+// MTUs and settings; a VF in use is not touched.
 func TestLabVFsOfOthers(t *testing.T) {
 	labtest.VirtualLab(t)
 	withOthers(t)
@@ -279,8 +279,8 @@ func TestLabVFsOfOthers(t *testing.T) {
 	down(t, lab)
 }
 
-// TestLabTwoLabsShareAPort: two labs of two state folders have VFs of the same ports,
-// and the last one that ends gives the port back.
+// TestLabTwoLabsShareAPort: two labs of two state folders have VFs of the same ports, and the last
+// one to end restores the port.
 func TestLabTwoLabsShareAPort(t *testing.T) {
 	laboratory(t)
 	text := func(name string) string {
@@ -299,7 +299,7 @@ topology:
 			t.Errorf("%s has %+v", lab.Name(), ends)
 		}
 	}
-	// What was planned when the function was free is refused when it is not.
+	// A plan from when the function was free is refused when it no longer is.
 	stolen := planOf(t, text("tbthree"))
 	stolen.Links[0].Endpoints = one.Plan().Links[0].Endpoints
 	if lab, err := Up(context.Background(), UpOptions{Plan: stolen}); err == nil || !strings.Contains(err.Error(), "the lab tbone") {
@@ -311,10 +311,10 @@ topology:
 	down(t, one)
 }
 
-// TestLabHardwareAfterKill: nines up is killed at moments spread over its time, and nines
-// down restores the cards each time, with VFs that it has made and with those that
-// others have. (TestLabAKilledUpLeavesTheHostAsItWas has two ports at once.) NINES_KILL_CYCLES
-// is how many moments.
+// TestLabHardwareAfterKill: nines up is killed at moments spread over its run time, and nines down
+// restores the cards each time, with VFs that nines made and with VFs of others.
+// (TestLabAKilledUpLeavesTheHostAsItWas has two ports at once.) NINES_KILL_CYCLES is the number of
+// moments.
 func TestLabHardwareAfterKill(t *testing.T) {
 	cycles := 1
 	if labtest.Long() {
@@ -378,8 +378,8 @@ func TestLabHardwareAfterKill(t *testing.T) {
 	}
 }
 
-// TestLabApplyHardware: a lab that is changed gives a function back, moves another
-// link's to programs, and takes more.
+// TestLabApplyHardware: an apply gives a function back, moves another link's function to programs,
+// and takes more functions.
 func TestLabApplyHardware(t *testing.T) {
 	laboratory(t)
 	lab := up(t, `name: tbapply

@@ -21,7 +21,7 @@ topology:
     - {name: in, endpoints: ["load:tx", "dut:in"]}
 `
 
-// A host node shares all with the host but the lab's interfaces.
+// A host node shares everything with the host except the lab's interfaces.
 func TestAHostNodeIsTheHost(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, hostLab)
@@ -50,7 +50,7 @@ func TestAHostNodeIsTheHost(t *testing.T) {
 	}
 }
 
-// No pid namespace ends what runs in the background of a host node: its token does.
+// Background processes of a host node are found and ended by its token, as it has no pid namespace.
 func TestAHostNodeTakesItsProcessesAlong(t *testing.T) {
 	labtest.Root(t)
 	lab := up(t, hostLab)

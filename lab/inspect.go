@@ -13,32 +13,32 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Inspection is a lab as it is now, beside what its plan says.
+// Inspection is the current state of a lab, next to its plan.
 type Inspection struct {
 	Status
 	StateDir string      `json:"state_dir"`
 	NodeList []NodeState `json:"node_list"`
 	LinkList []LinkState `json:"link_list"`
-	// Settings are what was set on devices because it changes what is measured.
+	// Settings are what nines set on devices because it affects measurements.
 	Settings []link.Setting `json:"settings"`
-	// Tuning is the host's, nil where the plan leaves it alone.
+	// Tuning is the state of the host's settings; nil if the plan has no tuning.
 	Tuning *TuningState `json:"tuning,omitempty"`
-	// Disturbances are made on purpose while the lab is up.
+	// Disturbances are the deliberate ones while the lab is up.
 	Disturbances []DisturbanceState `json:"disturbances,omitempty"`
-	// Received is how interfaces are received that are not by interrupts alone.
+	// Received are the interfaces with a receive mode other than interrupt.
 	Received []ReceiveState `json:"received,omitempty"`
-	// Isolation is what was found in force when the lab came up, with the state of its
-	// control groups as it is now.
+	// Isolation is what was in force when the lab came up, with the current state of its control
+	// groups.
 	Isolation isolate.State `json:"isolation"`
 }
 
-// NodeState is a node as it is now.
+// NodeState is the current state of a node.
 type NodeState struct {
 	Name     string       `json:"name"`
 	Runtime  spec.Runtime `json:"runtime"`
 	HostName string       `json:"host_name"`
 	Alive    bool         `json:"alive"`
-	// PID is of the node's first process, as the host sees it; 0 for a dead node.
+	// PID is the node's first process, as the host sees it; 0 for a dead node.
 	PID         int           `json:"pid"`
 	CPUs        []int         `json:"cpus"`
 	MemoryBytes int64         `json:"memory_bytes"`
@@ -52,24 +52,24 @@ type NodeState struct {
 type AppState struct {
 	Kind spec.AppKind `json:"kind"`
 	CPU  int          `json:"cpu"`
-	// Engine is "serving", "dead" or "busy" (somebody else talks to it); empty for
-	// the kernel's forwarding.
+	// Engine is "serving", "dead" or "busy" (it has another client); empty for the kernel's
+	// forwarding.
 	Engine string             `json:"engine,omitempty"`
 	Ports  []client.PortStats `json:"ports,omitempty"`
 }
 
-// LinkState is a link as it is now.
+// LinkState is the current state of a link.
 type LinkState struct {
 	plan.Link
-	// Devices are the link's in the fabric.
+	// Devices are the link's devices in the fabric.
 	Devices []link.Device `json:"devices"`
 	// Programs are the processes between the endpoints.
 	Programs []ProgramState `json:"programs,omitempty"`
-	// Counters are those of a link of the kind switch; nil if it does not answer.
+	// Counters are the counters of a link of kind switch; nil if the switch does not answer.
 	Counters *client.SwitchStats `json:"counters,omitempty"`
 }
 
-// Inspect looks at the lab.
+// Inspect reads the lab's current state.
 func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	in := &Inspection{Status: statusOf(l.name), StateDir: l.state.dir, Settings: l.settings}
 	var err error
@@ -128,8 +128,8 @@ func (l *Lab) Inspect(ctx context.Context) (*Inspection, error) {
 	return in, nil
 }
 
-// devicesOf are the devices in the namespace of a link's first program; none if that
-// has died.
+// devicesOf are the devices in the namespace of a link's first program; none if the program is
+// dead.
 func devicesOf(programs []ProgramState) ([]link.Device, error) {
 	if len(programs) == 0 || !programs[0].Alive {
 		return nil, nil
@@ -165,7 +165,7 @@ func (l *Lab) devicesIn(ctx context.Context, n plan.Node) ([]link.Device, error)
 	return link.Devices(holderOf(l.running[n.Name]))
 }
 
-// inspectPatience is how long an engine that serves somebody else is waited for.
+// inspectPatience is how long to wait for an engine that has another client.
 const inspectPatience = 500 * time.Millisecond
 
 func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState {
@@ -179,7 +179,7 @@ func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState
 	}
 	patience := inspectPatience
 	if n.Guest() {
-		patience *= 10 // translated, its answer takes a while
+		patience *= 10 // under TCG its answer takes longer
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -187,8 +187,7 @@ func (l *Lab) inspectApp(ctx context.Context, n plan.Node, alive bool) *AppState
 	if err != nil {
 		return s
 	}
-	// The engine takes one client at a time: it may be talking to another, and then
-	// this one only ever waits.
+	// The engine takes one client at a time: while it has another, this one waits for ever.
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	stats, err := c.Stats()

@@ -8,13 +8,13 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// isolates is true for a lab that has CPUs of the host for itself, or may have.
+// isolates is true for a lab that isolates CPUs of the host, or may do so.
 func isolates(name string) bool {
 	lab, err := Open(name)
 	return err == nil && plan.Partitions(lab.plan.Isolation)
 }
 
-// isolationOf is what of a plan's isolation cannot change while a lab runs.
+// isolationOf is the part of a plan's isolation that cannot change while a lab runs.
 func isolationOf(p *plan.Plan) any {
 	return struct {
 		Degree          spec.Isolation
@@ -22,8 +22,8 @@ func isolationOf(p *plan.Plan) any {
 	}{p.Isolation, p.IsolatedCPUs, p.QuietCPUs}
 }
 
-// WithOwnCPUs gives an inventory the CPUs back that the lab of a name, if it is up, keeps
-// from all others, also from who plans: a plan for that lab may have them.
+// WithOwnCPUs returns an inventory that includes the CPUs which the named lab, if it is up,
+// isolates. Planning excludes those CPUs, but a plan for that lab may use them.
 func WithOwnCPUs(inv *host.Inventory, name string) *host.Inventory {
 	lab, err := Open(name)
 	if err != nil || len(lab.plan.IsolatedCPUs) == 0 {

@@ -25,7 +25,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// Each test here rearranges a whole host, so all of them are for the virtual laboratory:
+// Each test here changes the whole host, so all of them are for the virtual laboratory:
 //
 //	CPU 0 and 1: the host, its spinners, idle (a container that needs no CPU)
 //	CPU 2 and 3: gen (a process in namespaces) and dut (a container), by themselves
@@ -42,12 +42,12 @@ topology:
     - {name: side, kind: bridge, endpoints: ["gen:side", "idle:eth0"]}
 `
 
-// hosts are the boots of the laboratory that differ in how CPUs are isolated: partitions
-// of the lab's (Linux 6.1), remote ones (6.12), cpusets of version 1, both versions with
-// CPUs that the kernel was booted without, and the real-time kernels.
+// isolationBoots are the boots of the laboratory that differ in how CPUs are isolated: a partition
+// of the lab (Linux 6.1), remote partitions (6.12), cgroup v1 cpusets, both versions with
+// isolcpus=, and the real-time kernels.
 var isolationBoots = []string{labtest.BootRT, labtest.BootMain, labtest.BootNew, labtest.BootV1, labtest.BootIsolated, labtest.BootNewRT}
 
-// disturbers are processes that spin on all CPUs, and one that forks for ever.
+// disturbers starts processes that spin on all CPUs, and one that forks for ever.
 func disturbers(t *testing.T) []int {
 	t.Helper()
 	var pids []int
@@ -69,7 +69,7 @@ func disturbers(t *testing.T) []int {
 	return pids
 }
 
-// ranOn are the CPUs that some processes and their children were last on, over a time.
+// ranOn are the CPUs on which some processes and their children ran during a time span.
 func ranOn(t *testing.T, pids []int, span time.Duration) tasks.Set {
 	t.Helper()
 	var seen tasks.Set
@@ -100,7 +100,7 @@ func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A group of somebody else's, and a process that somebody has bound to some CPUs.
+	// A group of somebody else, and a process that somebody has bound to some CPUs.
 	bystander := filepath.Join(h.Mount, "bystander")
 	if err := os.Mkdir(bystander, 0o755); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,8 @@ func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 		_ = bound.Process.Kill()
 		_ = bound.Wait()
 	})
-	// Boots with isolcpus keep them off already; in the others they have to be seen everywhere.
+	// Boots with isolcpus keep the processes off already; in other boots they have to be seen on
+	// all CPUs.
 	if text, err := os.ReadFile("/sys/devices/system/cpu/isolated"); err == nil && strings.TrimSpace(string(text)) == "" {
 		for was, begun := (tasks.Set{}), time.Now(); len(was) < 4; was = was.Plus(ranOn(t, pids, time.Second)) {
 			if time.Since(begun) > time.Minute {
@@ -169,7 +170,7 @@ func TestLabNothingElseRunsOnIsolatedCPUs(t *testing.T) {
 	}
 }
 
-// checkGroups holds what nines says of its groups against what the kernel does.
+// checkGroups compares what nines says about its groups with what the kernel does.
 func checkGroups(t *testing.T, lab *Lab, degree spec.Isolation) {
 	t.Helper()
 	state, err := lab.Isolation()
@@ -203,7 +204,7 @@ func checkGroups(t *testing.T, lab *Lab, degree spec.Isolation) {
 	}
 }
 
-// checkThreads looks at the mask of every thread of the host that is not in the lab.
+// checkThreads checks the affinity of every thread of the host outside the lab.
 func checkThreads(t *testing.T, lab *Lab, degree spec.Isolation, pids []int) {
 	t.Helper()
 	taken := tasks.Set(lab.Plan().IsolatedCPUs)
@@ -226,12 +227,12 @@ func checkThreads(t *testing.T, lab *Lab, degree spec.Isolation, pids []int) {
 	}
 }
 
-// checkOthers looks at what a group of somebody else's has left.
+// checkOthers checks the CPUs that a group of somebody else still has.
 func checkOthers(t *testing.T, lab *Lab, bystander string, version int) {
 	t.Helper()
 	file := map[int]string{1: "cpuset.effective_cpus", 2: "cpuset.cpus.effective"}[version]
 	if version == 2 {
-		bystander = filepath.Dir(bystander) // what a group without CPUs of its own has
+		bystander = filepath.Dir(bystander) // a group without its own CPUs has its parent's
 	}
 	text, err := os.ReadFile(filepath.Join(bystander, file))
 	if err != nil {
@@ -243,8 +244,8 @@ func checkOthers(t *testing.T, lab *Lab, bystander string, version int) {
 	}
 }
 
-// checkInterrupts looks where interrupts may go; those that the kernel moves for nobody
-// are passed over, which it says by refusing what they have already.
+// checkInterrupts checks where interrupts may go. It skips interrupts that cannot be moved: for
+// those the kernel refuses even the affinity they have.
 func checkInterrupts(t *testing.T, taken tasks.Set) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/irq/*/smp_affinity_list")
@@ -275,7 +276,7 @@ func checkInterrupts(t *testing.T, taken tasks.Set) {
 	}
 }
 
-// cyclesVariable is how often the test below kills nines; a few times if it is not set.
+// cyclesVariable names how often the test below kills nines; a few times if unset.
 const cyclesVariable = "NINES_CYCLES"
 
 func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
@@ -294,7 +295,7 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 	}
 	binary := filepath.Join(os.Getenv("NINES_LIBEXEC"), "nines")
 	file := filepath.Join(t.TempDir(), "lab.yaml")
-	// Virtual functions, too: their making and their undoing take turns with isolation's.
+	// Virtual functions too: their steps and undo steps alternate with those of isolation.
 	text := isolatedLab + `    - {name: wire, kind: sriov, endpoints: ["gen:wire", "idle:wire"], sriov: {ports: [` + leftPort + ", " + rightPort + `]}}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -314,7 +315,7 @@ func TestLabAKilledUpLeavesTheHostAsItWas(t *testing.T) {
 		_ = bound.Process.Kill()
 		_ = bound.Wait()
 	})
-	// A card's driver counts queues, and shows interrupts, when it is first set up.
+	// A card's driver creates queues and interrupts when the card is first set up.
 	for _, port := range []string{leftPort, rightPort} {
 		sh(t, "ip", "link", "set", port, "up")
 		sh(t, "ip", "link", "set", port, "down")

@@ -22,8 +22,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestWithoutIsolationNothingIsPinned brings the same lab up with affinity and without,
-// and looks at the groups and the masks of its engine.
+// TestWithoutIsolationNothingIsPinned brings the same lab up with affinity and with none, and
+// checks the groups and the affinity of its engine.
 func TestWithoutIsolationNothingIsPinned(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
@@ -71,7 +71,7 @@ func inNode(t *testing.T, lab *Lab, thread tasks.Thread, name string) bool {
 	return err == nil && a == b
 }
 
-// hugepagesVariable makes this test's binary take hugepages, and say how many it got.
+// hugepagesVariable makes this test's binary take hugepages and print how many it got.
 const hugepagesVariable = "NINES_TEST_HUGEPAGES"
 
 func TestMain(m *testing.M) {
@@ -144,7 +144,7 @@ func TestStepsSayHowCPUsAreIsolated(t *testing.T) {
 	}
 }
 
-// planWith plans for this host as if it had some CPUs, each a core.
+// planWith plans for this host as if it had that many CPUs, each with its own core.
 func planWith(t *testing.T, text string, cpus int) *plan.Plan {
 	t.Helper()
 	return planOn(t, text, func(inventory *host.Inventory) {
@@ -157,12 +157,12 @@ func planWith(t *testing.T, text string, cpus int) *plan.Plan {
 	})
 }
 
-// TestALabIsolatesFromItsNameOn: who starts beside a lab that has its name, and has made
-// nothing yet, is told that it isolates.
+// TestALabIsolatesFromItsNameOn: a lab that has reserved its name, but made nothing yet, already
+// keeps others from isolating.
 func TestALabIsolatesFromItsNameOn(t *testing.T) {
 	p := planWith(t, isolatedLab, 4)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
-	p.Prefix = "nines-enrolled" // of no lab that is up on this machine
+	p.Prefix = "nines-enrolled" // no lab on this machine has it
 	for i := range p.Nodes {
 		p.Nodes[i].HostName = fmt.Sprint(p.Prefix, ".", i)
 	}
@@ -183,8 +183,8 @@ func TestALabIsolatesFromItsNameOn(t *testing.T) {
 	}
 }
 
-// TestALabsOwnCPUsAreItsPlans: who plans while the lab is up may not use the CPUs that it
-// isolates, and its plan may.
+// TestALabsOwnCPUsAreItsPlans: other plans may not use the CPUs that a lab isolates, but a plan for
+// that lab may.
 func TestALabsOwnCPUsAreItsPlans(t *testing.T) {
 	p := planWith(t, isolatedLab, 4)
 	t.Setenv("NINES_STATE_DIR", t.TempDir())
@@ -206,7 +206,7 @@ func TestALabsOwnCPUsAreItsPlans(t *testing.T) {
 	if other := WithOwnCPUs(inv, "another"); !slices.Equal(other.AllowedCPUs, []int{0}) || !inv.CPUs[0].Isolated {
 		t.Errorf("another lab's plan: %+v", other)
 	}
-	// One at a time.
+	// One lab at a time.
 	second := *p
 	second.Name, second.Prefix = "second", "second"
 	if err := vacant(&second); err == nil || !strings.Contains(err.Error(), "isolates CPUs of this host already") {

@@ -5,10 +5,9 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// keepNames gives the endpoints that a link keeps the names that they have now. A plan
-// numbers them in the file's order, so an endpoint that goes would rename those after
-// it, and what is renamed is rebuilt. It is pure; the plan that it returns shares
-// nothing that it changes.
+// keepNames lets the endpoints that stay on a link keep their current device and socket names. A
+// plan numbers them in the file's order, so removing an endpoint would rename those after it, and
+// renamed endpoints are rebuilt. It is pure; the returned plan shares nothing that it changes.
 func keepNames(from, to *plan.Plan) *plan.Plan {
 	kept := *to
 	kept.Links = append([]plan.Link{}, to.Links...)
@@ -29,7 +28,7 @@ func keepNames(from, to *plan.Plan) *plan.Plan {
 	return &kept
 }
 
-// nameSocket tells an endpoint's node which socket it has.
+// nameSocket sets an endpoint's socket in its node.
 func nameSocket(p *plan.Plan, e plan.Endpoint) {
 	for i, n := range p.Nodes {
 		if n.Name != e.Node {
@@ -46,8 +45,8 @@ func nameSocket(p *plan.Plan, e plan.Endpoint) {
 	}
 }
 
-// keep gives the endpoints of now the names that they have in old, and the new ones
-// those of the planned names that are free then.
+// keep gives the endpoints of now their names in old, and new endpoints the planned names that
+// remain.
 func keep(old, now []plan.Endpoint, name func(*plan.Endpoint) *string) {
 	taken, planned := map[string]bool{}, []string{}
 	isNew := []*plan.Endpoint{}

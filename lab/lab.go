@@ -17,8 +17,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Lab is a lab that is up. Any number of processes may look at a lab and run commands
-// in it: that takes no lock.
+// Lab is a lab that is up. Any number of processes may inspect a lab and run commands in it,
+// without a lock.
 type Lab struct {
 	name     string
 	state    state
@@ -26,7 +26,7 @@ type Lab struct {
 	settings []link.Setting
 	running  map[string]*node.Running
 	fabric   *node.Running
-	// held is the lab's lock and journal while this process measures it; else nil.
+	// held is the lab's lock and journal while this process measures it; otherwise nil.
 	held *holding
 }
 
@@ -58,7 +58,7 @@ func Open(name string) (*Lab, error) {
 	return l, nil
 }
 
-// take learns from the journal which processes the nodes are.
+// take finds the nodes' processes in the journal.
 func (l *Lab) take(j *journal.Journal) {
 	l.running = node.Find(j)
 	if r := l.running[fabricNode]; r != nil {
@@ -87,8 +87,7 @@ func (l *Lab) Name() string { return l.name }
 // Plan is the plan that the lab follows.
 func (l *Lab) Plan() *plan.Plan { return l.plan }
 
-// Settings lists what was set on the lab's devices, so that a result can say under
-// which conditions it was measured.
+// Settings lists what was set on the lab's devices, so that a result can record its conditions.
 func (l *Lab) Settings() []link.Setting { return l.settings }
 
 // Experiment is the file that the lab was made from.
@@ -100,13 +99,13 @@ func (l *Lab) Experiment() ([]byte, error) {
 	return text, nil
 }
 
-// Condition is how far a lab is.
+// Condition is the state of a lab's life cycle.
 type Condition string
 
-// ConditionUp is a lab that was finished; ConditionIncomplete one whose making was
-// cut off; ConditionChanging one that a process makes, changes or removes now;
-// ConditionMeasuring one that a process measures, which holds it from its making to
-// its end; ConditionOrphaned one whose measuring process died.
+// ConditionUp is a finished lab; ConditionIncomplete one whose start or change was interrupted;
+// ConditionChanging one that a process is making, changing or removing; ConditionMeasuring one that
+// a process measures and holds from start to end; ConditionOrphaned one whose measuring process
+// died.
 const (
 	ConditionUp         Condition = "up"
 	ConditionIncomplete Condition = "incomplete"
@@ -115,12 +114,12 @@ const (
 	ConditionOrphaned   Condition = "orphaned"
 )
 
-// Status is a lab at a glance.
+// Status is a summary of a lab.
 type Status struct {
 	Name      string    `json:"name"`
 	Prefix    string    `json:"prefix"`
 	Condition Condition `json:"condition"`
-	// PID is the process that measures the lab, or did so and died; else 0.
+	// PID is the process that measures the lab, or did so and died; otherwise 0.
 	PID   int `json:"pid,omitempty"`
 	Nodes int `json:"nodes"`
 	// DeadNodes are nodes whose first process has ended.
@@ -146,7 +145,7 @@ func List() ([]Status, error) {
 	var list []Status
 	for _, entry := range entries {
 		if _, err := Open(entry.Name()); errors.As(err, new(*host.MissingError)) {
-			return nil, err // no right to read its journal
+			return nil, err // no permission to read its journal
 		}
 		if entry.IsDir() {
 			list = append(list, statusOf(entry.Name()))
@@ -207,7 +206,7 @@ func (l *Lab) Alive(nodeName string) bool {
 	return err == nil && node.RuntimeOf(n).Alive(r)
 }
 
-// needRoot is the host's answer to a caller who may not.
+// needRoot turns a permission error into an error that says that root is needed.
 func needRoot(err error) error {
 	return &host.MissingError{
 		Capability: "root", Reason: "network namespaces, devices and control groups need it", Err: err,

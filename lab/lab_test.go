@@ -124,8 +124,8 @@ func TestACancelledUpLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestADiskThatFillsStopsUpAndLeavesNothing brings a lab up on disks of 4, 8, 12 …
-// KiB until one is large enough.
+// TestADiskThatFillsStopsUpAndLeavesNothing brings a lab up on disks of 4, 8, 12 … KiB, until one
+// is large enough.
 func TestADiskThatFillsStopsUpAndLeavesNothing(t *testing.T) {
 	labtest.Root(t)
 	outer := os.Getenv("NINES_STATE_DIR")
@@ -279,7 +279,7 @@ func TestCommandsKeepTheirExitCodeSignalsAndSurroundings(t *testing.T) {
 	if got := code("no-such-program"); got != 127 {
 		t.Errorf("a program that is not there: %d, not 127", got)
 	}
-	// A signal reaches the command, and its end shows.
+	// A signal reaches the command, and ends it.
 	cmd, err := lab.Command(context.Background(), "a", []string{"sleep", "60"}, ExecOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -18,9 +18,9 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// leaks lists everything on the host that belongs to a lab with the prefix, or whose
-// state is in the folder. All that nines makes carries one of the two in its name,
-// its arguments or its environment, so other labs may run beside the test.
+// leaks lists everything on the host that belongs to a lab with the prefix, or whose state is in
+// the folder. Everything that nines makes has one of the two in its name, arguments or environment,
+// so other labs may run during the test.
 func leaks(t testing.TB, prefix, stateDir string) []string {
 	t.Helper()
 	var found []string
@@ -37,7 +37,7 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 		}
 		for _, file := range []string{"cmdline", "environ"} {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", id.PID, file))
-			// The test itself, its shell and its tools have the folder in their environment.
+			// The test itself, its shell and its tools also have the folder in their environment.
 			ours := strings.Contains(string(text), prefix+"-") || strings.Contains(string(text), prefix+".fabric") ||
 				file == "cmdline" && strings.Contains(string(text), stateDir)
 			if ours && id.PID != os.Getppid() {
@@ -66,7 +66,7 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 			add("control group %s/%s", h.Mount, prefix)
 		}
 	}
-	// Where DPDK puts a folder for each process, unless it is told of another.
+	// By default DPDK makes a folder per process here.
 	runtimes, _ := filepath.Glob(filepath.Join("/run/dpdk", prefix+"*"))
 	for _, name := range runtimes {
 		add("runtime folder %s", name)
@@ -89,17 +89,17 @@ func leaks(t testing.TB, prefix, stateDir string) []string {
 	return found
 }
 
-// hugepageClaim is a lab's in a pool of hugepages.
+// hugepageClaim is a lab's claim on a pool of hugepages.
 type hugepageClaim struct {
 	Pool    hugepages.Pool
 	Journal string
 	Added   int
 }
 
-// isBelow tells whether the lab's state is in a folder.
+// isBelow reports whether the lab's state is in a folder.
 func (c hugepageClaim) isBelow(folder string) bool { return strings.HasPrefix(c.Journal, folder+"/") }
 
-// hugepageClaims are what all labs of this host have claimed, other tests' among them.
+// hugepageClaims are the claims of all labs on this host, including those of other tests.
 func hugepageClaims(t testing.TB) []hugepageClaim {
 	t.Helper()
 	text, err := os.ReadFile(hugepageLedger)

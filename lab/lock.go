@@ -13,14 +13,12 @@ import (
 	"nines.dev/nines/kernel/flock"
 )
 
-// lockPatience is how long a lock may be held by nobody who lives: a killed nines
-// may have been in the middle of starting a program, which holds the lock until
-// its exec, some microseconds.
+// lockPatience is how long a lock may be held without a living holder: a killed nines may have been
+// starting a program, whose process holds the lock until its exec, some microseconds later.
 const lockPatience = 2 * time.Second
 
-// takeLock locks the file at path, making it if it is not there. The holder's
-// process id is in it, for the message to others.
-// A holder that lives is waited for only if the caller says so.
+// takeLock locks the file at path, and makes it if necessary. The file has the holder's process id,
+// for the message to others. It waits for a living holder for at most waitForLiving.
 func takeLock(path, lab string, waitForLiving time.Duration) (*flock.Lock, error) {
 	for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		l, err := flock.Try(path)
@@ -44,11 +42,11 @@ func takeLock(path, lab string, waitForLiving time.Duration) (*flock.Lock, error
 	}
 }
 
-// registryPatience bounds the wait for others that start or end a lab; they hold
-// the registry for milliseconds.
+// registryPatience bounds the wait for processes that start or end a lab; they hold the registry
+// for milliseconds.
 const registryPatience = 10 * time.Second
 
-// lockRegistry locks the list of labs, so that two that start at once see each
+// lockRegistry locks the list of labs, so that two labs that start at the same time see each
 // other's names and prefixes.
 func lockRegistry() (*flock.Lock, error) {
 	dir := filepath.Join(Root(), "labs")

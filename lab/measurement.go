@@ -16,16 +16,16 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Measurement is the measurement lock of this host, which one process holds at a time:
-// two that share CPUs and caches would both measure each other. It also keeps the
-// names and prefixes of its labs from others while a lab is down between two runs.
-// A lab that is brought up with it (UpOptions.Measurement) stays locked until its Down.
+// Measurement is the measurement lock of this host, which one process holds at a time: two
+// measurements that share CPUs and caches would disturb each other. It also reserves the names and
+// prefixes of its labs while a lab is down between two runs. A lab that is brought up with it
+// (UpOptions.Measurement) stays locked until its Down.
 type Measurement struct {
 	lock  *flock.Lock
 	owner owner
 }
 
-// owner is a process that measures, as others find it in a file.
+// owner is a measuring process, as its file shows it to others.
 type owner struct {
 	PID        int       `json:"pid"`
 	StartTicks uint64    `json:"start_ticks"`
@@ -37,9 +37,9 @@ type owner struct {
 	Prefixes []string `json:"prefixes"`
 }
 
-// BeginMeasurement takes the measurement lock for the plans of an experiment, or says
-// who has it. It removes what measurements that died have left: their engines would
-// still be running. A lab that is up under one of the plans' names is an error of exit code 2.
+// BeginMeasurement takes the measurement lock for the plans of an experiment, or says who has it.
+// It removes the labs of measurements that died, as their engines would still be running. If a lab
+// is up under one of the plans' names, the error has exit code 2.
 func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan) (*Measurement, error) {
 	self, err := proc.Of(os.Getpid())
 	if err != nil {
@@ -53,7 +53,7 @@ func BeginMeasurement(ctx context.Context, experiment string, plans []*plan.Plan
 		o.Labs = append(o.Labs, p.Name)
 		o.Prefixes = append(o.Prefixes, p.Prefix)
 	}
-	// Who holds the registry sees the lock and what the file says together.
+	// Under the registry's lock, the measurement lock and the file are consistent.
 	registry, err := lockRegistry()
 	if err != nil {
 		return nil, err
@@ -97,18 +97,17 @@ func removeOrphans(ctx context.Context) error {
 	return nil
 }
 
-// End gives the right back. The labs have to be down by then.
+// End releases the lock. The labs must be down by then.
 func (m *Measurement) End() error {
 	return errors.Join(absentIsFine(os.Remove(measurementFile())), m.lock.Free())
 }
 
-// forgetDeadMeasurement removes the file of a measurement whose process died before
-// its End.
+// forgetDeadMeasurement removes the file of a measurement whose process died before End.
 func forgetDeadMeasurement() error {
 	if o := readOwner(measurementFile()); o.PID == 0 || o.alive() {
 		return nil
 	}
-	// Another may begin just now, which writes the file with the registry held.
+	// Another measurement may be starting; it writes the file while it holds the registry.
 	registry, err := lockRegistry()
 	if err != nil {
 		return err
@@ -123,8 +122,8 @@ func forgetDeadMeasurement() error {
 func measurementLock() string { return filepath.Join(Root(), "measuring.lock") }
 func measurementFile() string { return filepath.Join(Root(), "measuring.json") }
 
-// reserved is the error of a lab whose name or prefix a measurement of another
-// process has reserved, also while that lab is down. The caller holds the registry.
+// reserved returns an error for a lab whose name or prefix another process's measurement has
+// reserved, even while that lab is down. The caller holds the registry.
 func (m *Measurement) reserved(p *plan.Plan) error {
 	if m != nil || !flock.IsHeld(measurementLock()) {
 		return nil // ours, or nobody's: a dead owner's lock is free
@@ -136,7 +135,7 @@ func (m *Measurement) reserved(p *plan.Plan) error {
 	return &BusyError{Name: p.Name, PID: o.PID, Measuring: o.Experiment, Since: o.Since}
 }
 
-// readOwner reads an owner's file; the zero owner lives nowhere.
+// readOwner reads an owner's file; it returns a zero owner, which is not alive, if there is none.
 func readOwner(path string) owner {
 	var o owner
 	text, err := os.ReadFile(path)
@@ -146,13 +145,13 @@ func readOwner(path string) owner {
 	return o
 }
 
-// alive is true while the process that measures runs.
+// alive is true while the measuring process runs.
 func (o owner) alive() bool {
 	return o.PID != 0 && o.BootID == boot.ID() &&
 		proc.Identity{PID: o.PID, StartTicks: o.StartTicks}.Alive()
 }
 
-// lockLab takes a lab's lock, and says of a lab that is being measured that it is.
+// lockLab takes a lab's lock; its error says if the lab is being measured.
 func lockLab(s state, name string) (*flock.Lock, error) {
 	held, err := takeLock(s.lock(), name, 0)
 	var busy *BusyError

@@ -102,11 +102,11 @@ func TestAMeasurementKeepsItsNamesWhileItsLabsAreDown(t *testing.T) {
 	if _, err := BeginMeasurement(context.Background(), "tbkept", []*plan.Plan{p}); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), "is up already") {
 		t.Errorf("a measurement in a lab that is up = %v, want exit code 2", err)
 	}
-	begin(t, planOf(t, pairLab("tbsecond", ""))) // the refused one holds nothing
+	begin(t, planOf(t, pairLab("tbsecond", ""))) // the refused one holds no lock
 }
 
-// TestAContainerCannotMakeUsWriteElsewhere plants, in the folder that containers
-// share with the host, a link where the host would write.
+// TestAContainerCannotMakeUsWriteElsewhere places a symbolic link in the folder that containers
+// share with the host, at a path where the host could write.
 func TestAContainerCannotMakeUsWriteElsewhere(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
@@ -183,8 +183,8 @@ func TestAMountOnNothingIsFoundBeforeAnythingIsMade(t *testing.T) {
 	}
 }
 
-// TestUpRemovesAnOrphan makes an orphan by letting go of a measured lab and writing a
-// dead process into its state, as kill -9 leaves it.
+// TestUpRemovesAnOrphan makes an orphan: it releases a measured lab and writes a dead process into
+// its state, as after kill -9.
 func TestUpRemovesAnOrphan(t *testing.T) {
 	labtest.Root(t)
 	ctx, text := context.Background(), pairLab("tborphan", "")
@@ -219,8 +219,8 @@ func TestUpRemovesAnOrphan(t *testing.T) {
 	}
 }
 
-// TestDownForgetsAMeasurementThatDied leaves what kill -9 leaves of a measurement, and
-// then one that lives, which is left alone.
+// TestDownForgetsAMeasurementThatDied has the file of a measurement after kill -9, which Down
+// removes, and then that of a living one, which Down keeps.
 func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 	labtest.Root(t)
 	text := pairLab("tbdead", "")
@@ -238,7 +238,8 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 		{"dead", owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}, false},
 		{"alive", m.owner, true},
 	} {
-		// Up as the measurement's own, then nobody's: a lab that is only down.
+		// A lab of the measurement, whose lock is then released, so that it only has to be taken
+		// down.
 		lab, err := Up(context.Background(), UpOptions{Plan: p, Experiment: []byte(text), Measurement: m})
 		if err != nil {
 			t.Fatal(err)
@@ -253,7 +254,7 @@ func TestDownForgetsAMeasurementThatDied(t *testing.T) {
 			t.Errorf("%s: after Down the file of the measurement: %v, want that it stays: %v", c.name, err, c.stays)
 		}
 	}
-	// Where no lab is up, DownAll still finds what a dead measurement left.
+	// DownAll finds the file of a dead measurement even where no lab is up.
 	gone := owner{PID: dead.Process.Pid, StartTicks: 1, BootID: m.owner.BootID, Experiment: "tbdead"}
 	if err := writeJSON(measurementFile(), gone); err != nil {
 		t.Fatal(err)
@@ -274,14 +275,13 @@ func TestAnUnknownSysctlIsFoundBeforeAnythingIsMade(t *testing.T) {
 	if err := with(`net.ipv4.no_such: "1"`); exit.Code(err) != exit.Wrong || !strings.Contains(err.Error(), `node "b"`) || !strings.Contains(err.Error(), "/proc/sys/net/ipv4/no_such") {
 		t.Errorf("Check = %v", err)
 	}
-	// That of an interface is there when the interface is.
+	// An interface's sysctl exists only with the interface.
 	if err := with(`net.ipv4.ip_forward: "1", net.ipv4.conf.eth0.rp_filter: "0"`); err != nil {
 		t.Errorf("Check = %v", err)
 	}
 }
 
-// TestAFullStateFolder: whatever cannot be written for want of space is told once, with
-// what to do.
+// TestAFullStateFolder: every failed write to a full disk is reported once, with what to do.
 func TestAFullStateFolder(t *testing.T) {
 	labtest.Root(t)
 	dir := t.TempDir()

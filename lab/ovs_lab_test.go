@@ -7,8 +7,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestLabKernelOVS joins nodes by the kernel's datapath of Open vSwitch, which most
-// build machines lack:
+// TestLabKernelOVS joins nodes by Open vSwitch's kernel datapath, which most build machines lack:
 //
 //	n1:eth ── veth ─┐
 //	n2:eth ── veth ─┼─ br0, module openvswitch

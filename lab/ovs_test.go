@@ -19,11 +19,11 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// needOVS skips a test where a link of the kind cannot be made.
+// needOVS skips a test if the host cannot make a link of the kind.
 func needOVS(t testing.TB, kind string) {
 	t.Helper()
 	labtest.Root(t)
-	// Without hugepages: what is tested is Open vSwitch, and others may have them.
+	// Without hugepages: the test is about Open vSwitch, and others may have them.
 	err := link.Check(planOf(t, ovsStar(kind, 2, 1500)))
 	if err != nil && !errors.As(err, new(*host.MissingError)) {
 		t.Fatal(err)
@@ -35,14 +35,14 @@ func ovsStar(kind string, nodes, mtu int) string {
 	return star(kind, nodes, mtu) + "dpdk: {hugepages: none}\n"
 }
 
-// systemOVS lists what belongs to a system's own Open vSwitch and DPDK.
+// systemOVS lists what belongs to the system's own Open vSwitch and DPDK.
 func systemOVS(t testing.TB) []string {
 	t.Helper()
 	var list []string
 	for _, dir := range []string{"/run/openvswitch", "/etc/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"} {
 		_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err != nil {
-				return nil //nolint:nilerr // what is not there is not listed
+				return nil //nolint:nilerr // absent files are not listed
 			}
 			if info, err := d.Info(); err == nil {
 				list = append(list, fmt.Sprint(path, info.Mode(), info.Size(), info.ModTime()))
@@ -53,9 +53,9 @@ func systemOVS(t testing.TB) []string {
 	return list
 }
 
-// everyPingOnce pings from every node to every other over its first link with a full
-// frame. One at a time, for ping waits no longer for a second answer than twice as long
-// as for the first, and a switch in userspace waits for its CPU now and then.
+// everyPingOnce pings from every node to every other over its first link with a full frame. One
+// packet at a time, as ping waits for a second answer at most twice as long as for the first, and a
+// userspace switch sometimes waits for its CPU.
 func everyPingOnce(t *testing.T, lab *Lab) {
 	t.Helper()
 	for _, n := range lab.Plan().Nodes {
@@ -119,7 +119,7 @@ func TestOVSLearns(t *testing.T) {
 	if devices := seen.LinkList[0].Devices; len(devices) != 3 || devices[0].RxPackets == 0 {
 		t.Errorf("its ports are %+v, want three with packets", devices)
 	}
-	// What n1 and n2 say to each other is not n3's to see.
+	// n3 must not see the packets between n1 and n2.
 	before := in(t, lab, "n3", "cat", "/sys/class/net/eth/statistics/rx_packets")
 	neighbour := lab.Plan().Nodes[0].Interfaces[0].Neighbours[0].IP
 	for range 10 {
@@ -140,8 +140,8 @@ func TestOVSForwardsByFlows(t *testing.T) {
 	}
 }
 
-// TestTwoInstancesOfOVS has both kinds in one lab, and a second lab beside it. The
-// userspace datapaths all have a device of the name ovs-netdev.
+// TestTwoInstancesOfOVS has both kinds in one lab, and a second lab at the same time. All userspace
+// datapaths have a device named ovs-netdev.
 func TestTwoInstancesOfOVS(t *testing.T) {
 	needOVS(t, "ovs")
 	needOVS(t, "ovs-dpdk")
@@ -192,7 +192,7 @@ func TestADeadOVSIsTold(t *testing.T) {
 					t.Fatalf("dead programs are %q", dead)
 				}
 			}
-			// The interfaces are still there: only what joined them is gone.
+			// The interfaces still exist: only what joined them is gone.
 			in(t, lab, "n1", "ip", "link", "show", "eth")
 			prefix := lab.Plan().Prefix
 			if err := lab.Down(context.Background()); err != nil {
@@ -224,8 +224,7 @@ dpdk: {hugepages: none}
 	if err := os.WriteFile(c.whole, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Each seventh point: the others are the same code's, which the tests of the whole
-	// lab go through one by one.
+	// Each seventh point: the tests of the whole lab go through every point of the same code.
 	c.killed(7, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbcrash")
 		c.gone("up killed at " + said)

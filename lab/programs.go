@@ -16,19 +16,18 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// ProgramState is a process that a link needs, as it is now.
+// ProgramState is the current state of a process that a link needs.
 type ProgramState struct {
 	Link  string `json:"link"`
 	Name  string `json:"name"`
 	PID   int    `json:"pid"`
 	Alive bool   `json:"alive"`
-	// Log is the file with what it wrote; LastLines are its last, for a dead one.
+	// Log is the file with its output; LastLines are the last lines of a dead one.
 	Log       string `json:"log"`
 	LastLines string `json:"last_lines,omitempty"`
 }
 
-// Programs are the processes that the lab's links have started, in that order, with
-// those that have died since.
+// Programs are the processes that the lab's links have started, in that order, including dead ones.
 func (l *Lab) Programs() ([]ProgramState, error) {
 	if !hasPrograms(l.plan) {
 		return nil, nil
@@ -77,8 +76,8 @@ func hasPrograms(p *plan.Plan) bool {
 	return false
 }
 
-// Faults says what of the lab has died since it came up, or is received no more as it was
-// set up to be.
+// Faults lists the parts of the lab that have died since it came up, or have lost their receive
+// mode.
 func (l *Lab) Faults() ([]Fault, error) {
 	var faults []Fault
 	for _, n := range l.plan.Nodes {
@@ -105,8 +104,7 @@ func (l *Lab) Faults() ([]Fault, error) {
 	return slices.Concat(faults, engines, disturbers, receiving), errors.Join(err, unread, unknown, unwritten)
 }
 
-// deadEngines says which of the engines that serve an app have ended, where their node
-// has not.
+// deadEngines says which app engines have ended while their node still runs.
 func (l *Lab) deadEngines() ([]Fault, error) {
 	if !slices.ContainsFunc(l.plan.Nodes, func(n plan.Node) bool { return n.App != nil }) {
 		return nil, nil
@@ -162,7 +160,7 @@ func (l *Lab) switchStats(ctx context.Context, planned plan.Link) *client.Switch
 	if err != nil {
 		return nil
 	}
-	// It takes one client at a time: it may be talking to another.
+	// The switch takes one client at a time: it may have another.
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	stats, err := c.SwitchStats()

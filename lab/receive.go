@@ -18,10 +18,10 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// receiveOrder is the order in which a node's ways of receiving are set up.
+// receiveOrder is the order in which a node's receive modes are set up.
 var receiveOrder = []spec.Receive{spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend, spec.ReceiveAwake}
 
-// receivedBy lists a node's interfaces that are received in one way.
+// receivedBy lists a node's interfaces with one receive mode.
 func receivedBy(n plan.Node, way spec.Receive) []string {
 	var list []string
 	for _, i := range n.Interfaces {
@@ -32,8 +32,8 @@ func receivedBy(n plan.Node, way spec.Receive) []string {
 	return list
 }
 
-// checkReceive finds out, before anything is made, whether the kernel can receive as the
-// plan says, and gives the path of the program that polls.
+// checkReceive checks, before anything is made, that the kernel supports the plan's receive modes,
+// and returns the path of the program that polls.
 func checkReceive(p *plan.Plan) (poller string, err error) {
 	asked := slices.ContainsFunc(p.Nodes, func(n plan.Node) bool { return n.Receive != nil })
 	if !asked {
@@ -66,8 +66,8 @@ func checkReceive(p *plan.Plan) (poller string, err error) {
 	return node.Program("nines-poller")
 }
 
-// receive lets the interfaces of the work's nodes be received as the plan says. Their
-// devices are up by now, and nothing has opened a socket there yet.
+// receive sets up the receive modes of the work's nodes. Their devices are up by now, and nothing
+// has opened a socket there yet.
 func (b *builder) receive(ctx context.Context, w work) error {
 	records, err := b.receiveRecords()
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *builder) receiveNode(ctx context.Context, n plan.Node, features busypol
 	return records, nil
 }
 
-// receiveRequest is what the plan says of one way of receiving.
+// receiveRequest is what the plan says about one receive mode.
 func receiveRequest(n plan.Node, way spec.Receive, interfaces []string) busypoll.Request {
 	r := n.Receive
 	request := busypoll.Request{Receive: way, Interfaces: interfaces}
@@ -146,8 +146,8 @@ func receiveRequest(n plan.Node, way spec.Receive, interfaces []string) busypoll
 	return request
 }
 
-// cpusetOf is the file by which a process joins the cpuset that a node's CPUs are isolated
-// by: only there can it have them. Nodes without one have none.
+// cpusetOf is the file for joining the cpuset that isolates a node's CPUs: a process can use them
+// only there. Nodes without such a cpuset have no file.
 func (b *builder) cpusetOf(n plan.Node) ([]string, error) {
 	if !n.Isolated {
 		return nil, nil
@@ -162,7 +162,7 @@ func (b *builder) cpusetOf(n plan.Node) ([]string, error) {
 	return []string{filepath.Join(dirs["cpuset"], "cgroup.procs")}, nil
 }
 
-// recordsOf writes down what was set up, by interface.
+// recordsOf returns what was set up, by interface.
 func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []receiveRecord {
 	var list []receiveRecord
 	for _, name := range interfaces {
@@ -189,7 +189,7 @@ func recordsOf(nodeName string, interfaces []string, run *busypoll.Running) []re
 	return list
 }
 
-// receiveSteps are the steps of Steps for how interfaces are received.
+// receiveSteps are the dry run's steps for receive modes.
 func receiveSteps(add func(string, ...any), n plan.Node) {
 	for _, way := range receiveOrder {
 		interfaces := strings.Join(receivedBy(n, way), ", ")
@@ -213,7 +213,7 @@ func receiveSteps(add func(string, ...any), n plan.Node) {
 	}
 }
 
-// deferralText says what is done to interrupts: none where the pollers may not get the CPU.
+// deferralText says how interrupts are deferred: not at all where the pollers may not get the CPU.
 func deferralText(r *plan.Receive) string {
 	if r.CPUsExclusive {
 		return ", interrupts deferred"

@@ -26,7 +26,7 @@ topology:
     - {name: d, endpoints: ["load:d", "two:out"], rx: {"two:out": awake}}
 `
 
-// otherReceive is what it is changed into: other ways, at nodes and links that stay.
+// otherReceive changes it: other receive modes, at nodes and links that stay.
 var otherReceive = strings.NewReplacer("one: {rx: busy_poll}", "one: {rx: threaded}", "rx: threaded}", "rx: busy_poll}",
 	`"two:out": awake`, `"two:out": interrupt`).Replace(everyReceive)
 
@@ -39,8 +39,8 @@ func newReceiveCrasher(t *testing.T) *crasher {
 	return newCrasherOf(t, everyReceive, otherReceive)
 }
 
-// Whatever nines was doing to let a lab be received when it was killed: down takes all of
-// it back, on the CPUs that outlive the lab too.
+// At whatever point of setting up receive modes nines was killed, down undoes all of it, including
+// settings of CPUs, which outlive the lab.
 func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 	c := newReceiveCrasher(t)
 	before, latencies := settings(t), wakeLatencies(t)
@@ -52,7 +52,7 @@ func TestReceiveDownAfterUpWasKilledAtEveryPoint(t *testing.T) {
 	unchanged(t, before)
 }
 
-// Between two ways as well: every fifth point, for each is a lab of its own.
+// The same for a change of receive modes: every fifth point, as each needs a new lab.
 func TestReceiveDownAfterApplyWasKilled(t *testing.T) {
 	c := newReceiveCrasher(t)
 	before, latencies := settings(t), wakeLatencies(t)

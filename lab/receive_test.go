@@ -32,9 +32,9 @@ topology:
     - {name: in, endpoints: ["load:tx", "dut:in"]}
 `
 
-// polled pings a lab's dut and tells how often its interface was polled by its threads,
-// and how often by whoever was interrupted. While a poller is starved, or starves others, its
-// watchdog stops it and leaves the work to softirqs: that is tried again.
+// polled pings a lab's dut and returns how often its threads polled the interface, and how often
+// others did from interrupts. While a poller is starved, or starves others, its watchdog stops it
+// and leaves the work to softirqs: then polled tries again.
 func polled(t *testing.T, lab *Lab, pings int) (own, others uint64) {
 	t.Helper()
 	threads := func() string {
@@ -82,7 +82,7 @@ func pollsOnce(t *testing.T, lab *Lab, pings int) (own, others uint64) {
 	return own, others
 }
 
-// receivedOf is how the dut's interface is received.
+// receivedOf is the receive state of the dut's interface.
 func receivedOf(t *testing.T, lab *Lab) ReceiveState {
 	t.Helper()
 	list, err := lab.Received()
@@ -95,9 +95,8 @@ func receivedOf(t *testing.T, lab *Lab) ReceiveState {
 	return list[0]
 }
 
-// In each runtime the polling thread polls, on its CPU and as it was told, and next to
-// nobody does on behalf of an interrupt any more. That softirqs would be seen, those of an
-// interface show that is not polled.
+// In each runtime the polling thread polls, on its CPU and with its policy, and there are hardly
+// any polls from interrupts. An interface without a poller shows that the test would see those.
 func TestBusyPollTakesEffect(t *testing.T) {
 	labtest.Root(t)
 	const pings = 300
@@ -122,7 +121,7 @@ func TestBusyPollTakesEffect(t *testing.T) {
 		})
 	}
 	t.Run("softirqs are seen", func(t *testing.T) {
-		canReceive(t, spec.ReceiveSuspend) // uses NAPI, and has nobody that polls here
+		canReceive(t, spec.ReceiveSuspend) // uses NAPI, and nothing polls here
 		own, others := polled(t, up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveSuspend)), pings)
 		t.Logf("%d polls by threads and %d by softirqs, for %d packets", own, others, pings)
 		if own > 0 || others < pings/10 {
@@ -131,7 +130,7 @@ func TestBusyPollTakesEffect(t *testing.T) {
 	})
 }
 
-// canReceive skips on a kernel that cannot.
+// canReceive skips the test on a kernel without the receive mode.
 func canReceive(t *testing.T, way spec.Receive) {
 	t.Helper()
 	features := busypoll.Probe()
@@ -144,7 +143,7 @@ func canReceive(t *testing.T, way spec.Receive) {
 	labtest.Require(t, fmt.Sprintf("a kernel for rx: %s (%s)", way, lack), lack.None())
 }
 
-// Kernel threads receive in place of softirqs, where and as they were told.
+// Kernel threads receive in place of softirqs, with the planned CPUs and policy.
 func TestThreadedTakesEffect(t *testing.T) {
 	labtest.Root(t)
 	canReceive(t, spec.ReceiveThreaded)
@@ -159,7 +158,7 @@ func TestThreadedTakesEffect(t *testing.T) {
 	}
 }
 
-// A CPU that is kept awake never stops.
+// A CPU that is kept awake never halts.
 func TestAwakeTakesEffect(t *testing.T) {
 	labtest.Root(t)
 	before := wakeLatencies(t)
@@ -174,8 +173,8 @@ topology:
 `)
 	now := receivedOf(t, lab)
 	cpu := findNode(lab.Plan(), "dut").Receive.AwakeCPUs[0]
-	// What counts its halts: time without work where a thread spins; states but the first,
-	// which polls, where the idle loop does.
+	// A count of its halts: idle time where a thread spins; idle states other than the first, which
+	// polls, where the idle loop does.
 	var pattern string
 	switch now.Mechanism {
 	case "spin":
@@ -202,7 +201,7 @@ topology:
 		}
 		return strings.Join(all, " ")
 	}
-	// What it was doing when it was told may end yet.
+	// A halt from before the change may still have to end.
 	time.Sleep(50 * time.Millisecond)
 	first := halts()
 	time.Sleep(500 * time.Millisecond)
@@ -215,7 +214,7 @@ topology:
 	asleepAgain(t, before, "down")
 }
 
-// idleTicks is the time that a CPU had nothing to do, from /proc/stat.
+// idleTicks is the idle time of a CPU, from /proc/stat.
 func idleTicks(t *testing.T, cpu int) string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/stat")
@@ -231,8 +230,8 @@ func idleTicks(t *testing.T, cpu int) string {
 	return ""
 }
 
-// wakeLatencies is what each CPU's wake-up may take, by PM QoS; a CPU that somebody else
-// keeps awake is left out.
+// wakeLatencies are the CPUs' limits on wake-up latency, by PM QoS, without CPUs that somebody else
+// keeps awake.
 func wakeLatencies(t testing.TB) map[string]string {
 	t.Helper()
 	paths, _ := filepath.Glob("/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us")
@@ -249,8 +248,8 @@ func wakeLatencies(t testing.TB) map[string]string {
 	return all
 }
 
-// asleepAgain fails the test if CPUs are still kept awake that were not before. Another
-// lab of this host may do so for a while.
+// asleepAgain fails the test if CPUs that were not kept awake before still are. It waits, as
+// another lab of this host may keep them awake for a while.
 func asleepAgain(t testing.TB, before map[string]string, what string) {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -265,12 +264,12 @@ func asleepAgain(t testing.TB, before map[string]string, what string) {
 	}
 }
 
-// Another way of receiving takes no new lab: all that runs in it goes on, and what the old
-// way had set is as it was.
+// Another receive mode needs no new lab: everything in it keeps running, and the settings of the
+// old mode are restored.
 func TestApplyChangesHowALabIsReceived(t *testing.T) {
 	labtest.Root(t)
 	canReceive(t, spec.ReceiveBusyPoll)
-	// On the dut's own CPU, for CPUs for threads alone would move the nodes to others.
+	// On the dut's own CPU, as separate CPUs for threads would move the nodes to other CPUs.
 	text := func(rx spec.Receive) string {
 		return strings.Replace(fmt.Sprintf(receiveLab, spec.RuntimeNetns, rx), "polling: {cpus: 1, scheduling: {policy: fifo, priority: 1}}", "cpus: 1", 1)
 	}
@@ -316,8 +315,8 @@ func TestApplyChangesHowALabIsReceived(t *testing.T) {
 	}
 }
 
-// Later commands know a lab by its journal only: they find the nodes, and not what polls
-// for them in the host's namespaces.
+// Later commands know a lab only by its journal: they must take the nodes' processes, not their
+// pollers in the host's namespaces.
 func TestALaterCommandFindsTheNodesOfAPolledLab(t *testing.T) {
 	labtest.Root(t)
 	for _, rx := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveAwake} {
@@ -340,7 +339,7 @@ func TestALaterCommandFindsTheNodesOfAPolledLab(t *testing.T) {
 	}
 }
 
-// A poller that dies is a fault: what it polled waits for timers.
+// A poller that dies is a fault: its interfaces then wait for timers.
 func TestAPollerThatDiesIsAFault(t *testing.T) {
 	labtest.Root(t)
 	lab, err := Open(up(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll)).Name())
@@ -363,7 +362,7 @@ func TestAPollerThatDiesIsAFault(t *testing.T) {
 	}
 }
 
-// So is a guard's death: a thread that it had stopped would be stopped for good.
+// A guard that dies is a fault too: a thread that it had stopped would stay stopped.
 func TestAGuardThatDiesIsAFault(t *testing.T) {
 	labtest.Root(t)
 	canReceive(t, spec.ReceiveThreaded)
@@ -386,8 +385,8 @@ func TestAGuardThatDiesIsAFault(t *testing.T) {
 	}
 }
 
-// A device that is set down and up has instances for which nothing was set up. That is a
-// fault of the lab, so that what is measured next gets another one.
+// A device that is set down and up has new NAPI instances, without the settings. That is a fault of
+// the lab, so that the next measurement gets a new lab.
 func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 	labtest.Root(t)
 	for _, way := range []spec.Receive{spec.ReceiveBusyPoll, spec.ReceiveThreaded, spec.ReceiveSuspend} {
@@ -421,7 +420,7 @@ func TestADeviceThatIsSetUpAnewIsNotReceivedAsPlanned(t *testing.T) {
 	}
 }
 
-// What the kernel cannot do is refused by name before anything is made.
+// A receive mode that the kernel lacks is refused by name before anything is made.
 func TestReceivingThatThisKernelCannotDo(t *testing.T) {
 	labtest.Root(t)
 	p := planOf(t, fmt.Sprintf(receiveLab, spec.RuntimeNetns, spec.ReceiveBusyPoll))
@@ -441,7 +440,7 @@ func TestReceivingThatThisKernelCannotDo(t *testing.T) {
 	}
 }
 
-// The steps that would be made name each interface, its way and its CPUs.
+// The dry run names each interface, its receive mode and its CPUs.
 func TestReceiveSteps(t *testing.T) {
 	n := plan.Node{Name: "dut", Interfaces: []plan.Interface{
 		{Name: "a", RX: spec.ReceiveBusyPoll}, {Name: "b", RX: spec.ReceiveThreaded}, {Name: "c", RX: spec.ReceiveAwake}, {Name: "d", RX: spec.ReceiveSuspend}, {Name: "e"},

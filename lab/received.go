@@ -19,23 +19,23 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// ReceiveState is how an interface of a lab is received that is not by interrupts alone.
+// ReceiveState is the state of an interface with a receive mode other than interrupt.
 type ReceiveState struct {
 	Node      string       `json:"node"`
 	Interface string       `json:"interface"`
 	RX        spec.Receive `json:"rx"`
-	// Mechanism is what is in force, and Why it is and no other.
+	// Mechanism is the mechanism in force, and Why says why this one.
 	Mechanism string `json:"mechanism"`
 	Why       string `json:"why,omitempty"`
-	// NAPIs are the interface's instances, one a queue.
+	// NAPIs are the interface's NAPI instances, one per queue.
 	NAPIs []uint32 `json:"napis,omitempty"`
-	// Settings are what was set on devices for it, by package napi's names.
+	// Settings are what was set on devices for it, by the names of package napi.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Threads are those that receive, or that keep CPUs awake.
+	// Threads are the threads that receive, or that keep CPUs awake.
 	Threads []ReceiveThread `json:"threads,omitempty"`
-	// Problem is why there are none where there should be.
+	// Problem says why there are no threads where there should be some.
 	Problem string `json:"problem,omitempty"`
-	// Notes are what it costs.
+	// Notes say what it costs.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -44,37 +44,37 @@ type ReceiveThread struct {
 	Name string `json:"name"`
 	TID  int    `json:"tid"`
 	CPUs []int  `json:"cpus"`
-	// Scheduling is its policy as the kernel tells it, "fifo:5".
+	// Scheduling is its policy as the kernel reports it, "fifo:5".
 	Scheduling string `json:"scheduling"`
-	// Polls and Packets are nil where nobody counts them.
+	// Polls and Packets are nil where they are not counted.
 	Polls   *uint64 `json:"polls,omitempty"`
 	Packets *uint64 `json:"packets,omitempty"`
 	// Ran is its CPU time, and Waited how long others had its CPU, by schedstat.
 	Ran    time.Duration `json:"ran_ns"`
 	Waited time.Duration `json:"waited_ns"`
-	// Slept is how long it slept because nothing came, where it is adaptive; BackOffs is
-	// how often the watchdog stopped it.
+	// Slept is how long an adaptive thread slept because no packets came; BackOffs is how often the
+	// watchdog stopped it.
 	Slept    time.Duration `json:"slept_ns,omitempty"`
 	BackOffs uint64        `json:"back_offs,omitempty"`
 }
 
-// receiveRecord is what is written down of an interface when its receiving is set up.
+// receiveRecord is what is saved about an interface when its receive mode is set up.
 type receiveRecord struct {
 	ReceiveState
-	// Index is the device's in its namespace.
+	// Index is the device's index in its namespace.
 	Index int `json:"index"`
 	// Scheduling is the policy of its threads, "idle:0".
 	Scheduling string `json:"scheduling,omitempty"`
 	// Poller is the process that polls or spins; none where the kernel does it alone.
 	Poller busypoll.Poller `json:"poller,omitzero"`
-	// Guard is the one that watches the kernel's threads; none where they need none.
+	// Guard is the process that watches the kernel's threads; none where they need none.
 	Guard busypoll.Poller `json:"guard,omitzero"`
 }
 
 func (s state) receive() string { return filepath.Join(s.dir, "receive.json") }
 func (s state) pollers() string { return filepath.Join(s.dir, "pollers") }
 
-// receiveRecords reads what was written down; none for a lab that is interrupted.
+// receiveRecords reads the saved records; none for a lab that uses only interrupts.
 func (l *Lab) receiveRecords() ([]receiveRecord, error) {
 	text, err := os.ReadFile(l.state.receive())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,9 +90,8 @@ func (l *Lab) receiveRecords() ([]receiveRecord, error) {
 	return list, nil
 }
 
-// receiveFaults says which interfaces are not received any more as they were set up to be,
-// where their node has not died: what polls has ended, or the device has other instances.
-// Nothing but a lab that is rebuilt has them received so again.
+// receiveFaults says which interfaces of living nodes have lost their receive mode: the poller has
+// ended, or the device has other NAPI instances. Only rebuilding the lab restores it.
 func (l *Lab) receiveFaults() ([]Fault, error) {
 	states, err := l.Received()
 	if err != nil {
@@ -108,10 +107,9 @@ func (l *Lab) receiveFaults() ([]Fault, error) {
 	return faults, nil
 }
 
-// PollRates counts for a while how often each thread polls the lab's interfaces that are
-// polled all the time, in polls a second by thread; nil where there are none. The kernel's
-// own threads count nothing themselves. Each poll costs a little more meanwhile, so it is
-// no part of a trial.
+// PollRates counts for a time span how often each thread polls the lab's busy-polled interfaces, in
+// polls a second by thread; nil where there are none. The kernel's own threads have no counters.
+// Counting makes each poll a little more expensive, so it must not run during a trial.
 func (l *Lab) PollRates(ctx context.Context, span time.Duration) (map[int]float64, error) {
 	records, err := l.receiveRecords()
 	if err != nil {
@@ -152,7 +150,7 @@ func (l *Lab) PollRates(ctx context.Context, span time.Duration) (map[int]float6
 	return rates, nil
 }
 
-// Received tells how each interface is received now that is not by interrupts alone.
+// Received returns the current state of each interface with a receive mode other than interrupt.
 func (l *Lab) Received() ([]ReceiveState, error) {
 	records, err := l.receiveRecords()
 	if err != nil {
@@ -172,7 +170,7 @@ func (l *Lab) Received() ([]ReceiveState, error) {
 	return list, nil
 }
 
-// findReplaced says so where the instances that it was set up for are there no more.
+// findReplaced notes a problem if the NAPI instances that were set up no longer exist.
 func (l *Lab) findReplaced(r *receiveRecord) {
 	running := l.running[r.Node]
 	if r.Problem != "" || len(r.NAPIs) == 0 || running == nil || !running.Alive() {
@@ -197,15 +195,15 @@ func (l *Lab) findReplaced(r *receiveRecord) {
 	}
 }
 
-// readGuard says so where the watchdog of the kernel's threads has exited. One that was backed
-// off then stays so.
+// readGuard notes a problem if the watchdog of the kernel's threads has exited: a thread that it
+// had backed off stays so.
 func (r *receiveRecord) readGuard() {
 	if r.Problem == "" && r.Guard.PID > 0 && !r.Guard.Alive() {
 		r.Problem = "its watchdog exited, and a thread that it stopped stays at SCHED_IDLE: " + ended(r.Guard)
 	}
 }
 
-// ended says how a poller that is there no more did end.
+// ended says how a poller ended.
 func ended(p busypoll.Poller) string {
 	text := fmt.Sprintf("nines-poller has ended (process %d)", p.PID)
 	if said := lastLine(p.Log); said != "" {
@@ -214,7 +212,7 @@ func ended(p busypoll.Poller) string {
 	return text + "; it printed nothing, so it was killed"
 }
 
-// readPoller reads what a poller says of its threads.
+// readPoller reads a poller's report on its threads.
 func (r *receiveRecord) readPoller() {
 	if !r.Poller.Alive() {
 		r.Problem = ended(r.Poller)
@@ -227,10 +225,10 @@ func (r *receiveRecord) readPoller() {
 	}
 	for _, t := range s.Threads {
 		thread := threadOf(t.TID)
-		if thread.Name == "" { // stopped by the watchdog, for a while
+		if thread.Name == "" { // temporarily stopped by the watchdog
 			thread.Name, thread.Scheduling = t.State, r.Scheduling
 		}
-		// Those of a thread that was stopped and started again go on.
+		// The counters continue when a thread is stopped and started again.
 		thread.CPUs, thread.Ran, thread.Waited = []int{t.CPU}, t.CPUTime, t.Waited
 		thread.Polls, thread.Packets = t.Slices, t.Packets
 		thread.Slept, thread.BackOffs = t.Slept, t.BackOffs
@@ -250,7 +248,7 @@ func lastLine(path string) string {
 	return lines[len(lines)-1]
 }
 
-// readKernelThreads finds the threads by which the kernel itself receives.
+// readKernelThreads finds the kernel threads that receive.
 func (l *Lab) readKernelThreads(r *receiveRecord) {
 	running := l.running[r.Node]
 	if running == nil || !running.Alive() {
@@ -283,7 +281,7 @@ func (l *Lab) readKernelThreads(r *receiveRecord) {
 				tids[i.PID] = ""
 			}
 		}
-		// In an order, because two readings are compared by place.
+		// Sorted, because two readings are compared by position.
 		for _, tid := range slices.Sorted(maps.Keys(tids)) {
 			r.Threads = append(r.Threads, threadOf(tid))
 		}
@@ -297,7 +295,7 @@ func (l *Lab) readKernelThreads(r *receiveRecord) {
 	}
 }
 
-// threadOf reads what the kernel tells of a thread; one that has ended has only its id.
+// threadOf reads what the kernel reports about a thread; an ended thread has only its id.
 func threadOf(tid int) ReceiveThread {
 	t := ReceiveThread{TID: tid}
 	dir := filepath.Join("/proc", strconv.Itoa(tid))

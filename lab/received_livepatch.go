@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/busypoll/kbp"
 )
 
-// livepatchThreads are the threads by which the module kbp polls a device of the calling
-// thread's namespace, each with what it has done for it.
+// livepatchThreads are the threads with which the module kbp polls a device of the calling thread's
+// namespace, each with its counts for that device.
 func livepatchThreads(index int) (list []ReceiveThread, problem string, err error) {
 	instances, err := kbp.List()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,8 +2,7 @@ package lab
 
 import "nines.dev/nines/lab/link"
 
-// mergedSettings are the settings of before, as far as their devices are still in
-// the plan, with those made now.
+// mergedSettings are the earlier settings whose devices are still in the plan, with the new ones.
 func (b *builder) mergedSettings() []link.Setting {
 	type key struct{ node, link, device string }
 	wanted := map[key]bool{}

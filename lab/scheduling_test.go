@@ -31,8 +31,8 @@ topology:
     - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
 `
 
-// serving is the thread of a node's engine that packets go through, as the host sees it,
-// and the engine's first one.
+// serving returns the packet thread of a node's engine, as the host sees it, and the engine's first
+// thread.
 func serving(t *testing.T, lab *Lab, nodeName string) (packets, first int) {
 	t.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", lab.PID(nodeName)))
@@ -72,14 +72,14 @@ func engineStats(t *testing.T, lab *Lab, nodeName string) client.Stats {
 	return stats
 }
 
-// The kernel says, of threads of engines and of commands, that they have the policy of
-// their node. The commands are a's, the engine b's.
+// The kernel reports the node's policy for threads of engines and of commands. The commands run in
+// a, the engine in b.
 func TestScheduling(t *testing.T) {
 	labtest.Root(t)
 	testScheduling(t)
 }
 
-// The same with other kernels and layouts of control groups.
+// The same with other kernels and cgroup layouts.
 func TestLabScheduling(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootRT, labtest.BootMain, labtest.BootV1, labtest.BootNew, labtest.BootNewRT)
 	labtest.Root(t)
@@ -122,7 +122,7 @@ func testScheduling(t *testing.T) {
 			if got, err = unix.SchedGetAttr(first, 0); err != nil || got.Policy != test.want.Policy || got.Priority != test.above {
 				t.Errorf("the kernel says %+v of the engine's first thread (%v), want priority %d", got, err, test.above)
 			}
-			// What somebody runs there to look has none of it.
+			// A user's command does not get the policy.
 			if out := in(t, lab, "b", "sh", "-c", "grep -i '^policy' /proc/$$/sched || echo policy : 0"); !strings.HasSuffix(out, ": 0") && !strings.HasSuffix(out, " 0") {
 				t.Errorf("a look has the policy: %s", out)
 			}
@@ -130,8 +130,8 @@ func testScheduling(t *testing.T) {
 	}
 }
 
-// With RT_GROUP_SCHED a container's group has no real-time time, and sched_setscheduler
-// is refused in it: that is why the engine above is elsewhere.
+// With RT_GROUP_SCHED a container's group has no real-time budget, and sched_setscheduler fails in
+// it: so the engine above is in another group.
 func TestGroupsHaveNoRealTime(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)

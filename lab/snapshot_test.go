@@ -15,8 +15,8 @@ import (
 	"nines.dev/nines/kernel/tasks"
 )
 
-// snapshot is every setting of a host that isolation may change, byte for byte, by the
-// name of its file; and the CPUs and the cpuset of each thread.
+// snapshot has every setting of a host that isolation may change, byte for byte, by file name, and
+// the CPUs and the cpuset of each thread.
 type snapshot struct {
 	files   map[string]string
 	threads map[string]string
@@ -30,9 +30,9 @@ var snapshotFiles = []string{
 	"/sys/kernel/mm/hugepages/*/nr_hugepages", "/sys/class/net/*/device/sriov_numvfs",
 }
 
-// cpusetFiles are those of each control group with the cpuset controller, of either
-// version. cpuset.cpus.isolated is not among them: nobody sets it, and Linux 6.12 takes
-// CPUs of isolcpus= out of it for good when a partition that had them ends.
+// cpusetFiles are the files of each control group with the cpuset controller, of both cgroup
+// versions. cpuset.cpus.isolated is not among them: it is read-only, and Linux 6.12 permanently
+// removes CPUs of isolcpus= from it when a partition that had them ends.
 var cpusetFiles = []string{
 	"cgroup.subtree_control", "cgroup.type", "cgroup.clone_children",
 	"cpuset.cpus", "cpuset.cpus.effective", "cpuset.cpus.exclusive", "cpuset.cpus.partition",
@@ -61,10 +61,10 @@ func takeSnapshot(t *testing.T) snapshot {
 	for _, h := range hierarchies {
 		err := filepath.WalkDir(h.Mount, func(dir string, d fs.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
-				return nil //nolint:nilerr // a group that went meanwhile
+				return nil //nolint:nilerr // a group that disappeared meanwhile
 			}
 			if d.Name() == "lxc.pivot" {
-				return filepath.SkipDir // LXC's own, which it makes once and leaves
+				return filepath.SkipDir // LXC's own, which it makes once and keeps
 			}
 			s.files[dir] = "a control group\n"
 			for _, file := range cpusetFiles {
@@ -87,10 +87,10 @@ func takeSnapshot(t *testing.T) snapshot {
 		if err != nil {
 			continue // it has ended
 		}
-		// Nobody but the kernel sets these masks: a worker of a workqueue has its pool's, a
-		// rescuer that of the pool it helped last, and Linux 6.1 itself loses those of NUMA
-		// nodes when anybody makes a partition. An interrupt's thread goes where the kernel
-		// puts the interrupt within its mask.
+		// Only the kernel sets these masks: a workqueue's worker has its pool's, a rescuer that of
+		// the pool it helped last, and Linux 6.1 itself loses those of NUMA nodes when anybody
+		// makes a partition. An interrupt's thread runs where the kernel puts the interrupt within
+		// its mask.
 		if thread.Fixed || strings.HasPrefix(thread.Name, "irq/") {
 			continue
 		}
@@ -100,9 +100,9 @@ func takeSnapshot(t *testing.T) snapshot {
 	return s
 }
 
-// nameInterrupts calls the interrupts of PCI devices by the device: a driver that gets or
-// loses virtual functions asks for its interrupts anew, and they get other numbers. Those
-// that nobody handles, as of a card that is down, are left out: their files come and go.
+// nameInterrupts names the interrupts of PCI devices by the device: a driver that gets or loses
+// virtual functions requests its interrupts again, and they get other numbers. Interrupts without a
+// handler, as of a card that is down, are left out: their files come and go.
 func (s snapshot) nameInterrupts(t *testing.T) {
 	t.Helper()
 	paths, err := filepath.Glob("/sys/bus/pci/devices/*/msi_irqs")
@@ -112,7 +112,7 @@ func (s snapshot) nameInterrupts(t *testing.T) {
 	for _, path := range paths {
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			continue // the device went meanwhile
+			continue // the device disappeared meanwhile
 		}
 		var numbers []int
 		for _, e := range entries {
@@ -125,7 +125,7 @@ func (s snapshot) nameInterrupts(t *testing.T) {
 			file := fmt.Sprintf("/proc/irq/%d/smp_affinity", n)
 			mask, there := s.files[file]
 			delete(s.files, file)
-			// Each handler has a folder of its name.
+			// Each handler has a folder with its name.
 			handlers, _ := filepath.Glob(filepath.Dir(file) + "/*/")
 			if there && len(handlers) > 0 {
 				s.files[fmt.Sprintf("interrupt %d of %s", i, filepath.Base(filepath.Dir(path)))] = mask
@@ -134,7 +134,7 @@ func (s snapshot) nameInterrupts(t *testing.T) {
 	}
 }
 
-// changes lists what differs; threads that ended or began meanwhile do not.
+// changes lists the differences, except threads that ended or began meanwhile.
 func (s snapshot) changes(after snapshot) []string {
 	var list []string
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {

@@ -12,10 +12,10 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// inKernel is true for an interface that is a device of the kernel in its node.
+// inKernel is true for an interface that is a kernel device in its node.
 func inKernel(i plan.Interface) bool { return i.Device == nil || i.Device.Kernel }
 
-// checkSockets finds paths of sockets that the kernel would cut.
+// checkSockets finds socket paths that are too long for the kernel.
 func checkSockets(p *plan.Plan) error {
 	s := stateOf(p.Name)
 	var paths []string
@@ -48,8 +48,8 @@ func checkSockets(p *plan.Plan) error {
 	return nil
 }
 
-// makeSockets makes the folder of each socket of the plan. They stay until the lab
-// goes: a container that has one mounted would not see another in its place.
+// makeSockets makes the folder of each socket of the plan. They stay until the lab is removed: a
+// container that has one mounted would not see a new one in its place.
 func (b *builder) makeSockets(context.Context, work) error {
 	for _, folders := range b.socketFolders() {
 		for _, folder := range folders {
@@ -61,7 +61,7 @@ func (b *builder) makeSockets(context.Context, work) error {
 	return nil
 }
 
-// socketFolders are, by node, the folders of the sockets of its endpoints.
+// socketFolders are the folders of the sockets of nodes' endpoints, by node.
 func (b *builder) socketFolders() map[string][]string {
 	folders := map[string][]string{}
 	for nodeName, sockets := range socketsOf(b.plan) {
@@ -72,7 +72,7 @@ func (b *builder) socketFolders() map[string][]string {
 	return folders
 }
 
-// socketsOf lists, by node, the sockets of its endpoints.
+// socketsOf lists the sockets of nodes' endpoints, by node.
 func socketsOf(p *plan.Plan) map[string][]string {
 	sockets := map[string][]string{}
 	for _, l := range p.Links {

@@ -10,9 +10,9 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// The programs of these tests are not the real ones, which Debian does not have: they
-// take the arguments that the real ones take, write down what they are told and what
-// they see, and stay. What they prove is what nines does with such a program.
+// The programs of these tests are stand-ins, as Debian does not have the real ones: they take the
+// same arguments, write down their configuration and what they see, and keep running. They prove
+// how nines handles such a program.
 const (
 	standInVPP = `#!/bin/sh
 dir=$(dirname "$2")
@@ -40,7 +40,7 @@ exec sleep 1000
 `
 )
 
-// standIn puts programs before those of the host.
+// standIn puts programs before those of the host in PATH.
 func standIn(t *testing.T, programs map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -62,7 +62,7 @@ func readStandIn(t *testing.T, lab *Lab, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// onlyProgram fails the test unless a lab has one program of the name, which runs.
+// onlyProgram fails the test unless a lab has exactly one program, with this name, and it runs.
 func onlyProgram(t *testing.T, lab *Lab, name string) {
 	t.Helper()
 	programs, err := lab.Programs()

@@ -44,8 +44,8 @@ func (s state) engines() string    { return filepath.Join(s.dir, "engines") }
 func (s state) logs() string       { return filepath.Join(s.dir, "logs") }
 func (s state) switches() string   { return filepath.Join(s.dir, "switches") }
 
-// hugepageLedger is the file in which the labs of a host account for the hugepages
-// that they have reserved: labs of every state folder, for the host's number is one.
+// hugepageLedger is the file in which the labs of a host record the hugepages that they have
+// reserved. Labs of all state folders share it, as the host has one number.
 const hugepageLedger = defaultRoot + "/hugepages.json"
 
 // engineSocket is the control socket of a node's app engine.
@@ -53,7 +53,7 @@ func (s state) engineSocket(nodeName string) string {
 	return filepath.Join(s.engines(), nodeName+".sock")
 }
 
-// checkName refuses names that are no plain folder name.
+// checkName refuses names that are not a plain folder name.
 func checkName(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q cannot be the name of a lab", name)
@@ -83,7 +83,7 @@ func writeFile(path string, text []byte) error {
 	return wrote(path, replace.File(path, text, 0o644))
 }
 
-// wrote says of which file a writing failed: the error's own path is a temporary one.
+// wrote names the file whose write failed: the error's own path is a temporary file.
 func wrote(path string, err error) error {
 	if failed := new(fs.PathError); errors.As(err, &failed) {
 		return &StateError{path, failed.Err}
@@ -94,7 +94,7 @@ func wrote(path string, err error) error {
 	return nil
 }
 
-// empty deletes all in the lab's folder but its journal and lock.
+// empty deletes everything in the lab's folder except its journal and lock.
 func (s state) empty() error {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -112,8 +112,8 @@ func (s state) empty() error {
 	return nil
 }
 
-// remove deletes the lab's folder: the journal after everything that it might still
-// speak of, and the lock last, so that nobody takes a half-removed lab.
+// remove deletes the lab's folder: the journal after everything that it may refer to, and the lock
+// last, so that nobody takes a half-removed lab.
 func (s state) remove() error {
 	if err := s.empty(); err != nil {
 		return err

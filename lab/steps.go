@@ -16,8 +16,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Steps says what Up would make for a plan, in order, a line a step. Nothing is made
-// and nothing is asked of the host.
+// Steps says what Up would make for a plan, in order, one line per step. It makes nothing and does
+// not look at the host.
 func Steps(p *plan.Plan) []string {
 	var steps []string
 	add := func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) }
@@ -162,7 +162,7 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	}
 }
 
-// programSteps are those of a link that has a program between its endpoints.
+// programSteps are the steps of a link with a program between its endpoints.
 func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	for _, e := range l.Endpoints {
 		switch {
@@ -182,7 +182,7 @@ func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		filepath.Join(stateOf(p.Name).switches(), l.Name))
 }
 
-// pairName is what a node's interface and the fabric's end are.
+// pairName says what joins a node's interface and the fabric: a veth pair or a tap.
 func pairName(e plan.Endpoint) string {
 	if e.Guest {
 		return "tap of QEMU's for"

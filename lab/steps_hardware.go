@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// portSteps are those of the ports whose virtual functions a plan uses.
+// portSteps are the steps for the ports whose virtual functions a plan uses.
 func portSteps(add func(string, ...any), p *plan.Plan) {
 	for _, port := range p.PhysicalFunctions {
 		add("port %s (%s): make %d virtual functions where it has none, and set it up", port.Name, port.Address, port.VFs)
@@ -25,7 +25,7 @@ func portSteps(add func(string, ...any), p *plan.Plan) {
 	}
 }
 
-// functionSteps are those that make a link's functions ready before the nodes start.
+// functionSteps are the steps that prepare a link's functions before the nodes start.
 func functionSteps(add func(string, ...any), l plan.Link) {
 	for _, e := range l.Endpoints {
 		f := e.Function
@@ -45,7 +45,7 @@ func functionSteps(add func(string, ...any), l plan.Link) {
 	}
 }
 
-// moveSteps are those that give nodes the interfaces of functions.
+// moveSteps are the steps that move the interfaces of functions into nodes.
 func moveSteps(add func(string, ...any), l plan.Link) {
 	for _, e := range l.Endpoints {
 		if e.Function.Driver == "" {

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// TestStepsOfHardware: a dry run names ports, cables, functions and their drivers before
-// the nodes, and what is moved into them after.
+// TestStepsOfHardware: a dry run lists ports, cables, functions and their drivers before the nodes,
+// and interfaces that are moved into nodes after them.
 func TestStepsOfHardware(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "host", "testdata", "hosts", "laboratory.json"))
 	if err != nil {

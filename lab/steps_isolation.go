@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// isolationSteps are those that keep all else off the nodes' CPUs. Which interrupts and
-// threads there are is the host's to say, when it is done.
+// isolationSteps are the steps that keep other work off the nodes' CPUs. Which interrupts and
+// threads that affects is known only when nines does it.
 func isolationSteps(add func(string, ...any), p *plan.Plan) {
 	if !plan.Partitions(p.Isolation) {
 		return

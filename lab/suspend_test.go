@@ -24,8 +24,8 @@ topology:
     - {name: in, endpoints: ["load:tx", "dut:in"]}
 `
 
-// An engine that waits by epoll polls its interface itself; one that just sleeps never
-// does, on the same interface with the same settings.
+// An engine that waits by epoll polls its interface itself; an engine that just sleeps never does,
+// with the same interface and settings.
 func TestSuspendTakesEffect(t *testing.T) {
 	labtest.QuietCore(t)
 	labtest.Root(t)
@@ -61,7 +61,7 @@ func TestSuspendTakesEffect(t *testing.T) {
 				t.Errorf("%d packets were polled", packets)
 			}
 			t.Logf("%d of %d packets by the engine's own polls; %d of %d polls", own, packets, ownPolls, allPolls)
-			// It also polls where nothing has come.
+			// It also polls when no packets have come.
 			polled := 2*ownPolls > allPolls
 			if wait == spec.WaitBlock {
 				polled = ownPolls > 0

@@ -30,10 +30,9 @@ topology:
     - {name: pair, kind: veth, endpoints: ["a:x", "b:x"]}
 `
 
-// TestSystemd: a container's systemd is up when the lab is, keeps to the container's
-// first CPU with all that it starts, and leaves the others to what nines starts, which is
-// in a group that systemd leaves alone. NINES_CACHE_DIR may name a folder that has the
-// file system already.
+// TestSystemd: a container's systemd is up when the lab is. It and its services stay on the
+// container's first CPU and leave the others to what nines starts, which is in a group that systemd
+// does not change. NINES_CACHE_DIR may name a folder that already has the file system.
 func TestSystemd(t *testing.T) {
 	labtest.Root(t)
 	lxc(t)
@@ -45,7 +44,7 @@ func TestSystemd(t *testing.T) {
 	testSystemd(t, spec.IsolationAffinity, 0)
 }
 
-// The laboratory's own file system stands in for the one that debootstrap makes.
+// The laboratory's own file system replaces the one that debootstrap makes.
 func TestLabSystemd(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootNew, labtest.BootMain, labtest.BootIsolated)
 	labtest.Root(t)
@@ -64,7 +63,8 @@ func TestLabSystemd(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	// The laboratory's services are no container's: LXC's waits half a minute for a network.
+	// The laboratory's services do not belong in a container: LXC's waits half a minute for a
+	// network.
 	for _, unit := range []string{"lxc.service", "lxc-net.service", "dpdk.service", "openvswitch-switch.service", "ovsdb-server.service", "ovs-vswitchd.service"} {
 		path := filepath.Join("/etc/systemd/system", unit)
 		if err := os.Symlink("/dev/null", path); err != nil {
@@ -77,7 +77,7 @@ func TestLabSystemd(t *testing.T) {
 	}
 }
 
-// Where version 2 is not mounted, a lab with systemd is refused before anything is made.
+// Where cgroup v2 is not mounted, a lab with systemd is refused before anything is made.
 func TestLabSystemdWantsVersion2(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootV1)
 	labtest.Root(t)
@@ -109,7 +109,7 @@ func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 	if state != "running" && state != "degraded" {
 		t.Errorf("systemd is %s", state)
 	}
-	// Each thread: what it is, its CPUs, its group.
+	// For each thread: its name, its CPUs, its group.
 	const threads = `for t in /proc/[0-9]*/task/[0-9]*; do
 		echo $(cat $t/comm) $(grep Cpus_allowed_list $t/status | cut -f2) $(grep -E '(^0:|name=systemd):' $t/cgroup | tail -1 | cut -d: -f3); done`
 	found := map[string]bool{}
@@ -126,7 +126,7 @@ func testSystemd(t *testing.T, isolation spec.Isolation, first int) {
 		case name == "sh" || name == "cat" || name == "cut" || name == "grep":
 			want = services + "-" + engine
 		case name == "nines-init":
-			continue // only holds the group
+			continue // it only holds the group
 		}
 		if cpus != want {
 			t.Errorf("%s has the CPUs %s, want %s", name, cpus, want)

@@ -21,8 +21,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// TunedCPUs are the CPUs of a plan that the host is to leave alone: those that nodes have
-// for themselves, those of engines, of polling threads, and of links' programs. They are sorted.
+// TunedCPUs are the CPUs of a plan that host tuning keeps quiet: nodes' own CPUs and those of
+// engines, polling threads and links' programs, sorted.
 func TunedCPUs(p *plan.Plan) []int {
 	cpus := slices.Concat(p.IsolatedCPUs, p.QuietCPUs)
 	for _, n := range p.Nodes {
@@ -52,8 +52,8 @@ func TunedCPUs(p *plan.Plan) []int {
 // tuningMark marks the steps of the host's tuning in a lab's journal.
 const tuningMark = "tuning"
 
-// tuneHost puts the plan's profile of host settings in force. One lab at a time can: the
-// second would take the first one's values for the host's own.
+// tuneHost applies the plan's profile of host settings. Only one lab at a time can: a second would
+// take the first one's values for the host's own.
 func (b *builder) tuneHost(ctx context.Context) error {
 	if b.plan.Tuning == "" {
 		return nil
@@ -76,7 +76,7 @@ func (b *builder) tuneHost(ctx context.Context) error {
 	}
 	request := tune.Request{CPUs: applied.CPUs, Profile: profile}
 	if b.plan.Isolation != spec.IsolationIsolated && len(applied.CPUs) > 0 {
-		// The degree isolated moves these away itself, and what is in its partitions too.
+		// With isolation: isolated, package isolate sets these itself.
 		request.Beside = isolate.Settings(isolate.Away{
 			Root: "/", Off: applied.CPUs, Housekeeping: tune.Housekeeping(inv, applied.CPUs), Held: setting.Held(setting.HostLedger),
 		})
@@ -98,8 +98,8 @@ func (b *builder) tuneHost(ctx context.Context) error {
 	return writeJSON(b.state.tuning(), applied)
 }
 
-// ofTuning picks the steps of the host's tuning: all of them, or where the lab is to be
-// tuned otherwise all but the claim.
+// ofTuning selects the steps of the host's tuning: all of them or, where the lab's tuning only
+// changes, all but the claim.
 func ofTuning(e journal.Entry, claim bool) bool {
 	if e.Kind == journal.KindSymlink {
 		return claim && e.Path == tune.ClaimPath(Root())
@@ -107,13 +107,13 @@ func ofTuning(e journal.Entry, claim bool) bool {
 	return e.Name == tuningMark && (e.Kind == setting.Kind || e.Kind == process.Kind)
 }
 
-// tunedAlike is true if two plans want the same of the host's settings.
+// tunedAlike is true if two plans want the same host settings.
 func tunedAlike(a, b *plan.Plan) bool {
 	return a.Tuning == b.Tuning && (a.Tuning == "" || slices.Equal(TunedCPUs(a), TunedCPUs(b)))
 }
 
-// Tuning is what became of the host's settings when the lab came up; nil if the plan
-// leaves them alone.
+// Tuning is what was done to the host's settings when the lab came up; nil if the plan has no
+// tuning.
 func (l *Lab) Tuning() (*tune.Applied, error) {
 	if l.plan.Tuning == "" {
 		return nil, nil
@@ -132,10 +132,10 @@ func (l *Lab) Tuning() (*tune.Applied, error) {
 	return &applied, nil
 }
 
-// TuningState is a lab's tuning of the host as it is now.
+// TuningState is the current state of a lab's tuning of the host.
 type TuningState struct {
 	*tune.Applied
-	// Settings are those that the lab changed, with what they hold now.
+	// Settings are the settings that the lab changed, with their current values.
 	Settings []tune.ChangedSetting `json:"settings"`
 }
 

@@ -32,7 +32,7 @@ func nines(t *testing.T, arguments ...string) string {
 	return string(out)
 }
 
-// wholeHost is what a snapshot has, and every setting of the catalogue.
+// wholeHost is a snapshot, and every setting of the catalogue.
 func wholeHost(t *testing.T) (snapshot, map[string]string) {
 	t.Helper()
 	return takeSnapshot(t), hostSettings(t)
@@ -58,7 +58,7 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 				}
 			}
 			for _, r := range status.Applied.Results {
-				if r.Outcome == tune.Refused && r.Name != "irq-affinity" { // a timer's, or one of each CPU
+				if r.Outcome == tune.Refused && r.Name != "irq-affinity" { // timers, per-CPU
 					t.Errorf("%s: the kernel refuses %q: %s", r.Path, r.Value, r.Reason)
 				}
 				if r.Outcome == tune.Changed && r.Method == tune.Write {
@@ -69,7 +69,7 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 			}
 			if profile != tune.Throughput {
 				quiet(t, slices.ContainsFunc(status.Applied.Results, func(r tune.Result) bool {
-					return r.Name == "cpu_dma_latency" && r.Outcome == tune.Changed // not where CPUs have no sleep states
+					return r.Name == "cpu_dma_latency" && r.Outcome == tune.Changed // not without sleep states
 				}))
 			}
 			nines(t, "tune", "revert")
@@ -81,7 +81,7 @@ func TestLabProfilesAreTakenBackByteForByte(t *testing.T) {
 	}
 }
 
-// quiet looks whether unbound work and the lockup watchdog keep off the chosen CPUs.
+// quiet checks that unbound work and the lockup watchdog stay off the chosen CPUs.
 func quiet(t *testing.T, held bool) {
 	t.Helper()
 	mask, err := setting.Read("/sys/devices/virtual/workqueue/cpumask")
@@ -104,11 +104,10 @@ func quiet(t *testing.T, held bool) {
 	}
 }
 
-// An apply is killed a few times, and more often if no kill met it while it changed the
-// host. Each takes some seconds without KVM, and makes the kernel rewrite its own code
-// (static keys, such as that of timer migration), which QEMU's TCG does not always survive:
-// Linux 6.12 died in hrtimer_start_range_ns of a breakpoint that had been removed. So kills
-// are few, and in one boot.
+// An apply is killed a few times, and more often if no kill met it while it changed the host. Each
+// takes some seconds without KVM, and makes the kernel rewrite its own code (static keys, such as
+// that of timer migration), which QEMU's TCG does not always survive: Linux 6.12 crashed in
+// hrtimer_start_range_ns on a breakpoint that had been removed. So there are few kills, in one boot.
 func TestLabTuneKilledAnywhere(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain)
 	labtest.Root(t)
@@ -151,7 +150,7 @@ func TestLabTuneKilledAnywhere(t *testing.T) {
 	}
 }
 
-// A lab that is isolated and tuned at once: both change interrupts and workqueues.
+// A lab with both isolation and tuning: both change interrupts and workqueues.
 func TestLabIsolationAndTuningTogether(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1)
 	labtest.Root(t)
@@ -173,9 +172,9 @@ func TestLabIsolationAndTuningTogether(t *testing.T) {
 	sameSettings(t, files)
 }
 
-// Who tunes the host and who isolates CPUs of it move the same interrupts and workqueues,
-// and go in any order: what the other has set stays in force until then, and at the end
-// the host has its own values.
+// Host tuning and a lab's isolation move the same interrupts and workqueues, and may end in any
+// order: the settings of the one that remains stay in force, and at the end the host has its own
+// values.
 func TestLabTuneAndIsolationGoInAnyOrder(t *testing.T) {
 	labtest.VirtualLab(t, labtest.BootMain, labtest.BootV1, labtest.BootNew)
 	labtest.Root(t)
@@ -201,7 +200,7 @@ func TestLabTuneAndIsolationGoInAnyOrder(t *testing.T) {
 			order.first()
 			order.second()
 			order.third()
-			// The one that is left still has what it wants.
+			// The settings of the one that remains are in force.
 			checkInterrupts(t, tasks.Set{2, 3})
 			mask, err := setting.Read("/sys/devices/virtual/workqueue/cpumask")
 			if err != nil || !setting.Same("cpumask", mask, "3") {

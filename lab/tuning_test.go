@@ -13,9 +13,9 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// Labs that tune the host they run on. Here that is the profile throughput, which changes
-// when memory is written to disk and who gets huge pages, and is put back at once; the
-// others run in the virtual laboratory.
+// Labs that tune the host they run on. These tests use the profile throughput, which changes when
+// dirty memory is written to disk and who gets transparent hugepages, and undo it at once; other
+// profiles are tested in the virtual laboratory.
 //
 //	a:v ──veth── b:v
 const tunedLab = `
@@ -147,7 +147,7 @@ func TestTunedCPUsAreThoseOfNodesEnginesAndPrograms(t *testing.T) {
 	}
 }
 
-// A lab that tunes, killed at every step on its way up, leaves no setting behind.
+// A lab with tuning whose up is killed at any step leaves no setting behind.
 func TestATunedLabKilledAtEveryPoint(t *testing.T) {
 	labtest.Root(t)
 	before := hostSettings(t)
@@ -162,7 +162,7 @@ func TestATunedLabKilledAtEveryPoint(t *testing.T) {
 	})
 }
 
-// nines tune apply killed at every step, and the revert after it at one as well.
+// nines tune apply is killed at every step, and the revert after it at one step.
 func TestTuneKilledAtEveryPoint(t *testing.T) {
 	labtest.Root(t)
 	before := hostSettings(t)

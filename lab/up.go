@@ -24,14 +24,14 @@ type UpOptions struct {
 	Plan *plan.Plan
 	// Experiment is the file that the plan comes from; it is kept with the lab.
 	Experiment []byte
-	// Measurement is what the lab is brought up for; nil if it is to stay. The lab
-	// is locked until its Down then, and an orphan if this process dies before.
+	// Measurement is set for a lab that is brought up to be measured. Such a lab is locked until
+	// its Down, and becomes an orphan if this process dies before.
 	Measurement *Measurement
-	// Progress is told what takes long, in a few words; nil drops it.
+	// Progress receives a few words on each step that takes long; may be nil.
 	Progress func(string)
 }
 
-// Up makes a lab. If it fails, or ctx ends, all that was made is removed again.
+// Up makes a lab. If it fails, or ctx ends, everything that was made is removed again.
 func Up(ctx context.Context, options UpOptions) (*Lab, error) {
 	if options.Progress == nil {
 		options.Progress = func(string) {}
@@ -72,9 +72,10 @@ type holding struct {
 	journal *journal.Journal
 }
 
-// takeBack undoes a lab that could not be made, and says why it could not.
+// takeBack undoes a lab that could not be made, and returns the cause, with the undo's error if it
+// failed.
 func (h *holding) takeBack(ctx context.Context, name string, cause error) error {
-	// What was cancelled still has to be undone.
+	// Undo must also run after ctx is cancelled.
 	back := h.undoAll(context.WithoutCancel(ctx), nil)
 	if back != nil {
 		back = fmt.Errorf("and while taking it back: %w; nines down %s tries again", back, name)
@@ -90,8 +91,8 @@ func (h *holding) free() error {
 	return err
 }
 
-// reserve reserves the lab's name and prefix, removes what a killed Up of the same
-// name, or a measurement that died, left, starts the journal and writes the plan down.
+// reserve reserves the lab's name and prefix, removes the remains of a killed Up or measurement
+// with the same name, starts the journal and saves the plan.
 func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 	p := options.Plan
 	registry, err := lockRegistry()
@@ -115,7 +116,7 @@ func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 	if err := h.clear(ctx, options.Progress); err != nil {
 		return nil, errors.Join(err, h.lock.Free())
 	}
-	// Only now: what an earlier start left had the same names.
+	// Only now, as the remains of an earlier start had the same names.
 	if err := untaken(p); err != nil {
 		return nil, errors.Join(err, h.state.remove(), h.lock.Free())
 	}
@@ -127,17 +128,16 @@ func reserve(ctx context.Context, options UpOptions) (*holding, error) {
 	if err != nil {
 		return nil, errors.Join(aboutState(err), h.state.remove(), h.lock.Free())
 	}
-	// Before the registry is free again: another's vacant looks at the plan.
+	// Before the registry is released: vacant in other processes reads the plan.
 	if err := h.state.writePlan(p); err != nil {
 		return nil, errors.Join(err, h.state.remove(), h.free())
 	}
 	return h, nil
 }
 
-// vacant is nil if no lab that is up has the plan's name, no other its prefix, and no
-// other CPUs of its own if the plan wants some: of two who move a host's interrupts and
-// tasks, the second would take the first one's order for the host's own, and put that
-// back.
+// vacant returns nil if no lab that is up has the plan's name, no other lab its prefix, and, if the
+// plan isolates CPUs, no other lab does: if two labs moved the host's interrupts and tasks, the
+// second would take the first one's settings for the host's own, and restore those.
 func vacant(plans ...*plan.Plan) error {
 	labs, err := List()
 	if err != nil {
@@ -160,15 +160,15 @@ func vacant(plans ...*plan.Plan) error {
 	return nil
 }
 
-// taken is a name of the lab's that the host has already, of a lab in another state
-// directory or of another program.
+// taken is the error for a name that already exists on the host, from a lab in another state
+// directory or from another program.
 func taken(path, prefix string) error {
 	return exit.Wrongf("%s already exists and belongs to no lab of this state directory; set another prefix than %q in the file (--set prefix=…), or take the lab down that has it (NINES_STATE_DIR=… nines down)",
 		path, prefix)
 }
 
-// untaken is nil if the host has none of the plan's names: labs of another state
-// directory are not in our list.
+// untaken returns nil if the host has none of the plan's names: labs of another state directory are
+// not in our list.
 func untaken(p *plan.Plan) error {
 	names := []string{fabricName(p)}
 	for _, n := range p.Nodes {
@@ -191,8 +191,7 @@ func untaken(p *plan.Plan) error {
 	return nil
 }
 
-// clear removes what a lab of the same name left when its Up or its measurement was
-// killed.
+// clear removes the remains of a lab of the same name whose Up or measurement was killed.
 func (h *holding) clear(ctx context.Context, progress func(string)) error {
 	old, err := journal.Open(h.state.journal())
 	switch {
@@ -214,7 +213,7 @@ func (h *holding) clear(ctx context.Context, progress func(string)) error {
 	return absentIsFine(os.Remove(h.state.journal()))
 }
 
-// slow calls progress if f takes longer than people like to wait in silence.
+// slow calls progress if f takes longer than users like to wait without a message.
 func slow(progress func(string), what string, f func() error) error {
 	timer := time.AfterFunc(2*time.Second, func() { progress(what) })
 	defer timer.Stop()

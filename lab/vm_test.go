@@ -40,7 +40,7 @@ func requireQEMU(t testing.TB) {
 	labtest.Require(t, "/dev/net/tun", err == nil)
 }
 
-// TestAVirtualMachineIsANode: all that a node is, in a machine of Debian's kernel.
+// TestAVirtualMachineIsANode: all features of a node work in a machine with Debian's kernel.
 func TestAVirtualMachineIsANode(t *testing.T) {
 	requireQEMU(t)
 	lab := up(t, vmLab)
@@ -89,7 +89,7 @@ func TestAVirtualMachineIsANode(t *testing.T) {
 	dies(t, lab)
 }
 
-// pinned checks that one thread of QEMU, and no other, is where the plan has the guest.
+// pinned checks that exactly one thread of QEMU is on the guest's CPU in the plan.
 func pinned(t *testing.T, lab *Lab) {
 	t.Helper()
 	dut := lab.Plan().Nodes[0]
@@ -134,8 +134,8 @@ func dies(t *testing.T, lab *Lab) {
 	}
 }
 
-// TestDownAfterUpOfAMachineWasKilled: before QEMU starts, around that, and while the guest
-// boots.
+// TestDownAfterUpOfAMachineWasKilled: up is killed before and while QEMU starts, and while the
+// guest boots.
 func TestDownAfterUpOfAMachineWasKilled(t *testing.T) {
 	requireQEMU(t)
 	const text = `
@@ -149,13 +149,13 @@ topology:
     - {name: br, kind: bridge, endpoints: ["a:br", "g:br"]}
 `
 	c := newCrasherOf(t, text, text)
-	// Each second point: the others leave the same things to be removed.
+	// Each second point: the others leave the same things behind.
 	c.killed(2, nil, []string{"up", c.whole}, func(_ int, _ bool, said string) {
 		c.run(0, "down", "tbvmkill")
 		c.gone("up killed at " + said)
 	})
 
-	// While the guest boots: no point is reached then.
+	// While the guest boots, no fault point is reached.
 	cmd := exec.Command(c.binary, "up", c.whole)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ topology:
 	c.gone("up killed while the guest boots")
 }
 
-// TestChangesOfMachines: a guest is set up once, so what leads to it rebuilds it.
+// TestChangesOfMachines: a guest is set up once, so any change on its links rebuilds it.
 func TestChangesOfMachines(t *testing.T) {
 	const text = `
 name: tbvmchange

@@ -1,3 +1,3 @@
-// Package graph draws a plan's network: as Graphviz dot, as Mermaid, or as an SVG
-// of its own making. It is pure: the same plan gives the same picture.
+// Package graph draws a plan's network: as Graphviz dot, as Mermaid, or as its own SVG. It is pure:
+// the same plan gives the same picture.
 package graph

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// star is a hub with leaves, each by a link of its own, and one node alone.
+// star is a hub with leaves, each on its own link, and one node without links.
 func star(leaves int) *plan.Plan {
 	p := &plan.Plan{Name: "a <star>", Traffic: &plan.Traffic{From: plan.Port{Node: "hub"}, Path: []string{"hub:e0", "leaf0:up"}}}
 	hub := plan.Node{Name: "hub"}

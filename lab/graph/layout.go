@@ -72,8 +72,8 @@ func build(p *plan.Plan) []*vertex {
 	return all
 }
 
-// components gives each connected part its layers, beginning where the traffic
-// does, or else at the node with the most links.
+// components returns the layers of each connected part, beginning where the traffic does, or else
+// at the node with the most links.
 func components(p *plan.Plan, all []*vertex) [][]*vertex {
 	starts := append([]*vertex{}, all...)
 	sort.SliceStable(starts, func(i, j int) bool { return rank(p, starts[i]) > rank(p, starts[j]) })
@@ -107,7 +107,7 @@ func rank(p *plan.Plan, v *vertex) int {
 	return len(v.neighbours)
 }
 
-// place sets the positions of one part below top; it returns its right and lower edge.
+// place sets the positions of one part below top, and returns its right and lower edges.
 func place(part []*vertex, top float64) (right, bottom float64) {
 	var layers [][]*vertex
 	for _, v := range part {
@@ -122,7 +122,7 @@ func place(part []*vertex, top float64) (right, bottom float64) {
 	}
 	x := margin
 	for _, layer := range layers {
-		// Beside what they are joined with in the layers before, so that edges cross less.
+		// Near their neighbours in the layer before, so that fewer edges cross.
 		sort.SliceStable(layer, func(i, j int) bool { return centre(layer[i]) < centre(layer[j]) })
 		widest := 0.0
 		y := top + (tallest-stackHeight(layer))/2
@@ -147,7 +147,7 @@ func stackHeight(layer []*vertex) float64 {
 	return height
 }
 
-// centre is the mean height of where a vertex's edges to the layer before end.
+// centre is the mean height at which a vertex's edges meet the layer before.
 func centre(v *vertex) float64 {
 	sum, n := 0.0, 0
 	for _, other := range v.neighbours {
@@ -165,7 +165,7 @@ func centre(v *vertex) float64 {
 	return sum / float64(n)
 }
 
-// portY is where the first interface of a node on a link is.
+// portY is the height of a node's first interface on a link.
 func portY(v *vertex, l *plan.Link) float64 {
 	for i, iface := range v.node.Interfaces {
 		if iface.Link == l.Name {

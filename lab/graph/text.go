@@ -65,7 +65,7 @@ func describeLink(l plan.Link) string {
 	return string(l.Kind) + ", CPU " + numbers(l.Switch.CPUs)
 }
 
-// describeEnd is an endpoint's interface, and how it meets what is past the kernel.
+// describeEnd is an endpoint's interface, and how it attaches where it bypasses the kernel.
 func describeEnd(e plan.Endpoint) string {
 	switch f := e.Function; {
 	case f.Address == "":
@@ -84,7 +84,7 @@ func numbers(list []int) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(list)), ","), "[]")
 }
 
-// describeNode is a node's name and what it is, a line each.
+// describeNode is a node's name and its description, on separate lines.
 func describeNode(n plan.Node) []string {
 	lines := []string{n.Name, string(n.Runtime)}
 	if len(n.CPUs) > 0 {

@@ -14,12 +14,11 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 )
 
-// KindCgroup is a control group's directory, Path, with those below it; without a Path it
-// is the directory Name in every hierarchy.
+// KindCgroup is a control group's directory, Path, with all below it; without a Path it is the
+// directory Name in every hierarchy.
 var KindCgroup = journal.Register("cgroup", journal.Undo{Step: removeGroup})
 
-// Taken is the control group of a name that is there already, in any hierarchy; empty
-// if there is none.
+// Taken returns the existing control group with a name, in any hierarchy; empty if there is none.
 func Taken(name string) (string, error) {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
@@ -33,8 +32,8 @@ func Taken(name string) (string, error) {
 	return "", nil
 }
 
-// Reserve journals control groups that are going to be made, by us or by LXC, in any
-// hierarchy, for a node or the whole lab.
+// Reserve journals control groups that nines or LXC will make, in any hierarchy, for a node or the
+// whole lab.
 func Reserve(j *journal.Journal, node string, names ...string) error {
 	for _, name := range names {
 		path, err := Taken(name)
@@ -51,8 +50,8 @@ func Reserve(j *journal.Journal, node string, names ...string) error {
 	return nil
 }
 
-// patience is how long a control group may stay busy after its last process
-// has ended; the kernel takes it out a moment later.
+// patience is how long a control group may stay busy after its last process has ended; the kernel
+// removes the process from the group a moment later.
 const patience = 5 * time.Second
 
 func removeGroup(_ context.Context, u journal.Undoing) error {

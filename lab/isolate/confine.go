@@ -13,17 +13,17 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Lab makes the groups of one lab. It may be used by several goroutines.
+// Lab makes the groups of one lab. It is safe for concurrent use.
 type Lab struct {
 	Journal *journal.Journal
 	Plan    *plan.Plan
 	// StateDir is the lab's folder.
 	StateDir string
-	// Ledger is the file of all settings of the host; empty is setting.HostLedger.
+	// Ledger is the file of the host's settings; empty is setting.HostLedger.
 	Ledger string
 
 	mu sync.Mutex
-	// restricted are the groups whose device rules are made.
+	// restricted are the groups that have their device rules.
 	restricted map[string]bool
 	state      State
 }
@@ -75,13 +75,13 @@ func (l *Lab) group(h cgroup.Hierarchy, c Controller, n plan.Node) (string, erro
 	return dir, l.directory(dir, n.Name)
 }
 
-// Limit is one file of a node's control group and what it is to hold.
+// Limit is one file of a node's control group and its value.
 type Limit struct {
 	File, Value string
 }
 
-// Limits are the files by which a controller of a version limits a node, in the order of
-// their writing. It is pure.
+// Limits are the files with which a controller of a cgroup version limits a node, in the order of
+// writing. It is pure.
 func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
 	switch c {
 	case Memory:
@@ -95,8 +95,8 @@ func Limits(p *plan.Plan, n plan.Node, version int, c Controller) []Limit {
 	if len(n.MemoryNodes) > 0 {
 		limits = append(limits, Limit{File: "cpuset.mems", Value: host.FormatCPUList(n.MemoryNodes)})
 	}
-	// Exclusive is the lab's set around it: LXC gives a new set all the CPUs of the one
-	// above before it takes these, and must not meet another node's then.
+	// The lab's set around it is the exclusive one: LXC first gives a new set all the CPUs of its
+	// parent, and they must not overlap another node's exclusive set.
 	if version == 1 && n.Isolated && p.Isolation == spec.IsolationIsolated {
 		limits = append(limits, Limit{File: balanceFile, Value: "0"})
 	}
@@ -109,7 +109,7 @@ type VersionedLimit struct {
 	Limit
 }
 
-// NodeLimits are all of a node's limits on this host, for who makes its groups himself.
+// NodeLimits are all of a node's limits on this host, for a runtime that makes the groups itself.
 func NodeLimits(p *plan.Plan, n plan.Node) ([]VersionedLimit, error) {
 	var list []VersionedLimit
 	for _, c := range Controllers(p, n) {
@@ -127,9 +127,9 @@ func NodeLimits(p *plan.Plan, n plan.Node) ([]VersionedLimit, error) {
 	return list, nil
 }
 
-// hugepageLimits limit what a node may have, and also what it may reserve: without the
-// latter (Linux 5.7, Documentation/admin-guide/cgroup-v1/hugetlb.rst) a mapping beyond
-// the limit is made, and the program is killed when it touches it.
+// hugepageLimits limit the hugepages that a node may use, and also those it may reserve: without
+// the latter (Linux 5.7, Documentation/admin-guide/cgroup-v1/hugetlb.rst) a mapping beyond the
+// limit succeeds, and the program is killed when it touches the memory.
 func hugepageLimits(n plan.Node, version int) []Limit {
 	size := pageName(n.HugepageSize)
 	value := strconv.FormatInt(n.HugepageBytes, 10)
@@ -139,7 +139,7 @@ func hugepageLimits(n plan.Node, version int) []Limit {
 	return []Limit{{"hugetlb." + size + ".limit_in_bytes", value}, {"hugetlb." + size + ".rsvd.limit_in_bytes", value}}
 }
 
-// pageName is a hugepage's size as the controller's files have it (mem_fmt in
+// pageName is a hugepage's size in the names of the controller's files (mem_fmt in
 // mm/hugetlb_cgroup.c).
 func pageName(bytes int64) string {
 	switch {

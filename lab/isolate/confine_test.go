@@ -41,7 +41,7 @@ func testPlan(isolation spec.Isolation, nodes ...plan.Node) *plan.Plan {
 	return p
 }
 
-// testLab is a lab with the prefix p and a journal of its own.
+// testLab is a lab with the prefix p and its own journal.
 func testLab(t *testing.T) *Lab {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,7 +139,7 @@ func TestLimitsOfHugepages(t *testing.T) {
 	}
 }
 
-// Who is not isolated keeps out of the partition, and so do containers' monitors.
+// Nodes that are not isolated stay out of the partition, and so do containers' monitors.
 func TestParents(t *testing.T) {
 	in, out := plan.Node{Isolated: true}, plan.Node{}
 	for _, test := range []struct {

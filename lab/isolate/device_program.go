@@ -12,10 +12,10 @@ import (
 	"nines.dev/nines/kernel/cgroup"
 )
 
-// attachDeviceProgram lets a group of version 2 open the devices of the rules. Version
-// 2 has no files for that: the kernel asks a program each time (Linux 4.15; "Device
-// controller" in Documentation/admin-guide/cgroup-v2.rst). The program stays with the
-// group when we end, and goes with it.
+// attachDeviceProgram lets a v2 group open the devices of the rules. cgroup v2 has no files for
+// that: the kernel calls a BPF program on each access (Linux 4.15; "Device controller" in
+// Documentation/admin-guide/cgroup-v2.rst). The program stays attached when nines exits, and is
+// removed with the group.
 func attachDeviceProgram(dir string, rules []cgroup.DeviceRule) error {
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "nines_devices", Type: ebpf.CGroupDevice, License: "Apache-2.0", Instructions: deviceProgram(rules),
@@ -45,7 +45,7 @@ const (
 	kindBlock, kindCharacter             = 1, 2
 )
 
-// deviceProgram returns 1 if a rule allows all that is asked, else 0. It is pure.
+// deviceProgram returns 1 if a rule allows the whole access, else 0. The function is pure.
 func deviceProgram(rules []cgroup.DeviceRule) asm.Instructions {
 	const kind, access, major, minor = asm.R2, asm.R3, asm.R4, asm.R5
 	program := asm.Instructions{
@@ -64,7 +64,7 @@ func deviceProgram(rules []cgroup.DeviceRule) asm.Instructions {
 			wanted = kindBlock
 		}
 		block = append(block, asm.JNE.Imm(kind, wanted, next))
-		// What is asked beyond what is allowed.
+		// The requested access beyond what the rule allows.
 		block = append(block, asm.Mov.Reg32(asm.R6, access), asm.And.Imm32(asm.R6, ^accessBits(r.Access)), asm.JNE.Imm(asm.R6, 0, next))
 		if r.Major >= 0 {
 			block = append(block, asm.JNE.Imm(major, int32(r.Major), next))

@@ -15,9 +15,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// deviceHierarchy is the one that controls devices: version 1's, or else version 2's
-// by a BPF program. ok is false on a host that has neither, where nodes may open
-// every device that root may.
+// deviceHierarchy is the hierarchy that controls devices: v1, or else v2 by a BPF program. ok is
+// false on a host that has neither, where nodes may open every device that root may.
 func deviceHierarchy() (h cgroup.Hierarchy, ok bool, err error) {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
@@ -34,9 +33,9 @@ func deviceHierarchy() (h cgroup.Hierarchy, ok bool, err error) {
 	return h, ok, nil
 }
 
-// Restrict lets a netns node open the usual devices and those of its plan, and no
-// others: its first process joins a group that all nodes of the lab share, or one of
-// its own if it has devices of its own. LXC does the same for its containers.
+// Restrict lets a netns node open only the usual devices and those of its plan: its first process
+// joins a group that all nodes of the lab share, or its own group if it has its own devices. LXC
+// does the same for its containers.
 func (l *Lab) Restrict(n plan.Node, pid int) error {
 	h, ok, err := deviceHierarchy()
 	if err != nil || !ok {
@@ -54,7 +53,7 @@ func (l *Lab) Restrict(n plan.Node, pid int) error {
 	defer l.mu.Unlock()
 	dir, err := l.deviceGroup(h, n, len(n.Devices)+len(n.Mounts) > 0, rules)
 	if errors.Is(err, unix.EROFS) || errors.Is(err, fs.ErrPermission) {
-		return nil // control groups are not ours to make, as inside some containers
+		return nil // nines may not make control groups here, as inside some containers
 	}
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (l *Lab) Restrict(n plan.Node, pid int) error {
 	return write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid))
 }
 
-// deviceGroup is the group of a node's device rules, made where it is not there.
+// deviceGroup is the group of a node's device rules; it is made if it does not exist.
 func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgroup.DeviceRule) (string, error) {
 	parent := filepath.Join(h.Mount, Parent(l.Plan, n))
 	name := n.HostName
@@ -78,7 +77,7 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 	}
 	owner := n.Name
 	if name != n.HostName {
-		owner = "" // it stays when the node goes
+		owner = "" // it stays when the node is removed
 	}
 	step := journal.Step{Kind: KindCgroup, Path: dir, Node: owner}
 	err := l.Journal.Make(step, func() (journal.Learnt, error) {
@@ -100,9 +99,9 @@ func (l *Lab) deviceGroup(h cgroup.Hierarchy, n plan.Node, own bool, rules []cgr
 	return dir, nil
 }
 
-// isRestricted is true for a group that nodes share and that an earlier change of the lab
-// has made with its rules: one whose rules failed, or that was cut off, is not done in the
-// journal, and gets them again.
+// isRestricted is true for a shared group that an earlier change of the lab made together with its
+// rules. If the rules failed, or nines was killed before, the journal does not have the step as
+// done, and the group gets its rules again.
 func (l *Lab) isRestricted(dir string) bool {
 	return slices.ContainsFunc(l.Journal.Entries(), func(e journal.Entry) bool {
 		return e.Kind == KindCgroup && e.Path == dir && e.Node == "" && e.Learnt != nil && e.Learnt.Inode == journal.Inode(dir)

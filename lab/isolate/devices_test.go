@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestBothVersionsControlDevices runs a program in a group of either version, as far as
-// the host has it, that opens a device which is not among the usual ones.
+// TestBothVersionsControlDevices runs a program in a group of each cgroup version that the host
+// has. The program opens a device that is not among the usual ones.
 func TestBothVersionsControlDevices(t *testing.T) {
 	labtest.Require(t, "root", os.Geteuid() == 0)
 	const device = "/dev/kmsg"
@@ -77,8 +77,8 @@ func TestADeviceGroupIsSharedUnlessANodeHasItsOwn(t *testing.T) {
 	}
 }
 
-// Where a change of a lab fails between the making of the shared group and its rules, the
-// next one must not take the group for one that has them.
+// Where a change of a lab fails between making the shared group and setting its rules, the next
+// change must not assume that the group has its rules.
 func TestASharedGroupWithoutItsRulesGetsThem(t *testing.T) {
 	h := tree(t, 1, nil)
 	rules, err := cgroup.DeviceRules(nil, nil)
@@ -103,7 +103,8 @@ func TestASharedGroupWithoutItsRulesGetsThem(t *testing.T) {
 	if text, err := os.ReadFile(deny); err != nil || string(text) != "a" {
 		t.Errorf("everything else is not denied: %q, %v", text, err)
 	}
-	// Done, it is left to itself: the nodes in it are not stopped from opening anything.
+	// Once the group has its rules it is not changed again: that would interrupt its nodes' access
+	// to devices.
 	if err := os.Remove(deny); err != nil {
 		t.Fatal(err)
 	}

@@ -16,16 +16,16 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Controllers lists what a node's groups have to control: CPUs of its own, a limit on
-// its memory or its hugepages. Other nodes need no groups; a thousand small ones would
-// have a thousand for nothing. It is pure.
+// Controllers lists what a node's groups have to control: its own CPUs, a limit on its memory or
+// its hugepages. Nodes without these get no groups, as a thousand small nodes would make a thousand
+// useless groups. It is pure.
 func Controllers(p *plan.Plan, n plan.Node) []Controller {
 	var list []Controller
 	if needsCPUSet(p, n) {
 		list = append(list, CPUSet)
 	}
 	if byAffinity(n) {
-		return list // the bare host has no limits, and a machine takes its memory at once
+		return list // the bare host has no limits, and a VM takes its memory at the start
 	}
 	if n.MemoryBytes > 0 {
 		list = append(list, Memory)
@@ -48,13 +48,12 @@ func needsCPUSet(p *plan.Plan, n plan.Node) bool {
 	return len(n.CPUs) > 0 && !slices.Equal(n.CPUs, p.HousekeepingCPUs)
 }
 
-// byAffinity is true for a node that is on its CPUs by affinity alone: the engine of the
-// bare host, and the threads of a virtual machine that run the guest's CPUs.
+// byAffinity is true for a node that only affinity keeps on its CPUs: the engine of the bare host,
+// and the vCPU threads of a virtual machine.
 func byAffinity(n plan.Node) bool { return n.Runtime.Descriptor().Groups == spec.Ungrouped }
 
-// Parent is the group that a node's own is made in, relative to a hierarchy's root: the
-// lab's, or, where the lab's CPUs are kept from all else and the node has none of them,
-// the one beside it.
+// Parent is the parent of a node's group, relative to a hierarchy's root: the lab's group or, where
+// the lab's CPUs are isolated and the node has none of them, the shared one beside it.
 func Parent(p *plan.Plan, n plan.Node) string {
 	if plan.Partitions(p.Isolation) && !n.Isolated {
 		return shared(p.Prefix)
@@ -62,7 +61,7 @@ func Parent(p *plan.Plan, n plan.Node) string {
 	return p.Prefix
 }
 
-// MonitorParent is the group for what watches over a node and must not run on its CPUs.
+// MonitorParent is the group for containers' monitors, which must not run on the nodes' CPUs.
 func MonitorParent(p *plan.Plan) string {
 	if plan.Partitions(p.Isolation) {
 		return shared(p.Prefix)
@@ -70,16 +69,16 @@ func MonitorParent(p *plan.Plan) string {
 	return p.Prefix
 }
 
-// shared is the group beside the lab's for what is not isolated: nodes without CPUs of
-// their own, containers' monitors, and, in version 1, all else on the host.
+// shared is the group beside the lab's for what is not isolated: nodes without their own CPUs,
+// containers' monitors, and, with cgroup v1, everything else on the host.
 func shared(prefix string) string { return prefix + ".host" }
 
-// Check finds out whether the host has the control groups that a plan needs.
+// Check checks that the host has the control groups that a plan needs.
 func Check(p *plan.Plan) error {
 	for _, n := range p.Nodes {
 		for _, c := range Controllers(p, n) {
 			if c == HugeTLB {
-				continue // a limit that the file asks for is among plan.Needs
+				continue // plan.Needs has the limits that the file asks for
 			}
 			if _, err := Find(c); err != nil {
 				return fmt.Errorf("node %q: %w", n.Name, err)
@@ -89,7 +88,7 @@ func Check(p *plan.Plan) error {
 	return checkPartition(p)
 }
 
-// GroupNames are the groups that a lab makes below the roots of hierarchies.
+// GroupNames are the groups that a lab makes directly below the roots of hierarchies.
 func GroupNames(p *plan.Plan) []string {
 	if plan.Partitions(p.Isolation) {
 		return []string{p.Prefix, shared(p.Prefix)}
@@ -97,9 +96,8 @@ func GroupNames(p *plan.Plan) []string {
 	return []string{p.Prefix}
 }
 
-// Claim journals the lab's own groups, <mount>/<prefix> and where it isolates the one
-// beside it, in every hierarchy, and makes none of them: LXC and Confine do, where they
-// need it.
+// Claim journals the lab's own groups, <mount>/<prefix> and, with isolation, the one beside it, in
+// every hierarchy. It makes none of them: LXC and Confine do, where they need them.
 func (l *Lab) Claim() error {
 	names := GroupNames(l.Plan)
 	for _, entry := range l.Journal.Entries() {
@@ -110,7 +108,7 @@ func (l *Lab) Claim() error {
 	return Reserve(l.Journal, "", names...)
 }
 
-// parent makes the group that a node's own is made in, with a controller ready for use.
+// parent makes the parent of a node's group, with a controller ready for use.
 func (l *Lab) parent(h cgroup.Hierarchy, c Controller, n plan.Node) (string, error) {
 	dir := filepath.Join(h.Mount, Parent(l.Plan, n))
 	if h.Version == 2 {
@@ -127,7 +125,7 @@ func ready(h cgroup.Hierarchy, c Controller, dir string) error {
 		return err
 	}
 	if h.Version == 2 {
-		// Goes with the directory, so it needs no undoing of its own.
+		// It disappears with the directory, so it needs no undo.
 		return write(filepath.Join(dir, "cgroup.subtree_control"), "+"+string(c))
 	}
 	if c != CPUSet {
@@ -152,8 +150,8 @@ func mkdir(dir string) error {
 	return nil
 }
 
-// delegate lets the children of the v2 root have a controller, until the last lab goes
-// that needed it to.
+// delegate lets the children of the v2 root have a controller, until the last lab that needs it is
+// removed.
 func (l *Lab) delegate(mount string, c Controller) error {
 	_, _, err := setting.Make(l.Journal, journal.Step{
 		Path: filepath.Join(mount, "cgroup.subtree_control"), Value: "+" + string(c), Target: l.ledger(),
@@ -161,7 +159,7 @@ func (l *Lab) delegate(mount string, c Controller) error {
 	return err
 }
 
-// ledger is where the lab's settings of the host are shared with others.
+// ledger is the file in which labs share their settings of the host.
 func (l *Lab) ledger() string {
 	if l.Ledger != "" {
 		return l.Ledger
@@ -172,8 +170,8 @@ func (l *Lab) ledger() string {
 func (l *Lab) directory(path, node string) error {
 	step := journal.Step{Kind: KindCgroup, Path: path, Node: node}
 	return l.Journal.Make(step, func() (journal.Learnt, error) {
-		// The lab's group is ours, so what is in it is: another controller of the same
-		// hierarchy was here first.
+		// The lab's group is ours, so an existing group in it is too: another controller of the
+		// same hierarchy made it.
 		err := mkdir(path)
 		return journal.Learnt{Inode: journal.Inode(path)}, err
 	})

@@ -15,7 +15,7 @@ const (
 	HugeTLB Controller = "hugetlb"
 )
 
-// Find is the hierarchy that has a controller.
+// Find returns the hierarchy that has a controller.
 func Find(c Controller) (cgroup.Hierarchy, error) {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {

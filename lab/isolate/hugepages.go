@@ -15,8 +15,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// CheckHugepages finds out whether the host has the hugepages that a plan takes, or
-// could reserve them, as far as that can be told without trying.
+// CheckHugepages checks that the host has the hugepages that a plan takes, or could reserve them,
+// as far as that is known without trying.
 func CheckHugepages(p *plan.Plan) error {
 	if p.Hugepages == nil || p.Hugepages.Mode == spec.HugepagesNone || len(p.Hugepages.Demands) == 0 {
 		return nil
@@ -34,9 +34,9 @@ var KindHugepages = journal.Register("hugepages", journal.Undo{Step: func(_ cont
 	return hugepages.Ledger{Path: u.Target}.Release(hugepages.Pool(u.Path), u.Token)
 }})
 
-// ReserveHugepages reserves what is missing for a plan whose mode is reserve, a step
-// of the journal for each memory node; ledger is the file that all labs of the host
-// share. If the kernel finds too few, it keeps none of them.
+// ReserveHugepages reserves the missing hugepages for a plan with mode reserve, with a journal step
+// per memory node; ledger is the file that all labs of the host share. If the kernel finds too few,
+// none are kept.
 func ReserveHugepages(j *journal.Journal, p *plan.Plan, ledger string) error {
 	if p.Hugepages == nil || p.Hugepages.Mode != spec.HugepagesReserve {
 		return nil
@@ -66,7 +66,7 @@ func ReserveHugepages(j *journal.Journal, p *plan.Plan, ledger string) error {
 	return nil
 }
 
-// explainShort turns memory in too many pieces into the host's lack.
+// explainShort turns the error of fragmented memory into an error that the host lacks hugepages.
 func explainShort(p *plan.Plan, numaNode int, err error) error {
 	h := p.Hugepages
 	var short *hugepages.ShortError

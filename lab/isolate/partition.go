@@ -15,24 +15,24 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// accountFile is the account of threads in a lab's folder.
+// accountFile is the record of threads' affinity in a lab's folder.
 const accountFile = "threads.json"
 
-// KindThreads is the account, Path, of which CPUs every thread of the host might use before
-// some were taken from them: each gets its own again.
+// KindThreads is the record, Path, of the CPUs that every thread of the host could use before some
+// were taken away: the undo restores each thread's affinity.
 var KindThreads = journal.Register("threads", journal.Undo{Step: func(_ context.Context, u journal.Undoing) error {
 	return tasks.Restore(u.Path, u.Note)
 }})
 
 func (l *Lab) accountPath() string { return filepath.Join(l.StateDir, accountFile) }
 
-// Prepare makes the lab's own groups and takes its CPUs from all else on the host, as far
-// as the plan says. Nodes come after it, then Settle. Doing it again does nothing.
+// Prepare makes the lab's own groups and takes its CPUs from everything else on the host, as far as
+// the plan says. Nodes start after it, then Settle runs. It is idempotent.
 //
-// The order is the reverse of how it is undone, and matters: the account of threads comes
-// first, so that their masks are restored when no cpuset can change them any more; the
-// mask of workqueues comes before the partition, for the kernel takes a partition's CPUs
-// out of what that file shows (workqueue_unbound_exclude_cpumask, Linux 6.7).
+// The order matters, as undo goes backwards: the record of threads comes first, so that their
+// affinity is restored when no cpuset can change it any more; the mask of workqueues comes before
+// the partition, as the kernel removes a partition's CPUs from what that file shows
+// (workqueue_unbound_exclude_cpumask, Linux 6.7).
 func (l *Lab) Prepare(ctx context.Context) error {
 	if !plan.Partitions(l.Plan.Isolation) {
 		return l.Claim()
@@ -61,7 +61,7 @@ func (l *Lab) Prepare(ctx context.Context) error {
 		l.state.take(made)
 	}
 	switch {
-	case len(taken) == 0: // nodes and programs that keep to theirs by affinity alone
+	case len(taken) == 0: // only affinity keeps nodes and programs on their CPUs
 		return l.Claim()
 	case h.Version == 1:
 		return l.prepareV1(h, taken)
@@ -69,7 +69,7 @@ func (l *Lab) Prepare(ctx context.Context) error {
 	return l.prepareV2(h, taken)
 }
 
-// prepared is true if the journal has the account of threads, which Prepare begins with.
+// prepared is true if the journal has the record of threads, the first step of Prepare.
 func (l *Lab) prepared() bool {
 	for _, entry := range l.Journal.Entries() {
 		if entry.Kind == KindThreads {
@@ -79,16 +79,16 @@ func (l *Lab) prepared() bool {
 	return false
 }
 
-// offLimits are the CPUs that interrupts and kernel threads keep off.
+// offLimits are the CPUs that interrupts and kernel threads must not use.
 func (l *Lab) offLimits() tasks.Set {
 	return tasks.Set(l.Plan.IsolatedCPUs).Plus(l.Plan.QuietCPUs)
 }
 
-// hostCPUs are those that all else keeps to.
+// hostCPUs are the CPUs for everything else.
 func (l *Lab) hostCPUs() tasks.Set { return l.Plan.HousekeepingCPUs }
 
-// Settle makes the partitions of the nodes, where each has its own, takes the kernel's
-// threads off the isolated CPUs, and looks whether all of it is in force.
+// Settle makes the nodes' partitions, where each has its own, moves kernel threads off the isolated
+// CPUs, and checks that all of it is in force.
 func (l *Lab) Settle(ctx context.Context, pids map[string]int) error {
 	if !plan.Partitions(l.Plan.Isolation) {
 		return nil
@@ -115,7 +115,7 @@ func (l *Lab) Settle(ctx context.Context, pids map[string]int) error {
 	return ctx.Err()
 }
 
-// partitionNode gives a node's group its CPUs for itself.
+// partitionNode gives a node's group its own CPUs.
 func (l *Lab) partitionNode(h cgroup.Hierarchy, n plan.Node, pid int) error {
 	dirs, err := cgroup.DirsOf(pid)
 	if err != nil {
@@ -125,7 +125,7 @@ func (l *Lab) partitionNode(h cgroup.Hierarchy, n plan.Node, pid int) error {
 	if !within(dir, filepath.Join(h.Mount, l.Plan.Prefix)) {
 		return fmt.Errorf("node %q: its first process is in the control group %s, not in the lab's", n.Name, dir)
 	}
-	// The first process of a system container may have moved on into a group below.
+	// The first process of a system container may have moved into a group below.
 	dir = filepath.Join(h.Mount, Parent(l.Plan, n), n.HostName)
 	if err := partition(h, dir, n.CPUs, l.Plan.Isolation); err != nil {
 		return fmt.Errorf("node %q: %w", n.Name, err)
@@ -133,8 +133,8 @@ func (l *Lab) partitionNode(h cgroup.Hierarchy, n plan.Node, pid int) error {
 	return nil
 }
 
-// checkPartition finds out, without making anything, whether the host can keep others off
-// CPUs as far as the plan asks.
+// checkPartition checks, without making anything, that the host can keep others off CPUs as far as
+// the plan asks.
 func checkPartition(p *plan.Plan) error {
 	if !plan.Partitions(p.Isolation) {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// These tests run on folders that look like hierarchies: what they write is held against
-// the kernel's rules in the virtual laboratory (TestLab… of package lab).
+// These tests run on folders that look like hierarchies; the virtual laboratory checks what they
+// write against the kernel's rules (TestLab… of package lab).
 
 func isolatingLab(t *testing.T, degree spec.Isolation) *Lab {
 	t.Helper()
@@ -68,8 +68,8 @@ func TestVersion1HasAHousekeepingSet(t *testing.T) {
 		"docker/cpuset.cpus": "0-1", "docker/box/cpuset.cpus": "1", "docker/empty/cpuset.cpus": "",
 		"cpuset.sched_load_balance": "0",
 	})
-	// Undone backwards: the deepest set must get its CPUs back after those above it, and
-	// all of them after ours are gone.
+	// Undo goes backwards: the deepest set must get its CPUs back after those above it, and all of
+	// them after our sets are removed.
 	var order []string
 	for _, e := range l.Journal.Entries() {
 		order = append(order, string(e.Kind)+" "+strings.TrimPrefix(e.Path+e.Name, h.Mount))
@@ -106,7 +106,8 @@ func TestASetThatWouldBeLeftWithoutCPUsIsNotTouched(t *testing.T) {
 	holds(t, h.Mount, map[string]string{"other/cpuset.cpus": "3"})
 }
 
-// kernel is a folder of version 2 in which a new group has what the kernel would give it.
+// version2 is a folder like a cgroup v2 hierarchy, in which a new group has the files that the
+// kernel would make.
 func version2(t *testing.T, groups map[string]string) cgroup.Hierarchy {
 	t.Helper()
 	h := tree(t, 2, nil)
@@ -157,7 +158,7 @@ func TestAPartitionWithoutItsCPUsIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheKernelsReasonsAreExplained: each word of the kernel's, and who has the CPUs.
+// TestTheKernelsReasonsAreExplained: each of the kernel's reasons, and who has the CPUs.
 func TestTheKernelsReasonsAreExplained(t *testing.T) {
 	h := version2(t, nil)
 	files(t, h.Mount, map[string]string{"machine.slice/cpuset.cpus": "3-5", "p/cpuset.cpus": "2-3"})

@@ -18,13 +18,13 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// prepareV1 does what the thesis of 2023 does with cset: a housekeeping set takes all
-// tasks of the root, the lab's set has its CPUs exclusively, and the root balances no load
-// any more, so that each set is a scheduling domain of its own, and an isolated one none
+// prepareV1 does what the thesis of 2023 does with cset: a housekeeping set takes all tasks of the
+// root, the lab's set has its CPUs exclusively, and the root no longer balances load, so that each
+// set is its own scheduling domain, and an isolated one is in none
 // (Documentation/admin-guide/cgroup-v1/cpusets.rst, 1.7).
 //
-// Exclusive alone is not enough in version 1: it keeps other sets off the CPUs, but the
-// tasks of the root are in no such set.
+// Exclusive alone is not enough in v1: it keeps other sets off the CPUs, but not the tasks of the
+// root.
 func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	if err := l.shrinkOthers(h, taken); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 		return err
 	}
 	if slices.ContainsFunc(l.Plan.Nodes, func(n plan.Node) bool { return n.Runtime.Descriptor().Groups == spec.GroupedByTools }) {
-		// Without it LXC gives the first set on a container's way, which is ours, all the
-		// CPUs that the root has (cpuset1_initialize in its src/lxc/cgroups/cgfsng.c).
+		// Without this LXC gives the first set on the path to a container, which is ours, all the
+		// CPUs of the root (cpuset1_initialize in its src/lxc/cgroups/cgfsng.c).
 		if _, _, err := setting.Make(l.Journal, journal.Step{Path: filepath.Join(h.Mount, "cgroup.clone_children"), Value: "1"}); err != nil {
 			return err
 		}
@@ -72,9 +72,8 @@ func (l *Lab) prepareV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	return err
 }
 
-// KindHousekeeping is a control group of version 1, Path, that all tasks of another,
-// Target, were moved into, but those that the kernel lets nobody move: all that are in it
-// go back there.
+// KindHousekeeping is a v1 control group, Path, into which all tasks of another, Target, were
+// moved, except those that the kernel does not allow to move. The undo moves all its tasks back.
 var KindHousekeeping = journal.Register("housekeeping", journal.Undo{Step: func(_ context.Context, u journal.Undoing) error {
 	_, err := tasks.Move(u.Path, u.Target)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,13 +82,13 @@ var KindHousekeeping = journal.Register("housekeeping", journal.Undo{Step: func(
 	return err
 }})
 
-// initProcess stays in the root, as the thesis leaves it: LXC makes its groups below that
-// of process 1. It loses the CPUs by its own mask, in Settle, and so do those it starts.
+// initProcess stays in the root, as in the thesis: LXC makes its groups below the group of process
+// 1. Settle takes the CPUs from it by its affinity, which its children inherit.
 const initProcess = 1
 
 const balanceFile = "cpuset.sched_load_balance"
 
-// set makes a cpuset of some CPUs, with all the memory that the root has.
+// set makes a cpuset of some CPUs, with all the memory nodes of the root.
 func set(h cgroup.Hierarchy, dir string, cpus tasks.Set) error {
 	if err := mkdir(dir); err != nil {
 		return err
@@ -112,8 +111,8 @@ func cpusOf(dir string) (tasks.Set, error) {
 	return cpus, nil
 }
 
-// shrinkOthers takes the CPUs from the sets of others, each a setting of the journal: the
-// deepest first, as a set can have no less than those in it.
+// shrinkOthers removes the CPUs from the sets of others, each as a setting in the journal: the
+// deepest first, as a set must contain the CPUs of its children.
 func (l *Lab) shrinkOthers(h cgroup.Hierarchy, taken tasks.Set) error {
 	others, err := othersV1(h, taken)
 	if err != nil {
@@ -131,7 +130,7 @@ func (l *Lab) shrinkOthers(h cgroup.Hierarchy, taken tasks.Set) error {
 	return nil
 }
 
-// checkOthersV1 refuses CPUs that another's set has and no others.
+// checkOthersV1 refuses CPUs if they are the only ones of another's set.
 func checkOthersV1(h cgroup.Hierarchy, taken tasks.Set) error {
 	others, err := othersV1(h, taken)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// The files of a partition, "Cpuset Interface Files" in
-// Documentation/admin-guide/cgroup-v2.rst: the partition itself since Linux 5.0, its type
-// isolated since 6.1, exclusive CPUs that are granted from above since 6.7.
+// The files of a partition, "Cpuset Interface Files" in Documentation/admin-guide/cgroup-v2.rst:
+// the partition itself since Linux 5.0, its type isolated since 6.1, exclusive CPUs that a parent
+// grants since 6.7.
 const (
 	cpusFile      = "cpuset.cpus"
 	effectiveFile = "cpuset.cpus.effective"
@@ -25,13 +25,13 @@ const (
 	exclusiveFile = "cpuset.cpus.exclusive"
 )
 
-// remote is true where a group can be a partition below one that is none, which a kernel
-// with exclusive CPUs lets us do.
+// remote is true where a group can be a partition below one that is not, which a kernel with
+// cpuset.cpus.exclusive allows.
 func remote(dir string) bool { return exists(filepath.Join(dir, exclusiveFile)) }
 
-// prepareV2 makes the lab's group. Where the kernel has remote partitions, it only hands
-// CPUs down, and each isolated node's group becomes a partition of its own; else it is
-// itself the partition, as a local one needs a partition above it, and the root is one.
+// prepareV2 makes the lab's group. Where the kernel has remote partitions, the group only passes
+// CPUs down, and each isolated node's group becomes its own partition. Otherwise the lab's group is
+// the partition, as a local partition needs one above it, which the root is.
 func (l *Lab) prepareV2(h cgroup.Hierarchy, taken tasks.Set) error {
 	if err := l.delegate(h.Mount, CPUSet); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (l *Lab) prepareV2(h cgroup.Hierarchy, taken tasks.Set) error {
 	if len(idle) == 0 {
 		return nil
 	}
-	// The siblings that pollers leave idle: a partition with nothing in it.
+	// The idle siblings of pollers' CPUs: a partition without tasks.
 	empty := filepath.Join(dir, l.Plan.Prefix+".idle")
 	if err := mkdir(empty); err != nil {
 		return err
@@ -69,8 +69,8 @@ func (l *Lab) prepareV2(h cgroup.Hierarchy, taken tasks.Set) error {
 	return partition(h, empty, idle, l.Plan.Isolation)
 }
 
-// partition makes a group a partition of some CPUs, and reads back whether it is one: the
-// kernel takes the word and makes the partition invalid where it cannot be.
+// partition makes a group a partition of some CPUs, and reads back whether it is one: the kernel
+// accepts the write, and marks the partition invalid where it is impossible.
 func partition(h cgroup.Hierarchy, dir string, cpus tasks.Set, degree spec.Isolation) error {
 	word := map[spec.Isolation]string{spec.IsolationPartition: "root", spec.IsolationIsolated: "isolated"}[degree]
 	if err := write(filepath.Join(dir, cpusFile), cpus.String()); err != nil {
@@ -114,8 +114,8 @@ func missingPartition(reason, remedy string, err error) error {
 	return &host.MissingError{Capability: "cpuset partition", Reason: reason, Err: err, Remedy: remedy}
 }
 
-// invalid are the reasons that the kernel gives for a partition that is none, perr_strings
-// in kernel/cgroup/cpuset.c, and what helps.
+// invalid are the kernel's reasons for an invalid partition, perr_strings in
+// kernel/cgroup/cpuset.c, with remedies.
 var invalid = []struct{ word, remedy string }{
 	{"not exclusive", "take down what has these CPUs, or keep to others with cpu_list"},
 	{"housekeeping", "the CPUs are isolated at boot, in another way: take isolcpus= off the kernel's command line, or name other CPUs with cpu_list"},
@@ -128,7 +128,7 @@ var invalid = []struct{ word, remedy string }{
 	{"not permitted", "run it as root, outside of a container"},
 }
 
-// explainInvalid puts what the kernel says of an invalid partition into words that help.
+// explainInvalid turns the kernel's reason for an invalid partition into an error with a remedy.
 func explainInvalid(h cgroup.Hierarchy, dir string, cpus tasks.Set, said string) error {
 	remedy := "--set isolation=affinity does without"
 	for _, reason := range invalid {
@@ -148,7 +148,7 @@ func explainExclusive(h cgroup.Hierarchy, dir string, cpus tasks.Set, err error)
 	return explainInvalid(h, dir, cpus, "not exclusive: "+err.Error())
 }
 
-// holders names the control groups of others that claim some of the CPUs.
+// holders names other control groups that claim some of the CPUs.
 func holders(mount, dir string, cpus tasks.Set) []string {
 	var found []string
 	entries, err := os.ReadDir(mount)
@@ -171,7 +171,7 @@ func holders(mount, dir string, cpus tasks.Set) []string {
 	return found
 }
 
-// within is true for a folder and all below it.
+// within is true for dir and all below it.
 func within(path, dir string) bool {
 	below, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(below)

@@ -19,9 +19,9 @@ var adviceQueue = tune.Advice{
 	Source: "Documentation/core-api/irq/irq-affinity.rst; Documentation/networking/scaling.rst, RSS IRQ Configuration",
 }
 
-// Queues are the settings that send the interrupts of nodes' own devices on a link, whose
-// drivers are the kernel's, beside their nodes, for the host whose /proc and /sys are
-// below root and whose inventory is inv. The devices have to be there. It changes nothing.
+// Queues are the settings that move the interrupts of nodes' own devices on a link, where the
+// kernel drives them, to CPUs near their nodes. The host's /proc and /sys are below root, and its
+// inventory is inv. The devices must exist. It changes nothing.
 func Queues(root string, p *plan.Plan, l plan.Link, inv *host.Inventory) []tune.Setting {
 	if p.Isolation != spec.IsolationIsolated {
 		return nil
@@ -48,7 +48,7 @@ func Queues(root string, p *plan.Plan, l plan.Link, inv *host.Inventory) []tune.
 	return c.list
 }
 
-// beside are the CPUs for the interrupts of a device on a NUMA node that a node has.
+// beside are the CPUs for the interrupts of a node's device on a NUMA node.
 func beside(p *plan.Plan, n plan.Node, numa int, inv *host.Inventory) tasks.Set {
 	var engines tasks.Set
 	if n.App != nil && n.App.CPU >= 0 {
@@ -75,8 +75,8 @@ func beside(p *plan.Plan, n plan.Node, numa int, inv *host.Inventory) tasks.Set 
 	return p.HousekeepingCPUs
 }
 
-// Steer applies Queues, when the links are up. Each link's are steps of that link, and
-// are taken back when it goes.
+// Steer applies Queues when the links are up. Each link's settings are steps of that link, and are
+// undone when it is removed.
 func (l *Lab) Steer(ctx context.Context) error {
 	if l.Plan.Isolation != spec.IsolationIsolated {
 		return nil

@@ -36,7 +36,7 @@ func TestInterruptsOfADeviceComeBesideItsNode(t *testing.T) {
 	}
 	want := []string{
 		"/proc/irq/40/smp_affinity_list = 4; irq 40 (eth2-rx-0)", "/proc/irq/41/smp_affinity_list = 4; irq 41",
-		"/proc/irq/42/smp_affinity_list = 1; irq 42", // the engine's only CPU is none for interrupts
+		"/proc/irq/42/smp_affinity_list = 1; irq 42", // interrupts stay off the engine's only CPU
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/kernel/tasks"
 )
 
-// What isolate sets of a host, beside control groups and threads.
+// The host settings that isolate changes, besides control groups and threads.
 var (
 	adviceDefaultIRQ = tune.Advice{
 		Name:   "irq-default-affinity",
@@ -48,25 +48,24 @@ var (
 	}
 )
 
-// Advice is what is known of the settings that isolate makes, for the manual and doctor.
+// Advice describes the settings that isolate makes, for the manual and doctor.
 func Advice() []tune.Advice {
 	return []tune.Advice{adviceWorkqueue, adviceDefaultIRQ, adviceIRQ, adviceQueue, adviceRPS, adviceXPS}
 }
 
-// Away is what is to keep off some CPUs of a host.
+// Away says which CPUs of a host to keep other work off.
 type Away struct {
 	// Root is put before the host's /proc and /sys.
 	Root string
-	// Off are the CPUs. Where nothing else would be left, those of Housekeeping are taken.
+	// Off are the CPUs to keep free. Where no other CPU would remain, Housekeeping is used.
 	Off, Housekeeping tasks.Set
-	// Held are files that somebody has set by now, who may put back what was there before:
-	// they are in the settings also where they keep off already, so as to stay what they are.
+	// Held are files that somebody has set, who may restore their old values: they are among the
+	// settings even if they keep off the CPUs already, so that they stay as they are.
 	Held map[string]bool
 }
 
-// Settings are those that keep workqueues, interrupts and the packets of the host's own
-// devices away. What keeps off already, by nobody's setting, is left out. It changes
-// nothing.
+// Settings are those that keep workqueues, interrupts and the packets of the host's own devices off
+// the CPUs. Files that do so already, and are not Held, are left out. It changes nothing.
 func Settings(a Away) []tune.Setting {
 	c := collector{Away: a}
 	c.workqueues()
@@ -84,7 +83,8 @@ func (c *collector) path(parts ...string) string {
 	return filepath.Join(append([]string{c.Root}, parts...)...)
 }
 
-// text reads a file; what is not there, or cannot be read, has no setting.
+// text reads a file; ok is false for one that does not exist or cannot be read, which gets no
+// setting.
 func (c *collector) text(path string) (string, bool) {
 	text, err := os.ReadFile(path)
 	return strings.TrimSpace(string(text)), err == nil
@@ -109,8 +109,8 @@ func (c *collector) rest(cpus tasks.Set) tasks.Set {
 	return c.Housekeeping
 }
 
-// mask adds a setting for a file with a bitmap, if that has CPUs that are off, or is
-// somebody's.
+// mask adds a setting for a file with a CPU bitmap, if the bitmap has CPUs that are off, or the
+// file is held.
 func (c *collector) mask(advice tune.Advice, scope tune.Scope, device, path string) {
 	text, ok := c.text(path)
 	if !ok {
@@ -128,7 +128,7 @@ func (c *collector) mask(advice tune.Advice, scope tune.Scope, device, path stri
 
 func (c *collector) workqueues() {
 	dir := c.path("sys/devices/virtual/workqueue")
-	// The mask of all first: one of its own that would be left empty falls back to it.
+	// The common mask first: a workqueue's own mask that would become empty falls back to it.
 	c.mask(adviceWorkqueue, tune.ScopeHost, "", filepath.Join(dir, "cpumask"))
 	for _, name := range c.names(dir) {
 		if name != "power" {
@@ -157,10 +157,10 @@ func (c *collector) interrupts() {
 	}
 }
 
-// interrupt is the setting that sends an interrupt to some CPUs.
+// interrupt is the setting that moves an interrupt to some CPUs.
 func interrupt(dir string, cpus tasks.Set) tune.Setting {
 	device := "irq " + filepath.Base(dir)
-	entries, _ := os.ReadDir(dir) // its handlers are folders
+	entries, _ := os.ReadDir(dir) // its handlers are subfolders
 	for _, e := range entries {
 		if e.IsDir() {
 			device += " (" + e.Name() + ")"
@@ -203,7 +203,7 @@ func parseMask(text string) (tasks.Set, error) {
 	return cpus, nil
 }
 
-// formatMask writes a bitmap as wide as another is.
+// formatMask writes a bitmap as wide as like.
 func formatMask(cpus tasks.Set, like string) string {
 	width := len(strings.ReplaceAll(like, ",", ""))
 	digits := make([]byte, max(width, 1))

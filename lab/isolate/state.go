@@ -15,17 +15,17 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// State is what isolation was in force when a lab came up.
+// State is the isolation that was in force when a lab came up.
 type State struct {
 	Degree spec.Isolation `json:"degree"`
-	// CPUs are kept from everything but the nodes; HostCPUs is what all else keeps to.
+	// CPUs are those that only nodes use; HostCPUs are those for everything else.
 	CPUs     []int `json:"cpus,omitempty"`
 	HostCPUs []int `json:"host_cpus,omitempty"`
-	// Mechanism says by what the kernel keeps others off.
+	// Mechanism says how the kernel keeps others off.
 	Mechanism string  `json:"mechanism,omitempty"`
 	Groups    []Group `json:"groups,omitempty"`
-	// Interrupts, KernelThreads and Tasks are how many were moved away; Settings how many
-	// others were changed.
+	// Interrupts, KernelThreads and Tasks are how many were moved away; Settings is how many other
+	// settings were changed.
 	Interrupts    int `json:"interrupts,omitempty"`
 	KernelThreads int `json:"kernel_threads,omitempty"`
 	Tasks         int `json:"tasks,omitempty"`
@@ -39,14 +39,14 @@ type State struct {
 // Group is a control group that has CPUs for itself.
 type Group struct {
 	Path string `json:"path"`
-	// Partition is the kernel's word for it: "isolated", "root", "isolated invalid (…)"; of
-	// version 1 "exclusive", with "no load balancing" or without.
+	// Partition is the kernel's state of it: "isolated", "root", "isolated invalid (…)"; with
+	// cgroup v1 "exclusive", with or without "no load balancing".
 	Partition string `json:"partition"`
-	// CPUs are those that its tasks may use by the kernel's account.
+	// CPUs are those that its tasks may use, as the kernel reports them.
 	CPUs string `json:"cpus"`
 }
 
-// State is what Prepare and Settle have made, with the groups as they are now.
+// State is what Prepare and Settle have done, with the groups as they are now.
 func (l *Lab) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,8 +59,8 @@ func (l *Lab) State() State {
 	return s
 }
 
-// After adds what was done before, to a lab that nodes were added to, or that has links by
-// now.
+// After adds the counts and notes of an earlier State, for a lab that got more nodes or links
+// since.
 func (s State) After(before State) State {
 	s.Interrupts += before.Interrupts
 	s.KernelThreads += before.KernelThreads
@@ -136,7 +136,7 @@ func lookGroup(h cgroup.Hierarchy, dir string) Group {
 	return g
 }
 
-// take counts settings that were made and notes those that were refused.
+// take counts settings that succeeded and notes those that were refused.
 func (s *State) take(results []tune.Result) {
 	for _, r := range results {
 		switch {
@@ -151,8 +151,7 @@ func (s *State) take(results []tune.Result) {
 	}
 }
 
-// refusals says which settings the kernel refused, those of a kind with a reason in common
-// together.
+// refusals says which settings the kernel refused, grouped by kind and reason.
 func refusals(list []tune.Result) []string {
 	type key struct{ name, reason string }
 	var keys []key
@@ -185,10 +184,10 @@ func (s *State) cleared(c tasks.Cleared) {
 	}
 }
 
-// ending is where the names of kernel threads differ by CPU and number: "/1", "/1:0-mm".
+// ending matches the part of kernel threads' names that differs by CPU and number: "/1", "/1:0-mm".
 var ending = regexp.MustCompile(`[/:].*$`)
 
-// kinds are the names of kernel threads without their numbers, each once.
+// kinds are the names of kernel threads without their endings, each once.
 func kinds(names []string) []string {
 	var list []string
 	for _, name := range names {

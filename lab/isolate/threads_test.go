@@ -16,8 +16,8 @@ import (
 	"nines.dev/nines/kernel/proc"
 )
 
-// TestThreadsGetTheirMasksBack: as after a kill -9, also where the step was begun and never
-// done; twice; and not after a reboot, which has ended all threads of the account.
+// TestThreadsGetTheirMasksBack: after a kill -9, even where the step was begun but not done; twice;
+// but not after a reboot, which has ended all threads of the record.
 func TestThreadsGetTheirMasksBack(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	if err := cmd.Start(); err != nil {
@@ -110,7 +110,7 @@ func mask(t *testing.T, pid int) unix.CPUSet {
 	return set
 }
 
-// A housekeeping set or a group that was never made, or is gone, has nothing to give back.
+// Undo of a housekeeping set or group that was never made, or is gone, does nothing.
 func TestAGroupThatIsGoneIsUndone(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	undo(t, boot.ID(), journal.Step{Kind: KindHousekeeping, Path: gone, Target: t.TempDir()}, false)

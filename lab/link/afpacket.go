@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// packetBlockBytes and packetFrames size the rings of DPDK's AF_PACKET driver:
-	// frames are whole parts of a block, which is whole pages (packet_mmap.rst).
+	// packetBlockBytes and packetFrames size the rings of DPDK's AF_PACKET driver: a block holds a
+	// whole number of frames, and is a whole number of pages (packet_mmap.rst).
 	packetBlockBytes = 64 << 10
 	packetFrames     = 1024
 )
 
-// AFPacketDevice is the argument of --vdev for DPDK's driver over a device of the
-// kernel's; index makes its name unique in its process.
+// AFPacketDevice is the --vdev argument for DPDK's AF_PACKET driver on a kernel device; index makes
+// the name unique in its process.
 func AFPacketDevice(index int, device string, mtu int) string {
-	// Past the traffic control of the device, as the engine's own packet sockets.
+	// Bypass the device's qdisc, as the engine's own packet sockets do.
 	return fmt.Sprintf("net_af_packet%d,iface=%s,blocksz=%d,framesz=%d,framecnt=%d,qdisc_bypass=1",
 		index, device, packetBlockBytes, plan.PacketSlotBytes(mtu), packetFrames)
 }
 
-// packetSockets is nil if there is a packet socket on each of the fabric's devices:
-// a program has opened them.
+// packetSockets returns nil if each of the fabric's devices has a packet socket: a program has
+// opened it.
 func (s *Site) packetSockets(devices []string) error {
 	if len(devices) == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// bridgeAgeingSeconds keeps learnt addresses for as long as any trial lasts, so
-// that no packet of a quiet flow is flooded. (Ageing 0 would mean to learn nothing.)
+// bridgeAgeingSeconds keeps learnt addresses for longer than any trial, so that no packet of a
+// quiet flow is flooded. (With ageing 0 the bridge would learn nothing.)
 const bridgeAgeingSeconds = 1_000_000
 
 // makeBridge joins endpoints by a Linux bridge in the fabric namespace:
@@ -56,7 +56,7 @@ func (s *Site) bridge(f *fabric, l plan.Link) (netlink.Link, error) {
 	describe(bridge, values)
 	values["ageing_seconds"] = fmt.Sprint(bridgeAgeingSeconds)
 	values["multicast_snooping"] = "off"
-	values["stp"] = "off" // the kernel's default for a new bridge, as is no VLAN filtering
+	values["stp"] = "off" // the kernel's default for a new bridge; VLAN filtering is off too
 	if err := bypassNetfilter(f.ns); err != nil {
 		return nil, err
 	}
@@ -68,9 +68,8 @@ func (s *Site) bridge(f *fabric, l plan.Link) (netlink.Link, error) {
 	return bridge, nil
 }
 
-// bypassNetfilter keeps bridged packets out of iptables and its kin, where the
-// kernel would otherwise send them (br_netfilter, on by default in each new
-// namespace).
+// bypassNetfilter keeps bridged packets out of iptables, arptables and ip6tables, where
+// br_netfilter, on by default in each new namespace, would send them.
 func bypassNetfilter(ns *netns.Namespace) error {
 	return ns.Do(func() error {
 		for _, table := range []string{"iptables", "ip6tables", "arptables"} {

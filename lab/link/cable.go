@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// etherTypeTest is the first that IEEE 802 leaves to local experiments (IEEE 802-2014, 9.2.3).
+	// etherTypeTest is the first EtherType for local experiments (IEEE 802-2014, 9.2.3).
 	etherTypeTest = 0x88b5
-	// cablePatience is how long frames are sent until one arrives: a port that has just
-	// got its carrier may drop the first ones, and a switch between the two may be learning.
+	// cablePatience is how long frames are sent until one arrives: a port with a new carrier may
+	// drop the first ones, and a switch between the two may still be learning.
 	cablePatience = 5 * time.Second
 	cablePause    = 50 * time.Millisecond
 )
@@ -68,7 +68,7 @@ func testCable(ctx context.Context, from, to string) error {
 
 // cableFrame is a frame that nobody else sends.
 func cableFrame(to, from net.HardwareAddr) []byte {
-	frame := make([]byte, 60) // the least of Ethernet, without FCS
+	frame := make([]byte, 60) // Ethernet's minimum, without FCS
 	copy(frame, to)
 	copy(frame[6:], from)
 	binary.BigEndian.PutUint16(frame[12:], etherTypeTest)
@@ -77,7 +77,7 @@ func cableFrame(to, from net.HardwareAddr) []byte {
 	return frame
 }
 
-// packetSocket hears what arrives at an interface, and sends by it.
+// packetSocket opens a socket that receives and sends test frames at an interface.
 func packetSocket(index int) (int, error) {
 	protocol := uint16(etherTypeTest<<8&0xff00 | etherTypeTest>>8) // in network order
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, int(protocol))
@@ -93,7 +93,7 @@ func packetSocket(index int) (int, error) {
 	return fd, nil
 }
 
-// arrives reads what has come until a pause, and tells whether the frame is among it.
+// arrives reads frames until a pause, and reports whether the frame was among them.
 func arrives(fd int, frame []byte) (bool, error) {
 	buffer := make([]byte, 2048)
 	for {

@@ -16,8 +16,8 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// TestCable: a frame crosses what is joined, and what is not is told, in a namespace of
-// the test's own:
+// TestCable: a frame passes between joined ports, and unjoined ports are reported, in the test's
+// own namespace:
 //
 //	left ──veth── right      alone ──veth── (nobody)
 func TestCable(t *testing.T) {
@@ -31,7 +31,7 @@ func TestCable(t *testing.T) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { // what is in the namespace goes with it
+	defer func() { // its devices go with the namespace
 		if err := unix.Setns(home.FD(), unix.CLONE_NEWNET); err != nil {
 			t.Fatal(err) // the thread stays locked
 		}

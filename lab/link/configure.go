@@ -17,9 +17,8 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Quiet turns off, in a namespace without devices yet, what would send packets of
-// its own: IPv6 (router solicitations, duplicate address detection, MLD). It sets
-// the loopback up.
+// Quiet turns off, in a namespace without devices yet, what sends packets unasked: IPv6 (router
+// solicitations, duplicate address detection, MLD). It sets the loopback up.
 func Quiet(h Holder) error {
 	return inside(h, func(ns *netns.Namespace, handle *netlink.Handle) error {
 		err := ns.Do(func() error {
@@ -42,9 +41,8 @@ func Quiet(h Holder) error {
 	})
 }
 
-// Configure sets up interfaces of a node whose links are made: offloads,
-// addresses, neighbours, up; and then the node's routes, without those that are
-// gone. It can be repeated.
+// Configure sets up interfaces of a node whose links exist: offloads, addresses, neighbours, up.
+// Then it adds the node's routes and removes those in gone. It is idempotent.
 func (s *Site) Configure(ctx context.Context, n plan.Node, interfaces []plan.Interface, gone []spec.Route) error {
 	holder, err := s.node(n.Name)
 	if err != nil {
@@ -62,7 +60,7 @@ func (s *Site) Configure(ctx context.Context, n plan.Node, interfaces []plan.Int
 			}
 		}
 		for _, r := range gone {
-			// With its interface or its address a route may have gone already.
+			// A route may already have disappeared with its interface or its address.
 			route, err := parseRoute(handle, r)
 			if err != nil {
 				continue
@@ -109,7 +107,7 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 				return err
 			}
 			values["ipv6"] = "on"
-			// No duplicate address detection: the plan gave it out once.
+			// No duplicate address detection: the plan assigns each address once.
 			parsed.Flags = unix.IFA_F_NODAD
 		}
 		if err := handle.AddrReplace(device, parsed); err != nil {
@@ -120,8 +118,8 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 		return fmt.Errorf("set up: %w", err)
 	}
 	if s.needsNAPI(i) {
-		// After it is up: only then does a veth tell its peer that it may be the target
-		// of redirects (veth_set_features in drivers/net/veth.c).
+		// Only after the device is up: a veth that is down does not tell its peer that it may be
+		// the target of redirects (veth_set_features in drivers/net/veth.c).
 		gro, err := e.apply(i.Name, offloads{{featureGRO, true}})
 		if err != nil {
 			return err
@@ -132,8 +130,8 @@ func (s *Site) configure(ctx context.Context, n plan.Node, i plan.Interface, ns 
 	return setNeighbours(handle, device, i.Neighbours)
 }
 
-// removeOtherAddresses takes away what an earlier plan gave; the kernel's own
-// link-local addresses stay.
+// removeOtherAddresses removes addresses of an earlier plan; the kernel's own link-local addresses
+// stay.
 func removeOtherAddresses(handle *netlink.Handle, device netlink.Link, wanted []string) error {
 	have, err := handle.AddrList(device, unix.AF_UNSPEC)
 	if err != nil {
@@ -160,8 +158,8 @@ func (s *Site) needsNAPI(i plan.Interface) bool {
 	return false
 }
 
-// setNeighbours makes the permanent entries those of the plan, so that no ARP runs
-// in a trial.
+// setNeighbours sets the permanent entries of the plan, and removes others, so that no ARP runs in
+// a trial.
 func setNeighbours(handle *netlink.Handle, device netlink.Link, wanted []plan.Neighbour) error {
 	index := device.Attrs().Index
 	keep := map[string]bool{}
@@ -219,7 +217,7 @@ func parseRoute(handle *netlink.Handle, r spec.Route) (*netlink.Route, error) {
 		return nil, err
 	}
 	if r.Via == "" {
-		// Only through a route of link scope does the kernel find the next hop of another
+		// The kernel finds another route's next hop only through a route of link scope
 		// (fib_check_nh_v4_gw in net/ipv4/fib_semantics.c). IPv6 has no scopes.
 		route.Scope = netlink.SCOPE_LINK
 	}

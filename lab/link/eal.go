@@ -7,11 +7,10 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// ealArguments are the arguments for DPDK's environment layer (EAL) that a program of
-// the lab gets, but for its cores: memory that is anonymous and so goes back to the
-// host however the program ends, a prefix of its own, no devices but those of the
-// plan, and no files or sockets outside the lab.
-// See "EAL parameters" in DPDK's Linux guide.
+// ealArguments are the arguments for DPDK's environment layer (EAL) of a program of the lab, except
+// its cores: anonymous memory, which the host gets back however the program ends, a prefix of its
+// own, only devices of the plan, and no files or sockets outside the lab. See "EAL parameters" in
+// DPDK's Linux guide.
 func ealArguments(d plan.DPDK) []string {
 	arguments := []string{
 		"--iova-mode=va", "--no-telemetry", "--file-prefix=" + d.Prefix,
@@ -20,13 +19,13 @@ func ealArguments(d plan.DPDK) []string {
 	if d.Huge {
 		node := max(d.MemoryNode, 0)
 		arguments = append(arguments, "--in-memory",
-			// A memory table of vhost-user has 8 entries (VHOST_MEMORY_MAX_NREGIONS), which
-			// many small files would overflow.
+			// The memory table of vhost-user has 8 entries (VHOST_MEMORY_MAX_NREGIONS); many small
+			// files would overflow it.
 			"--single-file-segments",
 			fmt.Sprintf("--socket-mem=%s%d", strings.Repeat("0,", node), megabytes))
 	} else {
-		// It implies --legacy-mem, with which --in-memory cannot be; what is left of that
-		// is to have no file of its own (eal_parse_args in lib/eal/linux/eal.c).
+		// --no-huge implies --legacy-mem, which excludes --in-memory; --no-shconf is the part of it
+		// that remains: no files (eal_parse_args in lib/eal/linux/eal.c).
 		arguments = append(arguments, "--no-shconf", "--no-huge", fmt.Sprintf("-m%d", megabytes))
 	}
 	if len(d.PCI) == 0 {
@@ -38,7 +37,7 @@ func ealArguments(d plan.DPDK) []string {
 	return arguments
 }
 
-// runtimeDirectory keeps EAL's folder below a link's own: DPDK would else leave
-// /run/dpdk/PREFIX on the host, also where it has no file to put there
-// (eal_create_runtime_dir in lib/eal/unix/eal_filesystem.c).
+// runtimeDirectory keeps EAL's folder in a link's own: otherwise DPDK leaves /run/dpdk/PREFIX on
+// the host, even without files to put there (eal_create_runtime_dir in
+// lib/eal/unix/eal_filesystem.c).
 func runtimeDirectory(dir string) string { return "RUNTIME_DIRECTORY=" + dir }

@@ -32,8 +32,8 @@ func inFabricOf(holder Holder, f func(*fabric) error) error {
 	})
 }
 
-// addFabricPair makes a veth pair between the fabric and a node, or the tap of a virtual
-// machine, sets the fabric's end up, and returns that end.
+// addFabricPair makes a veth pair between the fabric and a node, or the tap of a virtual machine.
+// It sets the fabric's end up and returns it.
 func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int) (netlink.Link, error) {
 	near := end{name: e.FabricDevice, holder: f.holder}
 	step := journal.Step{Link: l.Name, Node: e.Node}
@@ -66,14 +66,13 @@ func (s *Site) addFabricPair(f *fabric, l plan.Link, e plan.Endpoint, master int
 	return device, nil
 }
 
-// addFabricPairs makes the veth pairs of those endpoints that meet the link's program
-// as kernel devices.
+// addFabricPairs makes the veth pairs of the endpoints that attach to the link's program as kernel
+// devices.
 func (s *Site) addFabricPairs(l plan.Link, endpoints []plan.Endpoint) error {
 	return s.addPairsAt(s.Fabric, l, endpoints)
 }
 
-// addPairsAt does so with the far ends in the network namespace of a program that
-// has one of its own.
+// addPairsAt does the same with the far ends in the network namespace of holder.
 func (s *Site) addPairsAt(holder Holder, l plan.Link, endpoints []plan.Endpoint) error {
 	return inFabricOf(holder, func(f *fabric) error {
 		for _, e := range endpoints {
@@ -88,7 +87,7 @@ func (s *Site) addPairsAt(holder Holder, l plan.Link, endpoints []plan.Endpoint)
 	})
 }
 
-// findOrAdd finds a device of the fabric, or makes it.
+// findOrAdd finds a device of the fabric, or makes it. The bool is true where it was made.
 func (s *Site) findOrAdd(f *fabric, l plan.Link, device netlink.Link) (netlink.Link, bool, error) {
 	name := device.Attrs().Name
 	if found, err := f.LinkByName(name); err == nil {
@@ -105,7 +104,7 @@ func (s *Site) findOrAdd(f *fabric, l plan.Link, device netlink.Link) (netlink.L
 	return found, true, nil
 }
 
-// describe adds what the kernel says of a device's queue and MTU.
+// describe adds a device's queue and MTU as the kernel reports them.
 func describe(device netlink.Link, values map[string]string) {
 	attrs := device.Attrs()
 	values["mtu"] = fmt.Sprint(attrs.MTU)

@@ -14,25 +14,25 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Hardware makes the PCI functions of links ready: virtual ones are made and set up, and
-// each gets the driver that its endpoint needs. It comes before the nodes, since a
-// container is given the device nodes of its functions when it starts.
+// Hardware prepares the PCI functions of links: it makes and sets up virtual functions, and binds
+// each function to the driver that its endpoint needs. It runs before the nodes start, since a
+// container gets the device nodes of its functions when it starts.
 type Hardware struct {
 	Journal *journal.Journal
 	Plan    *plan.Plan
-	// Progress is told what takes long, in a few words; nil drops it.
+	// Progress receives a few words on each step that takes long; may be nil.
 	Progress func(string)
 
 	bus pci.Bus
 }
 
-// Prepare makes the functions of those links that have some.
+// Prepare prepares the functions of the links that have some.
 func (h *Hardware) Prepare(ctx context.Context, links []plan.Link) error {
 	links = slices.DeleteFunc(slices.Clone(links), func(l plan.Link) bool { return !l.Kind.Descriptor().End.IsHardware() })
 	ports := slices.DeleteFunc(slices.Clone(h.Plan.PhysicalFunctions), func(port plan.PhysicalFunction) bool {
 		return !slices.ContainsFunc(links, func(l plan.Link) bool { return onPort(l, port.Address) })
 	})
-	// Drivers take seconds to make virtual functions, and those of two ports can at once.
+	// Drivers take seconds to make virtual functions; two ports can do so at the same time.
 	err := node.Each(ctx, len(ports), func(i int) error {
 		if err := h.joinPort(ctx, ports[i], links); err != nil {
 			return fmt.Errorf("port %s: %w", ports[i].Name, err)
@@ -59,8 +59,8 @@ func onPort(l plan.Link, address string) bool {
 	return slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Function.Port == address })
 }
 
-// KindPort is the use of a port of a network card, Path, for its virtual functions, under
-// Token: the last lab that ends its use restores their number and the port.
+// KindPort is the use of a NIC port, Path, for its virtual functions, under Token: the last lab to
+// end its use restores the number of functions and the port.
 var KindPort = journal.Register("port", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
 	return pci.Bus{}.LeavePort(ctx, u.Path, u.Token, u.Notef)
 }})
@@ -86,7 +86,7 @@ func (h *Hardware) joinPort(ctx context.Context, port plan.PhysicalFunction, lin
 	join := func() (journal.Learnt, error) {
 		return journal.Learnt{}, h.bus.JoinPort(ctx, port.Address, step.Token, wanted, now)
 	}
-	// A change of the lab may need more of a port that it has joined.
+	// A change of the lab may need more functions of a port that it already uses.
 	if slices.ContainsFunc(h.Journal.Entries(), func(e journal.Entry) bool { return e.Kind == step.Kind && e.Path == step.Path }) {
 		_, err = join()
 		return err
@@ -94,10 +94,10 @@ func (h *Hardware) joinPort(ctx context.Context, port plan.PhysicalFunction, lin
 	return h.Journal.Make(step, join)
 }
 
-// KindFunction is a PCI function, Path, virtual on the port Target or whole without one,
-// that the lab has under Token; Old is its pci.State. Its interface has come back to the
-// host before it is undone, as its node's namespace is gone; one whose node lives on is
-// fetched.
+// KindFunction is a PCI function, Path, that the lab has under Token: a virtual function of the
+// port Target, or a whole device without Target. Old is its pci.State. Usually its interface is
+// back on the host before the undo, as its node's namespace is gone; if the node still runs, the
+// undo moves the interface back.
 var KindFunction = journal.Register("function", journal.Undo{Step: func(ctx context.Context, u journal.Undoing) error {
 	var old pci.State
 	if err := json.Unmarshal([]byte(u.Old), &old); err != nil {
@@ -106,7 +106,7 @@ var KindFunction = journal.Register("function", journal.Undo{Step: func(ctx cont
 	return pci.Bus{}.Release(ctx, u.Path, u.Target, u.Token, old)
 }})
 
-// take gives the lab the function of an endpoint.
+// take claims and sets up the function of an endpoint.
 func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error {
 	f := e.Function
 	if f.Driver != "" {
@@ -147,7 +147,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 	if old.VF != nil {
 		wanted.VF = h.settings(l, e, *old.VF)
 	}
-	// It is the link's, not the node's: it is undone when the link is rebuilt.
+	// The step belongs to the link, not to the node: it is undone when the link is rebuilt.
 	step := journal.Step{Kind: KindFunction, Link: l.Name, Path: f.Address, Target: f.Port, Value: string(f.Driver), Old: string(text), Token: claim.Token}
 	err = h.Journal.Make(step, func() (journal.Learnt, error) {
 		return journal.Learnt{}, h.bus.Take(ctx, f.Address, f.Port, claim, wanted)
@@ -161,7 +161,7 @@ func (h *Hardware) take(ctx context.Context, l plan.Link, e plan.Endpoint) error
 	return nil
 }
 
-// settings is what a port is to hold for a virtual function.
+// settings are a virtual function's settings on its port.
 func (h *Hardware) settings(l plan.Link, e plan.Endpoint, old host.VFSettings) *host.VFSettings {
 	f := e.Function
 	wanted := host.VFSettings{
@@ -194,7 +194,7 @@ func (h *Hardware) Files(ctx context.Context, n plan.Node) ([]string, error) {
 	return files, nil
 }
 
-// testCables sends a frame from port to port of each link that leads over a cable.
+// testCables sends a frame from port to port, for each link over a cable.
 func (h *Hardware) testCables(ctx context.Context, links []plan.Link) error {
 	tested := map[[2]string]bool{}
 	for _, l := range links {

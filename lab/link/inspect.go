@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// Device is a device as the kernel has it now.
+// Device is the current state of a device.
 type Device struct {
 	Name string `json:"name"`
 	// State is the kernel's operational state: "up", "down", "unknown".
@@ -24,12 +24,12 @@ type Device struct {
 	RxDropped  uint64   `json:"rx_dropped"`
 	TxDropped  uint64   `json:"tx_dropped"`
 	XDPProgram uint32   `json:"xdp_program,omitempty"`
-	// Switch is what the learning switch did with frames, for a device that is a
-	// port of one; the ports of a switch share it.
+	// Switch counts the frames of the learning switch, for a device that is a port of one; all
+	// ports of a switch have the same counters.
 	Switch *SwitchCounters `json:"switch,omitempty"`
 }
 
-// SwitchCounters are the learning switch's, in frames.
+// SwitchCounters are counters of the learning switch, in frames.
 type SwitchCounters struct {
 	Forwarded uint64 `json:"forwarded"`
 	Flooded   uint64 `json:"flooded"`
@@ -81,8 +81,8 @@ func inspect(handle *netlink.Handle, l netlink.Link) (Device, error) {
 	return d, nil
 }
 
-// switchCounters reads the counters of a learning switch; nil if the program is
-// none, or has just gone.
+// switchCounters reads the counters of a learning switch; nil if the program is something else, or
+// has just gone.
 func switchCounters(id uint32) (*SwitchCounters, error) {
 	program, err := ebpf.NewProgramFromID(ebpf.ProgramID(id))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +110,8 @@ func switchCounters(id uint32) (*SwitchCounters, error) {
 	return nil, nil
 }
 
-// readCounters is nil for another map than the counters'. A name is cut to 15 bytes
-// by the kernel (BPF_OBJ_NAME_LEN).
+// readCounters returns nil for any other map than the counters. The kernel cuts names to 15 bytes
+// (BPF_OBJ_NAME_LEN).
 func readCounters(m *ebpf.Map) (*SwitchCounters, error) {
 	info, err := m.Info()
 	if err != nil || info.Name != "switch_counters"[:15] {

@@ -7,32 +7,31 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Kind is how links of a kind are made; what they are is in spec.LinkDescriptor.
+// Kind is how links of a kind are made; spec.LinkDescriptor describes them.
 type Kind struct {
-	// Make makes the link between the endpoints given: all, or, if Incremental, those
-	// that are new.
+	// Make makes the link between the given endpoints: all, or, if Incremental, only new ones.
 	Make func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
-	// Leave takes endpoints out of a link that stays, before their devices go; nil
-	// where that does it.
+	// Leave removes endpoints from a link that stays, before their devices are removed; nil where
+	// removing the devices is enough.
 	Leave func(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error
-	// Check finds out, before anything is made, whether the host has what the kind
-	// needs, such as its program; nil where the plan has asked for everything.
+	// Check checks, before anything is made, that the host has what the kind needs, such as its
+	// program; nil where the plan has checked everything.
 	Check func(l plan.Link) error
-	// Await returns when the program forwards for all whose engines have opened their
-	// ports; nil where it does from the start.
+	// Await returns when the program forwards for all endpoints whose engines have opened their
+	// ports; nil where it does so from the start.
 	Await func(ctx context.Context, stateDir string, l plan.Link) error
-	// OwnNamespace is true if the link's devices that are in no node are in the network
-	// namespace of its first program, instead of the fabric.
+	// OwnNamespace is true if the link's devices outside nodes are in the network namespace of its
+	// first program, not in the fabric.
 	OwnNamespace bool
 	// Incremental is true if endpoints can join and leave while the others stay.
 	Incremental bool
 	// NAPI is true if the nodes' ends receive by NAPI, as the target of an XDP redirect must.
 	NAPI bool
-	// Last is a line of a dry run for what comes after the endpoints; nil: nothing does.
+	// Last is the line of a dry run for the steps after the endpoints; nil: there are none.
 	Last func(l plan.Link) string
 }
 
-// kinds has every link kind.
+// kinds maps every link kind to its functions.
 var kinds = map[spec.LinkKind]Kind{
 	spec.LinkVeth:    {Make: makeVeth},
 	spec.LinkBridge:  {Make: makeBridge, Incremental: true},
@@ -50,11 +49,11 @@ var kinds = map[spec.LinkKind]Kind{
 	spec.LinkPassthrough: {Make: makePassthrough},
 }
 
-// Of is how links of a kind are made; of an unknown kind nothing.
+// Of returns how links of a kind are made; an empty Kind for an unknown one.
 func Of(k spec.LinkKind) Kind { return kinds[k] }
 
-// Register adds a kind from outside of this package, beside spec.RegisterLink. It is for
-// the start of a program.
+// Register adds a kind from another package, which also calls spec.RegisterLink. Call it at the
+// start of a program.
 func Register(k spec.LinkKind, how Kind) {
 	if _, twice := kinds[k]; twice {
 		panic("link: two kinds with the name " + k)
@@ -62,7 +61,7 @@ func Register(k spec.LinkKind, how Kind) {
 	kinds[k] = how
 }
 
-// Check finds out whether the host has what the links of a plan need.
+// Check checks that the host has what the links of a plan need.
 func Check(p *plan.Plan) error {
 	for _, l := range p.Links {
 		if check := kinds[l.Kind].Check; check != nil {

@@ -12,14 +12,14 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// makeMacvlan gives each endpoint a macvlan device in bridge mode, made in its
-// node, on a private parent in the fabric, or on an interface of the host:
+// makeMacvlan makes a macvlan device in bridge mode for each endpoint, in its node, on a private
+// parent in the fabric or on an interface of the host:
 //
 //	ip link add PARENT type veth peer name PREFIX~N
 //	ip link add link PARENT name IF address MAC netns NODE type macvlan mode bridge
 //
-// The private parent is a veth whose peer nobody listens to: it has a carrier, and
-// every kernel that runs labs has it, which cannot be said of dummy devices.
+// The private parent is a veth with an unused peer: it has a carrier, and every kernel that runs
+// labs has veth, which is not true of dummy devices.
 func makeMacvlan(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Parent != "" {
 		return s.onHostParent(l, endpoints)
@@ -63,8 +63,8 @@ func (s *Site) privateParent(f *fabric, l plan.Link) (netlink.Link, error) {
 	return parent, nil
 }
 
-// quietEnd names the far end of a private parent; a prefix has at most 8 bytes and
-// no other device's name has a tilde.
+// quietEnd names the far end of a private parent; a prefix has at most 8 bytes, and no other
+// device's name contains a tilde.
 func (s *Site) quietEnd(l plan.Link) string {
 	for i := range s.Plan.Links {
 		if s.Plan.Links[i].Name == l.Name {

@@ -9,20 +9,19 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// featureGRO on a veth is also what turns NAPI on, without which a device is no target
-// for an XDP redirect.
+// featureGRO on a veth also turns NAPI on; without NAPI a device cannot be the target of an XDP
+// redirect.
 var featureGRO = tool.GRO
 
-// offloads says what each feature shall be; in the order of setting.
+// offloads lists features and the wanted state of each, in the order of setting.
 type offloads []struct {
 	tool.Feature
 	on bool
 }
 
-// offloadsOff are the offloads of every device that packets are measured on. (The ends
-// of an xdp link have GRO on all the same.) Checksums that are left to a virtual link
-// stay unwritten: raw sockets would see wrong ones, and the work that a wire demands
-// would be missing.
+// offloadsOff are the offloads that are off on every device that packets are measured on. (Ends of
+// an xdp link still have GRO on.) A virtual link never fills in the checksums that are left to it:
+// raw sockets would see wrong ones, and the work that a real wire demands would be missing.
 var offloadsOff = offloads{
 	{tool.TxChecksum, false}, {tool.TSO, false}, {tool.GSO, false}, {tool.GRO, false},
 }
@@ -41,12 +40,12 @@ func openEthtool(ns *netns.Namespace) (*ethtool, error) {
 
 func (e *ethtool) close() { e.Close() }
 
-// apply sets the offloads of a device and returns what they are then, as the kernel
-// says. A feature that the device does not have is left out.
+// apply sets the offloads of a device and returns their state as the kernel then reports it. A
+// feature that the device does not have is left out.
 func (e *ethtool) apply(device string, wanted offloads) (map[string]string, error) {
 	values := map[string]string{}
 	for _, w := range wanted {
-		// Not every device has every feature; reading it back tells what counts.
+		// Not every device has every feature; the read-back shows the result.
 		if err := e.Set(device, w.Feature, w.on); err != nil && !isUnsupported(err) && !errors.Is(err, unix.EINVAL) {
 			return nil, err
 		}

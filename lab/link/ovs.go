@@ -24,20 +24,19 @@ const (
 	ovsSwitchProgram = "ovs-vswitchd"
 )
 
-// ovsSeconds bounds each call of ovs-vsctl, which waits until ovs-vswitchd has done
-// what it is told; AF_XDP ports take about half a second each.
+// ovsSeconds bounds each call of ovs-vsctl, which waits until ovs-vswitchd has applied the change;
+// AF_XDP ports take about half a second each.
 const ovsSeconds = 30
 
-// ovs is one link's instance of Open vSwitch: ovsdb-server and ovs-vswitchd with a
-// database, sockets and a network namespace of their own.
+// ovs is one link's instance of Open vSwitch: ovsdb-server and ovs-vswitchd with their own
+// database, sockets and network namespace.
 //
 //	node ─ IF ── FABRIC_DEVICE ─┐ ovsdb-server's namespace  ┌─ FABRIC_DEVICE ── IF ─ node
 //	                            └─ br0 of ovs-vswitchd ─────┘
 //
-// The namespace is not the fabric's because the userspace datapath has a tap device
-// whose name is fixed, ovs-netdev (dpif_netdev_port_open_type in lib/dpif-netdev.c):
-// two instances cannot be in one. ovsdb-server holds it, so that the nodes' interfaces
-// stay when ovs-vswitchd dies.
+// The namespace is not the fabric's because the userspace datapath has a tap device whose name is
+// fixed, ovs-netdev (dpif_netdev_port_open_type in lib/dpif-netdev.c): two instances cannot share a
+// namespace. ovsdb-server holds it, so that the nodes' interfaces stay when ovs-vswitchd dies.
 type ovs struct {
 	*Site
 	link     plan.Link
@@ -58,7 +57,7 @@ func makeOVS(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	return s.startOVS(ctx, l, endpoints, config)
 }
 
-// startOVS starts an instance and gives it its ports.
+// startOVS starts an instance and adds its ports.
 func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpoint, config ovsConfig) error {
 	if l.Switch == nil {
 		return errors.New("the plan gives it no CPUs")
@@ -75,7 +74,7 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 	if config.Datapath == ovsUserDatapath {
 		config.PollCPUs = l.Switch.CPUs
 		if len(config.PollCPUs) == 0 {
-			// The plan took the kernel to have a datapath, and its module cannot be loaded.
+			// The plan assumed the kernel's datapath, but its module cannot be loaded.
 			config.PollCPUs = []int{l.Switch.HousekeepingCPU}
 		}
 	}
@@ -108,8 +107,8 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 	if err := o.join(ctx, &config); err != nil {
 		return withLog(err, o.vswitchd.Log)
 	}
-	// The bridge's own port leads to the kernel, where nobody listens, at the price of a
-	// system call for each packet that is flooded.
+	// The bridge's own port leads to the kernel, where nothing listens, and costs a system call for
+	// each flooded packet.
 	commands := [][]string{{"mod-port", "unix:" + o.files.management(), ovsBridge, "no-flood"}}
 	for _, flow := range flows {
 		commands = append(commands, []string{"add-flow", "unix:" + o.files.management(), flow})
@@ -123,8 +122,8 @@ func (s *Site) startOVS(ctx context.Context, l plan.Link, endpoints []plan.Endpo
 	return nil
 }
 
-// ports gives each endpoint a port; which kind of port a kernel device gets is
-// settled when the instance runs.
+// ports returns a port for each endpoint; the kind of port for a kernel device is decided when the
+// instance runs.
 func (o *ovs) ports(endpoints []plan.Endpoint, datapath string) ([]ovsPort, error) {
 	var ports []ovsPort
 	for i, e := range endpoints {
@@ -149,13 +148,13 @@ func (o *ovs) ports(endpoints []plan.Endpoint, datapath string) ([]ovsPort, erro
 // vhostPort is the name of the port of an endpoint, by its place in the link.
 func vhostPort(index int) string { return fmt.Sprintf("vhost%d", index+1) }
 
-// ovsAFXDPMTU is the largest MTU at which a veth takes an XDP program without support
-// for fragments, which OVS's has not (veth_xdp_set in drivers/net/veth.c: a page
-// without XDP's headroom, struct skb_shared_info and the Ethernet header; 3520 bytes
-// with 4 KiB pages, and some room for other kernels).
+// ovsAFXDPMTU is the largest MTU at which a veth takes an XDP program without support for
+// fragments, such as OVS's (veth_xdp_set in drivers/net/veth.c: a page without XDP's headroom,
+// struct skb_shared_info and the Ethernet header; 3520 bytes with 4 KiB pages, and some room for
+// other kernels).
 const ovsAFXDPMTU = 3400
 
-// startServer makes the database and starts its server in a new network namespace.
+// startServer creates the database and starts its server in a new network namespace.
 func (o *ovs) startServer(ctx context.Context) error {
 	if _, err := o.Run(ctx, o.link, o.files.environment(), o.programs.tool, "create", o.files.database()); err != nil {
 		return err
@@ -174,8 +173,8 @@ func (o *ovs) startServer(ctx context.Context) error {
 	return err
 }
 
-// startSwitch starts ovs-vswitchd beside its database. Its own threads keep to the
-// housekeeping CPU; those that poll are bound by pmd-cpu-mask.
+// startSwitch starts ovs-vswitchd in the namespaces of its database server. Its own threads stay on
+// the housekeeping CPU; pmd-cpu-mask binds those that poll.
 func (o *ovs) startSwitch(ctx context.Context, config ovsConfig) error {
 	var err error
 	o.vswitchd, err = o.Start(ctx, o.link, Program{
@@ -185,7 +184,7 @@ func (o *ovs) startSwitch(ctx context.Context, config ovsConfig) error {
 		CPUs:   []int{config.HousekeepingCPU},
 		Inside: o.server,
 		Ready: func(ctx context.Context) error {
-			// It writes this when it has read its configuration, and set up DPDK.
+			// ovs-vswitchd writes this after it has read its configuration and set up DPDK.
 			types, err := o.vsctl(ctx, "--no-wait", "get", "Open_vSwitch", ".", "iface_types")
 			if err == nil && types == "[]" {
 				err = errors.New("it has not read its configuration yet")
@@ -196,8 +195,8 @@ func (o *ovs) startSwitch(ctx context.Context, config ovsConfig) error {
 	return err
 }
 
-// join makes the bridge and its ports. Ports of AF_XDP that cannot be had become ports
-// of AF_PACKET; these are moved by the main thread, which then gets the link's CPUs.
+// join makes the bridge and its ports. AF_XDP ports that fail become AF_PACKET ports. The main
+// thread serves those, so it then gets the link's CPUs.
 func (o *ovs) join(ctx context.Context, config *ovsConfig) error {
 	if err := o.preferAFXDP(ctx, config); err != nil {
 		return err
@@ -224,7 +223,7 @@ func (o *ovs) join(ctx context.Context, config *ovsConfig) error {
 	return nil
 }
 
-// preferAFXDP keeps AF_XDP ports where this build of Open vSwitch has them.
+// preferAFXDP keeps AF_XDP ports where this build of Open vSwitch supports them.
 func (o *ovs) preferAFXDP(ctx context.Context, config *ovsConfig) error {
 	if !config.usesType(ovsAFXDP) {
 		return nil
@@ -265,7 +264,7 @@ func (o *ovs) vsctl(ctx context.Context, arguments ...string) (string, error) {
 	if o.vswitchd == nil {
 		return o.Run(ctx, o.link, o.files.environment(), argv...)
 	}
-	// It waits for ovs-vswitchd, which may die.
+	// ovs-vsctl waits for ovs-vswitchd, which may die.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer o.vswitchd.onEnd(cancel)()
@@ -276,7 +275,7 @@ func (o *ovs) vsctl(ctx context.Context, arguments ...string) (string, error) {
 	return out, err
 }
 
-// refused is an error that names the ports which ovs-vswitchd could not make.
+// refused returns an error with the ports that ovs-vswitchd could not make.
 func (o *ovs) refused(ctx context.Context) error {
 	text, err := o.vsctl(ctx, "--no-wait", "--format=json", "--columns=name,ofport,error", "list", "Interface")
 	if err != nil {
@@ -285,8 +284,8 @@ func (o *ovs) refused(ctx context.Context) error {
 	return refusedPorts([]byte(text))
 }
 
-// refusedPorts reads a list of interfaces as ovs-vsctl's JSON has it (RFC 7047, 5.1:
-// what is not there is the empty set, ["set",[]]).
+// refusedPorts reads a list of interfaces in ovs-vsctl's JSON (RFC 7047, 5.1: an absent value is
+// the empty set, ["set",[]]).
 func refusedPorts(text []byte) error {
 	var table struct{ Data [][]any }
 	if err := json.Unmarshal(text, &table); err != nil {
@@ -311,7 +310,7 @@ func refusedPorts(text []byte) error {
 	return nil
 }
 
-// recordSettings keeps what the instance was told and what it is.
+// recordSettings records the instance's settings and version.
 func (o *ovs) recordSettings(ctx context.Context, config ovsConfig) {
 	values := map[string]string{
 		"datapath":       map[string]string{ovsKernelDatapath: "kernel", ovsUserDatapath: "userspace"}[config.Datapath],
@@ -340,14 +339,14 @@ func (o *ovs) recordSettings(ctx context.Context, config ovsConfig) {
 	o.record("", o.link.Name, ovsSwitchProgram, values)
 }
 
-// kernelHasOVS asks for the generic netlink family of the kernel's datapath, which
-// loads its module where there is one (include/uapi/linux/openvswitch.h).
+// kernelHasOVS asks for the generic netlink family of the kernel's datapath, which loads the module
+// if it exists (include/uapi/linux/openvswitch.h).
 func kernelHasOVS() bool {
 	_, err := netlink.GenlFamilyGet("ovs_datapath")
 	return err == nil
 }
 
-// setCPUs moves all threads of a process to CPUs.
+// setCPUs sets the CPU affinity of all threads of a process.
 func setCPUs(pid int, cpus []int) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {

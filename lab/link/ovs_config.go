@@ -10,15 +10,15 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// ovsBridge is the bridge of each instance; it is alone in its network namespace.
+// ovsBridge is the bridge of each instance; each is in its own network namespace.
 const ovsBridge = "br0"
 
-// The limits of what Open vSwitch learns, from "Bridge table" in ovs-vswitchd.conf.db(5).
+// Limits of Open vSwitch's address learning, from "Bridge table" in ovs-vswitchd.conf.db(5).
 const (
 	// ovsAgeingSeconds keeps learnt addresses for longer than any trial: its maximum
 	// (normalize_idle_time in lib/mac-learning.c).
 	ovsAgeingSeconds = 3600
-	// ovsTableSize is how many addresses it learns; its default is a few thousand.
+	// ovsTableSize is how many addresses it learns; the default is a few thousand.
 	ovsTableSize = 1 << 20
 )
 
@@ -28,15 +28,15 @@ const (
 	ovsUserDatapath   = "netdev"
 )
 
-// The types of ports, as the column type of the table Interface has them.
+// The types of ports: values of the column type in the table Interface.
 const (
 	ovsAFXDP     = "afxdp"
 	ovsAFPacket  = "system" // with the kernel's datapath: the kernel's own port
 	ovsVhostUser = "dpdkvhostuserclient"
 )
 
-// ovsFiles are the files of one instance of Open vSwitch, all in one folder, so that
-// the system's own instance is neither met nor touched.
+// ovsFiles are the files of one instance of Open vSwitch, all in one folder, so that the system's
+// own instance is not affected.
 type ovsFiles struct{ dir string }
 
 func (f ovsFiles) database() string        { return filepath.Join(f.dir, "conf.db") }
@@ -45,7 +45,7 @@ func (f ovsFiles) databaseControl() string { return filepath.Join(f.dir, "ovsdb.
 func (f ovsFiles) control() string         { return filepath.Join(f.dir, "vswitchd.ctl") }
 func (f ovsFiles) management() string      { return filepath.Join(f.dir, ovsBridge+".mgmt") }
 
-// environment keeps each program away from the folders that are compiled in.
+// environment makes each program use this folder instead of the compiled-in ones.
 func (f ovsFiles) environment() []string {
 	return []string{
 		"OVS_RUNDIR=" + f.dir, "OVS_DBDIR=" + f.dir, "OVS_LOGDIR=" + f.dir, "OVS_SYSCONFDIR=" + f.dir,
@@ -53,8 +53,8 @@ func (f ovsFiles) environment() []string {
 	}
 }
 
-// ovsLogging writes to standard error only, without what a busy machine makes it say
-// of itself.
+// ovsLogging logs to standard error only, without the warnings about its own delays on a busy
+// machine.
 var ovsLogging = []string{
 	"-vconsole:info", "-vsyslog:off", "-vfile:off", "-vcoverage:off", "-vpoll_loop:off", "-vtimeval:off",
 	"--syslog-method=null", "--no-chdir",
@@ -72,14 +72,13 @@ func (f ovsFiles) switchArguments() []string {
 	return append([]string{"unix:" + f.socket(), "--unixctl=" + f.control()}, ovsLogging...)
 }
 
-// ovsConfig is what an instance is told over its database.
+// ovsConfig is an instance's configuration in its database.
 type ovsConfig struct {
 	// Datapath is ovsKernelDatapath or ovsUserDatapath.
 	Datapath string
-	// PollCPUs are those of the poll-mode threads; none, and the main thread moves
-	// what packets there are.
+	// PollCPUs are the CPUs of the poll-mode threads; if empty, the main thread moves the packets.
 	PollCPUs []int
-	// HousekeepingCPU has DPDK's own threads.
+	// HousekeepingCPU runs DPDK's own threads.
 	HousekeepingCPU int
 	// DPDK is nil for an instance without.
 	DPDK       *plan.DPDK
@@ -95,8 +94,8 @@ type ovsPort struct {
 	Socket string
 }
 
-// start is the transaction to be made before ovs-vswitchd runs: what it reads once.
-// The arguments are ovs-vsctl's.
+// start is the transaction before ovs-vswitchd starts, with what it reads only once, as arguments
+// of ovs-vsctl.
 func (c ovsConfig) start() []string {
 	arguments := []string{"--no-wait", "init"}
 	var settings []string
@@ -117,7 +116,7 @@ func (c ovsConfig) start() []string {
 //
 //	ovs-vsctl add-br br0 -- set Bridge br0 datapath_type=… -- add-port br0 PORT …
 //
-// ovs-vsctl returns when ovs-vswitchd has taken it over.
+// ovs-vsctl returns when ovs-vswitchd has applied it.
 func (c ovsConfig) bridge() []string {
 	arguments := []string{
 		"add-br", ovsBridge, "--", "set", "Bridge", ovsBridge, "datapath_type=" + c.Datapath,
@@ -125,7 +124,7 @@ func (c ovsConfig) bridge() []string {
 		fmt.Sprintf("other_config:mac-table-size=%d", ovsTableSize),
 	}
 	if c.Forwarding == spec.ForwardingFlows {
-		// Without it a bridge that has no controller gets the rule NORMAL.
+		// Without this a bridge without a controller gets the rule NORMAL.
 		arguments = append(arguments, "fail_mode=secure")
 	}
 	for i, p := range c.Ports {
@@ -141,8 +140,8 @@ func (c ovsConfig) bridge() []string {
 	return arguments
 }
 
-// flows are the rules of ForwardingFlows as ovs-ofctl takes them, one for each
-// direction; none for ForwardingNormal, which is one rule that is there already.
+// flows are the rules of ForwardingFlows for ovs-ofctl, one per direction; none for
+// ForwardingNormal, whose single rule exists already.
 func (c ovsConfig) flows() ([]string, error) {
 	if c.Forwarding != spec.ForwardingFlows {
 		return nil, nil
@@ -153,14 +152,13 @@ func (c ovsConfig) flows() ([]string, error) {
 	return []string{"in_port=1,actions=output:2", "in_port=2,actions=output:1"}, nil
 }
 
-// ovsEAL are the arguments for DPDK inside ovs-vswitchd, which starts its poll-mode
-// threads itself. Without a limit it would take hugepages until 262144 buffers for
-// each MTU fit (dpdk_mp_create in lib/netdev-dpdk.c), and spend seconds on it; with
-// one it takes as many as fit.
+// ovsEAL are the arguments for DPDK inside ovs-vswitchd, which starts its poll-mode threads itself.
+// Without a limit it would take hugepages until 262144 buffers for each MTU fit (dpdk_mp_create in
+// lib/netdev-dpdk.c), and spend seconds on it; with a limit it takes as many as fit.
 func ovsEAL(d plan.DPDK, housekeeping int) []string {
 	arguments := ealArguments(d)
 	if !d.Huge {
-		// --no-huge implies it; said, it keeps ovs-vswitchd from adding --in-memory.
+		// --no-huge implies --legacy-mem, but giving it keeps ovs-vswitchd from adding --in-memory.
 		arguments = append(arguments, "--legacy-mem")
 	}
 	for _, a := range arguments {
@@ -168,11 +166,11 @@ func ovsEAL(d plan.DPDK, housekeeping int) []string {
 			arguments = append(arguments, "--socket-limit="+memory)
 		}
 	}
-	// Two words, or ovs-vswitchd does not see it and adds a list of its own.
+	// As two words: otherwise ovs-vswitchd does not see it and adds its own list.
 	return append(arguments, "-l", fmt.Sprint(housekeeping))
 }
 
-// ovsMinBuffers is the least that ovs-vswitchd runs with (MIN_NB_MBUF in
+// ovsMinBuffers is the least number of buffers that ovs-vswitchd runs with (MIN_NB_MBUF in
 // lib/netdev-dpdk.c).
 const ovsMinBuffers = 16384
 

@@ -71,7 +71,7 @@ func TestOVSFlows(t *testing.T) {
 	}
 }
 
-// TestNothingOfOVSIsOutsideItsFolder holds every path and folder to the instance's own.
+// TestNothingOfOVSIsOutsideItsFolder checks that every path is in the instance's own folder.
 func TestNothingOfOVSIsOutsideItsFolder(t *testing.T) {
 	f := ovsFiles{"/lab/switches/l"}
 	all := slices.Concat(f.serverArguments(), f.switchArguments(), f.environment(), []string{f.management()})

@@ -8,10 +8,9 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// makeOVSDPDK joins endpoints by Open vSwitch with DPDK: a DPDK endpoint meets it at a
-// vhost-user socket that the node's virtio-user device listens on, so that either side
-// can be restarted; a kernel endpoint by a veth pair, whose far end is an AF_XDP or
-// AF_PACKET port.
+// makeOVSDPDK joins endpoints by Open vSwitch with DPDK: a DPDK endpoint attaches by a vhost-user
+// socket on which the node's virtio-user device listens, so that either side can be restarted; a
+// kernel endpoint by a veth pair, whose far end is an AF_XDP or AF_PACKET port.
 func makeOVSDPDK(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if err := checkOVSMemory(l); err != nil {
 		return err
@@ -19,8 +18,8 @@ func makeOVSDPDK(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 	return s.startOVS(ctx, l, endpoints, ovsConfig{Datapath: ovsUserDatapath, DPDK: l.Switch.DPDK, MTU: l.MTU})
 }
 
-// checkOVSMemory refuses memory in which no port could get its buffers. ovs-vswitchd
-// itself would say so in its log only, and only when a guest has come.
+// checkOVSMemory refuses too little memory for a port's buffers. ovs-vswitchd itself would report
+// it only in its log, and only after a guest has connected.
 func checkOVSMemory(l plan.Link) error {
 	if l.Switch == nil || l.Switch.DPDK == nil {
 		return errors.New("the plan gives it no memory for DPDK")

@@ -12,8 +12,8 @@ import (
 // ovsPrograms are the paths of Open vSwitch's programs, and of unshare(1).
 type ovsPrograms struct{ tool, server, vswitchd, vsctl, ofctl, unshare string }
 
-// The remedies where Open vSwitch is missing. Debian's packages start a service, which
-// is neither needed nor touched.
+// The remedies where Open vSwitch is missing. Debian's packages start a service, which nines
+// neither needs nor changes.
 const (
 	ovsRemedy     = "apt-get install openvswitch-switch, or choose another link kind"
 	ovsDPDKRemedy = "apt-get install openvswitch-switch-dpdk, or choose another link kind"
@@ -47,8 +47,8 @@ func findOVS(k spec.LinkKind) (ovsPrograms, error) {
 	return p, err
 }
 
-// debianOVSDPDK is where Debian has the build with DPDK; update-alternatives makes it
-// or the other one ovs-vswitchd, and is left as it is.
+// debianOVSDPDK is Debian's build with DPDK; update-alternatives makes it or the other build
+// ovs-vswitchd, and nines does not change that choice.
 const debianOVSDPDK = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
 
 func findOVSWithDPDK() (string, error) {

@@ -12,13 +12,12 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// guestsPatience bounds the wait for guests; Open vSwitch tries to reach one that was
-// not there once a second.
+// guestsPatience bounds the wait for guests; Open vSwitch retries an absent one once a second.
 const guestsPatience = 20 * time.Second
 
-// awaitGuests returns when Open vSwitch forwards for all its guests, whose engines have
-// opened their ports by now. It needs its main thread for that, for which there is less of
-// a CPU left once the engines poll.
+// awaitGuests returns when Open vSwitch forwards for all its guests, whose engines have opened
+// their ports by now. Open vSwitch does this in its main thread, which gets less CPU time once the
+// engines poll.
 func awaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 	guests := ovsGuests(l)
 	if len(guests) == 0 {
@@ -48,8 +47,8 @@ func awaitGuests(ctx context.Context, stateDir string, l plan.Link) error {
 		answer, err := ask(ctx)
 		waiting := missingGuests(guests, answer)
 		if err == nil && len(waiting) == 0 {
-			// The main thread answers once a round, and what it does for a guest is done
-			// in the round after that in which it has noticed.
+			// The main thread answers once per round, and finishes its work for a guest in the
+			// round after it noticed the guest.
 			_, first := ask(ctx)
 			_, second := ask(ctx)
 			return inLink(l, errors.Join(first, second))
@@ -79,11 +78,10 @@ func ovsGuests(l plan.Link) []guest {
 	return guests
 }
 
-// missingGuests are those whose ports are not set up yet, by ovs-appctl's answers to
-// dpif/show, "vhost1 1/1: (dpdkvhostuserclient: …, mtu=1500, …)", and to
-// dpif-netdev/pmd-rxq-show, "port: vhost1  queue-id:  0 (enabled)   pmd usage:  0 %".
-// A port gets its buffers, and with them its MTU, when its first guest is there, and
-// its queue is disabled when that goes.
+// missingGuests are the guests whose ports are not set up yet, by ovs-appctl's answers to
+// dpif/show, "vhost1 1/1: (dpdkvhostuserclient: …, mtu=1500, …)", and to dpif-netdev/pmd-rxq-show,
+// "port: vhost1 queue-id: 0 (enabled) pmd usage: 0 %". A port gets its buffers, and with them its
+// MTU, when its first guest connects, and its queue is disabled when the guest disconnects.
 func missingGuests(guests []guest, answers string) []string {
 	hasBuffers, polled := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(answers) {

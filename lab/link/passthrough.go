@@ -10,7 +10,7 @@ import (
 //
 //	ip link set DEVICE netns NODE name IF
 //
-// What joins the devices is outside of the host; their carrier alone is waited for.
+// The devices are joined outside the host; nines only waits for their carrier.
 func makePassthrough(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	for _, e := range endpoints {
 		if err := s.moveFunction(ctx, l, e, map[string]string{"pci": e.Function.Address}); err != nil {

@@ -20,27 +20,26 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// Program is a process that stands between a link's endpoints, or one that such a
-// process needs: a switch, its database. It runs in the namespaces of the lab's
-// fabric, as root, and belongs to its link alone.
+// Program is a process between a link's endpoints, or one that such a process needs: a switch, its
+// database. It runs in the namespaces of the lab's fabric, as root, and belongs to one link.
 type Program struct {
-	// Name is the process's in the journal, in nines inspect and in its log's name;
-	// unique in its link: "ovsdb-server".
+	// Name is the process's name in the journal, in nines inspect and in its log's name; unique in
+	// its link: "ovsdb-server".
 	Name string
-	// Argv is what to run; Argv[0] is a path that Find gave.
+	// Argv is what to run; Argv[0] is a path from Find.
 	Argv []string
 	// Env is added to a small base environment: "OVS_RUNDIR=/…".
 	Env []string
-	// CPUs that it may use; nil is what the link's plan gives it: the CPUs that poll
-	// and the one for the other threads. Which thread polls where, it is told itself.
+	// CPUs that it may use; nil: the link's CPUs in the plan, which are the polling CPUs and the
+	// one for other threads. The program's own configuration says which thread polls where.
 	CPUs []int
-	// Inside is a program of the same link whose namespaces it shares; nil is the
-	// fabric. For a program whose devices have names that it cannot choose, and that
-	// would meet another's of its kind, the first of a link is run by unshare(1).
+	// Inside is a program of the same link whose namespaces it shares; nil is the fabric. Where a
+	// program's device names are fixed, and would clash with those of another instance, the link's
+	// first program is run by unshare(1).
 	Inside *Process
 	// Dir is its working folder; empty is the link's own (RunDir).
 	Dir string
-	// Ready is asked until it gives nil; nil where a program is ready once it runs.
+	// Ready is called until it returns nil; nil where a program is ready once it runs.
 	Ready func(ctx context.Context) error
 	// Patience bounds the wait for Ready; 0 is 20 seconds.
 	Patience time.Duration
@@ -49,7 +48,7 @@ type Program struct {
 // Process is a program that was started.
 type Process struct {
 	proc.Identity
-	// Link and Name are its program's.
+	// Link and Name are those of its program.
 	Link, Name string
 	// Step is the number of the journal's step that started it.
 	Step int
@@ -57,12 +56,12 @@ type Process struct {
 	Log string
 }
 
-// programPatience is for programs that set up gigabytes of memory or large tables
-// first; dpdk-testpmd and ovs-vswitchd need a second or two.
+// programPatience allows for programs that first set up gigabytes of memory or large tables;
+// dpdk-testpmd and ovs-vswitchd need a second or two.
 const programPatience = 20 * time.Second
 
-// Find is the path of a program of the host. Where there is none of its names, it is
-// a host.MissingError for the capability, with the remedy: how to get the program.
+// Find returns the path of a program on the host. If none of the names exists, the error is a
+// host.MissingError for the capability, with the remedy: how to get the program.
 func Find(capability, remedy string, names ...string) (string, error) {
 	for _, name := range names {
 		path, err := exec.LookPath(name)
@@ -76,18 +75,18 @@ func Find(capability, remedy string, names ...string) (string, error) {
 	}
 }
 
-// LogPath is where a link's program writes. The folder is not one that nodes see:
-// a container could plant a link there for us to write through.
+// LogPath is the log of a link's program. Nodes do not see the folder: a container could place a
+// symbolic link there for nines to write through.
 func LogPath(stateDir, linkName, program string) string {
-	// No node's log has a second dot in its name.
+	// No clash: the names of nodes' logs contain one dot only.
 	return filepath.Join(stateDir, "logs", linkName+"."+program+".log")
 }
 
 // runDir is the folder of a link's programs.
 func runDir(stateDir, linkName string) string { return filepath.Join(stateDir, "switches", linkName) }
 
-// RunDir makes the folder of a link's programs, for their control sockets, databases
-// and pid files. It goes with the link.
+// RunDir makes the folder of a link's programs, for their control sockets, databases and pid files.
+// It is removed with the link.
 func (s *Site) RunDir(l plan.Link) (string, error) {
 	path := runDir(s.StateDir, l.Name)
 	if journal.Inode(path) != 0 {
@@ -99,9 +98,9 @@ func (s *Site) RunDir(l plan.Link) (string, error) {
 	})
 }
 
-// Start starts a program and returns when it is ready. It is in the journal before it
-// exists, outlives nines, and is killed with its link. A program that ends before it
-// is ready is an error with the last lines of its log.
+// Start starts a program and returns when it is ready. The program is journalled before it starts,
+// outlives nines, and is killed with its link. If it ends before it is ready, the error has the
+// last lines of its log.
 func (s *Site) Start(ctx context.Context, l plan.Link, p Program) (*Process, error) {
 	dir, err := s.RunDir(l)
 	if err != nil {
@@ -150,8 +149,7 @@ func (s *Site) Start(ctx context.Context, l plan.Link, p Program) (*Process, err
 // holder is the process as the holder of its namespaces.
 func (p *Process) holder() Holder { return Holder{PID: p.PID, Step: p.Step} }
 
-// onEnd calls f when the process has ended, unless the function that it returns is
-// called before.
+// onEnd calls f when the process has ended, unless stop is called first.
 func (p *Process) onEnd(f func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -167,7 +165,7 @@ func (p *Process) onEnd(f func()) (stop func()) {
 	return sync.OnceFunc(func() { close(done) })
 }
 
-// runs is true if the journal knows a program of a link.
+// runs is true if the journal has a program of a link.
 func (s *Site) runs(l plan.Link, program string) bool {
 	return slices.ContainsFunc(s.Journal.Entries(), func(e journal.Entry) bool {
 		return e.Kind == process.Kind && e.Link == l.Name && e.Name == program && e.Learnt != nil
@@ -185,7 +183,7 @@ func programCPUs(l plan.Link) []int {
 	return slices.Compact(cpus)
 }
 
-// await returns when the program is ready, or has ended, or patience has.
+// await returns when the program is ready, has ended, or the timeout is over.
 func (p *Process) await(ctx context.Context, program Program) error {
 	patience := program.Patience
 	if patience == 0 {
@@ -212,8 +210,8 @@ func (p *Process) await(ctx context.Context, program Program) error {
 	}
 }
 
-// Run runs a short command beside the link's programs and returns what it printed;
-// an error has that in it.
+// Run runs a short command in the namespaces of the link's programs and returns its output; an
+// error includes the output.
 func (s *Site) Run(ctx context.Context, l plan.Link, env []string, argv ...string) (string, error) {
 	entry := node.Entry{Argv: argv, Env: env, Dir: runDir(s.StateDir, l.Name)}
 	if l.Switch != nil {
@@ -231,7 +229,7 @@ func (s *Site) Run(ctx context.Context, l plan.Link, env []string, argv ...strin
 	return text, nil
 }
 
-// withLog adds what a program said last to an error.
+// withLog adds a program's last output to an error.
 func withLog(err error, log string) error {
 	if said := node.LastLines(log); said != "" {
 		return fmt.Errorf("%w; its last lines, of %s: %s", err, log, said)

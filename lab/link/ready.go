@@ -13,16 +13,16 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// readyTimeout bounds the wait for devices to become operational; the kernel's
-// worker needs milliseconds, or a second when it is urged by many. A card needs seconds
-// to agree on a speed with the one at the other end.
+// readyTimeout bounds the wait for devices to become operational; the kernel's worker needs
+// milliseconds, or a second with many devices. A NIC needs seconds to negotiate a speed with the
+// other end.
 const readyTimeout = 30 * time.Second
 
 // AwaitReady returns when every device in a holder's namespace that is up can send.
 //
-// A veth has a carrier as soon as both its ends are up, but a worker (linkwatch)
-// makes it operational a moment later: only then has it a queue that does not drop
-// (dev_activate in net/sched/sch_generic.c), and does a bridge enable its port.
+// A veth has a carrier as soon as both its ends are up, but a worker (linkwatch) makes it
+// operational a moment later: only then does its queue stop dropping packets (dev_activate in
+// net/sched/sch_generic.c), and a bridge enables its port.
 func AwaitReady(ctx context.Context, h Holder) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -41,8 +41,8 @@ func AwaitReady(ctx context.Context, h Holder) error {
 			case <-time.After(pause):
 			}
 		}
-		// The worker changes the state first and tells the bridge after, both under the
-		// lock that this takes: when it returns, the bridge knows.
+		// The worker changes the state first and tells the bridge after, both under the lock that
+		// this call takes: when it returns, the bridge knows.
 		loopback, err := handle.LinkByName("lo")
 		if err != nil {
 			return fmt.Errorf("find lo: %w", err)
@@ -51,8 +51,8 @@ func AwaitReady(ctx context.Context, h Holder) error {
 	})
 }
 
-// notInTime says why a device is not ready; one with hardware below it lacks the other
-// end of its cable.
+// notInTime says why a device is not ready; a hardware device has no carrier from the other end of
+// its cable.
 func notInTime(handle *netlink.Handle, waiting string, err error) error {
 	device, found := handle.LinkByName(waiting)
 	if errors.Is(err, context.DeadlineExceeded) && found == nil && device.Type() == "device" {
@@ -64,20 +64,20 @@ func notInTime(handle *netlink.Handle, waiting string, err error) error {
 	return fmt.Errorf("wait until %s can send: %w", waiting, err)
 }
 
-// notReady names a device that has a carrier coming and is not operational yet.
+// notReady names a device that will get a carrier but is not operational yet.
 //
-// Asking for a single device, unlike listing all, makes the kernel catch up with it
-// (rtnl_getlink calls linkwatch_sync_dev, from Linux 6.10); before that its worker
-// may take a second.
+// Asking for a single device, unlike listing all, makes the kernel update its state at once
+// (rtnl_getlink calls linkwatch_sync_dev, from Linux 6.10); on older kernels the worker may take a
+// second.
 func notReady(handle *netlink.Handle) (string, error) {
 	devices, err := handle.LinkList()
 	if err != nil {
 		return "", fmt.Errorf("list devices: %w", err)
 	}
 	for _, d := range devices {
-		// A tap that is down is a program's, which has no use for it.
+		// A tap that is down belongs to a program that does not use it.
 		tap := d.Type() == "tuntap" && d.Attrs().Flags&net.FlagUp != 0
-		// A device without a type has hardware below it, or is the loopback.
+		// A device without a type is hardware or the loopback.
 		hardware := d.Type() == "device" && d.Attrs().Flags&net.FlagLoopback == 0 && d.Attrs().Flags&net.FlagUp != 0
 		if d.Type() != "veth" && d.Type() != "macvlan" && !tap && !hardware || isReady(d) {
 			continue

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Setting is what was set on one device, deliberately, because it changes what a
-// measurement says.
+// Setting is what nines set on one device because it affects measurements.
 type Setting struct {
 	// Node is empty for devices of the fabric.
 	Node   string `json:"node,omitempty"`
@@ -21,7 +20,7 @@ type Setting struct {
 
 type deviceKey struct{ node, link, device string }
 
-// record keeps what was set on a device.
+// record notes what was set on a device.
 func (s *Site) record(node, link, device string, values map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,14 +34,14 @@ func (s *Site) record(node, link, device string, values map[string]string) {
 	maps.Copy(s.settings[key], values)
 }
 
-// Record keeps what was set on devices inside a virtual machine.
+// Record notes what was set on devices inside a virtual machine.
 func (s *Site) Record(settings []Setting) {
 	for _, one := range settings {
 		s.record(one.Node, one.Link, one.Device, one.Values)
 	}
 }
 
-// Settings lists what was set, by node, link and device.
+// Settings lists what was set, sorted by node, link and device.
 func (s *Site) Settings() []Setting {
 	s.mu.Lock()
 	defer s.mu.Unlock()

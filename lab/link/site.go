@@ -26,7 +26,7 @@ type Holder struct {
 type Site struct {
 	Journal *journal.Journal
 	Plan    *plan.Plan
-	// Nodes are the holders of the nodes' namespaces by the nodes' names.
+	// Nodes are the holders of the nodes' namespaces by node name.
 	Nodes map[string]Holder
 	// Fabric holds the lab's own namespace; FabricNode is the same process, for the
 	// programs that run there.
@@ -39,12 +39,13 @@ type Site struct {
 
 	mu       sync.Mutex
 	settings map[deviceKey]map[string]string
-	// fabrics hold the namespaces of links that have one instead of the lab's fabric.
+	// fabrics are the holders of the links that have their own namespace instead of the lab's
+	// fabric.
 	fabrics map[string]Holder
 }
 
-// Make makes a link between the endpoints given, which are all of the link's, or,
-// where Incremental says that the kind can, those that are new.
+// Make makes a link between the given endpoints: all of the link's or, where the kind is
+// Incremental, only the new ones.
 func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
 	maker := kinds[l.Kind].Make
 	if maker == nil {
@@ -53,8 +54,7 @@ func (s *Site) Make(ctx context.Context, l plan.Link, endpoints []plan.Endpoint)
 	return inLink(l, maker(ctx, s, l, endpoints))
 }
 
-// Leave takes endpoints out of a link that stays, before what the journal knows of
-// them is undone.
+// Leave removes endpoints from a link that stays, before their steps in the journal are undone.
 func (s *Site) Leave(ctx context.Context, l plan.Link, endpoints []plan.Endpoint) error {
 	leave := kinds[l.Kind].Leave
 	if leave == nil {
@@ -63,7 +63,7 @@ func (s *Site) Leave(ctx context.Context, l plan.Link, endpoints []plan.Endpoint
 	return inLink(l, leave(ctx, s, l, endpoints))
 }
 
-// inLink says of an error in which link it was.
+// inLink adds the link's name to an error.
 func inLink(l plan.Link, err error) error {
 	if err == nil {
 		return nil
@@ -71,7 +71,7 @@ func inLink(l plan.Link, err error) error {
 	return fmt.Errorf("link %q (%s): %w", l.Name, l.Kind, explain(l.Kind, err))
 }
 
-// explain turns a kernel that does not know a kind of device into the host's lack.
+// explain turns the error of a kernel that does not know a kind of device into a host.MissingError.
 func explain(kind spec.LinkKind, err error) error {
 	if !isUnsupported(err) {
 		return err
@@ -97,8 +97,8 @@ func (s *Site) interfaceOf(e plan.Endpoint) (plan.Interface, error) {
 	return plan.Interface{}, fmt.Errorf("the plan has no interface %s:%s", e.Node, e.Interface)
 }
 
-// FabricOf is what holds the namespace with a link's devices that are in no node: the
-// lab's fabric, or a program of the link.
+// FabricOf is the holder of the namespace with a link's devices outside nodes: the lab's fabric, or
+// a program of the link.
 func (s *Site) FabricOf(l plan.Link) Holder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Site) FabricOf(l plan.Link) Holder {
 	return s.Fabric
 }
 
-// own notes that a link has a namespace of its own instead of the fabric.
+// own notes that a link has its own namespace instead of the fabric.
 func (s *Site) own(l plan.Link, holder Holder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,8 @@ func (s *Site) add(handle *netlink.Handle, step journal.Step, device netlink.Lin
 			return journal.Learnt{}, fmt.Errorf("add %s %s: %w", device.Type(), step.Name, err)
 		}
 		if device.Attrs().Namespace != nil {
-			// Made in another namespace: the index found by name is not its own.
+			// The device was made in another namespace, so an index found by name here would be
+			// another device's.
 			return journal.Learnt{}, nil
 		}
 		return journal.Learnt{Index: device.Attrs().Index}, nil

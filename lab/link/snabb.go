@@ -38,9 +38,9 @@ func checkSnabb(plan.Link) error {
 	return err
 }
 
-// makeSnabb joins endpoints by Snabb, which is one thread on one CPU: a DPDK endpoint
-// meets it at a vhost-user socket that the node listens on, a kernel endpoint by a
-// veth pair whose fabric end Snabb takes with AF_PACKET.
+// makeSnabb joins endpoints by Snabb, which is one thread on one CPU: a DPDK endpoint attaches by a
+// vhost-user socket that the node listens on, a kernel endpoint by a veth pair whose fabric end
+// Snabb opens with AF_PACKET.
 func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Switch == nil || len(l.Switch.CPUs) == 0 {
 		return errors.New("the plan gives it no CPU")
@@ -79,8 +79,8 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 	}
 	process, err := s.Start(ctx, l, Program{
 		Name: snabbProgram,
-		// An empty file system hides what other Snabbs have there, and takes what this one
-		// leaves with it, hugepages included.
+		// An empty file system hides the files of other Snabb processes, and discards those that
+		// this one leaves, including hugepages.
 		Argv: withPrivate(programs.unshare, []string{snabbFolder}, []string{programs.snabb, "snsh", path}),
 		CPUs: l.Switch.CPUs[:1],
 	})
@@ -94,7 +94,7 @@ func makeSnabb(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 	return nil
 }
 
-// snabbFolder makes the folder that Snabb's own is mounted on, where the host has none.
+// snabbFolder makes the folder over which Snabb's private one is mounted, if the host has none.
 func (s *Site) snabbFolder(l plan.Link) error {
 	if journal.Inode(snabbFolder) != 0 {
 		return nil

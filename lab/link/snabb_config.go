@@ -7,16 +7,16 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// snabbConfig is what Snabb is told, as a script for its shell (snabb snsh).
+// snabbConfig is Snabb's configuration, which becomes a script for its shell (snabb snsh).
 type snabbConfig struct {
 	CPU   int
 	Ports []snabbPort
 }
 
-// snabbPort is an endpoint as Snabb meets it.
+// snabbPort is a port of Snabb.
 type snabbPort struct {
 	Attach plan.Attach
-	// Socket is that of a vhost-user port, on which the node listens.
+	// Socket is the socket of a vhost-user port; the node listens on it.
 	Socket string
 	// Device is the fabric's end of a veth pair.
 	Device string

@@ -18,20 +18,19 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// SocketsDir is the folder of the sockets over which endpoints and programs meet.
-// Each socket has a folder of its own in it: a container sees the folders of its own
-// endpoints and no others.
+// SocketsDir is the folder of the sockets that join endpoints and programs. Each socket has its own
+// folder in it: a container sees only the folders of its own endpoints.
 func SocketsDir(stateDir string) string { return filepath.Join(stateDir, "sockets") }
 
-// socketName is a socket in its folder: short, since the path is limited.
+// socketName is the name of a socket in its folder: short, since the path length is limited.
 const socketName = "s"
 
-// SocketPath is the path of a plan's socket below a folder: that of SocketsDir as the
-// host, the fabric and netns nodes see it, another in a container.
+// SocketPath is the path of a plan's socket below dir: SocketsDir for the host, the fabric and
+// netns nodes, another folder in a container.
 func SocketPath(dir, socket string) string { return filepath.Join(dir, socket, socketName) }
 
-// SocketOf is an endpoint's socket as the plan names it. Both ends of a memif link
-// meet at the first one's.
+// SocketOf is an endpoint's socket as the plan names it. Both ends of a memif link use the first
+// one's.
 func SocketOf(l plan.Link, e plan.Endpoint) string {
 	if l.Kind.Descriptor().DPDK == spec.DPDKMemif && len(l.Endpoints) > 0 {
 		return l.Endpoints[0].Socket
@@ -39,8 +38,8 @@ func SocketOf(l plan.Link, e plan.Endpoint) string {
 	return e.Socket
 }
 
-// Socket is the path of an endpoint's socket for the link's program. If the program
-// is to listen on it, one that an earlier program left is removed.
+// Socket is the path of an endpoint's socket for the link's program. If the program will listen on
+// it, a socket that an earlier program left is removed.
 func (s *Site) Socket(l plan.Link, e plan.Endpoint) (string, error) {
 	path := SocketPath(SocketsDir(s.StateDir), SocketOf(l, e))
 	if err := CheckSocketPath(path); err != nil {
@@ -52,10 +51,10 @@ func (s *Site) Socket(l plan.Link, e plan.Endpoint) (string, error) {
 	return path, RemoveStaleSocket(path)
 }
 
-// maxSocketPath is what fits sun_path with its final zero, unix(7).
+// maxSocketPath is the longest path that fits sun_path with its final zero, unix(7).
 const maxSocketPath = len(unix.RawSockaddrUnix{}.Path) - 1
 
-// CheckSocketPath is an error for a path that is too long.
+// CheckSocketPath returns an error for a path that is too long.
 func CheckSocketPath(path string) error {
 	if len(path) > maxSocketPath {
 		return exit.Wrongf("the socket %s has a path of %d bytes, and the kernel takes %d (unix(7)); set NINES_STATE_DIR to a shorter folder, or shorten the lab's name",
@@ -64,8 +63,8 @@ func CheckSocketPath(path string) error {
 	return nil
 }
 
-// RemoveStaleSocket removes the socket that a dead process has left where another
-// is to listen. The folder is the lab's own; what is not a socket stays, and is an error.
+// RemoveStaleSocket removes the socket that a dead process has left at a path on which another
+// process will listen. The folder is the lab's own; anything but a socket stays, and is an error.
 func RemoveStaleSocket(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,13 +82,13 @@ func RemoveStaleSocket(path string) error {
 	return nil
 }
 
-// Listening is ready when a process of the fabric listens on every one of the
-// sockets. It asks the kernel and does not connect: a vhost-user back end would take
-// that for a guest. The kernel lists one that a killed program left, too, as long as one
-// of its threads is on its way out; its file has been removed by then (Socket).
+// Listening is ready when processes of the fabric listen on all of the sockets. It asks the kernel
+// and does not connect, as a vhost-user back end would take the connection for a guest. The kernel
+// also lists a socket of a killed program while one of its threads is still exiting; Socket has
+// removed its file by then.
 func (s *Site) Listening(paths ...string) func(context.Context) error {
 	return func(context.Context) error {
-		// A process's file shows the sockets of its network namespace.
+		// The file of a process shows the sockets of its network namespace.
 		open, err := listeners("/proc/" + strconv.Itoa(s.Fabric.PID) + "/net/unix")
 		if err != nil {
 			return err

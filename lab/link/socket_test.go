@@ -43,8 +43,8 @@ func TestOnlyAStaleSocketIsRemoved(t *testing.T) {
 	}
 }
 
-// TestASocketWithoutItsFileIsNobodys has a listener whose file is gone, as one that a
-// program left which was just killed.
+// TestASocketWithoutItsFileIsNobodys has a listener whose file is gone, like that of a program that
+// was just killed.
 func TestASocketWithoutItsFileIsNobodys(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "nines")
 	if err != nil {

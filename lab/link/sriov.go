@@ -21,8 +21,8 @@ import (
 //	ip link set PORT vf N mac MAC vlan V trust on spoofchk off
 //	ip link set VF netns NODE name IF
 //
-// An endpoint that DPDK opens, or a virtual machine has, is bound to the driver for
-// that, and no interface of it is left to move.
+// A function that DPDK opens, or a virtual machine has, is bound to a driver for programs, so it
+// has no interface to move.
 func makeSRIOV(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	for _, e := range endpoints {
 		values := map[string]string{
@@ -39,9 +39,8 @@ func makeSRIOV(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpo
 	return nil
 }
 
-// moveFunction gives a node the interface of a function, under the endpoint's name.
-// Nothing has to be journalled: undoing the function's own step brings it back from
-// wherever it is.
+// moveFunction gives a node the interface of a function, under the endpoint's name. No journal step
+// is needed: undoing the function's own step brings the interface back from wherever it is.
 func (s *Site) moveFunction(ctx context.Context, l plan.Link, e plan.Endpoint, values map[string]string) error {
 	var bus pci.Bus
 	values["driver"] = bus.Driver(e.Function.Address)
@@ -89,8 +88,8 @@ func (s *Site) moveFunction(ctx context.Context, l plan.Link, e plan.Endpoint, v
 	})
 }
 
-// prepareFace sets an interface down, which somebody may have set up since, and gives
-// it what the plan says. IPv6 is off in it, as it is in the node.
+// prepareFace sets an interface down, as somebody may have set it up since, and applies the plan's
+// values. It turns IPv6 off on the interface, as in the node.
 func (s *Site) prepareFace(name string, l plan.Link, i plan.Interface, e plan.Endpoint) error {
 	device, err := netlink.LinkByName(name)
 	if err != nil {
@@ -122,8 +121,8 @@ func (s *Site) prepareFace(name string, l plan.Link, i plan.Interface, e plan.En
 	return nil
 }
 
-// passing is an interface's name on its way from the host into a node, which neither
-// has: names that end the same are in different links.
+// passing is an interface's temporary name while it moves from the host into a node. Neither uses
+// such a name; two names with the same ending are in different links.
 func (s *Site) passing(e plan.Endpoint) string {
 	for i, l := range s.Plan.Links {
 		for j, other := range l.Endpoints {

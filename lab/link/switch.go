@@ -25,10 +25,9 @@ func SwitchSocket(stateDir, linkName string) string {
 // PortName is the switch's name for an endpoint's port.
 func PortName(e plan.Endpoint) string { return e.Node + ":" + e.Interface }
 
-// makeSwitch joins endpoints by the engine's learning switch, which runs in the fabric:
-// an endpoint of DPDK's meets it at a vhost-user socket that the switch listens on, one of
-// the kernel's by a veth pair, whose fabric end the switch takes with AF_XDP. New
-// endpoints join the switch that runs.
+// makeSwitch joins endpoints by the engine's learning switch, which runs in the fabric: a DPDK
+// endpoint attaches by a vhost-user socket that the switch listens on, a kernel endpoint by a veth
+// pair whose fabric end the switch opens with AF_XDP. New endpoints join the running switch.
 func makeSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if err := s.addFabricPairs(l, endpoints); err != nil {
 		return err
@@ -48,7 +47,7 @@ func makeSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endp
 	})
 }
 
-// startSwitch starts the engine and lets it switch, without ports yet.
+// startSwitch starts the engine as a switch, still without ports.
 func (s *Site) startSwitch(ctx context.Context, l plan.Link) error {
 	if l.Switch == nil {
 		return errors.New("the plan gives it no CPUs")
@@ -81,7 +80,7 @@ func (s *Site) withSwitch(ctx context.Context, l plan.Link, f func(*client.Clien
 	if err != nil {
 		return err
 	}
-	// An engine that died, or that talks to somebody else for ever, gives no answer.
+	// An engine that died, or that keeps talking to another client, does not answer.
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	err = f(c)
@@ -91,7 +90,7 @@ func (s *Site) withSwitch(ctx context.Context, l plan.Link, f func(*client.Clien
 	if err != nil {
 		err = withLog(err, LogPath(s.StateDir, l.Name, switchProgram))
 	}
-	_ = c.Close() // by the timeout, it may be closed already
+	_ = c.Close() // the timeout may have closed it already
 	return err
 }
 
@@ -136,7 +135,7 @@ const (
 	xdpFrameBytes = 3500
 )
 
-// attachment is what the user has said of an endpoint's port.
+// attachment is the user's settings for an endpoint's port.
 func attachment(l plan.Link, e plan.Endpoint) client.SwitchPort {
 	settings := l.Switch.Settings
 	port := client.SwitchPort{
@@ -148,13 +147,13 @@ func attachment(l plan.Link, e plan.Endpoint) client.SwitchPort {
 	return port
 }
 
-// leaveSwitch takes ports out of the switch; the others go on.
+// leaveSwitch removes ports from the switch; the others keep running.
 func leaveSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	return s.withSwitch(ctx, l, func(c *client.Client) error {
 		for _, e := range endpoints {
 			name := PortName(e)
-			// One whose guest never came may have been attached all the same; one that a
-			// killed nines did not attach is not there.
+			// A port whose guest never connected may still be attached; one that a killed nines did
+			// not attach does not exist.
 			_ = c.Detach(name)
 			if err := c.ClosePort(name); err != nil {
 				return fmt.Errorf("port %s: %w", name, err)

@@ -15,12 +15,12 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// tapFlags: frames, without a header of tun's own, with one of virtio's, which QEMU and
-// vhost-net want to hand a guest.
+// tapFlags: frames without tun's own header, but with virtio's, which QEMU and vhost-net pass to a
+// guest.
 const tapFlags = unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR
 
-// openTap opens a tap device of the namespace, which is made if it is not there. It goes
-// with its descriptor unless it is made to stay.
+// openTap opens a tap device of the namespace, and makes it if it does not exist. It disappears
+// when its descriptor is closed, unless stay is set.
 func openTap(ns *netns.Namespace, name string, stay bool) (*os.File, error) {
 	var f *os.File
 	err := ns.Do(func() error {
@@ -59,7 +59,7 @@ func openTap(ns *netns.Namespace, name string, stay bool) (*os.File, error) {
 //	ip tuntap add NAME mode tap vnet_hdr
 //	ip link set NAME address MAC mtu M txqueuelen L master MASTER
 //
-// It stays, so that the links are made before the machine that attaches itself to them.
+// It is persistent, so that the links can be made before the machine that attaches to them.
 func (s *Site) addTap(handle *netlink.Handle, step journal.Step, tap end, mtu, master int) error {
 	ns, err := netns.OfProcess(tap.holder.PID)
 	if err != nil {
@@ -107,8 +107,8 @@ func setUpTap(handle *netlink.Handle, device netlink.Link, mac string, mtu, mast
 	return nil
 }
 
-// makeGuestVeth joins a node and a virtual machine. A tap is a pair by itself: the node
-// has one side as its interface, QEMU the other.
+// makeGuestVeth joins a node and a virtual machine. A tap is itself a pair: the node has one side
+// as its interface, QEMU the other.
 func makeGuestVeth(_ context.Context, s *Site, l plan.Link, guest, peer plan.Endpoint) error {
 	tap, err := s.nodeEnd(peer)
 	if err != nil {

@@ -20,10 +20,9 @@ func checkTestpmd(plan.Link) error {
 	return err
 }
 
-// makeTestpmd joins two endpoints by DPDK's testpmd in io mode, which moves each burst
-// from one port to the other and looks at nothing: what any switch between vhost-user
-// ports can at best reach. An endpoint of the kernel's meets it over a veth pair and
-// AF_PACKET.
+// makeTestpmd joins two endpoints by DPDK's testpmd in io mode, which moves each burst from one
+// port to the other without looking at the packets: the best that any switch between vhost-user
+// ports can reach. A kernel endpoint attaches by a veth pair and AF_PACKET.
 func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if len(endpoints) != 2 {
 		return fmt.Errorf("joins two endpoints, not %d", len(endpoints))
@@ -75,20 +74,19 @@ func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 const (
 	// testpmdBuffers are enough for all rings of two ports and the caches of the cores.
 	testpmdBuffers = 32 << 10
-	// bufferHeadBytes is struct rte_mbuf (128), the head of a pool's object (64) and
-	// the room before a packet (RTE_PKTMBUF_HEADROOM, 128).
+	// bufferHeadBytes is struct rte_mbuf (128), the header of a pool's object (64) and the room
+	// before a packet (RTE_PKTMBUF_HEADROOM, 128).
 	bufferHeadBytes = 128 + 64 + 128
-	// smallPageBytes is a page that is not huge, on every platform that DPDK runs on at
-	// this speed.
+	// smallPageBytes is the size of an ordinary page on the platforms that nines runs on.
 	smallPageBytes = 4096
 	// usualBufferBytes is RTE_MBUF_DEFAULT_BUF_SIZE without that room.
 	usualBufferBytes = 2048
-	// quietSeconds is the longest pause between two tables of statistics that testpmd
-	// prints; without any it would end at the end of its input.
+	// quietSeconds is the longest interval of testpmd's statistics; without statistics testpmd
+	// would end at the end of its input.
 	quietSeconds = 65535
 )
 
-// testpmdArguments are all arguments of testpmd. It is pure.
+// testpmdArguments are all arguments of testpmd. The function is pure.
 func testpmdArguments(l plan.Link, devices []string) []string {
 	// Core 0 is the main one, which only waits.
 	cores := []string{fmt.Sprintf("0@%d", l.Switch.HousekeepingCPU)}

@@ -23,7 +23,7 @@ func TestArgumentsOfTestpmd(t *testing.T) {
 	}
 	l.MTU = 9000
 	jumbo := strings.Join(testpmdArguments(l, nil), " ")
-	// 3/4 of 128 MiB in buffers of 9024 and 320 bytes.
+	// 3/4 of 128 MiB in buffers of 9024 + 320 bytes.
 	for _, want := range []string{"--mbuf-size=9152", "--max-pkt-len=9018", "--total-num-mbufs=10773"} {
 		if !strings.Contains(jumbo, want) {
 			t.Errorf("%s is not in %s", want, jumbo)

@@ -12,12 +12,12 @@ import (
 	"nines.dev/nines/kernel/netns"
 )
 
-// KindLink is a device, Name, in the network namespace of the process that step Holder
-// started; it goes with that process, or by itself.
+// KindLink is a device, Name, in the network namespace of the process that step Holder started; it
+// is removed with that process, or on its own.
 var KindLink = journal.Register("link", journal.Undo{Step: removeDevice})
 
-// removeDevice deletes a device in the namespace of its holder, if that still lives
-// and the device is the one that was made.
+// removeDevice deletes a device in the namespace of its holder, if the holder still lives and the
+// device is the one that the step made.
 func removeDevice(_ context.Context, u journal.Undoing) error {
 	ns, err := namespaceOf(u)
 	if ns == nil || err != nil {

@@ -13,8 +13,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// txQueueLen is set on every device; it is the kernel's default for Ethernet. With
-// the noqueue discipline of virtual devices it holds nothing, but a user's tc does.
+// txQueueLen is set on every device; it is the kernel's default for Ethernet. It has no effect with
+// the noqueue qdisc of virtual devices, but with a qdisc that a user adds by tc.
 const txQueueLen = 1000
 
 // end is one end of a veth pair.
@@ -24,7 +24,8 @@ type end struct {
 	holder Holder
 }
 
-// makeVeth joins two nodes by a pair, both ends named at birth, each in its node:
+// makeVeth joins two nodes by a pair, with both ends created under their final names in their
+// nodes:
 //
 //	ip -n A link add IF_A address MAC_A mtu M numtxqueues 1 numrxqueues 1 type veth
 //	   peer name IF_B address MAC_B netns B
@@ -59,8 +60,8 @@ func (s *Site) nodeEnd(e plan.Endpoint) (end, error) {
 	return end{name: i.Name, mac: i.MAC, holder: holder}, err
 }
 
-// addPair makes a veth pair whose first end is where handle is. One queue a
-// device: AF_XDP sockets and threads then see every packet, whatever the host.
+// addPair makes a veth pair whose first end is where handle is. One queue per device: AF_XDP
+// sockets and threads then see every packet on any host.
 func (s *Site) addPair(handle *netlink.Handle, step journal.Step, first, second end, mtu, master int) error {
 	ns, err := netns.OfProcess(second.holder.PID)
 	if err != nil {

@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// vfPatience is how long a virtual function may take for its carrier at a try. Its
-	// driver asks the port's by messages, and where one was lost it sees no carrier until
-	// it starts again (igbvf_watchdog_task in drivers/net/ethernet/intel/igbvf resets it
-	// only when packets wait).
+	// vfPatience is how long one try waits for a virtual function's carrier. Its driver asks the
+	// port's driver by messages, and if one is lost it sees no carrier until it restarts
+	// (igbvf_watchdog_task in drivers/net/ethernet/intel/igbvf resets it only when packets wait).
 	vfPatience = 8 * time.Second
 	vfTries    = 5
 )
 
-// isVirtualFunction tells whether an interface is the kernel's of a virtual function,
-// whose port is up and has a carrier.
+// isVirtualFunction reports whether an interface is a virtual function with a kernel driver, whose
+// port is up and has a carrier.
 func (s *Site) isVirtualFunction(node string, i plan.Interface) bool {
 	for _, l := range s.Plan.Links {
 		for _, e := range l.Endpoints {
@@ -33,8 +32,8 @@ func (s *Site) isVirtualFunction(node string, i plan.Interface) bool {
 	return false
 }
 
-// awaitVF sets a virtual function up and waits for its carrier; it starts it again if
-// none comes. Nothing else is set on it yet, as that would go with it.
+// awaitVF sets a virtual function up and waits for its carrier; if none comes, it restarts the
+// function. Nothing else is set on the interface yet, as a restart would lose it.
 func awaitVF(ctx context.Context, handle *netlink.Handle, device netlink.Link) error {
 	name := device.Attrs().Name
 	for range vfTries {

@@ -39,9 +39,9 @@ func checkVPP(plan.Link) error {
 	return err
 }
 
-// makeVPP joins endpoints by FD.io's VPP: a DPDK endpoint meets it at a vhost-user socket
-// that the node listens on, a kernel endpoint by a veth pair whose fabric end VPP takes
-// with AF_PACKET. The ports are in one bridge domain.
+// makeVPP joins endpoints by FD.io's VPP: a DPDK endpoint attaches by a vhost-user socket that the
+// node listens on, a kernel endpoint by a veth pair whose fabric end VPP opens with AF_PACKET. The
+// ports are in one bridge domain.
 func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if l.Switch == nil {
 		return errors.New("the plan gives it no CPUs")
@@ -88,7 +88,7 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	}
 	process, err := s.Start(ctx, l, Program{
 		Name: vppProgram,
-		// Its API's segment is in /dev/shm, where it stays if VPP is killed.
+		// Its API segment is in /dev/shm, and would stay there if VPP is killed.
 		Argv: withPrivate(programs.unshare, []string{"/dev/shm"}, []string{programs.vpp, "-c", config.Files.startup()}),
 		Ready: func(ctx context.Context) error {
 			_, err := tell(ctx, "show version")
@@ -100,7 +100,7 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	}
 	for _, command := range commands {
 		out, err := tell(ctx, command)
-		// vppctl succeeds whatever VPP answers; what fails begins with the command's name.
+		// vppctl succeeds whatever VPP answers; an error begins with the command's name.
 		if err == nil && vppRefused(command, out) {
 			err = fmt.Errorf("vpp refused %q: %s", command, out)
 		}
@@ -119,9 +119,8 @@ func makeVPP(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoin
 	return nil
 }
 
-// vppRefused reads an answer of VPP's CLI: an error is the command's name, a colon and
-// the reason (vlib_cli_dispatch_sub_commands in src/vlib/cli.c); "unknown input" is an
-// error's too.
+// vppRefused reads an answer of VPP's CLI: an error is the command's name, a colon and the reason
+// (vlib_cli_dispatch_sub_commands in src/vlib/cli.c); "unknown input" is an error too.
 func vppRefused(command, answer string) bool {
 	words := strings.Fields(command)
 	return strings.HasPrefix(answer, strings.Join(words[:min(2, len(words))], " ")) && strings.Contains(answer, ": ") ||

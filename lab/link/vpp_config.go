@@ -15,10 +15,10 @@ type vppFiles struct{ dir string }
 func (f vppFiles) startup() string { return filepath.Join(f.dir, "startup.conf") }
 func (f vppFiles) cli() string     { return filepath.Join(f.dir, "cli.sock") }
 
-// vppConfig is what an instance of VPP is told.
+// vppConfig is the configuration of an instance of VPP.
 type vppConfig struct {
 	Files vppFiles
-	// Name keeps what VPP puts in shared memory apart from another's.
+	// Name separates VPP's shared memory from another instance's.
 	Name            string
 	PollCPUs        []int
 	HousekeepingCPU int
@@ -27,10 +27,10 @@ type vppConfig struct {
 	Ports           []vppPort
 }
 
-// vppPort is an endpoint as VPP meets it.
+// vppPort is a port of VPP.
 type vppPort struct {
 	Attach plan.Attach
-	// Socket is that of a vhost-user port, on which the node listens.
+	// Socket is the socket of a vhost-user port; the node listens on it.
 	Socket string
 	// Device is the fabric's end of a veth pair.
 	Device string
@@ -39,9 +39,9 @@ type vppPort struct {
 // vppBuffersPerPort fill a queue of 1024 in each direction twice over.
 const vppBuffersPerPort = 4096
 
-// startup is startup.conf; see "Configuration Reference" in VPP's documentation. No
-// plugin of DPDK's is loaded, which would take the host's PCI devices, and everything
-// is in the instance's folder.
+// startup is startup.conf; see "Configuration Reference" in VPP's documentation. It does not load
+// the DPDK plugin, which would take the host's PCI devices, and keeps all files in the instance's
+// folder.
 func (c vppConfig) startup() string {
 	var b strings.Builder
 	section := func(name string, lines ...string) {
@@ -64,8 +64,8 @@ func (c vppConfig) startup() string {
 	return b.String()
 }
 
-// cpus gives the main thread the housekeeping CPU and each CPU that polls a worker; a
-// CPU that is both has no worker, and its main thread polls.
+// cpus puts the main thread on the housekeeping CPU and a worker on each polling CPU. A CPU that is
+// both has no worker: the main thread polls there.
 func (c vppConfig) cpus() []string {
 	lines := []string{fmt.Sprintf("main-core %d", c.HousekeepingCPU)}
 	var workers []int
@@ -87,7 +87,7 @@ func vppDataBytes(mtu int) int {
 	return max(usual, (mtu+ethernet+line-1)/line*line)
 }
 
-// name is the port's as VPP calls it: counted by kind, and for a device by its own.
+// name is VPP's name of the port: numbered by kind, or derived from the device's name.
 func (p vppPort) name(number int) string {
 	switch p.Attach {
 	case plan.AttachVhost:
@@ -98,7 +98,7 @@ func (p vppPort) name(number int) string {
 	return ""
 }
 
-// ports are the names in the order of the endpoints.
+// ports are VPP's names of the ports, in the order of the endpoints.
 func (c vppConfig) ports() []string {
 	var names []string
 	counts := map[plan.Attach]int{}
@@ -126,7 +126,7 @@ func (c vppConfig) commands() ([]string, error) {
 	for _, name := range names {
 		list = append(list, "set interface state "+name+" up")
 	}
-	// The ageing time of a bridge domain is 0, for good, if nothing else is said.
+	// The default ageing time of a bridge domain is 0: addresses never age.
 	for _, name := range names {
 		list = append(list, "set interface l2 bridge "+name+" 1")
 	}

@@ -23,7 +23,7 @@ import (
 //go:embed xdp
 var programs embed.FS
 
-// xdpFlags attach a program in the driver itself, and never in place of another.
+// xdpFlags attach a program in native mode, and never replace another.
 const xdpFlags = unix.XDP_FLAGS_DRV_MODE | unix.XDP_FLAGS_UPDATE_IF_NOEXIST
 
 // makeXDP joins the fabric's ends of veth pairs by XDP redirects: two directly,
@@ -32,10 +32,9 @@ const xdpFlags = unix.XDP_FLAGS_DRV_MODE | unix.XDP_FLAGS_UPDATE_IF_NOEXIST
 //	ip link add FABRIC_DEVICE type veth peer name IF netns NODE
 //	ip link set FABRIC_DEVICE xdpdrv object pair.bpf.o
 //
-// The devices hold the programs and the programs hold their maps, so both live
-// exactly as long as the link. A veth is a target of redirects only if its peer
-// polls (NAPI), which GRO turns on: from Linux 5.13, veth_xdp_xmit in
-// drivers/net/veth.c. Configure does that at the nodes' ends.
+// The devices hold the programs and the programs hold their maps, so both live exactly as long as
+// the link. A veth can be the target of redirects only if its peer uses NAPI, which GRO turns on:
+// from Linux 5.13, veth_xdp_xmit in drivers/net/veth.c. Configure turns GRO on at the nodes' ends.
 func makeXDP(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	if len(endpoints) < 2 {
 		return fmt.Errorf("joins two endpoints or more, not %d", len(endpoints))
@@ -65,7 +64,7 @@ func makeXDP(_ context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint)
 	})
 }
 
-// lastOfXDP says what the fabric's ends run.
+// lastOfXDP is the dry run's line on the programs at the fabric's ends.
 func lastOfXDP(l plan.Link) string {
 	program := "redirect to each other"
 	if len(l.Endpoints) > 2 {
@@ -74,14 +73,14 @@ func lastOfXDP(l plan.Link) string {
 	return "XDP program on the fabric's ends: " + program
 }
 
-// redirect sends what comes in by one device out by the other.
+// redirect sends what one device receives out through the other.
 func redirect(f *fabric, in, out netlink.Link) error {
 	objects, err := load("pair", nil)
 	if err != nil {
 		return err
 	}
 	defer objects.Close()
-	// A device map takes interface indexes of the namespace that fills it.
+	// A device map takes interface indexes of the namespace of the caller that fills it.
 	return f.ns.Do(func() error {
 		if err := objects.Maps["other"].Put(uint32(0), uint32(out.Attrs().Index)); err != nil {
 			return fmt.Errorf("set the target of %s: %w", in.Attrs().Name, err)
@@ -90,8 +89,8 @@ func redirect(f *fabric, in, out netlink.Link) error {
 	})
 }
 
-// learningSwitch joins more than two devices, and tells the switch what the plan
-// knows: which address is behind which port.
+// learningSwitch joins more than two devices, and gives the switch the plan's static addresses of
+// each port.
 func (s *Site) learningSwitch(f *fabric, endpoints []plan.Endpoint, ports []netlink.Link) error {
 	objects, err := load("switch", func(spec *ebpf.CollectionSpec) {
 		spec.Maps["switch_ports"].MaxEntries = uint32(len(ports))

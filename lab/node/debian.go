@@ -21,21 +21,20 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// cacheDir keeps Debian root file systems between labs; nothing undoes them.
-// NINES_CACHE_DIR moves it.
+// cacheDir keeps Debian root file systems between labs; no undo removes them. NINES_CACHE_DIR
+// changes it.
 const cacheDir = "/var/cache/nines"
 
-// debianPackages are what one misses in a node of a network.
+// debianPackages are tools that a user needs in a network node.
 const debianPackages = "iproute2,iputils-ping,ethtool,tcpdump,procps"
 
-// systemdPackages are what a container with systemd takes besides: without D-Bus its
-// logins do not start.
+// systemdPackages are what a container with systemd also needs: without D-Bus its login service
+// does not start.
 const systemdPackages = "systemd,systemd-sysv,dbus"
 
-// debian is the folder of a Debian root file system, made by debootstrap if the
-// cache does not have it. It is built beside its place and renamed when it is whole,
-// so what a killed build leaves is never used; the build is journalled, so that
-// `nines down` removes it.
+// debian is the folder of a Debian root file system, made by debootstrap if the cache does not have
+// it. It is built in a temporary folder and renamed when it is complete, so the remains of a killed
+// build are never used; the build is journalled, so that `nines down` removes them.
 func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit) (string, error) {
 	if release == "" {
 		release = hostRelease()
@@ -82,8 +81,8 @@ func (p Place) debian(ctx context.Context, release string, init spec.RootfsInit)
 	return done, nil
 }
 
-// debootstrap runs in a mount namespace of its own, so that the /proc that it
-// mounts goes with it, however it ends.
+// debootstrap runs in its own mount namespace, so that the /proc it mounts is unmounted however it
+// ends.
 func (p Place) debootstrap(ctx context.Context, release, packages, dir string) error {
 	token := p.Journal.Token("debootstrap")
 	cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+packages, release, dir)
@@ -115,7 +114,7 @@ func (p Place) debootstrap(ctx context.Context, release, packages, dir string) e
 	return nil
 }
 
-// showLast tells every few seconds what debootstrap is at.
+// showLast reports every few seconds what debootstrap is doing.
 func (p Place) showLast(log string) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -134,8 +133,8 @@ func (p Place) showLast(log string) (stop func()) {
 	return func() { close(done) }
 }
 
-// syncTree writes a tree to the disk: unlike the journal, the cache outlives a
-// reboot, and a half-written one must not look whole after a power cut.
+// syncTree syncs a tree to the disk: unlike the journal, the cache outlives a reboot, and a
+// half-written tree must not look complete after a power failure.
 func syncTree(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -148,8 +147,8 @@ func syncTree(dir string) error {
 	return nil
 }
 
-// hostRelease is the host's code name where it is Debian, else the stable one that
-// this version of nines was made for.
+// hostRelease is the code name of a Debian host, else the stable release that this version of nines
+// was made for.
 func hostRelease() string {
 	text, err := os.ReadFile("/etc/os-release")
 	if err == nil && strings.Contains(string(text), "\nID=debian\n") {

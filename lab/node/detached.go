@@ -28,7 +28,7 @@ func Detached(ctx context.Context, r *Running, initPath string, e Entry, log *os
 	return id, nil
 }
 
-// Detach starts a command whose Entry says that it is to be detached, as Detached does.
+// Detach starts a command whose Entry has Detach set, as Detached does.
 func Detach(cmd *exec.Cmd, log *os.File) (proc.Identity, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -53,13 +53,12 @@ func Detach(cmd *exec.Cmd, log *os.File) (proc.Identity, error) {
 	return proc.Of(pid)
 }
 
-// WriteInside writes to a file below /proc/sys as the node's ipc and uts
-// namespaces see it.
+// WriteInside writes to a file below /proc/sys in the node's ipc and uts namespaces.
 func WriteInside(r *Running, path, value string) error {
 	done := make(chan error)
 	go func() {
-		// A thread that has been in other namespaces is not used again: the runtime
-		// ends it with this goroutine.
+		// A thread that was in other namespaces must not be reused: the Go runtime ends it with
+		// this goroutine.
 		runtime.LockOSThread()
 		done <- func() error {
 			fd, err := unix.PidfdOpen(r.PID, 0)

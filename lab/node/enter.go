@@ -24,9 +24,9 @@ type Entry struct {
 	Env []string
 	// Dir is the working folder in the node; empty is /.
 	Dir string
-	// CPUs the command may use; nil leaves what its control group allows.
+	// CPUs the command may use; nil: all that its control group allows.
 	CPUs []int
-	// Scheduling is the policy that it starts with; nil leaves the starter's.
+	// Scheduling is the policy that it starts with; nil: the starter's.
 	Scheduling *spec.Scheduling
 	// Files are open in the command, from descriptor 3 on.
 	Files []*os.File
@@ -34,21 +34,20 @@ type Entry struct {
 	Detach string
 }
 
-// baseEnv is what a command has whatever the caller's environment is, so that a
-// lab behaves alike for everybody.
+// baseEnv is a command's environment, independent of the caller's, so that a lab behaves the same
+// for all users.
 var baseEnv = []string{
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/nines",
 	"HOME=/root",
 	"LANG=C.UTF-8",
 }
 
-// killDelay is what a cancelled command has between SIGTERM and SIGKILL.
+// killDelay is the time between SIGTERM and SIGKILL for a cancelled command.
 const killDelay = 2 * time.Second
 
-// Enter makes a command that runs inside the node: in its control groups, all its
-// namespaces, its root file system. Signals sent to it reach the command, and its
-// exit code is the command's; when ctx ends it gets SIGTERM. It can be replaced by
-// execve(cmd.Path, cmd.Args, cmd.Env) too.
+// Enter makes a command that runs inside the node: in its control groups, all its namespaces, its
+// root file system. Signals sent to it reach the command, and its exit code is the command's; when
+// ctx ends it gets SIGTERM. The caller may also execve(cmd.Path, cmd.Args, cmd.Env).
 func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cmd, error) {
 	if len(e.Argv) == 0 {
 		return nil, fmt.Errorf("node %q: no command given", r.Name)
@@ -96,8 +95,8 @@ func (r *Running) Enter(ctx context.Context, initPath string, e Entry) (*exec.Cm
 	return cmd, nil
 }
 
-// cgroupsOf lists the control group directories of a process that differ from
-// ours, so the ones that a command has to join.
+// cgroupsOf lists the control group directories of a process that differ from ours: those that a
+// command has to join.
 func cgroupsOf(pid int) ([]string, error) {
 	theirs, err := cgroup.DirsOf(pid)
 	if err != nil {

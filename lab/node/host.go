@@ -10,18 +10,18 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// tokenVariable is what everything in a host node has in its environment.
+// tokenVariable is in the environment of every process of a host node.
 const tokenVariable = "NINES_NODE"
 
-// KindHostNode is the first process of a node without a pid namespace that would take its
-// processes along: all others that hold Token in their environment are killed with it.
+// KindHostNode is the first process of a node without a pid namespace: all other processes with
+// Token in their environment are killed with it.
 var KindHostNode = process.Register("host_node", process.Traits{More: true})
 
-// hostRuntime has nodes that are no containers: nines-init holds a network namespace for
-// the lab's interfaces, and what is started in the node shares all else with the host.
-// There is no pid namespace that would end with the node, so that its processes are known
-// by a token in their environment; one that takes it away, env -i, stays until it ends by
-// itself, and nines down says so.
+// hostRuntime starts nodes that are not containers: nines-init holds a network namespace for the
+// lab's interfaces, and processes of the node share everything else with the host. There is no pid
+// namespace that would end with the node, so a token in their environment identifies the node's
+// processes. A process that removes it, as with env -i, stays until it ends by itself, and nines
+// down says so.
 type hostRuntime struct{ Process }
 
 func (hostRuntime) StartStep(plan.Node) string {

@@ -9,8 +9,8 @@ import (
 // lastLines is how many lines of a log an error quotes.
 const lastLines = 5
 
-// LastLines are the last lines of logs that are not empty, in one; a log that cannot be
-// read has none.
+// LastLines joins the last non-empty lines of logs into one line; a log that cannot be read has
+// none.
 func LastLines(logs ...string) string {
 	var said []string
 	for _, log := range logs {

@@ -19,15 +19,15 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// lxcRuntime has nodes that are LXC system containers, with nines-init or systemd as pid 1. LXC
-// makes the control groups.
+// lxcRuntime starts LXC system containers, with nines-init or systemd as pid 1. LXC makes the
+// control groups.
 type lxcRuntime struct{ Process }
 
 func (lxcRuntime) StartStep(plan.Node) string {
 	return "make a root file system and start an LXC container"
 }
 
-// Check finds out whether the LXC tools are there.
+// Check checks that the LXC tools are installed.
 func (lxcRuntime) Check(n plan.Node) error {
 	for _, tool := range []string{"lxc-start", "lxc-info"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -50,9 +50,9 @@ func (lxcRuntime) Seen(Files) Files {
 
 // groups are the control groups of a container, relative to the hierarchies' roots.
 type groups struct {
-	// container has what runs in it, monitor the process that watches over it.
+	// container is the group of the container's processes, monitor that of LXC's monitor process.
 	container, monitor string
-	// limits are written to the container's, in order.
+	// limits are written to the container's group, in order.
 	limits []isolate.VersionedLimit
 }
 
@@ -65,12 +65,12 @@ func (p Place) containerGroups(n plan.Node) (groups, error) {
 	}, err
 }
 
-// lxcPath is LXC's folder of containers in a lab. It occurs in the arguments of
-// every LXC tool and monitor of the lab, and of no other.
+// lxcPath is LXC's folder of containers in a lab. It occurs in the arguments of every LXC tool and
+// monitor of this lab only.
 func (p Place) lxcPath() string { return filepath.Join(p.StateDir, "lxc") }
 
-// KindContainer is an LXC container: Path is its LXC path, Name its name. Its init and its
-// monitor are ended.
+// KindContainer is an LXC container: Path is its LXC path, Name its name. The undo ends its init
+// and its monitor.
 var KindContainer = process.Register("container", process.Traits{More: true, Monitor: func(e journal.Entry, id proc.Identity) bool {
 	return id.HasArguments(e.Path, e.Name)
 }})
@@ -102,7 +102,7 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 		if systemd, err = p.listenSystemd(n); err != nil {
 			return nil, fmt.Errorf("node %q: listen to its systemd: %w", n.Name, err)
 		}
-		defer func() { _ = systemd.Close() }() // what it said was read
+		defer func() { _ = systemd.Close() }() // its message was read
 	}
 	step, err := p.Journal.Begin(journal.Step{
 		Kind: KindContainer, Node: n.Name, Path: p.lxcPath(), Name: n.HostName, Token: token,
@@ -129,7 +129,7 @@ func (lxcRuntime) Start(ctx context.Context, p Place, n plan.Node) (*Running, er
 func (p Place) lxcStart(ctx context.Context, name, config, log string) (proc.Identity, error) {
 	start := exec.CommandContext(ctx, "lxc-start", "-P", p.lxcPath(), "-n", name, "-f", config,
 		"-d", "-o", log, "-l", "ERROR")
-	// Not CombinedOutput: the monitor would hold the pipe open.
+	// Not CombinedOutput: the monitor would keep the pipe open.
 	output, err := os.Create(log + ".start")
 	if err != nil {
 		return proc.Identity{}, err

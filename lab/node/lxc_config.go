@@ -10,7 +10,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// The paths of what is nines' own in every container.
+// The paths of nines' own files in every container.
 const (
 	containerFolder = "/nines"
 	containerInit   = containerFolder + "/nines-init"
@@ -21,14 +21,14 @@ const (
 	containerSockets = containerFolder + "/sockets"
 )
 
-// bind is a mount of the host's into a container.
+// bind is a bind mount from the host into a container.
 type bind struct {
 	source, target string
 	file, readOnly bool
 }
 
-// lxcConfig is the container's configuration, lxc.container.conf(5). The network
-// is a namespace with nothing in it; package link fills it.
+// lxcConfig is the container's configuration, lxc.container.conf(5). The network is an empty
+// namespace; package link adds the interfaces.
 func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) (string, error) {
 	var b strings.Builder
 	set := func(key, format string, values ...any) {
@@ -42,7 +42,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) 
 		set("lxc.signal.halt", "SIGRTMIN+3") // systemd(1)
 		set("lxc.environment", "NOTIFY_SOCKET=%s/%s", containerNotify, notifySocket)
 	} else {
-		// Our own pid 1 keeps the container quiet: no services, no timers.
+		// nines-init as pid 1 keeps the container quiet: no services, no timers.
 		set("lxc.init.cmd", "%s lxc", containerInit)
 		set("lxc.signal.halt", "SIGTERM")
 	}
@@ -51,7 +51,7 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) 
 	set("lxc.tty.max", "0")
 	set("lxc.pty.max", "64")
 	set("lxc.console.path", "none")
-	// The engine needs raw sockets and BPF; what would change the host is taken.
+	// The engine needs raw sockets and BPF; capabilities that could change the host are dropped.
 	set("lxc.cap.drop", "sys_module sys_time sys_boot mac_admin mac_override")
 	set("lxc.apparmor.profile", "unconfined")
 	set("lxc.cgroup.dir.container", "%s", groups.container)
@@ -80,8 +80,8 @@ func (p Place) lxcConfig(n plan.Node, root rootfs, groups groups, token string) 
 	return b.String(), nil
 }
 
-// sysfsOf is how a container sees /sys: to read it, but for one that drives a device by
-// UIO, whose registers of PCI configuration are files there (uio_pci_generic.rst).
+// sysfsOf is how a container sees /sys: read-only, except where it drives a device by UIO, whose
+// PCI configuration registers are files there (uio_pci_generic.rst).
 func sysfsOf(n plan.Node) string {
 	if slices.ContainsFunc(n.Devices, func(file string) bool { return strings.HasPrefix(file, "/dev/uio") }) {
 		return "sys:rw"
@@ -112,8 +112,8 @@ func (p Place) binds(n plan.Node, root rootfs) []bind {
 	return binds
 }
 
-// devices lets the container open the usual devices and those of its plan, by the
-// control groups of version 1, or by LXC's BPF program where there is only version 2.
+// devices lets the container open the usual devices and those of its plan, by cgroup v1, or by
+// LXC's BPF program where there is only v2.
 func devices(set func(string, string, ...any), n plan.Node, hierarchies []cgroup.Hierarchy) error {
 	key := ""
 	for _, h := range hierarchies {
@@ -142,7 +142,7 @@ func devices(set func(string, string, ...any), n plan.Node, hierarchies []cgroup
 	return nil
 }
 
-// escape writes a path for fstab(5), whose form mount entries have.
+// escape writes a path in the format of fstab(5), which mount entries use.
 func escape(path string) string {
 	return strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(path)
 }

@@ -24,7 +24,7 @@ import (
 const netnsFlags = unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWPID |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
 
-// netnsRuntime has nodes that are processes in namespaces of their own.
+// netnsRuntime starts nodes that are processes in their own namespaces.
 type netnsRuntime struct{ Process }
 
 func (netnsRuntime) StartStep(plan.Node) string { return "start nines-init in namespaces of its own" }
@@ -49,9 +49,9 @@ func (p Place) Confine(n plan.Node, r *Running) error {
 	return nil
 }
 
-// StartNetns starts nines-init as pid 1 of new namespaces on the host's file
-// system. It waits on a pipe until its process id is journalled, and ends by itself
-// if we die before; init/node.c is the other side.
+// StartNetns starts nines-init as pid 1 of new namespaces on the host's file system. nines-init
+// waits on a pipe until its process id is journalled, and exits if nines dies before that;
+// init/node.c is the other side.
 func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running, error) {
 	var arguments []string
 	for _, m := range mounts {
@@ -65,7 +65,7 @@ func (p Place) StartNetns(name, hostName string, mounts []spec.Mount) (*Running,
 	return p.startInit(step, netnsFlags, "node", arguments...)
 }
 
-// startInit starts nines-init in a role that holds new namespaces.
+// startInit starts nines-init in a role that holds new namespaces. s is its journal step.
 func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments ...string) (*Running, error) {
 	name := s.Node
 	step, err := p.Journal.Begin(s)
@@ -80,7 +80,7 @@ func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments .
 	cmd := exec.Command(p.InitPath, append([]string{role, s.Token, s.Name}, arguments...)...)
 	cmd.Env = []string{}
 	cmd.ExtraFiles = []*os.File{child}
-	// A session of its own, or Ctrl-C in the terminal would end the node.
+	// Its own session, as Ctrl-C in the terminal would otherwise end the node.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Setsid: true}
 	err = cmd.Start()
 	child.Close()
@@ -91,7 +91,7 @@ func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments .
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", name, err)
 	}
-	// The process is the journal's from here on; nobody waits for it.
+	// From here on the process belongs to the journal; nines does not wait for it.
 	_ = cmd.Process.Release()
 	running := &Running{Name: name, Step: step, Identity: id}
 	if s.Kind == KindHostNode {
@@ -103,14 +103,14 @@ func (p Place) startInit(s journal.Step, flags uintptr, role string, arguments .
 	return running, running.begin(control)
 }
 
-// learnt is what the journal keeps of a node's first process: it holds the namespace.
+// learnt is what the journal stores about a node's first process, which holds the namespace.
 func learnt(id proc.Identity) journal.Learnt {
 	l := process.Learnt(id)
 	l.NetInode = id.NetInode()
 	return l
 }
 
-// begin lets the node's pid 1 go on, and waits until it has.
+// begin lets the node's pid 1 continue, and waits until it has.
 func (r *Running) begin(control *os.File) error {
 	if _, err := control.Write([]byte{'g'}); err != nil {
 		return fmt.Errorf("node %q: %w", r.Name, err)

@@ -27,7 +27,7 @@ var containerFolders = []string{
 	"bin", "dev", "etc", "nines", "proc", "root", "run", "sys", "tmp", "usr", "var",
 }
 
-// makeRootfs makes what a container needs on disk, all of it in the lab's folder.
+// makeRootfs makes all files that a container needs, in the lab's folder.
 func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 	dir := filepath.Join(p.lxcPath(), n.HostName)
 	if err := os.RemoveAll(dir); err != nil {
@@ -50,14 +50,14 @@ func (p Place) makeRootfs(ctx context.Context, n plan.Node) (rootfs, error) {
 				return rootfs{}, err
 			}
 		}
-		// LXC mounts the overlay in the container's own mount namespace.
+		// LXC mounts the overlay in the container's mount namespace.
 		return rootfs{path: "overlay:" + base + ":" + upper}, nil
 	}
 	return p.minimal(n, filepath.Join(dir, "rootfs"))
 }
 
-// minimal makes a root file system around busybox: /bin is shared by the lab's
-// containers and read-only, the rest is the container's own.
+// minimal makes a root file system with busybox: /bin is read-only and shared by the lab's
+// containers, the rest is the container's own.
 func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
 	bin, err := p.busybox()
 	if err != nil {
@@ -91,7 +91,7 @@ func (p Place) minimal(n plan.Node, root string) (rootfs, error) {
 	return rootfs{path: "dir:" + root, binds: []bind{{bin, "/bin", false, true}}}, nil
 }
 
-// busyboxOnce keeps two containers that start together from making the same files.
+// busyboxOnce keeps two containers that start at the same time from making the same files.
 var busyboxOnce sync.Mutex
 
 // busybox makes the lab's shared /bin: busybox and a link for each of its applets.

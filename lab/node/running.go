@@ -21,8 +21,8 @@ type Running struct {
 	Name string
 	// Step is the number of the journal's step that started it.
 	Step int
-	// Token is found by everything that is started in a host node, in its environment;
-	// empty for other nodes, whose namespaces take what is in them along.
+	// Token is in the environment of every process of a host node; empty for other nodes, whose
+	// processes end with their namespaces.
 	Token string
 	// Identity is its pid 1 as the host sees it.
 	proc.Identity
@@ -44,23 +44,23 @@ type Place struct {
 	Journal *journal.Journal
 	// StateDir is the lab's folder.
 	StateDir string
-	// Logs is the folder of the logs that only the host sees.
+	// Logs is the folder of logs that only the host sees.
 	Logs string
 	Plan *plan.Plan
-	// Groups makes the control groups of nodes.
+	// Groups makes the nodes' control groups.
 	Groups *isolate.Lab
 	// InitPath is the program nines-init.
 	InitPath string
-	// Files are nines' as the host sees them.
+	// Files are nines' files as the host sees them.
 	Files Files
-	// Sockets are, by node, the folders of sockets that a container sees.
+	// Sockets are the folders of sockets that a container sees, by node.
 	Sockets map[string][]string
-	// Progress is told what takes long; never nil.
+	// Progress receives a line on each step that takes long; never nil.
 	Progress func(string)
 }
 
-// Program finds one of the programs that belong to nines: in the folder named by
-// NINES_LIBEXEC, or else beside the running program.
+// Program finds one of nines' programs: in the folder that NINES_LIBEXEC names, or else in the
+// folder of the running program.
 func Program(name string) (string, error) {
 	dir := os.Getenv("NINES_LIBEXEC")
 	if dir == "" {
@@ -83,8 +83,8 @@ func Program(name string) (string, error) {
 	return path, nil
 }
 
-// workers is how many nodes or links are made at the same time. More than two gain
-// nothing: the kernel makes namespaces and devices under one lock (RTNL).
+// workers is how many nodes or links are made at the same time. More than two are no faster: the
+// kernel makes namespaces and devices under one lock (RTNL).
 const workers = 2
 
 // Each calls f for 0 to n-1 with a few workers, and stops at the first error.
@@ -115,8 +115,8 @@ feed:
 	return context.Cause(ctx)
 }
 
-// Find learns from a journal which processes its nodes are. A node's first step has the
-// node's own token; engines and pollers, which are processes of a node too, have others.
+// Find finds the nodes' first processes in a journal. A node's first step has the node's own token;
+// engines and pollers, which are also processes of a node, have other tokens.
 func Find(j *journal.Journal) map[string]*Running {
 	found := map[string]*Running{}
 	for _, e := range j.Entries() {

@@ -9,35 +9,36 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// Runtime starts nodes of one kind and reaches into them. What such nodes can have is
-// said by the runtime's descriptor (spec.RuntimeDescriptor). Undoing is the journal's: a
-// node ends with its first process.
+// Runtime starts nodes of one kind and runs commands in them. The runtime's descriptor
+// (spec.RuntimeDescriptor) says what such nodes can have. The journal undoes them: a node ends with
+// its first process.
 type Runtime interface {
-	// Check finds out, before anything is made, whether the host can have the node.
+	// Check checks, before anything is made, that the host can run the node.
 	Check(n plan.Node) error
 	// StartStep says what Start makes, for the dry run. It is pure.
 	StartStep(n plan.Node) string
-	// Start journals and starts the node's first process, which holds its network
-	// namespace, in the node's control groups.
+	// Start journals and starts the node's first process, in the node's control groups. It holds
+	// the node's network namespace.
 	Start(ctx context.Context, p Place, n plan.Node) (*Running, error)
 	// Alive is true while the node runs.
 	Alive(r *Running) bool
-	// Command makes a command that runs in the node, see Running.Enter.
+	// Command makes a command that runs in the node; see Running.Enter.
 	Command(ctx context.Context, p Place, n plan.Node, r *Running, e Entry) (*exec.Cmd, error)
-	// Seen is where processes in the node find nines' files, which are here on the host.
+	// Seen returns where processes in the node find nines' files; here is where they are on the
+	// host.
 	Seen(here Files) Files
 }
 
-// Files is what processes in a node have of nines: a program and two folders.
+// Files are nines' files for processes in a node: a program and two folders.
 type Files struct {
 	// Engine is the program nines-engine.
 	Engine string
-	// Engines has the control sockets of engines, Sockets a folder for each socket of a
-	// link.
+	// Engines is the folder of the engines' control sockets; Sockets has a folder for each socket
+	// of a link.
 	Engines, Sockets string
 }
 
-// runtimes has every runtime.
+// runtimes maps the name of every runtime to it.
 var runtimes = map[spec.Runtime]Runtime{
 	spec.RuntimeNetns: netnsRuntime{},
 	spec.RuntimeLXC:   lxcRuntime{},
@@ -45,8 +46,8 @@ var runtimes = map[spec.Runtime]Runtime{
 	spec.RuntimeVM:    vmRuntime{},
 }
 
-// Register adds a runtime from outside of this package, beside spec.RegisterRuntime. It is
-// for the start of a program.
+// Register adds a runtime from another package, which also calls spec.RegisterRuntime. Call it at
+// the start of a program.
 func Register(name spec.Runtime, r Runtime) {
 	if _, twice := runtimes[name]; twice {
 		panic("node: two runtimes with the name " + name)
@@ -54,7 +55,7 @@ func Register(name spec.Runtime, r Runtime) {
 	runtimes[name] = r
 }
 
-// RuntimeOf is what starts a node and reaches into it.
+// RuntimeOf is the runtime of a node.
 func RuntimeOf(n plan.Node) Runtime {
 	name := n.Runtime.Descriptor().Name
 	if r := runtimes[name]; r != nil {
@@ -63,11 +64,11 @@ func RuntimeOf(n plan.Node) Runtime {
 	return unknown{name: name}
 }
 
-// Process is the runtime of nodes whose processes are the host's kernel's, but for its
-// StartStep and its Start: other runtimes embed it.
+// Process is a runtime, without StartStep and Start, for nodes whose processes run on the host's
+// kernel: other runtimes embed it.
 type Process struct{}
 
-// Check asks for nothing.
+// Check needs nothing of the host.
 func (Process) Check(plan.Node) error { return nil }
 
 // Alive is true while the node's first process runs.
@@ -78,10 +79,10 @@ func (Process) Command(ctx context.Context, p Place, _ plan.Node, r *Running, e 
 	return r.Enter(ctx, p.InitPath, e)
 }
 
-// Seen is here: the node sees the host's files.
+// Seen returns here: the node sees the host's files.
 func (Process) Seen(here Files) Files { return here }
 
-// unknown is a runtime of another nines.
+// unknown stands for a runtime that only another version of nines has.
 type unknown struct {
 	Process
 	name spec.Runtime

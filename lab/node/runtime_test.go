@@ -6,7 +6,7 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// TestRuntimesAreAsDescribed: each runtime has a descriptor, and is a Guest where that
+// TestRuntimesAreAsDescribed: each runtime has a descriptor, and is a Guest where the descriptor
 // says so.
 func TestRuntimesAreAsDescribed(t *testing.T) {
 	for name, r := range runtimes {

@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// schedulingOption is a policy as nines-init takes it: "fifo:50", "other:-5".
+// schedulingOption is a policy as an option of nines-init: "fifo:50", "other:-5".
 func schedulingOption(s *spec.Scheduling) string {
 	value := s.Nice
 	if s.Policy.RealTime() {
@@ -26,18 +26,16 @@ func schedulingOption(s *spec.Scheduling) string {
 	return string(s.Policy) + ":" + strconv.Itoa(value)
 }
 
-// rtRuntime is the file of a group of version 1 that a kernel with RT_GROUP_SCHED has.
+// rtRuntime is the file of a v1 cgroup on a kernel with RT_GROUP_SCHED.
 const rtRuntime = "cpu.rt_runtime_us"
 
-// realTimeGroup is the group of the cpu controller in which real-time policies are
-// allowed to a process of any node. With RT_GROUP_SCHED each group of version 1 has a
-// share of the time that real-time threads may take, which is 0 in a new group, where
-// sched_setscheduler(2) then gives EPERM (kernel/sched/syscalls.c; Documentation/
-// scheduler/sched-rt-group.rst). The root has the host's share. A part of it given to a
-// group of ours would be taken from all others, and two labs could not both have it;
-// so such processes run in the root group, of this one hierarchy only. What the cpu
-// controller does otherwise, nines asks of no group. It is empty where there is nothing
-// to do.
+// realTimeGroup is the group of the cpu controller in which a process of any node may have a
+// real-time policy. With RT_GROUP_SCHED each v1 group has a share of the time for real-time
+// threads. It is 0 in a new group, so that sched_setscheduler(2) fails there with EPERM
+// (kernel/sched/syscalls.c; Documentation/ scheduler/sched-rt-group.rst). The root group has the
+// host's share. Giving part of it to a group of ours would take it from all others, and two labs
+// could not both have it; so such processes run in the root group of this one hierarchy. nines uses
+// nothing else of the cpu controller. The result is empty where nothing has to be done.
 func realTimeGroup() (cgroup.Hierarchy, error) {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
@@ -60,7 +58,7 @@ func realTimeGroup() (cgroup.Hierarchy, error) {
 	return cgroup.Hierarchy{}, nil
 }
 
-// withRealTime changes a list of groups to join so that real-time policies are allowed.
+// withRealTime changes a list of groups to join so that they allow real-time policies.
 func withRealTime(groups []string) ([]string, error) {
 	h, err := realTimeGroup()
 	if err != nil || h.Mount == "" {
@@ -70,8 +68,8 @@ func withRealTime(groups []string) ([]string, error) {
 	return append(groups, h.Mount), nil
 }
 
-// CheckScheduling finds out whether a process of a node may have a policy: by a thread
-// of ours that takes it, where the node's would be, and ends at once.
+// CheckScheduling checks that a process of a node may have a policy: a thread of nines takes the
+// policy, in the group that the node would use, and ends at once.
 func CheckScheduling(s *spec.Scheduling) error {
 	if s == nil {
 		return nil
@@ -90,7 +88,7 @@ func CheckScheduling(s *spec.Scheduling) error {
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		done <- tryScheduling(s, group)
 	}()
 	err := <-done
@@ -102,7 +100,7 @@ func CheckScheduling(s *spec.Scheduling) error {
 
 func tryScheduling(s *spec.Scheduling, group cgroup.Hierarchy) error {
 	if group.Mount != "" {
-		// Version 1 moves single threads.
+		// cgroup v1 moves single threads.
 		path := filepath.Join(group.Mount, "tasks")
 		if err := os.WriteFile(path, []byte(strconv.Itoa(unix.Gettid())), 0o644); err != nil {
 			return fmt.Errorf("move a thread to %s: %w", path, err)
@@ -117,8 +115,8 @@ var kernelPolicies = map[spec.SchedulingPolicy]uint32{
 	spec.SchedulingFIFO: unix.SCHED_FIFO, spec.SchedulingRR: unix.SCHED_RR,
 }
 
-// checkVersion2 finds the trap of version 2: a kernel with RT_GROUP_SCHED allows
-// real-time policies in the root group only once the cpu controller is in use
+// checkVersion2 checks for a problem of cgroup v2: a kernel with RT_GROUP_SCHED allows real-time
+// policies only in the root group once the cpu controller is in use
 // (Documentation/admin-guide/cgroup-v2.rst, "CPU"), and a node with CPUs has a group.
 func checkVersion2() error {
 	hierarchies, err := cgroup.Mounted()
@@ -144,8 +142,8 @@ func checkVersion2() error {
 	return nil
 }
 
-// realTimeShare is kernel.sched_rt_runtime_us; -1 lifts the limit, and with it what
-// RT_GROUP_SCHED refuses.
+// realTimeShare is kernel.sched_rt_runtime_us; -1 lifts the limit, and with it the refusals of
+// RT_GROUP_SCHED.
 func realTimeShare() int {
 	text, err := os.ReadFile("/proc/sys/kernel/sched_rt_runtime_us")
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// The workload's place in a container with systemd.
+// The units and group of the workload in a container with systemd.
 const (
 	workloadSlice   = "nines.slice"
 	workloadService = "nines-workload.service"
 )
 
-// The socket by which systemd tells that it is up, sd_notify(3), as the container sees
-// its folder.
+// The socket on which systemd reports that it is up, sd_notify(3), with its folder as the container
+// sees it.
 const (
 	containerNotify = containerFolder + "/systemd"
 	notifySocket    = "notify"
@@ -40,9 +40,9 @@ func usesSystemd(n plan.Node) bool {
 	return n.Rootfs != nil && n.Rootfs.Init == spec.InitSystemd
 }
 
-// checkSystemd finds out whether systemd can have a group of its own. It takes version 2
-// in a container whatever the host uses otherwise; were version 2 not mounted here, LXC
-// would make it no group there, and systemd would take the host's root for its own.
+// checkSystemd checks that systemd can have its own group. In a container systemd uses cgroup v2
+// whatever else the host uses; if v2 were not mounted here, LXC would make no group in it, and
+// systemd would take the host's root group for its own.
 func checkSystemd() (limitsCPUs bool, err error) {
 	hierarchies, err := cgroup.Mounted()
 	if err != nil {
@@ -59,17 +59,17 @@ func checkSystemd() (limitsCPUs bool, err error) {
 	}
 }
 
-// systemdFiles are what a container's systemd reads beside Debian's own, by their paths;
-// a text that begins with "-> " is a symbolic link. The services keep to the node's first
-// CPU, and the workload has a slice of its own with all of the CPUs: the first is among
-// them, as DPDK has a thread that handles interrupts and needs a CPU on which nothing
-// polls. Where version 2 has no cpuset controller, AllowedCPUs= has no effect, and the
-// affinity of systemd and all that it starts stands in for it.
+// systemdFiles are the files that a container's systemd reads besides Debian's own, by path; a text
+// that begins with "-> " is a symbolic link. The services stay on the node's first CPU, and the
+// workload has its own slice with all of the CPUs, including the first: DPDK has a thread that
+// handles interrupts and needs a CPU on which nothing polls. Where cgroup v2 has no cpuset
+// controller, AllowedCPUs= has no effect, and systemd's affinity, which all its services inherit,
+// replaces it.
 func systemdFiles(n plan.Node, limitsCPUs bool) map[string]string {
 	id := sha256.Sum256([]byte(n.HostName))
 	const units = "etc/systemd/system/"
 	files := map[string]string{
-		// Else systemd takes it for the first boot, and asks questions.
+		// Otherwise systemd takes this for the first boot, and asks questions.
 		"etc/machine-id":         hex.EncodeToString(id[:16]) + "\n",
 		units + "default.target": "-> /lib/systemd/system/multi-user.target",
 		units + workloadSlice:    "[Unit]\nDescription=What is measured\n\n[Slice]\n",
@@ -141,8 +141,8 @@ func (p Place) listenSystemd(n plan.Node) (*net.UnixConn, error) {
 	})
 }
 
-// awaitSystemd waits until systemd says that its start is over. It tells of services that
-// failed, which stop nothing: a container can rarely run all that a machine does.
+// awaitSystemd waits until systemd says that its start is over. It reports failed services, but
+// they are no error: a container can rarely run all services of a machine.
 func (p Place) awaitSystemd(ctx context.Context, r *Running, socket *net.UnixConn) error {
 	message := make([]byte, 4096)
 	for deadline := time.Now().Add(systemdPatience); ; {
@@ -166,11 +166,11 @@ func (p Place) awaitSystemd(ctx context.Context, r *Running, socket *net.UnixCon
 	}
 }
 
-// lookEvery is how often awaitSystemd looks whether it waits in vain.
+// lookEvery is how often awaitSystemd checks whether it waits in vain.
 const lookEvery = 200 * time.Millisecond
 
-// lookAtSystemd checks that the workload has its group, without which commands would run
-// beside systemd's services.
+// lookAtSystemd checks that the workload has its group; without it, commands would run among
+// systemd's services.
 func (p Place) lookAtSystemd(ctx context.Context, r *Running) error {
 	if !r.hasWorkload() {
 		return fmt.Errorf("systemd did not start %s: %s", workloadService, p.inside(ctx, r, "systemctl", "status", "--no-pager", "--lines=3", workloadService))
@@ -181,20 +181,20 @@ func (p Place) lookAtSystemd(ctx context.Context, r *Running) error {
 	return nil
 }
 
-// inside is what a command in the node prints, in one line.
+// inside runs a command in the node and returns its output in one line.
 func (p Place) inside(ctx context.Context, r *Running, argv ...string) string {
 	cmd, err := r.Enter(ctx, p.InitPath, Entry{Argv: argv})
 	if err != nil {
 		return err.Error()
 	}
-	// Its exit code says less than what it prints.
+	// Its output says more than its exit code.
 	out, _ := cmd.CombinedOutput()
 	return strings.Join(strings.Fields(string(out)), " ")
 }
 
-// workloadGroup is where commands of a node belong whose pid 1 has the group init: in a
-// container with systemd, whose pid 1 is in init.scope, the workload's. Version 2 takes
-// no process in a group that has children, and systemd leaves this one to us (Delegate=).
+// workloadGroup is the group for a node's commands; init is the group of its pid 1. In a container
+// with systemd, whose pid 1 is in init.scope, it is the workload's group. cgroup v2 takes no
+// process into a group that has children, and systemd leaves this group to us (Delegate=).
 func workloadGroup(init string) string {
 	if filepath.Base(init) != "init.scope" {
 		return init

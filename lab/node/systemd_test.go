@@ -11,8 +11,8 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// TestSystemdFiles: listings 5.11 and 5.12 of the thesis as files, where version 2 has
-// the cpuset controller, and what stands in for them where it has not.
+// TestSystemdFiles: listings 5.11 and 5.12 of the thesis as files, where cgroup v2 has the cpuset
+// controller, and their replacement where it has not.
 func TestSystemdFiles(t *testing.T) {
 	n := plan.Node{HostName: "lab-dut", CPUs: []int{7, 8, 9}}
 	slices9 := map[string]string{

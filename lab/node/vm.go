@@ -12,14 +12,13 @@ import (
 	"nines.dev/nines/vm"
 )
 
-// vmRuntime has nodes that are virtual machines. Each is two processes of the host's:
-// nines-init holds namespaces, as for a node of the runtime netns, so that whatever runs
-// in them ends with it; QEMU runs there, and is started when the links are made, for its
-// taps are in the fabric or in the nodes at the other ends. What else a node has,
-// addresses, routes, an engine, is then made inside, by nines-guest and nines-node.
+// vmRuntime starts nodes that are virtual machines. Each is two processes on the host: nines-init
+// holds namespaces, as for a netns node, so that whatever runs in them ends with it; QEMU runs in
+// them. It starts when the links are made, as its taps are in the fabric or in the nodes at the
+// other ends. nines-guest and nines-node then set up addresses, routes and the engine from inside.
 type vmRuntime struct{}
 
-// Check finds out whether the host can run virtual machines.
+// Check checks that the host can run virtual machines.
 func (vmRuntime) Check(plan.Node) error {
 	if _, err := exec.LookPath(vm.Program); err != nil {
 		return vm.ErrNoQEMU
@@ -37,7 +36,7 @@ func (vmRuntime) StartStep(plan.Node) string {
 	return "start nines-init in namespaces of its own, for QEMU"
 }
 
-// BootSteps are those of QEMU.
+// BootSteps says how QEMU starts.
 func (vmRuntime) BootSteps(n plan.Node) []string {
 	memory := "of ordinary memory"
 	if n.VM.Huge {
@@ -59,10 +58,10 @@ func (vmRuntime) Start(_ context.Context, p Place, n plan.Node) (*Running, error
 	return p.StartNetns(n.Name, n.HostName, nil)
 }
 
-// Alive is true while QEMU runs, too, which it does from when the node's links are made.
+// Alive is true while QEMU runs too; it starts when the node's links are made.
 func (vmRuntime) Alive(r *Running) bool { return r.Alive() && r.QEMU.Alive() }
 
-// Command is nines-node, which speaks to the guest's agent.
+// Command runs nines-node, which talks to the guest's agent.
 func (v vmRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running, e Entry) (*exec.Cmd, error) {
 	if len(e.Argv) == 0 {
 		return nil, fmt.Errorf("node %q: no command given", n.Name)
@@ -79,12 +78,12 @@ func (v vmRuntime) Command(ctx context.Context, p Place, n plan.Node, r *Running
 
 func (vmRuntime) Seen(Files) Files { return Files{Engine: guestEngine} }
 
-// Sockets are the engine's and the agent's.
+// Sockets are the sockets of the engine and the agent.
 func (vmRuntime) Sockets(p Place, n plan.Node) []string {
 	return []string{p.engineSocket(n.Name), filepath.Join(p.machineFolder(n.Name), "agent0")}
 }
 
-// Untimed is the verdict on how the guest's instructions are run.
+// Untimed reads the verdict on how the guest's instructions are executed.
 func (vmRuntime) Untimed(p Place, n plan.Node) string {
 	text, err := os.ReadFile(p.verdictFile(n.Name))
 	if err != nil {
@@ -99,12 +98,12 @@ func (p Place) machineFolder(nodeName string) string {
 	return filepath.Join(p.StateDir, "vms", nodeName)
 }
 
-// machineFile is the file with a machine's configuration, by which others find its agent.
+// machineFile is the file with a machine's configuration, in which other processes find its agent.
 func (p Place) machineFile(nodeName string) string {
 	return filepath.Join(p.machineFolder(nodeName), "machine.json")
 }
 
-// verdictFile is the file that says what the guest's timings are worth.
+// verdictFile is the file that says whether the guest's timings are valid.
 func (p Place) verdictFile(nodeName string) string {
 	return filepath.Join(p.machineFolder(nodeName), "verdict")
 }

@@ -17,14 +17,14 @@ import (
 	"nines.dev/nines/vm/agent"
 )
 
-// bootPatience bounds the wait for a guest's agent: translated kernels need seconds of a
-// CPU, which on a host whose CPUs all poll are minutes.
+// bootPatience bounds the wait for a guest's agent: a kernel under TCG needs seconds of CPU time,
+// which take minutes on a host whose CPUs all poll.
 const bootPatience = 4 * time.Minute
 
 // qemuStep is the Name of a virtual machine's QEMU in the journal.
 const qemuStep = "qemu"
 
-// Boot starts QEMU for each machine, and sets up its guest.
+// Boot starts QEMU for each machine and sets up its guest.
 func (vmRuntime) Boot(ctx context.Context, p Place, machines []Machine) error {
 	kernels := map[string]vmKernel{}
 	for _, m := range machines {
@@ -47,7 +47,7 @@ func (vmRuntime) Boot(ctx context.Context, p Place, machines []Machine) error {
 	})
 }
 
-// boot starts a node's QEMU and makes its guest the node of the plan.
+// boot starts a node's QEMU and sets up its guest by the plan.
 func (p Place) boot(ctx context.Context, m Machine, k vmKernel) error {
 	n := m.Node
 	if err := os.MkdirAll(p.machineFolder(n.Name), 0o700); err != nil {
@@ -90,7 +90,7 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel) error {
 	return err
 }
 
-// vmFiles are a machine's files and what this host can do for it.
+// vmFiles returns a machine's files and what this host offers it.
 func (p Place) vmFiles(n plan.Node, k vmKernel) vmFiles {
 	_, vhost := os.Stat("/dev/vhost-net")
 	_, second := os.Stat("/sys/devices/system/node/node1")
@@ -105,7 +105,7 @@ func (p Place) vmFiles(n plan.Node, k vmKernel) vmFiles {
 	return files
 }
 
-// keepMachine writes down how a machine is reached, and what its timings are worth.
+// keepMachine saves how to reach a machine, and whether its timings are valid.
 func (p Place) keepMachine(n plan.Node, config vm.Config, choice vm.Choice) error {
 	text, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
@@ -147,7 +147,7 @@ func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
 // qemuLog is the file with QEMU's own errors.
 func (p Place) qemuLog(n plan.Node) string { return filepath.Join(p.Logs, n.Name+".qemu.log") }
 
-// machineSaid is what QEMU and the guest's kernel said last.
+// machineSaid is the last output of QEMU and the guest's kernel.
 func (p Place) machineSaid(n plan.Node, config vm.Config) string {
 	said := ""
 	for _, log := range []string{p.qemuLog(n), config.ConsoleLog()} {
@@ -158,7 +158,7 @@ func (p Place) machineSaid(n plan.Node, config vm.Config) string {
 	return said
 }
 
-// setUpGuest makes the guest's interfaces those of the plan.
+// setUpGuest sets up the guest's interfaces by the plan.
 func (p Place) setUpGuest(ctx context.Context, guest *vm.Machine, m Machine) error {
 	input, err := json.Marshal(GuestSetup{Plan: p.Plan, Node: m.Node.Name, Sysctls: m.Sysctls})
 	if err != nil {

@@ -9,29 +9,28 @@ import (
 	"nines.dev/nines/vm/boot"
 )
 
-// What a virtual machine has inside: the engine and nines-node in the folder that
-// containers have them in, too.
+// Paths in a virtual machine: the engine and nines-node are in the same folder as in containers.
 const (
 	// GuestEngineSocket is the engine's control socket in the guest, and guestEngineLog
 	// the file with its errors.
 	GuestEngineSocket = "/run/nines-engine.sock"
 	guestEngineLog    = "/run/nines-engine.log"
-	// GuestEnginePort is the port of virtio-serial that leads to the socket.
+	// GuestEnginePort is the virtio-serial port that leads to the socket.
 	GuestEnginePort = "nines.engine"
 	// guestEngine and guestNode are the programs nines-engine and nines-node.
 	guestEngine = containerFolder + "/nines-engine"
 	guestNode   = containerFolder + "/nines-node"
 )
 
-// guestSessions is how many commands may run in a guest at once, but for those that
-// stay: the engines of a measurement, nines exec, shells.
+// guestSessions is how many commands may run in a guest at once, without detached ones: the engines
+// of a measurement, nines exec, shells.
 const guestSessions = 6
 
-// GuestSetup is what nines-node gets to set a guest up.
+// GuestSetup is what nines-node needs to set up a guest.
 type GuestSetup struct {
 	Plan *plan.Plan `json:"plan"`
 	Node string     `json:"node"`
-	// Sysctls are written in this order, when the interfaces are there.
+	// Sysctls are written in this order, when the interfaces exist.
 	Sysctls []map[string]string `json:"sysctls"`
 }
 
@@ -39,23 +38,23 @@ type GuestSetup struct {
 type Port struct {
 	// FD is the descriptor of an open tap in QEMU; 0 where the interface has none.
 	FD int
-	// Socket is vhost-user's; QEMU listens on it if Server.
+	// Socket is the vhost-user socket; QEMU listens on it if Server.
 	Socket string
 	Server bool
 	// HostDevice is the PCI address of a function of the host that is bound to vfio-pci.
 	HostDevice string
 }
 
-// vmFiles are a machine's files and what the host can do for it.
+// vmFiles are a machine's files and what the host offers it.
 type vmFiles struct {
 	// Dir is the machine's folder, EngineSocket the control socket of its engine on the
 	// host.
 	Dir, EngineSocket string
-	// Kernel and Initrd are what it boots from; Modules is a disk for /lib/modules, empty
-	// where the kernel needs none of it.
+	// Kernel and Initrd are what it boots; Modules is a disk for /lib/modules, empty where the
+	// kernel needs none.
 	Kernel, Initrd, Modules string
 	Accelerator             vm.Accelerator
-	// VhostNet is true where the host's kernel carries the frames of taps.
+	// VhostNet is true where the host's kernel moves the frames of taps (vhost-net).
 	VhostNet bool
 	// NUMA is true where memory can be bound to one of several NUMA nodes.
 	NUMA bool
@@ -63,8 +62,7 @@ type vmFiles struct {
 	PageBytes int64
 }
 
-// vmConfig is the machine of a node, pure. The ports are those of its interfaces, in
-// their order.
+// vmConfig returns the machine of a node. ports are those of its interfaces, in order. It is pure.
 func vmConfig(n plan.Node, files vmFiles, ports []Port) vm.Config {
 	assigned := n.VM
 	c := vm.Config{
@@ -109,13 +107,13 @@ func vmConfig(n plan.Node, files vmFiles, ports []Port) vm.Config {
 	return c
 }
 
-// steadyClock is the host's processor with its time stamp counter declared as steady,
-// by which the engine in the guest takes times. QEMU hides that from guests that may
-// be moved to another host (qemu-cpu-models(7), invtsc).
+// steadyClock is the host's CPU model with an invariant time stamp counter, which the engine in the
+// guest uses for its times. QEMU hides it from guests that may migrate to another host
+// (qemu-cpu-models(7), invtsc).
 const steadyClock = "host,migratable=off,invtsc=on"
 
-// guestModules are the modules that a guest's interfaces take. A kernel that lacks one
-// says so where it is used.
+// guestModules are the modules that a guest's interfaces need. A missing module shows as an error
+// where it is used.
 func guestModules(n plan.Node) []string {
 	modules := []string{"virtio_net"}
 	for _, iface := range n.Interfaces {

@@ -10,10 +10,9 @@ import (
 	"nines.dev/nines/plan"
 )
 
-// guestCommand is a command that runs in the guest of a node: nines-node stands for it on
-// the host, with its input, output and exit code, as nines-init does for other nodes. The
-// file is the machine's. The CPUs of the entry are the plan's; taskset numbers the
-// guest's own.
+// guestCommand is a command that runs in the guest of a node: nines-node represents it on the host,
+// with its input, output and exit code, as nines-init does for other nodes. file is the machine's
+// file. The entry's CPUs are the plan's; taskset gets the guest's own numbers.
 func guestCommand(ctx context.Context, program, file string, n plan.Node, e Entry) *exec.Cmd {
 	arguments := []string{"enter", "--machine", file}
 	if e.Dir != "" {
@@ -35,7 +34,7 @@ func guestCommand(ctx context.Context, program, file string, n plan.Node, e Entr
 	return cmd
 }
 
-// cpuMask is a set of CPUs as busybox's taskset takes it: hexadecimal.
+// cpuMask is a set of CPUs in hexadecimal, for busybox's taskset.
 func cpuMask(cpus []int) string {
 	mask := make([]byte, cpus[len(cpus)-1]/4+1)
 	for _, cpu := range cpus {

@@ -24,10 +24,10 @@ type vmKernel struct {
 	choice                  vm.Choice
 }
 
-// kernelKey tells apart the kernels of machines.
+// kernelKey identifies a machine's kernel and acceleration.
 func kernelKey(n plan.Node) string { return n.VM.Kernel + " " + string(n.VM.Acceleration) }
 
-// findKernel finds or fetches a kernel, and finds out how its guests can be run.
+// findKernel finds or fetches a kernel, and finds out how to execute its guests.
 func (p Place) findKernel(ctx context.Context, n plan.Node) (vmKernel, error) {
 	guest, err := Program("nines-guest")
 	if err != nil {
@@ -68,7 +68,7 @@ func openKernel(ctx context.Context, store image.Store, name string) (*image.Ker
 	return k, err
 }
 
-// guestInitrd is a kernel's initramfs with what the guest of a node has besides. Linux
+// guestInitrd is a kernel's initramfs followed by the additional files of a node's guest. Linux
 // unpacks one archive after the other (Documentation/driver-api/early-userspace/).
 func (p Place) guestInitrd(k *image.Kernel) (string, error) {
 	dir := filepath.Join(p.StateDir, "vms")

@@ -33,7 +33,7 @@ func attachTo(ctx context.Context, config vm.Config, qemu proc.Identity, patienc
 	return vm.Attach(alive, config)
 }
 
-// session begins a session with a machine that runs.
+// session begins a session with a running machine.
 func (p Place) session(ctx context.Context, r *Running) (*vm.Machine, error) {
 	var config vm.Config
 	text, err := os.ReadFile(p.machineFile(r.Name))
@@ -69,7 +69,7 @@ func (vmRuntime) StartEngine(ctx context.Context, p Place, r *Running, env []str
 		return err
 	}
 	defer guest.Close()
-	// An app that changed has another engine, which ends with its input or a signal.
+	// After a change of the app an old engine may still run, which ends with its input or a signal.
 	if _, err := inGuest(ctx, guest, nil, "sh", "-c", "pkill nines-engine; rm -f "+GuestEngineSocket); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (vmRuntime) StartEngine(ctx context.Context, p Place, r *Running, env []str
 	return nil
 }
 
-// Devices are what nines-node says of them.
+// Devices asks nines-node in the guest for its interfaces.
 func (vmRuntime) Devices(ctx context.Context, p Place, r *Running) ([]byte, error) {
 	guest, err := p.session(ctx, r)
 	if err != nil {

@@ -43,7 +43,7 @@ var machines = map[string]struct {
 		vmFiles{Accelerator: vm.KVM, VhostNet: true, NUMA: true, PageBytes: 2 << 20, Modules: "/cache/modules.ext4"},
 		[]Port{{Socket: "/run/l/sockets/in.1/s"}, {Socket: "/run/l/sockets/out.0/s", Server: true}},
 	},
-	// Virtual functions, given away whole: their bus numbers come after the tap's.
+	// Virtual functions as whole devices: their bus numbers come after the tap's.
 	"functions": {
 		plan.Node{
 			HostName: "lab-dut", VM: &plan.VM{VCPUs: 1, Pinned: true, MemoryBytes: 512 << 20},
@@ -58,7 +58,7 @@ var machines = map[string]struct {
 	},
 }
 
-// TestMachinesOfNodes: QEMU's command line, a flag and its value on a line.
+// TestMachinesOfNodes: QEMU's command line, with a flag and its value per line.
 func TestMachinesOfNodes(t *testing.T) {
 	for name, m := range machines {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestMachinesOfNodes(t *testing.T) {
 	}
 }
 
-// TestGuestCommand: CPUs are the plan's on the host's side and the guest's inside.
+// TestGuestCommand: CPUs have the plan's numbers on the host and the guest's inside.
 func TestGuestCommand(t *testing.T) {
 	n := plan.Node{Name: "dut", CPUs: []int{8, 9, 10, 40}, VM: &plan.VM{VCPUs: 4, Pinned: true}}
 	for _, c := range []struct {

@@ -15,9 +15,9 @@ import (
 	"nines.dev/nines/spec"
 )
 
-// pinVCPUs puts the threads that run a guest's CPUs where the plan says, one on each CPU
-// of the node, with the node's policy. QEMU's other threads stay where they were started.
-// QEMU numbers its threads as in its own pid namespace.
+// pinVCPUs pins a guest's vCPU threads as the plan says, one on each CPU of the node, with the
+// node's policy. QEMU's other threads stay where they started. inside are thread ids in QEMU's own
+// pid namespace.
 func pinVCPUs(n plan.Node, qemu proc.Identity, inside []int) error {
 	threads, err := hostThreads(qemu, inside)
 	if err != nil {
@@ -45,8 +45,8 @@ func pinVCPUs(n plan.Node, qemu proc.Identity, inside []int) error {
 	return nil
 }
 
-// hostThreads are threads of a process as the host numbers them, by their numbers in the
-// innermost pid namespace that they are in: NSpid of proc_pid_status(5).
+// hostThreads converts thread ids in a process's innermost pid namespace to the host's: NSpid of
+// proc_pid_status(5).
 func hostThreads(process proc.Identity, inside []int) ([]int, error) {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", process.PID))
 	if err != nil {
@@ -86,7 +86,7 @@ func pin(thread int, cpus []int) error {
 	return os.NewSyscallError("sched_setaffinity", unix.SchedSetaffinity(thread, &set))
 }
 
-// schedule gives a thread a policy, in a group of the cpu controller that allows it.
+// schedule gives a thread a policy, in a cpu controller group that allows it.
 func schedule(thread int, s *spec.Scheduling, group cgroup.Hierarchy) error {
 	if s == nil {
 		return nil

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Point to point: what comes in by one device of the fabric goes out by the other.
+ * Point to point: frames that arrive at one device of the fabric leave by the other.
  *
  *   node A ──veth── [fabric A: this program] ──redirect──▸ fabric B ──veth── node B
  *
- * Loaded once for each direction, with a map of one device. The kernel sends
+ * It is loaded once for each direction, with a map of one device. The kernel sends
  * redirected packets in bulks of 16 at the end of a NAPI poll (DEV_MAP_BULK_SIZE).
- * Nothing is counted here: veth counts what it hands to a program, what it
- * redirected and what did not fit (ethtool -S).
+ * It needs no counters: veth counts frames passed to a program, redirected and
+ * dropped for lack of room (ethtool -S).
  */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
@@ -19,7 +19,7 @@ struct {
 	__type(value, __u32);
 } other SEC(".maps");
 
-/* "frags", so that a veth with jumbo frames, larger than a page, takes it too. */
+/* "frags", so that a veth with jumbo frames larger than a page accepts it too. */
 SEC("xdp.frags")
 int pair(struct xdp_md *ctx)
 {

@@ -2,25 +2,25 @@
 /*
  * A learning switch: the program sits on the fabric's end of each port's veth pair.
  *
- *   1. learn: the source's address is behind the device that the packet came in by;
- *   2. look the destination up: known: redirect to its device, or drop it if that is
- *      where it came from; unknown, multicast or broadcast: to all other ports.
+ *   1. learn: the source address is behind the device at which the packet arrived;
+ *   2. look up the destination. Known: redirect to its device, or drop the packet if it
+ *      came from there. Unknown, multicast or broadcast: send to all other ports.
  *
- * All nodes' addresses are put in when the link is made, so a trial begins with a
- * switch that knows them. A learnt entry is written only where it differs, so ports
- * do not fight for its cache line.
+ * The map gets all nodes' addresses when the link is made, so the switch knows them
+ * when a trial begins. An entry is written only if it changes, so that ports do not
+ * contend for its cache line.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <bpf/bpf_helpers.h>
 
-/* Frames counted by what was done with them, in switch_counters. */
+/* Indexes of switch_counters: frames by what was done with them. */
 enum { COUNT_FORWARDED, COUNT_FLOODED, COUNT_DROPPED, COUNTERS };
 
-/* Addresses that the switch can know; those beyond are flooded. */
+/* The most addresses that the switch can learn; further ones are flooded. */
 enum { MAX_ADDRESSES = 16384 };
 
-/* Ports that a switch can have; the loader asks for as many as the link has. */
+/* The most ports of a switch; the loader sets the number that the link has. */
 enum { MAX_PORTS = 4096 };
 
 struct {
@@ -65,7 +65,7 @@ static __always_inline void switch__learn(const struct ethhdr *eth, __u32 port)
 	__u64 key = switch__address(eth->h_source);
 	__u32 *known = bpf_map_lookup_elem(&switch_addresses, &key);
 
-	/* IEEE 802: a source with the group bit is no station's address. */
+	/* IEEE 802: an address with the group bit cannot be a station's. */
 	if (eth->h_source[0] & 1)
 		return;
 	if (!known)
