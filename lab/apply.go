@@ -197,7 +197,7 @@ func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options 
 	for _, planned := range l.plan.Links {
 		var gone []plan.Endpoint
 		for _, e := range planned.Endpoints {
-			if slices.Contains(c.RemovedEndpoints, endpointName(e)) {
+			if slices.Contains(c.RemovedEndpoints, e.Name()) {
 				gone = append(gone, e)
 			}
 		}
@@ -246,7 +246,7 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 	if old := findLink(l.plan, e.Link); old != nil {
 		for _, endpoint := range old.Endpoints {
 			if endpoint.Node == e.Node && (endpoint.FabricDevice == e.Name || endpoint.Interface == e.Name) {
-				names = append(names, endpointName(endpoint))
+				names = append(names, endpoint.Name())
 			}
 		}
 	}
@@ -278,9 +278,9 @@ func (l *Lab) comes(c Changes) work {
 		todo := linkWork{Link: planned}
 		whole := slices.Contains(c.AddedLinks, planned.Name) || slices.Contains(c.ReplacedLinks, planned.Name)
 		for _, e := range planned.Endpoints {
-			if whole || slices.Contains(c.AddedEndpoints, endpointName(e)) {
+			if whole || slices.Contains(c.AddedEndpoints, e.Name()) {
 				todo.endpoints = append(todo.endpoints, e)
-				w.interfaces[endpointName(e)] = true
+				w.interfaces[e.Name()] = true
 			}
 		}
 		if len(todo.endpoints) > 0 {

@@ -179,12 +179,12 @@ func port(l plan.Link, e plan.Endpoint) *spec.SwitchPort {
 	if l.Switch == nil {
 		return nil
 	}
-	return l.Switch.Settings.Ports[endpointName(e)]
+	return l.Switch.Settings.Ports[e.Name()]
 }
 
 func (d *differ) renew(endpoints []plan.Endpoint) {
 	for _, e := range endpoints {
-		d.renewed[endpointName(e)] = true
+		d.renewed[e.Name()] = true
 	}
 }
 
@@ -213,10 +213,10 @@ func (d *differ) endpoints(old, now plan.Link) {
 		d.renew(now.Endpoints)
 	default:
 		for _, e := range removed {
-			d.RemovedEndpoints = append(d.RemovedEndpoints, endpointName(e))
+			d.RemovedEndpoints = append(d.RemovedEndpoints, e.Name())
 		}
 		for _, e := range added {
-			d.AddedEndpoints = append(d.AddedEndpoints, endpointName(e))
+			d.AddedEndpoints = append(d.AddedEndpoints, e.Name())
 		}
 		d.renew(added)
 	}
@@ -227,11 +227,11 @@ func (d *differ) interfaces() {
 		for _, i := range n.Interfaces {
 			e := plan.Endpoint{Node: n.Name, Interface: i.Name}
 			old := findInterface(d.from, e)
-			if d.renewed[n.Name] || d.renewed[endpointName(e)] || old == nil {
+			if d.renewed[n.Name] || d.renewed[e.Name()] || old == nil {
 				continue
 			}
 			if !same(old.Addresses, i.Addresses) || !same(old.Neighbours, i.Neighbours) {
-				d.Reconfigured = append(d.Reconfigured, endpointName(e))
+				d.Reconfigured = append(d.Reconfigured, e.Name())
 			}
 		}
 	}
@@ -256,8 +256,6 @@ func (d *differ) apps() {
 		}
 	}
 }
-
-func endpointName(e plan.Endpoint) string { return e.Node + ":" + e.Interface }
 
 func findNode(p *plan.Plan, name string) *plan.Node {
 	for i := range p.Nodes {

@@ -53,7 +53,7 @@ func (d *differ) disturbs(n plan.Node) bool {
 	for _, l := range d.to.Links {
 		mine := slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool { return e.Node == n.Name })
 		anew := slices.ContainsFunc(l.Endpoints, func(e plan.Endpoint) bool {
-			return d.renewed[e.Node] || d.renewed[endpointName(e)] || slices.Contains(d.Reconfigured, endpointName(e))
+			return d.renewed[e.Node] || d.renewed[e.Name()] || slices.Contains(d.Reconfigured, e.Name())
 		})
 		if mine && anew {
 			return true

@@ -135,8 +135,8 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 		moveSteps(add, l)
 		return
 	case d.End == spec.EndNone && len(l.Endpoints) == 2:
-		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, endpointName(l.Endpoints[0]),
-			endpointName(l.Endpoints[1]), link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), l.Endpoints[0].Socket))
+		add("link %s: shared memory between %s and %s, at the socket %s", l.Name, l.Endpoints[0].Name(),
+			l.Endpoints[1].Name(), link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), l.Endpoints[0].Socket))
 		return
 	case l.Device != "":
 		add("link %s: %s %s in the fabric", l.Name, d.Device, l.Device)
@@ -144,18 +144,18 @@ func linkSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	switch {
 	case d.InFabric:
 		for _, e := range l.Endpoints {
-			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), endpointName(e), e.FabricDevice, l.MTU)
+			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), e.Name(), e.FabricDevice, l.MTU)
 		}
 	case d.Device != "":
 		for _, e := range l.Endpoints {
-			add("link %s: %s %s on %s, MTU %d", l.Name, d.End, endpointName(e), cmp.Or(l.Parent, l.Device), l.MTU)
+			add("link %s: %s %s on %s, MTU %d", l.Name, d.End, e.Name(), cmp.Or(l.Parent, l.Device), l.MTU)
 		}
 	case len(l.Endpoints) == 2:
 		what := "veth pair"
 		if l.Endpoints[0].Guest || l.Endpoints[1].Guest {
 			what = "tap between"
 		}
-		add("link %s: %s %s and %s, MTU %d", l.Name, what, endpointName(l.Endpoints[0]), endpointName(l.Endpoints[1]), l.MTU)
+		add("link %s: %s %s and %s, MTU %d", l.Name, what, l.Endpoints[0].Name(), l.Endpoints[1].Name(), l.MTU)
 	}
 	if last := link.Of(l.Kind).Last; last != nil {
 		add("link %s: %s", l.Name, last(l))
@@ -167,10 +167,10 @@ func programSteps(add func(string, ...any), p *plan.Plan, l plan.Link) {
 	for _, e := range l.Endpoints {
 		switch {
 		case e.Attach == plan.AttachVeth || e.FabricDevice != "":
-			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), endpointName(e), e.FabricDevice, l.MTU)
+			add("link %s: %s %s and %s in the fabric, MTU %d", l.Name, pairName(e), e.Name(), e.FabricDevice, l.MTU)
 		case e.Socket != "":
 			who := map[bool]string{true: "the program listens", false: "the node listens"}[e.SocketServer]
-			add("link %s: %s meets the program over %s at the socket %s, where %s", l.Name, endpointName(e), e.Attach,
+			add("link %s: %s meets the program over %s at the socket %s, where %s", l.Name, e.Name(), e.Attach,
 				link.SocketPath(link.SocketsDir(stateOf(p.Name).dir), e.Socket), who)
 		}
 	}

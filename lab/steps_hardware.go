@@ -37,7 +37,7 @@ func functionSteps(add func(string, ...any), l plan.Link) {
 			if f.RateMbit > 0 {
 				words = append(words, fmt.Sprintf("at most %d Mbit/s", f.RateMbit))
 			}
-			add("link %s: set VF %d of %s (%s) up: the address of %s, %s", l.Name, f.Index, f.Name, f.Address, endpointName(e), strings.Join(words, ", "))
+			add("link %s: set VF %d of %s (%s) up: the address of %s, %s", l.Name, f.Index, f.Name, f.Address, e.Name(), strings.Join(words, ", "))
 		}
 		if f.Driver != "" {
 			add("link %s: give %s to the driver %s, for a program in %s", l.Name, f.Address, f.Driver, e.Node)

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/bits"
 	"net/netip"
 	"slices"
@@ -77,7 +78,7 @@ func (w *work) checkHops() error {
 // userAddresses reads what the nodes list, IPv4 before IPv6.
 func (w *work) userAddresses(owner map[netip.Addr]*endpoint) error {
 	for _, n := range w.nodes {
-		for _, name := range sortedKeys(n.spec.Addresses) {
+		for _, name := range slices.Sorted(maps.Keys(n.spec.Addresses)) {
 			place := "node " + n.name + ": addresses." + name
 			i := slices.IndexFunc(n.endpoints, func(e *endpoint) bool { return e.name == name })
 			if i < 0 {

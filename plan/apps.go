@@ -81,7 +81,7 @@ func (w *work) port(e *endpoint) Port {
 func (w *work) trafficResult() *Traffic {
 	from, to := w.path[0], w.path[len(w.path)-1]
 	t := &Traffic{
-		Role:      "pair",
+		Role:      RolePair,
 		RoundTrip: w.round,
 		From:      w.port(from),
 		To:        w.port(to),
@@ -91,7 +91,7 @@ func (w *work) trafficResult() *Traffic {
 		Stream:    *w.stream,
 	}
 	if from.node == to.node {
-		t.Role = "loop"
+		t.Role = RoleLoop
 	}
 	for _, e := range w.path {
 		t.Path = append(t.Path, e.String())

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"nines.dev/nines/host"
@@ -29,7 +30,7 @@ type Disturbance struct {
 
 // disturb chooses the CPUs that are disturbed.
 func (w *work) disturb() error {
-	for _, name := range sortedKeys(w.exp.Disturb) {
+	for _, name := range slices.Sorted(maps.Keys(w.exp.Disturb)) {
 		s := w.exp.Disturb[name]
 		d := Disturbance{Name: name, Kind: s.Kind, CPU: -1, From: -1, Period: s.Period, Length: s.Length, Scheduling: s.Scheduling}
 		place := "disturb." + name

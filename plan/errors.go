@@ -2,6 +2,8 @@ package plan
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"nines.dev/nines/exit"
 	"nines.dev/nines/spec"
@@ -56,15 +58,5 @@ func (e *Conflict) Error() string { return join(e.Place+": "+e.Reason, e.Remedy)
 func (e *Conflict) ExitCode() int { return exit.Wrong }
 
 func join(parts ...string) string {
-	s := ""
-	for _, p := range parts {
-		if p == "" {
-			continue
-		}
-		if s != "" {
-			s += "; "
-		}
-		s += p
-	}
-	return s
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }

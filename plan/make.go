@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"sort"
 
 	"nines.dev/nines/host"
 	"nines.dev/nines/spec"
@@ -143,14 +142,4 @@ func (e *endpoint) result() Interface {
 		PCI:        e.guestPCI(),
 		Device:     e.device,
 	}
-}
-
-// sortedKeys returns a map's keys in order, as the plan must not depend on Go's random map order.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

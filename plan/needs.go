@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/host"
@@ -16,7 +18,7 @@ func Needs(exp *spec.Experiment) host.Needs {
 			needs.Features = append(needs.Features, host.Need{Name: name, For: who})
 		}
 	}
-	for _, name := range sortedKeys(exp.Topology.Nodes) {
+	for _, name := range slices.Sorted(maps.Keys(exp.Topology.Nodes)) {
 		n := exp.Topology.Nodes[name]
 		if n == nil {
 			n = &spec.Node{}

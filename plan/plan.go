@@ -144,6 +144,9 @@ type Endpoint struct {
 	Function Function `json:"function,omitzero"`
 }
 
+// Name is "node:interface", as in the file; a switch names its ports so too.
+func (e Endpoint) Name() string { return e.Node + ":" + e.Interface }
+
 // App is what a node's engine, or its kernel, does with packets.
 type App struct {
 	Kind    spec.AppKind `json:"kind"`

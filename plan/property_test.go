@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -229,7 +230,7 @@ func shuffled(t *testing.T, exp *spec.Experiment) *spec.Experiment {
 	t.Helper()
 	other := *exp
 	other.Topology.Nodes = map[string]*spec.Node{}
-	names := sortedKeys(exp.Topology.Nodes)
+	names := slices.Sorted(maps.Keys(exp.Topology.Nodes))
 	slices.Reverse(names)
 	for _, name := range names {
 		other.Topology.Nodes[name] = exp.Topology.Nodes[name]

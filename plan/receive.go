@@ -53,7 +53,7 @@ func (w *work) findWays() error {
 		case p == nil:
 		case !polls:
 			w.note("%s has polling set up, and no interface with rx: busy_poll or threaded, so it has no effect.", n.title())
-		case p.CPUs > 0 || p.CPUList != "":
+		case p.OwnCPUs() > 0:
 			n.pollers = &node{name: "the poller of " + n.name, pollsFor: n, engineCPU: -1, why: []string{},
 				spec: &spec.Node{CPUs: p.CPUs, CPUList: p.CPUList}}
 		}

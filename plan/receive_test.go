@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func randomReceive(r *rand.Rand, exp *spec.Experiment, inv *host.Inventory) {
 		return // most of its ends bypass the kernel
 	}
 	ways := []spec.Receive{"", spec.ReceiveInterrupt, spec.ReceiveAwake, spec.ReceiveThreaded, spec.ReceiveBusyPoll, spec.ReceiveSuspend}
-	for _, name := range sortedKeys(exp.Topology.Nodes) {
+	for _, name := range slices.Sorted(maps.Keys(exp.Topology.Nodes)) {
 		n := exp.Topology.Nodes[name]
 		if r.IntN(3) > 0 || slices.ContainsFunc(exp.Topology.Links, func(l *spec.Link) bool { return l.Kind == spec.LinkMemif }) {
 			continue

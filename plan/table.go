@@ -187,7 +187,7 @@ func (t *Traffic) cpusText() string {
 	if t.FromCPU < 0 {
 		return "any CPU"
 	}
-	if t.Role == "loop" || t.FromCPU == t.ToCPU {
+	if t.Role == RoleLoop || t.FromCPU == t.ToCPU {
 		return fmt.Sprintf("CPU %d", t.FromCPU)
 	}
 	return fmt.Sprintf("CPUs %d and %d", t.FromCPU, t.ToCPU)

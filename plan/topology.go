@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"nines.dev/nines/spec"
@@ -107,7 +109,7 @@ func (e *endpoint) String() string { return e.node.name + ":" + e.name }
 func (e *endpoint) ip() netip.Addr { return e.addresses[0].Addr() }
 
 func (w *work) buildNodes() error {
-	for _, name := range sortedKeys(w.exp.Topology.Nodes) {
+	for _, name := range slices.Sorted(maps.Keys(w.exp.Topology.Nodes)) {
 		s := w.exp.Topology.Nodes[name]
 		if s == nil {
 			s = &spec.Node{} // "dut:" with nothing after it
@@ -170,7 +172,7 @@ func (w *work) parseEndpoint(place, text string) (*node, string, error) {
 	}
 	n := w.byName[nodeName]
 	if n == nil {
-		return nil, "", &Conflict{place, fmt.Sprintf("endpoint %s names no node", text), "the nodes are " + strings.Join(sortedKeys(w.exp.Topology.Nodes), ", ")}
+		return nil, "", &Conflict{place, fmt.Sprintf("endpoint %s names no node", text), "the nodes are " + strings.Join(slices.Sorted(maps.Keys(w.exp.Topology.Nodes)), ", ")}
 	}
 	if len(name) > maxInterfaceName {
 		return nil, "", &Conflict{place, fmt.Sprintf("the interface name of %s has %d characters", text, len(name)), fmt.Sprintf("Linux takes at most %d", maxInterfaceName)}

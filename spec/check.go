@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"strconv"
 )
 
@@ -52,21 +53,14 @@ func fillIn(e *Experiment, root *node) {
 			n.Rootfs = &Rootfs{Kind: RootfsMinimal, Init: InitNines}
 		}
 		if a := n.App; a != nil && a.Kind.HasEngine() {
-			a.Backend = either(a.Backend, engine.Backend)
+			a.Backend = cmp.Or(a.Backend, engine.Backend)
 			if a.Backend == BackendDPDK {
-				a.IO, a.Wait = either(a.IO, IOBatch), either(a.Wait, WaitSpin)
+				a.IO, a.Wait = cmp.Or(a.IO, IOBatch), cmp.Or(a.Wait, WaitSpin)
 			}
-			a.IO = either(a.IO, engine.IO)
-			a.Wait = either(a.Wait, engine.Wait)
+			a.IO = cmp.Or(a.IO, engine.IO)
+			a.Wait = cmp.Or(a.Wait, engine.Wait)
 		}
 	}
-}
-
-func either[T ~string](given, otherwise T) T {
-	if given != "" {
-		return given
-	}
-	return otherwise
 }
 
 // check reports everything about a decoded and filled experiment that cannot work

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ func (c *checker) addresses() {
 	for _, name := range c.nodeNames() {
 		n := c.e.Topology.Nodes[name]
 		parent := []string{"topology", "nodes", name, "addresses"}
-		for _, iface := range sortedKeys(n.Addresses) {
+		for _, iface := range slices.Sorted(maps.Keys(n.Addresses)) {
 			at := under(parent, iface)
 			if !slices.Contains(c.interfaces[name], iface) {
 				c.failKey(fmt.Sprintf("%q has no interface %q", name, clip(iface)), listedInOrder(c.interfaces[name]), didYouMean(iface, c.interfaces[name]), at...)

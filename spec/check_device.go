@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,13 +36,13 @@ func (c *checker) dpdk() {
 		return
 	}
 	all, used := c.e.endpoints(), c.byDPDK
-	for _, endpoint := range sortedKeys(c.e.DPDK.Device) {
+	for _, endpoint := range slices.Sorted(maps.Keys(c.e.DPDK.Device)) {
 		at := []string{"dpdk", "device", endpoint}
 		switch {
 		case !slices.Contains(all, endpoint):
 			c.failKey(fmt.Sprintf("no link has the endpoint %q", clip(endpoint)), listedInOrder(all), didYouMean(endpoint, all), at...)
 		case !used[endpoint]:
-			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(sortedKeys(used)),
+			c.failKey(fmt.Sprintf("no engine opens %q with the backend dpdk", endpoint), listedInOrder(slices.Sorted(maps.Keys(used))),
 				"remove it, or use backend: dpdk for the traffic or the app there; where a sweep varies the backend, write it in the case that has dpdk", at...)
 		}
 		c.device(c.e.DPDK.Device[endpoint], at)

@@ -1,10 +1,14 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // disturbances checks the key disturb.
 func (c *checker) disturbances() {
-	for _, name := range sortedKeys(c.e.Disturb) {
+	for _, name := range slices.Sorted(maps.Keys(c.e.Disturb)) {
 		at := []string{"disturb", name}
 		d := c.e.Disturb[name]
 		c.disturbed(d, at)
@@ -25,8 +29,8 @@ func (c *checker) disturbed(d *Disturbance, at []string) {
 	case d.Node != "" && d.CPU != nil:
 		c.fail("node and cpu exclude each other", "", "keep node for the CPU of its engine, or cpu to name one", under(at, "cpu")...)
 	case d.Node != "" && n == nil:
-		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(sortedKeys(c.e.Topology.Nodes)),
-			didYouMean(d.Node, sortedKeys(c.e.Topology.Nodes)), under(at, "node")...)
+		c.fail(fmt.Sprintf("there is no node %q", clip(d.Node)), listed(slices.Sorted(maps.Keys(c.e.Topology.Nodes))),
+			didYouMean(d.Node, slices.Sorted(maps.Keys(c.e.Topology.Nodes))), under(at, "node")...)
 	case d.Kind == DisturbStop && (n == nil || n.App == nil || !n.App.Kind.HasEngine() || n.Runtime.Descriptor().Guest):
 		c.fail("stop is for the engine of a node, outside of virtual machines", "",
 			"set node to one whose app is forward or reflect", at...)

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"reflect"
 	"slices"
@@ -112,7 +113,7 @@ func (c *checker) isDefault(given *node, key string) bool {
 // switchPorts checks the ports of the kind switch.
 func (c *checker) switchPorts(link *Link, at []string) {
 	behind := map[string]string{} // MAC and VLAN → port
-	for _, endpoint := range sortedKeys(link.Switch.Ports) {
+	for _, endpoint := range slices.Sorted(maps.Keys(link.Switch.Ports)) {
 		port := link.Switch.Ports[endpoint]
 		here := under(at, endpoint)
 		if !slices.Contains(link.Endpoints, endpoint) {

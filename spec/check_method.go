@@ -89,7 +89,7 @@ func (c *checker) unique(key string, count int, text func(int) string) {
 func (c *checker) goal(g *Goal, at ...string) {
 	if !slices.Contains(goalPresets, g.Name) && g.LossRatio == nil {
 		c.fail(fmt.Sprintf("the goal %q has no loss_ratio, and is not a preset", clip(g.Name)), "presets "+listedInOrder(goalPresets),
-			either(didYouMean(g.Name, goalPresets), "add loss_ratio, such as 0.001"), at...)
+			cmp.Or(didYouMean(g.Name, goalPresets), "add loss_ratio, such as 0.001"), at...)
 	}
 	if g.FinalTrial > 0 && g.DurationSum > 0 && g.DurationSum < g.FinalTrial {
 		c.fail(fmt.Sprintf("%s is less than one final trial of %s", g.DurationSum, g.FinalTrial), "", "lengthen it, or shorten final_trial", under(at, "duration_sum")...)
@@ -115,7 +115,7 @@ func (c *checker) noRateInSearch(rates []string) {
 func (d decoder) goalPreset(n *node, path string) *node {
 	if n.tag != "!!str" || !slices.Contains(goalPresets, n.text) {
 		d.fail(n, path, describe(n)+" is not a preset", listedInOrder(goalPresets),
-			either(didYouMean(n.text, goalPresets), "write a goal of your own as {name: low, loss_ratio: 0.001}"))
+			cmp.Or(didYouMean(n.text, goalPresets), "write a goal of your own as {name: low, loss_ratio: 0.001}"))
 		return nil
 	}
 	key := &node{kind: scalar, tag: "!!str", text: "name", place: n.place}

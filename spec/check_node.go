@@ -2,9 +2,9 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -23,7 +23,7 @@ func (c *checker) node(name string, n *Node) {
 	}
 	c.rootfs(n, at)
 	c.runtime(n, at)
-	for _, key := range sortedKeys(n.Sysctls) {
+	for _, key := range slices.Sorted(maps.Keys(n.Sysctls)) {
 		c.sysctl(n.Runtime.Descriptor().Sysctls, key, n.Sysctls[key], under(at, "sysctls", key))
 	}
 	c.scheduling(name, n, at)
@@ -169,13 +169,4 @@ func ParseCPUList(text string) ([]int, error) {
 func cpuList(text string) []int {
 	cpus, _ := ParseCPUList(text)
 	return cpus
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -29,7 +30,7 @@ func (e *Experiment) ReceiveOf(node, iface string) Receive {
 // linkReceive checks the key rx of links.
 func (c *checker) linkReceive() {
 	for i, link := range c.e.Topology.Links {
-		for _, endpoint := range sortedKeys(link.RX) {
+		for _, endpoint := range slices.Sorted(maps.Keys(link.RX)) {
 			at := under(linkSteps(i), "rx", endpoint)
 			if !slices.Contains(link.Endpoints, endpoint) {
 				c.failKey(fmt.Sprintf("%q is not an endpoint of the link", clip(endpoint)), listedInOrder(link.Endpoints), didYouMean(endpoint, link.Endpoints), at...)

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -26,10 +27,10 @@ func (c *checker) runtime(n *Node, at []string) {
 		}
 		refusal := d.Refusals[f.key]
 		if refusal.Problem == "" {
-			refusal.Problem = fmt.Sprintf(either(otherwise[f.key], "a %s node has no "+f.key), d.Name)
+			refusal.Problem = fmt.Sprintf(cmp.Or(otherwise[f.key], "a %s node has no "+f.key), d.Name)
 		}
 		c.failKey(refusal.Problem, "on nodes with runtime: "+strings.Join(runtimesWith(f.key), ", "),
-			either(refusal.Remedy, "take "+f.key+" away")+"; "+inCase, under(at, f.key)...)
+			cmp.Or(refusal.Remedy, "take "+f.key+" away")+"; "+inCase, under(at, f.key)...)
 	}
 	if d.Takes("memory") && n.Memory > 0 && n.Memory < d.LeastMemory {
 		c.fail("too little memory for a guest's kernel and the engine", d.LeastMemory.String()+" or more", "", under(at, "memory")...)

@@ -121,7 +121,7 @@ func (d decoder) structure(n *node, v reflect.Value, path string) {
 		if !ok {
 			keys := keysOf(t)
 			d.fail(e.key, join(path, e.key.text), "unknown key", listedInOrder(keys), didYouMean(e.key.text, keys))
-			if f, ok = known[nearest(e.key.text, keys)]; !ok || n.get(f.key) != nil {
+			if f, ok = known[Nearest(e.key.text, keys)]; !ok || n.get(f.key) != nil {
 				continue
 			}
 		}

@@ -60,9 +60,6 @@ func (f *File) Name() string { return f.name }
 // Raw is the file as the user wrote it, byte for byte.
 func (f *File) Raw() []byte { return bytes.Clone(f.raw) }
 
-// Sets are the KEY=VALUE expressions that Set has applied, in order.
-func (f *File) Sets() []string { return append([]string(nil), f.sets...) }
-
 // Set changes one key, as --set does: "traffic.rate_pps=1000", "links.*.kind=veth",
 // "nodes.dut.cpus=2", "sweep.traffic.burst=[1, 16]". The value is YAML; an empty one removes the
 // key. A key that the sweep varies becomes fixed: it leaves the sweep.

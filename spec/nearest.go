@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nearest returns the candidate that a mistyped word most likely means, or "".
-func nearest(word string, candidates []string) string {
+// Nearest returns the candidate that a mistyped word most likely means, or "".
+func Nearest(word string, candidates []string) string {
 	if len(word) > 64 {
 		return ""
 	}
@@ -26,7 +26,7 @@ func nearest(word string, candidates []string) string {
 
 // didYouMean phrases the nearest candidate as a remedy, or returns "".
 func didYouMean(word string, candidates []string) string {
-	if candidate := nearest(word, candidates); candidate != "" {
+	if candidate := Nearest(word, candidates); candidate != "" {
 		return `did you mean "` + candidate + `"?`
 	}
 	return ""
@@ -74,6 +74,3 @@ func listedInOrder(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// Nearest is the candidate that word was probably meant to be; empty if none is near.
-func Nearest(word string, candidates []string) string { return nearest(word, candidates) }

@@ -17,20 +17,20 @@ func TestEditDistance(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	if got := nearest("c:z", []string{"a:x", "b:y"}); got != "" {
+	if got := Nearest("c:z", []string{"a:x", "b:y"}); got != "" {
 		t.Errorf(`"c:z" is taken for %q, of which it has no letter`, got)
 	}
-	if got := nearest("a:z", []string{"b:y", "a:x"}); got != "a:x" {
+	if got := Nearest("a:z", []string{"b:y", "a:x"}); got != "a:x" {
 		t.Errorf(`"a:z": %q; want "a:x"`, got)
 	}
-	if got := nearest("a-long-node:eth0", []string{"the-long-code:eth1"}); got != "" {
+	if got := Nearest("a-long-node:eth0", []string{"the-long-code:eth1"}); got != "" {
 		t.Errorf("a word of many differences is taken for %q", got)
 	}
 	keys := []string{"rate_pps", "rate_bits", "pattern", "io"}
 	for word, want := range map[string]string{
 		"rate_pp": "rate_pps", "ratebits": "rate_bits", "PATTERN": "pattern", "colour": "", "oi": "io", "x": "",
 	} {
-		if got := nearest(word, keys); got != want {
+		if got := Nearest(word, keys); got != want {
 			t.Errorf("%q: %q; want %q", word, got, want)
 		}
 	}

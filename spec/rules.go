@@ -66,14 +66,8 @@ const (
 	lineForm         = "one line of at most 200 characters"
 )
 
-// minFrameBytes is Ethernet's shortest frame: 14 bytes of header, 20 of IPv4, 8 of UDP, 18 of
-// payload and 4 of FCS fill it exactly. maxFrameBytes is the usual jumbo frame: an MTU of 9000 with
-// header and FCS.
-const (
-	minFrameBytes      = 64
-	maxFrameBytes      = 9018
-	frameOverheadBytes = 18 // Ethernet header and FCS
-)
+// frameOverheadBytes is the Ethernet header and FCS.
+const frameOverheadBytes = 18
 
 // rules maps the type and the name of a key in the file to its rule.
 var rules = map[string]rule{

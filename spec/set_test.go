@@ -122,7 +122,7 @@ func TestSetRefuses(t *testing.T) {
 			t.Errorf("%s:\n got %v\nwant %s", set, err, want)
 			continue
 		}
-		if len(f.Sets()) != 0 {
+		if len(f.sets) != 0 {
 			t.Errorf("%s: refused, and yet recorded", set)
 		}
 	}

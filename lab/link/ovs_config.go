@@ -2,7 +2,7 @@ package link
 
 import (
 	"fmt"
-	"math/big"
+	"nines.dev/nines/lab/node"
 	"path/filepath"
 	"strings"
 
@@ -100,7 +100,7 @@ func (c ovsConfig) start() []string {
 	arguments := []string{"--no-wait", "init"}
 	var settings []string
 	if len(c.PollCPUs) > 0 {
-		settings = append(settings, "other_config:pmd-cpu-mask="+cpuMask(c.PollCPUs))
+		settings = append(settings, "other_config:pmd-cpu-mask="+node.CPUMask(c.PollCPUs))
 	}
 	if c.DPDK != nil {
 		settings = append(settings, "other_config:dpdk-init=true",
@@ -182,15 +182,6 @@ func ovsLeastMemory(mtu int) int64 {
 	const ethernet, headroom, descriptors, others = 18, 128, 768, 12 << 20
 	data := (int64(mtu)+ethernet+headroom+1023)/1024*1024 + headroom
 	return ovsMinBuffers*(data+descriptors) + others
-}
-
-// cpuMask is a set of CPUs as a hexadecimal number.
-func cpuMask(cpus []int) string {
-	mask := new(big.Int)
-	for _, cpu := range cpus {
-		mask.SetBit(mask, cpu, 1)
-	}
-	return fmt.Sprintf("0x%x", mask)
 }
 
 // quoteOVS writes a string as ovs-vsctl's values take it, in which spaces, commas and

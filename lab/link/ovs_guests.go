@@ -72,7 +72,7 @@ func ovsGuests(l plan.Link) []guest {
 	var guests []guest
 	for i, e := range l.Endpoints {
 		if e.Attach == plan.AttachVhost {
-			guests = append(guests, guest{vhostPort(i), e.Node + ":" + e.Interface})
+			guests = append(guests, guest{vhostPort(i), e.Name()})
 		}
 	}
 	return guests

@@ -22,9 +22,6 @@ func SwitchSocket(stateDir, linkName string) string {
 	return filepath.Join(runDir(stateDir, linkName), "control")
 }
 
-// PortName is the switch's name for an endpoint's port.
-func PortName(e plan.Endpoint) string { return e.Node + ":" + e.Interface }
-
 // makeSwitch joins endpoints by the engine's learning switch, which runs in the fabric: a DPDK
 // endpoint attaches by a vhost-user socket that the switch listens on, a kernel endpoint by a veth
 // pair whose fabric end the switch opens with AF_XDP. New endpoints join the running switch.
@@ -40,7 +37,7 @@ func makeSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endp
 	return s.withSwitch(ctx, l, func(c *client.Client) error {
 		for _, e := range endpoints {
 			if err := s.joinSwitch(c, l, e); err != nil {
-				return fmt.Errorf("port %s: %w", PortName(e), err)
+				return fmt.Errorf("port %s: %w", e.Name(), err)
 			}
 		}
 		return nil
@@ -109,7 +106,7 @@ func (s *Site) joinSwitch(c *client.Client, l plan.Link, e plan.Endpoint) error 
 // switchPort is what the switch has to open for an endpoint.
 func (s *Site) switchPort(l plan.Link, e plan.Endpoint) (client.Port, error) {
 	port := client.Port{
-		Name: PortName(e), Frames: "all", IO: "batch", Wait: "spin",
+		Name: e.Name(), Frames: "all", IO: "batch", Wait: "spin",
 		FrameBytes: l.MTU + ethernetBytes,
 	}
 	switch e.Attach {
@@ -139,9 +136,9 @@ const (
 func attachment(l plan.Link, e plan.Endpoint) client.SwitchPort {
 	settings := l.Switch.Settings
 	port := client.SwitchPort{
-		Port: PortName(e), FloodPPS: settings.FloodPPS, BroadcastPPS: settings.BroadcastPPS,
+		Port: e.Name(), FloodPPS: settings.FloodPPS, BroadcastPPS: settings.BroadcastPPS,
 	}
-	if said := settings.Ports[PortName(e)]; said != nil {
+	if said := settings.Ports[e.Name()]; said != nil {
 		port.VLAN, port.Trunk, port.MACs = said.VLAN, said.Trunk, said.MACs
 	}
 	return port
@@ -151,7 +148,7 @@ func attachment(l plan.Link, e plan.Endpoint) client.SwitchPort {
 func leaveSwitch(ctx context.Context, s *Site, l plan.Link, endpoints []plan.Endpoint) error {
 	return s.withSwitch(ctx, l, func(c *client.Client) error {
 		for _, e := range endpoints {
-			name := PortName(e)
+			name := e.Name()
 			// A port whose guest never connected may still be attached; one that a killed nines did
 			// not attach does not exist.
 			_ = c.Detach(name)

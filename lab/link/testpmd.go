@@ -46,12 +46,12 @@ func makeTestpmd(ctx context.Context, s *Site, l plan.Link, endpoints []plan.End
 		case plan.AttachVhost:
 			path, err := s.Socket(l, e)
 			if err != nil {
-				return fmt.Errorf("endpoint %s: %w", PortName(e), err)
+				return fmt.Errorf("endpoint %s: %w", e.Name(), err)
 			}
 			devices = append(devices, fmt.Sprintf("net_vhost%d,iface=%s,queues=1", i, path))
 			sockets = append(sockets, path)
 		default:
-			return fmt.Errorf("endpoint %s: the plan does not say how it meets the program (attach is %q)", PortName(e), e.Attach)
+			return fmt.Errorf("endpoint %s: the plan does not say how it meets the program (attach is %q)", e.Name(), e.Attach)
 		}
 	}
 	dir, err := s.RunDir(l)

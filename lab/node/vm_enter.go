@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"os/exec"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +26,7 @@ func guestCommand(ctx context.Context, program, file string, n plan.Node, e Entr
 	}
 	arguments = append(arguments, "--")
 	if cpus := n.GuestCPUs(e.CPUs); n.VM.Pinned && len(cpus) > 0 && len(cpus) < n.VM.VCPUs {
-		arguments = append(arguments, "taskset", cpuMask(cpus))
+		arguments = append(arguments, "taskset", CPUMask(cpus))
 	}
 	cmd := exec.CommandContext(ctx, program, append(arguments, e.Argv...)...)
 	cmd.Env = append(append([]string{}, baseEnv...), e.Env...)
@@ -34,15 +35,11 @@ func guestCommand(ctx context.Context, program, file string, n plan.Node, e Entr
 	return cmd
 }
 
-// cpuMask is a set of CPUs in hexadecimal, for busybox's taskset.
-func cpuMask(cpus []int) string {
-	mask := make([]byte, cpus[len(cpus)-1]/4+1)
+// CPUMask is a set of CPUs as a hexadecimal number.
+func CPUMask(cpus []int) string {
+	mask := new(big.Int)
 	for _, cpu := range cpus {
-		mask[len(mask)-1-cpu/4] |= 1 << (cpu % 4)
+		mask.SetBit(mask, cpu, 1)
 	}
-	text := "0x"
-	for _, digit := range mask {
-		text += fmt.Sprintf("%x", digit)
-	}
-	return text
+	return fmt.Sprintf("0x%x", mask)
 }

@@ -92,7 +92,7 @@ func TestGuestCommand(t *testing.T) {
 			t.Errorf("CPUs %v: %q, not %q", c.cpus, got, c.want)
 		}
 	}
-	if got := cpuMask([]int{0, 4, 33}); got != "0x200000011" {
+	if got := CPUMask([]int{0, 4, 33}); got != "0x200000011" {
 		t.Errorf("the mask is %s", got)
 	}
 }
