@@ -53,13 +53,13 @@ func (l *Lab) Apply(ctx context.Context, options ApplyOptions) (Changes, error) 
 	changes, err := l.apply(ctx, h, programs, options)
 	err = errors.Join(err, h.free())
 	if errors.Is(err, errUnfinished) || errors.Is(err, errIsolation) {
-		return l.anew(ctx, options)
+		return l.rebuild(ctx, options)
 	}
 	return changes, err
 }
 
-// anew replaces a lab in an unknown state: Up removes what the journal of the earlier start lists.
-func (l *Lab) anew(ctx context.Context, options ApplyOptions) (Changes, error) {
+// rebuild replaces a lab in an unknown state: Up removes what the journal of the earlier start lists.
+func (l *Lab) rebuild(ctx context.Context, options ApplyOptions) (Changes, error) {
 	lab, err := Up(ctx, UpOptions{Plan: options.Plan, Experiment: options.Experiment, Progress: options.Progress})
 	if err != nil {
 		return Changes{}, err
@@ -167,7 +167,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 	if err := l.leave(ctx, h, programs, options, changes); err != nil {
 		return err
 	}
-	if err := h.journal.Undo(ctx, options.Progress, l.goes(changes, options.Plan)); err != nil {
+	if err := h.journal.Undo(ctx, options.Progress, l.toUndo(changes, options.Plan)); err != nil {
 		return fmt.Errorf("remove what is gone: %w", err)
 	}
 	old := l.plan
@@ -187,7 +187,7 @@ func (l *Lab) change(ctx context.Context, h *holding, programs programs, options
 			return err
 		}
 	}
-	return b.build(ctx, l.comes(changes))
+	return b.build(ctx, l.toMake(changes))
 }
 
 // leave removes endpoints from the programs of links that stay.
@@ -211,8 +211,8 @@ func (l *Lab) leave(ctx context.Context, h *holding, programs programs, options 
 	return nil
 }
 
-// goes selects the steps to undo.
-func (l *Lab) goes(c Changes, to *plan.Plan) func(journal.Entry) bool {
+// toUndo selects the steps to undo.
+func (l *Lab) toUndo(c Changes, to *plan.Plan) func(journal.Entry) bool {
 	nodes := slices.Concat(c.RemovedNodes, c.ReplacedNodes)
 	links := slices.Concat(c.RemovedLinks, c.ReplacedLinks)
 	return func(e journal.Entry) bool {
@@ -253,8 +253,8 @@ func (l *Lab) endpointsOf(e journal.Entry) []string {
 	return names
 }
 
-// comes returns the work that the changes require.
-func (l *Lab) comes(c Changes) work {
+// toMake returns the work that the changes require.
+func (l *Lab) toMake(c Changes) work {
 	w := work{interfaces: map[string]bool{}, adjusted: map[string]bool{}, received: map[string]bool{}}
 	for _, name := range slices.Concat(c.AddedNodes, c.ReplacedNodes, c.Received) {
 		w.received[name] = true

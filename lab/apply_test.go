@@ -153,11 +153,11 @@ func TestApplyAfterAFailedApply(t *testing.T) {
 // removed, and no earlier.
 func TestSettingsOfALinkGoWithIt(t *testing.T) {
 	l := &Lab{plan: &plan.Plan{}}
-	goes := l.goes(Changes{RemovedLinks: []string{"wire"}}, l.plan)
+	toUndo := l.toUndo(Changes{RemovedLinks: []string{"wire"}}, l.plan)
 	for link, want := range map[string]bool{"wire": true, "other": false, "": false} {
 		e := journal.Entry{Step: journal.Step{Kind: setting.Kind, Link: link, Path: "/proc/irq/40/smp_affinity_list"}}
-		if goes(e) != want {
-			t.Errorf("link %q: goes is not %t", link, want)
+		if toUndo(e) != want {
+			t.Errorf("link %q: toUndo is not %t", link, want)
 		}
 	}
 }

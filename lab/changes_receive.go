@@ -20,7 +20,7 @@ func (d *differ) received() {
 		if old == nil || d.renewed[n.Name] {
 			continue
 		}
-		changed := !same(waysOf(*old), waysOf(n))
+		changed := !same(receiveModesOf(*old), receiveModesOf(n))
 		if old.Receive != nil || n.Receive != nil {
 			changed = changed || d.disturbs(n)
 		}
@@ -30,8 +30,8 @@ func (d *differ) received() {
 	}
 }
 
-// waysOf are the receive modes of a node's interfaces, with their settings.
-func waysOf(n plan.Node) any {
+// receiveModesOf are the receive modes of a node's interfaces, with their settings.
+func receiveModesOf(n plan.Node) any {
 	ways := map[string]spec.Receive{}
 	for _, i := range n.Interfaces {
 		if i.RX != "" {

@@ -97,7 +97,7 @@ func (a *assignment) try() *shortage {
 			a.placed[n] = n.demand.list
 		}
 	}
-	a.keepHouse()
+	a.chooseHousekeeping()
 	var waiting []*node
 	for _, n := range a.w.placingOrder() {
 		d := n.demand
@@ -121,10 +121,10 @@ func (a *assignment) try() *shortage {
 	return nil
 }
 
-// keepHouse takes a core for the host and for nodes without CPUs of their own: that of CPU 0, where
+// chooseHousekeeping takes a core for the host and for nodes without CPUs of their own: that of CPU 0, where
 // the kernel does its own housekeeping, unless a node names it or the host isolates it; else the
 // first of the NUMA node farthest from the NICs.
-func (a *assignment) keepHouse() {
+func (a *assignment) chooseHousekeeping() {
 	w := a.w
 	nics := w.physicalNICNodes()
 	far := func(c *core) int {

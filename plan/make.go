@@ -31,7 +31,7 @@ type work struct {
 func Make(exp *spec.Experiment, inv *host.Inventory) (*Plan, error) {
 	w := &work{exp: exp, inv: inv, byName: map[string]*node{}}
 	for _, step := range []func() error{
-		w.choosePrefix, w.buildNodes, w.buildLinks, w.lead, w.checkGuests, w.attach, w.assignFunctions, w.findWays,
+		w.choosePrefix, w.buildNodes, w.buildLinks, w.resolveTraffic, w.checkGuests, w.attach, w.assignFunctions, w.findReceiveModes,
 		w.nameHosts, w.nameDevices, w.sizeLinks,
 		w.assignMACs, w.assignAddresses, w.checkIPv6MTUs, w.checkHops, w.checkRoutes,
 		w.collectDemands, w.unlessRefused, w.assignCPUs, w.isolate, w.checkScheduling, w.receive, w.disturb, w.noteSystemd, w.assignMemory, w.unlessRefused, w.assignDPDK, w.limitHugepages,

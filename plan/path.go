@@ -13,8 +13,8 @@ func defaultTo[T comparable](value *T, otherwise T) {
 	}
 }
 
-// lead is findPath, with its errors located at the key traffic.
-func (w *work) lead() error { return at(w.findPath(), []string{"traffic"}) }
+// resolveTraffic is findPath, with its errors located at the key traffic.
+func (w *work) resolveTraffic() error { return at(w.findPath(), []string{"traffic"}) }
 
 // findPath resolves the traffic: its ends and the path between them.
 func (w *work) findPath() error {

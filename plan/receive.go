@@ -33,9 +33,9 @@ type Receive struct {
 // defaultLongest is the documented default of polling.longest.
 const defaultLongest = spec.Duration(50e3)
 
-// findWays determines each interface's receive mode, and which polling threads have their own CPUs:
+// findReceiveModes determines each interface's receive mode, and which polling threads have their own CPUs:
 // those demand CPUs like a node.
-func (w *work) findWays() error {
+func (w *work) findReceiveModes() error {
 	for _, n := range w.nodes {
 		polls := false
 		for _, e := range n.endpoints {

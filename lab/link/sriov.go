@@ -60,7 +60,7 @@ func (s *Site) moveFunction(ctx context.Context, l plan.Link, e plan.Endpoint, v
 	if err != nil {
 		return err
 	}
-	if err := s.prepareFace(name, l, i, e); err != nil {
+	if err := s.prepareInterface(name, l, i, e); err != nil {
 		return err
 	}
 	ns, err := netns.OfProcess(holder.PID)
@@ -88,9 +88,9 @@ func (s *Site) moveFunction(ctx context.Context, l plan.Link, e plan.Endpoint, v
 	})
 }
 
-// prepareFace sets an interface down, as somebody may have set it up since, and applies the plan's
+// prepareInterface sets an interface down, as somebody may have set it up since, and applies the plan's
 // values. It turns IPv6 off on the interface, as in the node.
-func (s *Site) prepareFace(name string, l plan.Link, i plan.Interface, e plan.Endpoint) error {
+func (s *Site) prepareInterface(name string, l plan.Link, i plan.Interface, e plan.Endpoint) error {
 	device, err := netlink.LinkByName(name)
 	if err != nil {
 		return fmt.Errorf("find %s: %w", name, err)

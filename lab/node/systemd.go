@@ -146,13 +146,13 @@ func (p Place) listenSystemd(n plan.Node) (*net.UnixConn, error) {
 func (p Place) awaitSystemd(ctx context.Context, r *Running, socket *net.UnixConn) error {
 	message := make([]byte, 4096)
 	for deadline := time.Now().Add(systemdPatience); ; {
-		if err := socket.SetReadDeadline(time.Now().Add(lookEvery)); err != nil {
+		if err := socket.SetReadDeadline(time.Now().Add(checkEvery)); err != nil {
 			return err
 		}
 		size, err := socket.Read(message)
 		switch {
 		case err == nil && strings.Contains("\n"+string(message[:size])+"\n", "\nREADY=1\n"):
-			return p.lookAtSystemd(ctx, r)
+			return p.checkWorkload(ctx, r)
 		case err == nil:
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return fmt.Errorf("wait for systemd: %w", err)
@@ -166,12 +166,12 @@ func (p Place) awaitSystemd(ctx context.Context, r *Running, socket *net.UnixCon
 	}
 }
 
-// lookEvery is how often awaitSystemd checks whether it waits in vain.
-const lookEvery = 200 * time.Millisecond
+// checkEvery is how often awaitSystemd checks whether it waits in vain.
+const checkEvery = 200 * time.Millisecond
 
-// lookAtSystemd checks that the workload has its group; without it, commands would run among
+// checkWorkload checks that the workload has its group; without it, commands would run among
 // systemd's services.
-func (p Place) lookAtSystemd(ctx context.Context, r *Running) error {
+func (p Place) checkWorkload(ctx context.Context, r *Running) error {
 	if !r.hasWorkload() {
 		return fmt.Errorf("systemd did not start %s: %s", workloadService, p.inside(ctx, r, "systemctl", "status", "--no-pager", "--lines=3", workloadService))
 	}

@@ -72,7 +72,7 @@ func (p Place) boot(ctx context.Context, m Machine, k vmKernel) error {
 			return err
 		}
 		if guest, err = attachTo(ctx, config, m.Running.QEMU, bootPatience); err != nil {
-			return fmt.Errorf("the guest did not start: %w%s", err, p.machineSaid(n, config))
+			return fmt.Errorf("the guest did not start: %w%s", err, p.lastOutput(n, config))
 		}
 		return nil
 	}, func() error { return p.endQEMU(ctx, n) })
@@ -147,8 +147,8 @@ func (p Place) endQEMU(ctx context.Context, n plan.Node) error {
 // qemuLog is the file with QEMU's own errors.
 func (p Place) qemuLog(n plan.Node) string { return filepath.Join(p.Logs, n.Name+".qemu.log") }
 
-// machineSaid is the last output of QEMU and the guest's kernel.
-func (p Place) machineSaid(n plan.Node, config vm.Config) string {
+// lastOutput is the last output of QEMU and the guest's kernel.
+func (p Place) lastOutput(n plan.Node, config vm.Config) string {
 	said := ""
 	for _, log := range []string{p.qemuLog(n), config.ConsoleLog()} {
 		if lines := LastLines(log); lines != "" {
