@@ -32,7 +32,7 @@ const rtRuntime = "cpu.rt_runtime_us"
 // realTimeGroup is the group of the cpu controller in which a process of any node may have a
 // real-time policy. With RT_GROUP_SCHED each v1 group has a share of the time for real-time
 // threads. It is 0 in a new group, so that sched_setscheduler(2) fails there with EPERM
-// (kernel/sched/syscalls.c; Documentation/ scheduler/sched-rt-group.rst). The root group has the
+// (kernel/sched/syscalls.c; Documentation/scheduler/sched-rt-group.rst). The root group has the
 // host's share. Giving part of it to a group of ours would take it from all others, and two labs
 // could not both have it; so such processes run in the root group of this one hierarchy. nines uses
 // nothing else of the cpu controller. The result is empty where nothing has to be done.
