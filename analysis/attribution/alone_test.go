@@ -6,8 +6,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// A program's thread that nobody sends packets to or from: its wait is explained all the
-// same, and nothing is missed to compare with.
+// A program's thread that neither sends nor receives packets: its wait is explained too, even
+// though there are no ordinary packets to compare with.
 func TestAThreadThatIsAloneIsAskedFor(t *testing.T) {
 	thread := func(begin, end int64, name string, tid int32, preempted bool) result.Event {
 		return result.Event{BeginNs: begin, EndNs: end, CPU: 1, Kind: result.EventThread, Name: name, TID: tid, Other: -1, Preempted: preempted}

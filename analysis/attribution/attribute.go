@@ -21,15 +21,15 @@ type Input struct {
 	Details result.Details
 }
 
-// analysis is what the parts of an attribution share.
+// analysis holds what all parts of an attribution share.
 type analysis struct {
 	timeline *timeline
 	path     path
-	// travel is how long a packet is usually on its way.
+	// travel is a packet's usual transit time.
 	travel int64
-	// overflowed is true if packets were dropped in the trial because a queue was full.
+	// overflowed is true if a full queue dropped packets during the trial.
 	overflowed bool
-	// full is the cause of waiting in the queue that was.
+	// full is the cause that stands for waiting in the full queue.
 	full result.Cause
 }
 
@@ -67,7 +67,7 @@ func Attribute(in Input) result.Causes {
 	return causes
 }
 
-// packet is what is written of a packet.
+// packet turns a passage into what the result file says about the packet.
 func (u usual) packet(p passage) result.PacketCauses {
 	c := result.PacketCauses{ID: p.outlier.ID, LatencyNs: p.outlier.LatencyNs, Recorded: p.recorded, Phases: []result.PhaseCauses{}}
 	for n := range p.phases {
@@ -87,8 +87,8 @@ func (a *analysis) passages(rows []result.Outlier, in Input) []passage {
 	return list
 }
 
-// covers tells whether the stretches that were kept have nearly all of a time. They are in
-// order.
+// covers tells whether the recorded stretches, which are in order, cover nearly all of the time
+// from begin to end.
 func covers(stretches [][2]int64, begin, end int64) bool {
 	var has int64
 	first := sort.Search(len(stretches), func(i int) bool { return stretches[i][1] > begin })
@@ -101,10 +101,9 @@ func covers(stretches [][2]int64, begin, end int64) bool {
 	return has > 0 && has*20 >= (end-begin)*19
 }
 
-// seen tells whether the events of the CPU that a thread is on are there for nearly all of
-// a time: a CPU always runs some thread, so where none is known events were lost. It is
-// true of CPUs on which nobody but the trial's threads was ever seen, and of a thread that is
-// not known.
+// seen tells whether the events of the thread's CPU were recorded for nearly all of a time. A CPU
+// always runs some thread, so where none is known, events were lost. It is true for an unknown
+// thread and for a CPU that ran only the trial's threads.
 func (t *timeline) seen(tid int32, begin, end int64) bool {
 	thread, known := t.traced[tid]
 	c := t.cpus[int32(thread.CPU)]
@@ -133,7 +132,7 @@ func notes(causes result.Causes, trace *result.Trace) []string {
 	return append(list, trace.NotRecorded()...)
 }
 
-// less puts causes into an order, so that results do not depend on that of maps.
+// less orders causes, so that results do not depend on the order of maps.
 func less(a, b result.Cause) bool { return compare(a, b) < 0 }
 
 func compare(a, b result.Cause) int {

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// blame says for all that ran on a CPU what it is called as a cause.
+// blame turns everything that ran on a CPU into the cause it counts as.
 func (t *timeline) blame(number int32, c *cpu) {
 	for i := range c.nested.list {
 		e := &c.nested.list[i]
@@ -30,20 +30,20 @@ func (t *timeline) blame(number int32, c *cpu) {
 	}
 }
 
-// afterInterrupt is how long after an interrupt's end the softirqs begin that it raised.
+// afterInterrupt is the longest delay between the end of an interrupt and a softirq that it raised.
 const afterInterrupt = 3000
 
-// longestInterrupt is how long an interrupt's handler may take that a softirq follows.
+// longestInterrupt is the longest that the handler of an interrupt before a softirq may take.
 const longestInterrupt = 1_000_000
 
-// ownWork tells the softirq in which the kernel does what a thread of the packets' way
-// asked for when it sent: it runs where the thread's system call lets softirqs in again
-// (local_bh_enable), and not after an interrupt. Nobody is to blame for it.
+// ownWork tells whether a softirq is the kernel's part of sending, requested by a thread on the
+// packets' path: it runs where that thread's system call enables softirqs again (local_bh_enable),
+// not after an interrupt. Such a softirq is no cause of delay.
 func (t *timeline) ownWork(c *cpu, e result.Event) bool {
 	if e.Name != "NET_RX" && e.Name != "NET_TX" {
 		return false
 	}
-	if t.since(e.BeginNs) == e.BeginNs { // it was under way already, from what nobody knows
+	if t.since(e.BeginNs) == e.BeginNs { // it began before recording: origin unknown
 		return false
 	}
 	runs := c.runs.within(e.BeginNs, e.BeginNs+1)
@@ -61,14 +61,14 @@ func (t *timeline) ownWork(c *cpu, e result.Event) bool {
 	return true
 }
 
-// interrupt names an interrupt after what it did: a timer's after its function, that of
-// another CPU after who sent it.
+// interrupt names an interrupt: a timer's by the timer's function, one from another CPU by its
+// sender.
 func (t *timeline) interrupt(c *cpu, e result.Event) result.Cause {
 	cause := result.Cause{Kind: Interrupt, Name: e.Name, CPU: int(e.CPU)}
 	switch {
 	case isLocalTimer(e.Name):
-		// Several timers may be due at once: the one that took longest, and of the tick
-		// and another the other. The last one's time has that of setting the clock anew.
+		// Several timers may fire at once: take the longest, and prefer any other timer to the
+		// tick. The last timer's time includes reprogramming the clock.
 		cause = result.Cause{Kind: Tick, Name: e.Name, CPU: int(e.CPU)}
 		var longest int64 = -1
 		for _, inner := range c.nested.begun(e.BeginNs, e.EndNs) {
@@ -100,15 +100,14 @@ func (t *timeline) interrupt(c *cpu, e result.Event) result.Cause {
 	return cause
 }
 
-// idleThread is the name of the thread of a CPU that has nothing to do.
+// idleThread is the name of a CPU's idle thread.
 const idleThread = "idle"
 
-// callBefore is how long before an interrupt of another CPU it may have been sent. A
-// receiver that a hypervisor has taken off its CPU gets it later, and then nobody is named.
+// callBefore is the longest time between the sending of an IPI and its handling. If a hypervisor
+// preempted the receiving CPU, the IPI arrives later than this, and no sender is named.
 const callBefore = 200_000
 
-// sender finds the call that an interrupt of another CPU answers: the last before it of
-// its kind.
+// sender finds the call that caused an IPI: the last earlier call of the same kind.
 func (t *timeline) sender(c *cpu, e result.Event) (call result.Event, ok bool) {
 	calls := between(c.calls, e.BeginNs-callBefore, e.BeginNs)
 	for i := len(calls) - 1; i >= 0; i-- {
@@ -119,8 +118,8 @@ func (t *timeline) sender(c *cpu, e result.Event) (call result.Event, ok bool) {
 	return result.Event{}, false
 }
 
-// flushes tells whether an interrupt of another CPU was there to flush the TLB: this CPU
-// did it, or the sender said that it asked for it.
+// flushes tells whether an IPI was sent to flush the TLB: this CPU flushed it, or the sender
+// recorded a flush request.
 func (t *timeline) flushes(c *cpu, e result.Event, call result.Event, sent bool) bool {
 	if isReschedule(e.Name) {
 		return false
@@ -158,12 +157,12 @@ func timerCause(e result.Event) result.Cause {
 	return result.Cause{Kind: kind, Name: e.Name, CPU: int(e.CPU)}
 }
 
-// run names a thread for those who wait for its CPU.
+// run names a thread as a cause for the threads that wait for its CPU.
 func (c *cpu) run(e result.Event) result.Cause {
 	cause := result.Cause{Kind: Hog, Name: e.Name, CPU: int(e.CPU)}
 	switch {
 	case strings.HasPrefix(e.Name, "kworker/"):
-		// The item that the worker spent most of its time on, if it is known.
+		// The work item that took most of the worker's time, if known.
 		cause = result.Cause{Kind: Workqueue, Source: e.Name, CPU: int(e.CPU)}
 		var longest int64
 		for _, inner := range c.nested.within(e.BeginNs, e.EndNs) {
@@ -179,10 +178,10 @@ func (c *cpu) run(e result.Event) result.Cause {
 	return cause
 }
 
-// realTimePriority is how the source of a cause of the kind Priority has that.
+// realTimePriority is the format of the source of a Priority cause.
 const realTimePriority = "real-time priority %d"
 
-// policyOf words a real-time priority. FIFO and RR are one to the scheduler's events.
+// policyOf describes a real-time priority. The scheduler's events do not distinguish FIFO from RR.
 func policyOf(priority int64) string {
 	if priority >= 100 {
 		return "SCHED_DEADLINE"
@@ -190,8 +189,8 @@ func policyOf(priority int64) string {
 	return fmt.Sprintf(realTimePriority, priority)
 }
 
-// RealTimePriority is that of the thread of a cause of the kind Priority; false of one of
-// the deadline policy, which goes before all priorities.
+// RealTimePriority returns the real-time priority of the thread in a Priority cause; false for the
+// deadline policy, which goes before all priorities.
 func RealTimePriority(c result.Cause) (priority int, ok bool) {
 	_, err := fmt.Sscanf(c.Source, realTimePriority, &priority)
 	return priority, err == nil
@@ -209,7 +208,7 @@ func isIPI(name string) bool {
 	return isReschedule(name)
 }
 
-// kernelThreads are the beginnings of the names of threads that the kernel makes.
+// kernelThreads are name prefixes of kernel threads.
 var kernelThreads = []string{"ksoftirqd/", "migration/", "rcu", "kswapd", "kcompactd", "kdamond.", "khugepaged", "watchdog", "cpuhp/",
 	"irq/", "napi/", "kthreadd", "jbd2/", "oom_reaper", "writeback", "khungtaskd", "ktimers/", "idle_inject/", "ksmd", "kblockd"}
 
@@ -222,8 +221,7 @@ func isKernelThread(name string) bool {
 	return false
 }
 
-// isOverflow tells the reasons of drops that mean a full queue
-// (include/net/dropreason-core.h).
+// isOverflow tells whether a drop reason means a full queue (include/net/dropreason-core.h).
 func isOverflow(reason string) bool {
 	for _, word := range []string{"RCVBUF", "FULL_RING", "BACKLOG", "QUEUE_PURGE", "QDISC_DROP", "full"} {
 		if strings.Contains(reason, word) {

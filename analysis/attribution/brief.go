@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Brief names a cause in a few words, as the column cause of outliers.csv does.
+// Brief names a cause in a few words, for the column cause of outliers.csv.
 func Brief(c result.Cause) string {
 	words := []string{strings.ReplaceAll(c.Kind, "_", " ")}
 	if c.Name != "" {
@@ -22,8 +22,8 @@ func Brief(c result.Cause) string {
 	return strings.Join(words, " ")
 }
 
-// Annotate writes into each outlier the cause that took most of its time. Those of which
-// nothing was recorded get none. The causes are those of the same outliers.
+// Annotate writes into each outlier the cause that took most of its time, and nothing into those
+// without recorded events. The causes must come from the same outliers.
 func Annotate(outliers []result.Outlier, causes result.Causes) {
 	for i := range min(len(outliers), len(causes.Packets)) {
 		if totals := Totals(causes.Packets[i]); causes.Packets[i].Recorded && len(totals) > 0 {

@@ -1,6 +1,6 @@
-// Package attribution finds out why packets were late: it lays the events that were
-// recorded around each of the slowest beside the packet's way, and says what kept it
-// waiting in each part of it, for how long.
+// Package attribution finds out why packets were late. It compares the events recorded around each
+// of the slowest packets with the packet's path, and says for each part of the path what kept the
+// packet waiting, and for how long.
 //
 //	outliers, events ─▸ thread: when the thread that the packet waited for ran, and what
 //	                    ran instead                                        (thread.go)
@@ -9,7 +9,7 @@
 //	                 ─▸ usual: what ordinary packets have as well          (usual.go)
 //	                 ─▸ rank: what accounts for most of the slowest        (rank.go)
 //
-// At each instant of a part at most one thing is blamed, the innermost that ran on the
-// CPU, so the shares of a part never exceed it; what nothing was recorded for stays
-// unexplained. It is pure: no files, no host, no privileges.
+// At each instant of a part at most one thing is blamed: the innermost that ran on the CPU. So the
+// shares of a part never exceed its length. Time without recorded events stays unexplained. It is
+// pure: no files, no host, no privileges.
 package attribution

@@ -9,23 +9,23 @@ import (
 	"nines.dev/nines/result"
 )
 
-// noted is an event with what it is blamed as.
+// noted is an event with the cause it counts as.
 type noted struct {
 	result.Event
 	cause result.Cause
 }
 
-// intervals are events in the order of their beginning.
+// intervals are events ordered by their begin.
 type intervals struct {
 	list []noted
-	// reach is for each the latest end up to it, so that those that began long ago and
-	// last until now are found, too.
+	// reach holds, for each event, the latest end among all events up to it. It finds events that
+	// began long ago and are still running.
 	reach []int64
 }
 
 func (l *intervals) sort() {
 	slices.SortStableFunc(l.list, func(a, b noted) int {
-		// Of two that begin at once the longer one is around the other.
+		// Of two events that begin at the same time, the longer one encloses the other.
 		return cmp.Or(cmp.Compare(a.BeginNs, b.BeginNs), cmp.Compare(b.EndNs, a.EndNs))
 	})
 	l.reach = make([]int64, len(l.list))
@@ -36,23 +36,22 @@ func (l *intervals) sort() {
 	}
 }
 
-// within are those that have a part between two times, in order. It is valid until the
-// next sort.
+// within returns the events that overlap a time range, in order. It is valid until the next sort.
 func (l *intervals) within(begin, end int64) []noted {
 	first := sort.Search(len(l.list), func(i int) bool { return l.reach[i] > begin })
 	last := sort.Search(len(l.list), func(i int) bool { return l.list[i].BeginNs >= end })
 	return l.list[min(first, last):last]
 }
 
-// begun are those that begin from one time to another, in order: fewer than within has,
-// where one that began long ago is around many.
+// begun returns the events that begin in a time range, in order. That is fewer than within returns
+// where one event that began long ago encloses many.
 func (l *intervals) begun(from, to int64) []noted {
 	first := sort.Search(len(l.list), func(i int) bool { return l.list[i].BeginNs >= from })
 	last := sort.Search(len(l.list), func(i int) bool { return l.list[i].BeginNs >= to })
 	return l.list[first:max(first, last)]
 }
 
-// span is a stretch of time that something is blamed for; nobody where the kind is empty.
+// span is a stretch of time blamed on a cause; an empty kind means no cause.
 type span struct {
 	begin, end int64
 	cause      result.Cause
@@ -62,13 +61,13 @@ func (s span) length() int64 { return s.end - s.begin }
 
 func (s span) named() bool { return s.cause.Kind != "" }
 
-// innermost cuts nested events into spans that do not overlap, each of what was innermost
-// then: the one that began last. Where nothing was there is no span.
+// innermost cuts nested events into spans that do not overlap, each blamed on the innermost event
+// at that time: the one that began last. There is no span where there was no event.
 func innermost(events []noted) []span {
 	var spans []span
 	var open []noted
 	var at int64
-	// until ends what is open up to a time.
+	// until closes the open events that end by a time.
 	until := func(t int64) {
 		for len(open) > 0 && at < t {
 			top := open[len(open)-1]
@@ -92,7 +91,7 @@ func innermost(events []noted) []span {
 	return spans
 }
 
-// interrupted is what interrupted a CPU from begin to end; otherwise where nothing did.
+// interrupted returns what interrupted a CPU from begin to end, with otherwise in between.
 func (c *cpu) interrupted(begin, end int64, otherwise result.Cause) []span {
 	var spans []span
 	at := begin
@@ -108,7 +107,7 @@ func (c *cpu) interrupted(begin, end int64, otherwise result.Cause) []span {
 	return appendSpan(spans, span{at, end, otherwise})
 }
 
-// appendSpan joins a span to the last one if both are one.
+// appendSpan appends a span, or extends the last one if both have the same cause.
 func appendSpan(spans []span, s span) []span {
 	if s.end <= s.begin {
 		return spans
@@ -120,8 +119,7 @@ func appendSpan(spans []span, s span) []span {
 	return append(spans, s)
 }
 
-// overlay fills the times of the first for which nobody is blamed by the second's; both
-// cover the same stretch.
+// overlay fills the parts of first that have no cause from second. Both cover the same time range.
 func overlay(first, second []span) []span {
 	var spans []span
 	j := 0

@@ -3,35 +3,35 @@ package attribution
 // The kinds of causes. docs/explain.md says what each means, what shows it, and what
 // helps.
 const (
-	// Priority is a thread of a real-time policy, or of a higher priority than ours;
-	// Hog one of ours that competes fairly. Name is the thread's.
+	// Priority is a thread with a real-time policy or a higher priority than ours; Hog is one that
+	// competes fairly with ours. Name is the thread's.
 	Priority = "priority"
 	Hog      = "hog"
-	// KernelThread is a thread of the kernel, and Workqueue an item of a workqueue: Name
-	// is its function's, and Source its worker.
+	// KernelThread is a kernel thread, and Workqueue a workqueue item: Name is the item's function,
+	// and Source its worker.
 	KernelThread = "kernel_thread"
 	Workqueue    = "workqueue"
-	// Softirq has its vector, Interrupt its device's action as the name.
+	// Softirq has its vector as the name, Interrupt the action of its device.
 	Softirq   = "softirq"
 	Interrupt = "interrupt"
-	// IPI and TLBShootdown are interrupts that another CPU sent: Source is who.
+	// IPI and TLBShootdown are interrupts from another CPU; Source is the sender.
 	IPI          = "ipi"
 	TLBShootdown = "tlb_shootdown"
-	// Tick is the scheduler's timer tick, Timer any other timer, with its function.
+	// Tick is the scheduler's timer tick; Timer is any other timer, named by its function.
 	Tick  = "tick"
 	Timer = "timer"
-	// IdleExit is the time from a wake-up to running on a CPU that was idle.
+	// IdleExit is the time from a thread's wake-up until it runs on a CPU that was idle.
 	IdleExit = "idle_exit"
-	// Scheduler is waiting for a CPU of which nobody is known to have had it.
+	// Scheduler is waiting for a CPU where no running thread is known.
 	Scheduler = "scheduler"
 	// Throttled is waiting for a CPU that was idle: a quota, or real-time throttling.
 	Throttled = "throttled"
 	// Stopped is a thread that a signal or a debugger stopped.
 	Stopped = "stopped"
-	// Blocked is a thread that slept where it should have gone on; Name is its state.
+	// Blocked is a thread that slept when it should have run; Name is its state.
 	Blocked = "blocked"
-	// RingFull is waiting in a queue that was full, Queue in one behind other packets,
-	// and Forwarder in one of a forwarder that was busy. Name is where.
+	// RingFull is waiting in a full queue, Queue behind other packets, and Forwarder in the queue
+	// of a busy forwarder. Name is the place.
 	RingFull  = "ring_full"
 	Queue     = "queue"
 	Forwarder = "forwarder"
@@ -39,7 +39,7 @@ const (
 	Unexplained = "unexplained"
 )
 
-// Kinds are all kinds.
+// Kinds returns all kinds.
 func Kinds() []string {
 	return []string{Priority, Hog, KernelThread, Workqueue, Softirq, Interrupt, IPI, TLBShootdown, Tick, Timer,
 		IdleExit, Scheduler, Throttled, Stopped, Blocked, RingFull, Queue, Forwarder, Unexplained}

@@ -6,11 +6,11 @@ import (
 	"nines.dev/nines/result"
 )
 
-// TestEachKindIsNamedFirst makes up one disturbance of each kind, which makes one packet
-// late by most of its length, and wants it named first with that many nanoseconds.
+// TestEachKindIsNamedFirst makes up one disturbance of each kind, which delays one packet by most
+// of the disturbance's length. It must be named first, with that many nanoseconds.
 func TestEachKindIsNamedFirst(t *testing.T) {
 	const at, length = 200 * ms, 2 * ms
-	// A packet is due 100 µs after the disturbance began, and leaves 10 µs after its end.
+	// A packet is due 100 µs after the disturbance begins, and leaves 10 µs after it ends.
 	const due, waits = at + 100*us, length - 100*us + 10*us
 	for _, c := range []struct {
 		name  string
@@ -168,7 +168,7 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 		{"a full queue, and a receiver that others are in the way of now and then", func(m *made) {
 			m.spins(generator, 0, 0, 0)
 			m.add(result.EventDrop, 0, due+ms, due+ms, "SOCKET_RCVBUFF")
-			for b := due; b < due+waits; b += 50 * us { // it sleeps 10 µs, and is kept waiting 15
+			for b := due; b < due+waits; b += 50 * us { // sleeps for 10 µs, then waits for 15
 				m.add(result.EventThread, 2, b, b+25*us, "nines-engine", tid(receiver), state("S"))
 				m.wake(2, b+35*us, receiver)
 				m.add(result.EventThread, 2, b+25*us, b+50*us, "other", tid(hogTID))
@@ -237,7 +237,7 @@ func TestEachKindIsNamedFirst(t *testing.T) {
 	}
 }
 
-// adds holds that the parts of each phase are its length, and none is negative.
+// adds checks that the parts of each phase add up to its length, and that none is negative.
 func adds(t *testing.T, causes result.Causes) {
 	t.Helper()
 	for _, p := range causes.Packets {

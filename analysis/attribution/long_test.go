@@ -7,8 +7,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// stormy is a stall of half a second with so many events on the receiver's CPU, and a
-// thousand packets in it: what an overloaded host leaves behind.
+// stormy is a stall of half a second with the given number of events on the receiver's CPU and a
+// thousand packets: what an overloaded host leaves behind.
 func stormy(events int) Input {
 	m := newMade()
 	length := 500 * ms
@@ -25,8 +25,7 @@ func stormy(events int) Input {
 	return Input{Slow: m.slow, Ordinary: m.usual, Events: m.events, Details: m.details}
 }
 
-// A long stall may not take the longer the more packets and events are in it, as their
-// product does.
+// The time to analyse a long stall must not grow with the product of packets and events.
 func BenchmarkStall(b *testing.B) {
 	for _, events := range []int{10_000, 100_000} {
 		in := stormy(events)

@@ -4,9 +4,9 @@ import (
 	"nines.dev/nines/result"
 )
 
-// made is a trial that is made up: a generator (TID 10, CPU 0) that sends and receives, or
-// only sends, and a receiver of its own (TID 30, CPU 2) that sleeps until packets come, with a
-// forwarder (TID 20, CPU 1) between them. One packet is sent each millisecond.
+// made is a made-up trial: a generator (TID 10, CPU 0) that sends, and may receive too, or a
+// separate receiver (TID 30, CPU 2) that sleeps until packets come, and a forwarder (TID 20, CPU 1)
+// between them. One packet is sent each millisecond.
 type made struct {
 	events  []result.Event
 	threads []result.TracedThread
@@ -25,8 +25,8 @@ const (
 	hogTID                         = 99
 )
 
-// newMade makes a trial with ordinary packets at each of the first 100 ms. They leave at
-// once, take 20 µs, and are received within 2.
+// newMade makes a trial with an ordinary packet in each of the first 100 ms. They leave at once,
+// travel 20 µs, and are received within 2 µs.
 func newMade() *made {
 	m := &made{threads: []result.TracedThread{
 		{Role: result.RoleSender, Node: "gen", Name: "nines-engine", TID: generator, CPU: 0, Spins: true},
@@ -41,8 +41,8 @@ func newMade() *made {
 	return m
 }
 
-// packet makes one that was due at a time since the start, waited to be sent, was on its
-// way, and waited to be received.
+// packet makes a packet from its intended send time since the start and its three waits: before
+// sending, in transit, before reception.
 func (m *made) packet(id uint32, intended, wait, travel, receive int64) result.Outlier {
 	o := result.Outlier{ID: id, Stream: 1, IntendedNs: intended, TxNs: intended + wait, RxNs: intended + wait + travel + receive,
 		SendLagNs: wait, FromTxNs: travel + receive, LatencyNs: wait + travel + receive, PollGapNs: receive, TxCPU: 0, RxCPU: 2}
@@ -74,8 +74,7 @@ func (m *made) wake(cpu int32, at int64, of int32) {
 	m.add(result.EventWakeup, cpu, at, at, "", tid(of), other(cpu))
 }
 
-// spins has a thread that never sleeps run on a CPU, but for a time that another one takes
-// from it.
+// spins runs a busy-polling thread on a CPU, except while another thread has the CPU.
 func (m *made) spins(of int32, cpu int32, begin, end int64, taken ...func(begin, end int64)) {
 	if len(taken) == 0 {
 		m.add(result.EventThread, cpu, -50*ms, 2000*ms, "nines-engine", tid(of))

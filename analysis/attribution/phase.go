@@ -7,9 +7,9 @@ import (
 	"nines.dev/nines/result"
 )
 
-// path is who handles the packets of a trial, in the order in which they come by.
+// path lists the threads that handle the packets of a trial, in the order of the packets' path.
 type path struct {
-	sender, receiver int32 // TIDs; 0: not known, and nothing is blamed for its part
+	sender, receiver int32 // TIDs; 0 is unknown, and then its part blames nothing
 	between          []int32
 }
 
@@ -31,23 +31,23 @@ func pathOf(threads []result.TracedThread) path {
 			}
 		}
 	}
-	// A thread that is alone is a program of which it is asked what kept it from running.
+	// A single thread is a program, and the question is what kept it from running.
 	if p.sender == 0 && p.receiver == 0 && len(p.between) == 1 {
 		p.sender, p.receiver, p.between = p.between[0], p.between[0], nil
 	}
 	return p
 }
 
-// passage is a packet on its way. Times are of CLOCK_MONOTONIC.
+// passage is a packet on its path. Times are CLOCK_MONOTONIC.
 type passage struct {
 	outlier                   result.Outlier
 	intended, tx, arrival, rx int64
 	phases                    [3]phase
-	// recorded is false where the events around the packet were not kept.
+	// recorded is false if the events around the packet were not kept.
 	recorded bool
 }
 
-// phase is a part of a packet's latency, with what took it.
+// phase is a part of a packet's latency, with what took the time.
 type phase struct {
 	begin, end int64
 	took       tally
@@ -61,7 +61,7 @@ const (
 
 var phaseNames = [3]string{send: result.PhaseSend, transit: result.PhaseTransit, receive: result.PhaseReceive}
 
-// passageOf divides a packet's latency into its phases and says what held it in each.
+// passageOf divides a packet's latency into its phases and finds what held it up in each.
 func (t *timeline) passageOf(o result.Outlier, startedNs int64, p path, travel int64) passage {
 	g := passage{outlier: o, intended: startedNs + o.IntendedNs, rx: startedNs + o.RxNs}
 	g.rx = max(g.rx, g.intended)
@@ -73,8 +73,8 @@ func (t *timeline) passageOf(o result.Outlier, startedNs int64, p path, travel i
 	return g
 }
 
-// arrival is when a packet was there for its receiver: when that was woken for it, or the
-// earliest time at which one that did not sleep can have missed it.
+// arrival is when a packet reached its receiver: when the receiver was woken for it or, if it did
+// not sleep, the earliest time at which it can have missed the packet.
 func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 	looked := max(tx, rx-max(o.PollGapNs, 0))
 	of := t.threads[p.receiver]
@@ -82,7 +82,7 @@ func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 		return looked
 	}
 	since := t.since(tx)
-	// The last time that it slept before it had the packet.
+	// The last sleep before it had the packet.
 	runs := of.runs.within(tx, rx+1)
 	for i := len(runs) - 1; i >= 0; i-- {
 		var before *noted
@@ -95,7 +95,7 @@ func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 			continue
 		}
 		if before != nil && (before.State == "T" || before.State == "t") {
-			// What comes while it is stopped wakes nobody.
+			// A packet that comes while the thread is stopped wakes nothing.
 			return max(tx, min(looked, before.EndNs))
 		}
 		if woken, ok := t.woken(p.receiver, before, &runs[i], since); ok && woken > tx {
@@ -106,7 +106,7 @@ func (t *timeline) arrival(o result.Outlier, p path, tx, rx int64) int64 {
 	return looked
 }
 
-// before is the event before one of the list.
+// before returns the event before e in the list.
 func (l *intervals) before(e noted) *noted {
 	i := sort.Search(len(l.list), func(i int) bool { return l.list[i].BeginNs >= e.BeginNs })
 	if i == 0 {
@@ -115,9 +115,8 @@ func (l *intervals) before(e noted) *noted {
 	return &l.list[i-1]
 }
 
-// onTheWay says what held up the threads that a packet passes. The sender can hold it
-// only until it has had the CPU for as long as packets usually travel: then it has let go
-// of it.
+// onTheWay finds what held up the threads that a packet passes. The sender can delay the packet
+// only until the sender has had the CPU for the usual transit time: by then the packet has left it.
 func (t *timeline) onTheWay(p path, begin, end, travel int64) []span {
 	spans := clipWork(t.held(p.sender, begin, end), travel)
 	for _, tid := range p.between {
@@ -126,7 +125,7 @@ func (t *timeline) onTheWay(p path, begin, end, travel int64) []span {
 	return overlay(spans, t.held(p.receiver, begin, end))
 }
 
-// clipWork forgets what held a thread up after it had worked for so long.
+// clipWork drops whatever held a thread up after it had worked for the given time.
 func clipWork(spans []span, work int64) []span {
 	var kept []span
 	for _, s := range spans {

@@ -8,11 +8,11 @@ import (
 	"nines.dev/nines/result"
 )
 
-// queues blames what packets waited behind others for. A stall leaves a queue that lasts
-// when the stall is over: those in it are its victims, too, and what they wait while the
-// queue is worked off is its doing, up to its own length, for no queue can be longer than
-// the stall that made it. A queue that nothing made is one of its own kind: full, where
-// packets were dropped because it was; behind a forwarder that was busy; or just a queue.
+// queues finds the cause for packets that waited behind others. A stall leaves a queue that
+// outlasts it. Packets in that queue are victims of the stall as well: their wait while the queue
+// drains counts for the stall, up to the stall's own length, because no queue can be longer than
+// the stall that made it. A queue that no stall made is its own kind: full, if it dropped packets;
+// behind a busy forwarder; or just a queue.
 func (a *analysis) queues(slow []passage, u usual) {
 	order := make([]*passage, 0, len(slow))
 	for i := range slow {
@@ -22,7 +22,7 @@ func (a *analysis) queues(slow []passage, u usual) {
 	}
 	sending := window{held: func(begin, end int64) []span { return a.timeline.held(a.path.sender, begin, end) }}
 	slices.SortStableFunc(order, func(p, q *passage) int { return cmp.Compare(p.intended, q.intended) })
-	first := 0 // of the queue that a packet is in
+	first := 0 // of the packet's queue
 	for i, p := range order {
 		if i == 0 || order[i-1].tx <= p.intended {
 			first = i
@@ -47,7 +47,7 @@ func (a *analysis) queues(slow []passage, u usual) {
 		if i == 0 || order[i-1].rx <= p.tx {
 			first = i
 		}
-		// What comes when no more is dropped has the same queue before it.
+		// A packet that comes after the last drop still has the same queue before it.
 		full := len(between(a.timeline.overflows, p.tx-(p.rx-p.tx), p.rx)) > 0
 		if first == i && !full {
 			continue
@@ -77,14 +77,14 @@ func (a *analysis) queues(slow []passage, u usual) {
 	}
 }
 
-// manyShort: a stretch that is shorter than this part of a packet's way is one of many, and
-// does not by itself delay the packet.
+// manyShort: a stretch shorter than this fraction of a packet's transit is one of many, and does
+// not delay the packet by itself.
 const manyShort = 20
 
-// forgetShort takes back what a packet that was in an overflowing queue is blamed on in many
-// short stretches, which in all are less than half of its way: such a queue lasts as long
-// as the load does, and meanwhile whoever shares a CPU with one of the packets' threads has
-// it now and then, without any packet being later for it.
+// forgetShort removes the blame from many short stretches that add up to less than half the transit
+// of a packet in an overflowing queue. Such a queue lasts as long as the load, and meanwhile every
+// thread that shares a CPU with the packets' threads runs now and then without making any packet
+// later.
 func (p *passage) forgetShort() {
 	way := p.rx - p.tx
 	for _, n := range []int{transit, receive} {
@@ -98,10 +98,10 @@ func (p *passage) forgetShort() {
 	}
 }
 
-// window is what held packets up since the first of a queue, as it was seen last. In a
-// long queue each packet's is a little longer than that of the one before it: one that
-// has grown by less than a sixteenth is taken for the same, or a queue of a thousand
-// packets would be gone through a thousand times.
+// window is what held packets up since the first packet of a queue, cached. In a long queue each
+// packet's window is slightly longer than that of the packet before. A window that has grown by
+// less than a sixteenth counts as the same; otherwise a queue of a thousand packets would be
+// searched a thousand times.
 type window struct {
 	held       func(begin, end int64) []span
 	begin, end int64
@@ -115,16 +115,16 @@ func (w *window) from(begin, end int64) tally {
 	return w.took
 }
 
-// queueCause says what a packet waited for, in a queue from begin to end, that nobody is
-// blamed for. Took is by whom packets were held up since the first of the queue, and
-// moments are when those before it left the queue. Lasted is how long it has lasted by
-// then, where it is one that can overflow.
+// queueCause finds what a packet waited for in a queue from begin to end, where nothing else is
+// blamed. took is what held packets up since the first packet of the queue, moments are when the
+// packets before it left the queue, and lasted is how long the queue has lasted, if it can
+// overflow.
 func (a *analysis) queueCause(took tally, lasted, waited, begin, end int64, moments []int64, full bool) (result.Cause, bool) {
 	var stall result.Cause
 	var length int64
 	for cause, held := range took {
 		ns := held.ns
-		// A storm of interrupts takes more than its handlers show.
+		// A storm of interrupts takes more time than its handlers show.
 		if IsInterrupt(cause.Kind) {
 			ns += held.times * interruptOverhead
 		}
@@ -132,19 +132,19 @@ func (a *analysis) queueCause(took tally, lasted, waited, begin, end int64, mome
 			stall, length = cause, ns
 		}
 	}
-	// A queue that overflows is there for as long as the load lasts, and in that time what
-	// interrupts each packet adds up to more than any of them waits: it is a stall's only
-	// where that had the CPU for most of it.
+	// A queue that overflows lasts as long as the load, and in that time the interruptions of all
+	// packets add up to more than any one of them waits. Blame a stall only if it had the CPU for
+	// most of that time.
 	overflow := (full || a.overflowed) && 2*took[stall].ns < lasted
-	// A fifth more, because what the stall takes from a CPU is more than what is recorded.
+	// A fifth more, because a stall takes more from a CPU than is recorded.
 	if !overflow && length+length/5 >= waited {
 		return stall, true
 	}
 	if full {
 		return a.full, true
 	}
-	// Where packets before this one left the queue all the time, it was a queue; where
-	// none did for most of it, something held all of them that was not recorded.
+	// If earlier packets left the queue all the time, it was a queue. If none left for most of the
+	// time, something unrecorded held them all.
 	hole, last := int64(0), begin
 	for _, moment := range append(slices.Clone(moments), end) {
 		if moment > last {
@@ -163,8 +163,8 @@ func (a *analysis) queueCause(took tally, lasted, waited, begin, end int64, mome
 	return result.Cause{Kind: Queue, CPU: a.full.CPU}, true
 }
 
-// fullQueue is the cause of those that wait in a queue that is full: the one that dropped
-// most, as far as the counters tell.
+// fullQueue returns the cause for packets that wait in a full queue: the queue that dropped most,
+// according to the counters.
 func fullQueue(details result.Details, receiver int32) (full result.Cause, overflowed bool) {
 	full = result.Cause{Kind: RingFull, CPU: -1}
 	for _, t := range details.Trace.Threads {
@@ -189,18 +189,17 @@ func fullQueue(details result.Details, receiver int32) (full result.Cause, overf
 	return full, most > 0
 }
 
-// isFull tells the counters of a queue that was full.
+// isFull tells whether a drop counter belongs to a full queue.
 func isFull(reason string) bool {
 	return strings.HasSuffix(reason, "full") || strings.HasSuffix(reason, "overflow") || strings.HasSuffix(reason, "missed")
 }
 
-// busyForwarder finds one between the ends that sleeps when it has nothing to do, and did
-// not.
+// busyForwarder finds a thread between the ends that sleeps when it has no work and did not sleep.
 func (a *analysis) busyForwarder(begin, end int64) (result.TracedThread, bool) {
 	for _, tid := range a.path.between {
 		traced, of := a.timeline.traced[tid], a.timeline.threads[tid]
 		if traced.Spins || traced.Role == result.RolePoller || of == nil {
-			continue // one that polls is always busy
+			continue // a thread that polls is always busy
 		}
 		var ran int64
 		for _, run := range of.runs.within(begin, end) {

@@ -7,11 +7,11 @@ import (
 	"nines.dev/nines/result"
 )
 
-// partOf is the least part of a packet's latency that counts as one: a hundredth.
+// partOf is the smallest fraction of a packet's latency that counts as a part: a hundredth.
 const partOf = 100
 
-// Totals are what each cause took of a packet over all phases, the largest first; what is
-// unexplained is among them.
+// Totals returns how much each cause took of a packet over all phases, largest first. It includes
+// unexplained time.
 func Totals(p result.PacketCauses) []result.CauseShare {
 	sums := make(map[result.Cause]int64)
 	for _, phase := range p.Phases {
@@ -30,8 +30,7 @@ func Totals(p result.PacketCauses) []result.CauseShare {
 	return list
 }
 
-// Slowest are so many of the slowest packets, the slowest first; of those that are as slow
-// as each other the first.
+// Slowest returns the count slowest packets, slowest first; of equally slow packets, the first.
 func Slowest(packets []result.PacketCauses, count int) []result.PacketCauses {
 	sorted := slices.SortedStableFunc(slices.Values(packets), func(a, b result.PacketCauses) int {
 		return cmp.Compare(b.LatencyNs, a.LatencyNs)
@@ -41,15 +40,14 @@ func Slowest(packets []result.PacketCauses, count int) []result.PacketCauses {
 
 var unexplained = result.Cause{Kind: Unexplained, CPU: -1}
 
-// rank puts causes into the order of how many of the slowest packets each accounts for.
-// Those whose events were not kept count for none. One that is as likely around an ordinary
-// packet, as large as that, explains nothing: of the packets of which it is the largest part
-// only the share 1 − 1/lift counts, which is epidemiology's attributable fraction among the
-// exposed (Levin, 1953).
+// rank orders causes by how many of the slowest packets each accounts for. Packets whose events
+// were not kept do not count. A cause that is as likely, and as large, around an ordinary packet
+// explains nothing: of the packets where it is the largest part, only the fraction 1 − 1/lift
+// counts, which is epidemiology's attributable fraction among the exposed (Levin, 1953).
 func rank(slowest []result.PacketCauses, ordinary []passage, u usual) []result.RankedCause {
 	type seen struct {
 		result.RankedCause
-		first, any []int64 // of the packets of which it is the first cause, or has a part
+		first, any []int64 // packets where it is the first cause, or has a part
 	}
 	found := make(map[result.Cause]*seen)
 	slowest = slices.DeleteFunc(slices.Clone(slowest), func(p result.PacketCauses) bool { return !p.Recorded })

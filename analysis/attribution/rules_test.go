@@ -10,8 +10,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// TestWhatOrdinaryPacketsHaveAsWellIsNoCause: a tick and the receive softirq that are
-// around each packet stay ordinary, and what is left is said to be unexplained.
+// TestWhatOrdinaryPacketsHaveAsWellIsNoCause: a tick and the receive softirq around every packet
+// stay ordinary, and the rest is reported as unexplained.
 func TestWhatOrdinaryPacketsHaveAsWellIsNoCause(t *testing.T) {
 	m := newMade()
 	m.spins(generator, 0, 0, 0)
@@ -19,7 +19,7 @@ func TestWhatOrdinaryPacketsHaveAsWellIsNoCause(t *testing.T) {
 		m.add(result.EventInterrupt, 0, i*ms+us, i*ms+6*us, "local_timer")
 		m.add(result.EventSoftirq, 0, i*ms+7*us, i*ms+12*us, "NET_RX")
 	}
-	// After an interrupt it is anybody's; without one it is what the thread asked for.
+	// After an interrupt it could come from anywhere; without one, the thread asked for it.
 	m.add(result.EventSoftirq, 0, 200*ms+20*us, 200*ms+25*us, "NET_RX")
 	m.add(result.EventInterrupt, 0, 200*ms+us, 200*ms+6*us, "local_timer")
 	m.add(result.EventSoftirq, 0, 200*ms+7*us, 200*ms+12*us, "NET_RX")
@@ -50,8 +50,8 @@ func TestAnInterruptTakesMoreThanItsHandler(t *testing.T) {
 	}
 }
 
-// TestASoftirqThatBeganBeforeTheEvents: what raised it is not known, so it is not taken for
-// the thread's own.
+// TestASoftirqThatBeganBeforeTheEvents: its origin is unknown, so it does not count as the thread's
+// own.
 func TestASoftirqThatBeganBeforeTheEvents(t *testing.T) {
 	m := newMade()
 	m.spins(generator, 0, 0, 0)
@@ -63,15 +63,15 @@ func TestASoftirqThatBeganBeforeTheEvents(t *testing.T) {
 	}
 }
 
-// TestAStormThatMakesAQueue: interrupts that take more of a CPU than their handlers show
-// leave the sender too little, so that a queue grows behind it.
+// TestAStormThatMakesAQueue: interrupts take more of a CPU than their handlers show and leave the
+// sender too little, so a queue grows behind it.
 func TestAStormThatMakesAQueue(t *testing.T) {
 	m := newMade()
 	m.spins(generator, 0, 0, 0)
 	for at := 200 * ms; at < 220*ms; at += 16 * us {
 		m.add(result.EventInterrupt, 0, at, at+us, "call_function_single")
 	}
-	// One is due each 10 µs, and one is sent each 14.
+	// One is due every 10 µs, and one is sent every 14 µs.
 	for i := range int64(200) {
 		m.late(200*ms+10*us*i, 4*us*i, 20*us, 2*us)
 	}
@@ -82,8 +82,8 @@ func TestAStormThatMakesAQueue(t *testing.T) {
 	}
 }
 
-// TestLift: of two causes of which each is the largest part of as many packets, the one
-// that is around ordinary packets, too, as large as that, comes after the other.
+// TestLift: two causes are the largest part of equally many packets. The one that is as large
+// around ordinary packets comes second.
 func TestLift(t *testing.T) {
 	m := newMade()
 	m.spins(generator, 0, 0, 0)
@@ -108,13 +108,13 @@ func TestLift(t *testing.T) {
 	}
 }
 
-// TestVictimsOfAStall: packets that were due in a stall, or behind those that were, are
-// late for what made the stall.
+// TestVictimsOfAStall: packets that were due in a stall, or queued behind those, are late because
+// of what caused the stall.
 func TestVictimsOfAStall(t *testing.T) {
 	const at, length = 200 * ms, 2 * ms
 	m := newMade()
 	m.spins(generator, 0, at, at+length, func(b, e int64) { m.add(result.EventThread, 0, b, e, "hog", tid(hogTID)) })
-	// One is due each 20 µs, and 10 µs each takes to send what has piled up.
+	// One is due every 20 µs, and each takes 10 µs to send while the backlog drains.
 	for i := range int64(150) {
 		due := at + 20*us*i
 		sent := at + length + 10*us*(i+1)
@@ -129,14 +129,14 @@ func TestVictimsOfAStall(t *testing.T) {
 		t.Errorf("of %d packets the first cause is %+v", len(m.slow), causes.Ranking)
 	}
 	for i, p := range causes.Packets {
-		if wait := p.Phases[0]; wait.UnexplainedNs > 10*us { // what sending takes
+		if wait := p.Phases[0]; wait.UnexplainedNs > 10*us { // what sending takes itself
 			t.Errorf("packet %d waits %d ns that nothing explains", i, wait.UnexplainedNs)
 		}
 	}
 }
 
-// TestVictimsAtTheReceiver is the same with a receiver that is kept from its CPU and then
-// reads what has come: only the first packet's poll gap is the stall.
+// TestVictimsAtTheReceiver is the same for a receiver that is kept from its CPU and then reads the
+// backlog: only the first packet's poll gap is the stall.
 func TestVictimsAtTheReceiver(t *testing.T) {
 	const at, length = 200 * ms, 2 * ms
 	m := newMade()
@@ -162,8 +162,8 @@ func TestVictimsAtTheReceiver(t *testing.T) {
 	}
 }
 
-// TestAStallThatWasNotRecorded stays unexplained, and its victims too: they are not said
-// to have queued.
+// TestAStallThatWasNotRecorded stays unexplained, and so do its victims: they do not count as
+// queued.
 func TestAStallThatWasNotRecorded(t *testing.T) {
 	m := newMade()
 	m.spins(generator, 0, 0, 0)
@@ -179,7 +179,7 @@ func TestAStallThatWasNotRecorded(t *testing.T) {
 	}
 }
 
-// TestPacketsWithoutEvents are not said to be unexplained.
+// TestPacketsWithoutEvents are not reported as unexplained.
 func TestPacketsWithoutEvents(t *testing.T) {
 	m := newMade()
 	m.spins(generator, 0, 0, 0)
@@ -201,9 +201,9 @@ func TestPacketsWithoutEvents(t *testing.T) {
 	}
 }
 
-// TestPacketsThatHappenToHaveEventsAreNotRanked: around the slowest packets, for which events
-// are kept, lie others of those that are less slow, and the more the denser they are. They
-// are explained, and count for nothing.
+// TestPacketsThatHappenToHaveEventsAreNotRanked: near the slowest packets, for which events are
+// kept, lie less slow packets, more of them where packets are dense. They are explained, and do not
+// count in the ranking.
 func TestPacketsThatHappenToHaveEventsAreNotRanked(t *testing.T) {
 	m := newMade()
 	m.spins(generator, 0, 0, 0)
@@ -217,7 +217,7 @@ func TestPacketsThatHappenToHaveEventsAreNotRanked(t *testing.T) {
 		m.add(result.EventInterrupt, 0, at, at+50*us, "of others")
 		m.late(at, 50*us, 20*us, 2*us)
 	}
-	m.late(4000*ms, 200*us, 20*us, 2*us) // no events were kept of it
+	m.late(4000*ms, 200*us, 20*us, 2*us) // its events were not kept
 	m.details.Trace.Slowest = 4
 	in := m.input()
 	causes := Attribute(in)
@@ -235,7 +235,7 @@ func TestPacketsThatHappenToHaveEventsAreNotRanked(t *testing.T) {
 	}
 }
 
-// TestLostEventsAreNoCause: a CPU that is seen to run nobody has lost its events.
+// TestLostEventsAreNoCause: a CPU that seems to run no thread has lost its events.
 func TestLostEventsAreNoCause(t *testing.T) {
 	m := newMade()
 	m.add(result.EventThread, 0, -50*ms, 100*ms, "nines-engine", tid(generator), preempted)
@@ -258,8 +258,8 @@ func TestATrialThatWasNotRecorded(t *testing.T) {
 	}
 }
 
-// TestAnyEventsAddUp: whatever was recorded, in whatever order, also what cannot be: the
-// parts of each phase add up to it, and the same input gives the same output.
+// TestAnyEventsAddUp: for any recorded events in any order, even impossible ones, the parts of each
+// phase add up to it, and the same input gives the same output.
 func TestAnyEventsAddUp(t *testing.T) {
 	kinds := []result.EventKind{result.EventThread, result.EventIdle, result.EventInterrupt, result.EventSoftirq, result.EventWork,
 		result.EventTimer, result.EventPoll, result.EventTLBFlush, result.EventIPI, result.EventWakeup, result.EventDrop, result.EventStage}
@@ -310,8 +310,8 @@ func TestAnyEventsAddUp(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotKnownIsNotBlamed: the sender's thread is elsewhere, in a virtual machine for
-// example; what keeps the receiver from its CPU meanwhile has not kept the packet.
+// TestWhoIsNotKnownIsNotBlamed: the sender's thread is elsewhere, for example in a virtual machine.
+// What keeps the receiver from its CPU meanwhile has not delayed the packet.
 func TestWhoIsNotKnownIsNotBlamed(t *testing.T) {
 	m := newMade()
 	m.details.Trace.Threads = m.threads[2:]
@@ -322,9 +322,8 @@ func TestWhoIsNotKnownIsNotBlamed(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownOfAnotherStretchSaysNothing: the receiver was preempted when the events of
-// an earlier packet ended. Much later it sleeps, and whoever has its CPU keeps it from
-// nothing.
+// TestWhatIsKnownOfAnotherStretchSaysNothing: the receiver was preempted when the events of an
+// earlier packet ended. Much later it sleeps, and the thread on its CPU delays nothing.
 func TestWhatIsKnownOfAnotherStretchSaysNothing(t *testing.T) {
 	m := newMade()
 	m.details.Trace.Stretches = [][2]int64{{started - 100*ms, started + 120*ms}, {started + 199*ms, started + 300*ms}}
@@ -342,14 +341,14 @@ func TestWhatIsKnownOfAnotherStretchSaysNothing(t *testing.T) {
 	adds(t, causes)
 }
 
-// TestWhatBeganBeforeTheEvents: where the events of a packet begin when its thread was
-// off its CPU already, who had the CPU is named none the less.
+// TestWhatBeganBeforeTheEvents: the events of a packet begin when its thread was already off its
+// CPU. The thread that had the CPU is named all the same.
 func TestWhatBeganBeforeTheEvents(t *testing.T) {
 	const at, seen = 200 * ms, 80 * us
 	for name, c := range map[string]struct {
 		thread int32
 		cpu    int32
-		other  int32 // who has the CPU; 0: nobody
+		other  int32 // thread that has the CPU; 0: none
 		want   string
 	}{
 		"the sender spins, another runs":          {generator, 0, hogTID, Hog},

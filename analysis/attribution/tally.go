@@ -2,14 +2,14 @@ package attribution
 
 import "nines.dev/nines/result"
 
-// amount is what a cause took: its time, and in how many stretches.
+// amount is the time that a cause took, and in how many stretches.
 type amount struct {
 	ns, times int64
 }
 
-// tally is what each cause took of a part of a packet's latency; nobody's time is under
-// the zero Cause. It has no order: a stall of some hundred milliseconds holds a hundred
-// thousand spans for each of the packets in it, and some dozens of causes.
+// tally maps each cause to what it took of a part of a packet's latency; time without a cause is
+// under the zero Cause. It keeps no order: a stall of some hundred milliseconds has a hundred
+// thousand spans for each packet in it, but only some dozens of causes.
 type tally map[result.Cause]amount
 
 func tallyOf(spans []span) tally {
@@ -25,10 +25,10 @@ func (t tally) add(cause result.Cause, ns, times int64) {
 	t[cause] = amount{a.ns + ns, a.times + times}
 }
 
-// nobody is how much of the time nobody is blamed for.
+// nobody returns the time that has no cause.
 func (t tally) nobody() int64 { return t[result.Cause{}].ns }
 
-// assign blames a cause for so much of what nobody is blamed for.
+// assign moves ns of the time without a cause to a cause.
 func (t tally) assign(cause result.Cause, ns int64) {
 	if ns = min(ns, t.nobody()); ns <= 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// held says what kept a thread from going on between two times, without gaps: nobody
-// while it ran undisturbed, or slept as it wanted to.
+// held says what kept a thread from going on between two times, without gaps. Spans in which it ran
+// undisturbed, or slept by choice, have no cause.
 func (t *timeline) held(tid int32, begin, end int64) []span {
 	of := t.threads[tid]
 	switch {
@@ -49,8 +49,8 @@ func (t *timeline) held(tid int32, begin, end int64) []span {
 	return spans
 }
 
-// alone tells whether a thread that spins has had its CPU all the time: no switch of
-// threads was recorded there, as on a CPU that is isolated.
+// alone tells whether a busy-polling thread had its CPU all the time: no thread switch was recorded
+// there, as on an isolated CPU.
 func (t *timeline) alone(tid int32) bool {
 	one, known := t.traced[tid]
 	if !known || !one.Spins {
@@ -60,13 +60,13 @@ func (t *timeline) alone(tid int32) bool {
 	return c != nil && len(c.runs.list) == 0
 }
 
-// interrupted is what interrupted the thread that ran on a CPU.
+// interrupted returns what interrupted the thread that ran on a CPU.
 func (t *timeline) interrupted(number int32, begin, end int64) []span {
 	return t.cpu(number).interrupted(begin, end, result.Cause{})
 }
 
-// off says what kept a thread off its CPUs between two of its runs, either of which may
-// not be recorded.
+// off finds what kept a thread off the CPU between two of its runs, either of which may be
+// unrecorded.
 func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span {
 	number := int32(-1)
 	if before != nil {
@@ -77,7 +77,7 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	}
 	since := t.since(begin)
 	before = recent(before, since)
-	// Runnable from the first time it was woken, or all along where it was preempted.
+	// Runnable since it was first woken, or all the time if it was preempted.
 	runnable := end
 	preempted := before != nil && before.Preempted
 	woken, wasWoken := t.woken(tid, before, after, since)
@@ -87,9 +87,9 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	case wasWoken:
 		runnable = min(max(woken, begin), end)
 	case before == nil && after != nil && t.hadCPU(number, begin, t.traced[tid].Spins):
-		// It was preempted, or woken, before there are events: it ran next, and nobody
-		// woke it since. One that sleeps may have been woken from a CPU that is not
-		// recorded; where its own was idle it would have run at once.
+		// It was preempted or woken before the events begin: it ran next, and nothing woke it since.
+		// A thread that sleeps may have been woken from an unrecorded CPU; if its own CPU was idle,
+		// it would have run at once.
 		runnable, preempted = begin, t.traced[tid].Spins
 	}
 	var spans []span
@@ -111,14 +111,14 @@ func (t *timeline) off(tid int32, before, after *noted, begin, end int64) []span
 	return spans
 }
 
-// hadCPU tells whether it was recorded that a CPU ran a thread at a time; if wanted, also
-// that it was idle.
+// hadCPU tells whether the events show a CPU running a thread at a time or, with orIdle, being
+// idle.
 func (t *timeline) hadCPU(number int32, at int64, orIdle bool) bool {
 	runs := t.cpu(number).runs.within(at, at+1)
 	return len(runs) > 0 && (orIdle || runs[len(runs)-1].TID != 0)
 }
 
-// woken is when a thread was first made runnable between two of its runs, since a time.
+// woken is when a thread was first made runnable between two of its runs, not before since.
 func (t *timeline) woken(tid int32, before, after *noted, since int64) (int64, bool) {
 	wakeups := t.threads[tid].wakeups
 	from := since
@@ -129,7 +129,7 @@ func (t *timeline) woken(tid int32, before, after *noted, since int64) (int64, b
 	if i == len(wakeups) || after != nil && wakeups[i] > after.BeginNs {
 		return 0, false
 	}
-	if before == nil { // of an unknown past the last one counts
+	if before == nil { // with an unknown past, the last wake-up counts
 		for i+1 < len(wakeups) && (after == nil || wakeups[i+1] <= after.BeginNs) {
 			i++
 		}
@@ -137,17 +137,17 @@ func (t *timeline) woken(tid int32, before, after *noted, since int64) (int64, b
 	return wakeups[i], true
 }
 
-// ownIdle is how long after a thread was woken its CPU may go idle anew before it hears of
-// it, from a CPU that a hypervisor has taken away meanwhile, say.
+// ownIdle is how long after a thread's wake-up its CPU may still go idle, because it learns of the
+// wake-up late, for example from a CPU that a hypervisor has preempted.
 const ownIdle = 1_000_000
 
-// sleepsAgain tells whether a CPU went idle anew after a thread was there to be run: it had
-// woken up, and was not allowed to take it.
+// sleepsAgain tells whether a CPU went idle again while a thread was runnable: it had woken up, and
+// was not allowed to run the thread.
 func (c *cpu) sleepsAgain(begin, end int64) bool {
 	return len(c.idle.begun(begin+ownIdle, end)) > 0
 }
 
-// waiting says what a thread that could have run on a CPU waited for.
+// waiting finds what a runnable thread on a CPU waited for.
 func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []span {
 	c := t.cpu(number)
 	var spans []span
@@ -161,8 +161,8 @@ func (t *timeline) waiting(number int32, preempted bool, begin, end int64) []spa
 		until := min(run.EndNs, end)
 		cause := run.cause
 		if run.TID == 0 {
-			// An idle CPU takes a thread at once: one that was woken waits for the CPU to
-			// wake up, one that was preempted is kept from it.
+			// An idle CPU runs a thread at once: a woken thread waits for the CPU to wake up, and a
+			// preempted one is throttled.
 			cause = result.Cause{Kind: IdleExit, CPU: int(number)}
 			if preempted || c.sleepsAgain(at, until) {
 				cause.Kind = Throttled

@@ -7,33 +7,33 @@ import (
 	"nines.dev/nines/result"
 )
 
-// timeline is what was recorded, by CPU and by thread.
+// timeline is everything recorded, by CPU and by thread.
 type timeline struct {
 	cpus    map[int32]*cpu
 	threads map[int32]*thread
-	// overflows are the times at which packets were dropped because a queue was full.
+	// overflows are the drops of packets because of a full queue.
 	overflows []result.Event
 	traced    map[int32]result.TracedThread // by TID
-	// stretches are the times of which events were kept, in order.
+	// stretches are the times for which events were kept, in order.
 	stretches [][2]int64
 }
 
 // cpu is what ran on one CPU.
 type cpu struct {
-	// runs are its threads, nested is what interrupted them.
+	// runs are its threads; nested is what interrupted them.
 	runs, nested intervals
-	// interruptions are nested without what is around others: they do not overlap.
+	// interruptions are the innermost of nested: they do not overlap.
 	interruptions []span
-	// others is true if it was seen to run a thread that handles none of the packets.
+	// others is true if it ran a thread that handles none of the packets.
 	others bool
-	// idle are its idle states.
+	// idle holds its idle states.
 	idle intervals
-	// calls are the interrupts that other CPUs sent to it, flushes its flushes of the TLB,
-	// both in the order of time.
+	// calls are the IPIs that other CPUs sent to it, flushes its TLB flushes; both are in time
+	// order.
 	calls, flushes []result.Event
 }
 
-// thread is when one thread ran and was made runnable.
+// thread is when one thread ran and when it was made runnable.
 type thread struct {
 	runs    intervals
 	wakeups []int64
@@ -112,8 +112,8 @@ func (t *timeline) thread(tid int32) *thread {
 	return of
 }
 
-// since is from when on events were kept without a gap until a time: what is known of before
-// says nothing of then.
+// since returns the time from which events were kept without a gap until at. What is known from
+// before says nothing about at.
 func (t *timeline) since(at int64) int64 {
 	i := sort.Search(len(t.stretches), func(i int) bool { return t.stretches[i][1] >= at })
 	if i == len(t.stretches) {
@@ -122,7 +122,7 @@ func (t *timeline) since(at int64) int64 {
 	return min(t.stretches[i][0], at)
 }
 
-// recent is an event if it ended since then; else nil.
+// recent returns e if it ended after since; else nil.
 func recent(e *noted, since int64) *noted {
 	if e == nil || e.EndNs < since {
 		return nil
@@ -130,15 +130,14 @@ func recent(e *noted, since int64) *noted {
 	return e
 }
 
-// between are the events of a list in the order of time that begin from one time to
-// another, both included.
+// between returns the events of a time-ordered list that begin in a time range, both ends included.
 func between(list []result.Event, from, to int64) []result.Event {
 	first := sort.Search(len(list), func(i int) bool { return list[i].BeginNs >= from })
 	last := sort.Search(len(list), func(i int) bool { return list[i].BeginNs > to })
 	return list[first:max(first, last)]
 }
 
-// running is the name of the thread that a CPU ran at a time; empty if not recorded.
+// running returns the name of the thread that a CPU ran at a time; empty if not recorded.
 func (t *timeline) running(number int32, at int64) string {
 	c := t.cpus[number]
 	if c == nil {

@@ -6,14 +6,14 @@ import (
 	"nines.dev/nines/result"
 )
 
-// usual is what a part of the latency takes anyway: of each cause, and of nobody (the
-// zero Cause), what the median ordinary packet has of it. A timer tick that hits one
-// packet in a thousand is none of it; the softirq that receives each packet is.
+// usual is what each part of the latency normally contains: for each cause, and for no cause (the
+// zero Cause), the amount that the median ordinary packet has. It leaves out a timer tick that hits
+// one packet in a thousand, and includes the softirq that receives each packet.
 type usual [3]map[result.Cause]int64
 
-// usualOf looks at the ordinary packets whose events were kept. Where queues overflowed
-// in the trial the ordinary packets queue, too, which is not to pass for what a packet
-// takes anyway: then it is the fastest tenth that shows how long nobody is to be blamed.
+// usualOf computes it from the ordinary packets whose events were kept. If queues overflowed in the
+// trial, the ordinary packets queue too, and that must not count as usual: then the fastest tenth
+// shows how much time without a cause is usual.
 func usualOf(ordinary []passage, overflowed bool) usual {
 	var u usual
 	for n := range u {
@@ -37,7 +37,7 @@ func usualOf(ordinary []passage, overflowed bool) usual {
 	return u
 }
 
-// quantile is that of count values, of which those that are not in the list are 0.
+// quantile of count values; values missing in the list are 0.
 func quantile(list []int64, count int, part float64) int64 {
 	slices.Sort(list)
 	rank := int(part*float64(count)) - (count - len(list))
@@ -47,8 +47,8 @@ func quantile(list []int64, count int, part float64) int64 {
 	return list[min(rank, len(list)-1)]
 }
 
-// travelOf is how long packets usually are on their way; the longest time there is where
-// no ordinary packet shows it.
+// travelOf is the usual transit time of packets; the largest possible time if no ordinary packet
+// shows it.
 func travelOf(ordinary []result.Outlier) int64 {
 	if len(ordinary) == 0 {
 		return 1 << 62
@@ -60,8 +60,8 @@ func travelOf(ordinary []result.Outlier) int64 {
 	return quantile(list, len(list), 0.5)
 }
 
-// divide makes of a part what is written of it: what each cause took beyond what
-// is usual, the usual, and the rest.
+// divide splits a phase for the result file: what each cause took beyond the usual, the usual, and
+// the rest.
 func (u usual) divide(n int, p phase) result.PhaseCauses {
 	d := result.PhaseCauses{Phase: phaseNames[n], BeginNs: p.begin, EndNs: p.end, Causes: []result.CauseShare{}}
 	for cause, took := range p.took {
@@ -80,14 +80,13 @@ func (u usual) divide(n int, p phase) result.PhaseCauses {
 	return d
 }
 
-// interruptOverhead is the most that an interrupt takes beside what its handler does:
-// entering and leaving it, and in a virtual machine the exits to the host for both, of
-// which nothing is recorded. Those from another CPU were seen to take 8.5 to 18 µs, with a handler
-// of 0.9 (a guest of KVM, nines-disturb --kind ipi).
+// interruptOverhead is the most that an interrupt takes besides its handler: entry and exit and, in
+// a virtual machine, the VM exits for both, none of which is recorded. IPIs took 8.5 to 18 µs, with
+// a handler of 0.9 µs (a KVM guest, nines-disturb --kind ipi).
 const interruptOverhead = 20_000
 
-// withOverhead counts unexplained time of a part as that of the interrupts among its
-// causes, as much as they may have taken.
+// withOverhead counts unexplained time of a part as overhead of the interrupts among its causes, up
+// to what they may have taken.
 func withOverhead(causes []result.CauseShare, unexplained int64, took tally) ([]result.CauseShare, int64) {
 	times := make(map[result.Cause]int64)
 	var all int64
@@ -109,7 +108,7 @@ func withOverhead(causes []result.CauseShare, unexplained int64, took tally) ([]
 	return causes, unexplained
 }
 
-// IsInterrupt tells the kinds of causes that take more than is recorded of them.
+// IsInterrupt tells whether a kind of cause takes more time than is recorded for it.
 func IsInterrupt(kind string) bool {
 	return kind == Interrupt || kind == IPI || kind == TLBShootdown || kind == Tick || kind == Timer
 }

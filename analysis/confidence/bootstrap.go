@@ -13,19 +13,17 @@ import (
 // Bootstrap, 1993, section 19.3).
 const Draws = 10_000
 
-// Statistic is a figure of values that are all alike, such as Median. It may reorder
-// what it is given.
+// Statistic computes a figure from values of one kind, such as Median. It may reorder its argument.
 type Statistic func(values []float64) float64
 
-// Options of a bootstrap; the zero value is the usual one.
+// Options of a bootstrap; the zero value gives the defaults.
 type Options struct {
-	Level float64 // 0 is Level
-	Draws int     // 0 is Draws
+	Level float64 // 0 means the constant Level
+	Draws int     // 0 means the constant Draws
 	Seed  uint64  // the same seed gives the same interval
-	// BCa corrects bias and skewness (Efron 1987, "Better bootstrap confidence
-	// intervals"). It needs a smooth statistic: the jackknife that it takes its
-	// acceleration from fails for the median (Efron and Tibshirani, section 10.6), for
-	// which the percentile method is the right one.
+	// BCa corrects bias and skewness (Efron 1987, "Better bootstrap confidence intervals"). It
+	// needs a smooth statistic: its acceleration comes from the jackknife, which fails for the
+	// median (Efron and Tibshirani, section 10.6). Use the percentile method for the median.
 	BCa bool
 }
 
@@ -48,10 +46,10 @@ func Median(values []float64, seed uint64) Interval {
 	return i
 }
 
-// Bootstrap is a statistic of values and its interval: the values are drawn anew with
-// replacement, Draws times, and the interval is what the middle Level of the statistics
-// of the draws spans. There is none for fewer than two values, for values that are not
-// finite, and where a draw has no finite statistic.
+// Bootstrap returns a statistic of values and its interval. It resamples the values with
+// replacement, Draws times; the interval spans the middle Level of the resampled statistics. There
+// is no interval for fewer than two values, for values that are not finite, or if a draw has no
+// finite statistic.
 func Bootstrap(values []float64, of Statistic, o Options) Interval {
 	o = o.withDefaults()
 	drawn := append([]float64(nil), values...)
@@ -81,18 +79,18 @@ func Bootstrap(values []float64, of Statistic, o Options) Interval {
 	return interval
 }
 
-// draw fills to with values of from, with replacement.
+// draw fills to with values from from, with replacement.
 func draw(random *rand.Rand, from, to []float64) {
 	for i := range to {
 		to[i] = from[random.IntN(len(from))]
 	}
 }
 
-// correctedEnds are the places of the BCa interval's ends among sorted draws (Efron and
+// correctedEnds returns the positions of the BCa interval's ends among sorted draws (Efron and
 // Tibshirani, section 14.3, equations 14.9 to 14.14).
 func correctedEnds(sorted []float64, value, acceleration, level float64) (low, high int) {
 	normal := distuv.UnitNormal
-	below := 0.0 // draws that are equal count half
+	below := 0.0 // equal draws count half
 	for _, s := range sorted {
 		switch {
 		case s < value:
@@ -112,7 +110,7 @@ func correctedEnds(sorted []float64, value, acceleration, level float64) (low, h
 	return at((1 - level) / 2), at(1 - (1-level)/2)
 }
 
-// acceleration is the skewness of the jackknife's values, over 6 (equation 14.15).
+// acceleration is the skewness of the jackknife values over 6 (equation 14.15).
 func acceleration(values []float64, of Statistic) float64 {
 	left := make([]float64, len(values)-1)
 	without := make([]float64, len(values))
@@ -135,7 +133,7 @@ func acceleration(values []float64, of Statistic) float64 {
 	return cubes / (6 * math.Pow(squares, 1.5))
 }
 
-// medianOf sorts the values.
+// medianOf sorts its argument.
 func medianOf(values []float64) float64 {
 	sort.Float64s(values)
 	middle := len(values) / 2

@@ -17,7 +17,7 @@ var (
 
 func mean(values []float64) float64 { return stat.Mean(values, nil) }
 
-// Recorded with SciPy 1.17.1, 200,000 draws; their ends move by about a hundredth:
+// Recorded with SciPy 1.17.1, 200,000 draws; the ends vary by about a hundredth:
 //
 //	scipy.stats.bootstrap((a,), numpy.mean, n_resamples=200000, method="BCa", random_state=numpy.random.default_rng(1))
 //
@@ -96,10 +96,9 @@ func TestFewValuesSayHowLittleTheyCanTell(t *testing.T) {
 	}
 }
 
-// The interval of the median of lognormal repeats holds the true median, 1, in the share
-// of cases that its level or its reach states. The tolerance is 3 standard errors of
-// 1,000 cases, and what Efron and Tibshirani, table 14.2, find the percentile method to
-// be short by.
+// The interval of the median of lognormal repeats contains the true median, 1, in the fraction of
+// cases that its level or reach states. The tolerance is 3 standard errors of 1,000 cases, plus the
+// shortfall that Efron and Tibshirani, table 14.2, find for the percentile method.
 func TestCoverageOfTheMedian(t *testing.T) {
 	const cases = 1000
 	random := rand.New(rand.NewPCG(11, 11))
@@ -122,7 +121,7 @@ func TestCoverageOfTheMedian(t *testing.T) {
 	}
 }
 
-// BCa keeps its promise for the mean of skewed values better than the percentile method.
+// BCa covers the mean of skewed values better than the percentile method.
 func TestCoverageOfTheMean(t *testing.T) {
 	const cases, n = 1000, 30
 	random := rand.New(rand.NewPCG(5, 5))
@@ -195,7 +194,7 @@ func TestPointNeedsAsManySamplesAsThePercentileSays(t *testing.T) {
 	}
 }
 
-// The interval of p99 from 2,000 exponential samples holds the true one, ln 100.
+// The interval of p99 from 2,000 exponential samples contains the true value, ln 100.
 func TestCoverageOfRanks(t *testing.T) {
 	const cases, n, p = 1000, 2000, 0.99
 	random := rand.New(rand.NewPCG(2, 2))

@@ -7,35 +7,34 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Ranks are the places of a percentile and of its interval among sorted samples, the
-// smallest at rank 1: the true percentile lies from the sample at Low to that at High
-// with at least the confidence Level, whatever the distribution (Hahn and Meeker,
-// Statistical Intervals, 1991, section 5.2). It holds for samples that are independent
-// of each other; packets that one pause has delayed are not, and then it is too narrow.
+// Ranks are the positions of a percentile and its interval among sorted samples, the smallest at
+// rank 1. The true percentile lies between the samples at Low and High with at least the confidence
+// Level, for any distribution (Hahn and Meeker, Statistical Intervals, 1991, section 5.2). This
+// needs independent samples; packets delayed by one pause are not, and then the interval is too
+// narrow.
 type Ranks struct {
-	// Point is ⌈pN⌉; 0 where fewer than 1/(1−p) samples were taken and the percentile
-	// would be a guess.
+	// Point is ⌈pN⌉; 0 for fewer than 1/(1−p) samples, where the percentile would be a guess.
 	Point uint64
-	// Low and High are 0 where the samples do not bound the percentile on that side.
+	// Low and High are 0 where the samples give no bound on that side.
 	Low, High uint64
 	Level     float64
-	// Confidence is what the two ranks reach: at least Level, 0 unless both are there.
+	// Confidence is what the two ranks reach: at least Level; 0 unless both exist.
 	Confidence float64
 }
 
-// PercentileRanks are the ranks of the percentile p, 0 < p < 1, among n samples.
+// PercentileRanks returns the ranks of the percentile p, 0 < p < 1, among n samples.
 func PercentileRanks(n uint64, p, level float64) Ranks {
 	r := Ranks{Level: level}
 	if n == 0 || p <= 0 || p >= 1 || math.IsNaN(p) {
 		return r
 	}
 	tail := (1 - level) / 2
-	// As a percentile that is supported must not be lost to rounding: 10,000·(1−0.9999).
+	// Rounding must not lose a percentile that is supported: 10,000·(1−0.9999).
 	if float64(n)*(1-p) >= 1-1e-9 {
 		r.Point = min(max(uint64(math.Ceil(p*float64(n)-1e-9*float64(n)*(1-p))), 1), n)
 	}
-	// How many samples are at most the true percentile is binomial(n, p). Low is the
-	// largest rank with P(B < Low) ≤ tail, High the smallest with P(B ≥ High) ≤ tail.
+	// The number of samples at or below the true percentile is binomial(n, p). Low is the largest
+	// rank with P(B < Low) ≤ tail, High the smallest with P(B ≥ High) ≤ tail.
 	atMost := func(k uint64) float64 { return binomialCDF(n, p, k) }
 	// The first k at which the CDF exceeds tail is Low: P(B ≤ Low−1) ≤ tail.
 	r.Low = first(n, func(k uint64) bool { return atMost(k) > tail })
@@ -48,9 +47,9 @@ func PercentileRanks(n uint64, p, level float64) Ranks {
 	return r
 }
 
-// LargestPercentile is the largest percentile that n samples bound from above at a
-// level: the maximum is below the p-quantile with the chance pⁿ ≤ (1−level)/2. It is
-// below 1 − 1/n, the largest that they support as a point; 0 for none.
+// LargestPercentile is the largest percentile that n samples bound from above at a level: the
+// maximum is below the p-quantile with chance pⁿ ≤ (1−level)/2. It is below 1 − 1/n, the largest
+// that they support as a point; 0 for none.
 func LargestPercentile(n uint64, level float64) float64 {
 	if n == 0 {
 		return 0
@@ -58,7 +57,7 @@ func LargestPercentile(n uint64, level float64) float64 {
 	return math.Exp(math.Log((1-level)/2) / float64(n))
 }
 
-// first is the least k from 0 to n for which holds, which must be false and then true.
+// first is the smallest k in 0..n where holds is true; holds must go from false to true once.
 func first(n uint64, holds func(uint64) bool) uint64 {
 	low, high := uint64(0), n
 	for low < high {
@@ -72,12 +71,12 @@ func first(n uint64, holds func(uint64) bool) uint64 {
 	return low
 }
 
-// wideVariance is where the normal approximation of a binomial, with its correction for
-// continuity and skewness, is as good as the incomplete beta function's continued
-// fraction, which needs the more terms the wider it is.
+// wideVariance is the variance from which the normal approximation of a binomial, corrected for
+// continuity and skewness, is as accurate as the incomplete beta function's continued fraction,
+// which needs more terms for larger variances.
 const wideVariance = 1e4
 
-// binomialCDF is P(B ≤ k) for B of n draws with the chance p.
+// binomialCDF is P(B ≤ k) for n draws with chance p.
 func binomialCDF(n uint64, p float64, k uint64) float64 {
 	if k >= n {
 		return 1

@@ -4,10 +4,10 @@ import (
 	"sort"
 )
 
-// Ratio is median(b)/median(a) over the repeats of two sides, and its percentile
-// bootstrap interval at Level: each side is drawn anew by itself (Efron and Tibshirani,
-// chapter 8, two samples). N is the smaller side's. It has no interval where a side has
-// a single value, or a draw of a has the median 0.
+// Ratio is median(b)/median(a) over the repeats of two sides, with its percentile bootstrap
+// interval at Level. Each side is resampled separately (Efron and Tibshirani, chapter 8, two
+// samples). N is the smaller side's. There is no interval if a side has a single value, or if a
+// draw of a has the median 0.
 func Ratio(a, b []float64, seed uint64) Interval {
 	o := Options{Seed: seed}.withDefaults()
 	interval := Interval{Level: o.Level, N: min(len(a), len(b))}

@@ -9,22 +9,21 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The limits of the checks. A refusal is the safe answer, so that those that ask whether
-// chance explains what is seen refuse only below checkLevel, of which a fair tail falls
-// foul once in a hundred.
+// The limits of the checks. Refusing is the safe answer, so checks that compare with chance refuse
+// only below checkLevel, which a good tail fails once in a hundred times.
 const (
 	fewestExceedances = 50   // below, ξ is not known to ±0.15 (Smith 1987: (1+ξ)/√n)
-	fewestClusters    = 30   // independent causes that a fit must rest on
-	mostTied          = 0.05 // part of the exceedances that have the same value
+	fewestClusters    = 30   // independent causes that a fit must have
+	mostTied          = 0.05 // fraction of the exceedances that may have the same value
 	mostShape         = 1.0  // from here on the mean is infinite
 	leastShape        = -0.5 // below, maximum likelihood is not regular (Smith 1985)
-	farthest          = 100  // times more packets than were measured may be asked for
-	widest            = 10   // times the interval's low end may its high one be
+	farthest          = 100  // the request may need this many times the packets measured
+	widest            = 10   // the interval's high end may be this many times its low end
 	checkLevel        = 0.01
 )
 
-// Stability is how the answer depends on the threshold: over those of the ladder that
-// fit, from the chosen one up.
+// Stability says how the answer depends on the threshold: over the chosen threshold and the higher
+// ones of the ladder that fit.
 type Stability struct {
 	Fits       int     `json:"fits"`
 	LeastValue float64 `json:"least_value"`
@@ -33,27 +32,27 @@ type Stability struct {
 	MostShape  float64 `json:"most_shape"`
 }
 
-// Trend is whether exceedances, one of each cluster, come evenly, and alike all the time.
+// Trend tells whether exceedances, one per cluster, come evenly over time and in the same sizes.
 type Trend struct {
-	// RateP is the chance of the exceedances' mean time being so far from the middle
-	// (Laplace's trend test), EvenP that of counts in equal parts of the time being so
-	// uneven (χ²), SizeP of so strong a Kendall correlation of size and time.
+	// RateP is the chance of the exceedances' mean time being so far from the middle (Laplace's
+	// trend test), EvenP of counts in equal parts of the time being so uneven (χ²), SizeP of so
+	// strong a Kendall correlation between size and time.
 	RateP float64 `json:"rate_p"`
 	EvenP float64 `json:"even_p"`
 	SizeP float64 `json:"size_p"`
 }
 
-// Train is the check of the method itself: a fit to the first half of the time foretells
-// how many clusters of the second half exceed a level, that of which it expects Expected.
+// Train checks the method itself: a fit to the first half of the time predicts how many clusters of
+// the second half exceed a level, Expected.
 type Train struct {
 	Level    float64 `json:"level"`
 	Expected float64 `json:"expected"`
 	Observed int     `json:"observed"`
-	// P is the chance of an observation so far off, the uncertainty of the fit included.
+	// P is the chance of an observation so far off, including the uncertainty of the fit.
 	P float64 `json:"p"`
 }
 
-// tied is the largest number of exceedances that have the same value.
+// tied is the largest number of exceedances with the same value.
 func tied(ys []float64) int {
 	sorted := slices.Clone(ys)
 	slices.Sort(sorted)
@@ -69,7 +68,7 @@ func tied(ys []float64) int {
 	return most
 }
 
-// trend tests the maxima of clusters, in the order of time.
+// trend tests the maxima of clusters in time order.
 func trend(maxima []Point, spanNs int64) Trend {
 	n := len(maxima)
 	mean := 0.0
@@ -94,11 +93,11 @@ func trend(maxima []Point, spanNs int64) Trend {
 
 func twoSided(z float64) float64 { return 2 * distuv.UnitNormal.Survival(math.Abs(z)) }
 
-// kendallMost is how many points the quadratic count of pairs takes; of more, as many are
-// taken evenly.
+// kendallMost is the most points for the quadratic count of pairs; of more points, this many are
+// picked evenly.
 const kendallMost = 1000
 
-// kendallP is the two-sided chance of Mann and Kendall's trend statistic.
+// kendallP is the two-sided chance of the Mann-Kendall trend statistic.
 func kendallP(points []Point) float64 {
 	step := max((len(points)+kendallMost-1)/kendallMost, 1)
 	var values []float64
@@ -123,8 +122,8 @@ func kendallP(points []Point) float64 {
 // trainDraws is how often the prediction is simulated.
 const trainDraws = 500
 
-// train fits the maxima of the first half's clusters and compares those of the second;
-// nil where either has too few.
+// train fits the maxima of the first half's clusters and compares those of the second; nil if
+// either half has too few.
 func train(maxima []Point, threshold float64, spanNs int64, random *rand.Rand) *Train {
 	half := 0
 	for half < len(maxima) && maxima[half].AtNs < spanNs/2 {
@@ -146,8 +145,8 @@ func train(maxima []Point, threshold float64, spanNs int64, random *rand.Rand) *
 			t.Observed++
 		}
 	}
-	// What another first half of the same kind would have foretold, and what would have
-	// come: as many clusters as in that half, but for chance.
+	// What another first half of the same kind would have predicted, and what would have followed:
+	// as many clusters as in that half, with random variation.
 	fewer, more, drawn := 0, 0, []float64{}
 	for range trainDraws {
 		n := int(distuv.Poisson{Lambda: float64(len(first)), Src: random}.Rand())
@@ -175,7 +174,7 @@ func train(maxima []Point, threshold float64, spanNs int64, random *rand.Rand) *
 	return t
 }
 
-// against are the reasons why a fit is no answer.
+// against lists the reasons to refuse a fit.
 func (f *ChosenFit) against() []string {
 	var no []string
 	say := func(format string, args ...any) { no = append(no, fmt.Sprintf(format, args...)) }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// clusters are exceedances that came together: one pause delays all packets in it.
+// clusters are exceedances that came together: one pause delays every packet in it.
 type clusters struct {
 	// Index is the extremal index: 1 for exceedances that are independent of each other,
 	// 1/m for clusters of m on average.
@@ -16,15 +16,14 @@ type clusters struct {
 	Groups [][]Point
 }
 
-// independent is the extremal index from which exceedances count as independent: the
-// estimate of a thousand that are scatters by some hundredths (see the tests).
+// independent is the extremal index from which exceedances count as independent: estimates from a
+// thousand independent ones vary by some hundredths (see the tests).
 const independent = 0.9
 
-// cluster finds the extremal index by the intervals estimator (Ferro and Segers 2003,
-// "Inference for clusters of extreme values", equation 5), which needs no parameter, and
-// from it the run that separates clusters (their section 4): of n exceedances in c = θn
-// clusters, the c−1 longest times between two are those between clusters. rate is of all
-// values, per nanosecond.
+// cluster finds the extremal index by the intervals estimator (Ferro and Segers 2003, "Inference
+// for clusters of extreme values", equation 5), which needs no parameter. The index gives the run
+// that separates clusters (their section 4): of n exceedances in c = θn clusters, the c−1 longest
+// gaps are the ones between clusters. rate is the rate of all values, per nanosecond.
 func cluster(points []Point, rate float64) clusters {
 	n := len(points)
 	single := clusters{Index: 1}
@@ -62,7 +61,7 @@ func cluster(points []Point, rate float64) clusters {
 	count := max(int(math.Ceil(index*float64(n))), 1)
 	sorted := slices.Clone(times)
 	slices.SortFunc(sorted, func(a, b int64) int { return int(min(max(b-a, -1), 1)) })
-	// The run is the longest time inside a cluster: that at place c among the falling.
+	// The run is the longest gap inside a cluster: place c in falling order.
 	found := clusters{Index: index, RunNs: sorted[min(count-1, len(sorted)-1)]}
 	begin := 0
 	for i, t := range times {
@@ -75,7 +74,7 @@ func cluster(points []Point, rate float64) clusters {
 	return found
 }
 
-// maxima are the largest point of each cluster.
+// maxima returns the largest point of each cluster.
 func (c clusters) maxima() []Point {
 	points := make([]Point, len(c.Groups))
 	for i, group := range c.Groups {
@@ -89,5 +88,5 @@ func (c clusters) maxima() []Point {
 	return points
 }
 
-// clustered is whether exceedances depend on each other.
+// clustered tells whether exceedances depend on each other.
 func (c clusters) clustered() bool { return c.Index < independent }

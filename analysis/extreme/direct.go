@@ -6,21 +6,21 @@ import (
 	"nines.dev/nines/analysis/confidence"
 )
 
-// Direct is a percentile read off the sorted values: no model but that the packets are
+// Direct is a percentile read off the sorted values. Its only assumption is that the packets are
 // alike.
 type Direct struct {
-	// P is the percentile as a part of one: 0.99999.
+	// P is the percentile as a fraction: 0.99999.
 	P     float64 `json:"p"`
 	Value float64 `json:"value"`
-	// Low and High are its 95 % interval by the ranks of a binomial distribution, with as
-	// many independent values as there are clusters. Low is nil where it is below the
-	// sample's floor, High where so few values do not bound it.
+	// Low and High are its 95 % interval from the ranks of a binomial distribution, with as many
+	// independent values as clusters. Low is nil if it is below the sample's floor, High if there
+	// are too few values to bound it.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 }
 
-// largestNines is the largest percentile 1 − 10^−j that total values support as a point:
-// 100,000 support p99.999. 0 for less than two.
+// largestNines is the largest percentile 1 − 10^−j that total values support as a point: 100,000
+// support p99.999. 0 for fewer than two.
 func largestNines(total uint64) float64 {
 	if total < 2 {
 		return 0
@@ -35,8 +35,8 @@ func largestNines(total uint64) float64 {
 	return 1 - 1/float64(ten)
 }
 
-// direct reads p off the largest values; nil where they do not reach down to it, or the
-// count does not support it.
+// direct reads p off the largest values; nil if they do not reach down to it, or if the count does
+// not support it.
 func direct(falling []float64, total uint64, index, p float64) *Direct {
 	ranks := confidence.PercentileRanks(total, p, level)
 	at := func(rank uint64) *float64 {
@@ -54,11 +54,11 @@ func direct(falling []float64, total uint64, index, p float64) *Direct {
 		d.Low, d.High = at(ranks.Low), at(ranks.High)
 		return d
 	}
-	// Of clusters of 1/index values each there are index·total, and ranks that count
-	// values from the top count 1/index for each cluster.
+	// There are index·total clusters of 1/index values each; ranks that count values from the top
+	// count 1/index per cluster.
 	few := uint64(math.Max(float64(total)*index, 1))
 	if float64(few)*(1-p) < 1 {
-		return d // less than one cluster is due beyond it: chance decides where it lies
+		return d // less than one cluster is expected beyond it: its place is chance
 	}
 	ranks = confidence.PercentileRanks(few, p, level)
 	spread := func(rank uint64) uint64 {

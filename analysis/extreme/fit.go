@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// Fit is a generalised Pareto distribution fitted to excesses, with the standard errors
-// that the likelihood's curvature gives (Smith 1987, for shapes above −0.5).
+// Fit is a generalised Pareto distribution fitted to excesses, with standard errors from the
+// curvature of the likelihood (Smith 1987, for shapes above −0.5).
 type Fit struct {
 	Pareto
 	ShapeError float64 `json:"shape_error"`
@@ -14,11 +14,10 @@ type Fit struct {
 	LogLikelihood float64 `json:"log_likelihood"`
 }
 
-// fitPareto finds the distribution of the greatest likelihood for excesses (> 0). For a
-// fixed t = ξ/σ the best shape is the mean of log(1 + t·y), so one dimension remains
-// (Grimshaw 1993, "Computing maximum likelihood estimates for the generalized Pareto
-// distribution"). It returns false where there is no maximum with ξ > −1: below, the
-// likelihood grows without bound towards the largest excess.
+// fitPareto finds the maximum likelihood fit for excesses (> 0). For a fixed t = ξ/σ the best shape
+// is the mean of log(1 + t·y), so one dimension remains (Grimshaw 1993, "Computing maximum
+// likelihood estimates for the generalized Pareto distribution"). It returns false if there is no
+// maximum with ξ > −1: below that, the likelihood grows without bound towards the largest excess.
 func fitPareto(excesses []float64) (Fit, bool) {
 	n := float64(len(excesses))
 	if len(excesses) < 2 {
@@ -48,7 +47,7 @@ func fitPareto(excesses []float64) (Fit, bool) {
 		}
 		return -math.Log(shape/t) - shape - 1, shape
 	}
-	// t = lowest + e^s: dense towards the bound, where likelihoods turn sharply.
+	// t = lowest + e^s: dense near the bound, where the likelihood changes fast.
 	at := func(s float64) float64 { return lowest + math.Exp(s) }
 	value := func(s float64) float64 { v, _ := profile(at(s)); return v }
 	const from, to, steps = -12.0, 5.0, 24
@@ -81,8 +80,8 @@ func fitPareto(excesses []float64) (Fit, bool) {
 	return fit, true
 }
 
-// goldenMaximum finds the maximum of a function with one, between a and b, by golden
-// section to a tolerance; a flat function ends anywhere in it.
+// goldenMaximum finds the single maximum of a function between a and b by golden-section search to
+// a tolerance; for a flat function, any point of it.
 func goldenMaximum(of func(float64) float64, a, b, tolerance float64) float64 {
 	const ratio = 0.6180339887498949
 	c, d := b-ratio*(b-a), a+ratio*(b-a)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// spread are values of a distribution at chances that a golden ratio spreads, so that
-// another language can make the same.
+// spread returns values of a distribution at chances spaced by the golden ratio, which another
+// language can reproduce.
 func spread(n int, d Pareto) []float64 {
 	ys := make([]float64, n)
 	for i := range ys {
@@ -23,7 +23,7 @@ func spread(n int, d Pareto) []float64 {
 //	c, _, scale = scipy.stats.genpareto.fit(y, xi, floc=0, scale=1000)
 //	scipy.optimize.minimize(lambda p: genpareto.nnlf((p[0], 0, exp(p[1])), y), [c, log(scale)], method="Nelder-Mead")
 //
-// A² by its definition, W² by scipy.stats.cramervonmises.
+// A² is from its definition, W² from scipy.stats.cramervonmises.
 func TestFitAgreesWithSciPy(t *testing.T) {
 	for _, c := range []struct {
 		n                           int
@@ -60,7 +60,7 @@ func TestFitAgreesWithSciPy(t *testing.T) {
 	}
 }
 
-// The standard errors are those that the estimates of many samples have.
+// The standard errors match the spread of the estimates over many samples.
 func TestFitRecoversKnownParameters(t *testing.T) {
 	const cases, n = 400, 500
 	random := rand.New(rand.NewPCG(3, 3))
@@ -80,7 +80,7 @@ func TestFitRecoversKnownParameters(t *testing.T) {
 				within++
 			}
 		}
-		// Both at once: about 0.95.
+		// Both at once: expect about 0.95.
 		if share := float64(within) / cases; share < 0.90 || share > 0.985 {
 			t.Errorf("shape %g: %.3f of the fits are within their errors", shape, share)
 		}
@@ -90,8 +90,8 @@ func TestFitRecoversKnownParameters(t *testing.T) {
 	}
 }
 
-// Maxima of blocks have a generalised extreme value distribution, and what exceeds a high
-// threshold a generalised Pareto distribution of the same shape (Coles, theorem 4.1).
+// Block maxima have a generalised extreme value distribution, and exceedances of a high threshold a
+// generalised Pareto distribution of the same shape (Coles, theorem 4.1).
 func TestExceedancesOfGEVHaveItsShape(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 8))
 	for _, shape := range []float64{-0.2, 0.15, 0.4} {
@@ -136,11 +136,10 @@ func TestParetoInverts(t *testing.T) {
 	}
 }
 
-// The table's critical points are exceeded as often as they say by samples of every shape
-// of it, also of 100 values. The tolerance is 4 standard errors and what a finite sample
-// differs by. Towards −0.5 the estimate of the end converges slowly and the points are
-// exceeded less often, so that a fit is refused less often than it could be; at −0.5 all
-// are refused (leastShape).
+// Samples of every shape in the table exceed its critical points as often as it states, even with
+// 100 values. The tolerance is 4 standard errors plus the deviation of a finite sample. Towards
+// −0.5 the estimate of the end converges slowly and the points are exceeded less often, so a fit is
+// refused less often than it could be; at −0.5 all are refused (leastShape).
 func TestCriticalPoints(t *testing.T) {
 	const cases = 2000
 	random := rand.New(rand.NewPCG(4, 4))

@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// Goodness says how well a distribution fits the excesses that it was fitted to.
+// Goodness says how well a distribution fits the excesses it was fitted to.
 type Goodness struct {
-	// AndersonDarling (A²) weighs the tails, CramerVonMises (W²) the middle. P is the
-	// chance of so large a statistic where the distribution is the true one.
+	// AndersonDarling (A²) weighs the tails, CramerVonMises (W²) the middle. P is the chance of a
+	// statistic this large if the distribution is true.
 	AndersonDarling  float64 `json:"anderson_darling"`
 	AndersonDarlingP float64 `json:"anderson_darling_p"`
 	CramerVonMises   float64 `json:"cramer_von_mises"`
 	CramerVonMisesP  float64 `json:"cramer_von_mises_p"`
-	// QQCorrelation is of the excesses with the distribution's quantiles: 1 on a line.
+	// QQCorrelation compares the excesses with the distribution's quantiles: 1 is a line.
 	QQCorrelation float64 `json:"qq_correlation"`
-	// By names where P is from: "table" or "bootstrap".
+	// By names the source of P: "table" or "bootstrap".
 	By string `json:"p_by"`
 }
 
-// Holds is whether neither statistic speaks against the fit at the level 0.05.
+// Holds tells whether neither statistic rejects the fit at the level 0.05.
 func (g Goodness) Holds() bool {
 	return g.AndersonDarlingP >= goodnessLevel && g.CramerVonMisesP >= goodnessLevel
 }
@@ -50,8 +50,8 @@ var critical = []struct {
 	{-0.5, [8]float64{0.496, 0.735, 1.061, 1.321, 1.590, 1.958, 2.243, 2.922}, [8]float64{0.074, 0.116, 0.174, 0.222, 0.271, 0.338, 0.390, 0.513}},
 }
 
-// criticalChance looks a statistic up: linear between shapes, log-linear between chances;
-// beyond the table's columns it goes on as between its last two.
+// criticalChance looks a statistic up: linear between shapes, log-linear between chances. Beyond
+// the table it extrapolates from the last two columns.
 func criticalChance(statistic, shape float64, darling bool) float64 {
 	shape = min(max(shape, critical[len(critical)-1].shape), critical[0].shape)
 	row := 0
@@ -76,17 +76,17 @@ func criticalChance(statistic, shape float64, darling bool) float64 {
 	return min(criticalP[i]*math.Exp(slope*(statistic-points[i])), 1)
 }
 
-// uniform are the chances F(y) of rising excesses: evenly spread where the fit is true.
+// uniform returns the chances F(y) of rising excesses: evenly spread if the fit is true.
 func uniform(rising []float64, d Pareto) []float64 {
 	z := make([]float64, len(rising))
 	for i, y := range rising {
-		// An excess at the distribution's very end must not make a statistic infinite.
+		// An excess at the distribution's end must not make a statistic infinite.
 		z[i] = min(max(1-d.Survival(y), 1e-12), 1-1e-12)
 	}
 	return z
 }
 
-// andersonDarling and cramerVonMises are the statistics of rising chances (Stephens 1974).
+// andersonDarling computes A² of rising chances (Stephens 1974).
 func andersonDarling(z []float64) float64 {
 	n, sum := len(z), 0.0
 	for i := range z {
@@ -105,7 +105,7 @@ func cramerVonMises(z []float64) float64 {
 	return sum
 }
 
-// goodness tests a fit to independent excesses by the table.
+// goodness tests a fit to independent excesses with the table.
 func goodness(ys []float64, d Pareto) Goodness {
 	rising := slices.Clone(ys)
 	slices.Sort(rising)
@@ -133,11 +133,10 @@ func qqCorrelation(rising []float64, d Pareto) float64 {
 	return (sxy - sx*sy/n) / math.Sqrt(spread)
 }
 
-// clusteredGoodness tests a fit to excesses that come in clusters, for which the table
-// does not hold. Whole clusters are drawn anew and fitted; what their distance from their
-// own fit differs by from the sample's distance from its fit is how far chance takes it
-// (Babu and Rao 2004, "Goodness-of-fit tests when parameters are estimated"; clusters as
-// the units that are drawn, as in Künsch 1989).
+// clusteredGoodness tests a fit to clustered excesses, for which the table does not hold. It
+// resamples whole clusters and fits them. The difference between a draw's distance from its own fit
+// and the sample's distance from its fit shows how far chance takes it (Babu and Rao 2004,
+// "Goodness-of-fit tests when parameters are estimated"; drawing whole clusters as in Künsch 1989).
 func clusteredGoodness(groups [][]Point, threshold float64, d Pareto, draws int, random *rand.Rand) Goodness {
 	var ys []float64
 	for _, group := range groups {

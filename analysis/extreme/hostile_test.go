@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A result may be damaged, and a sample is what its files say: whatever that is, there is
-// an answer that can be written down.
+// A result may be damaged, so a sample may hold anything: there is always an answer that can be
+// written down.
 func TestAnySampleHasAnAnswer(t *testing.T) {
 	random := rand.New(rand.NewPCG(12, 12))
 	values := map[string]func(i int) float64{

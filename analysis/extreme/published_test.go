@@ -51,7 +51,7 @@ func whole(t *testing.T, text string) int64 {
 	return n
 }
 
-// worstOf reads a published list of the worst 5,000 of some ten million packets.
+// worstOf reads a published list of the worst 5,000 of about ten million packets.
 func worstOf(t *testing.T, folder string) Sample {
 	rates := published(t, folder+"/*packetratepre.csv.zst")
 	begin := whole(t, rates[0][0])
@@ -63,7 +63,7 @@ func worstOf(t *testing.T, folder string) Sample {
 	return FromWorst(worst, uint64(total), whole(t, rates[len(rates)-1][0])-begin+1e9)
 }
 
-// The published percentiles that the worst 5,000 reach are read off them exactly.
+// The published percentiles that the worst 5,000 cover can be read off exactly.
 func TestDirectAgreesWithPublishedPercentiles(t *testing.T) {
 	for _, folder := range []string{"v1", "v2", "v1_1500byte"} {
 		s := worstOf(t, "cgroups-nfv/"+folder)
@@ -88,9 +88,9 @@ func TestDirectAgreesWithPublishedPercentiles(t *testing.T) {
 	}
 }
 
-// The slowest packets of the published measurements come in clusters: 5,000 of a minute in
-// two to eighty, and those of the captures in ten. What they share is not a distribution
-// but a few events, and each is refused.
+// The slowest packets of the published measurements come in clusters: 5,000 of a minute in two to
+// eighty, and those of the captures in ten. They come from a few events, not from one distribution,
+// and each fit is refused.
 func TestPublishedTailsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		folder   string
@@ -118,8 +118,8 @@ func TestPublishedTailsAreRefused(t *testing.T) {
 	}
 }
 
-// stamps are the times of a capture with nanoseconds, whose packets are few enough and
-// small: the reader of the project is not for this package.
+// stamps returns the times of a small nanosecond capture with short packets: this package may not
+// import the project's reader.
 func stamps(t *testing.T, pattern string) []int64 {
 	t.Helper()
 	raw, err := io.ReadAll(unpacked(t, pattern))
@@ -136,7 +136,7 @@ func stamps(t *testing.T, pattern string) []int64 {
 	return times
 }
 
-// latencies of a pair of captures without loss or reordering.
+// latencies returns those of a pair of captures without loss or reordering.
 func latencies(t *testing.T, folder string) (values, times []int64) {
 	pre, post := stamps(t, folder+"/latencies-pre-*"), stamps(t, folder+"/latencies-post-*")
 	if len(pre) != 300_000 || len(post) != len(pre) {

@@ -17,29 +17,29 @@ type Interval struct {
 // level is the confidence of all intervals here.
 const level = 0.95
 
-// tailChance is the chance that an excess exceeds the quantile whose complement is q:
-// exceedances are the part k/total of all.
+// tailChance is the chance that an excess exceeds the quantile with complement q: exceedances are k
+// of total values.
 func tailChance(q float64, total uint64, k int) float64 {
 	return q * float64(total) / float64(k)
 }
 
-// quantile is the value that the part q of all values exceeds (Coles, section 4.3.3).
+// quantile is the value that the fraction q of all values exceeds (Coles, section 4.3.3).
 func quantile(d Pareto, threshold, q float64, total uint64, k int) float64 {
 	return threshold + d.Exceeded(tailChance(q, total, k))
 }
 
-// profileInterval is the interval of a quantile by its profile likelihood (Coles,
-// section 4.3.3, there without the rate): all values of the quantile for which the best
-// other parameters are not worse than the best of all by more than χ²₁(0.95)/2. How many
-// exceedances there are is Poisson, so that its uncertainty is in it. False where the
-// likelihood does not fall off on a side, so that the data do not bound the quantile.
+// profileInterval is the interval of a quantile by its profile likelihood (Coles, section 4.3.3,
+// there without the rate): all values of the quantile for which the best other parameters are at
+// most χ²₁(0.95)/2 worse than the overall best. The number of exceedances is Poisson, so its
+// uncertainty is included. False if the likelihood does not fall on one side: then the data do not
+// bound the quantile.
 func profileInterval(ys []float64, fit Fit, threshold, q float64, total uint64) (Interval, bool) {
 	k, expected := float64(len(ys)), q*float64(total)
 	best := fit.logLikelihood(ys) - k + k*math.Log(k)
 	drop := distuv.ChiSquared{K: 1}.Quantile(level) / 2
 	point := fit.Exceeded(expected / k)
-	// deviation is the best log likelihood with the quantile at y above the threshold,
-	// less the best of all: over the rate, and for each over the shape.
+	// deviation is the best log likelihood with the quantile at y above the threshold, minus the
+	// overall best, maximised over the rate, and for each rate over the shape.
 	deviation := func(y float64) float64 {
 		withRate := func(logRate float64) float64 {
 			rate := math.Exp(logRate)
@@ -47,7 +47,7 @@ func profileInterval(ys []float64, fit Fit, threshold, q float64, total uint64) 
 				return math.Inf(-1)
 			}
 			withShape := func(shape float64) float64 {
-				// The scale that puts the quantile at y: y = σ·((rate/expected)^ξ − 1)/ξ.
+				// The scale that makes y the quantile: y = σ·((rate/expected)^ξ − 1)/ξ.
 				unit := Pareto{Shape: shape, Scale: 1}
 				return Pareto{Shape: shape, Scale: y / unit.Exceeded(expected/rate)}.logLikelihood(ys)
 			}
@@ -83,11 +83,10 @@ func profileInterval(ys []float64, fit Fit, threshold, q float64, total uint64) 
 	return Interval{low, high}, ok
 }
 
-// clusterInterval is the interval of a quantile by a bootstrap that draws whole clusters,
-// a Poisson number of them, and fits anew: all exceedances are used, as their distribution
-// is the one that is asked for, and their dependence widens the interval (Fawcett and
-// Walshaw 2007, "Improved estimation for temporally clustered extremes"). False where
-// many of the draws have no fit.
+// clusterInterval is the interval of a quantile by a bootstrap that draws whole clusters, a Poisson
+// number of them, and fits again. It uses all exceedances, since their distribution is what is
+// asked for, and their dependence widens the interval (Fawcett and Walshaw 2007, "Improved
+// estimation for temporally clustered extremes"). False if many draws have no fit.
 func clusterInterval(groups [][]Point, threshold, q float64, total uint64, draws int, random *rand.Rand) (Interval, bool) {
 	count := distuv.Poisson{Lambda: float64(len(groups)), Src: random}
 	var values, drawn []float64

@@ -10,24 +10,24 @@ import (
 // Point is one of the largest values, with its time.
 type Point struct {
 	Value float64
-	// AtNs is when the packet was due, since the sample's begin.
+	// AtNs is when the packet was due, since the start of the sample.
 	AtNs int64
 }
 
-// Sample is what is known of a tail: all values above Floor, exactly.
+// Sample is what is known about a tail: all values above Floor, exactly.
 type Sample struct {
-	// Points are all values above Floor, in the order of time.
+	// Points are all values above Floor, in time order.
 	Points []Point
 	Floor  float64
-	// Total is how many values there are, those at or below Floor included.
+	// Total is the number of all values, including those at or below Floor.
 	Total uint64
-	// SpanNs is the time in which they were taken.
+	// SpanNs is the duration of the measurement.
 	SpanNs int64
 }
 
-// FromWorst is the sample of a trial whose largest values are known: an outliers.csv, or
-// the published worst-of files. The least of them is the floor, unless they are all that
-// there is, for as many others may be equal to it. The order does not matter.
+// FromWorst makes the sample of a trial whose largest values are known: an outliers.csv, or the
+// published worst-of files. The smallest of them is the floor, because other packets may equal it,
+// unless these are all values. Any order will do.
 func FromWorst(worst []Point, total uint64, spanNs int64) Sample {
 	s := Sample{Total: max(total, uint64(len(worst))), SpanNs: spanNs, Floor: math.Inf(-1)}
 	if uint64(len(worst)) < s.Total && len(worst) > 0 {
@@ -37,15 +37,15 @@ func FromWorst(worst []Point, total uint64, spanNs int64) Sample {
 	return s
 }
 
-// The published group's threshold (docs/statistics.md): the 99.95th percentile of the
-// first fifth of a measurement.
+// The threshold in the published work (docs/statistics.md): the 99.95th percentile of the first
+// fifth of a measurement.
 const (
 	publishedPercentile = 0.9995
 	publishedPart       = 0.2
 )
 
-// FromAll is the sample of a measurement all of whose values are known, in the order of
-// time, such as one of captures; its floor is a Collector's.
+// FromAll makes the sample of a measurement with all values known, in time order, such as one from
+// captures. Its floor is the Collector's.
 func FromAll(values, timesNs []int64) Sample {
 	if len(values) == 0 {
 		return NewCollector(0).Sample(0)
@@ -57,26 +57,25 @@ func FromAll(values, timesNs []int64) Sample {
 	return c.Sample(timesNs[len(timesNs)-1] - timesNs[0])
 }
 
-// Collector takes all values of a measurement one after the other, however many, and
-// keeps those above the threshold that was published: p99.95 of the first 20 %. What came
-// later has no say in it.
+// Collector takes all values of a measurement one by one, however many, and keeps those above the
+// published threshold: p99.95 of the first 20 %. Later values do not change the threshold.
 type Collector struct {
-	first uint64 // how many values make the threshold
-	keep  int    // the threshold is the one at this place of theirs, from the top
+	first uint64 // number of values that set the threshold
+	keep  int    // the threshold is their value at this place from the top
 	seen  uint64
 	floor float64
-	most  leastFirst // of the first, the largest
+	most  leastFirst // the largest of the first
 	rest  []Point
 }
 
-// NewCollector expects a number of values.
+// NewCollector returns a collector for total values.
 func NewCollector(total uint64) *Collector {
 	first := max(uint64(publishedPart*float64(total)), 1)
 	rank := uint64(math.Ceil(publishedPercentile * float64(first)))
 	return &Collector{first: first, keep: int(first-rank) + 1, floor: math.Inf(-1)}
 }
 
-// Add takes a value, and when it was taken since the begin.
+// Add takes a value and its time since the start.
 func (c *Collector) Add(value float64, atNs int64) {
 	c.seen++
 	switch {
@@ -96,14 +95,14 @@ func (c *Collector) Add(value float64, atNs int64) {
 	}
 }
 
-// Sample is what was collected in a time.
+// Sample returns what was collected in spanNs.
 func (c *Collector) Sample(spanNs int64) Sample {
 	s := Sample{Floor: c.floor, Total: c.seen, SpanNs: spanNs}
 	s.keep(slices.Concat(c.most, c.rest))
 	return s
 }
 
-// leastFirst is a heap of points with the least at its root.
+// leastFirst is a heap of points with the smallest at its root.
 type leastFirst []Point
 
 func (h leastFirst) Len() int           { return len(h) }
@@ -116,8 +115,8 @@ func (h *leastFirst) Pop() any {
 	return last
 }
 
-// Pool puts the repeats of one measurement one after the other. Above the highest of
-// their floors all values of all are known.
+// Pool concatenates the repeats of one measurement. Above the highest of their floors, all values
+// of all repeats are known.
 func Pool(samples ...Sample) Sample {
 	all := Sample{Floor: math.Inf(-1)}
 	var points []Point
@@ -133,14 +132,14 @@ func Pool(samples ...Sample) Sample {
 	return all
 }
 
-// keep takes the points above the floor, in the order of time.
+// keep takes the points above the floor, in time order.
 func (s *Sample) keep(points []Point) {
 	s.Points = slices.Clone(points)
 	s.Points = slices.DeleteFunc(s.Points, func(p Point) bool { return p.Value <= s.Floor || math.IsNaN(p.Value) || math.IsInf(p.Value, 0) })
 	slices.SortStableFunc(s.Points, func(a, b Point) int { return cmp.Compare(a.AtNs, b.AtNs) })
 }
 
-// falling are the values, the largest first.
+// falling returns the values, largest first.
 func (s Sample) falling() []float64 {
 	values := make([]float64, len(s.Points))
 	for i, p := range s.Points {
@@ -150,7 +149,7 @@ func (s Sample) falling() []float64 {
 	return values
 }
 
-// above are the points over a threshold, in the order of time.
+// above returns the points above a threshold, in time order.
 func (s Sample) above(threshold float64) []Point {
 	var points []Point
 	for _, p := range s.Points {

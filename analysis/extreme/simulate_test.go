@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// simulated is a measurement of independent packets a microsecond apart, of which the
-// worst are kept.
+// simulated is a measurement of independent packets, one per microsecond, of which the worst are
+// kept.
 func simulated(random *rand.Rand, total, worst int, value func(*rand.Rand) float64) Sample {
 	points := make([]Point, total)
 	for i := range points {
@@ -24,14 +24,14 @@ func fromPoints(points []Point, worst int) Sample {
 	return FromWorst(points[:worst], uint64(total), span)
 }
 
-// paretoValue draws from a generalised Pareto distribution over 10,000.
+// paretoValue draws from a generalised Pareto distribution above 10,000.
 func paretoValue(shape, scale float64) func(*rand.Rand) float64 {
 	return func(r *rand.Rand) float64 {
 		return 10_000 + Pareto{shape, scale}.Exceeded(1-r.Float64())
 	}
 }
 
-// trueQuantile of paretoValue.
+// trueQuantile is the quantile of paretoValue.
 func trueQuantile(shape, scale, q float64) float64 {
 	return 10_000 + Pareto{shape, scale}.Exceeded(q)
 }

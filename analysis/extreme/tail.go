@@ -9,18 +9,18 @@ import (
 
 // Options of an analysis; the zero value asks for the 99.99999th percentile.
 type Options struct {
-	// P is the percentile as a part of one; 0 is Default.
+	// P is the percentile as a fraction; 0 is Default.
 	P float64
-	// Seed of the bootstraps; the same gives the same answer.
+	// Seed of the bootstraps; the same seed gives the same answer.
 	Seed uint64
 }
 
 // Default is the percentile that nines is named after.
 const Default = 0.9999999
 
-// Tail is what a sample tells of a percentile that it may not reach.
+// Tail is what a sample says about a percentile that it may not reach.
 type Tail struct {
-	// P is the percentile asked for, Total the number of values.
+	// P is the requested percentile, Total the number of values.
 	P     float64 `json:"p"`
 	Total uint64  `json:"total"`
 	// Largest is the largest percentile of whole nines that the count supports directly.
@@ -31,9 +31,9 @@ type Tail struct {
 	Estimate *Estimate `json:"estimate"`
 	// Refused are the reasons why there is no estimate.
 	Refused []string `json:"refused"`
-	// Fit is at the threshold that was chosen, also where it was refused; nil for none.
+	// Fit is at the chosen threshold, even if it was refused; nil for none.
 	Fit *ChosenFit `json:"fit"`
-	// Ladder are all thresholds that were tried, the lowest first.
+	// Ladder has all thresholds that were tried, lowest first.
 	Ladder []Step `json:"ladder"`
 }
 
@@ -44,7 +44,7 @@ type Estimate struct {
 	Level float64 `json:"level"`
 	// Method is "profile likelihood" or "cluster bootstrap".
 	Method string `json:"method"`
-	// Beyond is how many times more packets than were measured the percentile needs.
+	// Beyond is how many times the measured number of packets the percentile needs.
 	Beyond float64 `json:"beyond_count"`
 }
 
@@ -53,35 +53,35 @@ type Step struct {
 	Threshold   float64 `json:"threshold"`
 	Exceedances int     `json:"exceedances"`
 	Clusters    int     `json:"clusters"`
-	// Index is the extremal index: 1 where exceedances do not come in clusters.
+	// Index is the extremal index: 1 if exceedances do not come in clusters.
 	Index float64 `json:"extremal_index"`
-	// Tied is the largest part of the exceedances that have one value.
+	// Tied is the largest fraction of the exceedances that share one value.
 	Tied float64 `json:"tied"`
 	Fit  *Fit    `json:"fit"`
-	// Value is the percentile by this fit.
+	// Value is the percentile from this fit.
 	Value    float64   `json:"value"`
 	Goodness *Goodness `json:"goodness"`
-	// Against says why the threshold cannot be used; empty where it can.
+	// Against says why the threshold cannot be used; empty if it can.
 	Against string `json:"against,omitempty"`
 }
 
 // ChosenFit is the fit that the answer rests on.
 type ChosenFit struct {
 	Step
-	// RunNs is the time without an exceedance that ends a cluster; 0 where none are.
+	// RunNs is the gap without an exceedance that ends a cluster; 0 without clusters.
 	RunNs     int64     `json:"cluster_run_ns"`
 	Stability Stability `json:"stability"`
 	Trend     Trend     `json:"trend"`
 	Train     *Train    `json:"train"`
 }
 
-// How many exceedances the lowest threshold of the ladder has at most: more cost time,
-// and lie where the tail has not begun. Clusters cost a bootstrap a threshold.
+// The most exceedances for the lowest threshold of the ladder: more cost time, and reach below the
+// tail. Clusters cost one bootstrap per threshold.
 const (
 	mostExceedances = 20_000
 	mostClustered   = 5_000
 	ladderRatio     = 0.7
-	fitDraws        = 200 // of a bootstrap that decides at the level 0.05
+	fitDraws        = 200 // for a bootstrap that decides at the level 0.05
 	intervalDraws   = 1000
 )
 
@@ -124,7 +124,7 @@ func Of(s Sample, o Options) Tail {
 	return t
 }
 
-// rate is of all values, per nanosecond.
+// rate is the rate of all values, per nanosecond.
 func (s Sample) rate() float64 {
 	if s.SpanNs <= 0 {
 		return 0
@@ -148,7 +148,7 @@ func (t *Tail) climb(s Sample, falling []float64, q float64, random *rand.Rand) 
 		if k < len(falling) {
 			threshold = falling[k]
 		} else if math.IsInf(threshold, -1) {
-			continue // all values there are; a threshold among them is needed
+			continue // these are all values; the threshold must lie among them
 		}
 		points := s.above(threshold)
 		if len(points) >= fewestExceedances && (len(t.Ladder) == 0 || t.Ladder[len(t.Ladder)-1].Threshold < threshold) {
@@ -194,10 +194,10 @@ func (s Sample) step(points []Point, threshold, q float64, random *rand.Rand) St
 	return step
 }
 
-// held is how many further thresholds up must fit as well: a tail that has begun goes on.
+// held is how many higher thresholds must fit as well: a tail goes on once it has begun.
 const held = 2
 
-// choose is the lowest threshold that fits with the next ones above it; −1 for none.
+// choose returns the lowest threshold that fits along with the next higher ones; −1 for none.
 func (t *Tail) choose() int {
 	for i := range t.Ladder {
 		fits := true
@@ -212,7 +212,7 @@ func (t *Tail) choose() int {
 }
 
 // refuseAll says why no threshold will do: the reason of the lowest, which has the most
-// exceedances, and that of the highest, if it is another.
+// exceedances, and that of the highest if it differs.
 func (t Tail) refuseAll() Tail {
 	if len(t.Ladder) == 0 {
 		return t.refuse("no threshold has %d exceedances above it, for too many packets are equally slow", fewestExceedances)
@@ -230,7 +230,7 @@ func (t Tail) refuseAll() Tail {
 	return t.refuse("no threshold of %d will do: %s", len(t.Ladder), strings.Join(reasons, "; "))
 }
 
-// answer checks the chosen threshold and, where it holds, gives the estimate.
+// answer checks the chosen threshold and, if it holds, gives the estimate.
 func (t *Tail) answer(s Sample, chosen int, q float64, random *rand.Rand) {
 	step := t.Ladder[chosen]
 	points := s.above(step.Threshold)
@@ -277,8 +277,8 @@ func (t *Tail) stability(chosen int) Stability {
 	return s
 }
 
-// moves is whether all thresholds up to that with a third of the exceedances give an
-// answer outside the interval; of fewer exceedances, chance alone may.
+// moves tells whether all thresholds up to the one with a third of the exceedances give an answer
+// outside the interval. With fewer exceedances that may be chance.
 func (t *Tail) moves(chosen int, i Interval) bool {
 	near, outside := 0, 0
 	for _, step := range t.Ladder[chosen+1:] {

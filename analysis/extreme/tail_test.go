@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// refusedFor is whether one of the reasons holds the words.
+// refusedFor tells whether one of the reasons contains the words.
 func refusedFor(t Tail, words string) bool {
 	return strings.Contains(strings.Join(t.Refused, "; "), words)
 }
 
-// Of a million packets the worst 1,000 are known, and the seventh nine is asked for, ten
-// times beyond them. The true value is in the interval in the stated share of the cases,
-// less 3 standard errors, and few fair tails are refused.
+// The worst 1,000 of a million packets are known, and the seventh nine is asked for, ten times
+// beyond them. The interval contains the true value in the stated fraction of cases, less 3
+// standard errors, and few good tails are refused.
 func TestEstimateHoldsTheTruth(t *testing.T) {
 	const cases, total, worst = 40, 1_000_000, 1000
 	random := rand.New(rand.NewPCG(1, 1))
@@ -34,7 +34,7 @@ func TestEstimateHoldsTheTruth(t *testing.T) {
 			if e.Value < truth {
 				below++
 			}
-			// A few of independent tails look clustered by chance.
+			// A few independent tails look clustered by chance.
 			if e.Method == "profile likelihood" {
 				profiles++
 			}
@@ -57,8 +57,8 @@ func TestEstimateHoldsTheTruth(t *testing.T) {
 	}
 }
 
-// Each packet's latency is the greatest of the last eight causes: exceedances come in
-// clusters of 8, as those of a pause do, and the interval says so.
+// Each packet's latency is the greatest of the last eight causes: exceedances come in clusters of
+// 8, like those of a pause, and the interval accounts for it.
 func movingMaximum(random *rand.Rand, total int, shape float64) []Point {
 	causes := make([]float64, total+7)
 	for i := range causes {
@@ -120,7 +120,7 @@ func TestRefusals(t *testing.T) {
 		if i > 30_000 && i < 33_000 {
 			bursts[i].Value += 2000
 		}
-		// Twelve pauses of 1 ms: what came in one waits for its end.
+		// Twelve pauses of 1 ms: a packet that comes in one waits until its end.
 		steal[i] = Point{exponential(random), at}
 		if into := i % 8000; into < 100 {
 			steal[i].Value = 1e6 - float64(into)*1e4
@@ -159,7 +159,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A tail that ends abruptly, such as that of a queue which drops what is more.
+// A tail that ends abruptly, such as the latency of a queue that drops the excess.
 func TestRefusesAnAbruptEnd(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
 	for range 10 {
@@ -189,7 +189,7 @@ func TestDirectPercentiles(t *testing.T) {
 	}
 }
 
-// Where packets come in clusters, there are fewer independent ones than packets.
+// If packets come in clusters, there are fewer independent values than packets.
 func TestClustersWidenRanks(t *testing.T) {
 	points := movingMaximum(rand.New(rand.NewPCG(4, 4)), 100_000, 0)
 	alone := direct(fromPoints(points, 1000).falling(), 100_000, 1, 0.999)
