@@ -18,20 +18,18 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// Options are what to evaluate, and how.
+// Options say what to evaluate, and how.
 type Options struct {
 	Pre, Post string
-	// Key is what identifies a packet; empty: MoonSniff for .mscap files, else Content.
+	// Key identifies a packet; empty: MoonSniff for .mscap files, else Content.
 	Key Key
-	// MaskTTL is for content that passes routers.
+	// MaskTTL is for content keys of packets that pass routers.
 	MaskTTL bool
-	// Trim leaves out arrivals until so long after POST's first packet; whole
-	// milliseconds.
+	// Trim leaves out arrivals until this long after POST's first packet; whole milliseconds.
 	Trim time.Duration
-	// Offset is added to POST's times, whose clock is known to be behind by as much.
+	// Offset is added to POST's times, if its clock is known to be behind by this much.
 	Offset time.Duration
-	// Progress is told how far a stage is; nil for nobody. It is called by several
-	// goroutines.
+	// Progress receives the progress of a stage; may be nil. Several goroutines call it.
 	Progress func(stage string, done, size int64)
 }
 
@@ -41,13 +39,12 @@ type Source struct {
 	Packets uint64
 	Info    packetfile.Info
 	Seen    packetfile.Seen
-	Damage  *packetfile.Damage // nil: whole
-	// FrameBytes is the length of all packets on the wire without FCS; 0 if they differ.
+	Damage  *packetfile.Damage // nil: undamaged
+	// FrameBytes is the length of every packet on the wire without FCS; 0 if they differ.
 	FrameBytes int
 }
 
-// Analysis is an evaluated pair. Close gives back its memory, which is outside of Go's
-// heap.
+// Analysis is an evaluated pair. Close frees its memory, which is outside Go's heap.
 type Analysis struct {
 	Options   Options
 	Pre, Post Source
@@ -58,12 +55,12 @@ type Analysis struct {
 	pre, post *side
 	matched   *matched
 	extract   *extractor
-	fromNs    int64 // arrivals before do not count
+	fromNs    int64 // earlier arrivals do not count
 	trimNs    int64
 }
 
-// Analyze reads and evaluates a pair. Its errors are of type *PairError if the two files
-// are no pair.
+// Analyze reads and evaluates a pair. It returns a *PairError if the two files do not belong
+// together.
 func Analyze(ctx context.Context, o Options) (*Analysis, error) {
 	if o.Trim < 0 || o.Trim > maxOffset || o.Trim%time.Millisecond != 0 {
 		return nil, exit.Wrongf("a trim of %v: it has to be whole milliseconds, which the names of the files have", o.Trim)
@@ -113,7 +110,7 @@ func (a *Analysis) analyze(ctx context.Context) (err error) {
 	return a.worstKeys(ctx)
 }
 
-// clocks estimates what can be said of the two clocks.
+// clocks estimates how the two clocks relate.
 func (a *Analysis) clocks() error {
 	var latency column[int64]
 	defer latency.free()
@@ -131,7 +128,7 @@ func (a *Analysis) clocks() error {
 	return nil
 }
 
-// Close gives back memory and files.
+// Close frees memory and closes files.
 func (a *Analysis) Close() error {
 	var errs []error
 	for _, s := range []*side{a.pre, a.post} {
@@ -149,7 +146,7 @@ func (a *Analysis) pairs() pairs {
 	return pairs{a.pre.timesNs(), a.matched.receivedNs.all[:a.pre.count], a.matched.again, a.fromNs}
 }
 
-// open opens both files, and refuses one file in two roles.
+// open opens both files, and refuses the same file in both roles.
 func (a *Analysis) open() error {
 	o := &a.Options
 	open := packetfile.Open
@@ -199,21 +196,21 @@ func (a *Analysis) open() error {
 	return nil
 }
 
-// estimatePackets guesses from a file's size, for nothing but the number of partitions.
+// estimatePackets guesses from a file's size, only to choose the number of partitions.
 func estimatePackets(r *packetfile.Reader) int64 {
 	_, size := r.Progress()
 	switch {
 	case r.Info().Format == packetfile.MoonSniff:
 		return size / 12
 	case r.Info().Compression != packetfile.Plain:
-		return size / 12 // seen of published captures: 10 bytes a packet
+		return size / 12 // as in published captures: 10 bytes a packet
 	}
 	return size / 100
 }
 
-// partitionBits makes partitions whose tables fit into a core's own cache: of some 2^16
-// packets, 16 bytes each for entry and slots. More than 2^11 would be slower to fill, as
-// each is a place in memory that is written to in turns.
+// partitionBits sizes partitions so that their tables fit into a core's own cache: about 2^16
+// packets, with 16 bytes each for entry and slots. More than 2^11 partitions would be slower to
+// fill, because the writes alternate between that many places in memory.
 func partitionBits(packets int64) uint {
 	return min(max(uint(bits.Len64(uint64(packets)>>16)), 4), 11)
 }
@@ -245,7 +242,7 @@ func (a *Analysis) load(ctx context.Context) error {
 		})
 	}
 	both.Wait()
-	// The other one was cancelled, which is no news.
+	// The other one was cancelled, which is no error.
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return err
@@ -268,8 +265,8 @@ func (s *side) source() Source {
 	return Source{Path: s.path, Packets: uint64(s.count), Info: s.reader.Info(), Seen: s.seen, Damage: s.damage, FrameBytes: int(s.length.same())}
 }
 
-// worstKeys reads PRE again for the keys of the slowest packets: to keep all of them would
-// take more memory than everything else.
+// worstKeys reads PRE again for the keys of the slowest packets: keeping all keys would take more
+// memory than everything else.
 func (a *Analysis) worstKeys(ctx context.Context) error {
 	type place struct {
 		number uint32 // in the file
@@ -317,8 +314,8 @@ func (a *Analysis) identify(w *Worst, link packetfile.LinkType, data []byte) {
 	}
 }
 
-// WritePublished writes the published evaluation's files into a folder, and returns their
-// paths. All of them appear, or none.
+// WritePublished writes the published evaluation's files into a folder and returns their paths.
+// Either all of them appear, or none.
 func (a *Analysis) WritePublished(ctx context.Context, dir string, without map[File]bool) ([]string, error) {
 	p := publisher{dir: dir, capture: filepath.Base(a.Options.Pre), trimMs: a.Options.Trim.Milliseconds(), without: without}
 	return p.write(ctx, a.Evaluation, a.pairs())

@@ -33,14 +33,14 @@ func analyze(t *testing.T, o Options) *Analysis {
 
 var plainPcap = packetfile.Layout{Format: packetfile.Pcap}
 
-// What happened in the network is what comes out, by each key.
+// The analysis finds what happened in the network, with each key.
 func TestTruth(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, key := range []Key{Content, Nines, Flow} {
 			t.Run(fmt.Sprintf("%d/%s", seed, key), func(t *testing.T) {
 				c := network(seed, 20000)
 				c.PauseNs, c.Keep, c.FirstID = 0, true, 1<<32-10000 // ids wrap
-				c.DuplicatePre = 0                                  // which cannot be told from others
+				c.DuplicatePre = 0                                  // nobody can tell them apart
 				pre, post, truth := writePair(t, c, plainPcap, ".pcap")
 				a := analyze(t, Options{Pre: pre, Post: post, Key: key})
 				r, err := a.Record(context.Background())
@@ -76,8 +76,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// Ids that come again after more than five seconds are told apart by time; sooner, they
-// cannot be.
+// Time separates ids that repeat after more than five seconds, but not sooner.
 func TestIDsComeAgain(t *testing.T) {
 	for _, c := range []struct {
 		modulo    uint32
@@ -174,14 +173,14 @@ func TestBadPairs(t *testing.T) {
 			}
 		})
 	}
-	// An offset that is asked for is added, and said.
+	// A requested offset is added and reported.
 	a := analyze(t, Options{Pre: pre, Post: apartPost, Offset: -180 * time.Second})
 	if a.Counts.Pairs != 2000 || !strings.Contains(strings.Join(a.Notes(), "\n"), "-3m0s was added") {
 		t.Errorf("%+v, %v", a.Counts, a.Notes())
 	}
 }
 
-// What is left of a damaged capture is used, and the verdict says so.
+// The readable part of a damaged capture is used, and the verdict says so.
 func TestDamage(t *testing.T) {
 	pre, post, _ := writePair(t, synthetic.Config{Packets: 5000, LatencyNs: 9000}, plainPcap, ".pcap")
 	raw, err := os.ReadFile(post)
@@ -198,7 +197,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A file out of order is put in order: the same result.
+// A file with packets out of order gives the same result.
 func TestOrderOfTheFileDoesNotMatter(t *testing.T) {
 	packets := make([]referencePacket, 3000)
 	frame := make([]byte, 60)
@@ -245,7 +244,7 @@ func TestOrderOfTheFileDoesNotMatter(t *testing.T) {
 	}
 }
 
-// Times that are years apart, or impossible, neither break anything nor fill the disk.
+// Times that are years apart or impossible break nothing and do not fill the disk.
 func TestStrangeTimes(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, delay int64, times []int64) string {

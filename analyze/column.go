@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// column is an array that grows without being copied, in memory of its own: pages that
-// were never written take none, and free gives all of it back at once. In Go's heap,
-// growing would hold two copies, and what is done with would stay until collected.
+// column is an array that grows without copying, in its own memory mapping: pages never written
+// take no memory, and free releases everything at once. In Go's heap, growing would hold two
+// copies, and unused data would stay until collected.
 type column[T any] struct {
 	raw []byte
-	all []T // all there is room for
+	all []T // the whole capacity
 }
 
 const firstColumnBytes = 1 << 20
@@ -41,10 +41,10 @@ func (c *column[T]) reserve(n int) error {
 	return nil
 }
 
-// free gives the memory back; slices of it must not be used any more.
+// free releases the memory; its slices must not be used any more.
 func (c *column[T]) free() {
 	if c.raw != nil {
-		_ = unix.Munmap(c.raw) // fails for what was never mapped only
+		_ = unix.Munmap(c.raw) // fails only if nothing was mapped
 	}
 	*c = column[T]{}
 }

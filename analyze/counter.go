@@ -8,8 +8,8 @@ import (
 	"nines.dev/nines/result"
 )
 
-// counter counts small whole numbers in pages that are made when they are needed, and
-// large ones, which are rare, in a map.
+// counter counts small integers in pages allocated on demand, and large ones, which are rare, in a
+// map.
 type counter struct {
 	pages [][]uint32
 	far   map[int64]uint32
@@ -48,7 +48,7 @@ func (c *counter) make(bucket int64) {
 	c.pages[page][bucket&(1<<pageBits-1)]++
 }
 
-// buckets lists those that are not empty, in order.
+// buckets lists the non-empty buckets in order.
 func (c *counter) buckets() []Bucket {
 	var list []Bucket
 	for page, counts := range c.pages {
@@ -64,18 +64,18 @@ func (c *counter) buckets() []Bucket {
 	return list
 }
 
-// sparse counts into the buckets of an HdrHistogram with the range and the digits of
-// package result, which record.go makes a histogram of.
+// sparse counts into the buckets of an HdrHistogram with the range and digits of package result;
+// record.go turns it into a histogram.
 type sparse struct {
 	counts   []uint32
 	min, max int64
 	sum      float64
-	part     int64 // of the sum, so that it keeps its digits
+	part     int64 // partial sum, small enough to stay exact
 	count    uint64
 }
 
-// HdrHistogram's layout for three significant digits (G. Tene, HdrHistogram, "counts
-// array"): 2^11 values side by side, then halves of as many, each twice as wide.
+// HdrHistogram's layout for three significant digits (G. Tene, HdrHistogram, "counts array"): 2^11
+// buckets of width one, then groups of half as many, each twice as wide.
 const (
 	subBucketBits = 11
 	subBucketHalf = 1 << (subBucketBits - 1)
@@ -96,7 +96,7 @@ func (s *sparse) add(ns int64) {
 	s.min, s.max = min(s.min, ns), max(s.max, ns)
 	s.counts[hdrIndex(ns)]++
 	s.count++
-	if s.part += ns; s.part > 1<<52 { // which a float64 has exactly
+	if s.part += ns; s.part > 1<<52 { // a float64 is exact up to here
 		s.sum += float64(s.part)
 		s.part = 0
 	}

@@ -9,13 +9,13 @@ import (
 	"nines.dev/nines/result"
 )
 
-// What the published evaluation is set to.
+// Settings of the published evaluation.
 const (
 	bucketNs  = 100  // of its histograms
 	worstRows = 5000 // of its list of the slowest packets
 )
 
-// Bucket is a row of a histogram: values from LowNs on, below LowNs + 100 ns.
+// Bucket is a row of a histogram: values from LowNs up to, not including, LowNs + 100 ns.
 type Bucket struct {
 	LowNs int64
 	Count uint64
@@ -30,24 +30,24 @@ type Second struct {
 // Worst is one of the slowest pairs.
 type Worst struct {
 	LatencyNs, PreNs, PostNs int64
-	// Packet is its place in PRE in order of time; Number is the one in the file, from 1.
+	// Packet is its place in PRE in time order; Number is its place in the file, from 1.
 	Packet uint32
 	Number uint64
 	Key    []byte
-	ID     uint32 // read from the key, if that has one; else the number
+	ID     uint32 // from the key, if it has one; else Number
 }
 
-// Evaluation is what the published files say.
+// Evaluation has the content of the published files.
 type Evaluation struct {
-	// PreReceived and PostReceived are all packets of the files; with Trimmed, those
-	// whose times are at least the trim after the first one's.
+	// PreReceived and PostReceived count all packets of the files; those with Trimmed, only packets
+	// at least the trim after the first.
 	PreReceived, PostReceived               uint64
 	PreReceivedTrimmed, PostReceivedTrimmed uint64
-	// Pairs is how many pairs are evaluated: not those whose arrival was trimmed.
+	// Pairs is the number of evaluated pairs: without those whose arrival was trimmed.
 	Pairs uint64
 	// Latency has no empty buckets.
 	Latency []Bucket
-	// Percentiles are those of PublishedPercentiles; nil without a pair.
+	// Percentiles are the PublishedPercentiles; nil without a pair.
 	Percentiles       []int64
 	Worst             []Worst
 	PreRate, PostRate []Second
@@ -63,7 +63,7 @@ type pair struct {
 	again         bool
 }
 
-// pairs goes through the pairs in order of PRE's times, then of POST's.
+// pairs iterates over the pairs in order of PRE's times, then POST's.
 type pairs struct {
 	sentNs, receivedNs []int64
 	again              []again
@@ -77,7 +77,7 @@ func (p pairs) each(ctx context.Context, do func([]pair) error) error {
 	block := make([]pair, 0, blockPairs)
 	rest := p.again
 	flush := func() error {
-		// Packets of one time: their arrivals in order too.
+		// Packets with equal times: order their arrivals too.
 		for i := 1; i < len(block); i++ {
 			if block[i].preNs == block[i-1].preNs && block[i].postNs < block[i-1].postNs {
 				sort.SliceStable(block, func(a, b int) bool {
@@ -92,11 +92,11 @@ func (p pairs) each(ctx context.Context, do func([]pair) error) error {
 		return err
 	}
 	for i, ns := range p.receivedNs {
-		if ns <= leftOut { // lost, too
+		if ns <= leftOut { // or lost
 			continue
 		}
 		sent := p.sentNs[i]
-		// A block ends between packets of different times.
+		// A block ends between packets with different times.
 		if len(block) >= blockPairs-64 && block[len(block)-1].preNs != sent {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -121,7 +121,7 @@ func (p pairs) each(ctx context.Context, do func([]pair) error) error {
 	return flush()
 }
 
-// evaluate makes all of the published evaluation but the file of all pairs.
+// evaluate computes the published evaluation except the file of all pairs.
 func evaluate(ctx context.Context, p pairs, post []int64, trimNs int64) (*Evaluation, error) {
 	pre := p.sentNs
 	preTrimmed, postTrimmed := trimmed(pre, trimNs), trimmed(post, trimNs)
@@ -151,7 +151,7 @@ func evaluate(ctx context.Context, p pairs, post []int64, trimNs int64) (*Evalua
 	return e, e.second(ctx, p)
 }
 
-// trimmed are the times from the first one and the trim on.
+// trimmed returns the times at least the trim after the first.
 func trimmed(times []int64, trimNs int64) []int64 {
 	if len(times) == 0 {
 		return times
@@ -160,7 +160,7 @@ func trimmed(times []int64, trimNs int64) []int64 {
 	return times[from:]
 }
 
-// rate counts packets in seconds from the first one on; seconds without one have no row.
+// rate counts packets per second from the first packet on; empty seconds have no row.
 func rate(times []int64) []Second {
 	var rows []Second
 	for i := 0; i < len(times); {
@@ -180,8 +180,8 @@ func gapHistogram(times []int64) []Bucket {
 	return gaps.buckets()
 }
 
-// second goes through the pairs once more, with what the histogram tells: the values of
-// the buckets that percentiles lie in, and of those with the worst.
+// second goes through the pairs again with the help of the histogram: for the values in the buckets
+// of the percentiles, and those with the worst packets.
 func (e *Evaluation) second(ctx context.Context, p pairs) error {
 	if e.Pairs == 0 {
 		return nil
@@ -205,11 +205,11 @@ func (e *Evaluation) second(ctx context.Context, p pairs) error {
 	return nil
 }
 
-// ranks finds exact percentiles. A bucket has a hundred values: those that a percentile
-// lies in are counted one by one, so that nothing needs to be sorted.
+// ranks finds exact percentiles. A bucket has a hundred values: in the buckets of percentiles each
+// value is counted, so nothing needs sorting.
 type ranks struct {
 	where []rankPlace
-	// fine is the index of a bucket's counts, + 1.
+	// fine is the index of a bucket's counts, plus 1.
 	fine   []uint16
 	counts [][bucketNs]uint32
 }
@@ -262,9 +262,9 @@ func (r *ranks) values() []int64 {
 	return values
 }
 
-// slowest keeps the worst pairs in a heap, the best of them on top.
+// slowest keeps the worst pairs in a heap, the least slow on top.
 type slowest struct {
-	from int64 // no latency below it is among them
+	from int64 // no latency kept is below this
 	heap []pair
 }
 
@@ -280,8 +280,7 @@ func newSlowest(buckets []Bucket) *slowest {
 	return s
 }
 
-// worse is the order of the list: the largest latency, then the earliest in PRE, then in
-// POST.
+// worse orders the list: largest latency first, then earliest in PRE, then in POST.
 func worse(a, b *pair) bool {
 	switch la, lb := a.postNs-a.preNs, b.postNs-b.preNs; {
 	case la != lb:

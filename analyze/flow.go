@@ -8,22 +8,22 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// maxFlows bounds the flows that are told apart. A capture with more of them is of
-// traffic whose flows nobody would look at one by one.
+// maxFlows is the most flows that are told apart. With more of them, nobody would look at single
+// flows.
 const maxFlows = 64
 
-// flowTable says which flow each packet belongs to: addresses, protocol and ports; with
-// nines' own payload, its stream.
+// flowTable assigns each packet to a flow: by addresses, protocol and ports, or by stream for
+// nines' own payload.
 type flowTable struct {
 	nines  *extractor // nil: by addresses
 	of     column[uint8]
 	names  []string
 	known  map[string]uint8
 	cache  [128]flowCache
-	tooFew bool // room: there are more flows
+	tooFew bool // there are more flows than room
 }
 
-// flowCache remembers what plain IPv4 packets showed last.
+// flowCache remembers the last plain IPv4 packets.
 type flowCache struct {
 	addresses, rest uint64
 	flow            uint8
@@ -45,7 +45,7 @@ func (t *flowTable) reserve(n int) error {
 	return t.of.reserve(n)
 }
 
-// take notes the flow of a packet.
+// take records the flow of a packet.
 func (t *flowTable) take(packet int, link packetfile.LinkType, data []byte) {
 	if t.tooFew {
 		return
@@ -85,7 +85,7 @@ func (t *flowTable) find(name string) (uint8, bool) {
 	return flow, true
 }
 
-// name is a flow's name, which is all that tells it from others.
+// name is a flow's name, which alone identifies it.
 func (t *flowTable) name(link packetfile.LinkType, data []byte) string {
 	if t.nines != nil {
 		if id, ok := t.nines.id(link, data); ok {
@@ -116,7 +116,7 @@ func (f *frame) flowName() string {
 	return fmt.Sprintf("%s > %s %s", netip.AddrPortFrom(from, source), netip.AddrPortFrom(to, target), protocol)
 }
 
-// addresses are those of the IP header; not valid where there is none.
+// addresses returns those of the IP header; invalid without one.
 func (f *frame) addresses() (from, to netip.Addr) {
 	if f.network < 0 || f.network >= len(f.data) {
 		return
@@ -131,7 +131,7 @@ func (f *frame) addresses() (from, to netip.Addr) {
 	return
 }
 
-// order follows the packets into the order of their times.
+// order reorders the packets' flows by time.
 func (t *flowTable) order(file []uint32) {
 	if t.tooFew {
 		return
@@ -142,7 +142,7 @@ func (t *flowTable) order(file []uint32) {
 	}
 }
 
-// several is whether there are flows to tell apart, at most as many as can be.
+// several tells whether there is more than one flow, and not too many.
 func (t *flowTable) several() bool { return !t.tooFew && len(t.names) > 1 }
 
 func (t *flowTable) free() { t.of.free() }

@@ -13,7 +13,7 @@ const (
 	etherIPv6 = 0x86dd
 	etherVLAN = 0x8100
 	etherQinQ = 0x88a8
-	etherOld  = 0x9100 // of before 802.1ad
+	etherOld  = 0x9100 // from before 802.1ad
 
 	protoHopByHop = 0
 	protoTCP      = 6
@@ -25,25 +25,25 @@ const (
 
 const etherAddresses = 12 // bytes of the two MAC addresses
 
-// frame is where the parts of a packet begin, as offsets into data.
+// frame holds the offsets of a packet's parts in data.
 type frame struct {
 	data []byte
-	// etherType is what network holds.
+	// etherType is the type of what starts at network.
 	etherType uint16
 	network   int // -1: none
 	proto     uint8
-	// transport and payload are 0 where there are none, as in fragments but the first.
+	// transport and payload are 0 if missing, as in all fragments but the first.
 	transport int
 	payload   int
 }
 
-// dissect finds the parts of a packet of a link type. What is cut off is not there.
+// dissect finds the parts of a packet of a link type. Truncated parts count as missing.
 func dissect(link packetfile.LinkType, data []byte) frame {
 	f := frame{data: data, network: -1}
 	switch link {
 	case packetfile.Ethernet:
 		f.tags(etherAddresses)
-	case packetfile.Cooked: // 14 bytes, then the protocol, as before an Ethernet payload
+	case packetfile.Cooked: // 14 bytes, then an EtherType, as in Ethernet
 		f.tags(14)
 	case packetfile.Cooked2: // the protocol first, 20 bytes in all
 		if len(data) >= 20 {
@@ -63,7 +63,7 @@ func dissect(link packetfile.LinkType, data []byte) frame {
 	return f
 }
 
-// tags passes over VLAN tags (IEEE 802.1Q).
+// tags skips VLAN tags (IEEE 802.1Q).
 func (f *frame) tags(at int) {
 	for ; len(f.data) >= at+2; at += 4 {
 		switch kind := binary.BigEndian.Uint16(f.data[at:]); kind {
@@ -75,7 +75,7 @@ func (f *frame) tags(at int) {
 	}
 }
 
-// ip tells the version of an IP packet at an offset.
+// ip sets the version of an IP packet at an offset.
 func (f *frame) ip(at int) {
 	if len(f.data) <= at {
 		return
@@ -89,7 +89,7 @@ func (f *frame) ip(at int) {
 	}
 }
 
-// ipv4: RFC 791.
+// ipv4 follows RFC 791.
 func (f *frame) ipv4() {
 	h := f.data[f.network:]
 	if len(h) < 20 {
@@ -103,7 +103,7 @@ func (f *frame) ipv4() {
 	}
 }
 
-// ipv6 passes over extension headers: RFC 8200 section 4.
+// ipv6 skips extension headers: RFC 8200 section 4.
 func (f *frame) ipv6() {
 	h := f.data[f.network:]
 	if len(h) < 40 {
@@ -142,7 +142,7 @@ func (f *frame) layer4(at int) {
 	}
 }
 
-// ports are source and destination; 0 where there are none.
+// ports returns source and destination; 0 without ports.
 func (f *frame) ports() (from, to uint16) {
 	if f.transport == 0 {
 		return 0, 0

@@ -6,22 +6,21 @@ import (
 	"math/bits"
 )
 
-// A content key has up to 52 bytes; 100 million of them would need more memory than all
-// the rest. A hash stands for it: two independent ones of the multilinear family over
-// the ring of integers modulo 2^128 (D. Lemire, O. Kaser, "Strongly universal string
-// hashing is fast", The Computer Journal 57 (11), 2014, section 2), with multipliers
-// from the system's random source. That family is strongly universal: any two different
-// keys have the same 64-bit hash with a probability of 2^-64 at most, whatever the
-// packets are and whoever made them, since the multipliers are drawn anew each time.
+// A content key has up to 52 bytes; 100 million of them would need more memory than everything
+// else. A hash stands for it: two independent ones of the multilinear family over the ring of
+// integers modulo 2^128 (D. Lemire, O. Kaser, "Strongly universal string hashing is fast", The
+// Computer Journal 57 (11), 2014, section 2), with multipliers from the system's random source.
+// That family is strongly universal: any two different keys have the same 64-bit hash with a
+// probability of at most 2^-64, for any packets from any source, since the multipliers are drawn
+// for each evaluation.
 //
-// 96 bits of the two are kept, and their partition adds some more. With 10^8 packets on
-// each side there are 2·10^16 pairs of packets, so that the probability that any two
-// different keys are taken for one is below 2·10^16 / 2^96 < 10^-12: less than that of
-// an undetected error of the memory that they are in. Ids are not hashed but mixed by a
-// bijection, and cannot collide at all.
+// 96 bits of the two are kept, and their partition adds a few more. With 10^8 packets on each side
+// there are 2·10^16 pairs of packets, so the probability that any two different keys are taken for
+// one is below 2·10^16 / 2^96 < 10^-12: less than that of an undetected error in the memory that
+// holds them. Ids are not hashed but mixed by a bijection, and cannot collide.
 
-// contentBytes is the most that a content key has: the first 64 bytes of a frame
-// without its MAC addresses.
+// contentBytes is the most bytes of a content key: the first 64 bytes of a frame without its MAC
+// addresses.
 const contentBytes = 64 - 12
 
 const contentWords = 7 // 52 bytes, the last 4 of 56 are zero
@@ -54,11 +53,11 @@ func newHasher() *hasher {
 	return h
 }
 
-// of hashes a key of n bytes, which words holds with zeros behind them. The length is
-// one more word, so that no key is another one with zeros behind it.
+// of hashes a key of n bytes, zero-padded in words. The length is an extra word, so that padding
+// does not make two keys equal.
 //
-// A lane is the upper half of add + Σ word·multiplier modulo 2^128; both are computed
-// side by side, as a core can.
+// A lane is the upper half of add + Σ word·multiplier modulo 2^128; both lanes are computed in
+// parallel, as a core can.
 func (h *hasher) of(words *[contentWords]uint64, n int) hash96 {
 	first, second := &h.word[0], &h.word[1]
 	hi0, lo0 := h.add[0].plus(uint64(n), h.length[0])
@@ -82,7 +81,7 @@ func (m multiplier) plus(w uint64, by multiplier) (hi, lo uint64) {
 	return m.hi + high + carry + w*by.hi, lo
 }
 
-// hash96 is a hashed key: equal for equal keys, and different for others.
+// hash96 is a hashed key: equal for equal keys, different for different ones.
 type hash96 struct {
 	hi uint64
 	lo uint32

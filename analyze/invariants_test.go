@@ -12,10 +12,10 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// fileSet is the published files of one capture, by the end of their names.
+// fileSet holds the published files of one capture by name suffix.
 type fileSet map[string][]byte
 
-// rows are a file's columns as numbers, without its head; what is not a whole number is 0.
+// rows returns a file's columns as numbers, without the header; 0 if not an integer.
 func (s fileSet) rows(t *testing.T, suffix string) [][]int64 {
 	t.Helper()
 	raw, ok := s[suffix]
@@ -47,7 +47,7 @@ func sumOf(rows [][]int64, column int) (sum int64) {
 	return sum
 }
 
-// holdInvariants holds the files of a capture to each other.
+// holdInvariants checks the files of a capture against each other.
 func holdInvariants(t *testing.T, s fileSet) {
 	t.Helper()
 	stats := s.rows(t, "stats")[0]
@@ -67,7 +67,7 @@ func holdInvariants(t *testing.T, s fileSet) {
 	for i, row := range s.rows(t, "percentiles") {
 		p, value := PublishedPercentiles()[i].P, row[1]
 		rank := int64(max(1, ceil(p*float64(pairs))))
-		// In the bucket that has this rank.
+		// In the bucket that contains this rank.
 		seen := int64(0)
 		for _, b := range histogram {
 			if seen += b[1]; seen >= rank {
@@ -119,7 +119,7 @@ func TestInvariantsHoldForThePublishedFiles(t *testing.T) {
 	}
 }
 
-// Ours have the names, the heads and the invariants of theirs.
+// Our files have the names, headers and invariants of the published ones.
 func TestOurFilesHaveThePublishedForm(t *testing.T) {
 	theirs, err := filepath.Glob(filepath.Join(labtest.PublishedData(t), "cgroups-nfv", "v1", "*.csv.zst"))
 	if err != nil || len(theirs) != 9 {

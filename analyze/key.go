@@ -8,24 +8,24 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// Key is what identifies a packet in both captures.
+// Key says what identifies a packet in both captures.
 type Key string
 
-// The keys. Those that read an id pass over packets that have none.
+// The keys. Those that read an id ignore packets without one.
 const (
-	// Content is the first 64 bytes of the frame without MAC addresses and checksums, as
-	// the published evaluation has it.
+	// Content is the first 64 bytes of the frame without MAC addresses and checksums, as in the
+	// published evaluation.
 	Content Key = "content"
-	// MoonSniff is MoonGen's u32 id at frame offset 42 with the mark 0x55 behind it, and
-	// what an .mscap file holds.
+	// MoonSniff is MoonGen's u32 id at frame offset 42, followed by the mark 0x55, and the id in an
+	// .mscap file.
 	MoonSniff Key = "moonsniff"
-	// Nines is id and stream of nines' own payload.
+	// Nines is the id and stream in nines' own payload.
 	Nines Key = "nines"
-	// Flow is the u32 id that a payload begins with, and both ports.
+	// Flow is the u32 id at the beginning of the payload, and both ports.
 	Flow Key = "flow"
 )
 
-// Keys are all of them, the default first.
+// Keys returns all of them, the default first.
 func Keys() []Key { return []Key{Content, MoonSniff, Nines, Flow} }
 
 // ParseKey reads a key's name.
@@ -40,10 +40,10 @@ func ParseKey(name string) (Key, error) {
 	return "", fmt.Errorf("there is no key %q; there are %s", name, strings.Join(names, ", "))
 }
 
-// wraps is whether a key comes again after a while, with 32 bits for an id.
+// wraps tells whether a key repeats after a while, because its id has 32 bits.
 func (k Key) wraps() bool { return k != Content }
 
-const payloadMark = 0x55 // MoonSniff's, and nines'
+const payloadMark = 0x55 // of MoonSniff and nines
 
 // extractor takes keys out of packets. It is safe for concurrent use.
 type extractor struct {
@@ -52,7 +52,7 @@ type extractor struct {
 	hash    *hasher
 }
 
-// of is the hashed key of a packet; false if it has none.
+// of returns the hashed key of a packet; false if it has none.
 func (x *extractor) of(link packetfile.LinkType, data []byte) (hash96, bool) {
 	if x.key != Content {
 		id, ok := x.id(link, data)
@@ -71,12 +71,12 @@ func (x *extractor) of(link packetfile.LinkType, data []byte) (hash96, bool) {
 	return x.hash.of(&words, n), true
 }
 
-// whole is content for what nearly all packets are, frames of at least 60 bytes (64 with
-// the FCS), word by word. Word 0 begins at 12.
+// whole is content for frames of at least 60 bytes (64 with the FCS), which nearly all packets are,
+// word by word. Word 0 begins at 12.
 func (x *extractor) whole(d []byte) hash96 {
 	_ = d[59]
-	// One by one: a literal is made elsewhere and copied by wider loads, which wait until
-	// the narrower stores before them have reached the cache.
+	// One by one: a literal is built elsewhere and copied by wider loads, which wait until the
+	// narrower stores before them have reached the cache.
 	var w [contentWords]uint64
 	w[0] = binary.LittleEndian.Uint64(d[12:])
 	w[1] = binary.LittleEndian.Uint64(d[20:])
@@ -109,8 +109,8 @@ func (x *extractor) whole(d []byte) hash96 {
 // checksum (24, 25) and UDP's (40, 41) or TCP's (50, 51). Packets that were captured
 // without an Ethernet header get the key that they would have with one.
 //
-// With the TTL masked, VLAN tags are passed over, and the TTL or hop limit and the IP
-// checksum are zero wherever they are: what routers change on the way.
+// With the TTL masked, VLAN tags are skipped, and the TTL or hop limit and the IP checksum are
+// zero: routers change them.
 func (x *extractor) content(key *[contentBytes]byte, link packetfile.LinkType, data []byte) int {
 	n := 0
 	f := frame{network: -1}
@@ -122,7 +122,7 @@ func (x *extractor) content(key *[contentBytes]byte, link packetfile.LinkType, d
 		if len(data) > etherAddresses {
 			n = copy(key[:], data[etherAddresses:])
 		}
-	case f.network < 0: // nothing that is known
+	case f.network < 0: // unknown
 		n = copy(key[:], data)
 	default:
 		binary.BigEndian.PutUint16(key[:], f.etherType)
@@ -155,7 +155,7 @@ func (x *extractor) content(key *[contentBytes]byte, link packetfile.LinkType, d
 	return n
 }
 
-// id is a packet's id with what distinguishes it, in 64 bits.
+// id is a packet's id with whatever else distinguishes it, in 64 bits.
 func (x *extractor) id(link packetfile.LinkType, data []byte) (uint64, bool) {
 	if link == packetfile.MoonSniffID {
 		if len(data) < 4 {
@@ -163,7 +163,7 @@ func (x *extractor) id(link packetfile.LinkType, data []byte) (uint64, bool) {
 		}
 		return uint64(binary.LittleEndian.Uint32(data)), x.key == MoonSniff
 	}
-	// Nearly all packets: UDP in IPv4 without options, its payload at 42.
+	// Nearly all packets: UDP in IPv4 without options, payload at 42.
 	plain := link == packetfile.Ethernet && len(data) >= 48 && data[12] == 0x08 && data[13] == 0 && data[14] == 0x45 && data[23] == protoUDP &&
 		binary.BigEndian.Uint16(data[20:])&0x1fff == 0
 	load, from, to := []byte(nil), uint16(0), uint16(0)
@@ -198,8 +198,8 @@ func (x *extractor) id(link packetfile.LinkType, data []byte) (uint64, bool) {
 	return 0, false
 }
 
-// bytes is a packet's key as the published evaluation writes it ("encode"): the content
-// masked, or what the id was read from, in the order of the wire.
+// bytes is a packet's key as the published evaluation writes it ("encode"): the masked content, or
+// the bytes that the id was read from, in wire order.
 func (x *extractor) bytes(link packetfile.LinkType, data []byte) []byte {
 	if x.key == Content {
 		var buffer [contentBytes]byte

@@ -24,7 +24,7 @@ const (
 	payload = "b10300005507000000000000000000000000"
 )
 
-// The same packet on different links, with the same id, ports and flow.
+// The same packet on different links has the same id, ports and flow.
 func TestKeysOnAllLinks(t *testing.T) {
 	mac := unhex(t, "52540021f8295254008d9dad")
 	ip := unhex(t, ipv4UDP+udpHead+payload)
@@ -65,7 +65,7 @@ func TestKeysOnAllLinks(t *testing.T) {
 	}
 }
 
-// A packet has one content key, wherever it was captured, if its Ethernet header is.
+// A packet has the same content key wherever it was captured, if its Ethernet header is the same.
 func TestContentIsThatOfEthernetOnOtherLinks(t *testing.T) {
 	mac := unhex(t, "52540021f8295254008d9dad")
 	ip := unhex(t, ipv4UDP+udpHead+payload)
@@ -85,7 +85,7 @@ func TestContentIsThatOfEthernetOnOtherLinks(t *testing.T) {
 	}
 }
 
-// What a router changes is not part of the key with the TTL masked, and is without.
+// Bytes that a router changes are in the key only if the TTL is not masked.
 func TestMaskTTL(t *testing.T) {
 	for name, packets := range map[string][2]string{
 		"IPv4":             {"0800" + ipv4UDP, "0800" + "4500003c03b100003f11ac2c0a000010c0a80102"},
@@ -113,7 +113,7 @@ func TestMaskTTL(t *testing.T) {
 	}
 }
 
-// Later fragments have no header of UDP, whatever their bytes look like.
+// Later fragments have no UDP header, whatever their bytes look like.
 func TestLaterFragmentsHaveNoID(t *testing.T) {
 	frame := unhex(t, "52540021f8295254008d9dad0800"+"4500003c03b120b94011ab2c0a000010c0a80102"+udpHead+payload)
 	for _, key := range []Key{MoonSniff, Nines, Flow} {
@@ -123,8 +123,8 @@ func TestLaterFragmentsHaveNoID(t *testing.T) {
 	}
 }
 
-// FuzzKey: no packet may break the reading of keys; equal content has an equal hash, and
-// the fast way is the same as the slow one.
+// FuzzKey: no packet may break the key parser; equal content has an equal hash, and the fast path
+// agrees with the slow one.
 func FuzzKey(f *testing.F) {
 	mac := "52540021f8295254008d9dad"
 	for _, text := range []string{"", mac, mac + "0800" + ipv4UDP, mac + "0800" + ipv4UDP + udpHead + payload, mac + "810000050800" + ipv4UDP + udpHead,
@@ -150,7 +150,7 @@ func FuzzKey(f *testing.F) {
 				if key != Content || !ok {
 					continue
 				}
-				// Slowly, by the key's bytes.
+				// The slow way, from the key's bytes.
 				k := x.bytes(l, data)
 				var words [contentWords]uint64
 				var padded [8 * contentWords]byte

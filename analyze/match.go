@@ -12,22 +12,22 @@ import (
 	"nines.dev/nines/measure/metrics"
 )
 
-// A pair of the published evaluation has less than this between its times.
+// A pair of the published evaluation has less than this between its two times.
 const windowNs = 5_000_000_000
 
-// What stands in the place of a receive time.
+// Values that take the place of a receive time.
 const (
 	lost    = int64(metrics.Lost)      // was not received
-	leftOut = int64(math.MinInt64) + 1 // has no key, or one that others have too
+	leftOut = int64(math.MinInt64) + 1 // has no key, or shares its key
 )
 
-// again is a further arrival of a packet of PRE.
+// again is another arrival of a packet of PRE.
 type again struct {
-	packet uint32 // place in PRE, in order of time
+	packet uint32 // place in PRE, in time order
 	ns     int64
 }
 
-// apart is a packet that both captures have, though its times do not fit.
+// apart is a packet found in both captures whose times do not fit.
 type apart struct{ preNs, postNs int64 }
 
 // matched says which packet of PRE arrived when.
@@ -36,30 +36,29 @@ type matched struct {
 	receivedNs column[int64]
 	again      []again // in order
 	counts     Counts
-	// apart are some of the packets whose times do not fit, chosen by their hash.
+	// apart samples the packets whose times do not fit, by their hash.
 	apart []apart
 }
 
-// Counts says what became of the packets' keys.
+// Counts says what happened to the packets' keys.
 type Counts struct {
-	// Pairs is how many pairs there are, further arrivals included, and Again how many
-	// of them are that.
+	// Pairs is the number of pairs, including repeated arrivals, which Again counts.
 	Pairs uint64 `json:"pairs"`
 	Again uint64 `json:"again_packets"`
-	// PreAmbiguous and PostAmbiguous are packets whose key more than one packet of PRE
-	// has, so that they belong to no pair.
+	// PreAmbiguous and PostAmbiguous are packets whose key several packets of PRE share, so they
+	// belong to no pair.
 	PreAmbiguous  uint64 `json:"pre_ambiguous_packets"`
 	PostAmbiguous uint64 `json:"post_ambiguous_packets"`
-	// PreUnkeyed and PostUnkeyed are packets without a key, as ARP among ids.
+	// PreUnkeyed and PostUnkeyed are packets without a key, such as ARP with an id key.
 	PreUnkeyed  uint64 `json:"pre_unkeyed_packets"`
 	PostUnkeyed uint64 `json:"post_unkeyed_packets"`
 	// PostUnknown are packets of POST whose key no packet of PRE has.
 	PostUnknown uint64 `json:"post_unknown_packets"`
-	// Early and Late are packets of POST whose key fits, but whose time does not: not
-	// after that in PRE, or by five seconds or more.
+	// Early and Late are packets of POST whose key fits but whose time does not: not after the time
+	// in PRE, or later by five seconds or more.
 	Early uint64 `json:"early_packets"`
 	Late  uint64 `json:"late_packets"`
-	// Lost are packets of PRE that arrived nowhere in POST.
+	// Lost are packets of PRE that do not appear in POST.
 	Lost uint64 `json:"lost_packets"`
 }
 
@@ -74,8 +73,8 @@ func (c *Counts) add(o Counts) {
 	c.Lost += o.Lost
 }
 
-// match finds the pairs. Partitions are independent of each other: one is matched by one
-// goroutine, and touches no packet of another.
+// match finds the pairs. Partitions are independent: one goroutine matches each, and touches no
+// packet of another.
 func match(ctx context.Context, pre, post *side, wraps bool, progress func(done, all int64)) (*matched, error) {
 	m := new(matched)
 	if err := m.receivedNs.reserve(max(pre.count, 1)); err != nil {
@@ -146,13 +145,13 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// slot of a hash table: a part of the hash, and where its entry is.
+// slot of a hash table: part of the hash, and the place of its entry.
 type slot struct {
 	tag   uint32
-	place uint32 // in the column of entries, + 1; 0: free
+	place uint32 // in the column of entries, plus 1; 0: free
 }
 
-// matcher matches partitions, one after the other.
+// matcher matches partitions one after the other.
 type matcher struct {
 	pre, post  *side
 	sentNs     []int64 // of PRE
@@ -162,8 +161,8 @@ type matcher struct {
 
 	table []slot
 	mask  uint64
-	// Only with keys that come again: further packets of a key, and groups of them by
-	// the place of the key's first entry.
+	// Only for keys that repeat: further packets of a key, grouped by the place of the key's first
+	// entry.
 	repeats []repeat
 	groups  map[uint32][]uint32
 
@@ -175,7 +174,7 @@ type matcher struct {
 
 type repeat struct{ first, packet uint32 }
 
-// apartOfPartition bounds the samples of packets whose times do not fit.
+// apartOfPartition is the most samples of packets whose times do not fit.
 const apartOfPartition = 256
 
 func (w *matcher) partition(part int) {
@@ -192,7 +191,7 @@ func (w *matcher) partition(part int) {
 	w.post.partition(part, func(_ uint32, entries []entry) { w.arrive(entries) })
 }
 
-// clear makes an empty table of at most half its slots in use.
+// clear makes an empty table that will be at most half full.
 func (w *matcher) clear(entries int) {
 	size := 1 << bits.Len(uint(max(2*entries, 16)-1))
 	if size > len(w.table) {
@@ -205,8 +204,8 @@ func (w *matcher) clear(entries int) {
 	w.groups = nil
 }
 
-// The hash's lower bits choose the slot, those above them the tag; the highest have
-// chosen the partition.
+// The hash's lower bits choose the slot, and the bits above are the tag; the highest have chosen
+// the partition.
 func tagOf(hi uint64) uint32 { return uint32(hi >> 24) }
 
 // insert takes a packet of PRE. The first of a key gets a slot.
@@ -217,7 +216,7 @@ func (w *matcher) insert(e *entry, place uint32) {
 		s := &w.table[i]
 		if s.place == 0 {
 			*s = slot{tag, place + 1}
-			if w.pre.unkeyed > 0 { // else it is that already
+			if w.pre.unkeyed > 0 { // otherwise it already is
 				w.receivedNs[e.at] = lost
 			}
 			return
@@ -239,8 +238,8 @@ func (w *matcher) insert(e *entry, place uint32) {
 	}
 }
 
-// group sorts the packets of keys that came again, and leaves out those that are too
-// close for a pair to be certain.
+// group sorts the packets of repeated keys, and leaves out those too close together for a certain
+// pair.
 func (w *matcher) group() {
 	w.groups = make(map[uint32][]uint32)
 	for _, r := range w.repeats {
@@ -251,7 +250,7 @@ func (w *matcher) group() {
 		w.groups[r.first] = append(members, r.packet)
 	}
 	for _, members := range w.groups {
-		slices.Sort(members) // places are in order of time
+		slices.Sort(members) // places are in time order
 		for i := 1; i < len(members); i++ {
 			if w.sentNs[members[i]]-w.sentNs[members[i-1]] < windowNs {
 				w.receivedNs[members[i]], w.receivedNs[members[i-1]] = leftOut, leftOut
@@ -260,9 +259,8 @@ func (w *matcher) group() {
 	}
 }
 
-// arrive takes packets of POST, at most a chunk. What is looked up lies all over the
-// memory; each step is done for all of them before the next, so that the core can wait
-// for many of them at once.
+// arrive takes up to a chunk of packets of POST. Its lookups are scattered over memory, so it does
+// each step for all packets before the next: the core can then wait for many loads at once.
 func (w *matcher) arrive(entries []entry) {
 	var arrived, sent, received [chunkEntries]int64
 	var packets [chunkEntries]uint32
@@ -286,7 +284,7 @@ func (w *matcher) arrive(entries []entry) {
 		received[i] = w.receivedNs[p]
 	}
 	for i, p := range packets[:n] {
-		// Nearly all: the first arrival. Another one may be in the same chunk, though.
+		// Nearly all: the first arrival. But another may be in the same chunk.
 		if d := arrived[i] - sent[i]; received[i] == lost && d > 0 && d < windowNs && w.receivedNs[p] == lost {
 			w.receivedNs[p] = arrived[i]
 			w.counts.Pairs++
@@ -296,7 +294,7 @@ func (w *matcher) arrive(entries []entry) {
 	}
 }
 
-// find looks for the packet of PRE with the key of one of POST, which arrived at ns.
+// find finds the packet of PRE with the key of a packet of POST that arrived at ns.
 func (w *matcher) find(e *entry, ns int64) (packet uint32, ok bool) {
 	tag := tagOf(e.hi)
 	entries := w.pre.entries.all
@@ -319,7 +317,7 @@ func (w *matcher) find(e *entry, ns int64) (packet uint32, ok bool) {
 	}
 }
 
-// latest is the last packet of a key that was sent before ns; the first if none was.
+// latest is the last packet of a key sent before ns; the first if none was.
 func (w *matcher) latest(first, packet uint32, ns int64) uint32 {
 	members, ok := w.groups[first]
 	if !ok {
@@ -329,7 +327,7 @@ func (w *matcher) latest(first, packet uint32, ns int64) uint32 {
 	return members[max(n-1, 0)]
 }
 
-// pair takes an arrival of a packet of PRE.
+// pair records an arrival of a packet of PRE.
 func (w *matcher) pair(packet uint32, ns int64) {
 	r, sent := w.receivedNs[packet], w.sentNs[packet]
 	if r == leftOut {

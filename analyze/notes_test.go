@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// TestNotesOfOddCaptures: coarse times and packets that are not understood are told.
+// TestNotesOfOddCaptures: coarse times and unknown packets are reported.
 func TestNotesOfOddCaptures(t *testing.T) {
 	const radio = 105 // IEEE 802.11
 	layout := packetfile.Layout{Format: packetfile.Pcap, Interfaces: []packetfile.Interface{{LinkType: radio, Resolution: packetfile.Microseconds}}}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// numeric is an exact decimal number as PostgreSQL has it: unscaled / 10^scale.
+// numeric is an exact decimal number as in PostgreSQL: unscaled / 10^scale.
 type numeric struct {
 	unscaled *big.Int
 	scale    int
@@ -13,7 +13,7 @@ type numeric struct {
 
 func wholeNumeric(n uint64) numeric { return numeric{new(big.Int).SetUint64(n), 0} }
 
-// parseNumeric reads digits with at most one point.
+// parseNumeric reads digits with an optional decimal point.
 func parseNumeric(text string) numeric {
 	before, after, _ := strings.Cut(text, ".")
 	unscaled, ok := new(big.Int).SetString(before+after, 10)
@@ -31,8 +31,8 @@ func (n numeric) oneMinus() numeric {
 
 func power10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// leading is the first digit in base 10,000 that is not zero, and its exponent; PostgreSQL
-// computes in this base (NBASE, src/backend/utils/adt/numeric.c).
+// leading returns the first non-zero digit in base 10,000, and its exponent; PostgreSQL computes in
+// this base (NBASE, src/backend/utils/adt/numeric.c).
 func (n numeric) leading() (digit int64, weight int) {
 	if n.unscaled.Sign() == 0 {
 		return 0, 0
@@ -51,15 +51,15 @@ func (n numeric) leading() (digit int64, weight int) {
 	return quotient.Int64(), weight
 }
 
-// Of PostgreSQL's numeric.h.
+// From PostgreSQL's numeric.h.
 const (
 	minSignificantDigits = 16
 	maxDisplayScale      = 1000
 )
 
-// over is n / d as PostgreSQL writes it: with at least 16 significant digits, whose
-// number depends on both (select_div_scale in numeric.c), rounded half away from zero.
-// Neither is negative, and d is not zero.
+// over is n / d as PostgreSQL writes it: with at least 16 significant digits, a number that depends
+// on both (select_div_scale in numeric.c), rounded half away from zero. Neither is negative, and d
+// is not zero.
 func (n numeric) over(d numeric) string {
 	first, weight := n.leading()
 	other, otherWeight := d.leading()

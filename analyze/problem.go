@@ -14,7 +14,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// noPacket is a capture without packets.
+// noPacket is the error for a capture without packets.
 func (a *Analysis) noPacket(s *side) error {
 	reason := "has no packets"
 	if s.damage != nil {
@@ -23,7 +23,7 @@ func (a *Analysis) noPacket(s *side) error {
 	return exit.Wrongf("%s: %s; without packets on both sides there is nothing to evaluate", s.path, reason)
 }
 
-// noPair says why not one pair was found, and shows what speaks for it.
+// noPair is the error for a pair without a single match, with the evidence for its cause.
 func (a *Analysis) noPair() error {
 	c, o := a.Counts, a.Options
 	keyedPre, keyedPost := uint64(a.pre.count)-c.PreUnkeyed, uint64(a.post.count)-c.PostUnkeyed
@@ -47,7 +47,7 @@ func (a *Analysis) noPair() error {
 	return exit.Wrongf("%s", a.clocksApart())
 }
 
-// clocksApart describes packets that both captures have, at times that do not fit.
+// clocksApart describes packets found in both captures at times that do not fit.
 func (a *Analysis) clocksApart() string {
 	c, o := a.Counts, a.Options
 	var delays []int64
@@ -99,7 +99,7 @@ func (a *Analysis) firstKeys(s *side, n int) []string {
 	return lines
 }
 
-// describe is a packet and its key for people.
+// describe formats a packet and its key for people.
 func (x *extractor) describe(link packetfile.LinkType, p packetfile.Packet) string {
 	if link == packetfile.MoonSniffID {
 		id, _ := x.id(link, p.Data)

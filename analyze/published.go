@@ -17,13 +17,13 @@ import (
 
 // PublishedPercentile is one of the published evaluation's percentiles.
 type PublishedPercentile struct {
-	Text string // as the files have it
+	Text string // as written in the files
 	P    float64
 	// Inverse is 1/(1−p), the files' third column, as PostgreSQL computes it.
 	Inverse string
 }
 
-// PublishedPercentiles are all of them, in order.
+// PublishedPercentiles returns all of them, in order.
 var PublishedPercentiles = sync.OnceValue(func() []PublishedPercentile {
 	list := make([]PublishedPercentile, len(percentileList))
 	for i, text := range percentileList {
@@ -36,7 +36,7 @@ var PublishedPercentiles = sync.OnceValue(func() []PublishedPercentile {
 	return list
 })
 
-// File is one of the published evaluation's files, or two of one kind.
+// File is one of the published evaluation's files, or a PRE and POST pair of them.
 type File string
 
 // The files; docs/analyze.md has their columns.
@@ -51,12 +51,12 @@ const (
 	LatencyTSFile    File = "latency-ts"
 )
 
-// Files are all of them.
+// Files returns all of them.
 func Files() []File {
 	return []File{HistFile, WorstFile, PercentilesFile, TransferRateFile, PacketRateFile, StatsFile, JitterFile, LatencyTSFile}
 }
 
-// ParseFiles reads a list of names with commas between.
+// ParseFiles parses a comma-separated list of names.
 func ParseFiles(list string) (map[File]bool, error) {
 	chosen := make(map[File]bool)
 	for name := range strings.SplitSeq(list, ",") {
@@ -75,10 +75,10 @@ func ParseFiles(list string) (map[File]bool, error) {
 	return chosen, nil
 }
 
-// publisher writes the files beside each other, and names them only when all are whole.
+// publisher writes the files in parallel, and renames them only when all are complete.
 type publisher struct {
 	dir     string
-	capture string // what the names begin with
+	capture string // prefix of the names
 	trimMs  int64
 	without map[File]bool
 }
@@ -117,7 +117,7 @@ func (p publisher) files(ctx context.Context, e *Evaluation, all pairs) []publis
 	return files
 }
 
-// write writes all files, and returns their paths. On failure none of them has changed.
+// write writes all files and returns their paths. On failure none of them has changed.
 func (p publisher) write(ctx context.Context, e *Evaluation, all pairs) (paths []string, err error) {
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("%w; write elsewhere with --out", err)
@@ -127,7 +127,7 @@ func (p publisher) write(ctx context.Context, e *Evaluation, all pairs) (paths [
 	defer func() {
 		if err != nil {
 			for _, f := range files {
-				_ = os.Remove(temporary(f.name)) // those that were begun
+				_ = os.Remove(temporary(f.name)) // unfinished files
 			}
 		}
 	}()
@@ -152,7 +152,7 @@ func (p publisher) write(ctx context.Context, e *Evaluation, all pairs) (paths [
 	return paths, nil
 }
 
-// syncAll flushes files to the disk, all at once: most of it is waiting.
+// syncAll flushes files to the disk in parallel: most of the time is waiting.
 func syncAll(files []publishedFile, path func(string) string) error {
 	errs := make([]error, len(files))
 	var all sync.WaitGroup
@@ -169,7 +169,7 @@ func syncAll(files []publishedFile, path func(string) string) error {
 	return errors.Join(errs...)
 }
 
-// writeWhole writes a file.
+// writeWhole writes a whole file.
 func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -183,8 +183,8 @@ func writeWhole(path string, write func(*bufio.Writer) error) (err error) {
 	return w.Flush()
 }
 
-// earlyWriter has the kernel begin to write to the disk while more is still to come, so
-// that little is left to wait for at the end.
+// earlyWriter makes the kernel start writing to the disk early, so that little is left to wait for
+// at the end.
 type earlyWriter struct {
 	file      *os.File
 	at, begun int64
@@ -196,14 +196,14 @@ func (e *earlyWriter) Write(p []byte) (int, error) {
 	n, err := e.file.Write(p)
 	e.at += int64(n)
 	if e.at-e.begun >= earlyBytes {
-		// It is only advice; file systems that cannot refuse it.
+		// Only a hint; file systems may refuse it.
 		_ = unix.SyncFileRange(int(e.file.Fd()), e.begun, e.at-e.begun, unix.SYNC_FILE_RANGE_WRITE)
 		e.begun = e.at
 	}
 	return n, err
 }
 
-// Writers to a bufio.Writer do not look at its errors, which Flush returns.
+// Writers ignore the errors of a bufio.Writer, since Flush returns them.
 
 func writeBuckets(w *bufio.Writer, head string, buckets []Bucket) error {
 	_, _ = w.WriteString(head)
@@ -248,7 +248,7 @@ func (e *Evaluation) writeTransferRate(w *bufio.Writer) error {
 	return nil
 }
 
-// quotient is empty, as NULL is, where there is none: a trim can leave no packet.
+// quotient is empty, as NULL is, for d = 0: a trim can leave no packet.
 func quotient(n, d uint64) string {
 	if d == 0 {
 		return ""
@@ -262,7 +262,7 @@ func (e *Evaluation) writeStats(w *bufio.Writer) error {
 	return nil
 }
 
-// writeLatencyTS writes a row for each pair: most of all that is written.
+// writeLatencyTS writes a row for each pair: most of the output.
 func writeLatencyTS(ctx context.Context, w *bufio.Writer, all pairs) error {
 	_, _ = w.WriteString("latency,prets,postts\n")
 	var pre, post timeDigits
@@ -289,10 +289,10 @@ func writeLatencyTS(ctx context.Context, w *bufio.Writer, all pairs) error {
 	})
 }
 
-// timeDigits writes times, most of which begin as the one before: digits in front of
-// the last eight are kept, since those change ten times a second only.
+// timeDigits writes times. Most begin like the previous one, so the digits before the last eight,
+// which change only ten times a second, are cached.
 type timeDigits struct {
-	from   int64 // the time with zeros in place of the last digits; 0: none yet
+	from   int64 // the time with its last digits zero; 0: none yet
 	head   [headRoom]byte
 	length int // of head
 }
@@ -300,8 +300,8 @@ type timeDigits struct {
 const (
 	tailDigits = 8
 	tailNs     = 100_000_000
-	// headRoom is for the other 11 digits of an int64, in a size that is copied at once;
-	// what is too much is written over.
+	// headRoom holds the other 11 digits of an int64, in a size that is copied at once; the excess
+	// is overwritten.
 	headRoom = 16
 )
 
@@ -329,13 +329,13 @@ func (t *timeDigits) append(to []byte, ns int64, behind byte) []byte {
 
 func digitPair(n uint32) string { return twoDigits[2*n : 2*n+2] }
 
-// longestRow is three numbers of up to 20 characters, and what is behind each.
+// longestRow is three numbers of up to 20 characters, each with a separator.
 const longestRow = 3 * 21
 
 const twoDigits = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
-// appendDigits writes a number and what is behind it, as strconv.AppendInt does but
-// backwards into the place where it belongs.
+// appendDigits appends a number and a separator, like strconv.AppendInt, but fills in the digits
+// backwards in place.
 func appendDigits(to []byte, n int64, behind byte) []byte {
 	u := uint64(n)
 	if n < 0 {

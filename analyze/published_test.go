@@ -30,7 +30,7 @@ func publishedPair(t *testing.T, name string) (pre, post string) {
 	return find("latencies-pre-*.pcap.zst"), find("latencies-post-*.pcap.zst")
 }
 
-// The table of the published measurements, to the nanosecond.
+// The table of the published measurements, exact to the nanosecond.
 func TestPublishedPercentilesOfLowLatency(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -42,7 +42,7 @@ func TestPublishedPercentilesOfLowLatency(t *testing.T) {
 		{"dpdk-l2fwd-hw", 0, []int64{3137, 3174, 3362, 7650, 12462, 13325, 13550, 13550}},
 	} {
 		for _, key := range Keys() {
-			if key == Nines { // has no stream there, but 0 in its place: the same ids
+			if key == Nines { // it has no stream there but 0, so the ids are the same
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/trim %v/%s", c.name, c.trim, key), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestPublishedPercentilesOfLowLatency(t *testing.T) {
 	}
 }
 
-// readPublished are the published files of one kind, without what compresses them.
+// readPublished returns the decompressed published files of one kind.
 func readPublished(t *testing.T, suffix string) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(labtest.PublishedData(t), "cgroups-nfv", "*", "*."+suffix+".csv.zst"))
@@ -92,7 +92,7 @@ func column0(csv []byte) []string {
 	return column[1:]
 }
 
-// The list is theirs; -update writes it anew.
+// The list is the published one; -update rewrites it.
 func TestPublishedPercentileList(t *testing.T) {
 	for file, csv := range readPublished(t, "percentiles") {
 		if list := column0(csv); !slices.Equal(list, percentileList) {
@@ -121,7 +121,7 @@ func writePercentileList(t *testing.T, list []string) {
 	}
 }
 
-// Whatever their values: the same lines as they have, with their numbers put in.
+// With any values: the same lines, apart from the numbers.
 func TestPercentilesHaveThePublishedForm(t *testing.T) {
 	for file, want := range readPublished(t, "percentiles") {
 		e := Evaluation{}
@@ -162,8 +162,8 @@ func written(t *testing.T, write func(*bufio.Writer) error) []byte {
 	return b.Bytes()
 }
 
-// Times share what their beginnings are: around a change of it, before 1970, and with as
-// many digits as there can be.
+// Cached leading digits are right: when they change, before 1970, and with the maximum number of
+// digits.
 func TestTimesAreWrittenAsTheyAre(t *testing.T) {
 	var digits timeDigits
 	buffer := make([]byte, 0, longestRow)

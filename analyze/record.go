@@ -10,17 +10,16 @@ import (
 	"nines.dev/nines/result"
 )
 
-// Role is what a trial's details have for a pair of captures.
+// Role is the role in the trial details for a pair of captures.
 const Role = "capture"
 
 // recordOutliers is how many of the slowest packets go into outliers.csv.
 const recordOutliers = 1000
 
-// stream is what a result counts: packets of PRE that belong to no other key, less what
-// was trimmed.
+// stream is what a result counts: packets of PRE with a unique key, without the trimmed ones.
 type stream struct {
 	sentNs, receivedNs []int64
-	flow               []uint8 // nil: not told apart
+	flow               []uint8 // nil: not separated
 	again              uint64
 	lost               uint64
 	againOf            []uint64 // by flow
@@ -33,7 +32,7 @@ func (s *stream) free() {
 	}
 }
 
-// stream copies nothing where all packets count.
+// stream copies nothing if all packets count.
 func (a *Analysis) stream() (*stream, error) {
 	sent, received := a.pre.timesNs(), a.matched.receivedNs.all[:a.pre.count]
 	s := &stream{sentNs: sent, receivedNs: received}
@@ -89,7 +88,7 @@ func (a *Analysis) stream() (*stream, error) {
 	return s, nil
 }
 
-// metrics are those of all packets, and of each flow where there are several.
+// metrics returns those of all packets, and of each flow if there are several.
 func (a *Analysis) metrics(s *stream) *result.Metrics {
 	whole := metrics.Stream{SentNs: s.sentNs, ReceivedNs: s.receivedNs, Duplicates: s.again}
 	m := &result.Metrics{Schema: result.MetricsSchema, All: metrics.Of("", whole)}
@@ -101,14 +100,14 @@ func (a *Analysis) metrics(s *stream) *result.Metrics {
 		flows[i] = metrics.Flow{Name: name, Duplicates: s.againOf[i]}
 	}
 	for _, f := range metrics.OfFlows(flows, func(i int) int { return int(s.flow[i]) }, whole) {
-		if f.Sent > 0 { // not one of packets without a key alone
+		if f.Sent > 0 { // not a flow of packets without a key only
 			m.Flows = append(m.Flows, f)
 		}
 	}
 	return m
 }
 
-// Record is the pair as a trial of a result folder.
+// Record returns the pair as a trial of a result folder.
 func (a *Analysis) Record(ctx context.Context) (result.Record, error) {
 	s, err := a.stream()
 	defer s.free()
@@ -157,7 +156,7 @@ func (a *Analysis) details(r *result.Record, s *stream) {
 		d.ReceivedPPS = float64(r.Trial.RxPackets) / float64(span) * 1e9
 	}
 	if a.Pre.FrameBytes > 0 {
-		d.FrameBytes = a.Pre.FrameBytes + 4 // with the FCS, which captures lack
+		d.FrameBytes = a.Pre.FrameBytes + 4 // plus the FCS, which captures lack
 	}
 	d.InvalidPackets = a.Counts.PostUnkeyed + a.Counts.PostAmbiguous
 	d.EarlyPackets = a.Counts.Early
@@ -179,7 +178,7 @@ func (a *Analysis) details(r *result.Record, s *stream) {
 	}
 }
 
-// sinceUnix is false for times that count from when a device was started, as some write.
+// sinceUnix is false for times since the start of a device, as some tools write.
 func sinceUnix(ns int64) bool { return time.Unix(0, ns).Year() > 1980 }
 
 // Started is when the first packet was captured; false if the times do not say.
@@ -188,8 +187,8 @@ func (a *Analysis) Started() (time.Time, bool) {
 	return time.Unix(0, first), sinceUnix(first)
 }
 
-// maxRateSeconds bounds rate.csv, which has a row for each second: 48 days. A clock that
-// was set by years in between would fill the disk.
+// maxRateSeconds limits rate.csv, which has a row for each second: 48 days. If a clock was set by
+// years in between, the file would fill the disk.
 const maxRateSeconds = 1 << 22
 
 func rates(s *stream, first int64) []result.Rate {
@@ -204,7 +203,7 @@ func rates(s *stream, first int64) []result.Rate {
 		}
 		return &rows[second]
 	}
-	// The times are in order, so that a second's packets are found at once.
+	// The times are in order, so the packets of a second are consecutive.
 	for from := 0; from < len(s.sentNs); {
 		second := (s.sentNs[from] - first) / 1e9
 		n, _ := slices.BinarySearch(s.sentNs[from:], first+(second+1)*1e9)

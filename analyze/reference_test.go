@@ -16,8 +16,8 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// The published evaluation as its description has it, with maps and sorting: slow, and
-// too short to be wrong in the same way.
+// The published evaluation written from its description, with maps and sorting: slow, but too
+// simple to have the same bugs.
 
 type referencePacket struct {
 	ts  int64
@@ -66,7 +66,7 @@ func referenceRead(t *testing.T, path string) []referencePacket {
 	}
 }
 
-// reference returns the files' contents by the end of their names.
+// reference returns the files' contents by name suffix.
 func reference(t *testing.T, prePath, postPath string, trimMs int64) map[string]string {
 	t.Helper()
 	pre, post := referenceRead(t, prePath), referenceRead(t, postPath)

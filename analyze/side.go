@@ -11,22 +11,22 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// entry is a packet by its key; at is its place in times.
+// entry is a packet's key and its place in times.
 type entry struct {
 	hi uint64
 	lo uint32
 	at uint32
 }
 
-// Times in this range, 1896 to 2116, can be subtracted from each other whatever they are,
-// even with an offset added; pcap's own end in 2106.
+// Times in this range, 1896 to 2116, can be subtracted from each other without overflow, even with
+// an offset added; pcap's own end in 2106.
 const (
 	minTimeNs = -1 << 61
 	maxTimeNs = 1 << 62
 	maxOffset = 1 << 59 // 18 years
 )
 
-// Entries are kept in chunks, so that partitions grow side by side in one column.
+// Entries are kept in chunks, so that all partitions can grow in one column.
 const (
 	chunkEntries = 256
 	batchPackets = 512
@@ -40,18 +40,18 @@ type side struct {
 	seen    packetfile.Seen
 	times   column[int64]
 	count   int
-	unkeyed uint64 // packets without a key, which have a time but no entry
+	unkeyed uint64 // have a time but no entry
 	flows   *flowTable
 	length  lengths
-	// rank is the place in order of time of each packet, by its place in the file, and
-	// file the other way round; nil where the file is in order.
+	// rank maps a packet's place in the file to its place in time order, and file the reverse; nil
+	// if the file is in order.
 	rank, file []uint32
 
 	shift   uint // of a hash, to its partition
 	entries column[entry]
-	used    int        // entries in chunks that have been handed out
+	used    int        // entries in allocated chunks
 	chunks  [][]uint32 // of each partition, by its first entry
-	next    []uint32   // where each partition goes on; at a multiple of chunkEntries, it needs a chunk
+	next    []uint32   // next place in each partition; a multiple of chunkEntries needs a chunk
 }
 
 func newSide(path string, partitionBits uint) *side {
@@ -59,15 +59,15 @@ func newSide(path string, partitionBits uint) *side {
 	return &side{path: path, shift: 64 - partitionBits, chunks: make([][]uint32, n), next: make([]uint32, n)}
 }
 
-// timesNs are the times of all packets.
+// timesNs returns the times of all packets.
 func (s *side) timesNs() []int64 { return s.times.all[:s.count] }
 
-// loading is how a capture is read.
+// loading says how to read a capture.
 type loading struct {
 	extract *extractor
 	// offsetNs is added to all times.
 	offsetNs int64
-	// progress is told bytes read and to be read.
+	// progress receives the bytes read and the total.
 	progress func(done, size int64)
 }
 
@@ -101,7 +101,7 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 	if err := s.times.reserve(s.count + len(batch)); err != nil {
 		return err
 	}
-	// Each packet may need a new chunk at most.
+	// Each packet needs at most one new chunk.
 	if err := s.entries.reserve(s.used + chunkEntries*len(batch)); err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ func (s *side) take(batch []packetfile.Packet, l loading) error {
 	return nil
 }
 
-// partition calls do with a partition's entries, in the order of the file, by pieces;
-// first is the place of the first one.
+// partition calls do with a partition's entries in file order, piece by piece; first is the place
+// of the first one.
 func (s *side) partition(part int, do func(first uint32, entries []entry)) {
 	chunks := s.chunks[part]
 	for i, first := range chunks {
@@ -155,7 +155,7 @@ func (s *side) partition(part int, do func(first uint32, entries []entry)) {
 	}
 }
 
-// partitionCount is the number of entries of a partition.
+// partitionCount returns the number of entries of a partition.
 func (s *side) partitionCount(part int) int {
 	n := len(s.chunks[part])
 	if n == 0 {
@@ -164,8 +164,8 @@ func (s *side) partitionCount(part int) int {
 	return (n-1)*chunkEntries + int(s.next[part]-s.chunks[part][n-1])
 }
 
-// order puts the packets into the order of their times, where the file has not: what
-// several queues captured, or a clock that was set. Packets of one time stay as they are.
+// order sorts the packets by time, if the file is not: several queues captured, or a clock was set.
+// Packets with equal times keep their order.
 func (s *side) order() {
 	times := s.timesNs()
 	if slices.IsSorted(times) {
@@ -200,14 +200,14 @@ func (s *side) order() {
 	}
 }
 
-// sortTimes puts the times alone into order, when nothing refers to packets any more.
+// sortTimes sorts only the times, once nothing refers to packets any more.
 func (s *side) sortTimes() {
 	if times := s.timesNs(); !slices.IsSorted(times) {
 		slices.Sort(times)
 	}
 }
 
-// lengths tells whether all packets have one length.
+// lengths tracks whether all packets have the same length.
 type lengths struct {
 	first       uint32
 	any, differ bool
@@ -228,14 +228,14 @@ func (l *lengths) same() uint32 {
 	return l.first
 }
 
-// freeEntries gives back what matching needed.
+// freeEntries frees what matching needed.
 func (s *side) freeEntries() {
 	s.entries.free()
 	s.chunks, s.next = nil, nil
 	s.rank = nil
 }
 
-// close gives everything back.
+// close frees everything.
 func (s *side) close() error {
 	s.freeEntries()
 	s.times.free()

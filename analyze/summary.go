@@ -7,22 +7,22 @@ import (
 	"nines.dev/nines/result"
 )
 
-// SummarySchema names the form of a summary in JSON.
+// SummarySchema names the JSON format of a summary.
 const SummarySchema = "nines/analysis/v1"
 
-// Summary is what is to be said of an evaluated pair.
+// Summary is the summary of an evaluated pair.
 type Summary struct {
 	Schema string         `json:"schema"`
 	Key    Key            `json:"key"`
 	Pre    CaptureSummary `json:"pre"`
 	Post   CaptureSummary `json:"post"`
 	TrimNs int64          `json:"trim_ns"`
-	// OffsetNs was added to POST's times, as asked for.
+	// OffsetNs was added to POST's times on request.
 	OffsetNs int64  `json:"offset_ns"`
 	Counts   Counts `json:"counts"`
-	// LostByCounts is packets in PRE less those in POST: negative if POST has more.
+	// LostByCounts is the packets in PRE minus those in POST: negative if POST has more.
 	LostByCounts int64 `json:"lost_by_counts"`
-	// LossRatio is of packets that could be told apart.
+	// LossRatio covers packets with unique keys.
 	LossRatio float64 `json:"loss_ratio"`
 	// Latency is exact: the percentiles of the published evaluation.
 	Latency result.Percentiles `json:"latency_ns"`
@@ -32,7 +32,7 @@ type Summary struct {
 	Verdict   result.Verdict `json:"verdict"`
 	Reasons   []string       `json:"reasons"`
 	Notes     []string       `json:"notes"`
-	// Files and Result are what was written: the published files, and a result folder.
+	// Files and Result are the paths written: the published files, and a result folder.
 	Files  []string `json:"files,omitempty"`
 	Result string   `json:"result,omitempty"`
 }
@@ -48,12 +48,12 @@ type CaptureSummary struct {
 	LastNs      int64   `json:"last_ns"`
 	PPS         float64 `json:"pps"`
 	FrameBytes  int     `json:"frame_bytes,omitempty"` // without FCS; absent if they differ
-	// Backwards is how often times go back.
+	// Backwards is how often times go backwards.
 	Backwards uint64 `json:"backwards"`
 	Damage    string `json:"damage,omitempty"`
 }
 
-// Summary sums up.
+// Summary returns the summary.
 func (a *Analysis) Summary() Summary {
 	s := Summary{
 		Schema: SummarySchema, Key: a.Options.Key, Pre: summarise(a.Pre, a.pre.timesNs()), Post: summarise(a.Post, a.post.timesNs()),
@@ -83,7 +83,7 @@ func summarise(s Source, times []int64) CaptureSummary {
 	return c
 }
 
-// latency picks the named percentiles out of the published ones, which have them all.
+// latency picks the named percentiles from the published ones, which include them all.
 func (a *Analysis) latency() result.Percentiles {
 	exact := make(map[float64]int64, len(a.Percentiles))
 	for i, p := range PublishedPercentiles() {

@@ -25,7 +25,7 @@ func writePair(t *testing.T, c synthetic.Config, layout packetfile.Layout, endin
 	return pre, post, truth
 }
 
-// network is one with everything that goes wrong.
+// network has every kind of fault.
 func network(seed, packets uint64) synthetic.Config {
 	return synthetic.Config{
 		Seed: seed, Packets: packets, GapNs: 7000, Poisson: true, LatencyNs: 4200, JitterNs: 2000, TailRatio: 1e-3, TailNs: 300_000,
@@ -36,7 +36,7 @@ func network(seed, packets uint64) synthetic.Config {
 
 var thirdColumn = regexp.MustCompile(`,[^,\n]*\n`)
 
-// Our files are those of the published evaluation, byte for byte.
+// Our files equal those of the published evaluation, byte for byte.
 func TestFilesAreThoseOfTheReference(t *testing.T) {
 	for name, c := range map[string]synthetic.Config{
 		"UDP":       network(1, 20000),
@@ -83,7 +83,7 @@ func TestFilesAreThoseOfTheReference(t *testing.T) {
 							continue
 						}
 						got := string(raw)
-						if strings.HasSuffix(suffix, "percentiles") { // whose third column is tested elsewhere
+						if strings.HasSuffix(suffix, "percentiles") { // third column: tested elsewhere
 							got, want = thirdColumn.ReplaceAllString(got, "\n"), thirdColumn.ReplaceAllString(want, "\n")
 						}
 						if got != want {

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// driftShare is how much of the median latency a drift may add up to unmentioned.
+// driftShare is the largest fraction of the median latency that a drift may reach without a note.
 const driftShare = 0.1
 
 // median is the 50th percentile, exact.
@@ -22,8 +22,7 @@ func (a *Analysis) median() int64 {
 	return 0
 }
 
-// verdict says what the pair is worth, from what the captures themselves show. What they
-// cannot show is in Notes.
+// verdict judges the pair by what the captures themselves show. Notes has what they cannot show.
 func (a *Analysis) verdict() (result.Verdict, []string) {
 	c := a.Counts
 	var reasons []string
@@ -63,7 +62,7 @@ func (a *Analysis) verdict() (result.Verdict, []string) {
 	return result.Clean, nil
 }
 
-// Notes say how the pair was evaluated, and what captures cannot tell.
+// Notes say how the pair was evaluated, and what captures cannot show.
 func (a *Analysis) Notes() []string {
 	notes := []string{
 		fmt.Sprintf("a pair of captures, %s and %s; packets are told apart by the key %q", a.Pre.Path, a.Post.Path, a.Options.Key),

@@ -9,7 +9,7 @@ import (
 	"nines.dev/nines/analyze/clock"
 )
 
-// network is a simulated one: a delay, a queue now and then, and clocks that are apart.
+// network simulates a delay, an occasional queue, and clocks that differ.
 type network struct {
 	packets         int
 	gapNs           int64
@@ -51,7 +51,7 @@ func (n network) run(seed uint64) (sent, latency []int64) {
 	return sent, latency
 }
 
-// TestDrift finds drifts within their intervals, about as often as these promise.
+// TestDrift checks that drifts lie within their intervals about as often as promised.
 func TestDrift(t *testing.T) {
 	for name, n := range map[string]network{
 		"none":           {ppm: 0},
@@ -88,15 +88,15 @@ func TestDrift(t *testing.T) {
 				t.Errorf("%s: %d steps that are none: %+v", name, steps, e.Steps)
 			}
 		}
-		// Of 40 intervals of 95 %, 32 or more hold the truth in all but some of 10⁵ cases.
+		// Of 40 intervals of 95 %, at least 32 contain the truth in all but some of 10⁵ cases.
 		if within < 32 {
 			t.Errorf("%s: the truth is in %d of %d intervals of 95 %%", name, within, runs)
 		}
 	}
 }
 
-// TestLoadIsNoDrift has a queue that fills more and more often, and now and then is
-// empty, as at the beginning.
+// TestLoadIsNoDrift has a queue that fills more and more often, and is sometimes empty, as at the
+// beginning.
 func TestLoadIsNoDrift(t *testing.T) {
 	for seed := range uint64(20) {
 		sent, latency := network{packets: 20_000, gapNs: 100_000, delayNs: 3000, jitter: 100}.run(seed)
@@ -112,8 +112,7 @@ func TestLoadIsNoDrift(t *testing.T) {
 	}
 }
 
-// TestLoadIsNoStep has a queue in the first half, through which a packet gets at once now
-// and then.
+// TestLoadIsNoStep has a queue in the first half that some packets pass without waiting.
 func TestLoadIsNoStep(t *testing.T) {
 	for seed := range uint64(20) {
 		sent, latency := network{packets: 20_000, gapNs: 100_000, delayNs: 3000, jitter: 100}.run(seed)
@@ -180,7 +179,7 @@ func TestOffset(t *testing.T) {
 	}
 }
 
-// TestLittle are captures that tell next to nothing.
+// TestLittle covers captures with almost no information.
 func TestLittle(t *testing.T) {
 	if e := clock.Of([]int64{1, 2}, []int64{clock.Lost, clock.Lost}); e.Packets != 0 || len(e.Sentences()) != 1 {
 		t.Errorf("nothing arrived: %+v", e)
@@ -200,7 +199,7 @@ func TestLittle(t *testing.T) {
 	}
 }
 
-// TestOrderDoesNotMatter: captures are not always in order of time.
+// TestOrderDoesNotMatter: captures are not always in time order.
 func TestOrderDoesNotMatter(t *testing.T) {
 	sent, latency := network{packets: 20_000, gapNs: 100_000, delayNs: 3000, jitter: 100, ppm: 4}.run(1)
 	want := clock.Of(sent, latency)
@@ -221,7 +220,7 @@ func BenchmarkOf(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/packet")
 }
 
-// FuzzOf gives it any times at all.
+// FuzzOf passes arbitrary times.
 func FuzzOf(f *testing.F) {
 	f.Add(int64(0), int64(1000), int64(3000), int64(5), uint64(1))
 	f.Add(int64(math.MinInt64), int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MinInt64+1), uint64(2))

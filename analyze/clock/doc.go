@@ -1,9 +1,8 @@
-// Package clock says what a pair of captures tells about the clocks of its two capture
-// points. It only says it: nothing that is measured is ever corrected by it.
+// Package clock estimates how the clocks of a pair's two capture points relate. It only reports:
+// nothing measured is ever corrected by it.
 //
-// A latency as captured is l = d + θ(t): the true delay d, and by how much the second
-// clock is ahead of the first at that time. Packets go one way, so of θ this much can
-// be known:
+// A captured latency is l = d + θ(t): the true delay d, and how far the second clock is ahead of
+// the first at that time. Since packets go one way, this much of θ can be known:
 //
 //   - Not the offset. A clock that is ahead and a delay that all packets have look the
 //     same. There is only a bound, as no packet arrives before it is sent: the second

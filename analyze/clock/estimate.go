@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Lost is the latency of a packet that did not arrive; it is passed over.
+// Lost is the latency of a packet that did not arrive; Of skips it.
 const Lost = math.MinInt64
 
-// Estimate is what is known of two clocks. The second is the one at the receiving end.
+// Estimate is what is known about two clocks. The second is the one at the receiving end.
 type Estimate struct {
-	// Packets is how many had a latency, SpanNs from the first to the last of them.
+	// Packets is the number of packets with a latency, SpanNs the time from the first to the last.
 	Packets uint64 `json:"packets"`
 	SpanNs  int64  `json:"span_ns"`
-	// LeastNs is the least latency: by at most this much the second clock is ahead.
-	// Where it is negative, the second clock is behind by at least as much.
+	// LeastNs is the least latency, and the most that the second clock can be ahead. If it is
+	// negative, the second clock is behind by at least as much.
 	LeastNs int64 `json:"least_ns"`
-	// Negative is how many packets arrived before they were sent, by the clocks.
+	// Negative is the number of packets that arrived before they were sent, by the clocks.
 	Negative uint64 `json:"negative_packets"`
-	// Drift is by how much faster the second clock is; nil where there are too few
-	// packets, or too short a time, to tell.
+	// Drift is how much faster the second clock is; nil if there are too few packets or too little
+	// time to tell.
 	Drift *Drift `json:"drift,omitempty"`
-	// Steps are moments from which on the least latency is another.
+	// Steps are the moments at which the least latency changes.
 	Steps []Step `json:"steps,omitempty"`
 	// FirstNs is when the first packet was sent.
 	FirstNs int64 `json:"first_ns"`
@@ -30,32 +30,32 @@ type Estimate struct {
 
 // Drift is the slope of the lower edge of the latencies.
 type Drift struct {
-	// PPM is in parts of a million, positive if the second clock is faster; it is
-	// between LowPPM and HighPPM with 95 % confidence.
+	// PPM is in parts per million, positive if the second clock is faster; it is between LowPPM and
+	// HighPPM with 95 % confidence.
 	PPM     float64 `json:"ppm"`
 	LowPPM  float64 `json:"low_ppm"`
 	HighPPM float64 `json:"high_ppm"`
-	// OverNs is what it adds up to over the whole time: what is wrong with latencies at
-	// the end if they were right at the beginning.
+	// OverNs is the drift summed over the whole time: the error of latencies at the end if they
+	// were right at the beginning.
 	OverNs int64 `json:"over_ns"`
 }
 
-// Known is whether there is a drift at all, as far as can be told.
+// Known tells whether there is a measurable drift.
 func (d *Drift) Known() bool { return d != nil && (d.LowPPM > 0 || d.HighPPM < 0) }
 
-// Step is a change of the least latency that lasts.
+// Step is a lasting change of the least latency.
 type Step struct {
-	// AtNs is about when, by the first clock: within some hundredth of the whole time.
+	// AtNs is roughly when, by the first clock: within some hundredths of the whole time.
 	AtNs int64 `json:"at_ns"`
 	ByNs int64 `json:"by_ns"`
 }
 
 const (
-	// The whole time is divided into equal slots, of each of which only the least
-	// latency counts: so many at most, and so many packets in each on average at least.
+	// The whole time is divided into equal slots, and only the least latency of each counts: at
+	// most maxSlots, with at least this many packets in each on average.
 	maxSlots       = 256
 	packetsPerSlot = 30
-	// minSlots is how many slots a slope needs: of fewer, its interval says nothing.
+	// minSlots is the fewest slots for a slope: with fewer, its interval says nothing.
 	minSlots = 8
 )
 
@@ -65,8 +65,8 @@ type slot struct {
 	packets       int
 }
 
-// Of estimates from the times of sending by the first clock and the latencies by both,
-// in any order. Latencies that are Lost do not count.
+// Of estimates from the send times by the first clock and the latencies by both clocks, in any
+// order. It ignores latencies that are Lost.
 func Of(sentNs, latencyNs []int64) Estimate {
 	e := Estimate{LeastNs: math.MaxInt64}
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
@@ -96,8 +96,8 @@ func Of(sentNs, latencyNs []int64) Estimate {
 	return e
 }
 
-// slotsOf finds the least latency in each slot of time; slots with few packets are left
-// out, for their least is not that of the network.
+// slotsOf finds the least latency in each time slot. It leaves out slots with few packets, whose
+// least latency is not that of the network.
 func slotsOf(sentNs, latencyNs []int64, first int64, e Estimate) []slot {
 	count := min(maxSlots, e.Packets/packetsPerSlot)
 	if count < minSlots || e.SpanNs <= 0 {
@@ -119,12 +119,11 @@ func slotsOf(sentNs, latencyNs []int64, first int64, e Estimate) []slot {
 	return slices.DeleteFunc(slots, func(s slot) bool { return s.packets < enough })
 }
 
-// drift is the slope by Theil and Sen: the median of the slopes between any two slots
-// with no step between them, which a quarter of bad slots does not move. Its interval is
-// Sen's, from the distribution of Kendall's tau (P. K. Sen, Estimates of the Regression
-// Coefficient Based on Kendall's Tau, JASA 63, 1968). It takes the slots' least latencies
-// as independent of each other, which those of a busy host are not; so the lowest of
-// them have to show the drift as well.
+// drift is the slope by Theil and Sen: the median of the slopes between any two slots with no step
+// between them, which a quarter of bad slots does not move. Its interval is Sen's, from the
+// distribution of Kendall's tau (P. K. Sen, Estimates of the Regression Coefficient Based on
+// Kendall's Tau, JASA 63, 1968). That assumes independent slots, which a busy host does not give;
+// so the lowest of them must show the drift as well.
 func drift(runs [][]slot) *Drift {
 	var slopes []float64
 	variance := 0.0
@@ -149,14 +148,14 @@ func drift(runs [][]slot) *Drift {
 	at := func(rank float64) float64 { return slopes[int(min(n-1, max(0, rank)))] }
 	d := &Drift{PPM: median(slopes), LowPPM: at(math.Floor((n - width) / 2)), HighPPM: at(math.Ceil((n + width) / 2))}
 	if floor := floorSlope(runs) * 1e6; math.Abs(floor) < math.Abs(d.PPM)/2 || floor*d.PPM < 0 {
-		// The slots went up or down, and the lowest of them did not: a load that changed.
+		// The slots rose or fell, but the lowest of them did not: the load changed.
 		d.LowPPM, d.HighPPM = min(d.LowPPM, floor, 0), max(d.HighPPM, floor, 0)
 	}
 	return d
 }
 
-// floorSlope is how the least latency of all changes from the first third of the longest
-// run to the last.
+// floorSlope is the change of the overall least latency from the first third of the longest run to
+// the last.
 func floorSlope(runs [][]slot) float64 {
 	longest := slices.MaxFunc(runs, func(a, b []slot) int { return len(a) - len(b) })
 	third := len(longest) / 3

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// implausible is a least latency that hardly any network has between two capture
-// points; clocks that are apart are the more likely cause.
+// implausible is a least latency that hardly any network has between two capture points: more
+// likely, the clocks differ.
 const implausible = time.Second
 
-// Sentences say what the estimate means, for people: first of the offset, then of
-// drift and steps.
+// Sentences explain the estimate to people: first the offset, then drift and steps.
 func (e Estimate) Sentences() []string {
 	if e.Packets == 0 {
 		return []string{"no packet was captured at both points, so nothing is known of their clocks"}

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// stepSlots is how many slots on either side show what the least latency is there;
-	// at the ends of the captures half as many do.
+	// stepSlots is the number of slots on either side that show the least latency there; at the
+	// ends of the captures, half as many.
 	stepSlots = 10
-	// A step is at least so many times what the least latency varies by, and as many
-	// nanoseconds: caches, and the speeds of CPUs, change by less; clocks are set by more
-	// (PTP's daemons slew up to 20 µs, NTP's up to 128 ms).
+	// A step is at least this many times the variation of the least latency, and this many
+	// nanoseconds: caches and CPU speeds change it by less; clocks are set by more (PTP's daemons
+	// slew up to 20 µs, NTP's up to 128 ms).
 	stepTimes  = 8
 	stepLeast  = 1000
 	toDeviates = 1.4826 // of a median absolute deviation (normal distribution)
 )
 
-// steps finds moments at which the least latency changes for good.
+// steps finds moments at which the least latency changes permanently.
 func steps(slots []slot) (found []Step) {
 	if len(slots) < 2*stepSlots {
 		return nil
@@ -26,7 +26,7 @@ func steps(slots []slot) (found []Step) {
 	flat := flatten(slots)
 	around := max(stepSlots, len(flat)/8)
 	for _, i := range jumps(flat) {
-		// A load that changes lifts most slots, but not the lowest: a step moves all.
+		// A change of load raises most slots, but not the lowest: a step moves all.
 		by := across(flat, i)
 		floor := slices.Min(flat[i:min(len(flat), i+around)]) - slices.Min(flat[max(0, i-around):i-1])
 		if floor*by > 0 && math.Abs(floor) > math.Abs(by)/2 {
@@ -36,12 +36,12 @@ func steps(slots []slot) (found []Step) {
 	return found
 }
 
-// across is how far apart both sides of a slot's beginning are.
+// across is the difference between the two sides of a slot's beginning.
 func across(flat []float64, i int) float64 {
 	return level(flat[i:min(len(flat), i+stepSlots)]) - level(flat[max(0, i-stepSlots):i])
 }
 
-// jumps are the slots from which on those that follow are others than those before.
+// jumps returns the slots at which the level changes.
 func jumps(flat []float64) (found []int) {
 	limit := math.Max(stepTimes*variation(flat), stepLeast)
 	by := func(i int) float64 { return across(flat, i) }
@@ -50,8 +50,8 @@ func jumps(flat []float64) (found []int) {
 		if math.Abs(by(i)) <= limit {
 			continue
 		}
-		// The sides grow apart and together again around a step, so it is somewhere where
-		// they are furthest apart: in the middle of that, or rather at the slot that jumps.
+		// The sides differ more and then less around a step, so it is where they differ most: in
+		// the middle of that range, or at the slot that jumps.
 		end := i
 		for end <= len(flat)-margin && math.Abs(by(end)) > limit {
 			end++
@@ -68,8 +68,8 @@ func jumps(flat []float64) (found []int) {
 	return found
 }
 
-// flatten takes out what changes evenly: the median of the slopes between slots that
-// are an eighth of the whole apart, which a few steps do not move.
+// flatten removes an even change: the median of the slopes between slots that are an eighth of the
+// whole apart, which a few steps do not move.
 func flatten(slots []slot) []float64 {
 	apart := max(1, len(slots)/8)
 	slopes := make([]float64, 0, len(slots))
@@ -85,8 +85,8 @@ func flatten(slots []slot) []float64 {
 	return flat
 }
 
-// variation is by how much slots differ from those around them. Coarse time stamps are
-// in it: what drifts through them goes up and down by as much as their steps.
+// variation is how much slots differ from their neighbours. It includes coarse time stamps: a drift
+// through them rises and falls by their resolution.
 func variation(flat []float64) float64 {
 	deviations := make([]float64, len(flat))
 	around := max(stepSlots, len(flat)/8)
@@ -99,16 +99,15 @@ func variation(flat []float64) float64 {
 	return toDeviates * median(deviations)
 }
 
-// level is what the least latency is in some slots: their lower quartile, for queues
-// can only lift it.
+// level is the least latency of some slots: their lower quartile, because queues can only raise it.
 func level(flat []float64) float64 {
 	sorted := slices.Clone(flat)
 	slices.Sort(sorted)
 	return sorted[(len(sorted)-1)/4]
 }
 
-// between are the slots between steps. Those on either side of a step are left out: they
-// may have packets of before and after.
+// between returns the slots between steps. It leaves out the slots next to a step: they may hold
+// packets from before and after.
 func between(slots []slot, steps []Step) [][]slot {
 	var runs [][]slot
 	for _, s := range steps {

@@ -13,7 +13,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// TestNotACapture says what a file is instead, and what to do.
+// TestNotACapture: the error says what the file is, and what to do.
 func TestNotACapture(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -76,7 +76,7 @@ func refused(t *testing.T, path string, err error, say ...string) {
 	}
 }
 
-// TestNotAFile has what cannot be read twice refused, without waiting for it.
+// TestNotAFile: files that cannot be read twice are refused without waiting.
 func TestNotAFile(t *testing.T) {
 	dir := t.TempDir()
 	fifo, socket, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "socket"), filepath.Join(dir, "link")

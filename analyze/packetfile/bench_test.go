@@ -11,7 +11,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// numbered are packets of 60 bytes, a microsecond apart, that differ by a number.
+// numbered returns numbered packets of 60 bytes, one per microsecond.
 func numbered(count int, idOnly bool) []packetfile.Packet {
 	all := make([]packetfile.Packet, count)
 	for i := range all {
@@ -26,7 +26,7 @@ func numbered(count int, idOnly bool) []packetfile.Packet {
 	return all
 }
 
-// BenchmarkRead is one core's time for a packet of 60 bytes.
+// BenchmarkRead measures one core's time for a packet of 60 bytes.
 func BenchmarkRead(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, name := range []string{"pcap", "pcap.zst", "pcap.gz", "pcapng", "mscap"} {

@@ -6,22 +6,22 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Damage is where and why the reading of a file ended before the file did.
+// Damage says where and why reading stopped before the end of a file.
 type Damage struct {
-	// Packets is how many packets before the damage could be read.
+	// Packets is the number of packets read before the damage.
 	Packets uint64
 	// Offset is where the damaged part begins, in bytes of the capture (uncompressed).
 	Offset int64
-	// LostBytes is how much of the file from Offset on was not used; -1 if it cannot be
-	// known, as in a compressed file.
+	// LostBytes is how much of the file from Offset on was not used; -1 if unknown, as in a
+	// compressed file.
 	LostBytes int64
 	// Reason says what is wrong there.
 	Reason string
-	// Remedy says what to do about it; empty if nothing can be done but to capture anew.
+	// Remedy says what to do about it; empty if only a new capture helps.
 	Remedy string
 }
 
-// String is the damage in a sentence or two, for people.
+// String describes the damage in a sentence or two.
 func (d *Damage) String() string {
 	lost := "how much was lost cannot be known"
 	if d.LostBytes >= 0 {

@@ -14,10 +14,10 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// little builds files byte by byte.
+// little builds little-endian files byte by byte.
 func little() *ng { return &ng{order: binary.LittleEndian} }
 
-// pcapWith is a pcap file with ten packets of 60 bytes, and then something.
+// pcapWith is a pcap file with ten packets of 60 bytes, followed by then.
 func pcapWith(t *testing.T, then ...[]byte) []byte {
 	packets := random(1, 10, 0, 1)
 	for i := range packets {
@@ -31,7 +31,7 @@ const (
 	pcapRecord = 16 + 60
 )
 
-// pcapngWith is a pcapng file with an interface, one packet, and then something.
+// pcapngWith is a pcapng file with an interface and one packet, followed by then.
 func pcapngWith(then func(*ng)) []byte {
 	b := little()
 	b.section()
@@ -41,7 +41,7 @@ func pcapngWith(then func(*ng)) []byte {
 	return b.data
 }
 
-// TestDamage damages files; what comes before is read, and what was lost is said.
+// TestDamage damages files: packets before the damage are read, and the loss is reported.
 func TestDamage(t *testing.T) {
 	whole := pcapWith(t)
 	big := encode(t, packetfile.Layout{Format: packetfile.Pcap}, random(6, 5000, 1500, 1))
@@ -130,7 +130,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// make12 is so many records of MoonSniff.
+// make12 returns so many MoonSniff records.
 func make12(records int) []byte {
 	var data []byte
 	for i := range records {
@@ -140,7 +140,7 @@ func make12(records int) []byte {
 	return data
 }
 
-// TestTolerated are files that are odd, but whole.
+// TestTolerated has files that are odd but undamaged.
 func TestTolerated(t *testing.T) {
 	z := func(data []byte) []byte { return compressZstd(t, data) }
 	whole := pcapWith(t)
@@ -183,8 +183,7 @@ func TestTolerated(t *testing.T) {
 	}
 }
 
-// TestSparse has a file of 100 GB without a byte in it refused at once, also if it
-// begins well.
+// TestSparse: a sparse file of 100 GB is refused at once, even if it begins well.
 func TestSparse(t *testing.T) {
 	sparse := func(name string, head []byte) string {
 		path := file(t, name, head)
@@ -207,7 +206,7 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// TestZstdWindow holds the memory that a file may ask for to 128 MiB.
+// TestZstdWindow limits the memory that a file may demand to 128 MiB.
 func TestZstdWindow(t *testing.T) {
 	for _, c := range []struct {
 		window int
@@ -218,7 +217,7 @@ func TestZstdWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Its window shows in the frame's head only if it is written in pieces.
+		// The frame header shows its window only if it is written in pieces.
 		data := pcapWith(t)
 		_, _ = z.Write(data[:100])
 		_ = z.Flush()
@@ -236,7 +235,7 @@ func TestZstdWindow(t *testing.T) {
 	}
 }
 
-// TestFileThatShrinks is cut while it is read.
+// TestFileThatShrinks truncates a file while it is read.
 func TestFileThatShrinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	data := encode(t, packetfile.Layout{Format: packetfile.Pcap}, random(1, 20_000, 1500, 1))

@@ -7,25 +7,24 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// Blocks of pcapng that hold no packets, but say what those are.
+// pcapng blocks without packets, which describe the packets.
 const (
 	interfaceBytes  = 20
 	statisticsBytes = 24
 
 	optionEnd        = 0
-	optionName       = 2 // of an interface, as the next two
+	optionName       = 2 // of an interface, like the next two
 	optionResolution = 9
 	optionOffset     = 14
-	optionIfDrop     = 5 // of statistics, as the next
+	optionIfDrop     = 5 // of statistics, like the next
 	optionOSDrop     = 7
 
-	// maxInterfaces bounds the memory that a file of nothing but interfaces may take.
+	// maxInterfaces limits the memory for a file that holds nothing but interfaces.
 	maxInterfaces = 1 << 16
 	maxNameBytes  = 256
 )
 
-// describe takes a whole block without a packet. Kinds that it does not know are passed
-// over, as the format asks for.
+// describe takes a whole block without a packet. It skips unknown kinds, as the format requires.
 func (r *Reader) describe(kind uint32, block []byte) (problem string) {
 	s := &r.pcapng
 	if kind == blockSection {
@@ -43,7 +42,7 @@ func (r *Reader) describe(kind uint32, block []byte) (problem string) {
 	return ""
 }
 
-// section begins anew: byte order and interfaces of before are gone. Section 4.1.
+// section starts a section: it drops the previous byte order and interfaces. Section 4.1.
 func (r *Reader) section(block []byte) (problem string) {
 	if len(block) < sectionBytes {
 		return fmt.Sprintf("a section header of %d bytes, not at least %d", len(block), sectionBytes)
@@ -97,8 +96,8 @@ func (r *Reader) anInterface(block []byte) (problem string) {
 	return ""
 }
 
-// statistics takes an interface statistics block, section 4.6: what was not captured.
-// Later ones replace earlier ones.
+// statistics takes an interface statistics block, section 4.6: the packets not captured. Later
+// blocks replace earlier ones.
 func (r *Reader) statistics(block []byte) {
 	s := &r.pcapng
 	if len(block) < statisticsBytes {
@@ -117,7 +116,7 @@ func (r *Reader) statistics(block []byte) {
 	r.info.Interfaces[s.first+where].Dropped = dropped
 }
 
-// options walks through options, section 3.5; it ends at the first that is not whole.
+// options walks through options, section 3.5, up to the first incomplete one.
 func (s *pcapngState) options(data []byte, each func(code uint16, value []byte)) {
 	for len(data) >= 4 {
 		code, length := s.u16(data), int(s.u16(data[2:]))

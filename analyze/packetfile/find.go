@@ -8,10 +8,10 @@ import (
 	"sort"
 )
 
-// markPackets is after how many packets a place in an uncompressed file is remembered.
+// markPackets is the number of packets between two marks in an uncompressed file.
 const markPackets = 1 << 16
 
-// mark is a place in the file from which packets can be read.
+// mark is a place in the file where reading can start.
 type mark struct {
 	packets    uint64 // before it
 	offset     int64
@@ -19,7 +19,7 @@ type mark struct {
 	pcapng     pcapngState
 }
 
-// mark remembers where the next packet is, now and then.
+// mark remembers the place of the next packet at regular intervals.
 func (r *Reader) mark() {
 	due := uint64(0)
 	if len(r.marks) > 0 {
@@ -30,11 +30,10 @@ func (r *Reader) mark() {
 	}
 }
 
-// Find finds packets again, by their numbers: the first packet of the file is 0. It
-// calls found for each in the order of the file; their Data is valid until it returns.
-// In an uncompressed file it goes straight to places that it has read before; a
-// compressed one it reads again up to the last of them. Afterwards there is nothing to
-// read until Rewind.
+// Find finds packets again by number: the first packet of the file is 0. It calls found for each in
+// file order; their Data is valid until found returns. In an uncompressed file it seeks to marks
+// from an earlier read; a compressed file it reads again up to the last number. Afterwards there is
+// nothing to read until Rewind.
 func (r *Reader) Find(numbers []uint64, found func(number uint64, p Packet) error) error {
 	seen, damage := r.seen, r.damage
 	defer func() {
@@ -76,7 +75,7 @@ func (r *Reader) Find(numbers []uint64, found func(number uint64, p Packet) erro
 	return nil
 }
 
-// toMark goes to the last mark before a packet, if that is further than here.
+// toMark seeks to the last mark before a packet, if that is further on.
 func (r *Reader) toMark(number, here uint64, positioned bool) (moved bool, err error) {
 	at := sort.Search(len(r.marks), func(i int) bool { return r.marks[i].packets > number }) - 1
 	switch {

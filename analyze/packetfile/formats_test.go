@@ -17,7 +17,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// layouts are all that can be written, but for MoonSniff's.
+// layouts returns all that can be written except MoonSniff's.
 func layouts() map[string]packetfile.Layout {
 	all := map[string]packetfile.Layout{}
 	for _, big := range []bool{false, true} {
@@ -31,7 +31,7 @@ func layouts() map[string]packetfile.Layout {
 	return all
 }
 
-// cut is what times are after they were written in a resolution.
+// cut truncates times to the resolution of a layout.
 func cut(packets []packetfile.Packet, layout packetfile.Layout) []packetfile.Packet {
 	out := slices.Clone(packets)
 	for i := range out {
@@ -40,8 +40,8 @@ func cut(packets []packetfile.Packet, layout packetfile.Layout) []packetfile.Pac
 	return out
 }
 
-// TestWrittenIsRead reads every format back, plain and compressed, with packets that
-// are longer than the buffer's remainder at any place.
+// TestWrittenIsRead reads every format back, plain and compressed, with packets that cross the end
+// of the buffer at any place.
 func TestWrittenIsRead(t *testing.T) {
 	for name, layout := range layouts() {
 		packets := random(3, 3000, 2000, len(layout.Interfaces))
@@ -49,7 +49,7 @@ func TestWrittenIsRead(t *testing.T) {
 		data := encode(t, layout, packets)
 		for compression, bytes := range map[packetfile.Compression][]byte{packetfile.Plain: data, packetfile.Gzip: compressGzip(data), packetfile.Zstd: compressZstd(t, data)} {
 			t.Run(name+" "+string(compression), func(t *testing.T) {
-				// Not a name that tells what it is.
+				// The name does not reveal the format.
 				r, got := read(t, file(t, "capture", bytes))
 				samePackets(t, "read", cut(packets, layout), got)
 				info := r.Info()
@@ -79,7 +79,7 @@ func TestWrittenIsRead(t *testing.T) {
 	}
 }
 
-// TestAgreesWithGopacket reads what we write, and what gopacket writes, with both.
+// TestAgreesWithGopacket reads our output and gopacket's with both readers.
 func TestAgreesWithGopacket(t *testing.T) {
 	for seed := range uint64(20) {
 		for name, layout := range layouts() {
@@ -117,7 +117,7 @@ func compareWithGopacket(t *testing.T, name string, data []byte) {
 	samePackets(t, name+", beside gopacket", theirs, ours)
 }
 
-// TestPcapng has what our writer and gopacket's do not write.
+// TestPcapng covers what neither our writer nor gopacket's writes.
 func TestPcapng(t *testing.T) {
 	for _, order := range []interface {
 		binary.ByteOrder
@@ -128,7 +128,7 @@ func TestPcapng(t *testing.T) {
 		b.block(0x0bad, make([]byte, 100)) // a custom block
 		resolution := func(v byte) []byte { return b.option(9, []byte{v}) }
 		b.anInterface(1, 0, b.option(2, []byte("first")), resolution(9), b.option(14, order.AppendUint64(nil, 1000)))
-		b.anInterface(113, 0)                    // microseconds, where nothing is said
+		b.anInterface(113, 0)                    // microseconds by default
 		b.anInterface(1, 0, resolution(0x80|30)) // 2^-30 s
 		b.anInterface(1, 60, resolution(12))     // ps
 		b.anInterface(1, 0, resolution(0))       // s
@@ -145,10 +145,10 @@ func TestPcapng(t *testing.T) {
 		b.enhanced(4, 1_700_000_000, []byte("yy"), 2)
 		b.enhanced(5, 1<<63|1<<62, []byte("z"), 1)
 		b.enhanced(6, 8_000_000, []byte("zz"), 2)
-		b.block(2, slices.Concat(b.u16(1, 0xffff), b.u32(0, 5, 3, 9), []byte("old"))) // the obsolete kind
-		b.block(3, slices.Concat(b.u32(2), []byte("SP")))                             // the simple kind
+		b.block(2, slices.Concat(b.u16(1, 0xffff), b.u32(0, 5, 3, 9), []byte("old"))) // obsolete packet block
+		b.block(3, slices.Concat(b.u32(2), []byte("SP")))                             // simple packet block
 		b.block(5, slices.Concat(b.u32(1, 0, 0), b.option(5, order.AppendUint64(nil, 7)), b.option(7, order.AppendUint64(nil, 3)), b.u32(0)))
-		// A second section, in the other byte order, whose interfaces are others.
+		// A second section with the other byte order and other interfaces.
 		other := &ng{order: binary.BigEndian, data: b.data}
 		if order.String() == binary.BigEndian.String() {
 			other.order = binary.LittleEndian
@@ -184,7 +184,7 @@ func TestPcapng(t *testing.T) {
 	}
 }
 
-// TestModifiedPcap is Kuznetzov's variant, as libpcap's sf-pcap.c describes it.
+// TestModifiedPcap covers Kuznetzov's variant, as in libpcap's sf-pcap.c.
 func TestModifiedPcap(t *testing.T) {
 	for _, order := range []interface {
 		binary.ByteOrder
@@ -210,7 +210,7 @@ func TestMoonSniff(t *testing.T) {
 	}
 	for name, bytes := range map[string][]byte{"a.mscap": data, "B.MSCAP.gz": compressGzip(data), "c.mscap.zst": compressZstd(t, data), "d.mscap.lz": data[12:]} {
 		r, err := packetfile.Open(file(t, name, bytes))
-		if name == "d.mscap.lz" { // not its name: only when asked for
+		if name == "d.mscap.lz" { // not an .mscap name: only on request
 			if err == nil {
 				t.Errorf("%s was taken for MoonSniff's", name)
 			}
@@ -225,7 +225,7 @@ func TestMoonSniff(t *testing.T) {
 			t.Errorf("%s: %v, damage %v", name, r.Info(), r.Damage())
 		}
 	}
-	// A capture is read as what it is, whatever its name.
+	// The content decides, not the name.
 	r, _ := read(t, file(t, "x.mscap", encode(t, packetfile.Layout{Format: packetfile.Pcapng}, random(1, 10, 60, 1))))
 	if r.Info().Format != packetfile.Pcapng {
 		t.Errorf("a pcapng file called .mscap is read as %s", r.Info().Format)
@@ -241,14 +241,14 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestFind finds packets again in every format, forwards through marks and blocks.
+// TestFind finds packets again in every format, past marks and blocks.
 func TestFind(t *testing.T) {
 	for name, layout := range layouts() {
 		packets := random(8, 150_000, 12, len(layout.Interfaces))
 		data := encode(t, layout, packets)
 		for _, bytes := range [][]byte{data, compressZstd(t, data)} {
 			path := file(t, "x", bytes)
-			fresh, err := packetfile.Open(path) // that has read nothing yet
+			fresh, err := packetfile.Open(path) // without marks
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// fuzzRead reads whatever it is, and holds the Reader to what it promises.
+// fuzzRead reads any file and checks the Reader's promises.
 func fuzzRead(t *testing.T, path string, data []byte, open func(string) (*packetfile.Reader, error)) []packetfile.Packet {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -27,7 +27,7 @@ func fuzzRead(t *testing.T, path string, data []byte, open func(string) (*packet
 	}
 	defer r.Close()
 	var all []packetfile.Packet
-	limit := 1 << 16 // what a few bytes can be decompressed to
+	limit := 1 << 16 // limit of decompressed bytes
 	for len(all) < limit {
 		p, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -62,8 +62,8 @@ func fuzzRead(t *testing.T, path string, data []byte, open func(string) (*packet
 	return all
 }
 
-// FuzzOpen reads files of any kind; with the same packets as gopacket where that, too,
-// reads all of it.
+// FuzzOpen reads files of any kind; if gopacket reads a file to the end too, the packets must
+// agree.
 func FuzzOpen(f *testing.F) {
 	for _, layout := range layouts() {
 		data := encode(f, layout, random(2, 5, 40, len(layout.Interfaces)))
@@ -86,10 +86,10 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ours := fuzzRead(t, filepath.Join(dir, "x"), data, packetfile.Open)
 		if len(data) > 4 && data[0] == 0x0a || bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-			return // gopacket reads damaged sections as it likes, and gzip by itself
+			return // gopacket treats damaged sections differently, and handles gzip itself
 		}
 		if theirs, err := gopacketReads(data); err == nil && len(theirs) > len(ours) {
-			zero := theirs[len(ours)] // a record of zeros is the one thing that we leave
+			zero := theirs[len(ours)] // only records of zeros may differ
 			if zero.TimeNs != 0 || len(zero.Data) != 0 {
 				t.Fatalf("gopacket read %d packets, we %d", len(theirs), len(ours))
 			}
@@ -104,7 +104,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzMoonSniff reads anything as records of MoonSniff's.
+// FuzzMoonSniff reads anything as MoonSniff records.
 func FuzzMoonSniff(f *testing.F) {
 	f.Add(make12(5))
 	f.Add(make12(3)[:30])

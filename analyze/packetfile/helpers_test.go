@@ -18,7 +18,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// file writes a file of the test's own.
+// file writes a file in the test's own folder.
 func file(t testing.TB, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -28,7 +28,7 @@ func file(t testing.TB, name string, data []byte) string {
 	return path
 }
 
-// drain reads what can be read.
+// drain reads all readable packets.
 func drain(t testing.TB, r *packetfile.Reader) []packetfile.Packet {
 	t.Helper()
 	var all []packetfile.Packet
@@ -45,7 +45,7 @@ func drain(t testing.TB, r *packetfile.Reader) []packetfile.Packet {
 	}
 }
 
-// read opens and reads a file, and closes it at the test's end.
+// read opens and reads a file, and closes it at the end of the test.
 func read(t testing.TB, path string) (*packetfile.Reader, []packetfile.Packet) {
 	t.Helper()
 	r, err := packetfile.Open(path)
@@ -92,7 +92,7 @@ func compressZstd(t testing.TB, data []byte) []byte {
 	return z.EncodeAll(data, nil)
 }
 
-// random makes packets of up to size bytes, of which some were not kept whole.
+// random makes packets of up to size bytes, some of them truncated.
 func random(seed uint64, count, size, interfaces int) []packetfile.Packet {
 	r := rand.New(rand.NewPCG(seed, 1))
 	all := make([]packetfile.Packet, count)
@@ -112,7 +112,7 @@ func random(seed uint64, count, size, interfaces int) []packetfile.Packet {
 	return all
 }
 
-// ng builds blocks of pcapng by hand, in either byte order.
+// ng builds pcapng blocks by hand, in either byte order.
 type ng struct {
 	order interface {
 		binary.ByteOrder
@@ -161,7 +161,7 @@ func (b *ng) enhanced(where uint32, units uint64, data []byte, length uint32) {
 	b.block(6, slices.Concat(b.u32(where, uint32(units>>32), uint32(units), uint32(len(data)), length), data, padding, comment, b.u32(0)))
 }
 
-// samePackets fails at the first packet that is another one.
+// samePackets fails at the first packet that differs.
 func samePackets(t testing.TB, what string, want, got []packetfile.Packet) {
 	t.Helper()
 	for i := range min(len(want), len(got)) {

@@ -2,16 +2,16 @@ package packetfile
 
 import "fmt"
 
-// LinkType is what a packet's bytes begin with, by the numbers of
+// LinkType says which header a packet's bytes begin with, numbered as in
 // https://www.tcpdump.org/linktypes.html.
 type LinkType uint32
 
-// The link types whose packets can be understood.
+// The link types that can be dissected.
 const (
 	Null     LinkType = 0   // BSD loopback: the address family, in the writer's byte order
 	Ethernet LinkType = 1   // without preamble, usually without FCS
-	RawBSD   LinkType = 12  // an IP packet, as some systems number it
-	RawOld   LinkType = 14  // the same, of others
+	RawBSD   LinkType = 12  // an IP packet, with the number of some systems
+	RawOld   LinkType = 14  // the same, with the number of others
 	Raw      LinkType = 101 // an IP packet
 	Loop     LinkType = 108 // OpenBSD loopback: the address family, in network byte order
 	Cooked   LinkType = 113 // Linux "any" device: LINUX_SLL
@@ -19,7 +19,7 @@ const (
 	IPv6     LinkType = 229
 	Cooked2  LinkType = 276 // LINUX_SLL2
 
-	// MoonSniffID is not a link type of theirs: a packet is 4 bytes, MoonSniff's id.
+	// MoonSniffID is not in that list: a packet is MoonSniff's id, 4 bytes.
 	MoonSniffID LinkType = 1 << 31
 )
 
@@ -47,7 +47,7 @@ func (t LinkType) String() string {
 	return fmt.Sprintf("link type %d", uint32(t))
 }
 
-// Understood is whether it is known what its packets begin with.
+// Understood tells whether the header of its packets is known.
 func (t LinkType) Understood() bool {
 	switch t {
 	case Null, Ethernet, RawBSD, RawOld, Raw, Loop, Cooked, IPv4, IPv6, Cooked2, MoonSniffID:

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/exit"
 )
 
-// kinds are what people mistake for captures, by their first bytes.
+// kinds are file types that people mistake for captures, by their first bytes.
 var kinds = []struct {
 	magic  string
 	what   string
@@ -31,7 +31,7 @@ var kinds = []struct {
 	{"\x28\xb5\x2f\xfd", "zstd data", "it is compressed twice; decompress it once"},
 }
 
-// looksLike is what bytes seem to be; empty if there is nothing known about them.
+// looksLike says what bytes seem to be; empty if unknown.
 func looksLike(head []byte) string { what, _ := recognised(head); return what }
 
 func recognised(head []byte) (what, remedy string) {
@@ -51,7 +51,7 @@ func recognised(head []byte) (what, remedy string) {
 	return "", ""
 }
 
-// isText is whether there is nothing but printable ASCII, tabs and line ends.
+// isText tells whether there are only printable ASCII, tabs and line ends.
 func isText(head []byte) bool {
 	for _, b := range head {
 		if (b < 0x20 || b > 0x7e) && b != '\n' && b != '\r' && b != '\t' {
@@ -61,10 +61,10 @@ func isText(head []byte) bool {
 	return len(head) > 0
 }
 
-// lookBytes is how much of a file is looked at to say what it is.
+// lookBytes is how much of a file is examined to recognise it.
 const lookBytes = 512
 
-// notCapture says what the file is instead.
+// notCapture returns an error that says what the file is instead.
 func (r *Reader) notCapture() error {
 	w := &r.window
 	w.need(lookBytes)

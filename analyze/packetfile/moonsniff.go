@@ -8,11 +8,11 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// MoonSniff's own files: records without a head, {u64 nanoseconds, u32 packet id}, both
-// little-endian. Nothing marks them, so that they are known by their name only.
+// MoonSniff's own files: records without a file header, {u64 nanoseconds, u32 packet id}, both
+// little-endian. They have no magic number, so only their name shows what they are.
 const moonSniffBytes = 12
 
-// moonSniffName is whether a file is called .mscap, or that and compressed.
+// moonSniffName tells whether a file is named .mscap, perhaps with a compression suffix.
 func moonSniffName(path string) bool {
 	name := strings.ToLower(path)
 	for _, suffix := range []string{".gz", ".zst", ".zstd"} {
@@ -22,7 +22,7 @@ func moonSniffName(path string) bool {
 }
 
 func (r *Reader) beginMoonSniff() error {
-	// Whatever is known to be something else is not taken for times and ids.
+	// A file recognised as something else is not read as times and ids.
 	if what := looksLike(r.window.data[:r.window.end]); what != "" && r.window.end > 0 {
 		return r.notCapture()
 	}
@@ -45,7 +45,7 @@ func (r *Reader) parseMoonSniff(out []Packet) int {
 		if w.need(2*moonSniffBytes) && isZero(w.data[w.at+moonSniffBytes:][:moonSniffBytes]) {
 			return r.broken(fmt.Sprintf("record %s and the next are nothing but zeros, as in a file with holes or of a crashed host", terminal.Grouped(r.seen.Packets+1)), "")
 		}
-		// A clock that began at 0, and the first packet.
+		// A clock that started at 0, and the first packet.
 		out[0] = Packet{Data: w.data[w.at+8:][:4:4]}
 		n = 1
 	}
@@ -53,7 +53,7 @@ func (r *Reader) parseMoonSniff(out []Packet) int {
 	return n
 }
 
-// takeMoonSniff takes records until one that has only zeros.
+// takeMoonSniff takes records up to one of all zeros.
 func takeMoonSniff(data []byte, out []Packet) int {
 	n := min(len(out), len(data)/moonSniffBytes)
 	for i := range n {

@@ -16,7 +16,7 @@ func captureInfo(p packetfile.Packet) gopacket.CaptureInfo {
 	return gopacket.CaptureInfo{Timestamp: time.Unix(0, p.TimeNs), CaptureLength: len(p.Data), Length: int(p.Length)}
 }
 
-// gopacketReads is what another implementation finds in a pcap or pcapng file.
+// gopacketReads returns what another implementation finds in a pcap or pcapng file.
 func gopacketReads(data []byte) ([]packetfile.Packet, error) {
 	var source gopacket.PacketDataSource
 	var err error

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// The file format of libpcap: pcap-savefile(5), draft-ietf-opsawg-pcap. All numbers are
-// in the byte order of the writer, which the magic number shows.
+// The file format of libpcap: pcap-savefile(5), draft-ietf-opsawg-pcap. All numbers have the
+// writer's byte order, which the magic number shows.
 const (
 	pcapMicroseconds = 0xa1b2c3d4
 	pcapNanoseconds  = 0xa1b23c4d
@@ -23,14 +23,14 @@ const (
 	modifiedHeadBytes = 24
 
 	// maxPacketBytes is the most that a packet may claim to have: tcpdump's own limit
-	// (MAXIMUM_SNAPLEN, 256 KiB). Lengths beyond are damage, whatever the file's head says.
+	// (MAXIMUM_SNAPLEN, 256 KiB). Larger lengths are damage, whatever the file header says.
 	maxPacketBytes = 262144
 )
 
-// pcapState is what reading records of a pcap file takes.
+// pcapState is the state for reading pcap records.
 type pcapState struct {
 	swapped     bool   // big-endian
-	headBytes   int    // of a record
+	headBytes   int    // of a record header
 	unitNs      uint64 // of the second part of a time stamp
 	olderThan24 bool
 }
@@ -78,7 +78,7 @@ func (r *Reader) beginPcap() error {
 		r.pcap.headBytes = modifiedHeadBytes
 	}
 	r.info.SnapLength = order.Uint32(head[16:])
-	// The upper half has the length of the FCS, if it was captured.
+	// The upper half holds the length of a captured FCS.
 	r.info.LinkType = LinkType(order.Uint32(head[20:]) & 0xffff)
 	r.info.Interfaces = []Interface{{LinkType: r.info.LinkType, Resolution: r.info.Resolution, SnapLength: r.info.SnapLength}}
 	r.window.at += pcapHeadBytes
@@ -86,7 +86,7 @@ func (r *Reader) beginPcap() error {
 	return nil
 }
 
-// headCut is a file that ends before its first packet could begin.
+// headCut is the error for a file that ends before its first packet.
 func (r *Reader) headCut(what string) error {
 	if err := r.source.raw.err; err != nil {
 		return fmt.Errorf("read %s: %w", r.source.path, err)
@@ -94,7 +94,7 @@ func (r *Reader) headCut(what string) error {
 	return exit.Wrongf("%s: is cut off: %s; capture or copy it again", r.source.path, what)
 }
 
-// parsePcap takes the records that are in the window; if there is not one, it makes room.
+// parsePcap takes the records in the window; if there is none, it reads more.
 func (r *Reader) parsePcap(out []Packet) int {
 	for {
 		if n := r.takePcap(out); n > 0 {
@@ -106,7 +106,7 @@ func (r *Reader) parsePcap(out []Packet) int {
 	}
 }
 
-// takePcap takes records until it meets one that is not whole, or not as it should be.
+// takePcap takes records up to one that is incomplete or invalid.
 func (r *Reader) takePcap(out []Packet) int {
 	w, s := &r.window, r.pcap
 	data := w.data[w.at:w.end]
@@ -121,7 +121,7 @@ func (r *Reader) takePcap(out []Packet) int {
 			kept, length = bits.ReverseBytes32(kept), bits.ReverseBytes32(length)
 		}
 		if kept > length {
-			if s.olderThan24 { // some writers of version 2.3 and before had them the other way round
+			if s.olderThan24 { // some writers of version 2.3 and older swapped them
 				kept, length = length, kept
 			} else {
 				length = kept
@@ -143,8 +143,7 @@ func (r *Reader) takePcap(out []Packet) int {
 	return n
 }
 
-// morePcap brings the next record into the window whole; false at the end, whatever it
-// is.
+// morePcap reads the next whole record into the window; false at the end for any reason.
 func (r *Reader) morePcap() bool {
 	w := &r.window
 	if !w.need(1) {

@@ -9,8 +9,8 @@ import (
 	"nines.dev/nines/terminal"
 )
 
-// pcapng: draft-ietf-opsawg-pcapng. A file is a row of blocks {u32 type, u32 length,
-// body, u32 length again}, in sections that each have their byte order and interfaces.
+// pcapng: draft-ietf-opsawg-pcapng. A file is a series of blocks {u32 type, u32 length, body, u32
+// length again}, in sections with their own byte order and interfaces.
 const (
 	blockSection    = 0x0a0d0d0a // a palindrome: the same in both byte orders
 	blockInterface  = 1
@@ -24,13 +24,13 @@ const (
 	blockBytes   = 12 // type and both lengths
 	blockHead    = 8  // type and length
 	sectionBytes = 28
-	// The fixed parts of packet blocks before their data, from the type on.
+	// The fixed parts of packet blocks before their data, including the type.
 	obsoleteHead = 28
 	simpleHead   = 12
 	enhancedHead = 28
 )
 
-// pcapngState is what reading a section takes.
+// pcapngState is the state for reading a section.
 type pcapngState struct {
 	swapped bool
 	first   uint32   // index of the section's first interface in Info.Interfaces
@@ -65,8 +65,8 @@ func isPcapng(head []byte) bool {
 	return len(head) >= 4 && binary.LittleEndian.Uint32(head) == blockSection
 }
 
-// beginPcapng reads the section header and the interfaces that come before the first
-// packet, so that Info knows them.
+// beginPcapng reads the section header and the interfaces before the first packet, so that Info
+// includes them.
 func (r *Reader) beginPcapng() error {
 	r.info.Format = Pcapng
 	r.pcapng = pcapngState{}
@@ -80,20 +80,20 @@ func (r *Reader) beginPcapng() error {
 	for first := true; r.moreBlock(); first = false {
 		kind, length, _ := r.pcapng.head(r.window.data[r.window.at:r.window.end])
 		if first != (kind == blockSection) || !first && kind != blockInterface {
-			break // an interface, or whatever, before a section is found when packets are read
+			break // an interface before a section, or the like, is found when reading packets
 		}
 		if problem := r.describe(kind, r.window.data[r.window.at:][:length]); problem != "" {
 			if first {
 				return unreadable(problem)
 			}
-			break // also found then, as a damage
+			break // also found then, as damage
 		}
 		r.window.at += int(length)
 	}
 	if r.damage != nil && r.window.offset() == 0 {
 		return unreadable(r.damage.Reason)
 	}
-	r.damage = nil // found again when packets are read
+	r.damage = nil // found again when reading packets
 	if len(r.info.Interfaces) > 0 {
 		i := r.info.Interfaces[0]
 		r.info.LinkType, r.info.Resolution, r.info.SnapLength = i.LinkType, i.Resolution, i.SnapLength
@@ -101,8 +101,8 @@ func (r *Reader) beginPcapng() error {
 	return nil
 }
 
-// head is a block's type and length, of at least blockBytes of it. Those of a section
-// header are in the byte order that it announces.
+// head returns a block's type and length, from at least blockBytes of it. Those of a section header
+// have the byte order that the header announces.
 func (s *pcapngState) head(data []byte) (kind, length uint32, problem string) {
 	kind, length = s.u32(data), s.u32(data[4:])
 	if kind == blockSection {
@@ -136,8 +136,7 @@ func (r *Reader) parsePcapng(out []Packet) int {
 	}
 }
 
-// takePcapng takes packets until it meets a block that is not whole in the window, or
-// not as it should be.
+// takePcapng takes packets up to a block that is incomplete in the window, or invalid.
 func (r *Reader) takePcapng(out []Packet) (n int, problem string) {
 	w, s := &r.window, &r.pcapng
 	for n < len(out) {
@@ -169,7 +168,7 @@ func (r *Reader) takePcapng(out []Packet) (n int, problem string) {
 	return n, ""
 }
 
-// packetBlock is a whole block that holds a packet, sections 4.3, 4.4 and A.
+// packetBlock parses a whole packet block, sections 4.3, 4.4 and A.
 func (r *Reader) packetBlock(kind uint32, block []byte, p *Packet) (problem string) {
 	s := &r.pcapng
 	if s.u32(block[len(block)-4:]) != uint32(len(block)) {
@@ -220,8 +219,8 @@ func (r *Reader) packetBlock(kind uint32, block []byte, p *Packet) (problem stri
 	return ""
 }
 
-// moreBlock brings the next block into the window whole, or passes over one that is too
-// large for it; false at the end, whatever it is.
+// moreBlock reads the next whole block into the window, or skips one that is too large; false at
+// the end for any reason.
 func (r *Reader) moreBlock() bool {
 	w, s := &r.window, &r.pcapng
 	if !w.need(1) {

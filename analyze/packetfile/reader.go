@@ -10,75 +10,75 @@ import (
 type Packet struct {
 	// TimeNs is when it was captured, in nanoseconds since 1970.
 	TimeNs int64
-	// Data is what was kept of the packet, valid until the next call to the Reader. In a
+	// Data is the captured part of the packet, valid until the next call to the Reader. In a
 	// MoonSniff file it is the packet's id, 4 bytes, little-endian.
 	Data []byte
-	// Length is the packet's own, of which Data may be the beginning; 0 in a MoonSniff file.
+	// Length is the packet's full length, at least that of Data; 0 in a MoonSniff file.
 	Length uint32
-	// Interface is where it was captured, an index into Info.Interfaces.
+	// Interface is the capturing interface, an index into Info.Interfaces.
 	Interface uint32
 }
 
-// Format is how packets are written in a file.
+// Format is a capture file format.
 type Format string
 
-// The formats that are read.
+// The formats that can be read.
 const (
 	Pcap      Format = "pcap"
 	Pcapng    Format = "pcapng"
 	MoonSniff Format = "mscap"
 )
 
-// Info is what a file says of itself.
+// Info is what a file says about itself.
 type Info struct {
 	Format      Format
 	Compression Compression
-	// LinkType is what packets begin with: that of the first interface.
+	// LinkType is that of the first interface.
 	LinkType LinkType
 	// Resolution is that of the first interface.
 	Resolution Resolution
 	BigEndian  bool
-	// SnapLength is the most that was kept of a packet; 0 for no limit.
+	// SnapLength is the most bytes captured of a packet; 0 for no limit.
 	SnapLength uint32
-	// Interfaces are those that have been described so far: a pcapng file may describe
-	// them anywhere before their first packet. The others have one.
+	// Interfaces are those described so far: a pcapng file may describe them anywhere before their
+	// first packet. Other formats have one.
 	Interfaces []Interface
 }
 
-// Interface is where packets were captured.
+// Interface is a capturing interface.
 type Interface struct {
 	Name       string
 	LinkType   LinkType
 	Resolution Resolution
 	SnapLength uint32
-	// Dropped is how many packets the capturing tool says it lost, so far as the file has
-	// been read.
+	// Dropped is how many packets the capturing tool reports as lost, as far as the file has been
+	// read.
 	Dropped uint64
 }
 
-// Seen is what was noticed of the packets read so far.
+// Seen is what was noticed about the packets read so far.
 type Seen struct {
 	Packets uint64
-	// Short is how many packets were not kept whole.
+	// Short is the number of truncated packets.
 	Short uint64
-	// Backwards is how many packets have an earlier time than the one before them, and
-	// LargestBackwardsNs by how much at most: a clock that was set, or a tool that
-	// writes what several queues captured.
+	// Backwards is the number of packets with an earlier time than the packet before, and
+	// LargestBackwardsNs the largest such step: the clock was set, or the tool merges several
+	// queues.
 	Backwards          uint64
 	LargestBackwardsNs int64
 	// FirstNs and LastNs are the times of the first and the last packet.
 	FirstNs, LastNs int64
-	// Untimed is how many packets have no time at all (TimeNs 0): pcapng's simple packets.
+	// Untimed is the number of packets without a time (TimeNs 0): pcapng's simple packets.
 	Untimed uint64
 }
 
-// batchPackets is how many packets Next has in stock.
+// batchPackets is how many packets Next buffers.
 const batchPackets = 256
 
-// Reader reads the packets of a file in the order they are written there.
+// Reader reads the packets of a file in file order.
 type Reader struct {
 	source *source
-	// moonSniff is whether a file without a mark is to be one of MoonSniff's.
+	// moonSniff makes a file without a magic number MoonSniff's.
 	moonSniff bool
 	window    window
 	info      Info
@@ -97,11 +97,10 @@ type Reader struct {
 	stockHave int
 }
 
-// Open opens a capture. Its errors are of exit code 2 if the file is at fault.
+// Open opens a capture. Its errors have exit code 2 if the file is at fault.
 func Open(path string) (*Reader, error) { return open(path, false) }
 
-// OpenMoonSniff opens a MoonSniff file by whatever name. A pcap or pcapng file is read as
-// what it is.
+// OpenMoonSniff opens a MoonSniff file of any name. It still recognises pcap and pcapng.
 func OpenMoonSniff(path string) (*Reader, error) { return open(path, true) }
 
 func open(path string, moonSniff bool) (*Reader, error) {
@@ -116,7 +115,7 @@ func open(path string, moonSniff bool) (*Reader, error) {
 	return r, nil
 }
 
-// begin reads the head of a file.
+// begin reads the file header.
 func (r *Reader) begin() error {
 	r.window.reset(r.source.stream)
 	r.info = Info{Compression: r.source.compression}
@@ -139,7 +138,7 @@ func (r *Reader) begin() error {
 	return r.notCapture()
 }
 
-// Rewind begins at the first packet again.
+// Rewind goes back to the first packet.
 func (r *Reader) Rewind() error {
 	if err := r.source.start(); err != nil {
 		return err
@@ -150,20 +149,20 @@ func (r *Reader) Rewind() error {
 // Close closes the file.
 func (r *Reader) Close() error { return r.source.close() }
 
-// Info is what is known of the file so far.
+// Info returns what is known about the file so far.
 func (r *Reader) Info() Info { return r.info }
 
-// Seen is what was noticed of the packets so far.
+// Seen returns what was noticed about the packets so far.
 func (r *Reader) Seen() Seen { return r.seen }
 
-// Damage is what was lost of the file, known once Next or NextBatch has returned io.EOF;
-// nil if it is whole.
+// Damage returns what was lost, once Next or NextBatch has returned io.EOF; nil if the file is
+// undamaged.
 func (r *Reader) Damage() *Damage { return r.damage }
 
-// Progress is how many bytes of the file have been read, and how many it has.
+// Progress returns the bytes read, and the size of the file.
 func (r *Reader) Progress() (done, size int64) { return r.source.raw.done, r.source.size }
 
-// Next is the next packet; io.EOF after the last one that can be read.
+// Next returns the next packet; io.EOF after the last readable one.
 func (r *Reader) Next() (Packet, error) {
 	if r.stockAt == r.stockHave {
 		if r.stock == nil {
@@ -180,9 +179,9 @@ func (r *Reader) Next() (Packet, error) {
 	return p, nil
 }
 
-// NextBatch fills in packets from the beginning of out and returns how many, at least
-// one; io.EOF after the last one that can be read. Their Data is valid until the next
-// call. Use either it or Next, not both.
+// NextBatch fills out from the start and returns the number of packets, at least one; io.EOF after
+// the last readable one. Their Data is valid until the next call. Use either NextBatch or Next, not
+// both.
 func (r *Reader) NextBatch(out []Packet) (int, error) {
 	if !r.done && len(out) > 0 {
 		r.mark()
@@ -198,7 +197,7 @@ func (r *Reader) NextBatch(out []Packet) (int, error) {
 	return 0, io.EOF
 }
 
-// notice looks at the times and lengths of packets.
+// notice checks the times and lengths of packets.
 func (r *Reader) notice(packets []Packet) {
 	last, short, backwards := r.seen.LastNs, r.seen.Short, r.seen.Backwards
 	if r.seen.Packets == 0 {
@@ -223,7 +222,7 @@ func (r *Reader) notice(packets []Packet) {
 	r.seen.Packets += uint64(len(packets))
 }
 
-// broken ends the reading at the next unused byte.
+// broken stops reading at the next unused byte.
 func (r *Reader) broken(reason, remedy string) int {
 	r.damage = &Damage{Packets: r.seen.Packets, Offset: r.window.offset(), LostBytes: -1, Reason: reason, Remedy: remedy}
 	if r.source.compression == Plain {
@@ -232,10 +231,10 @@ func (r *Reader) broken(reason, remedy string) int {
 	return 0
 }
 
-// cut ends the reading where the capture ends, though something more was to come.
+// cut stops reading where the capture ends in the middle of something.
 func (r *Reader) cut(what string) int {
 	if r.source.raw.err != nil {
-		return 0 // NextBatch says so
+		return 0 // NextBatch reports it
 	}
 	if err := r.window.err; err != nil && !errors.Is(err, io.EOF) {
 		return r.brokenCompression(err)
@@ -243,7 +242,7 @@ func (r *Reader) cut(what string) int {
 	return r.broken("the file is cut off in "+what, "")
 }
 
-// brokenCompression ends the reading where decompressing failed.
+// brokenCompression stops reading where decompression failed.
 func (r *Reader) brokenCompression(err error) int {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.broken(fmt.Sprintf("the %s data are cut off", r.source.compression), "")
@@ -251,7 +250,7 @@ func (r *Reader) brokenCompression(err error) int {
 	return r.broken(fmt.Sprintf("the %s data are damaged (%v)", r.source.compression, err), "")
 }
 
-// ended ends the reading at the end of the capture.
+// ended stops reading at the end of the capture.
 func (r *Reader) ended() int {
 	if r.source.raw.err == nil && !errors.Is(r.window.err, io.EOF) {
 		return r.brokenCompression(r.window.err)

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Resolution is how many units of a capture's time stamps make a second.
+// Resolution is the number of time stamp units per second.
 type Resolution uint64
 
 // The resolutions of pcap files.
@@ -29,10 +29,10 @@ func (r Resolution) String() string {
 	return fmt.Sprintf("1/%d s", uint64(r))
 }
 
-// binaryResolution marks powers of 2 in pcapng's option if_tsresol; others are of 10.
+// binaryResolution marks powers of 2 in pcapng's option if_tsresol; others are powers of 10.
 const binaryResolution = 0x80
 
-// resolutionOf is what the option if_tsresol says; false if it is finer than any clock.
+// resolutionOf parses the option if_tsresol; false if it is finer than any clock.
 func resolutionOf(option byte) (Resolution, bool) {
 	exponent := option &^ binaryResolution
 	if option&binaryResolution != 0 {
@@ -45,7 +45,7 @@ func resolutionOf(option byte) (Resolution, bool) {
 	return r, exponent <= 19
 }
 
-// option is the option if_tsresol for a resolution; false if there is none.
+// option returns the if_tsresol option for a resolution; false if there is none.
 func (r Resolution) option() (byte, bool) {
 	for exponent := range byte(20) {
 		if of, _ := resolutionOf(exponent); of == r {
@@ -60,15 +60,15 @@ func (r Resolution) option() (byte, bool) {
 
 // timing turns an interface's time stamps into nanoseconds.
 type timing struct {
-	times   uint64 // 1 where it divides
-	divided uint64 // 1 where it multiplies
-	shift   uint8  // of a power of 2, which goes first
+	times   uint64 // 1 when dividing
+	divided uint64 // 1 when multiplying
+	shift   uint8  // for a power of 2; applied first
 	binary  bool
-	// offsetNs is what the interface says has to be added.
+	// offsetNs is the interface's time offset, which is added.
 	offsetNs int64
 }
 
-// maxOffsetSeconds is what may be added to time stamps: some 270 years.
+// maxOffsetSeconds is the most that may be added to time stamps: about 270 years.
 const maxOffsetSeconds = math.MaxInt64/1_000_000_000 - 1
 
 func timingOf(r Resolution, offsetSeconds int64) timing {
@@ -84,7 +84,7 @@ func timingOf(r Resolution, offsetSeconds int64) timing {
 	return t
 }
 
-// ns is a time stamp in nanoseconds; false if that does not fit 64 bits.
+// ns converts a time stamp to nanoseconds; false if it does not fit 64 bits.
 func (t *timing) ns(units uint64) (int64, bool) {
 	var whole uint64
 	if t.binary {

@@ -19,22 +19,22 @@ import (
 // Compression is how a file is compressed.
 type Compression string
 
-// The compressions that are read.
+// The compressions that can be read.
 const (
 	Plain Compression = ""
 	Gzip  Compression = "gzip"
 	Zstd  Compression = "zstd"
 )
 
-// maxZstdWindow bounds the memory that a file may ask for: it is what the zstd program
-// accepts unless told otherwise, and needs at its highest level (128 MiB, zstd(1) --long).
+// maxZstdWindow limits the memory that a file may demand: the default limit of the zstd program,
+// and what its highest level needs (128 MiB, zstd(1) --long).
 const maxZstdWindow = 128 << 20
 
-// source is the file, decompressed.
+// source is the decompressed file.
 type source struct {
 	file        *os.File
 	path        string
-	size        int64 // of the file, when it was opened
+	size        int64 // file size when it was opened
 	compression Compression
 	stream      io.Reader // what the file contains
 	zstd        *zstd.Decoder
@@ -42,8 +42,8 @@ type source struct {
 	raw         counted
 }
 
-// counted reads the file and remembers how far, and its own errors, which tell a bad
-// disk from a bad file.
+// counted reads the file, counts the bytes, and keeps its own errors, which distinguish a bad disk
+// from a bad file.
 type counted struct {
 	file *os.File
 	done int64
@@ -59,8 +59,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// openSource opens a regular file; captures are read more than once, which nothing else
-// allows. It does not wait for the writer of a FIFO.
+// openSource opens a regular file, because captures are read more than once. It does not wait for
+// the writer of a FIFO.
 func openSource(path string) (*source, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch {
@@ -83,7 +83,7 @@ func openSource(path string) (*source, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	// Read ahead further than usual; it is only advice.
+	// Read ahead further than usual; only a hint.
 	_ = unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_SEQUENTIAL)
 	return s, nil
 }
@@ -107,8 +107,8 @@ func readTwice(path, kind string) error {
 	return exit.Wrongf("%s: is a %s, not a file; captures are read twice; write it to a file first", path, kind)
 }
 
-// recognise finds out the compression by its magic number: RFC 1952 section 2.3.1,
-// RFC 8878 sections 3.1.1 and 3.1.2 (a zstd file may begin with a skippable frame).
+// recognise finds the compression by its magic number: RFC 1952 section 2.3.1, RFC 8878 sections
+// 3.1.1 and 3.1.2 (a zstd file may begin with a skippable frame).
 func (s *source) recognise() error {
 	head := make([]byte, 4)
 	n, err := s.file.ReadAt(head, 0)
@@ -127,7 +127,7 @@ func (s *source) recognise() error {
 	return s.start()
 }
 
-// start begins at the file's beginning, again.
+// start goes to the beginning of the file.
 func (s *source) start() error {
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read %s: %w", s.path, err)
@@ -158,8 +158,8 @@ func (s *source) startGzip() (err error) {
 
 func (s *source) startZstd() (err error) {
 	if s.zstd == nil {
-		// With one CPU everything happens in the calling goroutine; with more, the
-		// decoder runs beside it.
+		// With one CPU everything runs in the calling goroutine; with more, the decoder runs in
+		// parallel.
 		concurrency := min(runtime.GOMAXPROCS(0), 4)
 		s.zstd, err = zstd.NewReader(&s.raw, zstd.WithDecoderConcurrency(concurrency), zstd.WithDecoderMaxWindow(maxZstdWindow))
 	} else {

@@ -16,7 +16,7 @@ import (
 	"nines.dev/nines/test/labtest"
 )
 
-// tool runs a program of the host's.
+// tool runs a program of the host.
 func tool(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -30,15 +30,15 @@ func tool(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// TestTcpdumpReadsTheSame has libpcap read what we write, in every format.
+// TestTcpdumpReadsTheSame reads our output with libpcap, in every format.
 func TestTcpdumpReadsTheSame(t *testing.T) {
 	for name, layout := range layouts() {
 		if layout.Format == packetfile.Pcapng {
-			layout.Interfaces = layout.Interfaces[:1] // libpcap wants the same of all
+			layout.Interfaces = layout.Interfaces[:1] // libpcap wants all interfaces alike
 		}
 		packets := slices.DeleteFunc(random(17, 300, 200, 1), func(p packetfile.Packet) bool { return len(p.Data) < 14 })
 		for _, p := range packets {
-			p.Data[12], p.Data[13] = 0x88, 0xb5 // the EtherType for experiments, of which it knows nothing
+			p.Data[12], p.Data[13] = 0x88, 0xb5 // experimental EtherType, which it does not parse
 		}
 		path := file(t, "x", encode(t, layout, packets))
 		_, ours := read(t, path)
@@ -50,7 +50,7 @@ func TestTcpdumpReadsTheSame(t *testing.T) {
 	}
 }
 
-// fromTcpdump takes times and bytes from tcpdump's lines.
+// fromTcpdump parses times and bytes from tcpdump's output.
 func fromTcpdump(t *testing.T, out string) (all []packetfile.Packet) {
 	t.Helper()
 	for line := range strings.Lines(out) {
@@ -68,7 +68,7 @@ func fromTcpdump(t *testing.T, out string) (all []packetfile.Packet) {
 		seconds, fraction, ok := strings.Cut(stamp, ".")
 		s, err := strconv.ParseInt(seconds, 10, 64)
 		if !ok || err != nil {
-			continue // more of the packet before
+			continue // the previous packet continues
 		}
 		ns, err := strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
 		if err != nil {
@@ -79,8 +79,8 @@ func fromTcpdump(t *testing.T, out string) (all []packetfile.Packet) {
 	return all
 }
 
-// TestEditcapWritesPcapng reads Wireshark's pcapng, pcap, modified pcap and compressed
-// files.
+// TestEditcapWritesPcapng reads pcapng, pcap, modified pcap and compressed files from Wireshark's
+// tools.
 func TestEditcapWritesPcapng(t *testing.T) {
 	layout := packetfile.Layout{Format: packetfile.Pcap}
 	packets := random(18, 500, 300, 1)
@@ -101,7 +101,7 @@ func TestEditcapWritesPcapng(t *testing.T) {
 			t.Errorf("%s: %v", format, r.Damage())
 		}
 	}
-	// Two captures in one, each its interface; a comment and a secret block among them.
+	// Merge two captures, one per interface, with a comment and a secrets block.
 	merged := filepath.Join(dir, "merged")
 	tool(t, "mergecap", "-a", "-w", merged, filepath.Join(dir, "x.pcapng"), filepath.Join(dir, "x.nsecpcap"))
 	if _, got := read(t, merged); len(got) != 1000 {
@@ -113,7 +113,7 @@ func TestEditcapWritesPcapng(t *testing.T) {
 	samePackets(t, "with comments", packets, got)
 }
 
-// TestZstdAndGzipPrograms reads what the programs write: levels, threads, members.
+// TestZstdAndGzipPrograms reads the output of both programs: levels, threads, members.
 func TestZstdAndGzipPrograms(t *testing.T) {
 	packets := random(19, 20_000, 300, 1)
 	in := file(t, "in.pcap", encode(t, packetfile.Layout{Format: packetfile.Pcap}, packets))

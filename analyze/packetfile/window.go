@@ -3,11 +3,11 @@ package packetfile
 import "io"
 
 const (
-	// bufferBytes is how much is read at a time: large enough to make system calls and
-	// moved remainders cheap, small enough to stay in a core's own cache.
+	// bufferBytes is the size of a read: large enough to make system calls and moving the remainder
+	// cheap, small enough to stay in a core's own cache.
 	bufferBytes = 128 << 10
-	// maxBlockBytes bounds the buffer: no block that holds a packet may be larger.
-	// libpcap has the same limit (16 MiB, MAX_BLOCKSIZE in sf-pcapng.c).
+	// maxBlockBytes limits the buffer: no packet block may be larger. libpcap has the same limit
+	// (16 MiB, MAX_BLOCKSIZE in sf-pcapng.c).
 	maxBlockBytes = 16 << 20
 )
 
@@ -15,9 +15,9 @@ const (
 type window struct {
 	src     io.Reader
 	data    []byte
-	at, end int   // data[at:end] is not yet used
+	at, end int   // data[at:end] is unused
 	base    int64 // of data[0] in the capture
-	err     error // of src, for good; io.EOF at the end
+	err     error // permanent error of src; io.EOF at the end
 }
 
 func (w *window) reset(src io.Reader) {
@@ -27,11 +27,11 @@ func (w *window) reset(src io.Reader) {
 	*w = window{src: src, data: w.data}
 }
 
-// offset is that of the next unused byte in the capture.
+// offset is the position of the next unused byte in the capture.
 func (w *window) offset() int64 { return w.base + int64(w.at) }
 
-// need makes at least n bytes available, at most maxBlockBytes, if there are as many;
-// it invalidates what was handed out before.
+// need makes n bytes available, up to maxBlockBytes, if the capture has them. It invalidates slices
+// handed out before.
 func (w *window) need(n int) bool {
 	if w.end-w.at >= n {
 		return true
@@ -51,7 +51,7 @@ func (w *window) need(n int) bool {
 	return w.end >= n
 }
 
-// skip passes over n bytes, and returns how many there were.
+// skip skips n bytes, and returns how many there were.
 func (w *window) skip(n int64) int64 {
 	skipped := int64(0)
 	for {

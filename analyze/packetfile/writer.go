@@ -8,19 +8,19 @@ import (
 	"math/big"
 )
 
-// Layout is how a Writer writes packets.
+// Layout says how a Writer writes packets.
 type Layout struct {
 	Format    Format
 	BigEndian bool
-	// Interfaces are where the packets come from: one but for pcapng. Left out, it is
-	// one of Ethernet with nanoseconds. A SnapLength of 0 stands for 256 KiB in pcap.
+	// Interfaces are the sources of the packets; only pcapng allows several. The default is one
+	// Ethernet interface with nanoseconds. A SnapLength of 0 means 256 KiB in pcap.
 	Interfaces []Interface
 }
 
-// writeBytes is how much is written at a time.
+// writeBytes is the size of a write.
 const writeBytes = 256 << 10
 
-// Writer writes packets as one of the formats that a Reader reads.
+// Writer writes packets in one of the formats that a Reader reads.
 type Writer struct {
 	out    io.Writer
 	layout Layout
@@ -32,7 +32,7 @@ type Writer struct {
 	err    error
 }
 
-// NewWriter writes the head of a file. Flush has to be called at the end.
+// NewWriter writes the file header. Call Flush at the end.
 func NewWriter(out io.Writer, layout Layout) (*Writer, error) {
 	if len(layout.Interfaces) == 0 {
 		layout.Interfaces = []Interface{{LinkType: Ethernet, Resolution: Nanoseconds}}
@@ -55,10 +55,10 @@ func NewWriter(out io.Writer, layout Layout) (*Writer, error) {
 	return nil, fmt.Errorf("there is no format %q to write", layout.Format)
 }
 
-// Layout is how it writes.
+// Layout returns the layout in use.
 func (w *Writer) Layout() Layout { return w.layout }
 
-// Write writes one packet. Times are cut to the resolution.
+// Write writes one packet. It truncates times to the resolution.
 func (w *Writer) Write(p Packet) error {
 	if w.err != nil {
 		return w.err
@@ -84,7 +84,7 @@ func (w *Writer) Write(p Packet) error {
 	return nil
 }
 
-// Stamp is the time of a packet as a reader will find it: cut to the resolution.
+// Stamp is a packet's time as a reader will find it: truncated to the resolution.
 func (w *Writer) Stamp(p Packet) int64 {
 	r := w.layout.Interfaces[p.Interface].Resolution
 	if r == Nanoseconds || w.layout.Format == MoonSniff {
@@ -95,7 +95,7 @@ func (w *Writer) Stamp(p Packet) int64 {
 	return ns
 }
 
-// Flush writes what is still in memory.
+// Flush writes buffered data.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		_, w.err = w.out.Write(w.buffer)
@@ -140,7 +140,7 @@ func (w *Writer) packetPcap(p Packet) {
 func (w *Writer) headPcapng() error {
 	w.u32(blockSection, 28, pcapngByteOrder)
 	w.u16(1, 0)
-	w.u32(0xffffffff, 0xffffffff, 28) // the section's length is not known
+	w.u32(0xffffffff, 0xffffffff, 28) // section length: unknown
 	for _, i := range w.layout.Interfaces {
 		resolution, ok := i.Resolution.option()
 		if !ok {
@@ -184,7 +184,7 @@ func (w *Writer) u16(values ...uint16) {
 	}
 }
 
-// units is a time in units of the resolution.
+// units converts a time to units of the resolution.
 func (r Resolution) units(ns int64) uint64 {
 	switch r {
 	case Nanoseconds:

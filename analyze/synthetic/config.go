@@ -5,66 +5,65 @@ import (
 	"math"
 )
 
-// Config is what a pair of captures shows. The zero value of all but Packets stands for
-// a network that passes UDP packets of 60 bytes (64 with the FCS) at once.
+// Config says what a pair of captures shows. Except for Packets, the zero value is a network that
+// delivers UDP packets of 60 bytes (64 with the FCS) immediately.
 type Config struct {
-	// Seed makes all that is random; the same one gives the same pair.
+	// Seed of all randomness; the same seed gives the same pair.
 	Seed uint64
-	// Packets is how many are sent.
+	// Packets is the number of packets sent.
 	Packets uint64
-	// StartNs is the time of the first, by the clock of the first capture point.
+	// StartNs is the time of the first packet, by the clock of the first capture point.
 	StartNs int64
-	// GapNs is the time from one send to the next, 1 µs if 0; with Poisson the mean of it.
+	// GapNs is the time between sends, 1 µs if 0; with Poisson its mean.
 	GapNs   int64
 	Poisson bool
-	// After every PauseEvery packets nothing is sent for PauseNs more.
+	// After every PauseEvery packets the sender pauses for PauseNs more.
 	PauseEvery uint64
 	PauseNs    int64
 
-	// LatencyNs is the least latency; JitterNs the mean of what is added, exponentially
-	// distributed. A part TailRatio of the packets gets up to TailNs more. The network
-	// keeps packets in order nevertheless.
+	// LatencyNs is the least latency; JitterNs is the mean of an exponentially distributed
+	// addition. A fraction TailRatio of the packets gets up to TailNs more. The network still keeps
+	// packets in order.
 	LatencyNs, JitterNs int64
 	TailRatio           float64
 	TailNs              int64
-	// ReorderRatio is the part of packets that are held back by ReorderNs while others
-	// pass.
+	// ReorderRatio is the fraction of packets held back by ReorderNs while others pass.
 	ReorderRatio float64
 	ReorderNs    int64
-	// LossRatio is the part of packets lost, in runs of LossRun on average (1 if 0).
+	// LossRatio is the fraction of packets lost, in runs of LossRun on average (1 if 0).
 	LossRatio float64
 	LossRun   float64
-	// DuplicatePre and DuplicatePost are the parts of packets that are captured twice at
-	// the first point, and that the network delivers twice.
+	// DuplicatePre is the fraction of packets captured twice at the first point, DuplicatePost of
+	// those that the network delivers twice.
 	DuplicatePre, DuplicatePost float64
 
-	// OffsetNs is by how much the clock of the second capture point is ahead at the
-	// first packet, DriftPPM by how many parts in a million it is faster. After
-	// PostStepAfter sent packets it is set by PostStepNs.
+	// OffsetNs is how far the clock of the second capture point is ahead at the first packet,
+	// DriftPPM how much faster it is in parts per million. After PostStepAfter sent packets it is
+	// set by PostStepNs.
 	OffsetNs      int64
 	DriftPPM      float64
 	PostStepAfter uint64
 	PostStepNs    int64
 
-	// Kinds are the packets' kinds, in turns; UDP4 if empty. Flows is over how many
-	// source ports they are spread, 1 if 0.
+	// Kinds are the kinds of packets, in rotation; UDP4 if empty. Flows is the number of source
+	// ports, 1 if 0.
 	Kinds []Kind
 	Flows int
-	// FrameBytes is a frame's length without FCS; what is too short for its kind is
-	// made longer. 60 if 0. Jumbo frames have 9014 bytes.
+	// FrameBytes is a frame's length without FCS, raised to the minimum of its kind. 60 if 0. Jumbo
+	// frames have 9014 bytes.
 	FrameBytes int
-	// FirstID is the id of the first packet; ids go on modulo 2^32, or modulo IDModulo.
+	// FirstID is the id of the first packet; ids wrap at 2^32, or at IDModulo.
 	FirstID  uint32
 	IDModulo uint32
 	// Payload is what a packet carries besides its id.
 	Payload Payload
-	// Routed is a router in between: other MAC addresses, a TTL of one less.
+	// Routed puts a router in between: other MAC addresses, and a TTL lower by one.
 	Routed bool
-	// ChecksumsDiffer is a second capture point where UDP and TCP checksums are not
-	// what they were, as with offloads.
+	// ChecksumsDiffer makes UDP and TCP checksums differ at the second capture point, as with
+	// offloads.
 	ChecksumsDiffer bool
 
-	// Keep is whether Truth is to have each packet.
+	// Keep makes Truth record each packet.
 	Keep bool
 }
 
@@ -72,7 +71,7 @@ type Config struct {
 type Payload int
 
 const (
-	// Nines is what the engine sends: id, 0x55, stream, send lag, time of sending.
+	// Nines is the engine's payload: id, 0x55, stream, send lag, send time.
 	Nines Payload = iota
 	// MoonSniff is an id and 0x55, then zeros.
 	MoonSniff
@@ -81,17 +80,17 @@ const (
 // Lost is the latency of a packet that did not arrive.
 const Lost = math.MinInt64
 
-// Truth is what happened.
+// Truth is what really happened.
 type Truth struct {
 	// Sent = Received + Lost, each packet counted once.
 	Sent, Received, Lost uint64
-	// Pre and Post are how many packets each capture has, with duplicates.
+	// Pre and Post are the packets in each capture, including duplicates.
 	Pre, Post                     uint64
 	DuplicatesPre, DuplicatesPost uint64
-	// Reordered is how many arrived after one that was sent later (RFC 4737).
+	// Reordered counts arrivals after a packet that was sent later (RFC 4737).
 	Reordered uint64
-	// SentNs and LatencyNs are those of each packet in the order of sending, as the time
-	// stamps in the captures say, if Config.Keep is set.
+	// SentNs and LatencyNs have each packet in send order, by the time stamps in the captures, if
+	// Config.Keep is set.
 	SentNs, LatencyNs []int64
 }
 

@@ -13,8 +13,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// WritePair writes a pair of captures into two files, compressed if their names end in
-// .gz or .zst.
+// WritePair writes a pair of captures to two files, compressed if the name ends in .gz or .zst.
 func WritePair(c Config, prePath string, pre packetfile.Layout, postPath string, post packetfile.Layout) (truth Truth, err error) {
 	preWriter, closePre, err := create(prePath, pre)
 	if err != nil {
@@ -29,7 +28,7 @@ func WritePair(c Config, prePath string, pre packetfile.Layout, postPath string,
 	return Generate(c, preWriter, postWriter)
 }
 
-// create opens a file to write a capture into; what it returns second ends it.
+// create opens a capture file for writing; the second result finishes it.
 func create(path string, layout packetfile.Layout) (*packetfile.Writer, func() error, error) {
 	file, err := os.Create(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"nines.dev/nines/analyze/packetfile"
 )
 
-// Kind is what a packet is made of.
+// Kind is a kind of packet.
 type Kind int
 
 // The kinds of packets.
@@ -16,12 +16,12 @@ const (
 	UDP6
 	TCP4
 	VLAN       // UDP4 with an 802.1Q tag
-	QinQ       // with two
+	QinQ       // with two tags
 	IPOptions  // UDP4 with 8 bytes of IP options
-	Fragment   // UDP4; the first and the second fragment in turns
+	Fragment   // UDP4; first and second fragment alternate
 	Jumbo      // UDP4 of 9014 bytes
 	NotIP      // the EtherType for experiments, 0x88b5
-	kindsCount // how many there are
+	kindsCount // number of kinds
 )
 
 // AllKinds are all kinds of packets.
@@ -46,14 +46,14 @@ const (
 	payloadBytes = 18
 )
 
-// template is a frame that only lacks what differs from packet to packet.
+// template is a frame without the fields that differ between packets.
 type template struct {
 	data    []byte
 	network int // where the network header is
-	// Where things are; 0 where there are none.
+	// Offsets of fields; 0 if missing.
 	ipID, ipSum, sequence, sum int
 	payload                    int
-	ipBase, sumBase            uint32 // sums of all that does not change
+	ipBase, sumBase            uint32 // sums of the constant parts
 	noSumIfZero                bool   // UDP: a checksum of 0 means none
 }
 
@@ -75,8 +75,7 @@ func newFrames(c Config, second bool) *frames {
 	return f
 }
 
-// build makes a frame but for its id; odd is whether of a pair of fragments it is the
-// second.
+// build makes a frame without its id; odd selects the second fragment of a pair.
 func build(c Config, kind Kind, flow int, odd, second bool) template {
 	var t template
 	be := binary.BigEndian
@@ -123,7 +122,7 @@ func build(c Config, kind Kind, flow int, odd, second bool) template {
 			d[at] = 0x47
 			d = append(d, 0x07, 7, 4, 0, 0, 0, 0, 0) // record route (RFC 791), no address yet
 		case kind == Fragment && !odd:
-			d[at+6] = 0x20 // more to come
+			d[at+6] = 0x20 // more fragments
 		case kind == Fragment:
 			be.PutUint16(d[at+6:], 185) // 1480 bytes into the datagram
 		}
@@ -138,7 +137,7 @@ func build(c Config, kind Kind, flow int, odd, second bool) template {
 	default:
 		d = be.AppendUint16(be.AppendUint16(d, uint16(1024+flow)), 5001)
 		d = append(d, 0, 0, 0, 0)
-		if kind != Fragment { // its checksum would be that of the whole
+		if kind != Fragment { // its checksum would cover both fragments
 			t.sum, t.noSumIfZero = upper+6, true
 		}
 	}
@@ -169,7 +168,7 @@ func (t *template) lengths(kind Kind, upper int) {
 	}
 }
 
-// sums adds up what does not change (RFC 1071), for the checksums.
+// sums adds up the constant parts (RFC 1071), for the checksums.
 func (t *template) sums(kind Kind, protocol byte, upper int) {
 	if t.ipSum != 0 {
 		t.ipBase = sum(0, t.data[t.network:upper])
@@ -203,7 +202,7 @@ func fold(s uint32) uint32 {
 	return s>>16 + s&0xffff
 }
 
-// frame is the packet with a number and an id, valid until the next call.
+// frame returns the packet with a number and an id, valid until the next call.
 func (f *frames) frame(number uint64, id uint32, sentNs int64) *template {
 	c := &f.config
 	kind := number % uint64(len(c.Kinds))
@@ -243,7 +242,7 @@ func (f *frames) frame(number uint64, id uint32, sentNs int64) *template {
 	return t
 }
 
-// on is a frame as captures of a link type have it, valid until the next call.
+// on returns a frame as a capture of a link type holds it, valid until the next call.
 func (f *frames) on(link packetfile.LinkType, t *template) ([]byte, error) {
 	d := t.data
 	switch link {

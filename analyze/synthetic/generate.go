@@ -37,7 +37,7 @@ func newPoint(c Config, out *packetfile.Writer, second bool) (*point, error) {
 	return p, nil
 }
 
-// capture writes a packet and returns the time that a reader will find.
+// capture writes a packet and returns the time as a reader will find it.
 func (p *point) capture(atNs int64, number uint64, id uint32, sentNs int64) (int64, error) {
 	if atNs < 0 {
 		return 0, fmt.Errorf("packet %d would be captured %d ns before 1970", number, -atNs)
@@ -59,21 +59,20 @@ func (p *point) capture(atNs int64, number uint64, id uint32, sentNs int64) (int
 	return p.out.Stamp(packet), p.out.Write(packet)
 }
 
-// generator is the state of a pair in the making.
+// generator is the state while generating a pair.
 type generator struct {
 	Config
 	truth     Truth
 	random    *rand.Rand
 	pre, post *point
 	way       arrivals
-	lastNs    int64 // when the last packet that keeps the order arrives
+	lastNs    int64 // arrival of the last packet that was not reordered
 	newest    uint64
-	any       bool // a packet has arrived
+	any       bool // any packet has arrived
 	losing    bool
 }
 
-// Generate writes a pair of captures, and returns what happened. The writers have to be
-// flushed.
+// Generate writes a pair of captures and returns the truth. The caller must flush the writers.
 func Generate(c Config, pre, post *packetfile.Writer) (Truth, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -131,7 +130,7 @@ func (g *generator) id(number uint64) uint32 {
 	return uint32(id)
 }
 
-// chance is true in a part of the cases.
+// chance is true with the given probability.
 func (g *generator) chance(ratio float64) bool { return ratio > 0 && g.random.Float64() < ratio }
 
 func (g *generator) send(number uint64, nowNs int64) error {
@@ -168,8 +167,8 @@ func (g *generator) send(number uint64, nowNs int64) error {
 	return nil
 }
 
-// lose is whether the next packet is lost: in runs whose lengths are geometric with the
-// mean LossRun (Gilbert's model), as often as makes LossRatio.
+// lose tells whether the next packet is lost: in runs with geometric lengths of mean LossRun
+// (Gilbert's model), often enough for LossRatio.
 func (g *generator) lose() bool {
 	switch {
 	case g.LossRatio == 0:
@@ -195,7 +194,7 @@ func (g *generator) latency() int64 {
 	return l
 }
 
-// arrive captures what arrives up to a time.
+// arrive captures everything that arrives up to a time.
 func (g *generator) arrive(untilNs int64) error {
 	for len(g.way) > 0 && g.way[0].atNs <= untilNs {
 		a := g.way.pop()
@@ -227,8 +226,7 @@ func (g *generator) arrive(untilNs int64) error {
 	return nil
 }
 
-// arrivals is a heap, the next to arrive first; of those that arrive at once, the one
-// sent first.
+// arrivals is a heap, next arrival first; of simultaneous arrivals, the one sent first.
 type arrivals []arrival
 
 func (h arrivals) less(i, j int) bool {

@@ -59,10 +59,10 @@ func pair(t *testing.T, c synthetic.Config) (synthetic.Truth, []packet, []packet
 	return truth, readAll(t, pre), readAll(t, post)
 }
 
-// key is what no two packets have in common.
+// key is unique for each packet.
 func key(p packet) string { return string(p.data[12:]) }
 
-// TestTruth finds what happened in the captures again, the slow way.
+// TestTruth finds in the captures what happened, the slow way.
 func TestTruth(t *testing.T) {
 	truth, pre, post := pair(t, synthetic.Config{
 		Seed: 7, Packets: 20_000, GapNs: 10_000, Poisson: true, PauseEvery: 5000, PauseNs: 10_000_000,
@@ -123,7 +123,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestFramesAreRight has gopacket decode the frames and check their checksums.
+// TestFramesAreRight decodes the frames with gopacket, which checks their checksums.
 func TestFramesAreRight(t *testing.T) {
 	for _, c := range []synthetic.Config{
 		{Packets: 5000, Kinds: synthetic.AllKinds(), Flows: 2},
@@ -162,8 +162,8 @@ func TestFramesAreRight(t *testing.T) {
 	}
 }
 
-// TestMoonSniffPlace is where MoonSniff looks for its ids: facts of the tool, frame
-// offset 42, then 0x55.
+// TestMoonSniffPlace checks the id where MoonSniff expects it: at frame offset 42, followed by
+// 0x55.
 func TestMoonSniffPlace(t *testing.T) {
 	_, pre, _ := pair(t, synthetic.Config{Packets: 3, FirstID: 0x01020304, Payload: synthetic.MoonSniff})
 	if got, want := pre[1].data[42:47], []byte{5, 3, 2, 1, 0x55}; !bytes.Equal(got, want) {
