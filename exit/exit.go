@@ -1,7 +1,7 @@
-// Package exit says what an error means to whoever called nines: the exit code. A wrong
-// call or file and what the host lacks each have a constructor; any other error is a
-// failure, and needs none. A type of error is for callers that look at it by errors.As.
-// It is pure, and imports nothing of the project.
+// Package exit turns an error into the exit code of nines. There is a constructor for wrong calls
+// or files, and one for what the host lacks; any other error is a failure and needs none. Use an
+// error type only where callers look at it with errors.As. The package is pure, and imports nothing
+// of the project.
 package exit
 
 import (
@@ -18,7 +18,7 @@ const (
 	Lacks  = 3 // the host cannot do it
 )
 
-// Coder is an error that knows its exit code, for types of error that need one.
+// Coder is an error that knows its exit code.
 type Coder interface{ ExitCode() int }
 
 type coded struct {
@@ -29,7 +29,7 @@ type coded struct {
 func (c *coded) Unwrap() error { return c.error }
 func (c *coded) ExitCode() int { return c.code }
 
-// With gives an error an exit code; its text stays, and nil stays nil.
+// With gives an error an exit code; the text stays the same, and nil stays nil.
 func With(code int, err error) error {
 	if err == nil {
 		return nil
@@ -37,14 +37,13 @@ func With(code int, err error) error {
 	return &coded{err, code}
 }
 
-// Wrongf is fmt.Errorf for a file or a call that cannot be right.
+// Wrongf is fmt.Errorf for a wrong file or call.
 func Wrongf(format string, args ...any) error { return With(Wrong, fmt.Errorf(format, args...)) }
 
-// Lacksf is fmt.Errorf for what the host cannot do. What it lacks as a named capability
-// is a host.MissingError.
+// Lacksf is fmt.Errorf for what the host cannot do. Use host.MissingError for a named capability.
 func Lacksf(format string, args ...any) error { return With(Lacks, fmt.Errorf(format, args...)) }
 
-// Code is the exit code of an error, which is that of the first in it that knows one.
+// Code returns the exit code of the first error in the chain that has one.
 func Code(err error) int {
 	var coder Coder
 	if err == nil {
@@ -52,8 +51,7 @@ func Code(err error) int {
 	} else if !errors.As(err, &coder) {
 		return Failed
 	}
-	// A program that nines ran and that failed has an exit code too, which says
-	// nothing about nines.
+	// A failed child program has an exit code too, which says nothing about nines.
 	if _, child := coder.(*exec.ExitError); child {
 		return Failed
 	}

@@ -1,6 +1,5 @@
-// Package fault has the points at which the crash tests kill nines. In an ordinary
-// build it does nothing; with the build tag faultpoint, Point kills the process at
-// the n-th point that it passes, n being in the environment as NINES_FAULT_AT, and writes
-// those that it passes into the file that NINES_FAULT_LIST names, a line for each: the
-// moment and, after a tab, the kind of step that it is a moment of.
+// Package fault marks the points at which the crash tests kill nines. In an ordinary build it does
+// nothing. With the build tag faultpoint, Point kills the process at the n-th point that it passes,
+// where n is NINES_FAULT_AT in the environment, and writes each point to the file that
+// NINES_FAULT_LIST names, one per line: the moment, a tab, and the kind of step.
 package fault

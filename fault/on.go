@@ -17,7 +17,7 @@ var (
 	seen int64
 )
 
-// Point kills the process if it is the one that NINES_FAULT_AT counts to.
+// Point kills the process if this is the point that NINES_FAULT_AT counts to.
 func Point(moment string, kind ...string) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -35,7 +35,7 @@ func Point(moment string, kind ...string) {
 	select {}
 }
 
-// list adds a point to the file of those that were passed.
+// list appends a point to the file of points passed.
 func list(path, where string) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err == nil {
@@ -43,6 +43,6 @@ func list(path, where string) {
 		_ = file.Close()
 	}
 	if err != nil {
-		panic(err) // tests would take few points for all
+		panic(err) // otherwise tests would take few points for all
 	}
 }

@@ -1,4 +1,4 @@
-// Package terminal lays out what people read: tables, numbers with their units, broken
-// lines, colour where a terminal has it. It knows nothing of what it shows, and is
-// imported by whoever prints.
+// Package terminal formats what people read: tables, numbers with units, wrapped lines, and colour
+// if the terminal has it. It knows nothing about the content, and every package that prints may
+// import it.
 package terminal

@@ -12,8 +12,8 @@ import (
 // None stands for a figure that the measurement does not support.
 const None = "-"
 
-// Significant writes a number with three significant digits or all of its whole ones, and
-// groups these by commas: 8.32, 22.1, 120, 12,345.
+// Significant writes a number with three significant digits, or all integer digits with commas:
+// 8.32, 22.1, 120, 12,345.
 func Significant(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -29,19 +29,19 @@ func Significant(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// Grouped writes a number as a whole one with commas: 12,345.
+// Grouped writes a number as an integer with commas: 12,345.
 func Grouped[T int | int64 | uint64 | float64](v T) string {
 	return humanize.Comma(int64(math.RoundToEven(float64(v))))
 }
 
-// Digits rounds a number to so many significant digits, and writes no zeros at its end:
-// 1.2, 12, 120.
+// Digits rounds a number to the given number of significant digits and drops trailing zeros: 1.2,
+// 12, 120.
 func Digits(v float64, digits int) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64) // of what was just written
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64) // cannot fail
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// Duration writes nanoseconds with three digits and the unit that fits: 1.2 ms.
+// Duration writes nanoseconds with three digits and a suitable unit: 1.2 ms.
 func Duration(ns int64) string {
 	for _, u := range []struct {
 		ns   float64
@@ -54,7 +54,7 @@ func Duration(ns int64) string {
 	return fmt.Sprintf("%d ns", ns)
 }
 
-// Span writes how long something takes for people: 45 s, 3 min 20 s, 2 h 5 min.
+// Span writes a duration for people: 45 s, 3 min 20 s, 2 h 5 min.
 func Span(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch {
@@ -66,13 +66,13 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// MiB and GiB write bytes in binary units: 512 MiB, 1.9 GiB.
+// MiB writes bytes in MiB: 512 MiB.
 func MiB(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 
-// GiB is like MiB, with a decimal.
+// GiB writes bytes in GiB with one decimal: 1.9 GiB.
 func GiB(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
 
-// Count writes how many things there are: 1 trial, 2 trials.
+// Count writes a number of things: 1 trial, 2 trials.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -7,18 +7,17 @@ import (
 	"golang.org/x/term"
 )
 
-// Columns is the width where the output is no terminal.
+// Columns is the width if the output is no terminal.
 const Columns = 100
 
-// Style is how an output may be written to. The zero value is without colour, and its
-// lines may be of any length.
+// Style says how to write to an output. The zero value has no colour and lines of any length.
 type Style struct {
 	Terminal bool
 	Colour   bool
 	Columns  int
 }
 
-// StyleOf looks at what w is. Colour is for terminals only, and not where NO_COLOR is set
+// StyleOf returns the style for w. Colour is for terminals only, and off if NO_COLOR is set
 // (no-color.org) or TERM is dumb.
 func StyleOf(w io.Writer) Style {
 	plain := Style{Columns: Columns}
@@ -31,7 +30,7 @@ func StyleOf(w io.Writer) Style {
 		return plain
 	}
 	s := Style{Terminal: true, Columns: columns}
-	if s.Columns == 0 { // a terminal that does not know its size
+	if s.Columns == 0 { // a terminal that does not report its size
 		s.Columns = Columns
 	}
 	s.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
@@ -47,7 +46,7 @@ const (
 	Yellow = "33"
 )
 
-// Paint gives text a colour, where the output has any.
+// Paint colours text, if the output has colour.
 func (s Style) Paint(colour, text string) string {
 	if !s.Colour || colour == "" || text == "" {
 		return text

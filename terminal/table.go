@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Cell is a table's cell with a colour, which does not count for its width.
+// Cell is a table cell with a colour, which does not count for its width.
 type Cell struct{ Text, Colour string }
 
-// Table lays rows out in columns: words to the left, numbers to the right. Rows may differ
-// in length. As in text/tabwriter, a column is as wide as the cells of the rows in
-// succession that have it, and a row's last cell, behind which nothing is aligned, does
-// not widen a column of words. The zero value is empty.
+// Table lays out rows in columns: words left-aligned, numbers right-aligned. Rows may differ in
+// length. As in text/tabwriter, a column is as wide as its cells in consecutive rows that have it.
+// A row's last cell does not widen a column of words, since nothing is aligned after it. The zero
+// value is empty.
 type Table struct {
 	heads, units []Cell
 	numbers      map[int]bool // by column
@@ -35,8 +35,8 @@ func (t *Table) column(head, unit string, numbers bool) {
 	t.units = append(t.units, Cell{unit, Dim})
 }
 
-// Row adds a row of cells: a Cell as it is, anything else as fmt prints it. Without any
-// it is a blank line.
+// Row adds a row of cells: a Cell as it is, anything else as fmt prints it. Without cells it adds a
+// blank line.
 func (t *Table) Row(cells ...any) {
 	row := make([]Cell, len(cells))
 	for i, c := range cells {
@@ -49,11 +49,11 @@ func (t *Table) Row(cells ...any) {
 	t.rows = append(t.rows, row)
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Write lays the table out, with two spaces between columns, or one where the output is
-// too narrow for them. Lines do not end in blanks, and a line of no units is left away.
+// Write prints the table with two spaces between columns, or one if the output is too narrow. Lines
+// have no trailing blanks, and a line of units without any is left out.
 func (t *Table) Write(w io.Writer, s Style) error {
 	lines := t.rows
 	if len(t.heads) > 0 {
@@ -91,7 +91,7 @@ func (t *Table) Write(w io.Writer, s Style) error {
 	return nil
 }
 
-// widths are those of the cells of each line; widest is that of the widest line.
+// widths returns the cell widths of each line, and the width of the widest line.
 func (t *Table) widths(lines [][]Cell) (widths [][]int, widest int) {
 	widths = make([][]int, len(lines))
 	columns := 0

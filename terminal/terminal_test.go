@@ -82,8 +82,7 @@ bridge  1,000  a long sentence
 	}
 }
 
-// Like text/tabwriter: what comes after a blank line, or after a row that ends before,
-// has widths of its own.
+// Like text/tabwriter: rows after a blank line, or after a shorter row, have their own widths.
 func TestTableOfPartsHasWidthsOfTheirOwn(t *testing.T) {
 	table := &Table{}
 	table.Row("name", "quickstart, which is a long name")

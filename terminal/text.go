@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Plain keeps what a terminal would act on out of a text: names come from files that
-// others may have written. That is control characters, and those that turn the direction
-// of writing.
+// Plain removes what a terminal would act on: names come from files that others may have written.
+// It drops control characters and characters that change the writing direction.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -18,7 +17,7 @@ func Plain(text string) string {
 	}, text)
 }
 
-// Cut shortens text to so many characters.
+// Cut shortens text to at most so many characters.
 func Cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -26,8 +25,8 @@ func Cut(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// Wrap breaks text at its blanks into lines of so many columns. The first line begins
-// behind what is there already, the others are indented.
+// Wrap breaks text at blanks into lines of at most columns. The first line starts after there
+// columns, the others are indented.
 func Wrap(text string, there, indent, columns int) string {
 	var out strings.Builder
 	columns = max(columns, indent+20) // a line has to hold something
